@@ -19,7 +19,7 @@ import numpy as np
 from app.design.values import Codes
 from app.reports.kit.processes import in_processes
 from app.reports.kit.report import Work
-from app.reports.stability.report import Studies
+from app.reports.stability.report import StudyChunks
 from app.stats.stability.chunks import ChunkOutcome, Simulator
 from app.stats.stability.curves import run
 from app.stats.stability.extraction import MultiplyRated
@@ -122,7 +122,7 @@ def paper(data: MultiplyRated, workers: int) -> None:
     def shown(done: int, total: int) -> None:
         print(f"\r{done} of {total} chunks, {time.perf_counter() - started:.0f} s", end="", file=sys.stderr)
 
-    computed = in_processes(workers)(Work(len(simulator.chunks), Studies(simulator).run, list))
+    computed = in_processes(workers)(Work(len(simulator.chunks), StudyChunks(simulator).run, list))
     parts = []
     for part in computed:
         parts.append(ChunkOutcome.from_bytes(part))

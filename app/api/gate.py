@@ -12,7 +12,7 @@ from app.api.kit.choices import AsOf
 from app.api.kit.jobs import LATER, Prefer, accepted, ready
 from app.api.kit.report_routes import KNOWN, TEXTS, Shape, asking, for_caller
 from app.reports.gate.report import REPORT as GATE
-from app.reports.gate.report import GateAsked
+from app.reports.gate.report import GateOptions
 from app.reports.gate.view import GateView
 from app.services.access.tokens import Caller
 from app.services.jobs import report_requests
@@ -33,7 +33,7 @@ ANY: dict[int | str, dict[str, Any]] = {
 }
 
 
-class GateQuery(AsOf, GateAsked):
+class GateQuery(AsOf, GateOptions):
     """One claim about two systems, at a data version."""
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, JsonValue, StringConstraints
 from app.api.models.recipe import Key
 from app.api.models.times import Time
 from app.domain.recipe import NAMED
-from app.reports.kit.redact import hidden
+from app.reports.kit.redact import hide_keys
 from app.services.access.idempotency import Answer
 from app.services.campaigns import locks
 from app.services.campaigns.locks import Chain, Wanted
@@ -162,4 +162,4 @@ def get_lock(caller: Viewer, campaign: CampaignKey, session: SessionDep) -> Lock
     lock = locks.get(session, campaign)
     if caller.may("manager"):
         return out(lock)
-    return LockOut.model_validate(hidden(out(locks.without_raters(session, lock)).model_dump()))
+    return LockOut.model_validate(hide_keys(out(locks.without_raters(session, lock)).model_dump()))

@@ -11,7 +11,7 @@ from app.api.models.recipe import RecipeIn
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN, addressable
 from app.domain.recipe import NAMED
-from app.reports.kit.redact import hidden
+from app.reports.kit.redact import hide_keys
 from app.reports.source.named_recipes import NamedRecipe
 from app.services.access.tokens import Caller
 from app.services.campaigns import recipes
@@ -46,7 +46,7 @@ def _out(named: NamedRecipe, caller: Caller) -> NamedRecipeOut:
     recipe = named.recipe
     plain = {"name": named.name, "revision": named.revision, "actor": named.actor, "at": named.at}
     choices = {**recipe.as_json(), "hash": recipe.hash}
-    return NamedRecipeOut.model_validate({**plain, "recipe": choices if caller.may("manager") else hidden(choices)})
+    return NamedRecipeOut.model_validate({**plain, "recipe": choices if caller.may("manager") else hide_keys(choices)})
 
 
 GOOGLE = NAMED["google-mqm"]

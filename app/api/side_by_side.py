@@ -15,7 +15,7 @@ from app.api.kit.choices import AsOf, moment
 from app.api.kit.jobs import LATER, Prefer, accepted, ready
 from app.api.models.side_by_side import EXAMPLE, SideBySideOut
 from app.domain.recipe import NAMED
-from app.reports.kit.redact import hidden
+from app.reports.kit.redact import hide_keys
 from app.reports.kit.report import StoredReport
 from app.reports.ranking.renderings import MEDIA_TYPES
 from app.reports.side_by_side.rankings import Column, SideBySide
@@ -135,8 +135,8 @@ def without_raters(rankings: SideBySide) -> SideBySide:
 def _blind(column: Column) -> Column:
     view = column.view
     if view is not None:
-        view = view.model_copy(update={"warnings": tuple(str(hidden(text)) for text in view.warnings)})
-    why = None if column.why is None else str(hidden(column.why))
+        view = view.model_copy(update={"warnings": tuple(str(hide_keys(text)) for text in view.warnings)})
+    why = None if column.why is None else str(hide_keys(column.why))
     return replace(column, view=view, why=why, etag=f"{column.etag}.blind")
 
 

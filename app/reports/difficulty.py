@@ -17,7 +17,7 @@ from app.reports.kit.charts.heat import Cell, Map, heat_map
 from app.reports.kit.columns import NONE, Column, file, section
 from app.reports.kit.report import Report, ReportHead, Section, Work, whole
 from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, recipe_input
-from app.reports.source.segment_scores import SegmentScores, metric_scores, ranked_scores
+from app.reports.source.segment_scores import ScoredSegments, metric_scores, ranked_scores
 from app.reports.source.snapshot import Snapshot
 from app.stats.difficulty import Difficulty, difficulty
 from app.stats.plain import number
@@ -93,7 +93,7 @@ def _prepare(session: Session, about: tuple[Snapshot, ...], options: DifficultyO
     return whole(lambda: _result(given, options, scores or ranked_scores(given, options.normalize)))
 
 
-def _result(given: RecipeInput, options: DifficultyOptions, scores: SegmentScores) -> DifficultyView:
+def _result(given: RecipeInput, options: DifficultyOptions, scores: ScoredSegments) -> DifficultyView:
     means = difficulty(scores.rows)
     done = "judged" if options.metric is None else "scored"
     systems = _systems(means, given, scores)
@@ -112,7 +112,7 @@ def _result(given: RecipeInput, options: DifficultyOptions, scores: SegmentScore
     )
 
 
-def _systems(means: Difficulty, given: RecipeInput, scores: SegmentScores) -> list[JudgedOnDocuments]:
+def _systems(means: Difficulty, given: RecipeInput, scores: ScoredSegments) -> list[JudgedOnDocuments]:
     names = scores.rows.labels.systems
     return [
         JudgedOnDocuments(
@@ -127,7 +127,7 @@ def _systems(means: Difficulty, given: RecipeInput, scores: SegmentScores) -> li
     ]
 
 
-def _documents(means: Difficulty, scores: SegmentScores) -> Iterator[JudgedDocument]:
+def _documents(means: Difficulty, scores: ScoredSegments) -> Iterator[JudgedDocument]:
     for i, code in enumerate(means.documents.tolist()):
         yield JudgedDocument(
             document=scores.rows.labels.documents[code],
@@ -140,7 +140,7 @@ def _documents(means: Difficulty, scores: SegmentScores) -> Iterator[JudgedDocum
         )
 
 
-def _warnings(means: Difficulty, scores: SegmentScores, systems: list[JudgedOnDocuments], done: str) -> Iterator[str]:
+def _warnings(means: Difficulty, scores: ScoredSegments, systems: list[JudgedOnDocuments], done: str) -> Iterator[str]:
     yield from scores.warnings
     if not means.documents.size:
         yield NOTHING if done == "judged" else NOTHING_SCORED

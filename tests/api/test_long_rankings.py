@@ -16,7 +16,7 @@ from app.reports.ranking import report as reports
 from app.reports.ranking.renderings import segments
 from app.reports.side_by_side import report as side_by_side
 from app.reports.source import snapshot
-from app.reports.source.expected_time import AT_ONCE, Size, seconds_to_rank
+from app.reports.source.expected_time import AT_ONCE, CampaignSize, seconds_to_rank
 from app.services.access import tokens
 from app.services.jobs import jobs, rankings
 from app.services.jobs import side_by_side as side_by_side_jobs
@@ -211,7 +211,7 @@ def test_many_recipes_are_a_job_with_a_ranking_a_chunk_and_the_answer_that_is_ma
 
 
 def test_how_long_many_recipes_take_is_the_sum_of_those_that_are_not_stored() -> None:
-    size, recipe = Size(36, 180, 900), replace(NAMED["recommended"], rank_sets=False)
+    size, recipe = CampaignSize(36, 180, 900), replace(NAMED["recommended"], rank_sets=False)
     one = seconds_to_rank(size, recipe)
     assert 0.5 * AT_ONCE < one < AT_ONCE, "one is made at once, and two are not"
     longer = [replace(recipe, test="bootstrap"), replace(recipe, permutations=10 * draws(recipe, 630))]

@@ -13,13 +13,20 @@ from pydantic import Field, StringConstraints
 
 from app.reports.agreement import work
 from app.reports.agreement.between_charts import between_plot
-from app.reports.agreement.between_repeated import repeated
+from app.reports.agreement.between_repeated import repeatability
 from app.reports.agreement.between_view import BetweenView, CampaignLine, CampaignPair, caption, csv, tables
-from app.reports.agreement.plan import Choices, Coefficient, level_plan
+from app.reports.agreement.plan import Coefficient, CoefficientSettings, level_plan
 from app.reports.agreement.report import NUMBERS, choices_of
 from app.reports.agreement.view import Statistic
 from app.reports.kit.report import Report, Work
-from app.reports.source.raw_ratings import NOTHING, Drawn, RatedAsked, RawRatings, load_raw_ratings, of_asked_raters
+from app.reports.source.raw_ratings import (
+    NOTHING,
+    BootstrapOptions,
+    RawRatings,
+    RawRatingsOptions,
+    load_raw_ratings,
+    of_wanted_raters,
+)
 from app.reports.source.snapshot import Snapshot
 from app.stats.agreement import pairs, rankings
 from app.stats.agreement.units import Units, segment_units
@@ -31,7 +38,7 @@ Address = tuple[str, int, str]
 NOTHING_SHARED = "no segment of a system is rated in two of these campaigns: documents are matched by key"
 
 
-class BetweenAsked(RatedAsked, Drawn):
+class BetweenOptions(RawRatingsOptions, BootstrapOptions):
     """What is compared, and how intervals are drawn."""
 
     tolerance: Annotated[str, StringConstraints(pattern=NUMBERS)] | None = Field(
@@ -47,7 +54,7 @@ class BetweenAsked(RatedAsked, Drawn):
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class SharedUnits:
     """Campaigns as raters of the units that they share. differing: units left out because the sources differ.
     systems: names of the codes of the units."""
 
@@ -57,40 +64,42 @@ class Joined:
     systems: tuple[str, ...] = ()
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], asked: BetweenAsked) -> Work[BetweenView]:
-    campaign_ratings = [of_asked_raters(load_raw_ratings(session, one, asked), asked) for one in about]
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: BetweenOptions) -> Work[BetweenView]:
+    campaign_ratings = [of_wanted_raters(load_raw_ratings(session, one, options), options) for one in about]
     texts = [source_digests(session, one.campaign_id) for one in about]
-    joined = _joined(campaign_ratings, texts, asked)
+    joined = _shared_units(campaign_ratings, texts, options)
     same = len({one.scale for one in campaign_ratings}) == 1 and not joined.turned
-    choices = choices_of(campaign_ratings[0], asked.tolerance, asked.levels, asked.bins)
+    choices = choices_of(campaign_ratings[0], options.tolerance, options.levels, options.bins)
 
     @cache
     def statistics() -> tuple[Coefficient, ...]:
         return _statistics(joined.units, choices, same_scale=same)
 
-    def spread() -> work.Spread:
-        return work.Spread(((joined.units, tuple(one.drawn for one in statistics())),), asked.bootstrap, asked.seed)
+    def spread() -> work.BootstrapDraws:
+        return work.BootstrapDraws(
+            ((joined.units, tuple(one.drawn for one in statistics())),), options.bootstrap, options.seed
+        )
 
     def finish(done: Sequence[bytes]) -> BetweenView:
-        ends = spread().intervals(done, asked.level)[0]
-        drawn = asked.level if asked.bootstrap else None
+        ends = spread().intervals(done, options.level)[0]
+        drawn = options.level if options.bootstrap else None
         shown = [work.statistic_view(one, e, joined.units, drawn) for one, e in zip(statistics(), ends, strict=True)]
-        return _view(campaign_ratings, joined, shown, asked, choices.levels if same else None)
+        return _view(campaign_ratings, joined, shown, options, choices.levels if same else None)
 
-    return Work(work.n_chunks([joined.units], asked.bootstrap), lambda part: spread().chunk(part), finish)
+    return Work(work.n_chunks([joined.units], options.bootstrap), lambda part: spread().chunk(part), finish)
 
 
-def _joined(
-    campaign_ratings: Sequence[RawRatings], texts: Sequence[dict[tuple[str, int], str]], asked: BetweenAsked
-) -> Joined:
+def _shared_units(
+    campaign_ratings: Sequence[RawRatings], texts: Sequence[dict[tuple[str, int], str]], options: BetweenOptions
+) -> SharedUnits:
     """The mean of each unit of each campaign; units of the same address whose sources differ are left out."""
     turned = len({one.rows.higher_is_better for one in campaign_ratings}) > 1
-    means = [_means(one, asked, turn=turned and not one.rows.higher_is_better) for one in campaign_ratings]
+    means = [_means(one, options, turn=turned and not one.rows.higher_is_better) for one in campaign_ratings]
     counts: dict[Address, int] = {}
     for each in means:
         for address in each:
             counts[address] = counts.get(address, 0) + 1
-    least = len(campaign_ratings) if asked.complete else 2
+    least = len(campaign_ratings) if options.complete else 2
     shared = sorted(address for address, n in counts.items() if n >= least)
     held = [address for address in shared if _one_text(address, texts)]
     rows = [(i, c, means[c][a]) for i, a in enumerate(held) for c in range(len(campaign_ratings)) if a in means[c]]
@@ -108,7 +117,7 @@ def _joined(
         n_documents=len(documents),
         raters=tuple(one.about.campaign.key for one in campaign_ratings),
     )
-    return Joined(units, len(shared) - len(held), turned, tuple(systems))
+    return SharedUnits(units, len(shared) - len(held), turned, tuple(systems))
 
 
 def _coded(keys: Sequence[str]) -> tuple[list[str], npt.NDArray[np.int32]]:
@@ -122,8 +131,8 @@ def _one_text(address: Address, texts: Sequence[dict[tuple[str, int], str]]) -> 
     return len(known) < 2
 
 
-def _means(ratings: RawRatings, asked: BetweenAsked, *, turn: bool) -> dict[Address, float]:
-    units = segment_units(ratings.rows, repeated=asked.repeats)
+def _means(ratings: RawRatings, options: BetweenOptions, *, turn: bool) -> dict[Address, float]:
+    units = segment_units(ratings.rows, repeated=options.repeats)
     labels = ratings.rows.labels
     mean = np.bincount(units.unit, weights=units.value, minlength=units.n_units) / np.maximum(units.counts(), 1)
     mean = np.round(-mean if turn else mean, 10) + 0.0
@@ -136,7 +145,7 @@ def _means(ratings: RawRatings, asked: BetweenAsked, *, turn: bool) -> dict[Addr
     return dict(zip(addresses, mean.tolist(), strict=True))
 
 
-def _statistics(units: Units, choices: Choices, *, same_scale: bool) -> tuple[Coefficient, ...]:
+def _statistics(units: Units, choices: CoefficientSettings, *, same_scale: bool) -> tuple[Coefficient, ...]:
     """All coefficients where the campaigns have one scale, else those that no scale matters to."""
     if not units.n_units:
         return ()
@@ -151,9 +160,9 @@ def _statistics(units: Units, choices: Choices, *, same_scale: bool) -> tuple[Co
 
 def _view(
     campaign_ratings: Sequence[RawRatings],
-    joined: Joined,
+    joined: SharedUnits,
     statistics: list[Statistic],
-    asked: BetweenAsked,
+    options: BetweenOptions,
     levels: int | None,
 ) -> BetweenView:
     dropped = [{**one, "campaign": each.about.campaign.key} for each in campaign_ratings for one in each.dropped]
@@ -166,22 +175,22 @@ def _view(
         basis=", ".join(sorted({one.about.campaign.basis for one in campaign_ratings})),
         dropped=dropped,
         warnings=_warnings(campaign_ratings, joined, same_scale=same),
-        complete=asked.complete,
+        complete=options.complete,
         n_units=joined.units.n_units,
         n_documents=np.unique(joined.units.document).size,
         same_scale=same,
         chance_levels=levels,
-        draws=asked.bootstrap,
-        interval_level=asked.level,
-        seed=asked.seed,
+        draws=options.bootstrap,
+        interval_level=options.level,
+        seed=options.seed,
         each=[_campaign_line(one, joined) for one in campaign_ratings],
         statistics=statistics,
         pairs=_pairs(joined.units, same_scale=same),
-        repeated=repeated(joined.units, joined.systems, campaign_ratings[0].scale) if same else [],
+        repeated=repeatability(joined.units, joined.systems, campaign_ratings[0].scale) if same else [],
     )
 
 
-def _campaign_line(ratings: RawRatings, joined: Joined) -> CampaignLine:
+def _campaign_line(ratings: RawRatings, joined: SharedUnits) -> CampaignLine:
     rows = ratings.rows.segments()
     return CampaignLine(
         campaign=ratings.about.campaign.key,
@@ -216,19 +225,19 @@ def _pairs(units: Units, *, same_scale: bool) -> list[CampaignPair]:
     return lines
 
 
-def _warnings(campaign_ratings: Sequence[RawRatings], joined: Joined, *, same_scale: bool) -> list[str]:
+def _warnings(campaign_ratings: Sequence[RawRatings], joined: SharedUnits, *, same_scale: bool) -> list[str]:
     if not any(len(one.rows) for one in campaign_ratings):
         return [NOTHING]
     if not joined.units.n_units:
         return [NOTHING_SHARED]
-    said = []
+    warnings = []
     if not same_scale:
-        said.append("the scales differ: only correlations and rankings are compared")
+        warnings.append("the scales differ: only correlations and rankings are compared")
     if joined.turned:
-        said.append("penalties are negated so that higher is better throughout")
+        warnings.append("penalties are negated so that higher is better throughout")
     if np.unique(joined.units.document).size < work.FEW_DOCUMENTS:
-        said.append("few documents for intervals")
-    return said
+        warnings.append("few documents for intervals")
+    return warnings
 
 
 _STATISTIC = {"statistic": "mean_pearson", "value": 0.48, "interval": [0.4, 0.55], "expected": 0.5}
@@ -264,12 +273,12 @@ EXAMPLE: dict[str, Any] = {
         {"system": "ONLINE-W", "n_campaigns": 2, "n_units": 207, "scores": {"esa-1": 88.0, "esa-2": 86.0}, "cv": 2.3}
     ],
 }
-REPORT: Report[BetweenAsked, BetweenView] = Report(
+REPORT: Report[BetweenOptions, BetweenView] = Report(
     name="agreement",
     title="Agreement of campaigns",
     summary="Several campaigns on the same outputs, each treated as one rater: correlations, κ with tolerance, α, "
     "rankings.",
-    options=BetweenAsked,
+    options=BetweenOptions,
     result=BetweenView,
     example=EXAMPLE,
     prepare=_prepare,

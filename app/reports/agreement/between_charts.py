@@ -10,5 +10,5 @@ from app.reports.kit import captions
 def between_plot(view: BetweenView) -> bytes:
     """One line a coefficient over all campaigns as SVG."""
     group = (f"{captions.plural(view.n_units, 'unit')} that campaigns share", view.statistics)
-    said = [caption(view), *map(captions.sentence, view.warnings)]
-    return coefficients(f"Agreement of {', '.join(view.campaigns)}", [group], said)
+    notes = [caption(view), *map(captions.sentence, view.warnings)]
+    return coefficients(f"Agreement of {', '.join(view.campaigns)}", [group], notes)

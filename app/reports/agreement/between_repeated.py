@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from pydantic import Field
 
-from app.reports.agreement.view import Line
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import table
+from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Table
 from app.stats.agreement.units import Units
 from app.stats.plain import number
@@ -17,7 +17,7 @@ from app.stats.ratings import Scale
 from app.stats.reproducibility import cv_star
 
 
-class RepeatedLine(Line):
+class RepeatedLine(FiniteResultPart):
     """One system, measured in several campaigns on the same units."""
 
     system: str
@@ -27,7 +27,7 @@ class RepeatedLine(Line):
     cv: float | None = Field(description="CV* in percent; null where the mean is at the lower end of the scale.")
 
 
-def repeated(units: Units, systems: Sequence[str], scale: Scale | None) -> list[RepeatedLine]:
+def repeatability(units: Units, systems: Sequence[str], scale: Scale | None) -> list[RepeatedLine]:
     """Every system that two campaigns or more have on the same units; the campaigns are the raters of the units.
 
     systems: names of the codes of the units. Nothing where scores have no lower end that could be put to 0.

@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from app.reports.agreement.between_repeated import RepeatedLine, repeated_table
-from app.reports.agreement.tables import NONE, PLACES, named
-from app.reports.agreement.view import Line, Statistic
+from app.reports.agreement.tables import NONE, PLACES, statistic_label
+from app.reports.agreement.view import Statistic
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import table
 from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell, Table
 
 
-class CampaignLine(Line):
+class CampaignLine(FiniteResultPart):
     """One campaign: of its units, means over its raters."""
 
     campaign: str
@@ -26,7 +27,7 @@ class CampaignLine(Line):
     turned: bool = Field(description="The sign was turned so that higher is better, because another campaign's is.")
 
 
-class CampaignPair(Line):
+class CampaignPair(FiniteResultPart):
     """Two campaigns on the units that both have."""
 
     campaign: tuple[str, str]
@@ -88,7 +89,13 @@ def _statistics(view: BetweenView) -> Table:
     for statistic in view.statistics:
         ends = "–" if statistic.interval is None else "[{}, {}]".format(*map(_figure, statistic.interval))
         rows.append(
-            (named(statistic), _figure(statistic.value), ends, _figure(statistic.expected), _figure(statistic.chance))
+            (
+                statistic_label(statistic),
+                _figure(statistic.value),
+                ends,
+                _figure(statistic.expected),
+                _figure(statistic.chance),
+            )
         )
     return table(heads, rows, 1)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import floor
 
-from app.reports.agreement.tables import LEVEL_NAMES, caption, named
+from app.reports.agreement.tables import LEVEL_NAMES, caption, statistic_label
 from app.reports.agreement.view import AgreementView, LevelView, RaterPairLine, Statistic
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrap_sentences
 
 ROW, PLOT, FIGURES = 16.0, 280.0, 150.0
 LEFT = 300.0
@@ -38,16 +38,16 @@ def _drawn(level: LevelView, view: AgreementView) -> list[Statistic]:
     return [s for s in level.statistics if s.statistic in ALL_TOLERANCES or s.tolerance in {None, main}]
 
 
-def coefficients(title: str, given: Sequence[Group], said: Sequence[str]) -> bytes:
+def coefficients(title: str, given: Sequence[Group], notes: Sequence[str]) -> bytes:
     """One line a coefficient under the heading of its group, as SVG."""
     groups = [(heading, [s for s in found if s.statistic not in NOT_COEFFICIENTS]) for heading, found in given]
     top = HEAD + 24
     bottom = top + max(1, sum(len(found) + 1 for _, found in groups)) * ROW
     width = LEFT + PLOT + FIGURES + MARGIN
-    told = wrapped(said, width)
+    caption_lines = wrap_sentences(notes, width)
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 34 + len(told) * LINE + MARGIN)
+        sheet = Sheet(width, bottom + 34 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(title, "Filled: value and interval; hollow: expected by the model")
         low = _lowest([one for _, found in groups for one in found])
         _axis(sheet, low, top, bottom)
@@ -56,12 +56,12 @@ def coefficients(title: str, given: Sequence[Group], said: Sequence[str]) -> byt
             sheet.text(MARGIN, y + ROW / 2, heading, bold=True, size=8.5)
             y += ROW
             for statistic in statistics:
-                sheet.text(LEFT - 8, y + ROW / 2, named(statistic), ha="right", size=8)
+                sheet.text(LEFT - 8, y + ROW / 2, statistic_label(statistic), ha="right", size=8)
                 _mark(sheet, statistic, y + ROW / 2, low)
                 y += ROW
         if not any(found for _, found in groups):
             sheet.text(MARGIN, y + ROW / 2, "nothing was rated twice", color=QUIET)
-        sheet.caption(told, bottom + 34)
+        sheet.caption(caption_lines, bottom + 34)
         return canvas.to_svg(sheet.figure, title=title)
 
 
@@ -107,14 +107,14 @@ def heat_map(view: AgreementView) -> bytes:
     names = sorted({rater for pair in view.pairs for rater in pair.rater})
     shown = names[:MOST_RATERS]
     cell = CELL if len(shown) <= 20 else SMALL
-    longest = max((len(canvas.shortened(name, LONGEST_NAME)) for name in shown), default=8) * CHARACTER
+    longest = max((len(canvas.shorten(name, LONGEST_NAME)) for name in shown), default=8) * CHARACTER
     left, top = MARGIN + longest + 8, HEAD + longest + 8
     bottom = top + max(1, len(shown)) * cell
     width = max(left + len(shown) * cell + MARGIN, 520.0)
-    told = wrapped(_said(view, len(names)), width)
+    caption_lines = wrap_sentences(_heat_notes(view, len(names)), width)
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 56 + len(told) * LINE + MARGIN)
+        sheet = Sheet(width, bottom + 56 + len(caption_lines) * LINE + MARGIN)
         campaign = next(iter(view.campaigns))
         sheet.heading(f"Pairs of raters in {campaign}", "Above: Pearson; below: mean difference without sign")
         _names(sheet, shown, left, top, cell)
@@ -126,21 +126,21 @@ def heat_map(view: AgreementView) -> bytes:
         if not shown:
             sheet.text(MARGIN, top + 8, "no text was rated by two raters", color=QUIET)
         _legend(sheet, bottom + 20)
-        sheet.caption(told, bottom + 48)
+        sheet.caption(caption_lines, bottom + 48)
         return canvas.to_svg(sheet.figure, title=f"Pairs of raters in {campaign}")
 
 
-def _said(view: AgreementView, n: int) -> list[str]:
+def _heat_notes(view: AgreementView, n: int) -> list[str]:
     level: LevelView | None = next((one for one in view.levels if one.n_units), None)
-    said = [] if level is None else [f"On {level.level} that both rated; empty where two raters share none."]
+    notes = [] if level is None else [f"On {level.level} that both rated; empty where two raters share none."]
     if n > MOST_RATERS:
-        said.append(f"The first {MOST_RATERS} of {n} raters; the table has all.")
-    return said + [captions.sentence(w) for w in view.warnings]
+        notes.append(f"The first {MOST_RATERS} of {n} raters; the table has all.")
+    return notes + [captions.sentence(w) for w in view.warnings]
 
 
 def _names(sheet: Sheet, names: list[str], left: float, top: float, cell: float) -> None:
     for i, name in enumerate(names):
-        short = canvas.shortened(name, LONGEST_NAME)
+        short = canvas.shorten(name, LONGEST_NAME)
         sheet.text(left - 6, top + (i + 0.5) * cell, short, ha="right", size=7.5)
         sheet.text(left + (i + 0.5) * cell, top - 6, short, ha="center", size=7.5, upright=True)
         sheet.box(left + i * cell, top + i * cell, cell, cell, fill=FAINT, edge=GROUND, thick=0.6)

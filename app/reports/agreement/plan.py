@@ -48,7 +48,7 @@ def _not_drawn(weights: Floats) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class CoefficientSettings:
     """tolerances: in the unit of the score. levels: K of the closed form of chance, None without one. step: of the
     scale. bins: equal parts of the scale that make categories, None for the levels of the scale where there are few."""
 
@@ -72,7 +72,7 @@ class LevelPlan:
     categories: int | None
 
 
-def level_plan(level: Level, units: Units, choices: Choices) -> LevelPlan:
+def level_plan(level: Level, units: Units, choices: CoefficientSettings) -> LevelPlan:
     """The coefficients of one level."""
     paired = units.paired()
     model = components(paired)
@@ -91,7 +91,7 @@ def level_plan(level: Level, units: Units, choices: Choices) -> LevelPlan:
     return LevelPlan(level, paired, units.n_units - paired.n_units, tuple(coefficients), model, block, n_categories)
 
 
-def categories(units: Units, choices: Choices) -> tuple[Units, int] | None:
+def categories(units: Units, choices: CoefficientSettings) -> tuple[Units, int] | None:
     """The units with categories 0 … K−1 as values: equal parts of the scale where asked, else its levels if few.
 
     Of a scale without ends, as a number of errors, 0, 1, 2 … where asked, the last category taking all above.
@@ -113,7 +113,9 @@ def categories(units: Units, choices: Choices) -> tuple[Units, int] | None:
     return units.with_value(code), n
 
 
-def _of_scores(level: Level, units: Units, choices: Choices, model: UnitRaterVariances | None) -> Iterator[Coefficient]:
+def _of_scores(
+    level: Level, units: Units, choices: CoefficientSettings, model: UnitRaterVariances | None
+) -> Iterator[Coefficient]:
     for t in choices.tolerances:
         yield from _kappas(units, t, choices, model)
     agreement = None if model is None else model.agreement
@@ -132,7 +134,9 @@ def _of_scores(level: Level, units: Units, choices: Choices, model: UnitRaterVar
     yield Coefficient("mean_difference", _mean_distance(units))
 
 
-def _kappas(units: Units, t: float, choices: Choices, model: UnitRaterVariances | None) -> Iterator[Coefficient]:
+def _kappas(
+    units: Units, t: float, choices: CoefficientSettings, model: UnitRaterVariances | None
+) -> Iterator[Coefficient]:
     observed = kappa.observed_within(units, t)
     closed = closed_chance(choices, t)
     share = None if model is None else model.within(t, choices.step)
@@ -147,7 +151,7 @@ def _kappas(units: Units, t: float, choices: Choices, model: UnitRaterVariances 
     yield Coefficient("kappa_pooled", of, t, expected, observed, chance=by_pool)
 
 
-def closed_chance(choices: Choices, t: float) -> float | None:
+def closed_chance(choices: CoefficientSettings, t: float) -> float | None:
     """P_e of the closed form; None where the scale has no ends or all its values are within the tolerance."""
     steps = int(np.floor(t / choices.step + SLACK)) if choices.step else 0
     if choices.levels is None or steps >= choices.levels - 1:
@@ -166,7 +170,7 @@ def _of_ranks(units: Units) -> float | None:
     return None if model is None else model.agreement
 
 
-def _nominal(units: Units, t: float, choices: Choices, model: UnitRaterVariances | None) -> Coefficient:
+def _nominal(units: Units, t: float, choices: CoefficientSettings, model: UnitRaterVariances | None) -> Coefficient:
     of = alpha.krippendorff(units, "nominal", tolerance=t)
     if model is None:
         return Coefficient("alpha_nominal", of, t)

@@ -12,12 +12,19 @@ from pydantic import Field, StringConstraints
 
 from app.reports.agreement import work
 from app.reports.agreement.charts import heat_map, statistics_plot
-from app.reports.agreement.plan import Choices, LevelPlan, categories, level_plan
-from app.reports.agreement.spans import marked
+from app.reports.agreement.plan import CoefficientSettings, LevelPlan, categories, level_plan
+from app.reports.agreement.spans import marked_texts
 from app.reports.agreement.tables import caption, csv, tables
-from app.reports.agreement.view import AgreementView, blinded
+from app.reports.agreement.view import AgreementView, pseudonymize
 from app.reports.kit.report import Report, Work
-from app.reports.source.raw_ratings import Drawn, RatedAsked, RawRatings, errors_of, load_raw_ratings, spans_field
+from app.reports.source.raw_ratings import (
+    BootstrapOptions,
+    RawRatings,
+    RawRatingsOptions,
+    errors_of,
+    load_raw_ratings,
+    spans_field,
+)
 from app.reports.source.snapshot import Snapshot
 from app.stats.agreement.distributions import complete_raters
 from app.stats.agreement.units import LEVELS, Level, OfDocuments, Units, averaged_units, document_units, segment_units
@@ -33,7 +40,7 @@ SLIDER = (5.0, 10.0, 15.0, 20.0, 25.0, 30.0)
 NUMBERS = r"^\d{1,6}(\.\d{1,6})?(,\d{1,6}(\.\d{1,6})?){0,19}$"
 
 
-class AgreementAsked(RatedAsked, Drawn):
+class AgreementOptions(RawRatingsOptions, BootstrapOptions):
     """Which agreement, of which numbers."""
 
     units: Literal["all", "segments", "documents", "averaged"] = Field(
@@ -71,12 +78,12 @@ class AgreementAsked(RatedAsked, Drawn):
 class _Planned:
     """What was read, and what follows from it, worked out once and after the reading is over."""
 
-    def __init__(self, ratings: RawRatings, errors: Errors | None, asked: AgreementAsked) -> None:
-        self.ratings, self.errors, self.asked = ratings, errors, asked
-        self.same = tuple(filter(None, (asked.same or "").split(",")))
+    def __init__(self, ratings: RawRatings, errors: Errors | None, options: AgreementOptions) -> None:
+        self.ratings, self.errors, self.options = ratings, errors, options
+        self.same = tuple(filter(None, (options.same or "").split(",")))
         work.systems_of(ratings, self.same)
-        self.choices = _choices(ratings, asked)
-        self.units = _units(ratings, asked)
+        self.choices = _choices(ratings, options)
+        self.units = _units(ratings, options)
 
     @cached_property
     def plans(self) -> list[LevelPlan]:
@@ -86,56 +93,56 @@ class _Planned:
     def marks(self) -> work.SpanPlan | None:
         if self.errors is None or "segments" not in self.units:
             return None
-        return work.span_plan(marked(self.ratings, self.errors))
+        return work.span_plan(marked_texts(self.ratings, self.errors))
 
     @cached_property
-    def spread(self) -> work.Spread:
+    def spread(self) -> work.BootstrapDraws:
         owners: list[tuple[Units, tuple[OfDocuments, ...]]]
         owners = [(plan.units, tuple(one.drawn for one in plan.statistics)) for plan in self.plans]
         if self.marks is not None:
             owners.append((self.plans[0].units, tuple(self.marks.of.values())))
-        return work.Spread(tuple(owners), self.asked.bootstrap, self.asked.seed)
+        return work.BootstrapDraws(tuple(owners), self.options.bootstrap, self.options.seed)
 
     def chunk(self, part: int) -> bytes:
         return self.spread.chunk(part)
 
     def finish(self, done: Sequence[bytes]) -> AgreementView:
-        ratings, asked, choices = self.ratings, self.asked, self.choices
-        ends = self.spread.intervals(done, asked.level)
-        length, drawn = ratings.documents.segments, asked.level if asked.bootstrap else None
+        ratings, options, choices = self.ratings, self.options, self.choices
+        ends = self.spread.intervals(done, options.level)
+        length, drawn = ratings.documents.segments, options.level if options.bootstrap else None
         levels = [work.level_view(plan, ends[i], choices, length, drawn) for i, plan in enumerate(self.plans)]
-        pairs, told = _pairs(self.plans, choices)
+        pairs, pair_warnings = _pairs(self.plans, choices)
         head = {
-            "on": asked.on,
-            "scoring": asked.scoring,
+            "on": options.on,
+            "scoring": options.scoring,
             "protocol": ratings.about.campaign.protocol,
-            "repeats": asked.repeats,
-            "normalize": asked.normalize,
+            "repeats": options.repeats,
+            "normalize": options.normalize,
             "tolerances": list(choices.tolerances),
             "chance_levels": choices.levels,
-            "draws": asked.bootstrap,
-            "interval_level": asked.level,
-            "seed": asked.seed,
-            "warnings": [*work.warnings(ratings, self.plans, choices), *told],
+            "draws": options.bootstrap,
+            "interval_level": options.level,
+            "seed": options.seed,
+            "warnings": [*work.warnings(ratings, self.plans, choices), *pair_warnings],
         }
-        as_given = choices_of(ratings, asked.tolerance, asked.levels, asked.bins)
+        as_given = choices_of(ratings, options.tolerance, options.levels, options.bins)
         own = work.own_lines(ratings, as_given, self.same)
         spans = None if self.marks is None else work.span_view(self.marks, ends[-1])
         return work.agreement_view(ratings, head, levels, pairs, own, spans)
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], asked: AgreementAsked) -> Work[AgreementView]:
-    ratings = load_raw_ratings(session, about[0], asked)
-    errors = errors_of(session, ratings) if _has_spans(ratings, asked) else None
-    planned = _Planned(ratings, errors, asked)
-    return Work(work.n_chunks(planned.units.values(), asked.bootstrap), planned.chunk, planned.finish)
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: AgreementOptions) -> Work[AgreementView]:
+    ratings = load_raw_ratings(session, about[0], options)
+    errors = errors_of(session, ratings) if _has_spans(ratings, options) else None
+    planned = _Planned(ratings, errors, options)
+    return Work(work.n_chunks(planned.units.values(), options.bootstrap), planned.chunk, planned.finish)
 
 
-def _has_spans(ratings: RawRatings, asked: AgreementAsked) -> bool:
-    return spans_field(ratings) is not None and asked.units in {"all", "segments"}
+def _has_spans(ratings: RawRatings, options: AgreementOptions) -> bool:
+    return spans_field(ratings) is not None and options.units in {"all", "segments"}
 
 
-def _pairs(plans: Sequence[LevelPlan], choices: Choices) -> tuple[list[Any], list[str]]:
+def _pairs(plans: Sequence[LevelPlan], choices: CoefficientSettings) -> tuple[list[Any], list[str]]:
     """Rater pairs of the first level that has any."""
     plan = next((p for p in plans if p.units.n_units), None)
     if plan is None:
@@ -143,36 +150,36 @@ def _pairs(plans: Sequence[LevelPlan], choices: Choices) -> tuple[list[Any], lis
     return work.pair_lines(plan, categories(plan.units, choices) if plan.level != "averaged" else None)
 
 
-def _units(ratings: RawRatings, asked: AgreementAsked) -> dict[Level, Units]:
+def _units(ratings: RawRatings, options: AgreementOptions) -> dict[Level, Units]:
     """By level, those that have a value."""
     rows = ratings.rows
     made: dict[Level, Callable[[], Units]] = {
-        "segments": lambda: segment_units(rows, repeated=asked.repeats),
-        "documents": lambda: document_units(rows, repeated=asked.repeats),
-        "averaged": lambda: averaged_units(rows, repeated=asked.repeats),
+        "segments": lambda: segment_units(rows, repeated=options.repeats),
+        "documents": lambda: document_units(rows, repeated=options.repeats),
+        "averaged": lambda: averaged_units(rows, repeated=options.repeats),
     }
-    units = {level: make() for level, make in made.items() if asked.units in {"all", level}}
-    if asked.raters == "complete":
+    units = {level: make() for level, make in made.items() if options.units in {"all", level}}
+    if options.raters == "complete":
         units = {level: complete_raters(one) for level, one in units.items()}
-    if asked.normalize == "z":
+    if options.normalize == "z":
         units = {level: one.standardized() for level, one in units.items()}
     return {level: one for level, one in units.items() if one.n_units}
 
 
-def _choices(ratings: RawRatings, asked: AgreementAsked) -> Choices:
-    if asked.normalize == "none":
-        return choices_of(ratings, asked.tolerance, asked.levels, asked.bins)
+def _choices(ratings: RawRatings, options: AgreementOptions) -> CoefficientSettings:
+    if options.normalize == "none":
+        return choices_of(ratings, options.tolerance, options.levels, options.bins)
     free = replace(ratings, scale=None)
-    return replace(choices_of(free, asked.tolerance or STANDARDIZED, None, None), step=0.0)
+    return replace(choices_of(free, options.tolerance or STANDARDIZED, None, None), step=0.0)
 
 
-def choices_of(ratings: RawRatings, tolerance: str | None, levels: int | None, bins: int | None) -> Choices:
+def choices_of(ratings: RawRatings, tolerance: str | None, levels: int | None, bins: int | None) -> CoefficientSettings:
     """Tolerances, levels of chance and bins as asked for, else the usual ones of the scale."""
     scale = ratings.scale
     step = (scale.step if scale else None) or 1.0
     own = None if scale is None else _values(scale)
     tolerances = tuple(sorted({float(t) for t in tolerance.split(",")})) if tolerance else _usual(own, step)
-    return Choices(tolerances, levels or own, step, bins, scale)
+    return CoefficientSettings(tolerances, levels or own, step, bins, scale)
 
 
 def _values(scale: Scale) -> int | None:
@@ -221,11 +228,11 @@ EXAMPLE: dict[str, Any] = {
     "own": [],
     "spans": None,
 }
-REPORT: Report[AgreementAsked, AgreementView] = Report(
+REPORT: Report[AgreementOptions, AgreementView] = Report(
     name="agreement",
     title="Agreement of raters",
     summary="Agreement by every usual coefficient, with intervals over documents and what a model expects.",
-    options=AgreementAsked,
+    options=AgreementOptions,
     result=AgreementView,
     example=EXAMPLE,
     prepare=_prepare,
@@ -234,5 +241,5 @@ REPORT: Report[AgreementAsked, AgreementView] = Report(
     charts={"default": statistics_plot, "raters": heat_map},
     caption=caption,
     long=True,
-    redact=blinded,
+    redact=pseudonymize,
 )

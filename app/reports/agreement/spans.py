@@ -12,7 +12,7 @@ from app.stats.side_tables import Errors
 SIDES = 2
 
 
-def marked(ratings: RawRatings, errors: Errors) -> MarkedJudgments:
+def marked_texts(ratings: RawRatings, errors: Errors) -> MarkedJudgments:
     """Every judgment of a segment as two, of its source and of its output; of repeats the first.
 
     Only texts that two raters judged. Marks without a place, omissions among them, and marks that are neither minor,

@@ -48,7 +48,7 @@ OWN_NAMES = {
 }
 
 
-def named(statistic: Statistic) -> str:
+def statistic_label(statistic: Statistic) -> str:
     """A coefficient with its tolerance, in words."""
     name = NAMES.get(statistic.statistic, statistic.statistic)
     return name if statistic.tolerance is None else f"{name}, t = {statistic.tolerance:g}"
@@ -73,14 +73,14 @@ def tables(view: AgreementView) -> Sequence[Section]:
 
 
 def _level_title(level: LevelView) -> str:
-    told = [
+    counts = [
         captions.plural(level.n_units, "unit"),
         captions.plural(level.n_pairs, "pair"),
         captions.plural(level.n_raters, "rater"),
         captions.plural(level.n_documents, "document"),
     ]
     single = f"; {captions.plural(level.n_single, 'unit')} with one rater left out" if level.n_single else ""
-    return f"{LEVEL_NAMES[level.level]}: {', '.join(told)}{single}"
+    return f"{LEVEL_NAMES[level.level]}: {', '.join(counts)}{single}"
 
 
 def _figure(value: float | None) -> str:
@@ -92,7 +92,7 @@ def _statistics(view: AgreementView, level: LevelView) -> Table:
     heads = ("Coefficient", "Value", ends, "Expected", "Observed", "Chance", "Landis & Koch")
     rows = [
         (
-            named(one),
+            statistic_label(one),
             _figure(one.value),
             interval(one.interval, PLACES),
             _figure(one.expected),

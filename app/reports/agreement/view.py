@@ -6,21 +6,16 @@ import hashlib
 from collections.abc import Callable
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from app.reports.kit.report import ReportHead
+from app.reports.kit.result_part import FiniteResultPart
 from app.stats.agreement.units import Level
 
 Interval = tuple[float, float]
 
 
-class Line(BaseModel):
-    """Frozen, and never not a number."""
-
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
-
-
-class Statistic(Line):
+class Statistic(FiniteResultPart):
     """One coefficient of one level. Null: not defined on these data."""
 
     statistic: str = Field(description="A key; docs/reports/agreement.md has the formula and source of each.")
@@ -38,7 +33,7 @@ class Statistic(Line):
     word: str | None = Field(None, description="Of Landis & Koch 1977; never to be read without the figure.")
 
 
-class Components(Line):
+class Components(FiniteResultPart):
     """Variances of a model of units and raters, by REML on all pairs of the level."""
 
     unit: float
@@ -46,7 +41,7 @@ class Components(Line):
     residual: float
 
 
-class LengthLine(Line):
+class LengthLine(FiniteResultPart):
     """Agreement on documents of some length."""
 
     segments: str
@@ -58,14 +53,14 @@ class LengthLine(Line):
     absolute: float | None = Field(description="Mean difference of two raters, without sign.")
 
 
-class Block(Line):
+class Block(FiniteResultPart):
     """The largest complete block, on which two-way intraclass correlations rest."""
 
     n_units: int
     rater: list[str]
 
 
-class LevelView(Line):
+class LevelView(FiniteResultPart):
     """Agreement on segments, whole documents, or means of a document's segments."""
 
     level: Level
@@ -82,7 +77,7 @@ class LevelView(Line):
     block: Block | None
 
 
-class RaterPairLine(Line):
+class RaterPairLine(FiniteResultPart):
     """Two raters on the segments that both rated."""
 
     rater: tuple[str, str]
@@ -100,7 +95,7 @@ class RaterPairLine(Line):
     weighted_kappa: float | None = Field(description="The same with quadratic weights.")
 
 
-class SelfLine(Line):
+class SelfLine(FiniteResultPart):
     """How far raters agree with themselves, or what to compare that with."""
 
     what: Literal["repeats", "same_output", "same_output_other_rater"]
@@ -115,7 +110,7 @@ class SelfLine(Line):
     tau_b: float | None
 
 
-class SpanLine(Line):
+class SpanLine(FiniteResultPart):
     """One figure of the agreement of marked errors."""
 
     statistic: Literal["character_f1", "overlap", "same_severity", "same_category"]
@@ -123,7 +118,7 @@ class SpanLine(Line):
     interval: Interval | None
 
 
-class SpanView(Line):
+class SpanView(FiniteResultPart):
     """Whether raters mark the same stretches."""
 
     n_pairs: int = Field(description="Two raters on one text.")
@@ -152,12 +147,12 @@ class AgreementView(ReportHead):
     spans: SpanView | None
 
 
-def blinded(view: AgreementView) -> AgreementView:
+def pseudonymize(view: AgreementView) -> AgreementView:
     """The same with raters by number, in an order that tells nothing."""
     keys = {rater for pair in view.pairs for rater in pair.rater}
     keys |= {line.rater for line in view.own if line.rater is not None}
     keys |= {rater for one in view.levels if one.block for rater in one.block.rater}
-    name = numbered(keys, view.data_hash)
+    name = pseudonyms(keys, view.data_hash)
     return view.model_copy(
         update={
             "pairs": sorted(
@@ -173,7 +168,7 @@ def blinded(view: AgreementView) -> AgreementView:
     )
 
 
-def numbered(keys: set[str], salt: str) -> Callable[[str], str]:
+def pseudonyms(keys: set[str], salt: str) -> Callable[[str], str]:
     """A number for every key, by the digest of the data: the same in every shape of one report."""
     order = sorted(keys, key=lambda key: hashlib.sha256(f"{salt}\0{key}".encode()).digest())
     width = len(str(len(order)))

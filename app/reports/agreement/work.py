@@ -13,8 +13,8 @@ from app.domain.errors import Invalid, Place
 from app.reports.agreement.plan import (
     MOST_LEFT_OUT,
     WITH_WORDS,
-    Choices,
     Coefficient,
+    CoefficientSettings,
     LevelPlan,
     closed_chance,
     pair_count,
@@ -53,7 +53,7 @@ def n_chunks(units: Iterable[Units], draws: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class BootstrapDraws:
     """Everything that is drawn: the units that say which documents there are, and their statistics, by owner."""
 
     owners: tuple[tuple[Units, tuple[Any, ...]], ...]
@@ -99,7 +99,11 @@ def span_plan(marked: spans.MarkedJudgments) -> SpanPlan | None:
 
 
 def level_view(
-    plan: LevelPlan, intervals: Sequence[Interval | None], choices: Choices, length: Codes, level: float | None
+    plan: LevelPlan,
+    intervals: Sequence[Interval | None],
+    choices: CoefficientSettings,
+    length: Codes,
+    level: float | None,
 ) -> LevelView:
     """One level as it is shown."""
     units, size = plan.units, plan.units.counts()
@@ -142,7 +146,7 @@ def statistic_view(coefficient: Coefficient, ends: Interval | None, units: Units
     )
 
 
-def _by_length(plan: LevelPlan, choices: Choices, length: Codes) -> list[LengthLine]:
+def _by_length(plan: LevelPlan, choices: CoefficientSettings, length: Codes) -> list[LengthLine]:
     """Only buckets that have units; the tolerance is the one that the report shows first (15 of a slider)."""
     units = plan.units
     if not units.n_units:
@@ -171,7 +175,7 @@ def _by_length(plan: LevelPlan, choices: Choices, length: Codes) -> list[LengthL
     return lines
 
 
-def main_tolerance(choices: Choices) -> float | None:
+def main_tolerance(choices: CoefficientSettings) -> float | None:
     """15 where it is asked for (G: one of the most reasonable), else the middle one."""
     ts = choices.tolerances
     return None if not ts else 15.0 if 15.0 in ts else ts[len(ts) // 2]
@@ -189,8 +193,8 @@ def pair_lines(plan: LevelPlan, categories: tuple[Units, int] | None) -> tuple[l
     if len(lines) <= MOST_LINES:
         return lines, []
     most = sorted(lines, key=lambda line: (-line.n_units, line.rater))[:MOST_LINES]
-    told = f"{len(lines) - MOST_LINES} rater pairs that share least are not listed; means are over all"
-    return sorted(most, key=lambda line: line.rater), [told]
+    warning = f"{len(lines) - MOST_LINES} rater pairs that share least are not listed; means are over all"
+    return sorted(most, key=lambda line: line.rater), [warning]
 
 
 def _categorical(units: Units, n: int) -> dict[tuple[str, str], pairs.RaterPair]:
@@ -221,7 +225,7 @@ def _pair_line(
     )
 
 
-def own_lines(ratings: RawRatings, choices: Choices, same: tuple[str, ...]) -> list[SelfLine]:
+def own_lines(ratings: RawRatings, choices: CoefficientSettings, same: tuple[str, ...]) -> list[SelfLine]:
     """Repeats of every rater and of all, and a translation that was judged under several names."""
     t = main_tolerance(choices)
     t = 0.0 if t is None else t
@@ -285,7 +289,7 @@ def span_view(plan: SpanPlan, intervals: Sequence[Interval | None]) -> SpanView:
     )
 
 
-def warnings(ratings: RawRatings, plans: Sequence[LevelPlan], choices: Choices) -> list[str]:
+def warnings(ratings: RawRatings, plans: Sequence[LevelPlan], choices: CoefficientSettings) -> list[str]:
     """What a reader has to know."""
     if not len(ratings.rows):
         return [NOTHING]

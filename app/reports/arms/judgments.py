@@ -28,7 +28,7 @@ UNFINISHED = "rater with work that is not finished"
 ALL = "all"
 
 
-class WhoAsked(BaseModel):
+class InclusionOptions(BaseModel):
     """Whose judgments count. Source of the choices: Grundkiewicz et al. 2021, §4 and §5.2."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -41,7 +41,7 @@ class WhoAsked(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class ArmCondition:
     """One condition: its name, and how screens show their items, None where that is unknown."""
 
     name: str
@@ -57,7 +57,7 @@ class Conditions:
 
     about: Snapshot
     data_hash: str
-    names: tuple[Condition, ...]
+    names: tuple[ArmCondition, ...]
     of: Codes
     work: TimedJudgments
     events: Events
@@ -80,19 +80,19 @@ class Conditions:
         return JudgmentPaces(rows.rater[keep], rows.task[keep], self.of[keep], self.events.submitted[keep], pace)
 
 
-def load_conditions(session: Session, about: Snapshot, asked: WhoAsked) -> Conditions:
+def load_conditions(session: Session, about: Snapshot, options: InclusionOptions) -> Conditions:
     """Read a campaign by its arms; without arms by presentation, and without these as one condition."""
     read = load_judged_ratings(session, about)
-    told = task_arms(session, about.campaign_id, read.rows.labels.tasks)
-    done = np.array([one.done for one in told], dtype=np.bool_)
-    accepted = read.rows.accepted | asked.rejected
+    arms = task_arms(session, about.campaign_id, read.rows.labels.tasks)
+    done = np.array([one.done for one in arms], dtype=np.bool_)
+    accepted = read.rows.accepted | options.rejected
     keep = accepted.copy()
-    if asked.raters == "complete":
+    if options.raters == "complete":
         keep &= _complete(read.rows, done, unfinished(session, about.campaign_id))
     once = first_rows(read.rows)
     counts = {REJECTED: int((once & ~accepted).sum()), UNFINISHED: int((once & accepted & ~keep).sum())}
     rows, events = read.rows.where(keep), of_rows(read.events, keep)
-    names, of_task = _named(told, np.unique(rows.task))
+    names, of_task = _named(arms, np.unique(rows.task))
     work = TimedJudgments(rows, _seconds(read)[keep], read.words[keep], _of(done, rows.task), events.started)
     return Conditions(
         about=about,
@@ -103,7 +103,7 @@ def load_conditions(session: Session, about: Snapshot, asked: WhoAsked) -> Condi
         events=events,
         documents=read.documents,
         dropped={reason: n for reason, n in counts.items() if n},
-        with_arms=any(one.arm is not None for one in told),
+        with_arms=any(one.arm is not None for one in arms),
         judgment_ids=read.judgment_ids[keep],
     )
 
@@ -142,14 +142,14 @@ def _seconds(read: JudgedRatings) -> np.ndarray[tuple[int], np.dtype[np.float64]
     return np.where(known, (read.events.submitted - read.events.started) / 1e6, np.nan)
 
 
-def _named(told: list[TaskArm], used: Codes) -> tuple[tuple[Condition, ...], Codes]:
+def _named(arms: list[TaskArm], used: Codes) -> tuple[tuple[ArmCondition, ...], Codes]:
     """Conditions in the order of their plan, and by task code its condition."""
-    order: dict[str, tuple[int, Condition]] = {}
-    of = np.zeros(len(told), dtype=np.int32)
-    label = [one.arm or one.presentation or ALL for one in told]
+    order: dict[str, tuple[int, ArmCondition]] = {}
+    of = np.zeros(len(arms), dtype=np.int32)
+    label = [one.arm or one.presentation or ALL for one in arms]
     for code in used.tolist():
-        arm = told[code]
-        order[label[code]] = (arm.n, Condition(label[code], arm.presentation))
+        arm = arms[code]
+        order[label[code]] = (arm.n, ArmCondition(label[code], arm.presentation))
     names = sorted(order, key=lambda name: (order[name][0], name))
     place = {name: i for i, name in enumerate(names)}
     for code in used.tolist():

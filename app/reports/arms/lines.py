@@ -8,9 +8,10 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from app.reports.agreement.view import Interval, Line
-from app.reports.arms.judgments import Condition
+from app.reports.agreement.view import Interval
+from app.reports.arms.judgments import ArmCondition
 from app.reports.kit import captions
+from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Alignment, Table
 from app.reports.ranking.tables import interval
 from app.stats.arms.pace import JudgmentPaces, Slope, fatigue, learning
@@ -38,7 +39,7 @@ NO_TIMES = "no judgment has start and end times"
 FEW_RATERS = 5
 
 
-class ArmVolume(Line):
+class ArmVolume(FiniteResultPart):
     """How much was judged under a condition, and how fast."""
 
     arm: str
@@ -53,7 +54,7 @@ class ArmVolume(Line):
     words_per_hour: float | None = Field(description="Words of the sources, all over all.")
 
 
-class ArmTime(Line):
+class ArmTime(FiniteResultPart):
     """Durations of one kind of unit under one condition, in seconds (of a word: seconds a word).
 
     Values outside the 10th to 90th percentile of the same kind and condition are left out of mean and SD.
@@ -80,7 +81,7 @@ class ArmTime(Line):
     )
 
 
-class ArmPace(Line):
+class ArmPace(FiniteResultPart):
     """Change of log seconds a word over a hundred judgments, mean over raters; negative is faster."""
 
     arm: str
@@ -90,7 +91,7 @@ class ArmPace(Line):
     n_raters: int
 
 
-class ArmRevisions(Line):
+class ArmRevisions(FiniteResultPart):
     """Answers that were changed under a condition."""
 
     arm: str
@@ -104,7 +105,7 @@ class ArmRevisions(Line):
     document_change: float | None
 
 
-def volume(condition: Condition, work: TimedJudgments) -> ArmVolume:
+def volume(condition: ArmCondition, work: TimedJudgments) -> ArmVolume:
     """Count what one condition holds."""
     once = work.once()
     rows = once.rows
@@ -174,7 +175,7 @@ def _pace(name: str, what: Literal["learning", "fatigue"], slope: Slope) -> ArmP
     return ArmPace(arm=name, what=what, slope=slope.mean, interval=slope.interval, n_raters=slope.raters)
 
 
-def revised(names: Sequence[str], parts: Sequence[tuple[TimedJudgments, Events]]) -> Iterator[ArmRevisions]:
+def revision_lines(names: Sequence[str], parts: Sequence[tuple[TimedJudgments, Events]]) -> Iterator[ArmRevisions]:
     """How often segment scores were changed, by condition."""
     base: tuple[float | None, float | None] = (None, None)
     for i, (name, (work, events)) in enumerate(zip(names, parts, strict=True)):

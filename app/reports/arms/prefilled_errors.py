@@ -9,9 +9,9 @@ from pydantic import Field
 
 from app.protocols import audit_stored
 from app.protocols.base import Span
-from app.reports.agreement.view import Line
 from app.reports.arms.judgments import Conditions
 from app.reports.kit import captions
+from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell, Table
 from app.reports.source.campaign import protocol_of
 from app.storage import prefills
@@ -22,7 +22,7 @@ Counts = Mapping[tuple[int, int], Counter[str]]
 """Of each condition and rater, by their codes: judgments, and errors by what became of them."""
 
 
-class ArmPrefill(Line):
+class ArmPrefill(FiniteResultPart):
     """Prefilled errors under a condition, and what a rater made of them.
 
     kept + changed + removed were shown; kept + changed + added are what was answered.
@@ -42,7 +42,7 @@ class ArmPrefill(Line):
     added_share: float | None = Field(description="Of those answered.")
 
 
-def counted(session: Session, conditions: Conditions) -> Counts:
+def count_prefills(session: Session, conditions: Conditions) -> Counts:
     """Count, judgment by judgment, what became of the errors shown; nothing where the protocol shows none."""
     protocol = protocol_of(conditions.about.campaign)
     if not protocol.accepts_prefill:
@@ -62,7 +62,7 @@ def counted(session: Session, conditions: Conditions) -> Counts:
     return counts
 
 
-def audited(conditions: Conditions, order: Sequence[int], counts: Counts) -> Iterator[ArmPrefill]:
+def prefill_lines(conditions: Conditions, order: Sequence[int], counts: Counts) -> Iterator[ArmPrefill]:
     """Condition by condition all raters together, then each; conditions in which no error was shown are left out."""
     raters = conditions.work.rows.labels.raters
     for condition in order:

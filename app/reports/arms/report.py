@@ -9,9 +9,9 @@ from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.reports.arms import lines
-from app.reports.arms.judgments import Conditions, WhoAsked, load_conditions, states_beside
-from app.reports.arms.prefilled_errors import Counts, audited, counted
-from app.reports.arms.time_model import ArmModel, modelled
+from app.reports.arms.judgments import Conditions, InclusionOptions, load_conditions, states_beside
+from app.reports.arms.prefilled_errors import Counts, count_prefills, prefill_lines
+from app.reports.arms.time_model import ArmModel, fit_arm_model
 from app.reports.arms.view import ArmsView, caption, csv, length_curves, position_curves, tables
 from app.reports.kit.report import Report, Work, whole
 from app.reports.source.snapshot import Snapshot
@@ -21,7 +21,7 @@ NO_ARMS = "the campaign's plan has no arms, so judgments are grouped by presenta
 ONE = "there is only one condition, so there is nothing to compare"
 
 
-class ArmsAsked(WhoAsked):
+class ArmsOptions(InclusionOptions):
     """With which arm the others are compared, and whose judgments count."""
 
     baseline: Annotated[str, StringConstraints(max_length=128)] | None = Field(
@@ -29,14 +29,14 @@ class ArmsAsked(WhoAsked):
     )
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], asked: ArmsAsked) -> Work[ArmsView]:
-    conditions = load_conditions(session, about[0], asked)
-    order = ordered([one.name for one in conditions.names], asked.baseline)
-    counts = counted(session, conditions)
-    return whole(lambda: _view(conditions, asked, order, counts))
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: ArmsOptions) -> Work[ArmsView]:
+    conditions = load_conditions(session, about[0], options)
+    order = condition_order([one.name for one in conditions.names], options.baseline)
+    counts = count_prefills(session, conditions)
+    return whole(lambda: _view(conditions, options, order, counts))
 
 
-def ordered(names: list[str], baseline: str | None) -> list[int]:
+def condition_order(names: list[str], baseline: str | None) -> list[int]:
     """The conditions, the baseline first. Raises Invalid where there is none of that name."""
     if baseline is None:
         return list(range(len(names)))
@@ -47,28 +47,28 @@ def ordered(names: list[str], baseline: str | None) -> list[int]:
     return [first, *(i for i in range(len(names)) if i != first)]
 
 
-def _view(conditions: Conditions, asked: ArmsAsked, order: list[int], counts: Counts) -> ArmsView:
+def _view(conditions: Conditions, options: ArmsOptions, order: list[int], counts: Counts) -> ArmsView:
     names = [conditions.names[i].name for i in order]
     parts = [conditions.where(i) for i in order]
     volumes = [lines.volume(conditions.names[i], work) for i, (work, _) in zip(order, parts, strict=True)]
     times = list(lines.times(names, lines.measured_by(parts)))
     pace = list(lines.pace([one.name for one in conditions.names], conditions.paced()))
-    model = modelled(conditions, order)
+    model = fit_arm_model(conditions, order)
     return ArmsView(
         campaigns={conditions.about.campaign.key: conditions.about.version},
         data_hash=conditions.data_hash,
         basis=conditions.about.campaign.basis,
         dropped=[{"reason": reason, "n": n} for reason, n in conditions.dropped.items()],
         warnings=[*lines.time_warnings(volumes, pace, times), *_warnings(conditions), *_unmodelled(conditions, model)],
-        rejected=asked.rejected,
-        raters=asked.raters,
+        rejected=options.rejected,
+        raters=options.raters,
         baseline=names[0] if names else None,
         arms=volumes,
         times=times,
         pace=sorted(pace, key=lambda one: (one.what != "learning", names.index(one.arm))),
-        revisions=list(lines.revised(names, parts)),
+        revisions=list(lines.revision_lines(names, parts)),
         model=None if isinstance(model, str) else model,
-        prefill=list(audited(conditions, order, counts)),
+        prefill=list(prefill_lines(conditions, order, counts)),
     )
 
 
@@ -175,11 +175,11 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-REPORT: Report[ArmsAsked, ArmsView] = Report(
+REPORT: Report[ArmsOptions, ArmsView] = Report(
     name="arms",
     title="Arms side by side",
     summary="Times by kind of unit, length and position, learning, fatigue, revisions, errors shown; each arm.",
-    options=ArmsAsked,
+    options=ArmsOptions,
     result=ArmsView,
     example=EXAMPLE,
     prepare=_prepare,

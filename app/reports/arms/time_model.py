@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from pydantic import Field
 
-from app.reports.agreement.view import Interval, Line
+from app.reports.agreement.view import Interval
 from app.reports.arms.judgments import Conditions
 from app.reports.kit import captions
+from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Table
 from app.reports.ranking.tables import interval
 from app.stats.arms.model import JudgmentTimes, TimeEffect, TimeModel, time_model
@@ -25,7 +26,7 @@ COVARIATES = {
 TERMS = {"rater": "rater", "rater_condition": "rater × condition", "document": "document", "residual": "rest"}
 
 
-class ArmEffect(Line):
+class ArmEffect(FiniteResultPart):
     """One effect in the mixed model of log time, others being equal."""
 
     what: str = Field(description="condition, words, errors, position or practice.")
@@ -38,7 +39,7 @@ class ArmEffect(Line):
     degrees: int | None = Field(description="Of freedom of Student's t; null for the normal distribution.")
 
 
-class ArmModel(Line):
+class ArmModel(FiniteResultPart):
     """What makes judging take longer: a mixed model fitted by REML to timed judgments of segments."""
 
     n: int
@@ -50,7 +51,7 @@ class ArmModel(Line):
     converged: bool
 
 
-def modelled(conditions: Conditions, order: Sequence[int]) -> ArmModel | str:
+def fit_arm_model(conditions: Conditions, order: Sequence[int]) -> ArmModel | str:
     """Fit the model, the first condition of the order as what others are compared with; the reason where it cannot."""
     fitted = time_model(_timed(conditions, order))
     if isinstance(fitted, str):
@@ -62,7 +63,7 @@ def modelled(conditions: Conditions, order: Sequence[int]) -> ArmModel | str:
         n_documents=fitted.documents,
         effects=[_line(one, names) for one in fitted.effects],
         sd=fitted.sd,
-        left_out=_told(fitted, names),
+        left_out=_left_out(fitted, names),
         converged=fitted.converged,
     )
 
@@ -100,7 +101,7 @@ def _line(effect: TimeEffect, names: Sequence[str]) -> ArmEffect:
     )
 
 
-def _told(fitted: TimeModel, names: Sequence[str]) -> dict[str, str]:
+def _left_out(fitted: TimeModel, names: Sequence[str]) -> dict[str, str]:
     """By the names of the arms where a condition itself is left out."""
     reasons = {}
     for what, why in fitted.left_out:

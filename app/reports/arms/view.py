@@ -11,7 +11,7 @@ from app.reports.arms.lines import ArmPace, ArmRevisions, ArmTime, ArmVolume
 from app.reports.arms.prefilled_errors import ArmPrefill, prefill_figures, prefill_table
 from app.reports.arms.time_model import ArmModel, model_table
 from app.reports.kit import captions
-from app.reports.kit.charts.panels import Curve, Panel, panels
+from app.reports.kit.charts.panels import LinePanel, PanelSeries, panels
 from app.reports.kit.report import ReportHead, Section
 from app.reports.kit.table import Cell
 from app.stats.arms.times import LENGTHS, bucket_name
@@ -148,16 +148,16 @@ def length_curves(view: ArmsView) -> bytes:
     return _panels(view, "Trimmed means by number of segments of the document", drawn)
 
 
-def _by_length(view: ArmsView, what: str, title: str) -> Panel:
+def _by_length(view: ArmsView, what: str, title: str) -> LinePanel:
     return curves_of(title, RANGES, [one.arm for one in view.arms], _means(view.times, what))
 
 
 def curves_of(
     title: str, places: Sequence[str], names: Sequence[str], value: dict[tuple[str, str], float | None]
-) -> Panel:
+) -> LinePanel:
     """A panel of the values by (name, place), without places that have none."""
     there = [place for place in places if any(value.get((name, place)) is not None for name in names)]
-    return Panel(title, there, [Curve(name, [value.get((name, place)) for place in there]) for name in names])
+    return LinePanel(title, there, [PanelSeries(name, [value.get((name, place)) for place in there]) for name in names])
 
 
 def _means(times: Sequence[ArmTime], what: str) -> dict[tuple[str, str], float | None]:
@@ -181,8 +181,8 @@ def position_curves(view: ArmsView) -> bytes:
     return _panels(view, "Trimmed means by place in the document and by kind of unit", drawn)
 
 
-def _panels(view: ArmsView, below: str, drawn: Sequence[Panel]) -> bytes:
+def _panels(view: ArmsView, below: str, drawn: Sequence[LinePanel]) -> bytes:
     there = [panel for panel in drawn if panel.places]
-    told = [*map(captions.sentence, view.warnings), caption(view)]
+    notes = [*map(captions.sentence, view.warnings), caption(view)]
     title = f"Time under each condition of {next(iter(view.campaigns))}"
-    return panels(title, below, there, told, nothing="no judgment has a time of its own")
+    return panels(title, below, there, notes, nothing="no judgment has a time of its own")

@@ -23,11 +23,11 @@ from app.reports.calibration.view import (
 from app.reports.kit.report import Report, Work, whole
 from app.reports.source.calibration import (
     UNAGREED,
-    Parted,
-    ScoredAsked,
+    CampaignParts,
+    ScoreSourceOptions,
     campaign_heads,
     consensus_of,
-    parted,
+    load_parts,
     rater_names,
     units_of,
 )
@@ -44,7 +44,7 @@ from app.storage.db import Session
 FEW = 20
 
 
-class CalibrationAsked(ScoredAsked):
+class CalibrationOptions(ScoreSourceOptions):
     """Which items, and which raters."""
 
     items: Literal["auto", "calibration", "common"] = Field(
@@ -60,19 +60,19 @@ class CalibrationAsked(ScoredAsked):
     )
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], asked: CalibrationAsked) -> Work[CalibrationView]:
-    given = parted(session, about[0], asked)
-    return whole(lambda: _view(given, asked))
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: CalibrationOptions) -> Work[CalibrationView]:
+    given = load_parts(session, about[0], options)
+    return whole(lambda: _view(given, options))
 
 
-def _items(given: Parted, asked: CalibrationAsked) -> tuple[str, Units, str, Floats]:
+def _items(given: CampaignParts, options: CalibrationOptions) -> tuple[str, Units, str, Floats]:
     """Which items are used, what raters gave to them, where agreed scores come from, and the score of each."""
     known = bool(given.calibration.any())
-    which = "calibration" if asked.items == "calibration" or (asked.items == "auto" and known) else "common"
-    units = units_of(given, given.calibration if which == "calibration" else given.test, asked.repeats)
+    which = "calibration" if options.items == "calibration" or (options.items == "auto" and known) else "common"
+    units = units_of(given, given.calibration if which == "calibration" else given.test, options.repeats)
     if which == "common":
         units = units.paired()
-    if asked.raters == "complete":
+    if options.raters == "complete":
         units = complete_raters(units)
     agreed = consensus_of(given, units)
     if np.isfinite(agreed).any():
@@ -80,28 +80,28 @@ def _items(given: Parted, asked: CalibrationAsked) -> tuple[str, Units, str, Flo
     return which, units, "panel", panel_consensus(units)
 
 
-def _view(given: Parted, asked: CalibrationAsked) -> CalibrationView:
-    which, units, source, agreed = _items(given, asked)
-    rater_offsets = offsets(units, agreed, level=asked.level)
-    test = units_of(given, given.test, asked.repeats)
-    if asked.raters == "complete":
+def _view(given: CampaignParts, options: CalibrationOptions) -> CalibrationView:
+    which, units, source, agreed = _items(given, options)
+    rater_offsets = offsets(units, agreed, level=options.level)
+    test = units_of(given, given.test, options.repeats)
+    if options.raters == "complete":
         test = test.where(np.isin(test.rater, np.unique(units.rater)))
     names = [test.raters[code] for code in np.unique(test.rater).tolist()]
     unknown = sorted(set(names) - {one.rater for one in rater_offsets})
     scaled, lost = standardize(test, units)
     constant = sorted(set(lost) - set(unknown))
-    shared = severity(units, rng=np.random.default_rng(asked.seed)) if len(rater_offsets) > 1 else None
+    shared = severity(units, rng=np.random.default_rng(options.seed)) if len(rater_offsets) > 1 else None
     head = campaign_heads([given])
     if n := int((~np.isfinite(agreed)).sum()):
         head["dropped"].append({"reason": UNAGREED, "n": n, "campaign": given.key})
     return CalibrationView(
         **head,
-        warnings=_warnings(given, which, source, rater_offsets, unknown, constant, asked),
+        warnings=_warnings(given, which, source, rater_offsets, unknown, constant, options),
         items=which,
         agreed=source,
         consensus=float(agreed[np.isfinite(agreed)].mean()) if np.isfinite(agreed).any() else None,
         n_items=int(np.isfinite(agreed).sum()),
-        level=asked.level,
+        level=options.level,
         higher_is_better=given.sign > 0,
         raters=[OffsetView(lenient=-one.shift * given.sign + 0.0, **asdict(one)) for one in rater_offsets],
         unknown=[{"rater": name} for name in unknown],
@@ -111,7 +111,7 @@ def _view(given: Parted, asked: CalibrationAsked) -> CalibrationView:
     )
 
 
-def _systems(given: Parted, test: Units, rater_offsets: tuple[Offset, ...], scaled: Units) -> list[SystemView]:
+def _systems(given: CampaignParts, test: Units, rater_offsets: tuple[Offset, ...], scaled: Units) -> list[SystemView]:
     """Means over outputs of the mean over raters, of the same rows raw, shifted, and as z."""
     by_rater = {one.rater: one.shift for one in rater_offsets}
     shift = np.array([by_rater.get(name, np.nan) for name in test.raters] or [np.nan])
@@ -148,31 +148,31 @@ def _ranks(values: Mapping[int, float], sign: int) -> dict[int, int]:
 
 
 def _warnings(
-    given: Parted,
+    given: CampaignParts,
     which: str,
     source: str,
     rater_offsets: tuple[Offset, ...],
     unknown: list[str],
     constant: list[str],
-    asked: CalibrationAsked,
+    options: CalibrationOptions,
 ) -> list[str]:
     if not rater_offsets:
         nobody = "no rater judged every one of these items"
         some = "no item was judged by two raters" if which == "common" else "no rater judged a calibration item"
-        return [NOTHING if not len(given.ratings.rows) else nobody if asked.raters == "complete" else some]
-    said = []
+        return [NOTHING if not len(given.ratings.rows) else nobody if options.raters == "complete" else some]
+    warnings = []
     if which == "common":
-        said.append("no calibration set: raters are compared on shared items, which may differ between raters")
+        warnings.append("no calibration set: raters are compared on shared items, which may differ between raters")
     if source == "panel":
-        said.append("the items have no agreed scores, so the consensus is the median over these raters")
+        warnings.append("the items have no agreed scores, so the consensus is the median over these raters")
     if unknown:
-        said.append(f"no calibration items, so not shifted and excluded from z: {rater_names(unknown)}")
+        warnings.append(f"no calibration items, so not shifted and excluded from z: {rater_names(unknown)}")
     if constant:
-        said.append(f"no z, because their calibration scores are constant: {rater_names(constant)}")
+        warnings.append(f"no z, because their calibration scores are constant: {rater_names(constant)}")
     few = [one.rater for one in rater_offsets if one.n < FEW]
     if few:
-        said.append(f"fewer than {FEW} calibration items: {rater_names(few)}")
-    return said
+        warnings.append(f"fewer than {FEW} calibration items: {rater_names(few)}")
+    return warnings
 
 
 EXAMPLE: dict[str, Any] = {
@@ -224,12 +224,12 @@ EXAMPLE: dict[str, Any] = {
         "split_half": 0.93,
     },
 }
-REPORT: Report[CalibrationAsked, CalibrationView] = Report(
+REPORT: Report[CalibrationOptions, CalibrationView] = Report(
     name="calibration",
     title="Raters compared with a calibration set",
     summary="Each rater's offset on calibration items, the moments for z-scores from these items, and the systems "
     "after both corrections.",
-    options=CalibrationAsked,
+    options=CalibrationOptions,
     result=CalibrationView,
     example=EXAMPLE,
     prepare=_prepare,

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from app.reports.kit import captions
-from app.reports.kit.charts.moved import MovedRow, moved_plot
+from app.reports.kit.charts.before_after import BeforeAfterRow, before_after_plot
 from app.reports.kit.plain_tables import table
 from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell
 from app.reports.ranking.tables import interval
 
 PLACES = 3
 
 
-class Plain(BaseModel):
-    """A part of the view."""
-
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
-
-
-class OffsetView(Plain):
+class OffsetView(FiniteResultPart):
     """One rater on calibration items; mean and sd are what z-scores are made with."""
 
     rater: str
@@ -38,7 +33,7 @@ class OffsetView(Plain):
     correlation: float | None = Field(description="Pearson's, with the mean of the other raters of the item.")
 
 
-class SystemView(Plain):
+class SystemView(FiniteResultPart):
     """One system: as it was scored, with raters shifted to the consensus, and as z by calibration items."""
 
     system: str
@@ -51,7 +46,7 @@ class SystemView(Plain):
     rank_z: int | None
 
 
-class SeverityView(Plain):
+class SeverityView(FiniteResultPart):
     """Means of raters on the calibration items that all of them judged."""
 
     n_raters: int
@@ -144,7 +139,7 @@ def caption(view: CalibrationView) -> str:
 def picture(view: CalibrationView) -> bytes:
     """Every rater's own mean and where the consensus is."""
     rows = [
-        MovedRow(
+        BeforeAfterRow(
             one.rater,
             one.mean,
             one.consensus,
@@ -155,4 +150,4 @@ def picture(view: CalibrationView) -> bytes:
     ]
     below = f"Hollow: own mean. Filled: agreed mean of the same items, {view.level:.0%} interval of the shift."
     title = f"Raters of {next(iter(view.campaigns))} on calibration items"
-    return moved_plot(title, below, rows, [*view.warnings, caption(view)])
+    return before_after_plot(title, below, rows, [*view.warnings, caption(view)])

@@ -6,7 +6,7 @@ from app.reports.card.view import CardView, caption
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import FAINT, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrap_sentences
 
 ROW, GRID, LONGEST, ROOM = 16.0, 520.0, 26, 84.0
 SHADES = ("#ffffff", "#c6dbef", "#6baed6", "#2171b5", "#08306b")
@@ -15,23 +15,23 @@ LEVELS = ("none", "some", "once", "2–3 times", "more")
 
 def coverage_map(view: CardView) -> bytes:
     """A row a system, a column a document (or several neighbours), shaded by ratings an output; totals at the right."""
-    names = [canvas.shortened(one.system, LONGEST) for one in view.by_system]
+    names = [canvas.shorten(one.system, LONGEST) for one in view.by_system]
     left, top = MARGIN + max(map(len, names), default=10) * CHARACTER + 10, HEAD + 12
     width = left + GRID + ROOM + MARGIN
     bottom = top + max(1, len(names)) * ROW
-    told = wrapped([caption(view), *(captions.sentence(w) for w in view.warnings)], width)
+    caption_lines = wrap_sentences([caption(view), *(captions.sentence(w) for w in view.warnings)], width)
     campaign = next(iter(view.campaigns))
     below = f"{captions.plural(view.ratings, 'rating')} by {captions.plural(view.raters, 'rater')}"
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 52 + len(told) * LINE + MARGIN)
+        sheet = Sheet(width, bottom + 52 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(f"Data of {campaign}", f"{below}: ratings an output, by system and document")
         if view.map:
             _grid(sheet, view, names, left, top)
             _legend(sheet, left, bottom + 30)
         else:
             sheet.text(MARGIN, top + 8, "nothing is rated yet", color=QUIET)
-        sheet.caption(told, bottom + 52)
+        sheet.caption(caption_lines, bottom + 52)
         return canvas.to_svg(sheet.figure, title=f"Data of {campaign}")
 
 

@@ -35,13 +35,13 @@ UNKNOWN_WORDS = "some sources are unknown, so words are not counted"
 MOST_COLUMNS = 100
 
 
-class CardAsked(BaseModel):
+class CardOptions(BaseModel):
     """Nothing can be chosen: a card speaks about all data."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], asked: CardAsked) -> Work[CardView]:  # noqa: ARG001  (as every kind is asked)
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: CardOptions) -> Work[CardView]:  # noqa: ARG001  (as every kind is asked)
     judged = load_judged_ratings(session, about[0], activity=False)
     kinds = {key: one.kind for key, one in texts.system_words(session, about[0].campaign_id).items()}
     return whole(lambda: view_of(about[0], judged, kinds))
@@ -158,9 +158,9 @@ def _dropped(rows: Ratings) -> list[dict[str, object]]:
 
 
 def _warnings(rows: Ratings, *, known: bool, words: int | None) -> list[str]:
-    said = [] if len(rows) else [NOTHING]
-    said += [] if known else [UNKNOWN_DOCUMENTS]
-    return said + ([] if words is not None else [UNKNOWN_WORDS])
+    warnings = [] if len(rows) else [NOTHING]
+    warnings += [] if known else [UNKNOWN_DOCUMENTS]
+    return warnings + ([] if words is not None else [UNKNOWN_WORDS])
 
 
 def _spread(spread: stats.CountSummary | None) -> SpreadView | None:
@@ -171,7 +171,7 @@ REPORT = Report(
     name="card",
     title="Data card",
     summary="Contents of the data: documents, segments, systems, raters, ratings and their distribution.",
-    options=CardAsked,
+    options=CardOptions,
     result=CardView,
     example={
         "campaigns": {"ted-ende": 7},

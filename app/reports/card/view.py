@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from app.reports.kit import captions
 from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Alignment, Cell, Table
 
 
-class Line(BaseModel):
-    """Frozen, and never not a number."""
-
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
-
-
-class SpreadView(Line):
+class SpreadView(FiniteResultPart):
     """Least, median and most."""
 
     least: int
@@ -25,7 +20,7 @@ class SpreadView(Line):
     most: int
 
 
-class SystemPart(Line):
+class SystemPart(FiniteResultPart):
     """One system. mean: of its scores as they were given, controls left out."""
 
     system: str
@@ -37,7 +32,7 @@ class SystemPart(Line):
     mean: float | None
 
 
-class RaterPart(Line):
+class RaterPart(FiniteResultPart):
     """One rater."""
 
     rater: str
@@ -47,7 +42,7 @@ class RaterPart(Line):
     mean: float | None
 
 
-class DomainPart(Line):
+class DomainPart(FiniteResultPart):
     """One domain of the test set."""
 
     domain: str
@@ -56,7 +51,7 @@ class DomainPart(Line):
     ratings: int
 
 
-class RolePart(Line):
+class RolePart(FiniteResultPart):
     """Rows of one role, and how many of them a rejected task holds."""
 
     role: str
@@ -64,7 +59,7 @@ class RolePart(Line):
     rejected: int
 
 
-class BucketPart(Line):
+class BucketPart(FiniteResultPart):
     """Documents that the same raters rated."""
 
     raters: int
@@ -196,8 +191,8 @@ def csv(view: CardView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     head = ("all", "", view.protocol, view.ratings, view.judgments, view.documents, view.segments, share, None)
     rows: list[tuple[Cell, ...]] = [(*head, campaign)]
     for system in view.by_system:
-        told = (system.ratings, None, system.documents, system.segments, system.rated, system.mean)
-        rows.append(("system", system.system, system.kind, *told, campaign))
+        figures = (system.ratings, None, system.documents, system.segments, system.rated, system.mean)
+        rows.append(("system", system.system, system.kind, *figures, campaign))
     for domain in view.by_domain:
         counts = (domain.ratings, None, domain.documents, domain.segments)
         rows.append(("domain", domain.domain, None, *counts, None, None, campaign))

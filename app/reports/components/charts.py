@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from app.reports.components.view import ComponentsView, caption
-from app.reports.kit.charts.curves import Curve, Step, curves
-from app.reports.kit.charts.variance import Bar, Mark, caterpillar, heat_map, variance_bars
+from app.reports.kit.charts.curves import LinePoint, LineSeries, curves
+from app.reports.kit.charts.variance import Bar, RaterInterval, caterpillar, heat_map, variance_bars
 
 _SIGN = "Above 0: gives higher scores than the others"
 _PENALTY = "Above 0: gives more penalty than the others"
@@ -21,38 +21,40 @@ def variance_picture(view: ComponentsView) -> bytes:
         if one.variance is not None
     ]
     out = [f"{one.name}: {one.why}" for one in view.components if one.variance is None and one.why]
-    told = [*view.warnings, *([f"Not in the model: {'; '.join(out)}"] if out else []), caption(view)]
-    return variance_bars(_title(view, "Variance components"), bars, told)
+    notes = [*view.warnings, *([f"Not in the model: {'; '.join(out)}"] if out else []), caption(view)]
+    return variance_bars(_title(view, "Variance components"), bars, notes)
 
 
 def severity_picture(view: ComponentsView) -> bytes:
     """Severity of each rater with its interval."""
-    marks = [Mark(one.rater, one.severity, one.interval) for one in view.raters]
-    told = [*view.warnings, *_unless(marks, "the severity of raters is not estimated"), caption(view)]
-    return caterpillar(_title(view, "Severity of raters"), _way(view), marks, told)
+    marks = [RaterInterval(one.rater, one.severity, one.interval) for one in view.raters]
+    notes = [*view.warnings, *_unless(marks, "the severity of raters is not estimated"), caption(view)]
+    return caterpillar(_title(view, "Severity of raters"), _way(view), marks, notes)
 
 
 def tendency_picture(view: ComponentsView) -> bytes:
     """What each rater gives each system beyond severity."""
     cells = {(one.rater, one.system): one.tendency for one in view.rater_system}
-    told = [*view.warnings, *_unless(cells, "rater × system is not estimated"), caption(view)]
+    notes = [*view.warnings, *_unless(cells, "rater × system is not estimated"), caption(view)]
     rows = list(dict.fromkeys(one.rater for one in view.rater_system))
     columns = [one.system for one in view.systems] if cells else []
-    return heat_map(_title(view, "Rater × system"), _way(view), rows, columns, cells, told)
+    return heat_map(_title(view, "Rater × system"), _way(view), rows, columns, cells, notes)
 
 
 def study_picture(view: ComponentsView) -> bytes:
     """Generalizability by documents, a line for each number of ratings an item."""
-    steps_by_ratings: dict[int, list[Step]] = {}
+    steps_by_ratings: dict[int, list[LinePoint]] = {}
     for decision in view.decisions:
         if decision.generalizability is not None:
             steps_by_ratings.setdefault(decision.ratings, []).append(
-                Step(decision.documents, decision.generalizability)
+                LinePoint(decision.documents, decision.generalizability)
             )
-    lines = [Curve(f"{k} rating{'s' if k > 1 else ''} an item", tuple(steps)) for k, steps in steps_by_ratings.items()]
-    told = [*view.warnings, *_unless(lines, "there is nothing to draw"), caption(view)]
+    lines = [
+        LineSeries(f"{k} rating{'s' if k > 1 else ''} an item", tuple(steps)) for k, steps in steps_by_ratings.items()
+    ]
+    notes = [*view.warnings, *_unless(lines, "there is nothing to draw"), caption(view)]
     heading = "Generalizability of system means (relative decisions) by documents"
-    return curves(_title(view, "What a larger study would gain"), heading, "documents", lines, told)
+    return curves(_title(view, "What a larger study would gain"), heading, "documents", lines, notes)
 
 
 def _unless(there: object, why: str) -> list[str]:

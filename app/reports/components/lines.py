@@ -55,8 +55,8 @@ def _line(
 
 def systems(fitted: Fit, ratings: Ratings) -> list[AdjustedLine]:
     """Best first; equal means share the better rank."""
-    laid = panel(segment_scores(ratings), ratings.labels)
-    raw = dict(zip((ratings.labels.systems[i] for i in laid.systems), laid.means(), strict=True))
+    matrix = panel(segment_scores(ratings), ratings.labels)
+    raw = dict(zip((ratings.labels.systems[i] for i in matrix.systems), matrix.means(), strict=True))
     sign = ratings.better_sign
     means = round_scores(fitted.means)
     count = np.bincount(fitted.rows.system)

@@ -13,7 +13,7 @@ from app.reports.components import lines
 from app.reports.components.charts import PICTURES, variance_picture
 from app.reports.components.view import ComponentsView, caption, csv, tables
 from app.reports.kit.report import Report, Work
-from app.reports.source.model_ratings import MOST_DRAWS, Draw, RatingsModel, drawn, load_model
+from app.reports.source.model_ratings import MOST_DRAWS, Draw, RatingsModel, load_model, parse_draws
 from app.reports.source.recipe_input import RecipeOptions
 from app.reports.source.snapshot import Snapshot
 from app.stats.aggregate import round_scores
@@ -30,7 +30,7 @@ FEW_LEVELS, CROWDED, NEAR_END = 7, 0.6, 0.5
 MOST_GROUPS = 5  # that a warning names
 
 
-class ComponentsAsked(RecipeOptions):
+class ComponentsOptions(RecipeOptions):
     """By which recipe rows are taken (its normalization and test are not used), and how many draws for intervals."""
 
     draws: Annotated[int, Field(ge=0, le=MOST_DRAWS)] | None = Field(
@@ -38,9 +38,9 @@ class ComponentsAsked(RecipeOptions):
     )
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], asked: ComponentsAsked) -> Work[ComponentsView]:
-    model = load_model(session, about[0], asked, asked.draws)
-    return Work(model.n_chunks, model.chunk, lambda parts: _view(model, drawn(parts)))
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: ComponentsOptions) -> Work[ComponentsView]:
+    model = load_model(session, about[0], options, options.draws)
+    return Work(model.n_chunks, model.chunk, lambda parts: _view(model, parse_draws(parts)))
 
 
 def _view(model: RatingsModel, draws: Sequence[Draw]) -> ComponentsView:
@@ -88,20 +88,22 @@ def _warnings(model: RatingsModel) -> list[str]:
     fitted = model.fitted
     if fitted is None:
         return [model.why or ""]
-    said = []
+    warnings = []
     if not fitted.converged:
-        said.append("the fit did not reach an optimum: the components are approximate")
+        warnings.append("the fit did not reach an optimum: the components are approximate")
     if len(fitted.means) == 1:
-        said.append("only one system was rated, so there are no differences")
+        warnings.append("only one system was rated, so there are no differences")
     if len(fitted.rows.raters) == 1:
-        said.append("one rater: the results do not generalize to other raters")
+        warnings.append("one rater: the results do not generalize to other raters")
     if fitted.rows.repeats:
-        said.append(f"{fitted.rows.repeats:,} repeated ratings were averaged with their first")
+        warnings.append(f"{fitted.rows.repeats:,} repeated ratings were averaged with their first")
     if ratings_per_item(fitted) < 1 + 1e-9:
-        said.append("every output was rated once, so rater variance is confounded with that of documents and outputs")
+        warnings.append(
+            "every output was rated once, so rater variance is confounded with that of documents and outputs"
+        )
     if fitted.at_bound:
-        said.append(f"found to be 0: {', '.join(NAMES[term] for term in fitted.at_bound)}")
-    return [*said, *_disconnected(model.ratings), *model.unlike(), *_coarse(model.ratings, fitted)]
+        warnings.append(f"found to be 0: {', '.join(NAMES[term] for term in fitted.at_bound)}")
+    return [*warnings, *_disconnected(model.ratings), *model.unlike(), *_coarse(model.ratings, fitted)]
 
 
 def _disconnected(ratings: Ratings) -> list[str]:
@@ -165,11 +167,11 @@ EXAMPLE: dict[str, Any] = {
     "study": None,
     "decisions": [],
 }
-REPORT: Report[ComponentsAsked, ComponentsView] = Report(
+REPORT: Report[ComponentsOptions, ComponentsView] = Report(
     name="components",
     title="Variance components",
     summary="Variance components, means adjusted for who rated what, tendencies of raters, reliability by study size.",
-    options=ComponentsAsked,
+    options=ComponentsOptions,
     result=ComponentsView,
     example=EXAMPLE,
     prepare=_prepare,

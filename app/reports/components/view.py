@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from app.reports.kit import captions
-from app.reports.kit.plain_tables import aligned
+from app.reports.kit.plain_tables import aligned_table
 from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.result_part import ResultPart
 from app.reports.kit.table import Alignment, Cell, Table
 
 Interval = tuple[float, float]
 
 
-class _Line(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class ComponentLine(_Line):
+class ComponentLine(ResultPart):
     """One source of variance."""
 
     term: str
@@ -29,7 +26,7 @@ class ComponentLine(_Line):
     why: str | None = None
 
 
-class AdjustedLine(_Line):
+class AdjustedLine(ResultPart):
     """One system. mean: adjusted for who rated what; error: of new documents and raters."""
 
     system: str
@@ -40,7 +37,7 @@ class AdjustedLine(_Line):
     n_ratings: int
 
 
-class ContrastLine(_Line):
+class ContrastLine(ResultPart):
     """Difference of two adjusted means, positive when better is better."""
 
     better: str
@@ -53,7 +50,7 @@ class ContrastLine(_Line):
     p_adjusted: float = Field(description="Holm over all pairs.")
 
 
-class SeverityLine(_Line):
+class SeverityLine(ResultPart):
     """How far a rater's scores lie from those of the others on the same outputs (BLUP, shrunk towards 0)."""
 
     rater: str
@@ -62,7 +59,7 @@ class SeverityLine(_Line):
     n_ratings: int
 
 
-class TendencyLine(_Line):
+class TendencyLine(ResultPart):
     """What a rater gives one system beyond severity (BLUP)."""
 
     rater: str
@@ -71,7 +68,7 @@ class TendencyLine(_Line):
     error: float
 
 
-class DecisionLine(_Line):
+class DecisionLine(ResultPart):
     """Reliability of a study of this size."""
 
     documents: int
@@ -152,7 +149,7 @@ def _components(lines: Sequence[ComponentLine]) -> Table:
         )
         for line in lines
     ]
-    return aligned(heads, rows)
+    return aligned_table(heads, rows)
 
 
 def _systems(lines: Sequence[AdjustedLine]) -> Table:
@@ -176,7 +173,7 @@ def _systems(lines: Sequence[AdjustedLine]) -> Table:
         )
         for one in lines
     ]
-    return aligned(heads, rows)
+    return aligned_table(heads, rows)
 
 
 def _pairs(lines: Sequence[ContrastLine]) -> Table:
@@ -202,7 +199,7 @@ def _pairs(lines: Sequence[ContrastLine]) -> Table:
         )
         for one in lines
     ]
-    return aligned(heads, rows)
+    return aligned_table(heads, rows)
 
 
 def _raters(lines: Sequence[SeverityLine]) -> Table:
@@ -216,7 +213,7 @@ def _raters(lines: Sequence[SeverityLine]) -> Table:
     rows = [
         (one.rater, _number(one.severity, places), _span(one.interval, places), f"{one.n_ratings:,}") for one in lines
     ]
-    return aligned(heads, rows)
+    return aligned_table(heads, rows)
 
 
 def _decisions(lines: Sequence[DecisionLine]) -> Table:
@@ -237,7 +234,7 @@ def _decisions(lines: Sequence[DecisionLine]) -> Table:
         )
         for one in lines
     ]
-    return aligned(heads, rows)
+    return aligned_table(heads, rows)
 
 
 CSV = ("what", "name", "of", "value", "error", "low", "high", "share", "why")

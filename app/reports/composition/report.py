@@ -14,9 +14,9 @@ from app.reports.composition.view import (
     RaterContents,
     SystemsMet,
     TaskContents,
-    blinded,
     caption,
     csv,
+    pseudonymize,
     rater_map,
     tables,
     task_map,
@@ -38,7 +38,7 @@ HITS = 5
 """Raters from which one task each makes it likely that what is called a rater is a task."""
 
 
-class CompositionAsked(BaseModel):
+class CompositionOptions(BaseModel):
     """Whose work is counted."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -46,17 +46,17 @@ class CompositionAsked(BaseModel):
     rejected: bool = Field(default=False, description="Include tasks that quality control rejected.")
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], asked: CompositionAsked) -> Work[CompositionView]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: CompositionOptions) -> Work[CompositionView]:
     snapshot = about[0]
     read = load_judged_ratings(session, snapshot, activity=False)
     known = system_words(session, snapshot.campaign_id)
     humans = np.array([known[key].kind == "human" for key in read.rows.labels.systems], dtype=np.bool_)
     digest = read.head.data_hash
-    return whole(lambda: _view(snapshot, read.rows, humans, digest, asked))
+    return whole(lambda: _view(snapshot, read.rows, humans, digest, options))
 
 
-def _view(about: Snapshot, every: Ratings, humans: Bools, digest: str, asked: CompositionAsked) -> CompositionView:
-    keep = every.accepted | asked.rejected
+def _view(about: Snapshot, every: Ratings, humans: Bools, digest: str, options: CompositionOptions) -> CompositionView:
+    keep = every.accepted | options.rejected
     out = int((first_rows(every) & ~keep).sum())
     rows = every.where(keep)
     task = _tasks(rows)
@@ -168,12 +168,12 @@ EXAMPLE: dict[str, Any] = {
     "raters": [{"rater": "ana", **_OWNER}],
     "tasks": [{"task": "t1", "rater": "ana", **_OWNER}],
 }
-REPORT: Report[CompositionAsked, CompositionView] = Report(
+REPORT: Report[CompositionOptions, CompositionView] = Report(
     name="composition",
     title="Composition of raters' work and tasks",
     summary="Systems, documents, controls and mean scores of each rater and task, and which systems they have in "
     "common.",
-    options=CompositionAsked,
+    options=CompositionOptions,
     result=CompositionView,
     example=EXAMPLE,
     prepare=_prepare,
@@ -181,5 +181,5 @@ REPORT: Report[CompositionAsked, CompositionView] = Report(
     csv=csv,
     charts={"default": task_map, "raters": rater_map},
     caption=caption,
-    redact=blinded,
+    redact=pseudonymize,
 )

@@ -7,11 +7,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from app.reports.agreement.view import Line, numbered
+from app.reports.agreement.view import pseudonyms
 from app.reports.kit import captions
 from app.reports.kit.charts.heat import Cell as Shade
 from app.reports.kit.charts.heat import Map, heat_map
 from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Alignment, Cell, Table
 from app.stats.composition import PARTS
 
@@ -27,7 +28,7 @@ IN_WORDS = {
 }
 
 
-class PartShare(Line):
+class PartShare(FiniteResultPart):
     """How many met something at least once. Null where there are none at all."""
 
     part: str
@@ -35,7 +36,7 @@ class PartShare(Line):
     tasks: float | None
 
 
-class Contained(Line):
+class ContentCounts(FiniteResultPart):
     """What one rater or one task contained. Means are of raw scores, of segments where any were scored."""
 
     tasks: int
@@ -46,20 +47,20 @@ class Contained(Line):
     mean: dict[str, float | None]
 
 
-class RaterContents(Contained):
+class RaterContents(ContentCounts):
     """One rater."""
 
     rater: str
 
 
-class TaskContents(Contained):
+class TaskContents(ContentCounts):
     """One task as one rater did it."""
 
     task: str
     rater: str
 
 
-class SystemsMet(Line):
+class SystemsMet(FiniteResultPart):
     """Systems that met in tasks, or with raters. counts[i][j]: with both; the diagonal counts those with the system."""
 
     counts: list[list[int]]
@@ -82,10 +83,10 @@ class CompositionView(ReportHead):
     tasks: list[TaskContents]
 
 
-def blinded(view: CompositionView) -> CompositionView:
+def pseudonymize(view: CompositionView) -> CompositionView:
     """The same with raters and tasks by number, in an order that tells nothing."""
-    rater = numbered({one.rater for one in view.raters}, view.data_hash)
-    number = numbered({one.task for one in view.tasks}, view.data_hash)
+    rater = pseudonyms({one.rater for one in view.raters}, view.data_hash)
+    number = pseudonyms({one.task for one in view.tasks}, view.data_hash)
     raters = [one.model_copy(update={"rater": rater(one.rater)}) for one in view.raters]
     tasks = [
         one.model_copy(update={"task": number(one.task).replace("rater", "task"), "rater": rater(one.rater)})
@@ -127,7 +128,7 @@ def _meeting(view: CompositionView, meetings: SystemsMet) -> Table:
     return Table(("System", *view.systems), tuple(sides), rows)
 
 
-def _owners(lines: Sequence[Contained], names: Sequence[tuple[str, ...]], heads: tuple[str, ...]) -> Table:
+def _owners(lines: Sequence[ContentCounts], names: Sequence[tuple[str, ...]], heads: tuple[str, ...]) -> Table:
     there = [part for part in PARTS if any(one.count[part] for one in lines)]
     headings = [*heads, "Tasks", "Judgments", "Systems", "Documents"]
     for part in there:
@@ -160,7 +161,7 @@ def csv(view: CompositionView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]
     return (*COLUMNS, *(f"n_{p}" for p in PARTS), *(f"mean_{p}" for p in PARTS), *ORIGIN), rows
 
 
-def _figures(line: Contained) -> tuple[Cell, ...]:
+def _figures(line: ContentCounts) -> tuple[Cell, ...]:
     counts, means = (line.count[p] for p in PARTS), (line.mean[p] for p in PARTS)
     return (line.tasks, line.judgments, line.systems, line.documents, *counts, *means)
 
@@ -192,7 +193,7 @@ def _map(view: CompositionView, meetings: SystemsMet, owner: Owner) -> bytes:
         cells.append([Shade(n / own, f"{n / own:.2f}") if own else None for n in row])
     where = "in the same task" if owner == "task" else "with the same rater"
     title = f"Systems {where}: {next(iter(view.campaigns))}"
-    told = [*map(captions.sentence, view.warnings), caption(view)]
+    notes = [*map(captions.sentence, view.warnings), caption(view)]
     drawn = Map(
         title=title,
         below=f"Share of the {owner}s with the system of the row that had the one of the column",
@@ -200,7 +201,7 @@ def _map(view: CompositionView, meetings: SystemsMet, owner: Owner) -> bytes:
         columns=view.systems,
         cells=cells,
         ends=("0", "1"),
-        told=told,
+        told=notes,
         nothing="nothing is judged yet",
     )
     return heat_map(drawn)

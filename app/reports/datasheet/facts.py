@@ -17,7 +17,7 @@ from app.reports.kit import captions
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking.view import RecipeLine
 from app.reports.source.campaign import CampaignView, options_of, protocol_of
-from app.reports.source.registration import Registration, registered
+from app.reports.source.registration import Registration, load_registration
 from app.reports.source.snapshot import Snapshot
 from app.stats.side_tables import Raters
 from app.storage import guidelines, plans, qualification
@@ -64,7 +64,7 @@ class Facts:
 
 def load_facts(session: Session, about: Snapshot, card: CardView, attributes: Mapping[str, int], people: int) -> Facts:
     """Read what is stored beside the ratings."""
-    stands = registered(session, about.campaign_id, about.version)
+    stands = load_registration(session, about.campaign_id, about.version)
     plan = plans.latest(session, about.campaign_id)
     text = guidelines.find(session, about.campaign_id, "guidelines")
     test = qualification.find(session, about.campaign_id)
@@ -143,8 +143,8 @@ def _sample(facts: Facts) -> Iterator[tuple[str, str]]:
     elif facts.guidelines is not None:
         yield "3.2.4", f"guidelines to be read (version {facts.guidelines}); no qualification test is stored"
     if facts.attributes:
-        told = ", ".join(f"{name} ({n:,} of {facts.card.raters:,})" for name, n in facts.attributes.items())
-        yield "3.2.5", f"stored for raters: {told}"
+        attributes = ", ".join(f"{name} ({n:,} of {facts.card.raters:,})" for name, n in facts.attributes.items())
+        yield "3.2.5", f"stored for raters: {attributes}"
 
 
 def _design(facts: Facts) -> Iterator[tuple[str, str]]:
@@ -177,10 +177,10 @@ def _quality(facts: Facts) -> str:
         f"{roles[name].ratings:,} {name} ratings" for name in ("degraded", "repeat", "reference") if name in roles
     ]
     rejected = sum(one.rejected for one in facts.card.by_role)
-    told = [f"control items: {', '.join(controls)}" if controls else "no control items"]
-    told += [f"{rejected:,} ratings of rejected tasks"] if rejected else []
-    told.append(captions.plural(len(facts.stands.exclusions), "standing exclusion"))
-    return "; ".join(told)
+    parts = [f"control items: {', '.join(controls)}" if controls else "no control items"]
+    parts += [f"{rejected:,} ratings of rejected tasks"] if rejected else []
+    parts.append(captions.plural(len(facts.stands.exclusions), "standing exclusion"))
+    return "; ".join(parts)
 
 
 def _criterion(facts: Facts) -> Iterator[tuple[str, str]]:

@@ -34,13 +34,13 @@ SAID_BY: Mapping[str, str] = {
 }
 
 
-class DatasheetAsked(BaseModel):
+class DatasheetOptions(BaseModel):
     """Nothing can be chosen: a sheet says all that is stored."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], asked: DatasheetAsked) -> Work[DatasheetView]:  # noqa: ARG001  (as every kind is asked)
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: DatasheetOptions) -> Work[DatasheetView]:  # noqa: ARG001  (as every kind is asked)
     judged = load_judged_ratings(session, about[0], activity=False)
     kinds = {key: one.kind for key, one in texts.system_words(session, about[0].campaign_id).items()}
     card = view_of(about[0], judged, kinds)
@@ -131,7 +131,7 @@ REPORT = Report(
     name="datasheet",
     title="Data sheet",
     summary="HEDS 3.0, a reporting checklist and a methods paragraph, filled in from the stored data.",
-    options=DatasheetAsked,
+    options=DatasheetOptions,
     result=DatasheetView,
     example={
         "campaigns": {"ted-ende": 7},

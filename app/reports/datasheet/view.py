@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.reports.datasheet.heds import SECTIONS
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, QUIET
-from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, Sheet, wrap_sentences
 from app.reports.kit.report import ReportHead, Section
 from app.reports.kit.table import Cell, Table
 
@@ -104,19 +104,19 @@ def completeness(view: DatasheetView) -> bytes:
     campaign = next(iter(view.campaigns))
     width, top = LEFT + PLOT + ROOM + MARGIN, HEAD + 10
     bottom = top + len(SECTIONS) * ROW
-    told = wrapped([caption(view)], width)
+    caption_lines = wrap_sentences([caption(view)], width)
     most = max(sum(one.section == section for one in view.heds) for section in SECTIONS)
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 18 + len(told) * LINE + MARGIN)
+        sheet = Sheet(width, bottom + 18 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(f"Data sheet of {campaign}", "HEDS 3.0: questions answered from what is stored, of all")
         for n, (section, title) in enumerate(SECTIONS.items()):
             asked = [one for one in view.heds if one.section == section]
             answered = sum(one.answer is not None for one in asked)
             y = top + (n + 0.5) * ROW
-            sheet.text(LEFT - 8, y, canvas.shortened(f"{section} {title}", 46), ha="right", size=8.5)
+            sheet.text(LEFT - 8, y, canvas.shorten(f"{section} {title}", 46), ha="right", size=8.5)
             sheet.box(LEFT, y - 5, len(asked) / most * PLOT, 10, fill="#ffffff", edge=FAINT)
             sheet.box(LEFT, y - 5, answered / most * PLOT, 10, fill=BLUE)
             sheet.text(LEFT + len(asked) / most * PLOT + 6, y, f"{answered} of {len(asked)}", size=8, color=QUIET)
-        sheet.caption(told, bottom + 18)
+        sheet.caption(caption_lines, bottom + 18)
         return canvas.to_svg(sheet.figure, title=f"Data sheet of {campaign}")

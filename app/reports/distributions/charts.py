@@ -8,7 +8,7 @@ from app.reports.distributions.view import DistributionsView, RaterSpread, Syste
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrap_sentences
 
 HEIGHT, GAP, PLOT, FIGURES = 34.0, 8.0, 360.0, 130.0
 MOST = 60
@@ -28,19 +28,19 @@ def system_histograms(view: DistributionsView) -> bytes:
 def _histograms(
     view: DistributionsView, lines: Sequence[RaterSpread | SystemSpread], keys: list[str], what: str
 ) -> bytes:
-    shown, names = lines[:MOST], [canvas.shortened(key, LONGEST_NAME) for key in keys[:MOST]]
+    shown, names = lines[:MOST], [canvas.shorten(key, LONGEST_NAME) for key in keys[:MOST]]
     left = MARGIN + max((len(name) for name in names), default=8) * CHARACTER + 12
     top = HEAD + 10
     bottom = top + max(1, len(shown)) * (HEIGHT + GAP)
     width = left + PLOT + FIGURES + MARGIN
-    said = [caption(view), *(captions.sentence(w) for w in view.warnings)]
+    notes = [caption(view), *(captions.sentence(w) for w in view.warnings)]
     if len(lines) > MOST:
-        said.append(f"The first {MOST} of {len(lines)}; the table has all.")
-    told = wrapped(said, width)
+        notes.append(f"The first {MOST} of {len(lines)}; the table has all.")
+    caption_lines = wrap_sentences(notes, width)
     campaign = next(iter(view.campaigns))
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 34 + len(told) * LINE + MARGIN)
+        sheet = Sheet(width, bottom + 34 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(f"Scores by {what} in {campaign}", "Share of the ratings in each bin, on one scale for all")
         highest = max((share for one in shown for share in one.shares), default=1.0) or 1.0
         for i, (line, name) in enumerate(zip(shown, names, strict=True)):
@@ -52,7 +52,7 @@ def _histograms(
         if not shown:
             sheet.text(MARGIN, top + 10, "nothing to draw", color=QUIET)
         _labels(sheet, view.bins, left, bottom + 6, discrete=view.discrete)
-        sheet.caption(told, bottom + 34)
+        sheet.caption(caption_lines, bottom + 34)
         return canvas.to_svg(sheet.figure, title=f"Scores by {what} in {campaign}")
 
 

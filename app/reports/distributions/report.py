@@ -10,9 +10,17 @@ from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.reports.distributions.charts import rater_histograms, system_histograms
-from app.reports.distributions.view import DistributionsView, RaterSpread, SystemSpread, blinded, caption, csv, tables
+from app.reports.distributions.view import (
+    DistributionsView,
+    RaterSpread,
+    SystemSpread,
+    caption,
+    csv,
+    pseudonymize,
+    tables,
+)
 from app.reports.kit.report import Report, Work, whole
-from app.reports.source.raw_ratings import NOTHING, RatedAsked, RawRatings, load_raw_ratings
+from app.reports.source.raw_ratings import NOTHING, RawRatings, RawRatingsOptions, load_raw_ratings
 from app.reports.source.snapshot import Snapshot
 from app.stats.agreement import distributions as spread
 from app.stats.agreement.units import Units, document_units, segment_units
@@ -23,7 +31,7 @@ from app.storage.segment_words import segment_words
 FEW = 20
 
 
-class DistributionsAsked(RatedAsked):
+class DistributionsOptions(RawRatingsOptions):
     """Which scores, of whom."""
 
     unit: Literal["segment", "document"] = Field("segment", description="Scores of segments, or of whole documents.")
@@ -34,15 +42,15 @@ class DistributionsAsked(RatedAsked):
     )
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], asked: DistributionsAsked) -> Work[DistributionsView]:
-    ratings = load_raw_ratings(session, about[0], asked)
-    make = segment_units if asked.unit == "segment" else document_units
-    units = make(ratings.rows, repeated=asked.repeats)
-    units = spread.complete_raters(units) if asked.raters == "complete" else units
-    named = tuple(filter(None, (asked.between or "").split(",")))
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: DistributionsOptions) -> Work[DistributionsView]:
+    ratings = load_raw_ratings(session, about[0], options)
+    make = segment_units if options.unit == "segment" else document_units
+    units = make(ratings.rows, repeated=options.repeats)
+    units = spread.complete_raters(units) if options.raters == "complete" else units
+    named = tuple(filter(None, (options.between or "").split(",")))
     units = _among(units, named) if named else units
-    words = _words(session, ratings, asked)
-    return whole(lambda: _view(ratings, units, words, asked, named))
+    words = _words(session, ratings, options)
+    return whole(lambda: _view(ratings, units, words, options, named))
 
 
 def _among(units: Units, named: tuple[str, ...]) -> Units:
@@ -56,15 +64,15 @@ def _among(units: Units, named: tuple[str, ...]) -> Units:
     return some.where((some.counts() == len(codes))[some.unit])
 
 
-def _words(session: Session, ratings: RawRatings, asked: DistributionsAsked) -> Floats | None:
+def _words(session: Session, ratings: RawRatings, options: DistributionsOptions) -> Floats | None:
     """Words of each segment code, where the score is a penalty without bounds."""
-    if asked.unit != "segment" or ratings.scale is not None or ratings.rows.higher_is_better:
+    if options.unit != "segment" or ratings.scale is not None or ratings.rows.higher_is_better:
         return None
     return segment_words(session, ratings.about.campaign_id, ratings.rows.labels)
 
 
 def _view(
-    ratings: RawRatings, units: Units, words: Floats | None, asked: DistributionsAsked, named: tuple[str, ...]
+    ratings: RawRatings, units: Units, words: Floats | None, options: DistributionsOptions, named: tuple[str, ...]
 ) -> DistributionsView:
     into = spread.bins(units.value, ratings.scale)
     common = units.paired()
@@ -77,10 +85,10 @@ def _view(
     means = [one.mean for one in raters]
     return DistributionsView(
         **ratings.head,
-        on=asked.on,
-        scoring=asked.scoring,
-        repeats=asked.repeats,
-        unit=asked.unit,
+        on=options.on,
+        scoring=options.scoring,
+        repeats=options.repeats,
+        unit=options.unit,
         higher_is_better=better,
         between=list(named),
         n_units=units.n_units,
@@ -155,12 +163,12 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-REPORT: Report[DistributionsAsked, DistributionsView] = Report(
+REPORT: Report[DistributionsOptions, DistributionsView] = Report(
     name="distributions",
     title="How scores are spread",
     summary="Score distributions of raters on the same units, their shift from the consensus, and the scores of "
     "systems.",
-    options=DistributionsAsked,
+    options=DistributionsOptions,
     result=DistributionsView,
     example=EXAMPLE,
     prepare=_prepare,
@@ -169,5 +177,5 @@ REPORT: Report[DistributionsAsked, DistributionsView] = Report(
     charts={"default": rater_histograms, "systems": system_histograms},
     caption=caption,
     naming=frozenset({"between"}),
-    redact=blinded,
+    redact=pseudonymize,
 )

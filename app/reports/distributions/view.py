@@ -6,16 +6,17 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from app.reports.agreement.view import Line, numbered
+from app.reports.agreement.view import pseudonyms
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import table
 from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell, Table
 
 PLACES = 2
 
 
-class RaterSpread(Line):
+class RaterSpread(FiniteResultPart):
     """One rater on units that another rater rated too."""
 
     rater: str
@@ -31,7 +32,7 @@ class RaterSpread(Line):
     shares: list[float] = Field(description="In the bins of the report.")
 
 
-class SystemSpread(Line):
+class SystemSpread(FiniteResultPart):
     """One system over everything that was rated of it."""
 
     system: str
@@ -66,9 +67,9 @@ class DistributionsView(ReportHead):
     systems: list[SystemSpread]
 
 
-def blinded(view: DistributionsView) -> DistributionsView:
+def pseudonymize(view: DistributionsView) -> DistributionsView:
     """The same with raters by number, in an order that tells nothing."""
-    name = numbered({one.rater for one in view.raters} | set(view.between), view.data_hash)
+    name = pseudonyms({one.rater for one in view.raters} | set(view.between), view.data_hash)
     raters = sorted((one.model_copy(update={"rater": name(one.rater)}) for one in view.raters), key=lambda r: r.rater)
     return view.model_copy(update={"raters": raters, "between": sorted(map(name, view.between))})
 

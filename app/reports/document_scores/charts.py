@@ -6,7 +6,7 @@ from app.reports.document_scores.view import DocumentScoresView, caption
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, Sheet, wrap_sentences
 
 SIDE, LEFT, GAP = 300.0, 56.0, 70.0
 
@@ -15,18 +15,18 @@ def scatter(view: DocumentScoresView) -> bytes:
     """One dot a document of one system and rater; the dashed line is where both scores are equal."""
     width = LEFT + SIDE + GAP + SIDE + MARGIN
     bottom = HEAD + 16 + SIDE
-    told = wrapped([caption(view), *(captions.sentence(w) for w in view.warnings)], width)
+    caption_lines = wrap_sentences([caption(view), *(captions.sentence(w) for w in view.warnings)], width)
     campaign = next(iter(view.campaigns))
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 50 + len(told) * LINE + MARGIN)
+        sheet = Sheet(width, bottom + 50 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(f"Document scores in {campaign}", "Left: documents; right: Pearson's correlation by length")
         if view.points:
             _dots(sheet, view, bottom)
             _by_length(sheet, view, bottom)
         else:
             sheet.text(MARGIN, HEAD + 20, "no document has both kinds of score", color=QUIET)
-        sheet.caption(told, bottom + 50)
+        sheet.caption(caption_lines, bottom + 50)
         return canvas.to_svg(sheet.figure, title=f"Document scores in {campaign}")
 
 

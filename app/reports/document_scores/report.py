@@ -14,11 +14,11 @@ from app.reports.kit.report import Report, Work, whole
 from app.reports.source.raw_ratings import (
     NOTHING,
     UNKNOWN_DOCUMENTS,
-    Drawn,
-    RatedAsked,
+    BootstrapOptions,
     RawRatings,
+    RawRatingsOptions,
     load_raw_ratings,
-    of_asked_raters,
+    of_wanted_raters,
 )
 from app.reports.source.snapshot import Snapshot
 from app.stats.agreement import bootstrap
@@ -35,7 +35,7 @@ MOST_POINTS = 3_000
 DRAWS_AT_ONCE = 100
 
 
-class DocumentScoresAsked(RatedAsked, Drawn):
+class DocumentScoresOptions(RawRatingsOptions, BootstrapOptions):
     """Which documents, and how intervals are drawn."""
 
     controls: Literal["drop", "keep"] = Field(
@@ -44,26 +44,26 @@ class DocumentScoresAsked(RatedAsked, Drawn):
     repeats: Repeated = Field("latest", description="Which of several ratings of one text by one rater counts.")
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], asked: DocumentScoresAsked) -> Work[DocumentScoresView]:
-    every = RatedAsked(**{**asked.model_dump(include=set(RatedAsked.model_fields)), "roles": ALL_ROLES})
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: DocumentScoresOptions) -> Work[DocumentScoresView]:
+    every = RawRatingsOptions(**{**options.model_dump(include=set(RawRatingsOptions.model_fields)), "roles": ALL_ROLES})
     ratings, whole_set = (
-        of_asked_raters(load_raw_ratings(session, about[0], asked), asked),
+        of_wanted_raters(load_raw_ratings(session, about[0], options), options),
         load_raw_ratings(session, about[0], every),
     )
-    return whole(lambda: _view(ratings, whole_set.rows, asked))
+    return whole(lambda: _view(ratings, whole_set.rows, options))
 
 
 ALL_ROLES = "rating,repeat,reference,degraded,calibration"
 
 
-def _view(ratings: RawRatings, every: Ratings, asked: DocumentScoresAsked) -> DocumentScoresView:
+def _view(ratings: RawRatings, every: Ratings, options: DocumentScoresOptions) -> DocumentScoresView:
     rows, dropped = ratings.rows, list(ratings.dropped)
-    if asked.controls == "drop":
+    if options.controls == "drop":
         clean = ~_with_controls(rows, every)
         if (~clean).any():
             dropped.append({"reason": "document with a control item", "n": int((~clean).sum())})
         rows = rows.where(clean)
-    data = both(_of_repeats(rows, asked.repeats))
+    data = both(_of_repeats(rows, options.repeats))
     for reason, n in (
         ("document score where segments lack a score", data.incomplete),
         ("document score without segment scores", data.alone),
@@ -73,13 +73,13 @@ def _view(ratings: RawRatings, every: Ratings, asked: DocumentScoresAsked) -> Do
     head = {**ratings.head, "dropped": dropped}
     return DocumentScoresView(
         **head,
-        scoring=asked.scoring,
-        controls=asked.controls,
+        scoring=options.scoring,
+        controls=options.controls,
         n=data.n,
-        draws=asked.bootstrap,
-        interval_level=asked.level,
-        seed=asked.seed,
-        correlations=list(_lines(data, asked)),
+        draws=options.bootstrap,
+        interval_level=options.level,
+        seed=options.seed,
+        correlations=list(_lines(data, options)),
         mean_difference=float((data.score - data.parts["mean"]).mean()) if data.n else None,
         points=_points(data),
         warnings=_warnings(ratings, data),
@@ -109,29 +109,29 @@ def _of_repeats(rows: Ratings, repeats: Repeated) -> Ratings:
     return rows.where(rows.nth == first[text])
 
 
-def _lines(data: Both, asked: DocumentScoresAsked) -> Iterator[CorrelationLine]:
+def _lines(data: Both, options: DocumentScoresOptions) -> Iterator[CorrelationLine]:
     if not data.n:
         return
     sets = {"all": np.ones(data.n, dtype=np.bool_), "short": data.length <= SHORT, "long": data.length > LONG}
     for name, where in sets.items():
         if where.any():
-            yield from (_line(data, name, part, where, asked) for part in PARTS)
+            yield from (_line(data, name, part, where, options) for part in PARTS)
     for low, high in LENGTHS:
         where = (data.length >= low) & (data.length <= (high or np.iinfo(np.int32).max))
         if where.any():
-            yield _line(data, f"{low}–{high}" if high else f"{low} and more", "mean", where, asked)
+            yield _line(data, f"{low}–{high}" if high else f"{low} and more", "mean", where, options)
 
 
-def _line(data: Both, documents: str, part: str, where: Bools, asked: DocumentScoresAsked) -> CorrelationLine:
+def _line(data: Both, documents: str, part: str, where: Bools, options: DocumentScoresOptions) -> CorrelationLine:
     coefficients = correlations(data, part, where)
     interval = None
-    if asked.bootstrap and coefficients.pearson is not None:
+    if options.bootstrap and coefficients.pearson is not None:
         of, held = pearson_of_documents(data, part, where), np.unique(data.document[where])
         drawn = [
-            of(bootstrap.drawn_of(held, data.n_documents, min(DRAWS_AT_ONCE, asked.bootstrap - at), asked.seed, i))
-            for i, at in enumerate(range(0, asked.bootstrap, DRAWS_AT_ONCE))
+            of(bootstrap.drawn_of(held, data.n_documents, min(DRAWS_AT_ONCE, options.bootstrap - at), options.seed, i))
+            for i, at in enumerate(range(0, options.bootstrap, DRAWS_AT_ONCE))
         ]
-        interval = between(*bootstrap.ends(np.concatenate(drawn), asked.level))
+        interval = between(*bootstrap.ends(np.concatenate(drawn), options.level))
     return CorrelationLine(
         documents=documents,
         part=part,
@@ -155,12 +155,12 @@ def _warnings(ratings: RawRatings, data: Both) -> list[str]:
         return ["no document was scored as a whole"]
     if not data.n:
         return ["no rater scored a document both as a whole and segment by segment"]
-    said = [] if ratings.rows.documents_known else [UNKNOWN_DOCUMENTS]
+    warnings = [] if ratings.rows.documents_known else [UNKNOWN_DOCUMENTS]
     if np.unique(data.document).size == 1:
-        said.append("only one document: no intervals over documents")
+        warnings.append("only one document: no intervals over documents")
     if np.ptp(data.score) == 0:
-        said.append("every document has the same score: no correlation is defined")
-    return said
+        warnings.append("every document has the same score: no correlation is defined")
+    return warnings
 
 
 _LINE = {"part": "mean", "n": 240, "pearson": 0.88, "interval": [0.82, 0.92], "spearman": 0.85, "kendall": 0.7}
@@ -178,11 +178,11 @@ EXAMPLE: dict[str, Any] = {
     "mean_difference": -1.2,
     "points": [[81.5, 80.0]],
 }
-REPORT: Report[DocumentScoresAsked, DocumentScoresView] = Report(
+REPORT: Report[DocumentScoresOptions, DocumentScoresView] = Report(
     name="document_scores",
     title="Document and segment scores",
     summary="Correlations of the document score with mean, extremes, first and last segments, by length.",
-    options=DocumentScoresAsked,
+    options=DocumentScoresOptions,
     result=DocumentScoresView,
     example=EXAMPLE,
     prepare=_prepare,

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from app.reports.agreement.view import Interval, Line
+from app.reports.agreement.view import Interval
 from app.reports.kit import captions
 from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Alignment, Cell, Table
 
 PLACES = 3
@@ -24,7 +25,7 @@ PARTS = {
 }
 
 
-class CorrelationLine(Line):
+class CorrelationLine(FiniteResultPart):
     """Document score against one summary of its segments, over some documents."""
 
     documents: str = Field(description="all, short, long, or a range of segments.")

@@ -10,7 +10,7 @@ import numpy as np
 from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
 from app.reports.source import recipe_ratings, snapshot
-from app.reports.source.registration import applied, registered
+from app.reports.source.registration import load_registration, with_standing_exclusions
 from app.stats.planning.pilot import forecast_bootstrap, pilot
 from app.stats.ratings import Ratings
 from app.stats.selection import select
@@ -54,10 +54,10 @@ def forecasts(database: Database, campaign: str, recipes: Sequence[Recipe], *, a
     """
     with database.transaction(snapshot=True) as session:
         asked = snapshot.snapshot(session, campaign, as_of)
-        stands = registered(session, asked.campaign_id, asked.version)
+        stands = load_registration(session, asked.campaign_id, asked.version)
     with database.transaction() as session:  # scores under a profile that nobody read yet are derived and kept
         rows = recipe_ratings.load(session, asked, recipes[0])
-    return [_forecast(rows, applied(recipe, stands)) for recipe in recipes]
+    return [_forecast(rows, with_standing_exclusions(recipe, stands)) for recipe in recipes]
 
 
 def _forecast(rows: Ratings, recipe: Recipe) -> Stability:

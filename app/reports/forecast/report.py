@@ -14,7 +14,7 @@ from app.domain.errors import Invalid
 from app.reports.forecast.view import IN_WORDS, ForecastView, Method, RerunLine, StudiesLine, caption, csv, tables
 from app.reports.kit.charts.variance import chances
 from app.reports.kit.report import Report, Work
-from app.reports.power.options import PowerAsked
+from app.reports.power.options import PowerOptions
 from app.reports.power.work import Planner
 from app.reports.source.model_ratings import RatingsModel, load_model
 from app.reports.source.recipe_input import RecipeOptions
@@ -46,7 +46,7 @@ _STUDIES: TypeAdapter[StudiesLine] = TypeAdapter(StudiesLine)
 _PAIRS: TypeAdapter[list[RerunLine]] = TypeAdapter(list[RerunLine])
 
 
-class ForecastAsked(RecipeOptions):
+class ForecastOptions(RecipeOptions):
     """By which recipe rows are taken (its normalization is not used), and which studies are forecast."""
 
     alpha: Annotated[float, Field(ge=1e-6, lt=0.5)] = 0.05
@@ -57,15 +57,15 @@ class ForecastAsked(RecipeOptions):
 
 
 @dataclass(frozen=True)
-class Ahead:
+class Forecaster:
     """A question about a campaign, and its ratings."""
 
-    asked: ForecastAsked
+    options: ForecastOptions
     data: RatingsModel
     protocol: str
 
     @cached_property
-    def laid(self) -> ScoreMatrix:
+    def matrix(self) -> ScoreMatrix:
         """Segment scores of the systems."""
         domains = self.data.given.documents.domain_codes()[0] if any(self.data.given.documents.domain) else None
         return panel(segment_scores(self.data.ratings), self.data.ratings.labels, domains=domains)
@@ -73,7 +73,7 @@ class Ahead:
     @cached_property
     def linked(self) -> Bools:
         """Which pairs of systems a chain of common raters links, shape (S, S)."""
-        return comparable(self.data.ratings, self.laid.systems)
+        return comparable(self.data.ratings, self.matrix.systems)
 
     def chunk(self, number: int) -> bytes:
         """A method, or after them the pairs."""
@@ -91,11 +91,13 @@ class Ahead:
 
     def _bootstrap(self) -> dict[str, Any]:
         source = pilot(self.data.ratings)
-        return asdict(forecast_bootstrap(source, alpha=self.asked.alpha, studies=self.asked.studies, rng=self._rng(0)))
+        return asdict(
+            forecast_bootstrap(source, alpha=self.options.alpha, studies=self.options.studies, rng=self._rng(0))
+        )
 
     def _parametric(self, pool: Pool, each: int | None = None) -> dict[str, Any]:
         """Studies from components, with as many ratings an item as the campaign has, or so many."""
-        planner = Planner(PowerAsked(recipe=self.asked.recipe, seed=self.asked.seed), self.data, self.protocol)
+        planner = Planner(PowerOptions(recipe=self.options.recipe, seed=self.options.seed), self.data, self.protocol)
         if isinstance(planner.components, str):
             return {"why": planner.components}
         rows = self.data.rows
@@ -114,13 +116,13 @@ class Ahead:
                 between=planner.between,
                 systems=planner.systems,
                 pool=pool,
-                alpha=self.asked.alpha,
+                alpha=self.options.alpha,
                 worlds=worlds,
                 rng=rng,
             )
             for components, means, worlds in self._worlds(planner, planner.components, rng)
         ]
-        return {**averaged(made), "studies": sum(one.worlds * one.studies for one in made)}
+        return {**mean_forecast(made), "studies": sum(one.worlds * one.studies for one in made)}
 
     def _worlds(
         self, planner: Planner, components: VarianceComponents, rng: np.random.Generator
@@ -142,8 +144,8 @@ class Ahead:
         """Every pair of systems that share segments, the better first; of many systems those next to each other."""
         if not self.data.ratings.documents_known:
             return []
-        laid, sign = self.laid, self.data.ratings.better_sign
-        order, paired = np.argsort(-sign * round_scores(laid.means()), kind="stable"), not is_unpaired(laid)
+        matrix, sign = self.matrix, self.data.ratings.better_sign
+        order, paired = np.argsort(-sign * round_scores(matrix.means()), kind="stable"), not is_unpaired(matrix)
         n = order.size
         reach = n if n * (n - 1) // 2 <= MOST_PAIRS else 2
         at = [(int(order[i]), int(order[j])) for i in range(n) for j in range(i + 1, min(n, i + reach))]
@@ -151,22 +153,22 @@ class Ahead:
         return [self._pair(first, second, rng, paired=paired) for first, second in at]
 
     def _pair(self, first: int, second: int, rng: np.random.Generator, *, paired: bool) -> RerunLine:
-        laid = self.laid
-        apart = difference_by_document(laid, first, second, self.data.ratings.better_sign, paired=paired)
+        matrix = self.matrix
+        apart = difference_by_document(matrix, first, second, self.data.ratings.better_sign, paired=paired)
         sums, counts = apart.sums, apart.weights
-        analytic = replication(sums, counts, alpha=self.asked.alpha)
+        analytic = replication(sums, counts, alpha=self.options.alpha)
         swapped = analytic.difference is not None and analytic.difference < 0
         if swapped:  # on the documents that both have the order is the other way round
             first, second, sums = second, first, -sums
-            analytic = replication(sums, counts, alpha=self.asked.alpha)
-        again = bootstrap_replication(sums, counts, rng=rng, alpha=self.asked.alpha, draws=DRAWS)
+            analytic = replication(sums, counts, alpha=self.options.alpha)
+        again = bootstrap_replication(sums, counts, rng=rng, alpha=self.options.alpha, draws=DRAWS)
         names = self.data.ratings.labels.systems
         if not self.linked[first, second]:
             analytic = replace(analytic, same_direction=None, significant_again=None, why=UNLINKED)
             again = replace(again, same_direction=None, significant_again=None)
         return RerunLine(
-            better=names[laid.systems[first]],
-            worse=names[laid.systems[second]],
+            better=names[matrix.systems[first]],
+            worse=names[matrix.systems[second]],
             difference=analytic.difference,
             error=analytic.standard_error,
             documents=analytic.documents,
@@ -178,7 +180,7 @@ class Ahead:
         )
 
 
-def averaged(made: Sequence[StudyForecast]) -> dict[str, Any]:
+def mean_forecast(made: Sequence[StudyForecast]) -> dict[str, Any]:
     """Figures over forecasts that stand for what the truth may be. low, high: between which nine in ten SRP lie."""
     if len(made) == 1:
         return asdict(made[0])
@@ -198,15 +200,15 @@ def averaged(made: Sequence[StudyForecast]) -> dict[str, Any]:
 AVERAGED = ("srp", "mean_significant_pairs", "share_without_significance", "retained_claims")
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], asked: ForecastAsked) -> Work[ForecastView]:
-    forecast = Ahead(asked, load_model(session, about[0], asked, 0), about[0].campaign.protocol)
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: ForecastOptions) -> Work[ForecastView]:
+    forecast = Forecaster(options, load_model(session, about[0], options, 0), about[0].campaign.protocol)
     chunks = len(METHODS) + 1 if len(forecast.data.ratings) else 0
     return Work(chunks, forecast.chunk, lambda parts: _view(forecast, parts))
 
 
-def _view(forecast: Ahead, parts: Sequence[bytes]) -> ForecastView:
+def _view(forecast: Forecaster, parts: Sequence[bytes]) -> ForecastView:
     data = forecast.data
-    planner = Planner(PowerAsked(), data, forecast.protocol)
+    planner = Planner(PowerOptions(), data, forecast.protocol)
     known = bool(parts) and not isinstance(planner.components, str)
     each = ratings_per_item(data.fitted) if data.fitted else None
     return ForecastView(
@@ -216,7 +218,7 @@ def _view(forecast: Ahead, parts: Sequence[bytes]) -> ForecastView:
         dropped=[asdict(one) for one in data.dropped],
         warnings=_warnings(forecast, each),
         recipe=data.given.recipe.name,
-        alpha=forecast.asked.alpha,
+        alpha=forecast.options.alpha,
         documents=data.rows.n_units_of_a_system,
         ratings_per_item=each,
         rated_twice=planner.most > 1,
@@ -227,29 +229,29 @@ def _view(forecast: Ahead, parts: Sequence[bytes]) -> ForecastView:
     )
 
 
-def _warnings(forecast: Ahead, each: float | None) -> list[str]:
+def _warnings(forecast: Forecaster, each: float | None) -> list[str]:
     if not len(forecast.data.ratings):
         return [forecast.data.why or ""]
-    said = [LABEL, FIXED]
+    warnings = [LABEL, FIXED]
     if forecast.data.why:
-        said.append(forecast.data.why)
+        warnings.append(forecast.data.why)
     if each is not None and each > 1.5:
-        said.append("outputs were rated several times: the stability report simulates studies from them")
+        warnings.append("outputs were rated several times: the stability report simulates studies from them")
         own = f"these studies have {round(each)} ratings an item, as the campaign has"
-        said.append(f"{own}; those of one rating an item agree less")
+        warnings.append(f"{own}; those of one rating an item agree less")
     elif each is not None:
-        said.append(
+        warnings.append(
             "rated once: the scores that other raters would give are unknown, and the components partly attribute "
             "this to other sources"
         )
     if not forecast.data.ratings.documents_known:
-        said.append("the documents of the segments are unknown: pairs are not forecast")
-    elif is_unpaired(forecast.laid):
-        said.append("no two systems share a segment, so pairs are forecast from each system's own documents")
-    said += caveats.of_data(forecast.data.ratings, forecast.laid)
+        warnings.append("the documents of the segments are unknown: pairs are not forecast")
+    elif is_unpaired(forecast.matrix):
+        warnings.append("no two systems share a segment, so pairs are forecast from each system's own documents")
+    warnings += caveats.of_data(forecast.data.ratings, forecast.matrix)
     if forecast.data.ratings.documents_known:
-        said += rare_failures(forecast.laid.n_documents)
-    return [*said, *forecast.data.unlike()]
+        warnings += rare_failures(forecast.matrix.n_documents)
+    return [*warnings, *forecast.data.unlike()]
 
 
 def rare_failures(documents: int) -> list[str]:
@@ -304,11 +306,11 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-REPORT: Report[ForecastAsked, ForecastView] = Report(
+REPORT: Report[ForecastOptions, ForecastView] = Report(
     name="forecast",
     title="Would it be found again?",
     summary="Stability without double ratings: resampled documents, and a forecast from variance components.",
-    options=ForecastAsked,
+    options=ForecastOptions,
     result=ForecastView,
     example=EXAMPLE,
     prepare=_prepare,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from app.reports.kit import captions
-from app.reports.kit.plain_tables import aligned
+from app.reports.kit.plain_tables import aligned_table
 from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.result_part import ResultPart
 from app.reports.kit.table import Alignment, Cell, Table
 
 Method = Literal["document_bootstrap", "components_same_raters", "components_new_raters"]
@@ -20,11 +21,7 @@ IN_WORDS: dict[Method, str] = {
 }
 
 
-class _Line(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class StudiesLine(_Line):
+class StudiesLine(ResultPart):
     """What studies would find by one method, and whether they would agree; null with the reason."""
 
     method: Method
@@ -43,7 +40,7 @@ class StudiesLine(_Line):
     why: str | None = None
 
 
-class RerunLine(_Line):
+class RerunLine(ResultPart):
     """One pair: what a study of the same size on new documents would find."""
 
     better: str
@@ -111,7 +108,7 @@ def _studies(lines: Sequence[StudiesLine]) -> Table:
         )
         for one in lines
     ]
-    return aligned(heads, rows)
+    return aligned_table(heads, rows)
 
 
 def _pairs(lines: Sequence[RerunLine]) -> Table:
@@ -139,7 +136,7 @@ def _pairs(lines: Sequence[RerunLine]) -> Table:
         )
         for one in lines
     ]
-    return aligned(heads, rows)
+    return aligned_table(heads, rows)
 
 
 PAIR_COLUMNS = tuple(RerunLine.model_fields)

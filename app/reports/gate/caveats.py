@@ -15,24 +15,24 @@ def document_caveats(decision: Decision, rule: GateRule) -> list[str]:
     """Warnings of a decision that tells a difference; of a claim that is not let through, too."""
     if decision.difference is None:
         return []
-    told, n, enough = [], decision.documents, documents_to_see(RARE, 0.05)
+    caveats, n, enough = [], decision.documents, documents_to_see(RARE, 0.05)
     if n < enough:
         let = "0.18 to 0.27" if rule.claim != "equivalent" else "0.01"
-        told.append(
+        caveats.append(
             f"{n} documents can hide rare failures: where {RARE:.0%} of all fail, none of {n} does with a chance of "
             f"{chance_of_no_failure(n):.2f}, and a candidate that is as good only with them is let through in {let} of "
             f"simulated campaigns of 6 to 30 documents; judge {enough}, or bound the share "
             "of documents with a critical error (`max_critical`)"
         )
     if decision.skewness is not None and n < (needed := documents_needed(decision.skewness)):
-        told.append(
+        caveats.append(
             f"differences of documents are skewed ({decision.skewness:.1f}), so Student's t takes about {needed:,} "
             f"documents and there are {n}: bounds allow for the skewness that these show"
         )
-    return told
+    return caveats
 
 
-def unlinked(given: RecipeInput, recipe: Recipe, candidate: str, baseline: str) -> str | None:
+def unlinked_warning(given: RecipeInput, recipe: Recipe, candidate: str, baseline: str) -> str | None:
     """Why the two cannot be told from their raters, whatever the recipe; None where raters link them."""
     selection = select(given.rows, recipe)
     groups = connected_systems(selection.ratings.where(selection.ranked))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, Sheet, wrap_sentences
 
 WIDTH, AXIS, TALL = 640.0, 150.0, 190.0
 
@@ -30,7 +30,7 @@ class GatePicture:
 
 def gate_picture(view: GatePicture) -> bytes:
     """A line from one bound to the other, the region where the claim holds shaded; as SVG."""
-    sentences = wrapped(view.told, WIDTH)
+    sentences = wrap_sentences(view.told, WIDTH)
     with canvas.drawing():
         canvas.prepare()
         sheet = Sheet(WIDTH, TALL + len(sentences) * LINE + MARGIN)

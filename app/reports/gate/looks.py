@@ -35,7 +35,7 @@ class Looks:
         """Whether alpha holds: at the first look it does."""
         return "none" if self.earlier else "one look"
 
-    def told(self) -> list[str]:
+    def warnings(self) -> list[str]:
         """What must be said; nothing at the first look."""
         n = len(self.earlier)
         if not n:
@@ -66,7 +66,7 @@ def beside(session: Session, about: Snapshot) -> Sequence[object]:
 def _compared(session: Session, about: Snapshot) -> list[tuple[int, str, str]]:
     comparisons = []
     for version, body in reports.earlier(session, about.campaign_id, KIND, about.version):
-        told = json.loads(body)
-        if told.get("difference") is not None:
-            comparisons.append((version, str(told.get("candidate")), str(told.get("baseline"))))
+        stored = json.loads(body)
+        if stored.get("difference") is not None:
+            comparisons.append((version, str(stored.get("candidate")), str(stored.get("baseline"))))
     return comparisons

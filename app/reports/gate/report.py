@@ -12,10 +12,10 @@ from pydantic import ConfigDict, Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import Normalize, Recipe
-from app.reports.gate.by_ranking import by_recipe, row_of, turned
-from app.reports.gate.caveats import document_caveats, unlinked
+from app.reports.gate.by_ranking import by_recipe, interval_for_candidate, row_of
+from app.reports.gate.caveats import document_caveats, unlinked_warning
 from app.reports.gate.looks import NEVER, Looks, beside, looks
-from app.reports.gate.tail import Failures, both_tails, failures, needed, with_tail
+from app.reports.gate.tail import FailedRows, both_tails, critical_undefined, failures, with_tail
 from app.reports.gate.view import (
     GateView,
     ReplicationView,
@@ -26,7 +26,7 @@ from app.reports.gate.view import (
 )
 from app.reports.kit.report import Report, Work, whole
 from app.reports.source import named_recipes
-from app.reports.source.expected_time import AT_ONCE, Size, seconds_to_rank
+from app.reports.source.expected_time import AT_ONCE, CampaignSize, seconds_to_rank
 from app.reports.source.recipe_input import RecipeInput, RecipeOptions, recipe_input
 from app.reports.source.snapshot import Snapshot
 from app.stats.gate import replication as gate_replication
@@ -46,7 +46,7 @@ SystemKey = Annotated[str, StringConstraints(pattern=KEY_PATTERN)]
 LARGEST_MARGIN = 1e9
 
 
-class GateAsked(RecipeOptions):
+class GateOptions(RecipeOptions):
     """One claim about two systems."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -86,58 +86,58 @@ class GateAsked(RecipeOptions):
         return GateRule(self.claim, self.margin or 0.0, recipe.alpha)
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], asked: GateAsked) -> Work[GateView]:
-    if asked.candidate == asked.baseline:
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: GateOptions) -> Work[GateView]:
+    if options.candidate == options.baseline:
         raise _wrong("baseline", "must not be the candidate")
-    if (asked.margin is None) != (asked.claim == "better"):
+    if (options.margin is None) != (options.claim == "better"):
         raise _wrong("margin", "is required for the claims not_worse and equivalent, and only for these")
-    given = recipe_input(session, about[0], asked)
+    given = recipe_input(session, about[0], options)
     for field in ("candidate", "baseline"):
-        if getattr(asked, field) not in given.names:
-            raise _wrong(field, f"there is no system {getattr(asked, field)!r} in this campaign")
+        if getattr(options, field) not in given.names:
+            raise _wrong(field, f"there is no system {getattr(options, field)!r} in this campaign")
     recipe = given.recipe
-    if asked.normalize is not None:
-        recipe = replace(recipe, normalize=asked.normalize, name=f"{recipe.name}+normalize"[:128])
-    if asked.alpha is not None:
-        recipe = replace(recipe, alpha=asked.alpha, name=f"{recipe.name}+alpha"[:128])
+    if options.normalize is not None:
+        recipe = replace(recipe, normalize=options.normalize, name=f"{recipe.name}+normalize"[:128])
+    if options.alpha is not None:
+        recipe = replace(recipe, alpha=options.alpha, name=f"{recipe.name}+alpha"[:128])
     given = replace(given, recipe=recipe)
-    failed = failures(session, given, asked.critical)
-    if failed is None and asked.max_critical is not None:
-        raise needed()
-    known = Known(failed, looks(session, about[0], asked.candidate, asked.baseline))
-    return whole(partial(_view, given, asked, known))
+    failed = failures(session, given, options.critical)
+    if failed is None and options.max_critical is not None:
+        raise critical_undefined()
+    known = GateEvidence(failed, looks(session, about[0], options.candidate, options.baseline))
+    return whole(partial(_view, given, options, known))
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class GateEvidence:
     """What a gate reads beside the ratings: failures, None where nothing says what one is, and earlier looks."""
 
-    failures: Failures | None = None
+    failures: FailedRows | None = None
     looks: Looks = NEVER
 
 
-def _takes_long(session: Session, about: Sequence[Snapshot], asked: GateAsked) -> bool:
+def _takes_long(session: Session, about: Sequence[Snapshot], options: GateOptions) -> bool:
     """By the size of the campaign; it ranks without rank sets."""
-    recipe = replace(named_recipes.find(session, about[0].campaign.key, asked.recipe), rank_sets=False)
-    return seconds_to_rank(Size.of(session, about[0].campaign_id), recipe) > AT_ONCE
+    recipe = replace(named_recipes.find(session, about[0].campaign.key, options.recipe), rank_sets=False)
+    return seconds_to_rank(CampaignSize.of(session, about[0].campaign_id), recipe) > AT_ONCE
 
 
 def _wrong(field: str, message: str) -> Invalid:
     return Invalid("the query is not valid", places=(Place(("query", field), message),))
 
 
-def _view(given: RecipeInput, asked: GateAsked, known: Known) -> GateView:
+def _view(given: RecipeInput, options: GateOptions, known: GateEvidence) -> GateView:
     asked_of = replace(given.recipe, influence=False, rank_sets=False)
     ranking = rank(given.rows, asked_of, given.documents, given.unweighed)
     recipe = ranking.recipe
-    rule = asked.rule(recipe)
-    apart, decision = _decided(given, recipe, asked, rule)
-    again, point = _again(given, recipe, asked, rule, apart, decision)
-    row, tails = row_of(ranking, asked.candidate, asked.baseline), None
+    rule = options.rule(recipe)
+    apart, decision = _decided(given, recipe, options, rule)
+    again, point = _again(given, recipe, options, rule, apart, decision)
+    row, tails = row_of(ranking, options.candidate, options.baseline), None
     if known.failures is not None and decision.difference is not None:
-        tails = both_tails(given, recipe, known.failures, (asked.candidate, asked.baseline), rule.alpha)
-    held, why = with_tail(decision, tails, asked.max_critical)
-    holds, verdict, refused = _with_replication(held, again, asked)
+        tails = both_tails(given, recipe, known.failures, (options.candidate, options.baseline), rule.alpha)
+    held, why = with_tail(decision, tails, options.max_critical)
+    holds, verdict, refused = _with_replication(held, again, options)
     return GateView(
         campaigns=given.campaigns,
         data_version=given.about.version,
@@ -146,15 +146,15 @@ def _view(given: RecipeInput, asked: GateAsked, known: Known) -> GateView:
         dropped=[{"reason": d.reason, "n": d.n} for d in ranking.dropped if d.n],
         warnings=[
             *ranking.warnings,
-            *_warnings(asked, ranking, decision, again),
+            *_warnings(options, ranking, decision, again),
             *document_caveats(decision, rule),
-            *([] if decision.difference is None else known.looks.told()),
+            *([] if decision.difference is None else known.looks.warnings()),
             *[*why, *refused],
         ],
-        candidate=asked.candidate,
-        baseline=asked.baseline,
-        claim=asked.claim,
-        margin=asked.margin,
+        candidate=options.candidate,
+        baseline=options.baseline,
+        claim=options.claim,
+        margin=options.margin,
         alpha=rule.alpha,
         holds=holds,
         verdict=verdict,
@@ -164,10 +164,10 @@ def _view(given: RecipeInput, asked: GateAsked, known: Known) -> GateView:
         interval_level=1 - 2 * rule.alpha,
         new_raters_interval=None
         if decision.difference is None
-        else turned(row, asked.candidate, "new_raters_interval"),
+        else interval_for_candidate(row, options.candidate, "new_raters_interval"),
         new_domains_interval=None
         if decision.difference is None
-        else turned(row, asked.candidate, "new_domains_interval"),
+        else interval_for_candidate(row, options.candidate, "new_domains_interval"),
         unit=ranking.unit,
         higher_is_better=ranking.higher_is_better,
         paired=apart is not None and apart.paired,
@@ -175,16 +175,16 @@ def _view(given: RecipeInput, asked: GateAsked, known: Known) -> GateView:
         n_segments=0 if apart is None else apart.segments,
         skewness=decision.skewness,
         failures=tails,
-        max_critical=asked.max_critical,
-        planned_documents=asked.documents,
+        max_critical=options.max_critical,
+        planned_documents=options.documents,
         earlier_looks=list(known.looks.earlier),
         promise=known.looks.promise,
         replication=None if again is None else _replication(again),
-        min_replication=asked.min_replication,
+        min_replication=options.min_replication,
         srp=None if point is None else point.srp,
         srp_mc_error=None if point is None else point.mc_error,
         srp_significant_pairs=None if point is None else point.mean_significant_pairs,
-        by_recipe=None if _early(asked, decision) else by_recipe(ranking, row),
+        by_recipe=None if _early(options, decision) else by_recipe(ranking, row),
         recipe=recipe.name,
         recipe_hash=given.hash_of(recipe),
         normalize=recipe.normalize,
@@ -193,38 +193,38 @@ def _view(given: RecipeInput, asked: GateAsked, known: Known) -> GateView:
     )
 
 
-def _decided(given: RecipeInput, recipe: Recipe, asked: GateAsked, rule: GateRule) -> tuple[Apart | None, Decision]:
+def _decided(given: RecipeInput, recipe: Recipe, options: GateOptions, rule: GateRule) -> tuple[Apart | None, Decision]:
     """The difference by document and what it says; nothing of either where it cannot be told, or not yet."""
-    apart = _apart(given, recipe, asked)
+    apart = _apart(given, recipe, options)
     if apart is None:
         return None, _undecided(given)
-    if why := unlinked(given, recipe, asked.candidate, asked.baseline):
+    if why := unlinked_warning(given, recipe, options.candidate, options.baseline):
         return None, no_data(int(apart.sums.size), why=why)
     there = int(apart.sums.size)
-    if asked.documents is not None and there < asked.documents:
-        why = f"the look was fixed at {asked.documents} documents and {there} are judged: no result is shown before"
+    if options.documents is not None and there < options.documents:
+        why = f"the look was fixed at {options.documents} documents and {there} are judged: no result is shown before"
         return None, no_data(there, why=why)
     return apart, decide(apart.sums, apart.weights, rule, apart.known)
 
 
-def _early(asked: GateAsked, decision: Decision) -> bool:
+def _early(options: GateOptions, decision: Decision) -> bool:
     """Whether the look that was fixed is still to come."""
-    return asked.documents is not None and decision.difference is None
+    return options.documents is not None and decision.difference is None
 
 
-def _apart(given: RecipeInput, recipe: Recipe, asked: GateAsked) -> Apart | None:
+def _apart(given: RecipeInput, recipe: Recipe, options: GateOptions) -> Apart | None:
     """The difference by document; None where there is nothing to compare, or documents are unknown."""
     rows = given.rows
     if not rows.documents_known:
         return None
-    laid = laid_out(rows, recipe, _domains(given))
-    names = [rows.labels.systems[code] for code in laid.systems]
-    if asked.candidate not in names or asked.baseline not in names:
+    matrix = laid_out(rows, recipe, _domains(given))
+    names = [rows.labels.systems[code] for code in matrix.systems]
+    if options.candidate not in names or options.baseline not in names:
         return None
-    pair = names.index(asked.candidate), names.index(asked.baseline)
-    shared = shared_data(laid, rows.better_sign, unit="document")
+    pair = names.index(options.candidate), names.index(options.baseline)
+    shared = shared_data(matrix, rows.better_sign, unit="document")
     paired = on_common_segments(recipe, shared)
-    return difference_by_document(laid, *pair, rows.better_sign, paired=paired)
+    return difference_by_document(matrix, *pair, rows.better_sign, paired=paired)
 
 
 def _undecided(given: RecipeInput) -> Decision:
@@ -243,7 +243,7 @@ def _domains(given: RecipeInput) -> Codes | None:
 
 
 def _again(
-    given: RecipeInput, recipe: Recipe, asked: GateAsked, rule: GateRule, apart: Apart | None, decision: Decision
+    given: RecipeInput, recipe: Recipe, options: GateOptions, rule: GateRule, apart: Apart | None, decision: Decision
 ) -> tuple[Replication | None, StabilityPoint | None]:
     """Chances of a study run again, simulated where outputs were rated several times; and SRP then."""
     if apart is None or decision.difference is None:
@@ -254,44 +254,49 @@ def _again(
     alike = recipe.aggregate != "macro_domain"
     data = gate_replication.rated_several_times(used, decision.documents) if alike else None
     method = recipe.normalize
-    if data is None or method == "auto" or not {asked.candidate, asked.baseline} <= set(data.systems):
+    if data is None or method == "auto" or not {options.candidate, options.baseline} <= set(data.systems):
         return gate_replication.forecast(apart.sums, apart.weights, rule), None
-    pair = data.systems.index(asked.candidate), data.systems.index(asked.baseline)
+    pair = data.systems.index(options.candidate), data.systems.index(options.baseline)
     again = gate_replication.simulate_replication(
         data, pair, method, rule, difference=decision.difference, seed=recipe.seed
     )
     return again, gate_replication.stability(data, method, alpha=recipe.alpha, seed=recipe.seed)
 
 
-def _with_replication(decision: Decision, again: Replication | None, asked: GateAsked) -> tuple[bool, Any, list[str]]:
+def _with_replication(
+    decision: Decision, again: Replication | None, options: GateOptions
+) -> tuple[bool, Any, list[str]]:
     """A claim that would too seldom be shown again is not let through: nothing is wrong with it, but it is open."""
-    if not decision.holds or asked.min_replication is None:
+    if not decision.holds or options.min_replication is None:
         return decision.holds, decision.verdict, []
     chance = None if again is None else again.significant_again
-    if chance is not None and chance >= asked.min_replication:
+    if chance is not None and chance >= options.min_replication:
         return True, decision.verdict, []
-    told = "unknown" if chance is None else f"{chance:.2f}"
-    why = f"the claim would hold, but the chance that it holds again is {told}, and {asked.min_replication:g} is asked"
+    known_chance = "unknown" if chance is None else f"{chance:.2f}"
+    why = (
+        f"the claim would hold, but the chance that it holds again is {known_chance}, "
+        f"and {options.min_replication:g} is asked"
+    )
     return False, "inconclusive", [why]
 
 
-def _warnings(asked: GateAsked, ranking: Ranking, decision: Decision, again: Replication | None) -> list[str]:
-    told = [] if decision.why is None else [decision.why]
-    if asked.margin is not None and ranking.unit != "raw":
-        told.append(
+def _warnings(options: GateOptions, ranking: Ranking, decision: Decision, again: Replication | None) -> list[str]:
+    warnings = [] if decision.why is None else [decision.why]
+    if options.margin is not None and ranking.unit != "raw":
+        warnings.append(
             "scores are normalized, so the margin is in standard deviations of a rater: use normalize=none for the "
             "protocol's unit"
         )
     if again is not None and again.method == gate_replication.SIMULATED:
-        told.append(
+        warnings.append(
             "simulated studies resample documents and have one rating per item by the same raters: a fixed rater "
             "pool cannot show rater × system variance"
         )
     elif again is not None:
         few = ranking.recipe.aggregate != "macro_domain"
         why = "too few documents were rated by several raters" if few else "simulated studies do not weight domains"
-        told.append(f"replication is a forecast from one study: {why}")
-    return told
+        warnings.append(f"replication is a forecast from one study: {why}")
+    return warnings
 
 
 def _replication(again: Replication) -> ReplicationView:
@@ -369,11 +374,11 @@ EXAMPLE: dict[str, Any] = {
     "seed": 20261120,
     "population": "documents=new, raters=these",
 }
-REPORT: Report[GateAsked, GateView] = Report(
+REPORT: Report[GateOptions, GateView] = Report(
     name="gate",
     title="Gate",
     summary="May the candidate replace the baseline? One claim, decided by confidence bounds.",
-    options=GateAsked,
+    options=GateOptions,
     result=GateView,
     example=EXAMPLE,
     prepare=_prepare,

@@ -22,19 +22,19 @@ CRITICAL, MAJOR = "critical", "major"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Failures:
+class FailedRows:
     """Rows that fail, shape (rows,), and by what, in words."""
 
     failed: Bools
     by: str
 
 
-def failures(session: Session, given: RecipeInput, score: float | None) -> Failures | None:
+def failures(session: Session, given: RecipeInput, score: float | None) -> FailedRows | None:
     """By a score at least as bad as `score`, where one is named; else by errors; None where none are marked."""
     rows, marked = given.rows, given.marked
     if score is not None:
         failed = rows.score <= score if rows.higher_is_better else rows.score >= score
-        return Failures(failed, f"a rating of {score:g} or {'less' if rows.higher_is_better else 'more'}")
+        return FailedRows(failed, f"a rating of {score:g} or {'less' if rows.higher_is_better else 'more'}")
     widget = None if marked is None else next((w for w in marked.read.protocol.form if isinstance(w, Spans)), None)
     if marked is None or widget is None or (rows.n_errors < 0).all():
         return None
@@ -45,17 +45,17 @@ def failures(session: Session, given: RecipeInput, score: float | None) -> Failu
     failed = np.zeros(len(rows), dtype=np.bool_)
     if errors.row.size:
         failed[errors.row[grave[errors.severity]]] = True
-    return Failures(failed, f"an error of severity {worst}")
+    return FailedRows(failed, f"an error of severity {worst}")
 
 
-def needed() -> Invalid:
+def critical_undefined() -> Invalid:
     """A share of failures was asked about where nothing says what a failure is."""
     what = "this campaign marks no errors: define with `critical` which rating is a failure"
     return Invalid("the query is not valid", places=(Place(("query", "max_critical"), what),))
 
 
 def both_tails(
-    given: RecipeInput, recipe: Recipe, known: Failures, systems: tuple[str, str], alpha: float
+    given: RecipeInput, recipe: Recipe, known: FailedRows, systems: tuple[str, str], alpha: float
 ) -> FailuresView:
     """Failures of candidate and baseline among what the recipe ranks."""
     selection = select(given.rows.with_score(known.failed.astype(np.float64)), recipe)

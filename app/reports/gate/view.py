@@ -150,7 +150,7 @@ def exit_code(view: GateView) -> int:
     return 0 if view.holds else EXIT.get(view.verdict, 1)
 
 
-def claimed(view: GateView) -> str:
+def claim_sentence(view: GateView) -> str:
     """The claim as a sentence."""
     margin = "" if view.margin is None else f" (margin {view.margin:g})"
     return f"{view.candidate} is {CLAIMS[view.claim]} {view.baseline}{margin}"
@@ -166,7 +166,7 @@ def tables(view: GateView) -> Sequence[Section]:
     """One table: each figure with its name."""
     places = captions.decimals([view.difference, *(view.interval or ())])
     rows = [
-        ("Claim", claimed(view)),
+        ("Claim", claim_sentence(view)),
         ("Verdict", f"{'holds' if view.holds else 'does not hold'}: {VERDICTS[view.verdict]}"),
         ("Difference", captions.number(view.difference, places)),
         (f"{view.interval_level:.0%} interval", _interval(view, places)),
@@ -198,9 +198,9 @@ def _failures(view: GateView) -> list[tuple[str, str]]:
     failures = view.failures
     if failures is None:
         return []
-    asked = "" if view.max_critical is None else f" (at most {_chance(view.max_critical)} is asked)"
+    limit = "" if view.max_critical is None else f" (at most {_chance(view.max_critical)} is asked)"
     return [
-        ("Documents that fail, candidate", f"{_share(failures.candidate.documents)}{asked}"),
+        ("Documents that fail, candidate", f"{_share(failures.candidate.documents)}{limit}"),
         ("Documents that fail, baseline", _share(failures.baseline.documents)),
         ("Segments that fail", f"{_share(failures.candidate.segments)}; baseline {_share(failures.baseline.segments)}"),
     ]
@@ -221,10 +221,10 @@ def _replication(view: GateView) -> list[tuple[str, str]]:
     replication = view.replication
     if replication is None:
         return [("Run again", "–")]
-    asked = "" if view.min_replication is None else f" (at least {_chance(view.min_replication)} is asked)"
+    limit = "" if view.min_replication is None else f" (at least {_chance(view.min_replication)} is asked)"
     return [
         ("Run again, same direction", f"{_chance(replication.same_direction)} ({replication.method})"),
-        ("Run again, claim holds", f"{_chance(replication.significant_again)} ({replication.method}){asked}"),
+        ("Run again, claim holds", f"{_chance(replication.significant_again)} ({replication.method}){limit}"),
     ]
 
 
@@ -248,8 +248,10 @@ def _by_recipe(view: GateView) -> str:
         p = captions.p_text(_reverse(comparison))
         other = comparison.significantly_better
         return f"{comparison.better} ranks higher, but {other} is significantly better, p {p} ({comparison.test})"
-    said = "significant" if comparison.significant else "not significant"
-    return f"{comparison.better} ranks higher, {said}, p {captions.p_text(comparison.p_adjusted)} ({comparison.test})"
+    verdict = "significant" if comparison.significant else "not significant"
+    return (
+        f"{comparison.better} ranks higher, {verdict}, p {captions.p_text(comparison.p_adjusted)} ({comparison.test})"
+    )
 
 
 def _reverse(comparison: ByRecipe) -> float | None:
@@ -323,7 +325,7 @@ def picture(view: GateView) -> bytes:
     """The interval against 0 and the margin."""
     low, high = view.interval or (None, None)
     drawn = GatePicture(
-        title=claimed(view),
+        title=claim_sentence(view),
         verdict=f"{'Holds' if view.holds else 'Does not hold'}: {VERDICTS[view.verdict]}",
         holds=view.holds,
         difference=view.difference,

@@ -13,7 +13,7 @@ def table(heads: Sequence[str], rows: Sequence[tuple[str, ...]], left: int = 1) 
     return Table(tuple(heads), tuple(sides), tuple(rows))
 
 
-def aligned(columns: Sequence[tuple[str, Alignment]], rows: Sequence[tuple[str, ...]]) -> Table:
+def aligned_table(columns: Sequence[tuple[str, Alignment]], rows: Sequence[tuple[str, ...]]) -> Table:
     """Columns of any order, each with its heading and side."""
     headings, sides = zip(*columns, strict=True)
     return Table(headings, sides, tuple(rows))

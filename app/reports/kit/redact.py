@@ -23,12 +23,12 @@ def without_raters(report: StoredReport) -> StoredReport:
     return replace(report, body=body, etag=f"{report.etag}.blind")
 
 
-def hidden(value: object) -> object:
+def hide_keys(value: object) -> object:
     """A JSON value without the keys of raters and tasks."""
     return _hidden(value)
 
 
-def unnamed(text: str, keys: Iterable[str]) -> str:
+def hide_names(text: str, keys: Iterable[str]) -> str:
     """A text that somebody wrote, without these keys and names where they stand as whole words, in capitals or not.
 
     >>> unnamed("Drop zebra-bert; zebra-berta stays.", ["zebra", "zebra-bert"])

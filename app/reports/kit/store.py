@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from app.domain.errors import Invalid, Place
-from app.reports.kit.redact import hidden
+from app.reports.kit.redact import hide_keys
 from app.reports.kit.report import Report, StoredReport, Work
 from app.reports.kit.request import ReportRequest
 from app.reports.source import named_recipes
@@ -174,6 +174,6 @@ def without_raters(report: Report[Any, Any], stored: StoredReport) -> StoredRepo
         return stored
     view = report.result.model_validate_json(stored.body)
     redacted = (
-        report.redact(view) if report.redact else report.result.model_validate(hidden(view.model_dump(mode="json")))
+        report.redact(view) if report.redact else report.result.model_validate(hide_keys(view.model_dump(mode="json")))
     )
     return StoredReport(redacted.model_dump_json().encode(), f"{stored.etag}.blind", stored.data_version)

@@ -15,12 +15,12 @@ from app.reports.kit.report import Report, Work, whole
 from app.reports.linking.view import LinkedSystem, LinkingView, LinkView, caption, csv, picture, tables
 from app.reports.source.calibration import (
     Address,
-    Parted,
-    ScoredAsked,
+    CampaignParts,
+    ScoreSourceOptions,
     campaign_heads,
+    load_parts,
     one_source,
-    parted,
-    sampled,
+    sampling_units,
     units_of,
 )
 from app.reports.source.raw_ratings import NOTHING
@@ -33,7 +33,7 @@ from app.stats.ratings import Bools, Floats
 from app.storage.db import Session
 
 
-class LinkingAsked(ScoredAsked):
+class LinkingOptions(ScoreSourceOptions):
     """By which items, and how."""
 
     method: Link = Field("mean", description="Matches the mean of the anchors; mean_sigma also matches their spread.")
@@ -50,12 +50,12 @@ class LinkingAsked(ScoredAsked):
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class CampaignMeans:
     """A campaign's means over raters. test: units of systems, mean: of each; common, items: mean of each output and
     calibration item, and whether it is a human translation, by address; of: the campaign.
     """
 
-    of: Parted
+    of: CampaignParts
     test: Units
     mean: Floats
     common: dict[Address, tuple[float, bool]]
@@ -67,31 +67,31 @@ class Means:
         return int(np.unique(self.test.rater).size)
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], asked: LinkingAsked) -> Work[LinkingView]:
-    parts = [without_excluded(session, parted(session, one, asked)) for one in about]
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: LinkingOptions) -> Work[LinkingView]:
+    parts = [without_excluded(session, load_parts(session, one, options)) for one in about]
     if len({one.sign for one in parts}) > 1:
         what = "higher is better in one of these campaigns and worse in another"
         raise Invalid("the campaigns do not fit together", places=(Place(("query", "campaigns"), what),))
-    return whole(lambda: _view(parts, asked))
+    return whole(lambda: _view(parts, options))
 
 
-def _view(parts: Sequence[Parted], asked: LinkingAsked) -> LinkingView:
-    means = [_means(one, asked) for one in parts]
+def _view(parts: Sequence[CampaignParts], options: LinkingOptions) -> LinkingView:
+    means = [_means(one, options) for one in parts]
     links, systems, head = [], [], campaign_heads(parts)
     warnings: list[str] = []
     for n, (part, part_means) in enumerate(zip(parts, means, strict=True)):
         if n == 0:
-            systems += _systems(part, part_means, None, asked, n)
+            systems += _systems(part, part_means, None, options, n)
             continue
-        anchored, which, differing = _anchored(means[0], part_means, asked)
+        anchored, which, differing = _anchored(means[0], part_means, options)
         if differing:
             reason = f"anchor whose source differs from that in {parts[0].key}"
             head["dropped"].append({"reason": reason, "n": differing, "campaign": part.key})
-        rng = np.random.default_rng([asked.seed, n])
-        linked = link(anchored, asked.method, draws=asked.bootstrap, level=asked.level, rng=rng)
-        warnings += _told(parts[0], part, anchored, linked, asked)
-        links.append(_link_view(part.key, linked, which, asked))
-        systems += _systems(part, part_means, linked, asked, n)
+        rng = np.random.default_rng([options.seed, n])
+        linked = link(anchored, options.method, draws=options.bootstrap, level=options.level, rng=rng)
+        warnings += _link_warnings(parts[0], part, anchored, linked, options)
+        links.append(_link_view(part.key, linked, which, options))
+        systems += _systems(part, part_means, linked, options, n)
     alone = [one.of.key for one in means if one.n_raters == 1]
     warnings += [f"{key} has only one rater, so the link holds for this rater's scores only" for key in alone]
     if not systems:
@@ -100,21 +100,23 @@ def _view(parts: Sequence[Parted], asked: LinkingAsked) -> LinkingView:
         **head,
         warnings=warnings,
         base=parts[0].key,
-        method=asked.method,
+        method=options.method,
         higher_is_better=parts[0].sign > 0,
-        draws=asked.bootstrap,
-        level=asked.level,
-        seed=asked.seed,
+        draws=options.bootstrap,
+        level=options.level,
+        seed=options.seed,
         links=links,
         systems=_sorted(systems, parts[0].sign),
     )
 
 
-def _told(base: Parted, part: Parted, anchored: LinkAnchors, linked: ScaleLink, asked: LinkingAsked) -> Iterator[str]:
+def _link_warnings(
+    base: CampaignParts, part: CampaignParts, anchored: LinkAnchors, linked: ScaleLink, options: LinkingOptions
+) -> Iterator[str]:
     """What is to be said of one link."""
     if linked.why:
         yield f"{part.key} is not comparable with {base.key}: {linked.why}"
-    if asked.method == "mean" and part.ratings.scale != base.ratings.scale:
+    if options.method == "mean" and part.ratings.scale != base.ratings.scale:
         yield f"{part.key} scores on another scale: a link by the mean keeps its spread; mean and SD move both"
     if linked.n > 1:
         for campaign, values in ((base, anchored.base), (part, anchored.other)):
@@ -122,12 +124,12 @@ def _told(base: Parted, part: Parted, anchored: LinkAnchors, linked: ScaleLink, 
                 yield f"all anchors have the same score in {campaign.key}, so the link cannot be checked"
 
 
-def _means(given: Parted, asked: LinkingAsked) -> Means:
-    test = units_of(given, given.test, asked.repeats)
+def _means(given: CampaignParts, options: LinkingOptions) -> CampaignMeans:
+    test = units_of(given, given.test, options.repeats)
     human = np.array([given.kinds.get(key) == "human" for key in given.ratings.rows.labels.systems] or [False])
-    pairs = units_of(given, given.calibration, asked.repeats)
+    pairs = units_of(given, given.calibration, options.repeats)
     items = _addressed(given, pairs, np.zeros_like(human))
-    return Means(given, sampled(given, test), _mean(test), _addressed(given, test, human), items)
+    return CampaignMeans(given, sampling_units(given, test), _mean(test), _addressed(given, test, human), items)
 
 
 def _mean(units: Units) -> Floats:
@@ -135,7 +137,7 @@ def _mean(units: Units) -> Floats:
     return np.asarray(total / np.maximum(units.counts(), 1), dtype=np.float64)
 
 
-def _addressed(given: Parted, units: Units, human: Bools) -> dict[Address, tuple[float, bool]]:
+def _addressed(given: CampaignParts, units: Units, human: Bools) -> dict[Address, tuple[float, bool]]:
     labels, mean = given.ratings.rows.labels, _mean(units)
     position = labels.segment_position[units.place].tolist()
     outputs: dict[Address, tuple[float, bool]] = {}
@@ -147,13 +149,13 @@ def _addressed(given: Parted, units: Units, human: Bools) -> dict[Address, tuple
     return outputs
 
 
-def _anchored(base: Means, other: Means, asked: LinkingAsked) -> tuple[LinkAnchors, str, int]:
+def _anchored(base: CampaignMeans, other: CampaignMeans, options: LinkingOptions) -> tuple[LinkAnchors, str, int]:
     """What both judged: calibration items where they share some or those are asked for, else outputs.
 
     Beside them which of both, and how many were left out because their sources differ.
     """
     items = {a for a in base.items.keys() & other.items.keys() if one_source(base.of, other.of, a)}
-    calibration = asked.anchors == "calibration" or (asked.anchors == "auto" and bool(items))
+    calibration = options.anchors == "calibration" or (options.anchors == "auto" and bool(items))
     ours, theirs = (base.items, other.items) if calibration else (base.common, other.common)
     both = ours.keys() & theirs.keys()
     chosen = sorted(a for a in both if one_source(base.of, other.of, a))
@@ -167,15 +169,15 @@ def _anchored(base: Means, other: Means, asked: LinkingAsked) -> tuple[LinkAncho
     return anchors, "calibration" if calibration else "common", len(both) - len(chosen)
 
 
-def _link_view(campaign: str, linked: ScaleLink, which: str, asked: LinkingAsked) -> LinkView:
-    slopes, intercepts = (ends(values, asked.level) for values in (linked.slopes, linked.intercepts))
+def _link_view(campaign: str, linked: ScaleLink, which: str, options: LinkingOptions) -> LinkView:
+    slopes, intercepts = (ends(values, options.level) for values in (linked.slopes, linked.intercepts))
     return LinkView(
         campaign=campaign,
         anchors=which,
         n=linked.n,
         pearson=linked.pearson,
         slope=linked.slope,
-        slope_interval=slopes if asked.method == "mean_sigma" else None,
+        slope_interval=slopes if options.method == "mean_sigma" else None,
         intercept=linked.intercept,
         intercept_interval=intercepts,
         residual=linked.residual,
@@ -186,18 +188,20 @@ def _link_view(campaign: str, linked: ScaleLink, which: str, asked: LinkingAsked
     )
 
 
-def _systems(given: Parted, means: Means, linked: ScaleLink | None, asked: LinkingAsked, n: int) -> list[LinkedSystem]:
+def _systems(
+    given: CampaignParts, means: CampaignMeans, linked: ScaleLink | None, options: LinkingOptions, n: int
+) -> list[LinkedSystem]:
     """Every system as scored and on the base's scale: the error of its own documents, and with that of the link."""
     units, labels, shown = means.test, given.ratings.rows.labels.systems, []
     held, code = np.unique(units.document, return_inverse=True)
-    times = _counts(np.random.default_rng([asked.seed, n, 1]), held.size, asked.bootstrap)
+    times = _counts(np.random.default_rng([options.seed, n, 1]), held.size, options.bootstrap)
     for system in np.unique(units.system).tolist():
         own = units.system == system
         raw = float(means.mean[own].mean())
         total = times @ np.bincount(code[own], minlength=held.size)
         sums = times @ np.bincount(code[own], weights=means.mean[own], minlength=held.size)
         again = np.divide(sums, total, out=np.full(total.size, np.nan), where=total > 0)
-        value, error, interval = _placed(raw, again, linked, asked)
+        value, error, interval = _placed(raw, again, linked, options)
         shown.append(
             LinkedSystem(
                 campaign=given.key,
@@ -214,16 +218,16 @@ def _systems(given: Parted, means: Means, linked: ScaleLink | None, asked: Linki
 
 
 def _placed(
-    raw: float, again: Floats, linked: ScaleLink | None, asked: LinkingAsked
+    raw: float, again: Floats, linked: ScaleLink | None, options: LinkingOptions
 ) -> tuple[float | None, float | None, tuple[float, float] | None]:
     if linked is None:
-        return raw, 0.0, ends(again, asked.level)
+        return raw, 0.0, ends(again, options.level)
     if linked.slope is None or linked.intercept is None or linked.why is not None:
         return None, None, None
     moved = linked.slopes * raw + linked.intercepts
     known = moved[np.isfinite(moved)]
     error = float(known.std(ddof=1)) if known.size > 1 else None
-    return linked.slope * raw + linked.intercept, error, ends(linked.slopes * again + linked.intercepts, asked.level)
+    return linked.slope * raw + linked.intercept, error, ends(linked.slopes * again + linked.intercepts, options.level)
 
 
 def _counts(rng: np.random.Generator, n: int, draws: int) -> Floats:
@@ -282,12 +286,12 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-REPORT: Report[LinkingAsked, LinkingView] = Report(
+REPORT: Report[LinkingOptions, LinkingView] = Report(
     name="linking",
     title="Campaigns linked by shared items",
     summary="Systems of several campaigns on the scale of the first, linked by shared items, with the error of the "
     "link.",
-    options=LinkingAsked,
+    options=LinkingOptions,
     result=LinkingView,
     example=EXAMPLE,
     prepare=_prepare,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from app.reports.kit import captions
-from app.reports.kit.charts.moved import MovedRow, moved_plot
+from app.reports.kit.charts.before_after import BeforeAfterRow, before_after_plot
 from app.reports.kit.plain_tables import table
 from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell
 from app.reports.ranking.tables import interval
 
@@ -17,13 +18,7 @@ PLACES = 3
 Ends = tuple[float, float] | None
 
 
-class Plain(BaseModel):
-    """A part of the view."""
-
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
-
-
-class LinkView(Plain):
+class LinkView(FiniteResultPart):
     """How a campaign is moved to the scale of the first."""
 
     campaign: str
@@ -41,7 +36,7 @@ class LinkView(Plain):
     why: str | None = None
 
 
-class LinkedSystem(Plain):
+class LinkedSystem(FiniteResultPart):
     """A system as it was scored, and on the scale of the first campaign."""
 
     campaign: str
@@ -84,8 +79,8 @@ def tables(view: LinkingView) -> Sequence[Section]:
                 _figure(link.intercept),
                 interval(link.intercept_interval, PLACES),
             )
-            said = "yes" if link.comparable else "no"
-            rows.append((link.campaign, link.anchors, f"{link.n:,}", *line, _figure(link.residual), said))
+            comparable = "yes" if link.comparable else "no"
+            rows.append((link.campaign, link.anchors, f"{link.n:,}", *line, _figure(link.residual), comparable))
         shown.append(Section(f"Links to {view.base}", table(heads, rows, 2)))
     if view.systems:
         names = ("Campaign", "System", "Rank", "Raw", "Linked", "Error of the link", f"{view.level:.0%} interval")
@@ -134,7 +129,7 @@ def picture(view: LinkingView) -> bytes:
     rows = []
     for s in view.systems:
         text = "not comparable" if s.linked is None else f"{s.rank}.  {_figure(s.linked)}"
-        rows.append(MovedRow(f"{s.campaign} {s.system}", s.raw, s.linked, s.interval, text))
+        rows.append(BeforeAfterRow(f"{s.campaign} {s.system}", s.raw, s.linked, s.interval, text))
     below = f"Hollow: as scored. Filled: on the scale of {view.base}, {view.level:.0%} interval with the link's error."
     title = f"{captions.plural(len(view.campaigns), 'campaign')} linked to {view.base}"
-    return moved_plot(title, below, rows, [*view.warnings, caption(view)])
+    return before_after_plot(title, below, rows, [*view.warnings, caption(view)])

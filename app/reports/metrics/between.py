@@ -9,24 +9,24 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from app.reports.metrics.view import BetweenLine
-from app.reports.metrics.work import Comparison, Metric, scores_of
+from app.reports.metrics.work import MetricComparison, MetricScores, scores_of
 from app.stats.metrics.swaps import MEASURES, Common, compare
 from app.stats.plain import number
 from app.stats.testing.adjust import holm
 
 MOST_METRICS = 12
 """Metrics that are tested against one another; the pairs grow with their square."""
-Two = tuple[Metric, Metric]
+Two = tuple[MetricScores, MetricScores]
 LINES: TypeAdapter[list[BetweenLine]] = TypeAdapter(list[BetweenLine])
 
 
-def twos(metrics: Sequence[Metric]) -> list[Two]:
+def twos(metrics: Sequence[MetricScores]) -> list[Two]:
     """Pairs of metrics with scores of outputs, the first twelve by name."""
     able = sorted((one for one in metrics if one.outputs), key=lambda one: one.name)[:MOST_METRICS]
     return list(combinations(able, 2))
 
 
-def tested(compared: Comparison, two: Two, swaps: int) -> bytes:
+def compare_metrics(compared: MetricComparison, two: Two, swaps: int) -> bytes:
     """Two metrics on the outputs that have a human score and both of theirs."""
     panel = compared.panel(compared.experiments.rows, frozenset())
     first, second = (scores_of(panel, compared.experiments.rows, metric, compared.sign) for metric in two)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.reports.kit.charts.correlations import Row, dots
+from app.reports.kit.charts.correlations import DotRow, dots
 from app.reports.metrics.view import MetricsView, caption
 
 SHOWN = (("spa", "SPA"), ("accuracy", "accuracy"))
@@ -16,7 +16,7 @@ def spread_picture(view: MetricsView) -> bytes:
             ends = [getattr(line, name) for line in view.spread if line.metric == metric.metric]
             values = [value for pair in ends if pair is not None for value in pair]
             base = getattr(metric, name)
-            rows.append(Row(f"{metric.metric}, {word}", values or ([] if base is None else [base]), base))
+            rows.append(DotRow(f"{metric.metric}, {word}", values or ([] if base is None else [base]), base))
     below = "Bar: on the scores as they are; dots: least and most after each kind of change of the human scores"
     title = f"Automatic metrics of {', '.join(view.campaigns)}"
     return dots(title, below, rows, [*view.warnings, caption(view)], ends=(0.0, 1.0))

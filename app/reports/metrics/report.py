@@ -10,10 +10,10 @@ import numpy as np
 from pydantic import Field, StringConstraints
 
 from app.reports.kit.report import Report, Work, whole
-from app.reports.metrics.between import MOST_METRICS, between_of, tested, twos
+from app.reports.metrics.between import MOST_METRICS, between_of, compare_metrics, twos
 from app.reports.metrics.charts import spread_picture
 from app.reports.metrics.view import MetricsView, caption, csv, tables
-from app.reports.metrics.work import LINES, Comparison, Metric, digest, metrics_of, spread_of
+from app.reports.metrics.work import LINES, MetricComparison, MetricScores, digest, metrics_of, spread_of
 from app.reports.robustness.report import AT_ONCE, GROUPS_PATTERN, groups_of
 from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, recipe_input
 from app.reports.source.snapshot import Snapshot
@@ -29,7 +29,7 @@ FEW_SYSTEMS = 5
 CHANGES: tuple[Group, ...] = ("references", "lowest", "highest", "degraded", "inflated", "system", "rater", "domain")
 
 
-class MetricsAsked(RecipeOptions):
+class MetricsOptions(RecipeOptions):
     """Under which recipe, and which changes of the human scores are followed."""
 
     permutations: int = Field(PERMUTATIONS, ge=100, le=20_000, description="Behind each p of SPA.", examples=[1000])
@@ -48,34 +48,34 @@ class MetricsAsked(RecipeOptions):
     )
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], asked: MetricsAsked) -> Work[MetricsView]:
-    groups = () if asked.changes == "none" else groups_of(asked.changes)
-    given, metrics = recipe_input(session, about[0], asked), metrics_of(session, about[0])
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: MetricsOptions) -> Work[MetricsView]:
+    groups = () if options.changes == "none" else groups_of(options.changes)
+    given, metrics = recipe_input(session, about[0], options), metrics_of(session, about[0])
     experiments = Experiments.of(given.rows, given.recipe, given.humans, given.documents)
     if not metrics or not experiments.known.order:
-        return whole(lambda: _view(given, experiments, metrics, asked, ()))
-    compared = Comparison(
+        return whole(lambda: _view(given, experiments, metrics, options, ()))
+    compared = MetricComparison(
         given=given,
         experiments=experiments,
         metrics=metrics,
         domains=_domains(given) if given.recipe.aggregate == "macro_domain" else None,
-        permutations=asked.permutations,
+        permutations=options.permutations,
         seed=given.recipe.seed,
-        by_document=asked.unit == "document" and given.rows.documents_known,
-        humans=asked.humans,
+        by_document=options.unit == "document" and given.rows.documents_known,
+        humans=options.humans,
     )
     changes, _ = experiments.changes(groups)
     parts = [changes[at : at + AT_ONCE] for at in range(0, len(changes), AT_ONCE)]
-    pairs = twos(metrics) if asked.swaps else []
+    pairs = twos(metrics) if options.swaps else []
 
     def chunk(n: int) -> bytes:
         if not n:
             return compared.base()
         at = n - 1 - len(parts)
-        return compared.changed(parts[n - 1]) if at < 0 else tested(compared, pairs[at], asked.swaps)
+        return compared.changed(parts[n - 1]) if at < 0 else compare_metrics(compared, pairs[at], options.swaps)
 
     def finish(done: Sequence[bytes]) -> MetricsView:
-        view = _view(given, experiments, metrics, asked, done[: 1 + len(parts)])
+        view = _view(given, experiments, metrics, options, done[: 1 + len(parts)])
         return view.model_copy(update={"between": between_of(done[1 + len(parts) :])})
 
     return Work(1 + len(parts) + len(pairs), chunk, finish)
@@ -89,13 +89,13 @@ def _domains(given: RecipeInput) -> Codes:
 def _view(
     given: RecipeInput,
     experiments: Experiments,
-    metrics: Sequence[Metric],
-    asked: MetricsAsked,
+    metrics: Sequence[MetricScores],
+    options: MetricsOptions,
     done: Sequence[bytes],
 ) -> MetricsView:
     lines = LINES.validate_json(done[0]) if done else []
-    order = [key for key in experiments.known.order if asked.humans or key not in given.humans]
-    groups = () if asked.changes == "none" else groups_of(asked.changes)
+    order = [key for key in experiments.known.order if options.humans or key not in given.humans]
+    groups = () if options.changes == "none" else groups_of(options.changes)
     left = len(experiments.known.order) - len(order)
     known = given.rows.documents_known
     return MetricsView(
@@ -103,21 +103,21 @@ def _view(
         data_hash=f"{given.data_hash} {digest(metrics)}",
         basis=given.about.campaign.basis,
         dropped=[*map(asdict, experiments.dropped), *([{"reason": "human translation", "n": left}] if left else [])],
-        warnings=list(_warnings(order, metrics, known=known or asked.unit == "segment")),
+        warnings=list(_warnings(order, metrics, known=known or options.unit == "segment")),
         recipe=given.recipe.name,
         recipe_hash=given.hash_of(given.recipe),
-        permutations=asked.permutations,
-        unit=asked.unit if known else "segment",
+        permutations=options.permutations,
+        unit=options.unit if known else "segment",
         seed=given.recipe.seed,
-        humans=asked.humans,
-        swaps=asked.swaps,
+        humans=options.humans,
+        swaps=options.swaps,
         systems=order,
         metrics=sorted(lines, key=lambda one: (one.spa is None, -(one.spa or 0.0), one.metric)),
         spread=spread_of(done[1:], metrics, groups),
     )
 
 
-def _warnings(order: Sequence[str], metrics: Sequence[Metric], *, known: bool) -> Iterator[str]:
+def _warnings(order: Sequence[str], metrics: Sequence[MetricScores], *, known: bool) -> Iterator[str]:
     if not order:
         yield NOTHING
     if not metrics:
@@ -198,12 +198,12 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-REPORT: Report[MetricsAsked, MetricsView] = Report(
+REPORT: Report[MetricsOptions, MetricsView] = Report(
     name="metrics",
     title="Automatic metrics",
     summary="Metrics compared with human scores: soft and plain pairwise accuracy, correlations, ties, and how they "
     "vary.",
-    options=MetricsAsked,
+    options=MetricsOptions,
     result=MetricsView,
     example=EXAMPLE,
     prepare=_prepare,

@@ -30,7 +30,7 @@ CHANGED: TypeAdapter[list[Found]] = TypeAdapter(list[Found])
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
+class MetricScores:
     """Scores of one metric, turned so that higher is better.
 
     systems: of whole systems. outputs: of outputs. means: over the outputs of each system.
@@ -43,12 +43,12 @@ class Metric:
     means: Mapping[str, float]
 
 
-def metrics_of(session: Session, about: Snapshot) -> tuple[Metric, ...]:
+def metrics_of(session: Session, about: Snapshot) -> tuple[MetricScores, ...]:
     """The metrics of a campaign as they stood."""
     return tuple(_metric(session, about, row) for row in stored.latest(session, about.campaign_id, about.version))
 
 
-def _metric(session: Session, about: Snapshot, row: stored.Row) -> Metric:
+def _metric(session: Session, about: Snapshot, row: stored.Row) -> MetricScores:
     sign = 1.0 if row.higher_is_better else -1.0
     systems: dict[str, float] = {}
     outputs: dict[Output, float] = {}
@@ -57,7 +57,7 @@ def _metric(session: Session, about: Snapshot, row: stored.Row) -> Metric:
             systems[score_row.system] = sign * score_row.score
         else:
             outputs[score_row.system, score_row.document, score_row.position] = sign * score_row.score
-    return Metric(row.metric, row.higher_is_better, systems, outputs, _means(outputs))
+    return MetricScores(row.metric, row.higher_is_better, systems, outputs, _means(outputs))
 
 
 def _means(outputs: Mapping[Output, float]) -> dict[str, float]:
@@ -67,7 +67,7 @@ def _means(outputs: Mapping[Output, float]) -> dict[str, float]:
     return {system: sum(scores) / len(scores) for system, scores in scores_by_system.items()}
 
 
-def digest(metrics: Iterable[Metric]) -> str:
+def digest(metrics: Iterable[MetricScores]) -> str:
     """Of all scores, whatever they are stored as."""
     said = [
         [one.name, one.higher_is_better, sorted(one.systems.items()), sorted(one.outputs.items())] for one in metrics
@@ -76,12 +76,12 @@ def digest(metrics: Iterable[Metric]) -> str:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class MetricComparison:
     """What is compared, and how. domains: of documents where the recipe weighs by these, else None."""
 
     given: RecipeInput
     experiments: Experiments
-    metrics: tuple[Metric, ...]
+    metrics: tuple[MetricScores, ...]
     domains: Codes | None
     permutations: int
     seed: int
@@ -105,8 +105,8 @@ class Comparison:
             if panel.systems.size < 2:
                 continue
             for metric in self.metrics:
-                said = self._of_systems(scores_of(panel, rows, metric, self.sign))
-                figures.append((metric.name, change.group, [number(getattr(said, name)) for name in MEASURES]))
+                accuracies = self._of_systems(scores_of(panel, rows, metric, self.sign))
+                figures.append((metric.name, change.group, [number(getattr(accuracies, name)) for name in MEASURES]))
         return CHANGED.dump_json(figures)
 
     @property
@@ -124,7 +124,7 @@ class Comparison:
     def _of_systems(self, scores: HumanAndMetricScores) -> OfSystems:
         return of_systems(scores, permutations=self.permutations, seed=self.seed, by_document=self.by_document)
 
-    def _line(self, metric: Metric, panel: ScoreMatrix) -> MetricLine:
+    def _line(self, metric: MetricScores, panel: ScoreMatrix) -> MetricLine:
         scores = scores_of(panel, self.experiments.rows, metric, self.sign)
         systems, outputs = self._of_systems(scores), of_segments(scores)
         ties = outputs.ties
@@ -156,7 +156,7 @@ class Comparison:
         )
 
 
-def scores_of(panel: ScoreMatrix, rows: Ratings, metric: Metric, sign: float) -> HumanAndMetricScores:
+def scores_of(panel: ScoreMatrix, rows: Ratings, metric: MetricScores, sign: float) -> HumanAndMetricScores:
     """Both scores side by side. A metric without a score of a system gives the mean over its scored outputs."""
     names = rows.labels
     keys = [names.systems[code] for code in panel.systems.tolist()]
@@ -177,11 +177,11 @@ def scores_of(panel: ScoreMatrix, rows: Ratings, metric: Metric, sign: float) ->
     )
 
 
-def _system_score(metric: Metric, key: str) -> float:
+def _system_score(metric: MetricScores, key: str) -> float:
     return metric.systems.get(key, metric.means.get(key, float("nan")))
 
 
-def spread_of(parts: Iterable[bytes], metrics: Sequence[Metric], groups: Sequence[Group]) -> list[SpreadLine]:
+def spread_of(parts: Iterable[bytes], metrics: Sequence[MetricScores], groups: Sequence[Group]) -> list[SpreadLine]:
     """Least and most of every figure, by metric and group."""
     figures = [one for part in parts for one in CHANGED.validate_json(part)]
     lines = []

@@ -18,7 +18,7 @@ from app.reports.kit.report import Report, Work, whole
 from app.reports.mqm2.view import MQM2View, SystemScore, caption, csv, picture, tables
 from app.reports.source import data_hash, recipe_ratings
 from app.reports.source.campaign import protocol_of
-from app.reports.source.registration import applied, registered
+from app.reports.source.registration import load_registration, with_standing_exclusions
 from app.reports.source.scores import Reading
 from app.reports.source.snapshot import Snapshot
 from app.stats import scoring
@@ -39,7 +39,7 @@ NO_THRESHOLD = "no threshold was given, so scores are not calibrated and there i
 BASE = NAMED["recommended"]
 
 
-class MQM2Asked(BaseModel):
+class MQM2Options(BaseModel):
     """What passes, and what errors weigh."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -70,7 +70,7 @@ class MQM2Asked(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedErrors:
     """Rows that count. critical: errors of each. words: of each segment code. unknown: marks without a weight."""
 
     about: Snapshot
@@ -84,10 +84,10 @@ class Counted:
     unknown: int
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], asked: MQM2Asked) -> Work[MQM2View]:
-    threshold, snapshot = asked.threshold, about[0]
-    counts = _counted(session, snapshot, _recipe(snapshot, asked.weights))
-    return whole(lambda: _view(counts, threshold, asked))
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: MQM2Options) -> Work[MQM2View]:
+    threshold, snapshot = options.threshold, about[0]
+    counts = _counted(session, snapshot, _recipe(snapshot, options.weights))
+    return whole(lambda: _view(counts, threshold, options))
 
 
 def _recipe(about: Snapshot, weights: str | None) -> Recipe:
@@ -99,15 +99,15 @@ def _recipe(about: Snapshot, weights: str | None) -> Recipe:
     return replace(BASE, scoring=Scoring("spans", profile))
 
 
-def _counted(session: Session, about: Snapshot, recipe: Recipe) -> Counted:
+def _counted(session: Session, about: Snapshot, recipe: Recipe) -> CountedErrors:
     rows, ids, read = recipe_ratings.load_with_ids(session, about, recipe)
-    excluding = applied(recipe, registered(session, about.campaign_id, about.version))
+    excluding = with_standing_exclusions(recipe, load_registration(session, about.campaign_id, about.version))
     documents = side_tables.documents(session, about.campaign_id, rows.labels)
     known = texts.system_words(session, about.campaign_id)
     words = segment_words(session, about.campaign_id, rows.labels)
     keep, dropped = _kept(rows, excluding, words)
     marks = errors_without_weight.load(session, about.campaign_id, rows.judgment, ids, read.options.profile)
-    return Counted(
+    return CountedErrors(
         about=about,
         profile=read.options.profile.name,
         rows=rows.where(keep),
@@ -145,9 +145,9 @@ def _kept(rows: Ratings, recipe: Recipe, words: Floats) -> tuple[Bools, list[dic
     return keep, [{"reason": why, "n": n} for why, n in out.items() if n]
 
 
-def _view(counts: Counted, threshold: Threshold | None, asked: MQM2Asked) -> MQM2View:
+def _view(counts: CountedErrors, threshold: Threshold | None, options: MQM2Options) -> MQM2View:
     each = of_systems(
-        counts.rows, counts.critical, counts.words, threshold=threshold, critical_fails=asked.critical_fails
+        counts.rows, counts.critical, counts.words, threshold=threshold, critical_fails=options.critical_fails
     )
     systems = [line for one in each if (line := _line(counts, one)) is not None]
     return MQM2View(
@@ -158,15 +158,15 @@ def _view(counts: Counted, threshold: Threshold | None, asked: MQM2Asked) -> MQM
         weights=counts.profile,
         maximum=mqm2.MAXIMUM,
         reference_words=mqm2.REFERENCE_WORDS,
-        passing=asked.passing,
-        points=asked.points,
-        critical_fails=asked.critical_fails,
+        passing=options.passing,
+        points=options.points,
+        critical_fails=options.critical_fails,
         systems=sorted(systems, key=lambda one: (one.normed, one.system)),
         warnings=_warnings(counts, each, threshold),
     )
 
 
-def _line(counts: Counted, system: Mqm2System) -> SystemScore | None:
+def _line(counts: CountedErrors, system: Mqm2System) -> SystemScore | None:
     if system.scored is None:
         return None
     key = counts.rows.labels.systems[system.system]
@@ -186,23 +186,23 @@ def _line(counts: Counted, system: Mqm2System) -> SystemScore | None:
     )
 
 
-def _warnings(counts: Counted, each: Sequence[Mqm2System], threshold: Threshold | None) -> list[str]:
+def _warnings(counts: CountedErrors, each: Sequence[Mqm2System], threshold: Threshold | None) -> list[str]:
     if not each:
         return [NOTHING]
-    said = [
+    warnings = [
         f"{counts.rows.labels.systems[one.system]}: its sources have no words, so it has no score"
         for one in each
         if one.scored is None
     ]
     if threshold is None:
-        said.append(NO_THRESHOLD)
+        warnings.append(NO_THRESHOLD)
     if counts.unknown:
-        said.append(f"{counts.unknown:,} marked errors have no weight under {counts.profile} and count as 0")
+        warnings.append(f"{counts.unknown:,} marked errors have no weight under {counts.profile} and count as 0")
     if any(one["reason"] == UNKNOWN_WORDS for one in counts.dropped):
-        said.append("segments without a source are left out because their words cannot be counted")
+        warnings.append("segments without a source are left out because their words cannot be counted")
     if len({one.words for one in each}) > 1:
-        said.append("systems were judged on different texts: their words differ")
-    return said
+        warnings.append("systems were judged on different texts: their words differ")
+    return warnings
 
 
 EXAMPLE: dict[str, Any] = {
@@ -232,11 +232,11 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-REPORT: Report[MQM2Asked, MQM2View] = Report(
+REPORT: Report[MQM2Options, MQM2View] = Report(
     name="mqm2",
     title="MQM 2.0 scores",
     summary="Penalty points of each system by words, raw and calibrated score, and whether it passes.",
-    options=MQM2Asked,
+    options=MQM2Options,
     result=MQM2View,
     example=EXAMPLE,
     prepare=_prepare,

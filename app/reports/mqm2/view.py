@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from app.reports.agreement.view import Line
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import table
 from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell
 from app.reports.mqm2.chart import PenaltyRow, penalty_plot
 
@@ -21,7 +21,7 @@ COLUMNS = (
 )
 
 
-class SystemScore(Line):
+class SystemScore(FiniteResultPart):
     """One system."""
 
     system: str
@@ -95,8 +95,8 @@ def picture(view: MQM2View) -> bytes:
     """Penalty points per 1,000 words of each system, beside what is acceptable."""
     rows = [PenaltyRow(one.name, one.normed, _beside(one), failed=one.passed is False) for one in view.systems]
     title = f"MQM 2.0 scores: {next(iter(view.campaigns))}"
-    told = [*view.warnings, caption(view)]
-    return penalty_plot(title, f"Penalty points per {view.reference_words:,} words", rows, view.points, told)
+    notes = [*view.warnings, caption(view)]
+    return penalty_plot(title, f"Penalty points per {view.reference_words:,} words", rows, view.points, notes)
 
 
 def _beside(score: SystemScore) -> str:

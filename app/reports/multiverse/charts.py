@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrap_sentences
 
 CELL, ROW, BARS = 40.0, 17.0, 300.0
 NARROWEST = 560.0
@@ -35,13 +35,13 @@ class ChoiceBar:
     claimed: float | None
 
 
-def shares_picture(title: str, systems: Sequence[str], pairs: Sequence[SharedPair], told: Sequence[str]) -> bytes:
+def shares_picture(title: str, systems: Sequence[str], pairs: Sequence[SharedPair], notes: Sequence[str]) -> bytes:
     """Percentages of universes in which the row beats the column, as SVG; pairs claimed both ways are framed."""
-    names = [canvas.shortened(system, LONGEST_NAME) for system in systems]
+    names = [canvas.shorten(system, LONGEST_NAME) for system in systems]
     longest = max(map(len, names), default=8) * CHARACTER
     left, top = MARGIN + longest + 10, HEAD + longest * 0.95 + 12
     width = max(NARROWEST, left + len(systems) * CELL + MARGIN)
-    sentences = wrapped(told, width)
+    sentences = wrap_sentences(notes, width)
     bottom = top + max(1, len(systems)) * CELL
     shares = _both_ways(pairs)
     with canvas.drawing():
@@ -82,12 +82,12 @@ def _cell(sheet: Sheet, x: float, y: float, share: float | None, turned: float |
     sheet.text(x + CELL / 2, y + CELL / 2, text, ha="center", size=8.5, color=ink)
 
 
-def choices_picture(title: str, bars: Sequence[ChoiceBar], told: Sequence[str]) -> bytes:
+def choices_picture(title: str, bars: Sequence[ChoiceBar], notes: Sequence[str]) -> bytes:
     """Bars of the share of pairs that the universes of each choice claim, as SVG."""
-    names = [canvas.shortened(bar.choice, LONGEST_NAME) for bar in bars]
+    names = [canvas.shorten(bar.choice, LONGEST_NAME) for bar in bars]
     left = MARGIN + 80 + max(map(len, names), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + 150 + MARGIN)
-    sentences = wrapped(told, width)
+    sentences = wrap_sentences(notes, width)
     top = HEAD + 10
     starts = [i for i, bar in enumerate(bars) if not i or bars[i - 1].dimension != bar.dimension]
     bottom = top + max(1, len(bars)) * ROW + len(starts) * 8

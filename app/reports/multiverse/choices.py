@@ -28,7 +28,7 @@ Names = Annotated[str, StringConstraints(pattern=NAMES)]
 Value = TypeVar("Value")
 
 
-class MultiverseAsked(RecipeOptions):
+class MultiverseOptions(RecipeOptions):
     """Which choices are crossed; all of them by default. What is not a dimension is as in the recipe."""
 
     scorings: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._~@+:,\-]{0,400}$")] = Field(
@@ -42,12 +42,12 @@ class MultiverseAsked(RecipeOptions):
     )
 
 
-def space_of(given: RecipeInput, asked: MultiverseAsked) -> Space:
+def space_of(given: RecipeInput, options: MultiverseOptions) -> Space:
     """The choices that are crossed, but for the scorings. Raises Invalid for a choice that there is not."""
-    normalize = _chosen("normalize", asked.normalize, {name: name for name in NORMALIZATIONS})
-    tests = _chosen("tests", asked.tests, TESTS)
-    adjust = _chosen("adjust", asked.adjust, {name: name for name in ADJUSTMENTS})
-    return Space(given.recipe, tuple(_excluding(given, asked.exclude)), normalize, tests, adjust)
+    normalize = _chosen("normalize", options.normalize, {name: name for name in NORMALIZATIONS})
+    tests = _chosen("tests", options.tests, TESTS)
+    adjust = _chosen("adjust", options.adjust, {name: name for name in ADJUSTMENTS})
+    return Space(given.recipe, tuple(_excluding(given, options.exclude)), normalize, tests, adjust)
 
 
 def _chosen(field: str, text: str, known: Mapping[str, Value]) -> tuple[Value, ...]:
@@ -88,8 +88,8 @@ def different(space: Space, rows: Ratings) -> tuple[Space, list[InapplicableUniv
     return replace(space, excluding=tuple(kept.values())), same
 
 
-def scored(
-    session: Session, given: RecipeInput, asked: MultiverseAsked, universes: int
+def distinct_scorings(
+    session: Session, given: RecipeInput, options: MultiverseOptions, universes: int
 ) -> tuple[list[ScoredRatings], list[InapplicableUniverses]]:
     """The ratings under each scoring that differs from those before it, the recipe's own first; and why not others.
 
@@ -98,7 +98,7 @@ def scored(
     known = any(given.documents.domain) and given.rows.documents_known
     domains = given.documents.domain_codes()[0] if known else None
     scorings, missing = list[ScoredRatings](), list[InapplicableUniverses]()
-    for name, scoring in _scorings(given, asked):
+    for name, scoring in _scorings(given, options):
         try:
             rows = load(session, given.about, replace(given.recipe, scoring=scoring))
         except Invalid as error:
@@ -115,9 +115,9 @@ def scored(
     return scorings, missing
 
 
-def _scorings(given: RecipeInput, asked: MultiverseAsked) -> Iterator[tuple[str, Scoring]]:
-    if asked.scorings:
-        for name in dict.fromkeys(asked.scorings.split(",")):
+def _scorings(given: RecipeInput, options: MultiverseOptions) -> Iterator[tuple[str, Scoring]]:
+    if options.scorings:
+        for name in dict.fromkeys(options.scorings.split(",")):
             try:
                 yield name, cast("Scoring", parse_option("scoring", [name]))
             except WrongValue as error:

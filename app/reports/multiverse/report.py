@@ -10,7 +10,7 @@ from typing import Any
 
 from app.domain.recipe import Normalize
 from app.reports.kit.report import Report, Work, whole
-from app.reports.multiverse.choices import MultiverseAsked, different, scored, space_of
+from app.reports.multiverse.choices import MultiverseOptions, different, distinct_scorings, space_of
 from app.reports.multiverse.view import (
     ChoiceView,
     MissingView,
@@ -32,14 +32,14 @@ from app.stats.ranking.result import Ranking
 from app.storage.db import Session
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], asked: MultiverseAsked) -> Work[MultiverseView]:
-    given = recipe_input(session, about[0], asked)
-    space, same = different(space_of(given, asked), given.rows)
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: MultiverseOptions) -> Work[MultiverseView]:
+    given = recipe_input(session, about[0], options)
+    space, same = different(space_of(given, options), given.rows)
     base = rank(given.rows, given.recipe, given.documents)
     if len(base.systems) < 2:
         return whole(partial(_view, given, base, (), ()))
     universes = space.universes_of_branch * len(space.normalize) * len(space.excluding)
-    scorings, missing = scored(session, given, asked, universes)
+    scorings, missing = distinct_scorings(session, given, options, universes)
     work = _Branches(tuple(scorings), space, given.rows.labels.systems)
     return Work(len(work.order), work.run, partial(_finish, given, base, (*missing, *same)))
 
@@ -48,13 +48,13 @@ def _prepare(session: Session, about: tuple[Snapshot, ...], asked: MultiverseAsk
 class _Branches:
     """The chunks: one a scoring, exclusion and normalization."""
 
-    scored: tuple[ScoredRatings, ...]
+    scorings: tuple[ScoredRatings, ...]
     space: Space
     systems: tuple[str, ...]
 
     @property
     def order(self) -> list[tuple[ScoredRatings, Excluding, Normalize]]:
-        return [(s, e, n) for s in self.scored for e in self.space.excluding for n in self.space.normalize]
+        return [(s, e, n) for s in self.scorings for e in self.space.excluding for n in self.space.normalize]
 
     def run(self, number: int) -> bytes:
         """All universes of a branch."""
@@ -177,11 +177,11 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-REPORT: Report[MultiverseAsked, MultiverseView] = Report(
+REPORT: Report[MultiverseOptions, MultiverseView] = Report(
     name="multiverse",
     title="Claims over all analyses",
     summary="Share of analyses (scoring, normalization, test, correction, exclusion) in which each claim holds.",
-    options=MultiverseAsked,
+    options=MultiverseOptions,
     result=MultiverseView,
     example=EXAMPLE,
     prepare=_prepare,

@@ -151,15 +151,15 @@ def caption(view: MultiverseView) -> str:
 def matrix_picture(view: MultiverseView) -> bytes:
     """The share of universes in which the row is significantly better than the column."""
     pairs = [SharedPair(p.first, p.second, p.first_better, p.second_better) for p in view.pairs]
-    told = _told(view)
-    return shares_picture(f"Multiverse of {', '.join(view.campaigns)}", view.systems, pairs, told)
+    notes = _notes(view)
+    return shares_picture(f"Multiverse of {', '.join(view.campaigns)}", view.systems, pairs, notes)
 
 
 def dimensions_picture(view: MultiverseView) -> bytes:
     """How many pairs each choice claims."""
     bars = [ChoiceBar(one.dimension, one.choice, one.n, one.claimed) for one in view.choices]
-    return choices_picture(f"Multiverse of {', '.join(view.campaigns)}", bars, _told(view))
+    return choices_picture(f"Multiverse of {', '.join(view.campaigns)}", bars, _notes(view))
 
 
-def _told(view: MultiverseView) -> list[str]:
+def _notes(view: MultiverseView) -> list[str]:
     return [*map(captions.sentence, view.warnings), caption(view)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.reports.postediting.shapes import RateDots, Stack, Step, rate_dots, stacks, steps
+from app.reports.postediting.shapes import CurveBar, RateDots, Stack, rate_dots, stacks, steps
 from app.reports.postediting.view import PosteditingView, RateView, caption
 
 
@@ -28,7 +28,7 @@ def closest_picture(view: PosteditingView) -> bytes:
 def curve_picture(view: PosteditingView) -> bytes:
     """TER against single references, and mTER against more and more."""
     bars = [
-        Step(
+        CurveBar(
             {"other": str(one.n), "targeted": "targeted", "external": "external"}[one.what],
             one.single,
             one.growing,

@@ -20,7 +20,7 @@ from app.reports.postediting.view import (
     csv,
     tables,
 )
-from app.reports.source.post_edits import Edit, EditsAsked, PostEdits, post_edits_of, unpacked
+from app.reports.source.post_edits import PostEdit, PostEdits, PostEditsOptions, post_edits_of, unpack_segments
 from app.reports.source.snapshot import Snapshot
 from app.stats.plain import number
 from app.stats.postediting import rates
@@ -36,27 +36,27 @@ PARTIAL = "the curve uses only segments in which every post-edited output was ed
 ONE_DOCUMENT = "one document: no intervals"
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], asked: EditsAsked) -> Work[PosteditingView]:
-    given = post_edits_of(session, about[0], asked)
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: PostEditsOptions) -> Work[PosteditingView]:
+    given = post_edits_of(session, about[0], options)
     if not given.texts:
-        return whole(lambda: _view(given, asked, []))
-    return Work(given.n_chunks, given.chunk, lambda done: _view(given, asked, unpacked(done)))
+        return whole(lambda: _view(given, options, []))
+    return Work(given.n_chunks, given.chunk, lambda done: _view(given, options, unpack_segments(done)))
 
 
-def _view(given: PostEdits, asked: EditsAsked, segments: Sequence[SegmentEdits]) -> PosteditingView:
+def _view(given: PostEdits, options: PostEditsOptions, segments: Sequence[SegmentEdits]) -> PosteditingView:
     edited = sorted({one.system for one in given.edits})
     codes = [given.systems.index(key) for key in edited]
     judged = [given.systems.index(key) for key in sorted({given.systems[c] for at in segments for c in at.systems})]
     lines = closest(segments, judged)
     drawn = curve(segments, codes)
-    systems = [_system(given, segments, code, asked.level) for code in judged]
+    systems = [_system(given, segments, code, options.level) for code in judged]
     return PosteditingView(
         **given.head,
         warnings=[*given.warnings, *_warnings(given, segments, drawn)],
         tokens=given.tokens.signature,
         chrf_signature=chrf_signature(),
         reference=given.reference,
-        interval_level=asked.level,
+        interval_level=options.level,
         n_segments=len(segments),
         n_post_edits=len({one.judgment for one in given.edits}),
         n_raters=len({one.rater for one in given.edits}),
@@ -91,7 +91,7 @@ def _system(given: PostEdits, segments: Sequence[SegmentEdits], code: int, level
     )
 
 
-def _output(given: PostEdits, edit: Edit) -> str:
+def _output(given: PostEdits, edit: PostEdit) -> str:
     return given.outputs[edit.system, *edit.address]
 
 
@@ -169,18 +169,18 @@ def _enough(given: PostEdits, drawn: ReferenceCurve) -> list[SystemEnough]:
 def _warnings(given: PostEdits, segments: Sequence[SegmentEdits], drawn: ReferenceCurve | None) -> Sequence[str]:
     if not segments:
         return []
-    said = []
+    warnings = []
     if not any(EXTERNAL in at.origin for at in segments):
-        said.append(NO_EXTERNAL)
+        warnings.append(NO_EXTERNAL)
     if drawn is None:
-        said.append(NO_CURVE)
+        warnings.append(NO_CURVE)
     elif drawn.n_segments < len(segments):
-        said.append(PARTIAL.format(drawn.n_segments, len(segments)))
+        warnings.append(PARTIAL.format(drawn.n_segments, len(segments)))
     if len({at.document for at in segments}) < 2:
-        said.append(ONE_DOCUMENT)
+        warnings.append(ONE_DOCUMENT)
     if len(given.labs) > 1 and not any(given.labs):
-        said.append("the labs of the systems are unknown, so post-edits from the same lab are not reported")
-    return said
+        warnings.append("the labs of the systems are unknown, so post-edits from the same lab are not reported")
+    return warnings
 
 
 _RATE = {"value": 23.8, "interval": [22.9, 24.7], "n": 603}
@@ -237,12 +237,12 @@ EXAMPLE: dict[str, Any] = {
     "enough": 7,
     "enough_by_system": [{"system": "ZS.lab3", "hter": 29.96, "enough": 7}],
 }
-REPORT: Report[EditsAsked, PosteditingView] = Report(
+REPORT: Report[PostEditsOptions, PosteditingView] = Report(
     name="postediting",
     title="Post-edits",
     summary="How much and how outputs were edited, whose post-edits are closest, and how many post-edits approximate "
     "targeted references.",
-    options=EditsAsked,
+    options=PostEditsOptions,
     result=PosteditingView,
     example=EXAMPLE,
     prepare=_prepare,

@@ -36,7 +36,7 @@ class Stack:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CurveBar:
     """One position of a curve. bar: of the reference alone; line: of all up to it."""
 
     name: str
@@ -45,12 +45,12 @@ class Step:
     strong: bool
 
 
-def rate_dots(title: str, below: str, rows: Sequence[RateDots], told: Sequence[str]) -> bytes:
+def rate_dots(title: str, below: str, rows: Sequence[RateDots], notes: Sequence[str]) -> bytes:
     """One row a system and one marker a series, with intervals as lines; as SVG."""
     left = MARGIN + max((len(_name(row.name)) for row in rows), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + NUMBERS + MARGIN)
     top, bottom = HEAD + 22, HEAD + 22 + max(1, len(rows)) * ROW
-    sentences = caption_lines(told, width)
+    sentences = caption_lines(notes, width)
     with canvas.drawing():
         canvas.prepare()
         sheet = Sheet(width, bottom + 22 + len(sentences) * LINE + MARGIN)
@@ -83,7 +83,7 @@ def _dots(sheet: Sheet, rows: Sequence[RateDots], left: float, top: float, botto
             sheet.line((x, x), (y + shift,) * 2, color=color, marker=marker, hollow=hollow)
 
 
-def stacks(title: str, below: str, rows: Sequence[Stack], told: Sequence[str]) -> bytes:
+def stacks(title: str, below: str, rows: Sequence[Stack], notes: Sequence[str]) -> bytes:
     """One row a share: filled, hatched, and what is left; as SVG."""
     shown = rows[:MOST]
     left = MARGIN + max((len(_name(row.name)) for row in shown), default=8) * CHARACTER + 12
@@ -91,7 +91,7 @@ def stacks(title: str, below: str, rows: Sequence[Stack], told: Sequence[str]) -
     top = HEAD + 10
     bottom = top + max(1, len(shown)) * ROW
     more = [f"{len(rows) - MOST:,} more rows are not drawn"] if len(rows) > MOST else []
-    sentences = caption_lines([*more, *told], width)
+    sentences = caption_lines([*more, *notes], width)
     with canvas.drawing():
         canvas.prepare()
         sheet = Sheet(width, bottom + 16 + len(sentences) * LINE + MARGIN)
@@ -111,12 +111,12 @@ def stacks(title: str, below: str, rows: Sequence[Stack], told: Sequence[str]) -
         return canvas.to_svg(sheet.figure, title=title)
 
 
-def steps(title: str, below: str, bars: Sequence[Step], told: Sequence[str]) -> bytes:
+def steps(title: str, below: str, bars: Sequence[CurveBar], notes: Sequence[str]) -> bytes:
     """Bars for each reference alone, and a line for all up to it; as SVG."""
     left = MARGIN + 44
     width = max(NARROWEST, left + len(bars) * STEP + MARGIN)
     bottom = HEAD + 20 + HEIGHT
-    sentences = caption_lines(told, width)
+    sentences = caption_lines(notes, width)
     with canvas.drawing():
         canvas.prepare()
         sheet = Sheet(width, bottom + 40 + len(sentences) * LINE + MARGIN)
@@ -129,7 +129,7 @@ def steps(title: str, below: str, bars: Sequence[Step], told: Sequence[str]) -> 
         return canvas.to_svg(sheet.figure, title=title)
 
 
-def _steps(sheet: Sheet, bars: Sequence[Step], left: float, bottom: float) -> None:
+def _steps(sheet: Sheet, bars: Sequence[CurveBar], left: float, bottom: float) -> None:
     most = max(1.0, *(value for step in bars for value in (step.bar, step.line)))
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         y = bottom - share * HEIGHT
@@ -149,4 +149,4 @@ def _steps(sheet: Sheet, bars: Sequence[Step], left: float, bottom: float) -> No
 
 
 def _name(text: str) -> str:
-    return canvas.shortened(text, LONGEST_NAME)
+    return canvas.shorten(text, LONGEST_NAME)

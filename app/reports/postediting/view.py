@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from app.reports.kit import captions
-from app.reports.kit.plain_tables import aligned
+from app.reports.kit.plain_tables import aligned_table
 from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.result_part import ResultPart
 from app.reports.kit.table import Alignment, Cell, Table
 from app.reports.ranking.tables import interval
 
@@ -18,11 +19,7 @@ Interval = tuple[float, float]
 What = Literal["other", "targeted", "external"]
 
 
-class _Line(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class RateView(_Line):
+class RateView(ResultPart):
     """Edits for each 100 tokens of the references."""
 
     value: float | None = Field(description="Null where the references hold no token.")
@@ -30,7 +27,7 @@ class RateView(_Line):
     n: int = Field(description="Texts that were compared.")
 
 
-class EditedSystem(_Line):
+class EditedSystem(ResultPart):
     """One system's outputs."""
 
     system: str
@@ -47,7 +44,7 @@ class EditedSystem(_Line):
     critical_share: float | None = Field(description="Share of outputs with any.")
 
 
-class OperationLine(_Line):
+class OperationLine(ResultPart):
     """Edits of one system's outputs to their own post-edits, by kind."""
 
     system: str
@@ -58,7 +55,7 @@ class OperationLine(_Line):
     tokens: int = Field(description="Of the post-edits.")
 
 
-class ClosestLine(_Line):
+class ClosestLine(ResultPart):
     """How often references of one origin are closest to a system's output."""
 
     system: str
@@ -69,7 +66,7 @@ class ClosestLine(_Line):
     tied: int = Field(description="It is closest together with another.")
 
 
-class LabLine(_Line):
+class LabLine(ResultPart):
     """How often post-edits of other systems are closest, of each time that they could be."""
 
     system: str
@@ -80,7 +77,7 @@ class LabLine(_Line):
     n_other_labs: int
 
 
-class CurvePoint(_Line):
+class CurvePoint(ResultPart):
     """Means over the post-edited systems at one position, from the farthest post-edits to the closest."""
 
     n: int = Field(description="References up to here.")
@@ -89,7 +86,7 @@ class CurvePoint(_Line):
     growing: float = Field(description="mTER against all references up to here.")
 
 
-class SystemEnough(_Line):
+class SystemEnough(ResultPart):
     """How many post-edits of other outputs say as much as the targeted one."""
 
     system: str
@@ -162,7 +159,7 @@ def _systems(view: PosteditingView) -> Table:
         )
         for one in view.systems
     ]
-    return aligned(heads, rows)
+    return aligned_table(heads, rows)
 
 
 def _share(value: float | None) -> str:
@@ -183,7 +180,7 @@ def _operations(view: PosteditingView) -> Table:
         )
         for one in view.operations
     ]
-    return aligned(heads, rows)
+    return aligned_table(heads, rows)
 
 
 def _closest(view: PosteditingView) -> Table:
@@ -199,7 +196,7 @@ def _closest(view: PosteditingView) -> Table:
         )
         for one in view.closest
     ]
-    return aligned(heads, rows)
+    return aligned_table(heads, rows)
 
 
 def _labs(view: PosteditingView) -> Table:
@@ -217,7 +214,7 @@ def _labs(view: PosteditingView) -> Table:
         )
         for one in view.labs
     ]
-    return aligned(heads, rows)
+    return aligned_table(heads, rows)
 
 
 def _curve(view: PosteditingView) -> Table:
@@ -228,7 +225,7 @@ def _curve(view: PosteditingView) -> Table:
         (str(one.n), words[one.what], captions.number(one.single, PLACES), captions.number(one.growing, PLACES))
         for one in view.curve
     ]
-    return aligned(heads, rows)
+    return aligned_table(heads, rows)
 
 
 def _enough(view: PosteditingView) -> Table:
@@ -237,7 +234,7 @@ def _enough(view: PosteditingView) -> Table:
         (one.system, captions.number(one.hter, PLACES), "–" if one.enough is None else str(one.enough))
         for one in view.enough_by_system
     ]
-    return aligned(heads, rows)
+    return aligned_table(heads, rows)
 
 
 RATES = ("hter", "mter", "ter_external")

@@ -27,7 +27,7 @@ from app.reports.postediting_da.view import (
     tables,
 )
 from app.reports.source.campaign import protocol_of
-from app.reports.source.post_edits import EditsAsked, PostEdits, edits_widget, post_edits_of, unpacked
+from app.reports.source.post_edits import PostEdits, PostEditsOptions, edits_widget, post_edits_of, unpack_segments
 from app.reports.source.recipe_input import RecipeOptions
 from app.reports.source.snapshot import Snapshot
 from app.stats.plain import number
@@ -44,7 +44,7 @@ NOTHING_SHARED = "{0} scores no output of a segment that was post-edited: output
 MOST_POINTS = 3_000
 
 
-class PosteditingDAAsked(EditsAsked):
+class PosteditingDAOptions(PostEditsOptions):
     """How scores are read, and which disagreements are listed."""
 
     recipe: Annotated[str, StringConstraints(pattern=KEY_PATTERN)] = Field(
@@ -56,38 +56,40 @@ class PosteditingDAAsked(EditsAsked):
     most: int = Field(100, ge=0, le=1_000, description="Disagreements to list.", examples=[100])
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], asked: PosteditingDAAsked) -> Work[PosteditingDAView]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: PosteditingDAOptions) -> Work[PosteditingDAView]:
     ours = [one for one in about if edits_widget(protocol_of(one.campaign)) is not None]
     if len(ours) > 1:
         what = "at most one of them can be of post-edits"
         raise Invalid("the question does not fit the campaigns", places=(Place(("query", "campaigns"), what),))
     if not ours:
-        return whole(lambda: _nothing(about, asked))
-    edits = EditsAsked(**asked.model_dump(include=set(EditsAsked.model_fields)))
+        return whole(lambda: _nothing(about, options))
+    edits = PostEditsOptions(**options.model_dump(include=set(PostEditsOptions.model_fields)))
     given = post_edits_of(session, ours[0], edits)
-    recipe = RecipeOptions(recipe=asked.recipe)
-    others = [work.scored(session, one, recipe, given.outputs) for one in about if one is not ours[0]]
+    recipe = RecipeOptions(recipe=options.recipe)
+    others = [work.load_scores(session, one, recipe, given.outputs) for one in about if one is not ours[0]]
     sources = post_edits.sources(session, ours[0].campaign_id)
     if not given.texts:
-        return whole(lambda: _view(about, given, others, sources, asked, []))
-    return Work(given.n_chunks, given.chunk, lambda done: _view(about, given, others, sources, asked, unpacked(done)))
+        return whole(lambda: _view(about, given, others, sources, options, []))
+    return Work(
+        given.n_chunks, given.chunk, lambda done: _view(about, given, others, sources, options, unpack_segments(done))
+    )
 
 
-def _nothing(about: tuple[Snapshot, ...], asked: PosteditingDAAsked) -> PosteditingDAView:
+def _nothing(about: tuple[Snapshot, ...], options: PosteditingDAOptions) -> PosteditingDAView:
     return PosteditingDAView(
         campaigns={one.campaign.key: one.version for one in about},
         data_hash="sha256:" + hashlib.sha256(b"").hexdigest(),
         basis=_bases(about),
         warnings=[NO_CAMPAIGN],
         post_edits=None,
-        tokens=Tokens(cased=asked.case, normalized=asked.normalized).signature,
+        tokens=Tokens(cased=options.case, normalized=options.normalized).signature,
         reference=None,
-        recipe=asked.recipe,
+        recipe=options.recipe,
         scored=[],
         correlations=[],
         means=[],
         bias=None,
-        rule=asked.rule,
+        rule=options.rule,
         compared_with=None,
         n_few_edits=0,
         n_many_edits=0,
@@ -103,16 +105,16 @@ def _bases(about: tuple[Snapshot, ...]) -> str:
 def _view(
     about: tuple[Snapshot, ...],
     given: PostEdits,
-    others: Sequence[work.Scored],
+    others: Sequence[work.CampaignScores],
     sources: Mapping[tuple[str, int], str],
-    asked: PosteditingDAAsked,
+    options: PosteditingDAOptions,
     segments: Sequence[SegmentEdits],
 ) -> PosteditingDAView:
-    lines = {one.about.campaign.key: work.joined(given, segments, one) for one in others}
+    lines = {one.about.campaign.key: work.rates_and_scores(given, segments, one) for one in others}
     each = [line for key, ones in lines.items() for line in work.correlations(key, ones)]
     means = [mean for key in lines for mean in _means(key, [one for one in each if one.campaign == key])]
     looked = _compared_with(others, lines)
-    findings = work.findings(lines[looked], asked.rule) if looked is not None else []
+    findings = work.find_disagreements(lines[looked], options.rule) if looked is not None else []
     return PosteditingDAView(
         campaigns={one.campaign.key: one.version for one in about},
         data_hash=" ".join([given.data_hash, *(one.data_hash for one in others)]),
@@ -122,21 +124,21 @@ def _view(
         post_edits=given.about.campaign.key,
         tokens=given.tokens.signature,
         reference=given.reference,
-        recipe=asked.recipe,
+        recipe=options.recipe,
         scored=[_scored(one, lines[one.about.campaign.key]) for one in others],
         correlations=each,
         means=means,
         bias=_bias(others, means),
-        rule=asked.rule,
+        rule=options.rule,
         compared_with=looked,
         n_few_edits=sum(one.few_edits for one in findings),
         n_many_edits=sum(not one.few_edits for one in findings),
-        conflicts=[work.conflict(given, segments, sources, one) for one in findings[: asked.most]],
+        conflicts=[work.conflict(given, segments, sources, one) for one in findings[: options.most]],
         scatter=_scatter(lines[looked]) if looked is not None else [],
     )
 
 
-def _scored(campaign: work.Scored, lines: Sequence[work.Joined]) -> ScoredCampaign:
+def _scored(campaign: work.CampaignScores, lines: Sequence[work.RatesAndScores]) -> ScoredCampaign:
     return ScoredCampaign(
         campaign=campaign.about.campaign.key,
         protocol=campaign.about.campaign.protocol,
@@ -165,13 +167,15 @@ def _means(campaign: str, lines: Sequence[Correlation]) -> list[Mean]:
     return means
 
 
-def _compared_with(others: Sequence[work.Scored], lines: Mapping[str, Sequence[work.Joined]]) -> str | None:
+def _compared_with(
+    others: Sequence[work.CampaignScores], lines: Mapping[str, Sequence[work.RatesAndScores]]
+) -> str | None:
     """Conflicts are looked for with source-based scores where there are any: no reference pulls these."""
     usable = [one.about.campaign for one in others if lines[one.about.campaign.key]]
     return next((one.key for one in usable if one.basis == "source"), usable[0].key if usable else None)
 
 
-def _bias(others: Sequence[work.Scored], means: Sequence[Mean]) -> Bias | None:
+def _bias(others: Sequence[work.CampaignScores], means: Sequence[Mean]) -> Bias | None:
     by_basis: dict[str, str] = {}
     for campaign in others:
         by_basis.setdefault(campaign.about.campaign.basis, campaign.about.campaign.key)
@@ -190,7 +194,7 @@ def _bias(others: Sequence[work.Scored], means: Sequence[Mean]) -> Bias | None:
     )
 
 
-def _dropped(given: PostEdits, others: Sequence[work.Scored]) -> list[dict[str, Any]]:
+def _dropped(given: PostEdits, others: Sequence[work.CampaignScores]) -> list[dict[str, Any]]:
     dropped = [{**one, "campaign": given.about.campaign.key} for one in given.dropped]
     for other in others:
         key = other.about.campaign.key
@@ -202,29 +206,33 @@ def _dropped(given: PostEdits, others: Sequence[work.Scored]) -> list[dict[str, 
     return dropped
 
 
-def _warnings(given: PostEdits, others: Sequence[work.Scored], lines: Mapping[str, Sequence[work.Joined]]) -> list[str]:
-    said = list(given.warnings)
+def _warnings(
+    given: PostEdits, others: Sequence[work.CampaignScores], lines: Mapping[str, Sequence[work.RatesAndScores]]
+) -> list[str]:
+    warnings = list(given.warnings)
     if not others:
-        said.append(NO_SCORES)
+        warnings.append(NO_SCORES)
     if given.texts:
-        said += [NOTHING_SHARED.format(key) for key, ones in lines.items() if not ones]
+        warnings += [NOTHING_SHARED.format(key) for key, ones in lines.items() if not ones]
     if turned := [one.about.campaign.key for one in others if one.turned]:
-        said.append(f"penalties are negated so that higher is better: {', '.join(turned)}")
+        warnings.append(f"penalties are negated so that higher is better: {', '.join(turned)}")
     few = sorted({line.system for ones in lines.values() for line in ones if len(line.at) < relation.FEWEST})
     if few:
-        said.append(f"systems with fewer than {relation.FEWEST} shared segments have no correlation: {', '.join(few)}")
+        warnings.append(
+            f"systems with fewer than {relation.FEWEST} shared segments have no correlation: {', '.join(few)}"
+        )
     flat = sorted({line.system for ones in lines.values() for line in ones if _is_flat(line)} - set(few))
     if flat:
-        said.append(f"systems with constant edit rates or scores have no correlation: {', '.join(flat)}")
-    return said
+        warnings.append(f"systems with constant edit rates or scores have no correlation: {', '.join(flat)}")
+    return warnings
 
 
-def _is_flat(line: work.Joined) -> bool:
+def _is_flat(line: work.RatesAndScores) -> bool:
     known = [rates[np.isfinite(rates)] for rates in line.rates.values()]
     return len(line.at) > 0 and not (np.ptp(line.score) and any(np.ptp(rates) for rates in known if rates.size))
 
 
-def _scatter(lines: Sequence[work.Joined]) -> list[Scatter]:
+def _scatter(lines: Sequence[work.RatesAndScores]) -> list[Scatter]:
     """Points spread evenly over the segments where there are too many."""
     step = max(1, -(-sum(len(line.at) for line in lines) // MOST_POINTS))
     plots = []
@@ -283,11 +291,11 @@ EXAMPLE: dict[str, Any] = {
     ],
     "scatter": [{"system": "ZS.lab3", "r": -0.58, "points": [[14.4, -1.2]]}],
 }
-REPORT: Report[PosteditingDAAsked, PosteditingDAView] = Report(
+REPORT: Report[PosteditingDAOptions, PosteditingDAView] = Report(
     name="postediting_da",
     title="Post-edits and direct scores",
     summary="Correlation of edits with scores by system, the effect of a reference on scores, and disagreements.",
-    options=PosteditingDAAsked,
+    options=PosteditingDAOptions,
     result=PosteditingDAView,
     example=EXAMPLE,
     prepare=_prepare,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from app.reports.kit import captions
-from app.reports.kit.plain_tables import aligned
+from app.reports.kit.plain_tables import aligned_table
 from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.result_part import ResultPart
 from app.reports.kit.table import Alignment, Cell, Table
 
 PLACES = 4
@@ -17,11 +18,7 @@ MEASURES = ("mter", "hter", "ter_external")
 NAMES = {"mter": "mTER", "hter": "HTER", "ter_external": "TER external"}
 
 
-class _Line(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class ScoredCampaign(_Line):
+class ScoredCampaign(ResultPart):
     """A campaign whose scores stand beside the post-edits."""
 
     campaign: str
@@ -33,7 +30,7 @@ class ScoredCampaign(_Line):
     n_ratings: int
 
 
-class Correlation(_Line):
+class Correlation(ResultPart):
     """Pearson over the segments of one system, of scores with rates of edits; negative where both agree."""
 
     campaign: str
@@ -44,7 +41,7 @@ class Correlation(_Line):
     ter_external: float | None
 
 
-class Mean(_Line):
+class Mean(ResultPart):
     """Means over systems by Fisher's z."""
 
     campaign: str
@@ -54,7 +51,7 @@ class Mean(_Line):
     weighted: float | None = Field(description="Systems weighted by their segments less 3.")
 
 
-class Bias(_Line):
+class Bias(ResultPart):
     """What showing a reference does to scores; above 0 both say that scores follow it."""
 
     source_based: str
@@ -63,7 +60,7 @@ class Bias(_Line):
     ter_external: float | None = Field(description="|r(reference, TER external)| − |r(source, TER external)|.")
 
 
-class Conflict(_Line):
+class Conflict(ResultPart):
     """An output that post-edits and scores disagree about."""
 
     system: str
@@ -81,7 +78,7 @@ class Conflict(_Line):
     tags: list[str] = Field(description="What may explain it.")
 
 
-class Scatter(_Line):
+class Scatter(ResultPart):
     """Outputs of one system: mTER and score of each, at most a few thousand in all."""
 
     system: str
@@ -120,7 +117,7 @@ def tables(view: PosteditingDAView) -> Sequence[Section]:
             ("|r(source, mTER)| − |r(reference, mTER)|", captions.number(view.bias.mter, PLACES)),
             ("|r(reference, TER ext.)| − |r(source, TER ext.)|", captions.number(view.bias.ter_external, PLACES)),
         ]
-        shown.append(Section("Reference bias", aligned(heads, rows), frozenset()))
+        shown.append(Section("Reference bias", aligned_table(heads, rows), frozenset()))
     if view.conflicts:
         shown.append(Section("To look at", _conflicts(view), frozenset({0, 1})))
     return shown
@@ -136,7 +133,7 @@ def _means(view: PosteditingDAView) -> Table:
         )
         for one in view.means
     ]
-    return aligned(heads, rows)
+    return aligned_table(heads, rows)
 
 
 def _systems(view: PosteditingDAView) -> Table:
@@ -149,7 +146,7 @@ def _systems(view: PosteditingDAView) -> Table:
         )
         for one in view.correlations
     ]
-    return aligned(heads, rows)
+    return aligned_table(heads, rows)
 
 
 def _conflicts(view: PosteditingDAView) -> Table:
@@ -164,7 +161,7 @@ def _conflicts(view: PosteditingDAView) -> Table:
         )
         for one in view.conflicts
     ]
-    return aligned(heads, rows)
+    return aligned_table(heads, rows)
 
 
 CSV = ("campaign", "system", "n", *MEASURES, "recipe", "tokenization", "post_edits")

@@ -31,7 +31,7 @@ SUSPICIOUS = 15.0
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class CampaignScores:
     """Direct scores of one campaign by output: (score in the recipe's unit, as given, number of ratings).
 
     Higher is better throughout; turned: penalties were turned round. different: outputs whose text is another one here.
@@ -47,9 +47,11 @@ class Scored:
     n_ratings: int
 
 
-def scored(session: Session, about: Snapshot, asked: RecipeOptions, shown: Mapping[Output, str]) -> Scored:
+def load_scores(
+    session: Session, about: Snapshot, options: RecipeOptions, shown: Mapping[Output, str]
+) -> CampaignScores:
     """The scores of a campaign, of outputs that have the text that was post-edited. shown: that text by output."""
-    given = recipe_input(session, about, asked)
+    given = recipe_input(session, about, options)
     recipe = given.recipe
     if recipe.normalize == "auto":
         recipe = Experiments.of(given.rows, recipe, frozenset(), given.documents).recipe
@@ -65,7 +67,7 @@ def scored(session: Session, about: Snapshot, asked: RecipeOptions, shown: Mappi
             continue
         scores[address] = (score, raw[address][0], n)
     left = len(given.rows) - len(rows)
-    return Scored(
+    return CampaignScores(
         about=about,
         scores=scores,
         turned=not given.rows.higher_is_better,
@@ -91,7 +93,7 @@ def _means(rows: Ratings, given: RecipeInput) -> dict[Output, tuple[float, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class RatesAndScores:
     """One system's outputs that are both post-edited or compared, and scored. at: places in the list of segments.
 
     rates: by measure, NaN where missing. score, raw: higher is better.
@@ -105,24 +107,28 @@ class Joined:
     n: Sequence[int]
 
 
-def joined(given: PostEdits, segments: Sequence[SegmentEdits], scores: Scored) -> list[Joined]:
+def rates_and_scores(
+    given: PostEdits, segments: Sequence[SegmentEdits], scores: CampaignScores
+) -> list[RatesAndScores]:
     """System by system what both say."""
-    lines = (_joined(given, segments, scores, key) for key in given.systems)
+    lines = (_rates_and_scores(given, segments, scores, key) for key in given.systems)
     return [line for line in lines if line.at]
 
 
-def _joined(given: PostEdits, segments: Sequence[SegmentEdits], scores: Scored, key: str) -> Joined:
+def _rates_and_scores(
+    given: PostEdits, segments: Sequence[SegmentEdits], scores: CampaignScores, key: str
+) -> RatesAndScores:
     code = given.systems.index(key)
     rows: list[tuple[int, float, float, float, tuple[float, float, int]]] = []
     for place, (address, at) in enumerate(zip(given.addresses, segments, strict=True)):
-        said = scores.scores.get((key, *address))
-        if said is None or code not in at.systems:
+        scored = scores.scores.get((key, *address))
+        if scored is None or code not in at.systems:
             continue
         mter = _rate(at.against(code, at.post_edited))
         external = _rate(at.against(code, at.origin == EXTERNAL))
-        rows.append((place, mter, _hter(at, code), external, said))
+        rows.append((place, mter, _hter(at, code), external, scored))
     columns = np.array([row[1:4] for row in rows], dtype=np.float64).reshape(-1, 3).T
-    return Joined(
+    return RatesAndScores(
         key,
         [row[0] for row in rows],
         dict(zip(MEASURES, columns, strict=True)),
@@ -142,7 +148,7 @@ def _hter(at: SegmentEdits, code: int) -> float:
     return 100.0 * sum(one.edits for one in own) / length if length else float("nan")
 
 
-def correlations(campaign: str, lines: Sequence[Joined]) -> list[Correlation]:
+def correlations(campaign: str, lines: Sequence[RatesAndScores]) -> list[Correlation]:
     """One a system."""
     return [
         Correlation(
@@ -156,29 +162,29 @@ def correlations(campaign: str, lines: Sequence[Joined]) -> list[Correlation]:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Disagreement:
     """One disagreement: which line, which of its outputs, and of which sort."""
 
-    line: Joined
+    line: RatesAndScores
     n: int
     few_edits: bool
     residual: float
 
 
-def findings(lines: Sequence[Joined], rule: Rule) -> list[Finding]:
+def find_disagreements(lines: Sequence[RatesAndScores], rule: Rule) -> list[Disagreement]:
     """Disagreements of every system, the farthest from its line first."""
-    disagreements = list[Finding]()
+    disagreements = list[Disagreement]()
     for line in lines:
         known = np.flatnonzero(np.isfinite(line.rates["mter"]))
         conflicts = relation.conflicts(line.rates["mter"][known], line.score[known], rule)
         for place in np.flatnonzero(conflicts.low | conflicts.high).tolist():
             residual = float(conflicts.residual[place])
-            disagreements.append(Finding(line, int(known[place]), bool(conflicts.low[place]), residual))
+            disagreements.append(Disagreement(line, int(known[place]), bool(conflicts.low[place]), residual))
     return sorted(disagreements, key=lambda one: (-round(abs(one.residual), 10), one.line.system, one.n))
 
 
 def conflict(
-    given: PostEdits, segments: Sequence[SegmentEdits], sources: Mapping[Any, str], finding: Finding
+    given: PostEdits, segments: Sequence[SegmentEdits], sources: Mapping[Any, str], finding: Disagreement
 ) -> Conflict:
     """What to look at, and why it may be so."""
     place = finding.line.at[finding.n]
@@ -205,7 +211,7 @@ def conflict(
     )
 
 
-def _tags(given: PostEdits, place: int, finding: Finding, closest: str) -> Iterator[str]:
+def _tags(given: PostEdits, place: int, finding: Disagreement, closest: str) -> Iterator[str]:
     address = given.addresses[place]
     output = given.outputs[(finding.line.system, *address)]
     words = len(given.tokens.of(output))

@@ -24,7 +24,7 @@ Values = Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,20}=[0-9.]{1,20}(,
 Adjusted = Literal["holm", "none"]
 
 
-class PowerAsked(RecipeOptions):
+class PowerOptions(RecipeOptions):
     """A difference, the designs to compare, and what an hour costs. What is not given is as in the campaign."""
 
     difference: Annotated[float, Field(gt=0, le=1e6)] | None = Field(
@@ -82,7 +82,7 @@ class PowerAsked(RecipeOptions):
         sizes = {max(2, round(base * part)) for part in (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4)}
         return tuple(sorted({min(size, MOST_DOCUMENTS) for size in sizes}))
 
-    def given(self) -> VarianceComponents | None:
+    def given_components(self) -> VarianceComponents | None:
         """Components in the question. Raises Invalid for a name that there is not, or a value that is no number."""
         if self.components is None:
             return None

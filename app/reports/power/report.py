@@ -8,9 +8,9 @@ from dataclasses import asdict
 from typing import Any
 
 from app.domain.errors import Invalid, Place
-from app.reports.kit.charts.curves import Curve, Step, curves
+from app.reports.kit.charts.curves import LinePoint, LineSeries, curves
 from app.reports.kit.report import Report, Work
-from app.reports.power.options import PowerAsked
+from app.reports.power.options import PowerOptions
 from app.reports.power.view import DesignLine, PowerView, caption, csv, design_name, tables
 from app.reports.power.work import Planner
 from app.reports.source.model_ratings import load_model
@@ -23,12 +23,12 @@ RECOMMENDED = (
 )
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], asked: PowerAsked) -> Work[PowerView]:
-    asked.designs(), asked.given()
-    data, *pilots = (load_model(session, one, asked, asked.draws) for one in about)
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: PowerOptions) -> Work[PowerView]:
+    options.designs(), options.given_components()
+    data, *pilots = (load_model(session, one, options, options.draws) for one in about)
     for pilot in pilots:
         _check_pilot(about[0], pilot.given.about)
-    planner = Planner(asked, data, about[0].campaign.protocol, *pilots)
+    planner = Planner(options, data, about[0].campaign.protocol, *pilots)
     return Work(planner.n_chunks, planner.chunk, lambda parts: _view(planner, parts))
 
 
@@ -41,7 +41,7 @@ def _check_pilot(about: Snapshot, pilot: Snapshot) -> None:
 
 
 def _view(planner: Planner, parts: Sequence[bytes]) -> PowerView:
-    asked, data = planner.asked, planner.data
+    options, data = planner.options, planner.data
     known = not isinstance(planner.components, str)
     return PowerView(
         campaigns={**data.given.campaigns, **planner.judged.given.campaigns},
@@ -52,9 +52,9 @@ def _view(planner: Planner, parts: Sequence[bytes]) -> PowerView:
         recipe=data.given.recipe.name,
         higher_is_better=planner.judged.ratings.higher_is_better if len(planner.judged.ratings) else None,
         pilot=None if planner.pilot is None else planner.pilot.given.about.campaign.key,
-        difference=planner.difference if known and (planner.designs or asked.difference is not None) else None,
-        power=asked.power,
-        alpha=asked.alpha,
+        difference=planner.difference if known and (planner.designs or options.difference is not None) else None,
+        power=options.power,
+        alpha=options.alpha,
         alpha_each=planner.alpha_each,
         systems=planner.systems,
         pairs=planner.pairs,
@@ -62,14 +62,14 @@ def _view(planner: Planner, parts: Sequence[bytes]) -> PowerView:
         planned_documents=planner.planned_documents if known else None,
         segments=planner.segments,
         words_per_segment=planner.words,
-        seconds_per_word=asked.seconds_per_word,
-        fixed_panel=asked.fixed_panel,
-        studies=asked.studies,
+        seconds_per_word=options.seconds_per_word,
+        fixed_panel=options.fixed_panel,
+        studies=options.studies,
         draws=len(planner.draws(parts)) if known else 0,
         seed=data.given.recipe.seed,
-        scores=asked.scores,
+        scores=options.scores,
         marginal=planner.shaped.shape.told if known and planner.shaped.shape is not None else None,
-        clusters=asked.clusters,
+        clusters=options.clusters,
         components=planner.components_line(),
         designs=planner.lines(parts),
     )
@@ -86,31 +86,31 @@ def _warnings(planner: Planner, parts: Sequence[bytes]) -> list[str]:
     if isinstance(planner.components, str):
         own = planner.data.why if planner.pilot is None else None
         return [planner.components, *([own] if own else [])]
-    said = []
+    warnings = []
     if planner.pilot is not None:
-        said.append(f"components and resampled documents are of the pilot {planner.pilot.given.about.campaign.key}")
+        warnings.append(f"components and resampled documents are of the pilot {planner.pilot.given.about.campaign.key}")
     elif not planner.own:
-        said.append(f"components: {planner.components.source}, not the campaign's own; no interval from them")
-    if planner.asked.difference is None and planner.designs:
-        said.append(
+        warnings.append(f"components: {planner.components.source}, not the campaign's own; no interval from them")
+    if planner.options.difference is None and planner.designs:
+        warnings.append(
             "no difference was given, so the planner uses the one that the first design detects at the campaign's size"
         )
     if planner.measured and planner.most < 2:
-        said.append("some outputs were rated once, so rater variance is confounded with that of outputs")
+        warnings.append("some outputs were rated once, so rater variance is confounded with that of outputs")
     if planner.measured:
-        said += planner.judged.unlike()
-    said += planner.shaped.told
-    left = [design for design in planner.asked.designs() if design not in planner.designs]
+        warnings += planner.judged.unlike()
+    warnings += planner.shaped.warnings
+    left = [design for design in planner.options.designs() if design not in planner.designs]
     if left:
-        said.append(f"{len(left)} designs need more ratings per item than there are raters")
+        warnings.append(f"{len(left)} designs need more ratings per item than there are raters")
     lines = planner.lines(parts)
     if planner.shaped.why is None and any(
         one.simulated is None and one.documents > 1 for line in lines for one in line.points
     ):
-        said.append("the largest designs were not simulated")
-    said += _beyond(planner, lines)
-    said += [RECOMMENDED, "SRP is forecast for a fixed rater pool, which cannot show rater × system variance"]
-    return said
+        warnings.append("the largest designs were not simulated")
+    warnings += _beyond(planner, lines)
+    warnings += [RECOMMENDED, "SRP is forecast for a fixed rater pool, which cannot show rater × system variance"]
+    return warnings
 
 
 def _beyond(planner: Planner, lines: Sequence[DesignLine]) -> list[str]:
@@ -132,64 +132,64 @@ def _beyond(planner: Planner, lines: Sequence[DesignLine]) -> list[str]:
 def power_picture(view: PowerView) -> bytes:
     """Power against documents, closed form; bars are from the uncertainty of the components."""
     lines = [
-        Curve(
+        LineSeries(
             design_name(design),
-            tuple(Step(one.documents, one.power, *(one.interval or (None, None))) for one in design.points),
+            tuple(LinePoint(one.documents, one.power, *(one.interval or (None, None))) for one in design.points),
         )
         for design in view.designs
     ]
-    told = [*view.warnings, caption(view)]
+    notes = [*view.warnings, caption(view)]
     heading = "Power by documents; bars: 95 % from the uncertainty of the components"
-    return curves(_title(view), heading, "documents", lines, told, mark=view.power if lines else None)
+    return curves(_title(view), heading, "documents", lines, notes, mark=view.power if lines else None)
 
 
 def hours_picture(view: PowerView) -> bytes:
     """Power against hours of work."""
     lines = [
-        Curve(design_name(design), tuple(Step(one.hours, one.power) for one in design.points))
+        LineSeries(design_name(design), tuple(LinePoint(one.hours, one.power) for one in design.points))
         for design in view.designs
     ]
-    told = [*view.warnings, caption(view)]
-    return curves(_title(view), "Power by hours", "hours", lines, told, mark=view.power if lines else None)
+    notes = [*view.warnings, caption(view)]
+    return curves(_title(view), "Power by hours", "hours", lines, notes, mark=view.power if lines else None)
 
 
 def srp_picture(view: PowerView) -> bytes:
     """Forecast SRP against documents."""
     lines = [
-        Curve(
+        LineSeries(
             f"{design_name(design)}; {_pairs([one.significant_pairs for one in design.points])}",
             tuple(
-                Step(one.documents, one.srp, *_bar(one.srp, one.srp_error))
+                LinePoint(one.documents, one.srp, *_bar(one.srp, one.srp_error))
                 for one in design.points
                 if one.srp is not None
             ),
         )
         for design in view.designs
     ]
-    told = [*view.warnings, caption(view)]
+    notes = [*view.warnings, caption(view)]
     heading = "Forecast of Stable Ranking Probability by documents; bars: one Monte-Carlo standard error"
-    return curves(_title(view), heading, "documents", [line for line in lines if line.steps], told)
+    return curves(_title(view), heading, "documents", [line for line in lines if line.steps], notes)
 
 
 def clusters_picture(view: PowerView) -> bytes:
     """Clusters expected against hours of work."""
     lines = [
-        Curve(
+        LineSeries(
             design_name(design),
             tuple(
-                Step(one.hours, one.clusters, *_ends(one.clusters, one.clusters_error, view.systems))
+                LinePoint(one.hours, one.clusters, *_ends(one.clusters, one.clusters_error, view.systems))
                 for one in design.points
                 if one.clusters is not None
             ),
         )
         for design in view.designs
     ]
-    told = [*view.warnings, caption(view)]
+    notes = [*view.warnings, caption(view)]
     if view.clusters == "none":
-        told.insert(0, "No clusters were asked for: name a rule with `clusters`.")
+        notes.insert(0, "No clusters were asked for: name a rule with `clusters`.")
     heading = f"Clusters expected of {view.systems} systems by hours; bars: two Monte-Carlo standard errors each way"
     shown = [line for line in lines if line.steps]
-    return curves(_title(view), heading, "hours", shown, told, highest=float(view.systems))
+    return curves(_title(view), heading, "hours", shown, notes, highest=float(view.systems))
 
 
 def _ends(value: float, error: float | None, most: int) -> tuple[float, float] | tuple[None, None]:
@@ -257,12 +257,12 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-REPORT: Report[PowerAsked, PowerView] = Report(
+REPORT: Report[PowerOptions, PowerView] = Report(
     name="power",
     title="What a difference takes",
     summary="Documents, raters, ratings and hours needed to detect a difference with a given power: closed form, "
     "simulated, resampled.",
-    options=PowerAsked,
+    options=PowerOptions,
     result=PowerView,
     example=EXAMPLE,
     prepare=_prepare,
@@ -271,5 +271,5 @@ REPORT: Report[PowerAsked, PowerView] = Report(
     charts={"default": power_picture, "hours": hours_picture, "srp": srp_picture, "clusters": clusters_picture},
     caption=caption,
     long=True,
-    other_campaigns=PowerAsked.also,
+    other_campaigns=PowerOptions.also,
 )

@@ -7,7 +7,7 @@ from math import sqrt
 
 import numpy as np
 
-from app.reports.power.options import PowerAsked
+from app.reports.power.options import PowerOptions
 from app.reports.source.model_ratings import RatingsModel
 from app.stats.planning.drawn_scores import drawn_power, expected_clusters, normal_draw, shaped_draw
 from app.stats.planning.planning import StudyLayout, VarianceComponents
@@ -19,7 +19,7 @@ Shares = dict[str, float | None]
 
 
 @dataclass(frozen=True)
-class Shaped:
+class ScoreModel:
     """Scores that are drawn. shape, scores: None where they are normal. why: what keeps them from being drawn."""
 
     components: VarianceComponents
@@ -28,7 +28,7 @@ class Shaped:
     why: str | None = None
 
     @property
-    def told(self) -> list[str]:
+    def warnings(self) -> list[str]:
         """What must be said of them."""
         if self.why is not None:
             return [f"no studies are simulated: {self.why}"]
@@ -65,7 +65,7 @@ class Shaped:
 
     def clusters(
         self,
-        asked: PowerAsked,
+        options: PowerOptions,
         layout: StudyLayout,
         *,
         means: Floats | None,
@@ -74,7 +74,7 @@ class Shaped:
         rng: np.random.Generator,
     ) -> Shares:
         """Clusters expected and their error; nothing where none are asked for, or they are too large to be drawn."""
-        if asked.clusters == "none" or self.why is not None:
+        if options.clusters == "none" or self.why is not None:
             return {}
         try:
             expected = expected_clusters(
@@ -83,10 +83,10 @@ class Shaped:
                 means=means,
                 between=between,
                 systems=systems,
-                rule=asked.clusters,
-                alpha=asked.alpha,
-                holm=asked.adjust == "holm",
-                studies=asked.studies,
+                rule=options.clusters,
+                alpha=options.alpha,
+                holm=options.adjust == "holm",
+                studies=options.studies,
                 rng=rng,
             )
         except StudyTooLarge:
@@ -94,15 +94,17 @@ class Shaped:
         return {"clusters": expected.mean, "clusters_error": expected.error}
 
 
-def shaped(asked: PowerAsked, components: VarianceComponents, judged: RatingsModel, difference: float) -> Shaped:
+def score_model(
+    options: PowerOptions, components: VarianceComponents, judged: RatingsModel, difference: float
+) -> ScoreModel:
     """Scores as asked for, fitted to single ratings; the reason where they cannot be drawn."""
-    if asked.scores == "normal":
-        return Shaped(components)
+    if options.scores == "normal":
+        return ScoreModel(components)
     ratings = judged.ratings
     try:
-        shape = marginal(asked.scores, ratings.score)
-        scores = score_sampler(components, shape, better_sign=ratings.better_sign, fixed_panel=asked.fixed_panel)
+        shape = marginal(options.scores, ratings.score)
+        scores = score_sampler(components, shape, better_sign=ratings.better_sign, fixed_panel=options.fixed_panel)
         scores.apart(difference)
     except NoSuchScores as error:
-        return Shaped(components, why=error.detail)
-    return Shaped(components, shape, scores)
+        return ScoreModel(components, why=error.detail)
+    return ScoreModel(components, shape, scores)

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from app.reports.power.options import PowerAsked
+from app.reports.power.options import PowerOptions
 from app.reports.source.model_ratings import RatingsModel
 from app.stats.planning.planning import Prices
 
@@ -16,10 +16,10 @@ SEGMENTS, RATERS, SYSTEMS, WORDS = 10.0, 10, 10, 40.0
 
 
 @dataclass(frozen=True)
-class Sized:
+class StudySizes:
     """A question about a campaign, and the sizes that follow from both."""
 
-    asked: PowerAsked
+    options: PowerOptions
     data: RatingsModel
     protocol: str
     pilot: RatingsModel | None = None
@@ -38,7 +38,7 @@ class Sized:
     def systems(self) -> int:
         """Asked for, else the campaign's, else a usual number."""
         own = len(self._sized.rows.systems)
-        return self.asked.systems or (own if own > 1 else SYSTEMS)
+        return self.options.systems or (own if own > 1 else SYSTEMS)
 
     @property
     def pairs(self) -> int:
@@ -48,7 +48,7 @@ class Sized:
     @cached_property
     def raters(self) -> int:
         """Asked for, else the campaign's."""
-        return self.asked.raters or len(self._sized.rows.raters) or RATERS
+        return self.options.raters or len(self._sized.rows.raters) or RATERS
 
     @cached_property
     def own_documents(self) -> int:
@@ -60,7 +60,7 @@ class Sized:
         """Of a document."""
         rows = self._sized.rows
         own = rows.n_segments / rows.n_units if rows.n_units else SEGMENTS
-        return self.asked.segments or own
+        return self.options.segments or own
 
     @cached_property
     def words(self) -> float:
@@ -69,19 +69,19 @@ class Sized:
         there = (known.words > 0) & (known.segments > 0)
         total = int(known.segments[there].sum())
         own = 2.0 * float(known.words[there].sum()) / total if total else WORDS
-        return self.asked.words or own
+        return self.options.words or own
 
     @property
     def prices(self) -> Prices:
         """What a rating costs."""
-        asked = self.asked
-        return Prices(asked.seconds_per_word, asked.overhead, asked.onboarding_hours, asked.hourly)
+        options = self.options
+        return Prices(options.seconds_per_word, options.overhead, options.onboarding_hours, options.hourly)
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:
         """Segments of the documents that were judged; none where a number was asked for, or they are all alike."""
         rows = self._sized.rows
-        if self.asked.segments is not None or not len(rows) or not rows.documents_known:
+        if self.options.segments is not None or not len(rows) or not rows.documents_known:
             return ()
         there = np.unique(rows.document * rows.n_segments + rows.segment) // rows.n_segments
         return tuple(np.bincount(there, minlength=rows.n_units).tolist())

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import sqrt
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from app.domain.recipe import ClusterRule
 from app.reports.kit import captions
-from app.reports.kit.plain_tables import aligned
+from app.reports.kit.plain_tables import aligned_table
 from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.result_part import ResultPart
 from app.reports.kit.table import Alignment, Cell, Table
 from app.stats.planning.planning import Grouping
 from app.stats.planning.scores import Scores
@@ -22,11 +23,7 @@ GROUPED: dict[Grouping, str] = {
 }
 
 
-class _Line(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class ComponentsLine(_Line):
+class ComponentsLine(ResultPart):
     """The components that everything is computed from."""
 
     doc_system: float
@@ -40,7 +37,7 @@ class ComponentsLine(_Line):
     source: str
 
 
-class PointLine(_Line):
+class PointLine(ResultPart):
     """One size of one design. Each power by another way; null where a way is not open."""
 
     documents: int
@@ -68,7 +65,7 @@ class PointLine(_Line):
     )
 
 
-class DesignLine(_Line):
+class DesignLine(ResultPart):
     """One design: a grouping and a number of ratings an item."""
 
     grouping: Grouping
@@ -166,7 +163,7 @@ def _needs(view: PowerView) -> Table:
         raters = (_enough(design.raters_needed), _enough(design.raters_at_least))
         floor = captions.number(design.floor, 3)
         rows.append((design_name(design), _enough(design.documents_needed), ends, *bill, *raters, floor))
-    return aligned(heads, rows)
+    return aligned_table(heads, rows)
 
 
 def _points(view: PowerView) -> Table:
@@ -200,7 +197,7 @@ def _points(view: PowerView) -> Table:
             detectable = captions.number(point.detectable, captions.decimals([point.detectable]))
             last = (pairs, detectable, _enough(point.raters_needed), _amount(point.hours))
             rows.append((design_name(design), f"{point.documents:,}", *figures, *last))
-    return aligned(heads, rows)
+    return aligned_table(heads, rows)
 
 
 def _size(point: PointLine) -> str:
@@ -220,16 +217,16 @@ def _clusters(view: PowerView) -> Table:
     rows = []
     for design in view.designs:
         for point in design.points:
-            told = tuple(_amount(value, 2) for value in (point.price, point.clusters, point.clusters_error))
-            rows.append((design_name(design), f"{point.documents:,}", _amount(point.hours), *told))
-    return aligned(heads, rows)
+            figures = tuple(_amount(value, 2) for value in (point.price, point.clusters, point.clusters_error))
+            rows.append((design_name(design), f"{point.documents:,}", _amount(point.hours), *figures))
+    return aligned_table(heads, rows)
 
 
 def _components(line: ComponentsLine) -> Table:
     values = [(name.replace("_", " × "), value) for name, value in line.model_dump(exclude={"source"}).items()]
     places = captions.decimals([max(value for _, value in values) / 10])
     rows = [(name, captions.number(value, places), captions.number(sqrt(value), places)) for name, value in values]
-    return aligned([("Source", "left"), ("Variance", "right"), ("Standard deviation", "right")], rows)
+    return aligned_table([("Source", "left"), ("Variance", "right"), ("Standard deviation", "right")], rows)
 
 
 CSV = (
@@ -315,5 +312,5 @@ def caption(view: PowerView) -> str:
 
 def _drawn_from(view: PowerView) -> str:
     """The scores of simulated studies, where they are not normal, and the rule of clusters, where one is asked for."""
-    told = "" if view.marginal is None else f"Simulated scores: {view.scores.replace('_', ' ')}, {view.marginal}. "
-    return told + ("" if view.clusters == "none" else f"Clusters: rule {view.clusters}. ")
+    scores = "" if view.marginal is None else f"Simulated scores: {view.scores.replace('_', ' ')}, {view.marginal}. "
+    return scores + ("" if view.clusters == "none" else f"Clusters: rule {view.clusters}. ")

@@ -12,10 +12,10 @@ from typing import TypedDict
 import numpy as np
 
 from app.domain.errors import Invalid
-from app.reports.power.scores import Shaped, shaped
-from app.reports.power.sizes import Sized
+from app.reports.power.scores import ScoreModel, score_model
+from app.reports.power.sizes import StudySizes
 from app.reports.power.view import ComponentsLine, DesignLine, PointLine
-from app.reports.source.model_ratings import Draw, drawn
+from app.reports.source.model_ratings import Draw, parse_draws
 from app.stats.components.generalizability import components_of, of_contrasts, planning_components, system_variance
 from app.stats.planning import planning
 from app.stats.planning.pilot import Pilot, pilot, resampled_power
@@ -39,13 +39,13 @@ class _Aim(TypedDict):
 
 
 @dataclass(frozen=True)
-class Planner(Sized):
+class Planner(StudySizes):
     """A question about a campaign, with all that follows from both without drawing."""
 
     @cached_property
     def components(self) -> VarianceComponents | str:
         """Those given, else the campaign's own, else published ones of its protocol; or why there are none."""
-        given = self.asked.given()
+        given = self.options.given_components()
         if given is not None:
             return given
         key = self.judged.given.about.campaign.key
@@ -61,7 +61,7 @@ class Planner(Sized):
     @property
     def measured(self) -> bool:
         """The components are of judgments that are at hand."""
-        return self.asked.components is None and self.judged.fitted is not None
+        return self.options.components is None and self.judged.fitted is not None
 
     @property
     def own(self) -> bool:
@@ -71,17 +71,17 @@ class Planner(Sized):
     @property
     def alpha_each(self) -> float:
         """Alpha of one pair."""
-        return self.asked.alpha / self.pairs if self.asked.adjust == "holm" else self.asked.alpha
+        return self.options.alpha / self.pairs if self.options.adjust == "holm" else self.options.alpha
 
     @cached_property
     def designs(self) -> tuple[tuple[Grouping, int], ...]:
         """Those that the raters suffice for."""
-        return tuple(one for one in self.asked.designs() if one[1] <= self.raters)
+        return tuple(one for one in self.options.designs() if one[1] <= self.raters)
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Numbers of documents."""
-        return self.asked.sizes(self.own_documents)
+        return self.options.sizes(self.own_documents)
 
     @cached_property
     def planned_documents(self) -> int:
@@ -91,36 +91,38 @@ class Planner(Sized):
     def layout(self, design: tuple[Grouping, int], documents: int) -> StudyLayout:
         """One size of one design."""
         grouping, each = design
-        return StudyLayout(documents, self.segments, self.raters, each, grouping, self.asked.fixed_panel, self.lengths)
+        return StudyLayout(
+            documents, self.segments, self.raters, each, grouping, self.options.fixed_panel, self.lengths
+        )
 
     @property
     def rule(self) -> RecipeTest:
         """How the recipe that will rank claims: corrected as asked, by sign flips of documents where it makes them."""
         recipe = self.data.given.recipe
-        return RecipeTest(self.asked.adjust == "holm", recipe.test == "permutation" and recipe.unit == "document")
+        return RecipeTest(self.options.adjust == "holm", recipe.test == "permutation" and recipe.unit == "document")
 
     @property
     def fewest(self) -> int:
         """Documents below which that recipe can claim nothing."""
         if not self.rule.flips:
             return 1
-        return planning.fewest_documents(self.pairs if self.asked.adjust == "holm" else 1, self.asked.alpha)
+        return planning.fewest_documents(self.pairs if self.options.adjust == "holm" else 1, self.options.alpha)
 
     @cached_property
     def difference(self) -> float:
         """Asked for, else what the first design finds with the campaign's own number of documents."""
-        if self.asked.difference is not None or isinstance(self.components, str) or not self.designs:
-            return self.asked.difference or 0.0
+        if self.options.difference is not None or isinstance(self.components, str) or not self.designs:
+            return self.options.difference or 0.0
         own = self.layout(self.designs[0], self.planned_documents)
         variance = planning.contrast_variance(self.components, own)
-        return planning.detectable(variance, alpha=self.alpha_each, power=self.asked.power)
+        return planning.detectable(variance, alpha=self.alpha_each, power=self.options.power)
 
     @cached_property
-    def shaped(self) -> Shaped:
+    def shaped(self) -> ScoreModel:
         """Scores of simulated studies. There must be components."""
         if isinstance(self.components, str):
             raise Invalid(self.components)
-        return shaped(self.asked, self.components, self.judged, self.difference)
+        return score_model(self.options, self.components, self.judged, self.difference)
 
     @cached_property
     def _points(self) -> list[tuple[int, int]]:
@@ -146,7 +148,7 @@ class Planner(Sized):
 
     def draws(self, parts: Sequence[bytes]) -> list[Draw]:
         """Drawn components."""
-        return drawn(parts[: self._n_draws])
+        return parse_draws(parts[: self._n_draws])
 
     def _drawing(self, design: int, documents: int) -> Drawing:
         """Power by drawn studies and by drawn documents, and SRP, of one point."""
@@ -163,11 +165,11 @@ class Planner(Sized):
     def _clusters(self, layout: StudyLayout, rng: np.random.Generator) -> Drawing:
         """From a seed of its own, so that to ask for clusters changes nothing else."""
         return self.shaped.clusters(
-            self.asked, layout, means=self.true_means, between=self.between, systems=self.systems, rng=rng
+            self.options, layout, means=self.true_means, between=self.between, systems=self.systems, rng=rng
         )
 
     def _simulated(self, layout: StudyLayout, rng: np.random.Generator) -> Drawing:
-        components, n = self.components, self.asked.studies
+        components, n = self.components, self.options.studies
         if isinstance(components, str) or layout.documents < 2:
             return {}
         try:
@@ -181,7 +183,7 @@ class Planner(Sized):
                 means=self.true_means,
                 between=self.between,
                 systems=self.systems,
-                alpha=self.asked.alpha,
+                alpha=self.options.alpha,
                 rule=self.rule,
                 worlds=SRP_WORLDS if layout.documents * self.systems <= MANY_ITEMS else SRP_WORLDS_OF_MANY,
                 rng=rng,
@@ -207,7 +209,7 @@ class Planner(Sized):
             difference=self.difference,
             documents=layout.documents,
             alpha=self.alpha_each,
-            studies=self.asked.studies,
+            studies=self.options.studies,
             rng=rng,
         )
         return {"resampled": power, "resampled_error": error}
@@ -298,7 +300,7 @@ class Planner(Sized):
     def _aim(self) -> _Aim:
         """What the closed forms are solved for; alpha of all pairs, since they split it over them."""
         alpha = self.alpha_each * self.pairs
-        return {"difference": self.difference, "systems": self.systems, "alpha": alpha, "power": self.asked.power}
+        return {"difference": self.difference, "systems": self.systems, "alpha": alpha, "power": self.options.power}
 
     def _needed_interval(
         self, draws: Sequence[VarianceComponents], base: StudyLayout
@@ -322,7 +324,7 @@ class Planner(Sized):
         return PointLine(
             documents=layout.documents,
             standard_error=sqrt(variance),
-            detectable=planning.detectable(variance, alpha=self.alpha_each, power=self.asked.power),
+            detectable=planning.detectable(variance, alpha=self.alpha_each, power=self.options.power),
             power=self._power(layout, variance),
             interval=_interval(powers),
             raters_needed=raters_needed(components, layout, **self._aim).least,

@@ -27,14 +27,14 @@ class PairBar:
     significant: bool
 
 
-def preference_bars(title: str, pairs: Sequence[PairBar], told: Sequence[str]) -> bytes:
+def preference_bars(title: str, pairs: Sequence[PairBar], notes: Sequence[str]) -> bytes:
     """One row a pair, at most MOST of them: wins from the left, losses from the right, ties between; as SVG."""
     shown = pairs[:MOST]
     name = max((len(_name(n)) for pair in shown for n in (pair.better, pair.worse)), default=8) * CHARACTER
     left = MARGIN + name + 12
     width = max(NARROWEST, left + BARS + 12 + name + MARGIN)
     more = [f"{len(pairs) - MOST:,} more pairs are not drawn"] if len(pairs) > MOST else []
-    sentences = caption_lines((*more, *told), width)
+    sentences = caption_lines((*more, *notes), width)
     top = HEAD + 10
     bottom = top + max(1, len(shown)) * ROW
     with canvas.drawing():
@@ -65,4 +65,4 @@ def _row(sheet: Sheet, pair: PairBar, left: float, y: float) -> None:
 
 
 def _name(system: str) -> str:
-    return canvas.shortened(system, LONGEST_NAME)
+    return canvas.shorten(system, LONGEST_NAME)

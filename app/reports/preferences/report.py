@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.reports.kit import captions
 from app.reports.kit.report import Report, Work, whole
 from app.reports.preferences.view import PairPreferred, PreferencesView, SystemPreferred, caption, csv, picture, tables
-from app.reports.source.registration import registered
+from app.reports.source.registration import load_registration
 from app.reports.source.snapshot import Snapshot
 from app.stats import preferences as stats
 from app.storage import preferences as stored
@@ -31,7 +31,7 @@ NOTHING = "no comparisons have been made yet"
 Out = Mapping[tuple[str, str], str]
 
 
-class PreferencesAsked(BaseModel):
+class PreferencesOptions(BaseModel):
     """How pairs are tested."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -50,17 +50,17 @@ class _Compared:
     document: str
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], asked: PreferencesAsked) -> Work[PreferencesView]:
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: PreferencesOptions) -> Work[PreferencesView]:
     snapshot = about[0]
     rows = stored.preferences(session, snapshot.campaign_id, snapshot.version)
-    stands = registered(session, snapshot.campaign_id, snapshot.version).exclusions
+    stands = load_registration(session, snapshot.campaign_id, snapshot.version).exclusions
     out: dict[tuple[str, str], str] = {}
     for standing in stands:
         out[standing.exclusion.what, standing.exclusion.key] = standing.reason
-    return whole(lambda: _view(snapshot, asked, rows, out))
+    return whole(lambda: _view(snapshot, options, rows, out))
 
 
-def _view(about: Snapshot, asked: PreferencesAsked, rows: Sequence[stored.Row], out: Out) -> PreferencesView:
+def _view(about: Snapshot, options: PreferencesOptions, rows: Sequence[stored.Row], out: Out) -> PreferencesView:
     mode = about.campaign.options.get("preference")
     dropped: Counter[str] = Counter()
     counted: list[stored.Row] = []
@@ -74,21 +74,21 @@ def _view(about: Snapshot, asked: PreferencesAsked, rows: Sequence[stored.Row], 
         comparisons += _compared(row, out, dropped, best=mode == "best")
     systems = sorted({key for one in comparisons for key in (one.first, one.second)})
     columns = _columns(comparisons, systems)
-    pairs = stats.pairs(columns, n_systems=len(systems), alpha=asked.alpha, method=asked.adjust)
+    pairs = stats.pairs(columns, n_systems=len(systems), alpha=options.alpha, method=options.adjust)
     return PreferencesView(
         campaigns={about.campaign.key: about.version},
         data_hash=_hash(rows),
         basis=about.campaign.basis,
         dropped=[{"reason": reason, "n": n} for reason, n in sorted(dropped.items())],
-        warnings=list(_warnings(mode, rows, pairs, asked)),
+        warnings=list(_warnings(mode, rows, pairs, options)),
         asked=mode if isinstance(mode, str) and mode != "none" else None,
-        alpha=asked.alpha,
-        adjust=asked.adjust,
+        alpha=options.alpha,
+        adjust=options.adjust,
         n_screens=len(counted),
         n_raters=len({row.rater for row in counted}),
         n_documents=len({row.document for row in counted}),
         systems=[_system(one, systems) for one in stats.standings(columns, n_systems=len(systems))],
-        pairs=[_pair(one, systems, asked.alpha) for one in _best_first(pairs)],
+        pairs=[_pair(one, systems, options.alpha) for one in _best_first(pairs)],
     )
 
 
@@ -154,7 +154,7 @@ def _pair(pair: stats.PairPreference, systems: Sequence[str], alpha: float) -> P
 
 
 def _warnings(
-    mode: object, rows: Sequence[stored.Row], pairs: Sequence[stats.PairPreference], asked: PreferencesAsked
+    mode: object, rows: Sequence[stored.Row], pairs: Sequence[stats.PairPreference], options: PreferencesOptions
 ) -> Iterator[str]:
     if not rows:
         yield NOTHING if mode in ("best", "ranking") else NOT_ASKED
@@ -162,8 +162,8 @@ def _warnings(
         yield "no comparisons remain to count"
     else:
         lowest = min(stats.smallest_p(one.n_documents) for one in pairs)
-        lowest *= len(pairs) if asked.adjust == "holm" else 1
-        if lowest > asked.alpha:
+        lowest *= len(pairs) if options.adjust == "holm" else 1
+        if lowest > options.alpha:
             documents = max(one.n_documents for one in pairs)
             yield (
                 f"no preference can be significant: with {captions.plural(documents, 'document')} the smallest p is "
@@ -176,8 +176,8 @@ def _warnings(
 
 
 def _hash(rows: Sequence[stored.Row]) -> str:
-    said = [[*(row.task, row.screen, row.rater, row.document), row.columns, row.preference] for row in rows]
-    return "sha256:" + hashlib.sha256(json.dumps(said, ensure_ascii=False).encode()).hexdigest()
+    content = [[*(row.task, row.screen, row.rater, row.document), row.columns, row.preference] for row in rows]
+    return "sha256:" + hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
 
 
 EXAMPLE: dict[str, Any] = {
@@ -211,11 +211,11 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-REPORT: Report[PreferencesAsked, PreferencesView] = Report(
+REPORT: Report[PreferencesOptions, PreferencesView] = Report(
     name="preferences",
     title="Preferences side by side",
     summary="Wins, losses and ties of each pair of systems whose outputs were shown side by side.",
-    options=PreferencesAsked,
+    options=PreferencesOptions,
     result=PreferencesView,
     example=EXAMPLE,
     prepare=_prepare,

@@ -128,5 +128,5 @@ def caption(view: PreferencesView) -> str:
 def picture(view: PreferencesView) -> bytes:
     """One bar a pair: wins, ties, losses."""
     bars = [PairBar(one.better, one.worse, one.wins, one.ties, one.losses, one.significant) for one in view.pairs]
-    told = [*view.warnings, caption(view)]
-    return preference_bars(f"Preferences of {', '.join(view.campaigns)}", bars, told)
+    notes = [*view.warnings, caption(view)]
+    return preference_bars(f"Preferences of {', '.join(view.campaigns)}", bars, notes)

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 from app.reports.kit.report import Report
-from app.reports.protocols.report import EXAMPLE, ProtocolsAsked
+from app.reports.protocols.report import EXAMPLE, ProtocolsOptions
 from app.reports.protocols.report import REPORT as SEVERAL
 from app.reports.protocols.view import ProtocolsView
 
 OF_ONE: dict[str, Any] = {**EXAMPLE, "campaigns": {"esa": 4}, "bridges": []}
-REPORT: Report[ProtocolsAsked, ProtocolsView] = replace(
+REPORT: Report[ProtocolsOptions, ProtocolsView] = replace(
     SEVERAL,
     title="What the protocol does",
     summary="Separation of human and machine translations, agreement and time of one campaign's protocol.",

@@ -27,12 +27,12 @@ from app.reports.protocols.view import (
 from app.reports.robustness.report import KEYS_PATTERN
 from app.reports.source.calibration import (
     Address,
-    Parted,
-    ScoredAsked,
+    CampaignParts,
+    ScoreSourceOptions,
     campaign_heads,
+    load_parts,
     one_source,
-    parted,
-    sampled,
+    sampling_units,
     units_of,
 )
 from app.reports.source.judged_ratings import load_judged_ratings
@@ -54,7 +54,7 @@ MOST_POINTS = 101
 Timed = Literal["segment", "document_score", "all_segments"]
 
 
-class ProtocolsAsked(ScoredAsked):
+class ProtocolsOptions(ScoreSourceOptions):
     """What should stand above what, and how intervals are drawn."""
 
     order: Annotated[str, StringConstraints(pattern=KEYS_PATTERN)] = Field(
@@ -68,33 +68,33 @@ class ProtocolsAsked(ScoredAsked):
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class ProtocolRatings:
     """A campaign: units of what it judged, mean over raters of each, seconds of its ratings."""
 
-    parted: Parted
+    parts: CampaignParts
     units: Units
     mean: Floats
     seconds: Mapping[Timed, Floats]
     addresses: list[Address]
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], asked: ProtocolsAsked) -> Work[ProtocolsView]:
-    protocols = [_measured(session, one, asked) for one in about]
-    _check_order([one.parted for one in protocols], asked)
-    return whole(lambda: _view(protocols, asked))
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: ProtocolsOptions) -> Work[ProtocolsView]:
+    protocols = [_protocol_ratings(session, one, options) for one in about]
+    _check_order([one.parts for one in protocols], options)
+    return whole(lambda: _view(protocols, options))
 
 
-def _check_order(parts: Sequence[Parted], asked: ProtocolsAsked) -> None:
+def _check_order(parts: Sequence[CampaignParts], options: ProtocolsOptions) -> None:
     known = {key for one in parts for key in one.kinds}
-    for key in filter(None, asked.order.split(",")):
+    for key in filter(None, options.order.split(",")):
         if key not in known:
             what = f"none of these campaigns has a system {key!r}"
             raise Invalid("the query is not valid", places=(Place(("query", "order"), what),))
 
 
-def _measured(session: Session, about: Snapshot, asked: ProtocolsAsked) -> Measured:
-    given = parted(session, about, asked)
-    units = sampled(given, units_of(given, given.test, asked.repeats))
+def _protocol_ratings(session: Session, about: Snapshot, options: ProtocolsOptions) -> ProtocolRatings:
+    given = load_parts(session, about, options)
+    units = sampling_units(given, units_of(given, given.test, options.repeats))
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)
     mean = np.asarray(total / np.maximum(units.counts(), 1), dtype=np.float64)
     labels = given.ratings.rows.labels
@@ -103,7 +103,7 @@ def _measured(session: Session, about: Snapshot, asked: ProtocolsAsked) -> Measu
         key = labels.documents[labels.segment_document[place]]
         position = int(labels.segment_position[place])
         addresses.append((key, position, labels.systems[system]))
-    return Measured(given, units, mean, _seconds(session, about, asked.repeats), addresses)
+    return ProtocolRatings(given, units, mean, _seconds(session, about, options.repeats), addresses)
 
 
 def _seconds(session: Session, about: Snapshot, repeats: Repeated) -> dict[Timed, Floats]:
@@ -146,32 +146,32 @@ def _once(rows: Ratings, *, last: bool) -> Bools:
     return kept
 
 
-def _view(protocols: Sequence[Measured], asked: ProtocolsAsked) -> ProtocolsView:
-    shown = [_protocol(one, asked) for one in protocols]
+def _view(protocols: Sequence[ProtocolRatings], options: ProtocolsOptions) -> ProtocolsView:
+    shown = [_protocol(one, options) for one in protocols]
     crossed = [
-        _bridge(one, other, np.random.default_rng([asked.seed, 7, n]), asked)
+        _bridge(one, other, np.random.default_rng([options.seed, 7, n]), options)
         for n, (one, other) in enumerate(permutations(protocols, 2))
     ]
-    said = [f"{one.campaign}: {why}" for one in shown for why in one.why]
-    said += [f"{one.source} to {one.target}: {one.why}" for one in crossed if one.why]
-    head = campaign_heads([one.parted for one in protocols])
+    warnings = [f"{one.campaign}: {why}" for one in shown for why in one.why]
+    warnings += [f"{one.source} to {one.target}: {one.why}" for one in crossed if one.why]
+    head = campaign_heads([one.parts for one in protocols])
     head["dropped"] += [line for one, other in combinations(protocols, 2) for line in _differing(one, other)]
     return ProtocolsView(
         **head,
-        warnings=said if any(one.units.n_units for one in protocols) else [NOTHING],
-        order=[key for key in asked.order.split(",") if key],
-        draws=asked.bootstrap,
-        level=asked.level,
-        seed=asked.seed,
+        warnings=warnings if any(one.units.n_units for one in protocols) else [NOTHING],
+        order=[key for key in options.order.split(",") if key],
+        draws=options.bootstrap,
+        level=options.level,
+        seed=options.seed,
         protocols=shown,
         bridges=crossed,
     )
 
 
-def _protocol(protocol: Measured, asked: ProtocolsAsked) -> ProtocolView:
-    gaps, spent = _gaps(protocol, asked), trim(protocol.seconds["segment"])
+def _protocol(protocol: ProtocolRatings, options: ProtocolsOptions) -> ProtocolView:
+    gaps, spent = _gaps(protocol, options), trim(protocol.seconds["segment"])
     paired = protocol.units.paired()
-    agreed = _alpha(paired, asked)
+    agreed = _alpha(paired, options)
     verdicts = [g.found for g in gaps if g.found is not None]
     sizes = [g.standardized for g in gaps if g.standardized is not None]
     why = []
@@ -184,8 +184,8 @@ def _protocol(protocol: Measured, asked: ProtocolsAsked) -> ProtocolView:
     if spent is None:
         why.append("no times of ratings are known")
     return ProtocolView(
-        campaign=protocol.parted.key,
-        protocol=protocol.parted.ratings.about.campaign.protocol,
+        campaign=protocol.parts.key,
+        protocol=protocol.parts.ratings.about.campaign.protocol,
         n_units=protocol.units.n_units,
         n_raters=int(np.unique(protocol.units.rater).size),
         gaps=gaps,
@@ -209,34 +209,34 @@ def _time(what: Timed, seconds: Floats) -> Iterator[TimeView]:
         yield TimeView(what=what, **asdict(trimmed_times))
 
 
-def _alpha(units: Units, asked: ProtocolsAsked) -> tuple[float | None, tuple[float, float] | None]:
+def _alpha(units: Units, options: ProtocolsOptions) -> tuple[float | None, tuple[float, float] | None]:
     if not units.n_units:
         return None, None
     of = alpha.krippendorff(units, "interval")
     value = number(float(of(units.once())[0]))
-    if value is None or not asked.bootstrap:
+    if value is None or not options.bootstrap:
         return value, None
-    return value, ends(of(bootstrap.weights(units, asked.bootstrap, seed=asked.seed, part=0)), asked.level)
+    return value, ends(of(bootstrap.weights(units, options.bootstrap, seed=options.seed, part=0)), options.level)
 
 
-def _gaps(protocol: Measured, asked: ProtocolsAsked) -> list[GapView]:
-    labels, given = protocol.parted.ratings.rows.labels.systems, protocol.parted
+def _gaps(protocol: ProtocolRatings, options: ProtocolsOptions) -> list[GapView]:
+    labels, given = protocol.parts.ratings.rows.labels.systems, protocol.parts
     code = {key: i for i, key in enumerate(labels)}
     there = np.unique(protocol.units.system).tolist()
     humans = [i for i in there if given.kinds.get(labels[i]) == "human"]
-    order = [code[key] for key in asked.order.split(",") if key in code and code[key] in there]
+    order = [code[key] for key in options.order.split(",") if key in code and code[key] in there]
     wanted = expected_pairs(order, humans, [i for i in there if i not in humans])
     shown = []
     for n, (better, worse) in enumerate(wanted):
-        rng = np.random.default_rng([asked.seed, 5, n])
+        rng = np.random.default_rng([options.seed, 5, n])
         system_gap = gap(
             protocol.mean,
             protocol.units,
             better,
             worse,
             sign=given.sign,
-            draws=asked.bootstrap,
-            level=asked.level,
+            draws=options.bootstrap,
+            level=options.level,
             rng=rng,
         )
         if system_gap is not None:
@@ -254,39 +254,41 @@ def _gaps(protocol: Measured, asked: ProtocolsAsked) -> list[GapView]:
     return shown
 
 
-def _shared(protocol: Measured, other: Measured) -> list[tuple[int, int]]:
+def _shared(protocol: ProtocolRatings, other: ProtocolRatings) -> list[tuple[int, int]]:
     """Places of the outputs that both judged on one source."""
     theirs = {address: i for i, address in enumerate(other.addresses)}
     return [
         (i, theirs[a])
         for i, a in enumerate(protocol.addresses)
-        if a in theirs and one_source(protocol.parted, other.parted, a)
+        if a in theirs and one_source(protocol.parts, other.parts, a)
     ]
 
 
-def _differing(protocol: Measured, other: Measured) -> Iterator[dict[str, Any]]:
+def _differing(protocol: ProtocolRatings, other: ProtocolRatings) -> Iterator[dict[str, Any]]:
     n = len(set(protocol.addresses) & set(other.addresses)) - len(_shared(protocol, other))
     if n:
-        reason = f"output whose source differs from that in {other.parted.key}: not bridged"
-        yield {"reason": reason, "n": n, "campaign": protocol.parted.key}
+        reason = f"output whose source differs from that in {other.parts.key}: not bridged"
+        yield {"reason": reason, "n": n, "campaign": protocol.parts.key}
 
 
-def _bridge(source: Measured, target: Measured, rng: np.random.Generator, asked: ProtocolsAsked) -> BridgeView:
+def _bridge(
+    source: ProtocolRatings, target: ProtocolRatings, rng: np.random.Generator, options: ProtocolsOptions
+) -> BridgeView:
     shared = _shared(source, target)
     first, second = (np.array([p[side] for p in shared], dtype=np.intp) for side in (0, 1))
-    rising = source.parted.sign == target.parted.sign
+    rising = source.parts.sign == target.parts.sign
     bridge = bridges.bridge(
         source.mean[first],
         target.mean[second],
         source.units.document[first],
         rng=rng,
-        draws=asked.bootstrap,
-        level=asked.level,
+        draws=options.bootstrap,
+        level=options.level,
         rising=rising,
     )
     return BridgeView(
-        source=source.parted.key,
-        target=target.parted.key,
+        source=source.parts.key,
+        target=target.parts.key,
         n=bridge.n,
         n_documents=bridge.n_documents,
         r_squared=bridge.r_squared,
@@ -354,12 +356,12 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-REPORT: Report[ProtocolsAsked, ProtocolsView] = Report(
+REPORT: Report[ProtocolsOptions, ProtocolsView] = Report(
     name="protocols",
     title="Protocols side by side",
     summary="Separation of human and machine translations, agreement and time of several protocols; prediction of "
     "one from another.",
-    options=ProtocolsAsked,
+    options=ProtocolsOptions,
     result=ProtocolsView,
     example=EXAMPLE,
     prepare=_prepare,

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from app.reports.kit import captions
-from app.reports.kit.charts.moved import MovedRow, moved_plot
+from app.reports.kit.charts.before_after import BeforeAfterRow, before_after_plot
 from app.reports.kit.plain_tables import table
 from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell
 from app.reports.ranking.tables import interval
 
@@ -23,13 +24,7 @@ IN_WORDS = {
 Ends = tuple[float, float] | None
 
 
-class Plain(BaseModel):
-    """A part of the view."""
-
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
-
-
-class GapView(Plain):
+class GapView(FiniteResultPart):
     """One system that should stand above another."""
 
     better: str
@@ -41,7 +36,7 @@ class GapView(Plain):
     found: bool | None = Field(description="The interval leaves out 0 on the expected side; null without an interval.")
 
 
-class TimeView(Plain):
+class TimeView(FiniteResultPart):
     """Durations of one kind of work, in seconds; mean and SD of those from the 10th to the 90th percentile."""
 
     what: Literal["segment", "document_score", "all_segments"] = Field(
@@ -56,7 +51,7 @@ class TimeView(Plain):
     sd: float | None
 
 
-class ProtocolView(Plain):
+class ProtocolView(FiniteResultPart):
     """One campaign: what its protocol tells apart, how far its raters agree, what it costs."""
 
     campaign: str
@@ -77,7 +72,7 @@ class ProtocolView(Plain):
     why: list[str] = Field(description="What could not be said, and why.")
 
 
-class BridgeView(Plain):
+class BridgeView(FiniteResultPart):
     """Scores of one campaign predicted from another's on the same outputs."""
 
     source: str
@@ -110,7 +105,7 @@ def _quantities(times: TimeView) -> tuple[float | None, ...]:
     return times.median, times.low, times.high, times.mean, times.sd
 
 
-def _said(value: bool | None) -> str:
+def _yes_or_no(value: bool | None) -> str:
     return "–" if value is None else "yes" if value else "no"
 
 
@@ -125,7 +120,7 @@ def tables(view: ProtocolsView) -> Sequence[Section]:
             (
                 protocol.campaign,
                 protocol.protocol,
-                _said(protocol.separates),
+                _yes_or_no(protocol.separates),
                 _figure(protocol.separation),
                 *agree,
                 seconds,
@@ -151,7 +146,7 @@ def tables(view: ProtocolsView) -> Sequence[Section]:
                 _figure(gap.gap),
                 interval(gap.interval, PLACES),
                 _figure(gap.standardized),
-                _said(gap.found),
+                _yes_or_no(gap.found),
             )
             lines.append((protocol.campaign, gap.better, gap.worse, *figures))
         shown.append(Section("What should stand above what", table(of_gaps, lines, 3), frozenset({0, 1, 2})))
@@ -212,7 +207,9 @@ def picture(view: ProtocolsView) -> bytes:
             scale = None if not gap.standardized or not gap.gap else gap.standardized / gap.gap
             ends = None if gap.interval is None or scale is None else (gap.interval[0] * scale, gap.interval[1] * scale)
             text = f"{_figure(gap.standardized)}  {'' if gap.found else 'not found'}"
-            rows.append(MovedRow(f"{protocol.campaign}: {gap.better} > {gap.worse}", 0.0, gap.standardized, ends, text))
+            rows.append(
+                BeforeAfterRow(f"{protocol.campaign}: {gap.better} > {gap.worse}", 0.0, gap.standardized, ends, text)
+            )
     below = f"Filled: gap over the SD of segment differences, {view.level:.0%} interval; hollow: no difference."
     title = f"Separation of systems in {', '.join(one.campaign for one in view.protocols)}"
-    return moved_plot(title, below, rows, [*view.warnings, caption(view)])
+    return before_after_plot(title, below, rows, [*view.warnings, caption(view)])

@@ -7,7 +7,7 @@ from math import floor, log10
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrap_sentences
 from app.reports.quality.view import QualityView
 
 ROW, PLOT, WIDTH_OF_FIGURES = 16.0, 260.0, 150.0
@@ -21,16 +21,16 @@ def control_plot(view: QualityView) -> bytes:
 
     Raters who failed stand in orange with a square, those without a verdict hollow.
     """
-    names = {one.rater: canvas.shortened(one.rater, LONGEST_NAME) for one in view.raters}
+    names = {one.rater: canvas.shorten(one.rater, LONGEST_NAME) for one in view.raters}
     longest = max((len(name) for name in names.values()), default=8) * CHARACTER
     left, top = MARGIN + longest + 12, HEAD + 24
     width = left + PLOT + WIDTH_OF_FIGURES + MARGIN
     bottom = top + max(1, len(view.raters)) * ROW
-    told = wrapped([_sentence(view), *(f"{w[0].upper()}{w[1:]}." for w in view.warnings)], width)
+    caption_lines = wrap_sentences([_sentence(view), *(f"{w[0].upper()}{w[1:]}." for w in view.warnings)], width)
     reach = _reach(view)
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 34 + len(told) * LINE + MARGIN)
+        sheet = Sheet(width, bottom + 34 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(f"Control items of {view.campaign}", "Degraded minus original, mean for each rater")
         middle = left + PLOT / 2
         for share in (-1.0, -0.5, 0.0, 0.5, 1.0):
@@ -52,7 +52,7 @@ def control_plot(view: QualityView) -> bytes:
             pairs = test.n_pairs if test else 0
             text = WORDS[rater.verdict] + (f", q {captions.p_text(test.q_value)}" if test and test.q_value else "")
             sheet.text(left + PLOT + 10, y, f"{pairs} pairs, {text}", size=8, color=color)
-        sheet.caption(told, bottom + 34)
+        sheet.caption(caption_lines, bottom + 34)
         return canvas.to_svg(sheet.figure, title=f"Control items of {view.campaign}")
 
 

@@ -15,48 +15,50 @@ from app.stats.quality.report import RaterQuality
 VERDICTS = {"pass": "passed", "fail": "failed", "not_testable": "not testable"}
 
 
-class _Line(NamedTuple):
+class _RaterEvidence(NamedTuple):
     """The evidence on a rater, and the report that it stands in."""
 
     report: QualityView
     rater: RaterQuality
 
 
-def _lines(report: QualityView) -> Iterator[_Line]:
-    return (_Line(report, rater) for rater in report.raters)
+def _lines(report: QualityView) -> Iterator[_RaterEvidence]:
+    return (_RaterEvidence(report, rater) for rater in report.raters)
 
 
-def _of(evidence: str, name: str, change: Callable[[Any], Any] = lambda value: value) -> Callable[[_Line], Any]:
+def _of(
+    evidence: str, name: str, change: Callable[[Any], Any] = lambda value: value
+) -> Callable[[_RaterEvidence], Any]:
     """A figure of one kind of evidence on the rater; None where there is none of this kind."""
 
-    def value(line: _Line) -> Any:
+    def value(line: _RaterEvidence) -> Any:
         part = getattr(line.rater, evidence)
         return None if part is None else change(getattr(part, name))
 
     return value
 
 
-def _p_text(name: str) -> Callable[[_Line], str]:
+def _p_text(name: str) -> Callable[[_RaterEvidence], str]:
     p_value = _of("control", name)
     return lambda line: captions.p_text(p_value(line))
 
 
-def _n_pairs(line: _Line) -> str:
+def _n_pairs(line: _RaterEvidence) -> str:
     return NONE if line.rater.control is None else str(line.rater.control.n_pairs)
 
 
-def _checks(line: _Line) -> str:
+def _checks(line: _RaterEvidence) -> str:
     checks = line.rater.attention
     return NONE if checks is None else f"{checks.found} of {checks.found + checks.missed}"
 
 
-def _alike_with(line: _Line) -> str:
+def _alike_with(line: _RaterEvidence) -> str:
     pairs = [pair.raters for pair in line.report.alike if line.rater.rater in pair.raters]
     return "; ".join(other for pair in pairs for other in pair if other != line.rater.rater)
 
 
-CHECKS: Column[_Line] = Column(heading="Checks found", digits=0, text=_checks)
-COLUMNS: Sequence[Column[_Line]] = (
+CHECKS: Column[_RaterEvidence] = Column(heading="Checks found", digits=0, text=_checks)
+COLUMNS: Sequence[Column[_RaterEvidence]] = (
     Column(
         heading="Rater",
         key="rater",

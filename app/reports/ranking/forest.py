@@ -244,7 +244,7 @@ def _text(
 def _words(figure: Figure, view: RankingView, layout: Layout) -> None:
     height = layout.height
     heading = f"{ranking_captions.title(view)}: {view.recipe.name}"
-    figure.text(MARGIN / WIDTH, 1 - 18 / height, canvas.shortened(heading, 84), size=11.5, weight="bold", color=INK)
+    figure.text(MARGIN / WIDTH, 1 - 18 / height, canvas.shorten(heading, 84), size=11.5, weight="bold", color=INK)
     below = ranking_captions.direction(view).capitalize()
     if view.has_humans:
         below += "; human translations apart, as diamonds"

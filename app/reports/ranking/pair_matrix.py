@@ -8,7 +8,7 @@ from itertools import groupby
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrap_sentences
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking.labels import label
 from app.reports.ranking.view import PairLine, RankingView
@@ -53,7 +53,7 @@ def pair_matrix(view: RankingView) -> bytes:
     cell = min(LARGEST_CELL, max(SMALLEST_CELL, MOST_ACROSS / max(n, 1)))
     grid = Grid(left=MARGIN + 28 + longest, top=HEAD + longest * 0.94 + 8, cell=cell, n=n)
     width = max(NARROWEST, grid.left + n * cell + MARGIN)
-    caption = wrapped(_sentences(view), width)
+    caption = wrap_sentences(_sentences(view), width)
     height = grid.bottom + 22 + LEGEND + len(caption) * LINE + MARGIN
     with canvas.drawing():
         canvas.prepare()

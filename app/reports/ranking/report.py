@@ -15,7 +15,13 @@ from app.reports.kit.report import StoredReport
 from app.reports.ranking.captions import HUMANS_COUNT
 from app.reports.source.data_hash import data_hash
 from app.reports.source.recipe_ratings import load_marked
-from app.reports.source.registration import Registration, against_lock, applied, as_asked, registered
+from app.reports.source.registration import (
+    Registration,
+    against_lock,
+    as_asked,
+    load_registration,
+    with_standing_exclusions,
+)
 from app.reports.source.snapshot import Snapshot, snapshot
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
 from app.stats.ranking.ranking import rank
@@ -65,11 +71,11 @@ class Material:
     @property
     def used(self) -> Ratings:
         """The rows without what the recipe leaves out by name, withdrawn systems and standing exclusions among it."""
-        return without(self.rows, applied(self.recipe, self.stands).exclude)
+        return without(self.rows, with_standing_exclusions(self.recipe, self.stands).exclude)
 
     def ranked(self) -> Ranking:
         """The ranking as a value. Raises Invalid where the recipe does not fit the data."""
-        ranked = rank(self.rows, applied(self.recipe, self.stands), self.documents, self.unweighed)
+        ranked = rank(self.rows, with_standing_exclusions(self.recipe, self.stands), self.documents, self.unweighed)
         return as_asked(_told_of_humans(ranked, self.words), self.recipe, self.stands)
 
     def body(self) -> bytes:
@@ -153,7 +159,7 @@ def read(session: Session, about: Snapshot, recipe: Recipe) -> Material:
     """Read all that a ranking is made of. Raises Invalid where the recipe's scores are not in the judgments."""
     loaded = load_marked(session, about, recipe)
     words, documents, names = _named(session, about.campaign_id, loaded.rows)
-    stands = registered(session, about.campaign_id, about.version)
+    stands = load_registration(session, about.campaign_id, about.version)
     return Material(about, recipe, loaded.rows, words, documents, names, stands, loaded.unweighed)
 
 

@@ -52,8 +52,8 @@ def _result(read: JudgedRatings) -> RevisionsView:
     raters = []
     for code in np.unique(rows.rater).tolist():
         mine = rows.rater == code
-        told = revisions(of_rows(events, mine), rows.score[mine], units[mine])
-        raters.append(RaterRevisions(rows.labels.raters[code], told))
+        rates = revisions(of_rows(events, mine), rows.score[mine], units[mine])
+        raters.append(RaterRevisions(rows.labels.raters[code], rates))
     overall = revisions(events, rows.score, units)
     warnings = [] if raters else [NO_SCORES]
     return RevisionsView(**read.head.model_dump(), overall=overall, raters=raters, warnings=warnings)

@@ -38,8 +38,8 @@ def title(view: RobustnessView) -> str:
 def _bump(view: RobustnessView, group: Group, below: str) -> bytes:
     columns = _columns([one for one in view.changes if one.group == group])
     reason = next((one.why for one in view.groups if one.group == group and one.why), None)
-    told = [_origin(view)] if columns else [reason or "there are no such rankings"]
-    return bump(title(view), below, columns, told)
+    notes = [_origin(view)] if columns else [reason or "there are no such rankings"]
+    return bump(title(view), below, columns, notes)
 
 
 def _columns(changes: Sequence[ChangeView]) -> list[RankedColumn]:

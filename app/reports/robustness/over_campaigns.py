@@ -26,7 +26,7 @@ DEFAULT = ("references", "lowest", "highest", "degraded", "degraded_reference_ro
 UNKNOWN = "unknown"
 
 
-class ComparedAsked(RecipeOptions):
+class OverCampaignsOptions(RecipeOptions):
     """Which changes, under which recipe."""
 
     changes: Annotated[str, StringConstraints(pattern=GROUPS_PATTERN)] = Field(
@@ -70,10 +70,10 @@ class ComparedView(ReportHead):
     totals: list[TotalView]
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], asked: ComparedAsked) -> Work[ComparedView]:
-    groups = groups_of(asked.changes)
-    given = [recipe_input(session, one, asked) for one in about]
-    named = humans_of(asked.humans, *given) if asked.humans else None
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: OverCampaignsOptions) -> Work[ComparedView]:
+    groups = groups_of(options.changes)
+    given = [recipe_input(session, one, options) for one in about]
+    named = humans_of(options.humans, *given) if options.humans else None
     made: list[tuple[RecipeInput, Experiments | None, tuple[ScoreChange, ...], str | None]] = []
     for campaign in given:
         humans = campaign.humans if named is None else named.intersection(campaign.names)
@@ -86,7 +86,7 @@ def _prepare(session: Session, about: tuple[Snapshot, ...], asked: ComparedAsked
         why = None if experiments.known.order else "; ".join(experiments.warnings)
         made.append((replace(campaign, humans=humans), experiments, changes, why))
     chunk = partial(_chunk, [(experiments, found) for _, experiments, found, _ in made])
-    return Work(len(made), chunk, lambda parts: _view(made, parts, asked.recipe))
+    return Work(len(made), chunk, lambda parts: _view(made, parts, options.recipe))
 
 
 def _chunk(work: Sequence[tuple[Experiments | None, Sequence[ScoreChange]]], number: int) -> bytes:
@@ -127,8 +127,8 @@ def _warnings(shown: Sequence[CampaignView], made: Sequence[Experiments | None])
 def _campaign(given: RecipeInput, why: str | None, changes: list[ChangeView]) -> CampaignView:
     campaign = given.about.campaign
     style, platform = (_setting(given, name) for name in ("style", "platform"))
-    told = {"protocol": campaign.protocol, "basis": campaign.basis, "style": style, "platform": platform}
-    return CampaignView(campaign=campaign.key, why=why, changes=changes, **told)
+    settings = {"protocol": campaign.protocol, "basis": campaign.basis, "style": style, "platform": platform}
+    return CampaignView(campaign=campaign.key, why=why, changes=changes, **settings)
 
 
 def _setting(given: RecipeInput, name: str) -> str:
@@ -228,11 +228,11 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-REPORT: Report[ComparedAsked, ComparedView] = Report(
+REPORT: Report[OverCampaignsOptions, ComparedView] = Report(
     name="robustness",
     title="Robustness of several rankings",
     summary="How many rankings change if systems or references are left out or changed.",
-    options=ComparedAsked,
+    options=OverCampaignsOptions,
     result=ComparedView,
     example=EXAMPLE,
     prepare=_prepare,

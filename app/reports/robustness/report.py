@@ -28,7 +28,7 @@ ALONE = "only one system is ranked, so its rank cannot change"
 GROUPS_PATTERN = r"^[a-z_]{1,40}(,[a-z_]{1,40}){0,19}$"
 
 
-class RobustnessAsked(RecipeOptions):
+class RobustnessOptions(RecipeOptions):
     """Which changes, under which recipe."""
 
     changes: Annotated[str, StringConstraints(pattern=GROUPS_PATTERN)] = Field(
@@ -53,11 +53,11 @@ def groups_of(text: str) -> tuple[Group, ...]:
     return tuple(group for group in GROUPS if group in asked)
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], asked: RobustnessAsked) -> Work[RobustnessView]:
-    groups = asked.groups()
-    given = recipe_input(session, about[0], asked)
-    if asked.humans:
-        given = replace(given, humans=humans_of(asked.humans, given))
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: RobustnessOptions) -> Work[RobustnessView]:
+    groups = options.groups()
+    given = recipe_input(session, about[0], options)
+    if options.humans:
+        given = replace(given, humans=humans_of(options.humans, given))
     experiments = Experiments.of(given.rows, given.recipe, given.humans, given.documents)
     changes, none = experiments.changes(groups)
     if not experiments.known.order:
@@ -171,11 +171,11 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-REPORT: Report[RobustnessAsked, RobustnessView] = Report(
+REPORT: Report[RobustnessOptions, RobustnessView] = Report(
     name="robustness",
     title="Robustness",
     summary="Rankings after leaving out or changing systems, references, raters, documents or domains.",
-    options=RobustnessAsked,
+    options=RobustnessOptions,
     result=RobustnessView,
     example=EXAMPLE,
     prepare=_prepare,

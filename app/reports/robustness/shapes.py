@@ -40,11 +40,11 @@ class RankedColumn:
     clusters: Sequence[int]
 
 
-def change_bars(title: str, rows: Sequence[ChangeBar], told: Sequence[str]) -> bytes:
+def change_bars(title: str, rows: Sequence[ChangeBar], notes: Sequence[str]) -> bytes:
     """One row a kind of change: the share of rankings whose order, and whose clusters, it changed; as SVG."""
     left = MARGIN + max((len(row.name) for row in rows), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + FIGURES + MARGIN)
-    sentences = caption_lines(told, width)
+    sentences = caption_lines(notes, width)
     top = HEAD + 14
     bottom = top + max(1, len(rows)) * ROW
     with canvas.drawing():
@@ -60,7 +60,7 @@ def change_bars(title: str, rows: Sequence[ChangeBar], told: Sequence[str]) -> b
 def _bar(sheet: Sheet, row: ChangeBar, left: float, y: float) -> None:
     sheet.text(left - 8, y + ROW / 2, row.name, ha="right", color=INK if row.n else QUIET)
     if not row.n:
-        sheet.text(left, y + ROW / 2, canvas.shortened(row.why or "no ranking to compare", 70), color=QUIET, size=8)
+        sheet.text(left, y + ROW / 2, canvas.shorten(row.why or "no ranking to compare", 70), color=QUIET, size=8)
         return
     for n, colour, hatch, at in ((row.order, BLUE, None, 4), (row.clusters, ORANGE, "////", 18)):
         sheet.box(left, y + at, BARS, 11, fill=BAND)
@@ -72,13 +72,13 @@ def _bar(sheet: Sheet, row: ChangeBar, left: float, y: float) -> None:
         sheet.text(left + BARS + 92, y + ROW / 2, move, size=8, color=QUIET)
 
 
-def bump(title: str, below: str, columns: Sequence[RankedColumn], told: Sequence[str]) -> bytes:
+def bump(title: str, below: str, columns: Sequence[RankedColumn], notes: Sequence[str]) -> bytes:
     """One column a ranking, the best at the top, and one line a system; a bar ends each cluster; as SVG."""
     systems = columns[0].systems if columns else []
     longest = max((len(_name(system)) for system in systems), default=8) * CHARACTER
     left, top = MARGIN + longest + 16, HEAD + 34
     width = max(NARROWEST, left + STEP * max(0, len(columns) - 1) + 16 + longest + MARGIN)
-    sentences = caption_lines(told, width)
+    sentences = caption_lines(notes, width)
     bottom = top + max(1, len(systems)) * LINE_HEIGHT
     with canvas.drawing():
         canvas.prepare()
@@ -134,4 +134,4 @@ def _ends(sheet: Sheet, column: RankedColumn, x: float, top: float) -> None:
 
 
 def _name(system: str) -> str:
-    return canvas.shortened(system, LONGEST_NAME)
+    return canvas.shorten(system, LONGEST_NAME)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrap_sentences
 from app.reports.ranking.labels import label
 from app.reports.side_by_side.lines_chart import name_of, sentences
 from app.reports.side_by_side.rankings import Column, SideBySide
@@ -25,7 +25,7 @@ def rank_grid(shown: SideBySide) -> bytes:
     heads = max((len(name_of(column.name)) for column in columns), default=4) * CHARACTER
     top = HEAD + heads * 1.02 + 12
     width = max(NARROWEST, left + STEP * len(columns) + MARGIN)
-    caption = wrapped(sentences(shown), width)
+    caption = wrap_sentences(sentences(shown), width)
     bottom = top + ROW * len(shown.systems)
     with canvas.drawing():
         canvas.prepare()

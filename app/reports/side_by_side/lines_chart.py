@@ -8,7 +8,7 @@ from itertools import pairwise
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrap_sentences
 from app.reports.ranking.labels import label
 from app.reports.ranking.view import RankingView
 from app.reports.side_by_side.rankings import Column, SideBySide
@@ -34,7 +34,7 @@ def bump_chart(shown: SideBySide) -> bytes:
     left, top = MARGIN + longest + 16, HEAD + heads * 1.02 + 12
     width = max(NARROWEST, left + step * max(0, len(columns) - 1) + 16 + longest + MARGIN)
     bottom = top + most * ROW
-    caption = wrapped(sentences(shown), width)
+    caption = wrap_sentences(sentences(shown), width)
     with canvas.drawing():
         canvas.prepare()
         sheet = Sheet(width, bottom + 18 + len(caption) * LINE + MARGIN)
@@ -53,7 +53,7 @@ def bump_chart(shown: SideBySide) -> bytes:
 
 def name_of(text: str) -> str:
     """The name of a ranking, as long as there is room for."""
-    return canvas.shortened(text, LONGEST_NAME)
+    return canvas.shorten(text, LONGEST_NAME)
 
 
 def sentences(shown: SideBySide) -> list[str]:

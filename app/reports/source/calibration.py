@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from app.reports.source.raw_ratings import ROLES, RatedAsked, RawRatings, load_raw_ratings
+from app.reports.source.raw_ratings import ROLES, RawRatings, RawRatingsOptions, load_raw_ratings
 from app.reports.source.snapshot import Snapshot
 from app.stats.agreement.units import Repeated, Units, segment_units
 from app.stats.calibration.across import Anchors, LanguagePairRatings
@@ -31,7 +31,7 @@ ACCOUNT = "account "
 UNAGREED = "calibration item without an agreed score"
 
 
-class ScoredAsked(BaseModel):
+class ScoreSourceOptions(BaseModel):
     """Which scores are read."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -43,7 +43,7 @@ class ScoredAsked(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Parted:
+class CampaignParts:
     """A campaign in its parts. test: rows of systems and human translations that count, without calibration items.
 
     items: what is known of calibration documents, by key. kinds: mt or human, by system. digests: of known sources.
@@ -78,9 +78,9 @@ class Parted:
         return {who: PLUS.join(sorted(keys)) for who, keys in keys_by_person.items()}
 
 
-def parted(session: Session, about: Snapshot, asked: ScoredAsked) -> Parted:
+def load_parts(session: Session, about: Snapshot, options: ScoreSourceOptions) -> CampaignParts:
     """Read a campaign. Raises Invalid where the question does not fit it."""
-    question = RatedAsked(scoring=asked.scoring, roles=",".join(ROLES), repeats=asked.repeats)
+    question = RawRatingsOptions(scoring=options.scoring, roles=",".join(ROLES), repeats=options.repeats)
     ratings = load_raw_ratings(session, about, question)
     rows, items = ratings.rows, calibration_items(session, about.campaign_id)
     kinds = {key: known.kind for key, known in texts.system_words(session, about.campaign_id).items()}
@@ -91,7 +91,7 @@ def parted(session: Session, about: Snapshot, asked: ScoredAsked) -> Parted:
     references = ~calibration & ((ranked & human) | (rows.role == Role.REFERENCE))
     digests = source_digests(session, about.campaign_id)
     people = _people(about, rows.labels.raters, linked_people(session, about.campaign_id))
-    return Parted(ratings, ranked & ~calibration, calibration, references, items, kinds, digests, people)
+    return CampaignParts(ratings, ranked & ~calibration, calibration, references, items, kinds, digests, people)
 
 
 def _people(about: Snapshot, raters: Sequence[str], linked: Mapping[str, str]) -> tuple[str, ...]:
@@ -99,7 +99,7 @@ def _people(about: Snapshot, raters: Sequence[str], linked: Mapping[str, str]) -
     return tuple(f"person {linked[key]}" if key in linked else f"{ACCOUNT}{about.campaign.key} {key}" for key in raters)
 
 
-def namesakes(group: Sequence[Parted]) -> list[str]:
+def namesakes(group: Sequence[CampaignParts]) -> list[str]:
     """Keys that raters of several of these campaigns have, of whom nobody said that they are one person."""
     alone = [
         key
@@ -116,18 +116,18 @@ def rater_names(keys: Sequence[str], most: int = 5) -> str:
     return shown if len(keys) <= most else f"{shown} and {len(keys) - most} more"
 
 
-def units_of(given: Parted, rows: Bools, repeats: Repeated) -> Units:
+def units_of(given: CampaignParts, rows: Bools, repeats: Repeated) -> Units:
     """The units of some rows of a campaign."""
     return segment_units(given.ratings.rows.where(rows), repeated=repeats)
 
 
-def one_source(first: Parted, second: Parted, address: Address) -> bool:
+def one_source(first: CampaignParts, second: CampaignParts, address: Address) -> bool:
     """Whether both campaigns have one source there; a text that is not known is no reason to leave anything out."""
     ours, theirs = (each.digests.get(address[:2]) for each in (first, second))
     return ours is None or theirs is None or ours == theirs
 
 
-def pair_of(given: Parted, units: Units) -> list[Pair]:
+def pair_of(given: CampaignParts, units: Units) -> list[Pair]:
     """Of each unit which calibration pair it is."""
     labels = given.ratings.rows.labels
     keys = [labels.documents[d] for d in units.document.tolist()]
@@ -135,20 +135,20 @@ def pair_of(given: Parted, units: Units) -> list[Pair]:
     return [(k, p, given.digests.get((k, p))) for k, p in zip(keys, positions, strict=True)]
 
 
-def consensus_of(given: Parted, units: Units) -> Floats:
+def consensus_of(given: CampaignParts, units: Units) -> Floats:
     """The agreed score of each unit, NaN where none was given."""
     labels = given.ratings.rows.labels
     known = [given.items.get(labels.documents[d]) for d in units.document.tolist()]
     return np.array([np.nan if k is None or k.consensus is None else k.consensus for k in known], dtype=np.float64)
 
 
-def unagreed(given: Parted, repeats: Repeated) -> list[dict[str, Any]]:
+def unagreed_items(given: CampaignParts, repeats: Repeated) -> list[dict[str, Any]]:
     """What is dropped of the calibration items of a campaign, where any has no agreed score."""
     n = int((~np.isfinite(consensus_of(given, units_of(given, given.calibration, repeats)))).sum())
     return [{"reason": UNAGREED, "n": n, "campaign": given.key}] if n else []
 
 
-def pooled(parts: Sequence[tuple[Parted, Units]]) -> tuple[Units, list[Pair], Floats]:
+def pool_calibration_units(parts: Sequence[tuple[CampaignParts, Units]]) -> tuple[Units, list[Pair], Floats]:
     """Calibration pairs of several campaigns of one language: accounts of one person are one rater, scores averaged.
 
     Pairs without an agreed score are left out. Gives units, the pair of each, and its agreed score.
@@ -193,7 +193,7 @@ def by_person(units: Units, people: Sequence[str], raters: tuple[str, ...]) -> U
     return replace(units, unit=unit, rater=rater, value=value, raters=raters)
 
 
-def sampled(given: Parted, units: Units) -> Units:
+def sampling_units(given: CampaignParts, units: Units) -> Units:
     """What intervals draw: documents where they are known, else each segment."""
     if given.ratings.rows.documents_known:
         return units
@@ -201,18 +201,18 @@ def sampled(given: Parted, units: Units) -> Units:
     return replace(units, document=units.place.astype(np.int32), n_documents=n)
 
 
-def judged(
-    given: Parted, group: Sequence[Parted], pairs: dict[Pair, int], repeats: Repeated
+def judged_direction(
+    given: CampaignParts, group: Sequence[CampaignParts], pairs: dict[Pair, int], repeats: Repeated
 ) -> tuple[LanguagePairRatings, Units]:
     """A direction with the calibration items of its language. pairs: number of each over all languages; grows."""
-    units, keys, agreed = pooled([(one, units_of(one, one.calibration, repeats)) for one in group])
+    units, keys, agreed = pool_calibration_units([(one, units_of(one, one.calibration, repeats)) for one in group])
     number = np.array([pairs.setdefault(key, len(pairs)) for key in keys], dtype=np.intp)
     parts = [units_of(given, rows, repeats) for rows in (given.test & ~given.references, given.references)]
-    systems, humans = (by_person(sampled(given, part), given.people, units.raters) for part in parts)
+    systems, humans = (by_person(sampling_units(given, part), given.people, units.raters) for part in parts)
     return LanguagePairRatings(given.key, systems, humans, Anchors(units, number, agreed), given.sign), units
 
 
-def campaign_heads(parts: Sequence[Parted]) -> dict[str, Any]:
+def campaign_heads(parts: Sequence[CampaignParts]) -> dict[str, Any]:
     """What the view of a comparison begins with."""
     campaign_ratings = [one.ratings for one in parts]
     return {

@@ -24,7 +24,7 @@ _A_CAMPAIGN, _AN_OUTPUT = 0.05, 2.5e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class CampaignSize:
     """Of a campaign: systems, test documents and their segments."""
 
     systems: int
@@ -32,12 +32,12 @@ class Size:
     segments: int
 
     @classmethod
-    def of(cls, session: Session, campaign_id: int) -> Size:
+    def of(cls, session: Session, campaign_id: int) -> CampaignSize:
         """As it is now."""
         return cls(*test_sets.size(session, campaign_id))
 
 
-def seconds_to_rank(size: Size, recipe: Recipe) -> float:
+def seconds_to_rank(size: CampaignSize, recipe: Recipe) -> float:
     """Of draws, which grow with the square of the number of pairs, and of rank sets; the rest is quick.
 
     >>> from app.domain.recipe import NAMED
@@ -56,7 +56,7 @@ def seconds_to_rank(size: Size, recipe: Recipe) -> float:
     return seconds
 
 
-def seconds_to_make(size: Size, recipe: Recipe) -> float:
+def seconds_to_make(size: CampaignSize, recipe: Recipe) -> float:
     """Of the whole ranking. What is read is little for one campaign, and adds up over the campaigns of a series.
 
     >>> from app.domain.recipe import NAMED

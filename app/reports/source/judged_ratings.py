@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Scoring
-from app.reports.source.active_times import timed
+from app.reports.source.active_times import add_active_times
 from app.reports.source.data_hash import data_hash
 from app.reports.source.scores import derive, reading
 from app.reports.source.snapshot import Snapshot
@@ -70,7 +70,7 @@ def load_judged_ratings(session: Session, about: Snapshot, *, on: On = "score", 
     )
     events = side_tables.events(session, about.campaign_id, profile, loaded.judgment_ids)
     if activity:
-        events = timed(session, about, events, loaded.judgment_ids)
+        events = add_active_times(session, about, events, loaded.judgment_ids)
     rows = _counted(rows) if on == "errors" else rows
     return JudgedRatings(head, rows, events, documents, _words(rows, documents), loaded.judgment_ids)
 
@@ -115,9 +115,9 @@ def _words(rows: Ratings, documents: DocumentTable) -> Floats:
 
 def row_documents(rows: Ratings) -> Codes:
     """Code of the document that each judgment belongs to, as one rater was shown it of one system in one task."""
-    return combined(rows.rater, rows.task, rows.document, rows.system)
+    return combine_codes(rows.rater, rows.task, rows.document, rows.system)
 
 
-def combined(*columns: Codes) -> Codes:
+def combine_codes(*columns: Codes) -> Codes:
     """One code a distinct combination."""
     return np.unique(np.stack(columns), axis=1, return_inverse=True)[1].ravel().astype(np.int32)

@@ -63,15 +63,15 @@ class RatingsModel:
 
     def unlike(self) -> list[str]:
         """How studies of the campaign's own size, with all systems on each document, are unlike the campaign."""
-        said = []
+        warnings = []
         own, of_a_system = self.rows.n_units, self.rows.n_units_of_a_system
         if of_a_system < own:
             units = "documents" if self.rows.documents_known else "segments"
-            said.append(
+            warnings.append(
                 f"a system was rated on {of_a_system:,} of {own:,} {units}, mean: a study of the campaign's size has "
                 f"{of_a_system:,}, with all systems on each"
             )
-        return said + [
+        return warnings + [
             f"{NAMES[one.term]} {one.why}, and counts as large as that: too much for studies in which the systems meet "
             "on the same documents and raters"
             for one in (confounded_terms(self.fitted) if self.fitted is not None else ())
@@ -92,14 +92,14 @@ class RatingsModel:
         return json.dumps([redraw.draw(rng) for rng in seeds]).encode()
 
 
-def load_model(session: Session, about: Snapshot, asked: RecipeOptions, draws: int | None) -> RatingsModel:
+def load_model(session: Session, about: Snapshot, options: RecipeOptions, draws: int | None) -> RatingsModel:
     """Read what a recipe counts. Raises as `recipe_input`."""
-    given = recipe_input(session, about, asked)
+    given = recipe_input(session, about, options)
     selection = select(given.rows, given.recipe)
     ratings = selection.ratings.where(selection.ranked)
     return RatingsModel(given, ratings, selection.dropped, draws_for(len(ratings)) if draws is None else draws)
 
 
-def drawn(parts: Sequence[bytes]) -> list[Draw]:
+def parse_draws(parts: Sequence[bytes]) -> list[Draw]:
     """What the chunks found."""
     return [draw for part in parts for draw in json.loads(part)]

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import NAMED, Recipe
-from app.reports.source.registration import registered, stored_recipe
+from app.reports.source.registration import load_registration, stored_recipe
 from app.storage import campaigns, recipes
 from app.storage.db import Session
 
@@ -49,7 +49,7 @@ def find(session: Session, campaign: str, name: str, *, place: tuple[str | int, 
 
 def _locked(session: Session, campaign: str, place: tuple[str | int, ...]) -> Recipe:
     row = campaigns.get(session, campaign)
-    state = registered(session, row.id, int(row.data_version)).lock
+    state = load_registration(session, row.id, int(row.data_version)).lock
     if state is None:
         raise NoSuchRecipe(places=(Place(place, "nothing is locked in this campaign"),))
     return state.recipe

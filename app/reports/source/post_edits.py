@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from app.domain.recipe import Scoring
 from app.protocols.base import Count, Protocol, TextEdit
 from app.reports.source.campaign import options_of, protocol_of
-from app.reports.source.registration import Standing, registered
+from app.reports.source.registration import StandingExclusion, load_registration
 from app.reports.source.scores import derive, reading
 from app.reports.source.snapshot import Snapshot
 from app.stats.postediting.compare import Own, SegmentEdits, SegmentTexts, compare
@@ -33,7 +33,7 @@ _Row = tuple[int, list[int], list[int], list[list[int]], list[int], list[list[in
 _ROWS: TypeAdapter[list[_Row]] = TypeAdapter(list[_Row])
 
 
-class EditsAsked(BaseModel):
+class PostEditsOptions(BaseModel):
     """What an edit is, and which reference is the external one."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -50,7 +50,7 @@ class EditsAsked(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class PostEdit:
     """One post-edit, credited to one system. address: document key and position."""
 
     system: str
@@ -72,7 +72,7 @@ class PostEdits:
     tokens: Tokens
     systems: tuple[str, ...]
     labs: tuple[str | None, ...]
-    edits: tuple[Edit, ...]
+    edits: tuple[PostEdit, ...]
     addresses: tuple[Address, ...]
     texts: tuple[SegmentTexts, ...]
     outputs: dict[tuple[str, str, int], str]
@@ -108,7 +108,7 @@ def edits_widget(protocol: Protocol[Any]) -> TextEdit | None:
     return next((one for one in protocol.form if isinstance(one, TextEdit) and one.start == "output"), None)
 
 
-def post_edits_of(session: Session, about: Snapshot, asked: EditsAsked) -> PostEdits:
+def post_edits_of(session: Session, about: Snapshot, options: PostEditsOptions) -> PostEdits:
     """Read the post-edits of a campaign; there are none where its raters correct no outputs."""
     protocol = protocol_of(about.campaign)
     outputs = {
@@ -116,18 +116,20 @@ def post_edits_of(session: Session, about: Snapshot, asked: EditsAsked) -> PostE
     }
     known = post_edits.references(session, about.campaign_id)
     names = tuple(sorted(known))
-    reference = asked.reference if asked.reference in known else (names[0] if names and not asked.reference else None)
+    reference = (
+        options.reference if options.reference in known else (names[0] if names and not options.reference else None)
+    )
     corrects = edits_widget(protocol) is not None
     edits, dropped = _edits(session, about, protocol, outputs) if corrects else ([], Counter[str]())
     systems = tuple(sorted({address[0] for address in outputs} | {one.system for one in edits}))
     labs = post_edits.labs(session, about.campaign_id)
     addresses, texts = _texts(edits, outputs, systems, known.get(reference or "", {}))
     warnings = [NO_POST_EDITS] if not corrects else [] if edits else [NOTHING]
-    if asked.reference and reference is None:
-        warnings.append(f"there is no reference {asked.reference}; there are {', '.join(names) or 'none'}")
+    if options.reference and reference is None:
+        warnings.append(f"there is no reference {options.reference}; there are {', '.join(names) or 'none'}")
     return PostEdits(
         about=about,
-        tokens=_tokens(about, asked),
+        tokens=_tokens(about, options),
         systems=systems,
         labs=tuple(labs.get(key) for key in systems),
         edits=tuple(edits),
@@ -142,20 +144,20 @@ def post_edits_of(session: Session, about: Snapshot, asked: EditsAsked) -> PostE
     )
 
 
-def _tokens(about: Snapshot, asked: EditsAsked) -> Tokens:
-    own = about.campaign.options.get("tokens", "words") if asked.tokens == "campaign" else asked.tokens
-    return Tokens(by_character=own == "characters", cased=asked.case, normalized=asked.normalized)
+def _tokens(about: Snapshot, options: PostEditsOptions) -> Tokens:
+    own = about.campaign.options.get("tokens", "words") if options.tokens == "campaign" else options.tokens
+    return Tokens(by_character=own == "characters", cased=options.case, normalized=options.normalized)
 
 
 def _edits(
     session: Session, about: Snapshot, protocol: Protocol[Any], outputs: dict[tuple[str, str, int], str]
-) -> tuple[list[Edit], Counter[str]]:
+) -> tuple[list[PostEdit], Counter[str]]:
     """Post-edits that count, in the order of ratings, and what was left out."""
     loaded, rows = _loaded(session, about, protocol)
     out: dict[tuple[str, str], str] = {}
     for standing in _standing(session, about):
         out[standing.exclusion.what, standing.exclusion.key] = standing.reason
-    said = post_edits.payloads(session, about.campaign_id, np.unique(loaded))
+    payloads = post_edits.payloads(session, about.campaign_id, np.unique(loaded))
     field = next((one.field for one in protocol.form if isinstance(one, Count)), "")
     dropped: Counter[str] = Counter()
     edits = []
@@ -164,10 +166,10 @@ def _edits(
         if (why := _left_out(rows, n, address, outputs, out)) is not None:
             dropped[why] += 1
             continue
-        payload = said[int(loaded[n])]
+        payload = payloads[int(loaded[n])]
         text = protocol.written(protocol.payload.model_validate(payload)) if protocol.written else ""
         rater = rows.labels.raters[rows.rater[n]]
-        edits.append(Edit(address[0], address[1:], rater, int(rows.judgment[n]), text, int(payload.get(field, 0))))
+        edits.append(PostEdit(address[0], address[1:], rater, int(rows.judgment[n]), text, int(payload.get(field, 0))))
     return edits, dropped
 
 
@@ -190,8 +192,8 @@ def _loaded(session: Session, about: Snapshot, protocol: Protocol[Any]) -> tuple
     return loaded.judgment_ids, loaded.ratings
 
 
-def _standing(session: Session, about: Snapshot) -> Sequence[Standing]:
-    return registered(session, about.campaign_id, about.version).exclusions
+def _standing(session: Session, about: Snapshot) -> Sequence[StandingExclusion]:
+    return load_registration(session, about.campaign_id, about.version).exclusions
 
 
 def _address(rows: Ratings, n: int) -> tuple[str, str, int]:
@@ -225,14 +227,14 @@ def _left_out(
 
 
 def _texts(
-    edits: Sequence[Edit],
+    edits: Sequence[PostEdit],
     outputs: dict[tuple[str, str, int], str],
     systems: Sequence[str],
     external: dict[Address, str],
 ) -> tuple[tuple[Address, ...], tuple[SegmentTexts, ...]]:
     """Segments that somebody post-edited, with every output of them."""
     code = {key: n for n, key in enumerate(systems)}
-    edited: dict[Address, list[Edit]] = {}
+    edited: dict[Address, list[PostEdit]] = {}
     for edit in edits:
         edited.setdefault(edit.address, []).append(edit)
     shown: dict[Address, list[tuple[int, str]]] = {address: [] for address in edited}
@@ -254,12 +256,12 @@ def _texts(
 
 
 def _hash(
-    texts: Sequence[SegmentTexts], addresses: Sequence[Address], systems: Sequence[str], edits: Sequence[Edit]
+    texts: Sequence[SegmentTexts], addresses: Sequence[Address], systems: Sequence[str], edits: Sequence[PostEdit]
 ) -> str:
     digest = hashlib.sha256(json.dumps([list(systems), [one.critical for one in edits]]).encode())
     for at, segment in zip(addresses, texts, strict=True):
-        said = [*at, segment.outputs, segment.post_edits, segment.external]
-        digest.update(json.dumps(said, ensure_ascii=False).encode() + b"\0")
+        content = [*at, segment.outputs, segment.post_edits, segment.external]
+        digest.update(json.dumps(content, ensure_ascii=False).encode() + b"\0")
     return "sha256:" + digest.hexdigest()
 
 
@@ -279,7 +281,7 @@ def _counts(o: Operations) -> tuple[int, ...]:
     return o.insertions, o.deletions, o.substitutions, o.shifts, o.length
 
 
-def unpacked(done: Sequence[bytes]) -> list[SegmentEdits]:
+def unpack_segments(done: Sequence[bytes]) -> list[SegmentEdits]:
     """What the chunks wrote, segment by segment."""
     return [one for part in done for one in _unpacked(part)]
 

@@ -33,7 +33,7 @@ NOTHING = "there are no ratings yet that this report counts"
 UNKNOWN_DOCUMENTS = "documents are unknown: intervals treat each imported unit as a document"
 
 
-class RatedAsked(BaseModel):
+class RawRatingsOptions(BaseModel):
     """Which numbers, of which rows."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -53,7 +53,7 @@ class RatedAsked(BaseModel):
     )
 
 
-class Drawn(BaseModel):
+class BootstrapOptions(BaseModel):
     """How intervals are drawn."""
 
     bootstrap: Annotated[int, Field(ge=0, le=20_000)] = Field(
@@ -90,9 +90,9 @@ class RawRatings:
         }
 
 
-def load_raw_ratings(session: Session, about: Snapshot, asked: RatedAsked) -> RawRatings:
+def load_raw_ratings(session: Session, about: Snapshot, options: RawRatingsOptions) -> RawRatings:
     """Read what counts. Raises Invalid where the question does not fit the campaign."""
-    read = reading(about.campaign, _scoring(asked.scoring))
+    read = reading(about.campaign, _scoring(options.scoring))
     profile = derive(session, about.campaign_id, read)
     frame = ratings.Frame(
         higher_is_better=read.measure.higher_is_better,
@@ -107,18 +107,18 @@ def load_raw_ratings(session: Session, about: Snapshot, asked: RatedAsked) -> Ra
     rows = loaded.ratings
     documents = side_tables.documents(session, about.campaign_id, rows.labels)
     hashed = data_hash(rows, documents, texts.system_words(session, about.campaign_id))
-    keep, dropped = _kept(rows, asked)
+    keep, dropped = _kept(rows, options)
     raw = RawRatings(
         about, read, rows.where(keep), loaded.judgment_ids[keep], documents, _stepped(rows.scale), hashed, dropped
     )
-    return _valued(session, raw, asked.on)
+    return _valued(session, raw, options.on)
 
 
-def of_asked_raters(raw: RawRatings, asked: RatedAsked) -> RawRatings:
+def of_wanted_raters(raw: RawRatings, options: RawRatingsOptions) -> RawRatings:
     """The same without raters who did not rate every segment that anybody rated, where only complete ones are asked."""
-    if asked.raters != "complete":
+    if options.raters != "complete":
         return raw
-    units = complete_raters(segment_units(raw.rows, repeated=asked.repeats))
+    units = complete_raters(segment_units(raw.rows, repeated=options.repeats))
     keep = np.isin(raw.rows.rater, np.unique(units.rater))
     out = [{"reason": "rater who did not rate every segment", "n": int((~keep).sum())}] if not keep.all() else []
     return replace(raw, rows=raw.rows.where(keep), ids=raw.ids[keep], dropped=(*raw.dropped, *out))
@@ -141,8 +141,8 @@ def _stepped(scale: Scale | None) -> Scale | None:
     return replace(scale, step=(scale.maximum - scale.minimum) / STEPS)
 
 
-def _kept(rows: Ratings, asked: RatedAsked) -> tuple[Bools, tuple[dict[str, Any], ...]]:
-    named = asked.roles.split(",")
+def _kept(rows: Ratings, options: RawRatingsOptions) -> tuple[Bools, tuple[dict[str, Any], ...]]:
+    named = options.roles.split(",")
     if unknown := [name for name in named if name not in ROLES]:
         what = f"no role {unknown[0]}; there are {', '.join(ROLES)}"
         raise Invalid("the query is not valid", places=(Place(("query", "roles"), what),))

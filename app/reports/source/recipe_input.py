@@ -14,7 +14,7 @@ from app.domain.recipe_choices import LARGEST_SEED
 from app.reports.source import named_recipes
 from app.reports.source.data_hash import data_hash
 from app.reports.source.recipe_ratings import MarkedRatings, load_marked
-from app.reports.source.registration import applied, registered
+from app.reports.source.registration import load_registration, with_standing_exclusions
 from app.reports.source.snapshot import Snapshot
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
 from app.stats.ratings import Ratings
@@ -94,7 +94,7 @@ def recipe_input(session: Session, about: Snapshot, options: RecipeOptions) -> R
         recipe = from_options(recipe, {"scoring": [scoring]})
     marked = load_marked(session, about, recipe)
     rows = marked.rows
-    counting = applied(recipe, registered(session, about.campaign_id, about.version))
+    counting = with_standing_exclusions(recipe, load_registration(session, about.campaign_id, about.version))
     documents = side_tables.documents(session, about.campaign_id, rows.labels)
     words = texts.system_words(session, about.campaign_id)
     return RecipeInput(

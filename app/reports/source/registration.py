@@ -13,7 +13,7 @@ from app.storage.db import Session
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StandingExclusion:
     """An exclusion that stands. n: its number. withdrawal: it was made by withdrawing the system."""
 
     n: int
@@ -42,25 +42,25 @@ class LockState:
 class Registration:
     """What stands at a data version."""
 
-    exclusions: tuple[Standing, ...]
+    exclusions: tuple[StandingExclusion, ...]
     lock: LockState | None
 
 
-def registered(session: Session, campaign_id: int, version: int) -> Registration:
+def load_registration(session: Session, campaign_id: int, version: int) -> Registration:
     """What stood in a campaign at a data version."""
     stood = (
-        Standing(row.n, Exclusion(row.what, row.key), row.withdrawal)
+        StandingExclusion(row.n, Exclusion(row.what, row.key), row.withdrawal)
         for row in exclusions.standing(session, campaign_id, version)
     )
     chain = locks.chain(session, campaign_id, version)
     if not chain:
         return Registration(tuple(stood), None)
     first, last = chain[0], chain[-1]
-    state = LockState(named(last.hash), stored_recipe(last.recipe), len(chain) - 1, first.before_judgments)
+    state = LockState(digest_name(last.hash), stored_recipe(last.recipe), len(chain) - 1, first.before_judgments)
     return Registration(tuple(stood), state)
 
 
-def named(digest: bytes) -> str:
+def digest_name(digest: bytes) -> str:
     """A digest as it is shown."""
     return f"sha256:{digest.hex()}"
 
@@ -71,7 +71,7 @@ def stored_recipe(choices: Mapping[str, object]) -> Recipe:
     return from_json({**plain, **choices}, {})
 
 
-def applied(recipe: Recipe, stands: Registration) -> Recipe:
+def with_standing_exclusions(recipe: Recipe, stands: Registration) -> Recipe:
     """The recipe with the standing exclusions among its own: all where it asks for them, withdrawn systems always."""
     standing = {one.exclusion for one in stands.exclusions if recipe.standing or one.withdrawal}
     return replace(recipe, exclude=tuple(sorted({*recipe.exclude, *standing}))) if standing else recipe

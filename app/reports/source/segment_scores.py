@@ -20,7 +20,7 @@ OF_SYSTEMS = "metric {0} has no scores of outputs: those of whole systems say no
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentScores:
+class ScoredSegments:
     """Segment scores, and what is known of them. dropped: what was left out; data_hash: of what was not."""
 
     rows: Ratings
@@ -30,15 +30,15 @@ class SegmentScores:
     data_hash: str
 
 
-def ranked_scores(given: RecipeInput, scale: Method) -> SegmentScores:
+def ranked_scores(given: RecipeInput, scale: Method) -> ScoredSegments:
     """The scores that raters gave, of the rows that the recipe ranks."""
     chosen = select(given.rows, given.recipe)
     rows = chosen.ratings.where(chosen.ranked).segments()
     scored = normalize(rows, scale, moments=per_rater(rows))
-    return SegmentScores(scored.scored, given.documents, chosen.dropped, tuple(scored.warnings), given.data_hash)
+    return ScoredSegments(scored.scored, given.documents, chosen.dropped, tuple(scored.warnings), given.data_hash)
 
 
-def metric_scores(session: Session, given: RecipeInput, metric: str) -> SegmentScores:
+def metric_scores(session: Session, given: RecipeInput, metric: str) -> ScoredSegments:
     """All scores of outputs that a metric has, in its own unit, but of systems and documents the recipe leaves out.
 
     Raises Invalid where the campaign had no such metric at this data version.
@@ -59,7 +59,7 @@ def metric_scores(session: Session, given: RecipeInput, metric: str) -> SegmentS
     documents = side_tables.documents(session, about.campaign_id, every.labels)
     digest = data_hash(without(every, named), documents, texts.system_words(session, about.campaign_id))
     warnings = () if len(every) else (OF_SYSTEMS.format(metric),)
-    return SegmentScores(rows, documents, tuple(one for one in dropped if one.n), warnings, digest)
+    return ScoredSegments(rows, documents, tuple(one for one in dropped if one.n), warnings, digest)
 
 
 def _as_rows(scores: Sequence[stored.Row], metric: stored.Row, documents_known: bool) -> Ratings:

@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.reports.source.calibration import Parted
+from app.reports.source.calibration import CampaignParts
 from app.reports.source.data_hash import data_hash
-from app.reports.source.registration import registered
+from app.reports.source.registration import load_registration
 from app.stats.selection import matching
 from app.storage import texts
 from app.storage.db import Session
 
 
-def without_excluded(session: Session, given: Parted) -> Parted:
+def without_excluded(session: Session, given: CampaignParts) -> CampaignParts:
     """The same without the rows that an exclusion names which stands at the data version read; counted as dropped."""
     about, rows = given.ratings.about, given.ratings.rows
     keep, left_out = np.ones(len(rows), dtype=np.bool_), Counter[str]()
-    for standing in registered(session, about.campaign_id, about.version).exclusions:
+    for standing in load_registration(session, about.campaign_id, about.version).exclusions:
         named = keep & matching(rows, standing.exclusion)
         left_out[standing.reason] += int(named.sum())
         keep &= ~named

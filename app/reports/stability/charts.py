@@ -10,7 +10,7 @@ from typing import Literal
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, Sheet, wrap_sentences
 from app.reports.stability.view import CurveView, DesignView, PointView, StabilityView
 
 Picture = Literal["documents", "power"]
@@ -44,19 +44,19 @@ def stability_plot(view: StabilityView, picture: Picture = "documents") -> bytes
     top = HEAD + 12 + LINE * 1.4 * len(names) + 8
     bottom = top + rows * (HIGH + BELOW + 20)
     frame = _Frame.of([curve for panel in panels for _, curve in panel.curves], picture)
-    told = wrapped(_sentences(view), width)
+    caption_lines = wrap_sentences(_sentences(view), width)
     title = f"Stability of the ranking of {view.campaign}"
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 6 + len(told) * LINE + MARGIN)
+        sheet = Sheet(width, bottom + 6 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(title, _subject(picture))
         looks = {name: LOOKS[i % len(LOOKS)] for i, name in enumerate(names)}
         _legend(sheet, looks)
         for n, panel in enumerate(panels):
             left = MARGIN + LEFT + (n % columns) * (wide + LEFT + GAP)
-            place = _Place(left, top + (n // columns) * (HIGH + BELOW + 20) + 16, wide)
+            place = _PanelPlace(left, top + (n // columns) * (HIGH + BELOW + 20) + 16, wide)
             _panel(sheet, panel, frame, place, looks)
-        sheet.caption(told, bottom + 6)
+        sheet.caption(caption_lines, bottom + 6)
         return canvas.to_svg(sheet.figure, title=title)
 
 
@@ -155,7 +155,7 @@ def _step(largest: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _PanelPlace:
     """Where a panel stands, in points."""
 
     left: float
@@ -171,7 +171,7 @@ def _legend(sheet: Sheet, looks: dict[str, tuple[str, str]]) -> None:
         sheet.text(MARGIN + 36, y, name, size=8.5)
 
 
-def _panel(sheet: Sheet, panel: _Panel, frame: _Frame, at: _Place, looks: dict[str, tuple[str, str]]) -> None:
+def _panel(sheet: Sheet, panel: _Panel, frame: _Frame, at: _PanelPlace, looks: dict[str, tuple[str, str]]) -> None:
     def across(value: float) -> float:
         return at.left + (value - frame.low) / (frame.high - frame.low) * at.wide
 
@@ -181,8 +181,8 @@ def _panel(sheet: Sheet, panel: _Panel, frame: _Frame, at: _Place, looks: dict[s
     _axes(sheet, panel.title, frame, at)
     for name, curve in panel.curves:
         color, marker = looks[name]
-        told = [point for point in curve.points if not is_vacuous(point)]
-        sheet.line([across(frame.x(p)) for p in told], [up(p.srp) for p in told], color=color, thick=1.4)
+        informative = [point for point in curve.points if not is_vacuous(point)]
+        sheet.line([across(frame.x(p)) for p in informative], [up(p.srp) for p in informative], color=color, thick=1.4)
         for point in curve.points:
             x, error = across(frame.x(point)), point.mc_error or 0.0
             ends = (up(min(1.0, point.srp + error)), up(max(frame.floor, point.srp - error)))
@@ -190,7 +190,7 @@ def _panel(sheet: Sheet, panel: _Panel, frame: _Frame, at: _Place, looks: dict[s
             sheet.line((x,), (up(point.srp),), color=color, marker=marker, hollow=is_vacuous(point))
 
 
-def _axes(sheet: Sheet, title: str, frame: _Frame, at: _Place) -> None:
+def _axes(sheet: Sheet, title: str, frame: _Frame, at: _PanelPlace) -> None:
     bottom, right = at.top + HIGH, at.left + at.wide
     sheet.text(at.left, at.top - 12, title, size=9, bold=True)
     for level in frame.levels():

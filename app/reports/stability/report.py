@@ -15,7 +15,7 @@ from app.reports.kit.report import Report, SingleTable, Work
 from app.reports.source import named_recipes
 from app.reports.source.data_hash import data_hash
 from app.reports.source.recipe_ratings import load
-from app.reports.source.registration import Registration, applied, registered, stored_recipe
+from app.reports.source.registration import Registration, load_registration, stored_recipe, with_standing_exclusions
 from app.reports.source.snapshot import Snapshot
 from app.reports.stability.charts import stability_plot
 from app.reports.stability.options import StabilityIn
@@ -62,21 +62,21 @@ def _work(session: Session, about: Snapshot, recipe: Recipe, request: StabilityR
 
     Raises Invalid where the request does not fit the data.
     """
-    registration = registered(session, about.campaign_id, about.version)
+    registration = load_registration(session, about.campaign_id, about.version)
     rows = load(session, about, recipe)
-    digest = _digest(session, about, without(rows, applied(recipe, registration).exclude))
-    selection = select(rows, applied(recipe, registration))
+    digest = _digest(session, about, without(rows, with_standing_exclusions(recipe, registration).exclude))
+    selection = select(rows, with_standing_exclusions(recipe, registration))
     used = selection.ratings.where(selection.ranked)
     data = multiply_rated(used)
     resolved, misfits = _checked(request.resolved(len(data.documents), len(data.systems)), used)
     notes = _of_ratings(recipe, registration) + _of_pairs(resolved, len(data.systems))
-    studies = Studies(Simulator(data, resolved))
+    studies = StudyChunks(Simulator(data, resolved))
     finish = partial(_result, _Origin(about, recipe, digest, misfits, notes), studies.simulator)
     return Work(len(studies.simulator.chunks), studies.run, finish)
 
 
 @dataclass(frozen=True, slots=True)
-class Studies:
+class StudyChunks:
     """The chunks. They can be computed by any process: each is a function of the data, the request and its number."""
 
     simulator: Simulator

@@ -22,7 +22,7 @@ EXPLAINED = (
 )
 
 
-class _Line(NamedTuple):
+class _CurvePoint(NamedTuple):
     """A point with the curve and the report that it is of."""
 
     report: StabilityView
@@ -30,14 +30,14 @@ class _Line(NamedTuple):
     point: PointView
 
 
-def _lines(report: StabilityView) -> Iterator[_Line]:
+def _lines(report: StabilityView) -> Iterator[_CurvePoint]:
     for curve in report.curves:
-        yield from (_Line(report, curve, point) for point in curve.points)
+        yield from (_CurvePoint(report, curve, point) for point in curve.points)
 
 
 def _of_point(
     key: str, heading: str = "", digits: int | None = None, text: Callable[[PointView], str] | None = None
-) -> Column[_Line]:
+) -> Column[_CurvePoint]:
     shown = None if text is None else lambda line: text(line.point)
     return Column(heading=heading, key=key, value=attrgetter(f"point.{key}"), digits=digits, text=shown)
 
@@ -46,7 +46,7 @@ def _sign_errors(point: PointView) -> str:
     return "–" if point.sign_error_rate is None else f"{100 * point.sign_error_rate:.2f} %"
 
 
-COLUMNS: Sequence[Column[_Line]] = (
+COLUMNS: Sequence[Column[_CurvePoint]] = (
     Column(heading="Design", text=lambda line: design_name(line.curve.design)),
     Column(key="grouping", value=attrgetter("curve.design.grouping")),
     Column(key="entropy", value=attrgetter("curve.design.entropy")),
@@ -121,7 +121,7 @@ def narrow_tables(report: StabilityView) -> Sequence[Section]:
     by_heading = {column.heading: column for column in COLUMNS}
     parts = [[replace(by_heading[heading], heading=short) for heading, short in part.items()] for part in NARROW]
     return [
-        section(design_name(curve.design), part, [_Line(report, curve, point) for point in curve.points])
+        section(design_name(curve.design), part, [_CurvePoint(report, curve, point) for point in curve.points])
         for curve in report.curves
         if curve.points
         for part in parts

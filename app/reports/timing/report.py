@@ -13,7 +13,7 @@ from app.reports.kit import captions
 from app.reports.kit.charts.rater_bars import rater_bars
 from app.reports.kit.columns import NONE, Column, file, section
 from app.reports.kit.report import NoOptions, Report, Section, SingleTable, Work, whole
-from app.reports.source.judged_ratings import Head, JudgedRatings, combined, load_judged_ratings, row_documents
+from app.reports.source.judged_ratings import Head, JudgedRatings, combine_codes, load_judged_ratings, row_documents
 from app.reports.source.snapshot import Snapshot
 from app.stats.plain import number
 from app.stats.quality.pairing import first_rows
@@ -95,7 +95,7 @@ def _durations(rows: Ratings, seconds: Floats) -> list[Duration]:
     """One segment score, one document score, a shown document (by length) and a task, as sums of their judgments."""
     segment = rows.kind == Kind.SEGMENT
     shown, size = _sums(seconds, row_documents(rows))
-    task, _ = _sums(seconds, combined(rows.rater, rows.task))
+    task, _ = _sums(seconds, combine_codes(rows.rater, rows.task))
     samples = (
         ("segment score", seconds[segment & ~np.isnan(seconds)]),
         ("document score", seconds[~segment & ~np.isnan(seconds)]),

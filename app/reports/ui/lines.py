@@ -8,7 +8,7 @@ from dataclasses import asdict
 import numpy as np
 from pydantic import Field
 
-from app.reports.agreement.view import Line
+from app.reports.kit.result_part import FiniteResultPart
 from app.reports.ui.matching import addresses_of
 from app.stats.agreement.alpha import krippendorff
 from app.stats.agreement.document_scores import PARTS, both, correlations
@@ -25,7 +25,7 @@ SLIDER_TOLERANCE = 15.0
 FINE = 50
 
 
-class UiSpread(Line):
+class UiSpread(FiniteResultPart):
     """Segment scores under one condition."""
 
     arm: str
@@ -37,14 +37,14 @@ class UiSpread(Line):
     shown: int = Field(description="Of those documents, with two segment scores or more.")
 
 
-class UiHistogram(Line):
+class UiHistogram(FiniteResultPart):
     """Shares of segment scores in the bins of the report."""
 
     arm: str
     shares: list[float]
 
 
-class UiAgreement(Line):
+class UiAgreement(FiniteResultPart):
     """How far raters agree under one condition."""
 
     arm: str
@@ -59,7 +59,7 @@ class UiAgreement(Line):
     )
 
 
-class UiCorrelation(Line):
+class UiCorrelation(FiniteResultPart):
     """Document scores against one summary of the segment scores under one condition."""
 
     arm: str
@@ -71,7 +71,7 @@ class UiCorrelation(Line):
     kendall: float | None
 
 
-class UiPair(Line):
+class UiPair(FiniteResultPart):
     """Outputs judged under the first condition and under this one, each by the mean of its ratings there."""
 
     arm: str

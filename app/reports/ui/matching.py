@@ -27,7 +27,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
+class MatchedRows:
     """keep: by condition the rows about what all conditions judged. differing: documents (or outputs) left out because
     a text is not the same everywhere."""
 
@@ -35,23 +35,23 @@ class Matched:
     differing: int
 
 
-def matched(sides: Sequence[Side], match: Match) -> Matched:
+def match_rows(sides: Sequence[Side], match: Match) -> MatchedRows:
     """Rows about documents, or outputs, that are judged under every condition and have the same texts everywhere.
 
     A document goes by its key, an output by document, position and system; documents whose score is one as a whole are
     outputs at position 0. A text that is not known is no reason to leave anything out.
     """
     if match == "none" or len(sides) < 2:
-        return Matched(tuple(np.ones(len(one.rows), dtype=np.bool_) for one in sides), 0)
+        return MatchedRows(tuple(np.ones(len(one.rows), dtype=np.bool_) for one in sides), 0)
     return _documents(sides) if match == "documents" else _outputs(sides)
 
 
-def _documents(sides: Sequence[Side]) -> Matched:
+def _documents(sides: Sequence[Side]) -> MatchedRows:
     judged = [{one.rows.labels.documents[code] for code in np.unique(one.rows.document).tolist()} for one in sides]
     common = set.intersection(*judged)
     other = {key[0] for key in _differing([one.sources for one in sides]) if key[0] in common}
     kept = common - other
-    return Matched(tuple(_rows_of(one.rows, kept) for one in sides), len(other))
+    return MatchedRows(tuple(_rows_of(one.rows, kept) for one in sides), len(other))
 
 
 def _differing(texts: Sequence[Mapping[tuple[str, int], str]]) -> set[tuple[str, int]]:
@@ -65,7 +65,7 @@ def _rows_of(rows: Ratings, documents: set[str]) -> Bools:
     return np.asarray(known[rows.document] if len(rows) else np.zeros(0), dtype=np.bool_)
 
 
-def _outputs(sides: Sequence[Side]) -> Matched:
+def _outputs(sides: Sequence[Side]) -> MatchedRows:
     addresses = [addresses_of(one.rows) for one in sides]
     common = set.intersection(*(set(each) for each in addresses))
     sources = _differing([one.sources for one in sides])
@@ -73,7 +73,9 @@ def _outputs(sides: Sequence[Side]) -> Matched:
     other = {key for one in sides for key, digest in one.outputs.items() if first.setdefault(key, digest) != digest}
     differing = {key for key in common if key in other or key[:2] in sources}
     kept = common - differing
-    return Matched(tuple(np.array([key in kept for key in each], dtype=np.bool_) for each in addresses), len(differing))
+    return MatchedRows(
+        tuple(np.array([key in kept for key in each], dtype=np.bool_) for each in addresses), len(differing)
+    )
 
 
 def addresses_of(rows: Ratings) -> list[Output]:

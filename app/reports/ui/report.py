@@ -12,14 +12,21 @@ from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.reports.arms import lines
-from app.reports.arms.judgments import Condition, Conditions, WhoAsked, dropped_of, load_conditions, states_beside
+from app.reports.arms.judgments import (
+    ArmCondition,
+    Conditions,
+    InclusionOptions,
+    dropped_of,
+    load_conditions,
+    states_beside,
+)
 from app.reports.arms.lines import ArmPace
-from app.reports.arms.report import ONE, ordered
+from app.reports.arms.report import ONE, condition_order
 from app.reports.kit.report import Report, whole
 from app.reports.kit.report import Work as Job
 from app.reports.source.snapshot import Snapshot
 from app.reports.ui import lines as of_scores
-from app.reports.ui.matching import Match, Matched, Outputs, Places, Side, matched
+from app.reports.ui.matching import Match, MatchedRows, Outputs, Places, Side, match_rows
 from app.reports.ui.sentences import conclusions
 from app.reports.ui.view import UiView, caption, csv, score_curves, tables, time_curves
 from app.stats.agreement.distributions import bins
@@ -39,7 +46,7 @@ WITH_CONTROL = "document with a control item"
 OTHER_ROLE = "control or calibration item"
 
 
-class UiAsked(WhoAsked):
+class UiOptions(InclusionOptions):
     """Which judgments are compared, and with which condition."""
 
     match: Literal["auto", "none", "documents", "outputs"] = Field(
@@ -56,19 +63,21 @@ class UiAsked(WhoAsked):
 
 
 @dataclass(frozen=True, slots=True)
-class One:
+class ComparedCondition:
     """A condition. work, events: its rows. scored: those whose scores are compared, one a judgment."""
 
-    condition: Condition
+    condition: ArmCondition
     work: TimedJudgments
     events: Events
     documents: DocumentTable
     scored: Ratings
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], asked: UiAsked) -> Job[UiView]:
-    campaign_conditions = [load_conditions(session, one, asked) for one in about]
-    match: Match = asked.match if asked.match != "auto" else ("documents" if len(campaign_conditions) > 1 else "none")
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: UiOptions) -> Job[UiView]:
+    campaign_conditions = [load_conditions(session, one, options) for one in about]
+    match: Match = (
+        options.match if options.match != "auto" else ("documents" if len(campaign_conditions) > 1 else "none")
+    )
     texts: list[tuple[Places, Outputs]] = [
         (
             source_digests(session, one.campaign_id) if match != "none" else {},
@@ -78,16 +87,16 @@ def _prepare(session: Session, about: tuple[Snapshot, ...], asked: UiAsked) -> J
     ]
     if len({(one.work.rows.scale, one.work.rows.higher_is_better) for one in campaign_conditions}) > 1:
         raise Invalid("the question does not fit the campaigns", places=(Place(("query", "campaigns"), SCALES),))
-    order = ordered([one.name for one in _named(campaign_conditions)], asked.baseline)
-    return whole(lambda: _view(campaign_conditions, texts, asked, match, order))
+    order = condition_order([one.name for one in _named(campaign_conditions)], options.baseline)
+    return whole(lambda: _view(campaign_conditions, texts, options, match, order))
 
 
-def _named(campaign_conditions: Sequence[Conditions]) -> list[Condition]:
+def _named(campaign_conditions: Sequence[Conditions]) -> list[ArmCondition]:
     """Conditions by names that tell them apart: of several campaigns the campaign's, with the arm where it has some."""
     if len(campaign_conditions) == 1:
         return list(campaign_conditions[0].names)
     return [
-        Condition(
+        ArmCondition(
             f"{one.about.campaign.key}: {each.name}" if len(one.names) > 1 else one.about.campaign.key,
             each.presentation,
         )
@@ -99,7 +108,7 @@ def _named(campaign_conditions: Sequence[Conditions]) -> list[Condition]:
 def _view(
     campaign_conditions: Sequence[Conditions],
     texts: Sequence[tuple[Places, Outputs]],
-    asked: UiAsked,
+    options: UiOptions,
     match: Match,
     order: Sequence[int],
 ) -> UiView:
@@ -107,37 +116,39 @@ def _view(
     owner = [(i, place) for i, one in enumerate(campaign_conditions) for place in range(len(one.names))]
     parts = [campaign_conditions[i].where(place) for i, place in owner]
     sides = [Side(work.rows, *texts[i]) for (i, _), (work, _) in zip(owner, parts, strict=True)]
-    shared = matched(sides, match)
-    each = [_one(names[k], parts[k], campaign_conditions[owner[k][0]].documents, shared.keep[k], asked) for k in order]
+    shared = match_rows(sides, match)
+    each = [
+        _one(names[k], parts[k], campaign_conditions[owner[k][0]].documents, shared.keep[k], options) for k in order
+    ]
     dropped = list(_dropped(campaign_conditions, sides, shared, each, match))
-    return _compared(campaign_conditions, each, asked, match, dropped)
+    return _compared(campaign_conditions, each, options, match, dropped)
 
 
 def _one(
-    condition: Condition,
+    condition: ArmCondition,
     part: tuple[TimedJudgments, Events],
     documents: DocumentTable,
     keep: np.ndarray,
-    asked: UiAsked,
-) -> One:
+    options: UiOptions,
+) -> ComparedCondition:
     work, events = part
-    scored = work.rows.where(compared_rows(work.rows, controls=asked.controls == "keep") & keep)
+    scored = work.rows.where(compared_rows(work.rows, controls=options.controls == "keep") & keep)
     whole_task = work.whole_task & bool(keep.all())  # of part of a task nothing can be said about the time of a task
     kept = replace(work, whole_task=whole_task).where(keep)
-    return One(condition, kept, of_rows(events, keep), documents, scored)
+    return ComparedCondition(condition, kept, of_rows(events, keep), documents, scored)
 
 
 def _compared(
     campaign_conditions: Sequence[Conditions],
-    each: Sequence[One],
-    asked: UiAsked,
+    each: Sequence[ComparedCondition],
+    options: UiOptions,
     match: Match,
     dropped: list[dict[str, Any]],
 ) -> UiView:
     names = [one.condition.name for one in each]
     parts = [(one.work, one.events) for one in each]
     volumes = [lines.volume(one.condition, one.work) for one in each]
-    times, revisions = list(lines.times(names, lines.measured_by(parts))), list(lines.revised(names, parts))
+    times, revisions = list(lines.times(names, lines.measured_by(parts))), list(lines.revision_lines(names, parts))
     pace = _pace(campaign_conditions, names)
     spread = [line for one in each for line in of_scores.spread_lines(one.condition.name, one.scored)]
     scale = each[0].scored.scale if each else None
@@ -156,9 +167,9 @@ def _compared(
         dropped=dropped,
         warnings=[*lines.time_warnings(volumes, pace, times), *_warnings(each, match)],
         match=match,
-        controls=asked.controls,
-        rejected=asked.rejected,
-        raters=asked.raters,
+        controls=options.controls,
+        rejected=options.rejected,
+        raters=options.raters,
         baseline=names[0] if names else None,
         higher_is_better=campaign_conditions[0].work.rows.higher_is_better,
         tolerance=of_scores.tolerance_of(scale),
@@ -196,7 +207,11 @@ def _hash(campaign_conditions: Sequence[Conditions]) -> str:
 
 
 def _dropped(
-    campaign_conditions: Sequence[Conditions], sides: Sequence[Side], shared: Matched, each: Sequence[One], match: Match
+    campaign_conditions: Sequence[Conditions],
+    sides: Sequence[Side],
+    shared: MatchedRows,
+    each: Sequence[ComparedCondition],
+    match: Match,
 ) -> Iterator[dict[str, Any]]:
     unmatched = sum(int((first_rows(one.rows) & ~keep).sum()) for one, keep in zip(sides, shared.keep, strict=True))
     scored = sum(len(one.scored) for one in each)
@@ -210,16 +225,16 @@ def _dropped(
             yield {"reason": reason, "n": n}
 
 
-def _warnings(each: Sequence[One], match: Match) -> Iterator[str]:
+def _warnings(each: Sequence[ComparedCondition], match: Match) -> Iterator[str]:
     if not each:
         return
     if len(each) == 1:
         yield ONE
     elif match != "none" and not any(len(one.work.rows) for one in each):
         yield NOT_SHARED
-    told = [one.condition.name for one in each if len(one.scored) and one.scored.score.std() == 0]
-    if told:
-        yield f"every score is the same under {', '.join(told)}: neither correlation nor α is defined there"
+    warnings = [one.condition.name for one in each if len(one.scored) and one.scored.score.std() == 0]
+    if warnings:
+        yield f"every score is the same under {', '.join(warnings)}: neither correlation nor α is defined there"
     if any(not one.scored.documents_known for one in each):
         yield "documents are unknown: statements about documents refer to units that were imported as one document"
 
@@ -273,11 +288,11 @@ EXAMPLE: dict[str, Any] = {
     ],
     "conclusions": ["SD of segment scores: segments 24.0, documents 22.1."],
 }
-REPORT: Report[UiAsked, UiView] = Report(
+REPORT: Report[UiOptions, UiView] = Report(
     name="ui",
     title="Presentations compared",
     summary="Time, revisions, spread of scores, agreement and document scores under two or more presentations.",
-    options=UiAsked,
+    options=UiOptions,
     result=UiView,
     example=EXAMPLE,
     prepare=_prepare,

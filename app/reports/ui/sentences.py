@@ -53,11 +53,11 @@ def _times(times: Sequence[ArmTime]) -> Iterator[str]:
 
 
 def _revisions(lines: Sequence[ArmRevisions]) -> Iterator[str]:
-    told = [f"{one.arm} {100 * one.segment_rate:.1f} %" for one in lines if one.segment_rate is not None]
-    if len(told) > 1:
+    shares = [f"{one.arm} {100 * one.segment_rate:.1f} %" for one in lines if one.segment_rate is not None]
+    if len(shares) > 1:
         last = next(one for one in reversed(lines) if one.segment_rate is not None)
         apart = "" if last.segment_change is None else f" ({percent(last.segment_change)})"
-        yield f"Segment scores that were changed: {', '.join(told)}{apart}."
+        yield f"Segment scores that were changed: {', '.join(shares)}{apart}."
 
 
 def _spread(lines: Sequence[UiSpread]) -> Iterator[str]:

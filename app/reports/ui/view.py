@@ -12,7 +12,7 @@ from app.reports.arms.view import RANGES, curves_of, figures
 from app.reports.document_scores.view import PARTS
 from app.reports.document_scores.view import words as correlated
 from app.reports.kit import captions
-from app.reports.kit.charts.panels import Curve, Panel, panels
+from app.reports.kit.charts.panels import LinePanel, PanelSeries, panels
 from app.reports.kit.plain_tables import table
 from app.reports.kit.report import ReportHead, Section
 from app.reports.kit.table import Cell, Table
@@ -183,7 +183,7 @@ def score_curves(view: UiView) -> bytes:
     inside = {(one.arm, one.documents): one.within for one in view.spread}
     alpha = {(one.arm, one.documents): one.alpha for one in view.agreement if one.level == "segments"}
     drawn = [
-        Panel("Share of segment scores", view.bins, [Curve(one.arm, one.shares) for one in view.histograms]),
+        LinePanel("Share of segment scores", view.bins, [PanelSeries(one.arm, one.shares) for one in view.histograms]),
         curves_of("SD of segment scores, by segments of the document", RANGES, names, sd),
         curves_of("SD within documents, by their segments", RANGES, names, inside),
         curves_of("Krippendorff's α of segments, by length", RANGES, names, _not_below(alpha)),
@@ -208,8 +208,8 @@ def time_curves(view: UiView) -> bytes:
     return _panels(view, "Trimmed means by number of segments of the document", drawn)
 
 
-def _panels(view: UiView, below: str, drawn: Sequence[Panel]) -> bytes:
+def _panels(view: UiView, below: str, drawn: Sequence[LinePanel]) -> bytes:
     there = [panel for panel in drawn if panel.places and any(curve.values for curve in panel.curves)]
-    told = [*view.conclusions, *map(captions.sentence, view.warnings), caption(view)]
+    notes = [*view.conclusions, *map(captions.sentence, view.warnings), caption(view)]
     title = f"Conditions compared: {', '.join(view.campaigns)}"
-    return panels(title, below, there, told, nothing="nothing to draw; see the notes below")
+    return panels(title, below, there, notes, nothing="nothing to draw; see the notes below")

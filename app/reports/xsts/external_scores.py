@@ -8,13 +8,13 @@ from math import isfinite
 import numpy as np
 
 from app.domain.errors import Invalid, Place
-from app.reports.source.calibration import Parted
+from app.reports.source.calibration import CampaignParts
 from app.reports.xsts.view import ExternalView, XstsView
 from app.stats.calibration.external import correlate_external
 from app.stats.calibration.lines import METHODS, Method
 
 
-def automatic_of(parts: Sequence[Parted], given: str) -> dict[str, float]:
+def automatic_of(parts: Sequence[CampaignParts], given: str) -> dict[str, float]:
     """The automatic score of each campaign: as asked for, else `automatic_score` among its settings.
 
     Raises Invalid for what is not CAMPAIGN=SCORE of a campaign in the request.
@@ -59,7 +59,7 @@ def external(view: XstsView, seed: int) -> list[ExternalView]:
     for name, members in groups.items():
         for method in METHODS:
             values = _means(view, method, members & set(automatic))
-            shown.append(_one(method, name, values, automatic, seed))
+            shown.append(_external_line(method, name, values, automatic, seed))
     return shown
 
 
@@ -72,7 +72,7 @@ def _means(view: XstsView, method: Method, members: set[str]) -> dict[str, float
     return {key: float(np.mean(values)) for key, values in sorted(values_by_campaign.items())}
 
 
-def _one(
+def _external_line(
     method: Method, name: str, values: Mapping[str, float], automatic: Mapping[str, float], seed: int
 ) -> ExternalView:
     x, y = np.array([automatic[key] for key in values]), np.array(list(values.values()))

@@ -9,14 +9,21 @@ from typing import Any
 import numpy as np
 
 from app.reports.kit import captions
-from app.reports.kit.charts.moved import MovedRow, moved_plot
+from app.reports.kit.charts.before_after import BeforeAfterRow, before_after_plot
 from app.reports.kit.report import Report, Work, whole
-from app.reports.source.calibration import Parted, campaign_heads, parted, rater_names, unagreed
+from app.reports.source.calibration import CampaignParts, campaign_heads, load_parts, rater_names, unagreed_items
 from app.reports.source.raw_ratings import NOTHING
 from app.reports.source.snapshot import Snapshot
 from app.reports.source.standing_exclusions import without_excluded
 from app.reports.xsts.external_scores import automatic_of, external
-from app.reports.xsts.language_pairs import Laid, XstsAsked, check_points, check_together, laid_of, told_namesakes
+from app.reports.xsts.language_pairs import (
+    LanguageGroups,
+    XstsOptions,
+    check_points,
+    check_together,
+    group_languages,
+    namesake_warnings,
+)
 from app.reports.xsts.view import (
     ATTRIBUTES,
     IN_WORDS,
@@ -29,7 +36,7 @@ from app.reports.xsts.view import (
     caption,
     csv,
     figure,
-    named,
+    system_label,
     tables,
 )
 from app.stats.aggregate import round_scores
@@ -46,69 +53,71 @@ ENOUGH = 0.9
 class Direction:
     """A campaign ready to be put on the scale. own, left: fixed points by rater, and raters who stay as they are."""
 
-    parted: Parted
+    parts: CampaignParts
     language: str
     judged: LanguagePairRatings
     own: Mapping[str, Points]
     left: tuple[str, ...]
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], asked: XstsAsked) -> Work[XstsView]:
-    parts = [without_excluded(session, parted(session, one, asked)) for one in about]
-    check_together(parts, asked)
-    automatic = automatic_of(parts, asked.automatic)
-    laid = laid_of(parts, asked)
-    check_points(laid, asked)
-    return whole(lambda: _view(parts, laid, automatic, asked))
+def _prepare(session: Session, about: tuple[Snapshot, ...], options: XstsOptions) -> Work[XstsView]:
+    parts = [without_excluded(session, load_parts(session, one, options)) for one in about]
+    check_together(parts, options)
+    automatic = automatic_of(parts, options.automatic)
+    grouped = group_languages(parts, options)
+    check_points(grouped, options)
+    return whole(lambda: _view(parts, grouped, automatic, options))
 
 
-def _view(parts: Sequence[Parted], laid: Laid, automatic: Mapping[str, float], asked: XstsAsked) -> XstsView:
-    ready, target = laid.ready, laid.target
+def _view(
+    parts: Sequence[CampaignParts], grouped: LanguageGroups, automatic: Mapping[str, float], options: XstsOptions
+) -> XstsView:
+    ready, target = grouped.ready, grouped.target
     directions = [
-        Direction(part, language, *_moved(part, one, asked, target))
-        for part, language, one in zip(parts, laid.languages, ready, strict=True)
+        Direction(part, language, *_moved(part, one, options, target))
+        for part, language, one in zip(parts, grouped.languages, ready, strict=True)
     ]
-    sizes = [_set_size(group) for group in laid.groups]
+    sizes = [_set_size(group) for group in grouped.groups]
     direction_views = [
-        _direction(one, before, target, size, automatic, asked)
+        _direction(one, before, target, size, automatic, options)
         for one, before, size in zip(directions, ready, sizes, strict=True)
     ]
-    systems = _ranked(_systems(directions, ready, target, laid.n_pairs, asked), asked, parts[0].sign)
+    systems = _ranked(_systems(directions, ready, target, grouped.n_pairs, options), options, parts[0].sign)
     head = campaign_heads(parts)
-    head["dropped"] += [line for one in parts for line in unagreed(one, asked.repeats)]
+    head["dropped"] += [line for one in parts for line in unagreed_items(one, options.repeats)]
     view = XstsView(
         **head,
-        warnings=[*_warnings(directions, direction_views, systems, asked), *told_namesakes(laid)],
-        method=asked.method,
-        by=asked.by,
+        warnings=[*_warnings(directions, direction_views, systems, options), *namesake_warnings(grouped)],
+        method=options.method,
+        by=options.by,
         target=target,
-        target_from="asked for" if asked.target is not None else "mean of the human references of these directions",
-        pivot=laid.pivot,
+        target_from="asked for" if options.target is not None else "mean of the human references of these directions",
+        pivot=grouped.pivot,
         higher_is_better=parts[0].sign > 0,
-        draws=asked.bootstrap if asked.by == "language" else 0,
-        level=asked.level,
-        seed=asked.seed,
+        draws=options.bootstrap if options.by == "language" else 0,
+        level=options.level,
+        seed=options.seed,
         directions=direction_views,
         systems=systems,
         raters=[line for one in directions for line in _raters(one)],
         external=[],
     )
-    return view.model_copy(update={"external": external(view, asked.seed)})
+    return view.model_copy(update={"external": external(view, options.seed)})
 
 
 def _moved(
-    part: Parted, judged: LanguagePairRatings, asked: XstsAsked, target: float | None
+    part: CampaignParts, judged: LanguagePairRatings, options: XstsOptions, target: float | None
 ) -> tuple[LanguagePairRatings, Mapping[str, Points], tuple[str, ...]]:
     """Scores moved by rater where that is asked for, and the raters by the keys that they have in this campaign."""
-    if asked.by == "language" or asked.method == "raw":
+    if options.by == "language" or options.method == "raw":
         return judged, {}, ()
-    moved, points, left = across.by_rater(judged, asked.method, target)
+    moved, points, left = across.by_rater(judged, options.method, target)
     accounts = part.accounts
     judging = [judged.systems.raters[code] for code in np.unique(judged.systems.rater).tolist()]
     return moved, {accounts[who]: points[who] for who in judging}, tuple(sorted(accounts[who] for who in left))
 
 
-def _set_size(group: Sequence[Parted]) -> int:
+def _set_size(group: Sequence[CampaignParts]) -> int:
     return len({key for one in group for key, item in one.items.items() if item.consensus is not None})
 
 
@@ -117,20 +126,20 @@ def _systems(
     ready: Sequence[LanguagePairRatings],
     target: float | None,
     n_pairs: int,
-    asked: XstsAsked,
+    options: XstsOptions,
 ) -> list[ComparedSystemView]:
     shown = []
     for number, (direction, before) in enumerate(zip(directions, ready, strict=True)):
-        draws = asked.bootstrap if asked.by == "language" else 0
-        drawn = across.draw(before, n_pairs, draws=draws, seed=asked.seed, number=number)
+        draws = options.bootstrap if options.by == "language" else 0
+        drawn = across.draw(before, n_pairs, draws=draws, seed=options.seed, number=number)
         here = across.points(before, target)
         whys = {method: lacking(method, here) for method in METHODS}
-        moved = across.systems_of(before, target, whys, drawn, level=asked.level)
-        labels = direction.parted.ratings.rows.labels.systems
+        moved = across.systems_of(before, target, whys, drawn, level=options.level)
+        labels = direction.parts.ratings.rows.labels.systems
         by_rater = {
             system: across.mean_of_medians(_only(direction.judged, system)) for system in (m.system for m in moved)
         }
-        shown += [_system(direction, m, labels[m.system], by_rater[m.system], asked) for m in moved]
+        shown += [_system(direction, m, labels[m.system], by_rater[m.system], options) for m in moved]
     return shown
 
 
@@ -140,20 +149,20 @@ def _only(judged: LanguagePairRatings, system: int) -> Units:
 
 
 def _system(
-    direction: Direction, system: CalibratedSystem, key: str, by_rater: float, asked: XstsAsked
+    direction: Direction, system: CalibratedSystem, key: str, by_rater: float, options: XstsOptions
 ) -> ComparedSystemView:
     scores = []
     for method, moved in system.moved.items():
         value, ends = moved.value, moved.interval
-        if asked.by == "rater" and method == asked.method and value is not None and method != "raw":
+        if options.by == "rater" and method == options.method and value is not None and method != "raw":
             value, ends = by_rater, None
         scores.append(ScoreView(method=method, value=value, interval=ends, rank=None, why=moved.why))
     return ComparedSystemView(
-        campaign=direction.parted.key, system=key, n_units=system.n_units, n_ratings=system.n_ratings, scores=scores
+        campaign=direction.parts.key, system=key, n_units=system.n_units, n_ratings=system.n_ratings, scores=scores
     )
 
 
-def _ranked(systems: list[ComparedSystemView], asked: XstsAsked, sign: int) -> list[ComparedSystemView]:
+def _ranked(systems: list[ComparedSystemView], options: XstsOptions, sign: int) -> list[ComparedSystemView]:
     """With the rank of each under every method, the best under the chosen one first, those without a score last."""
     ranks: dict[Method, dict[int, int]] = {}
     for method in METHODS:
@@ -165,7 +174,7 @@ def _ranked(systems: list[ComparedSystemView], asked: XstsAsked, sign: int) -> l
         for i, one in enumerate(systems)
     ]
     last = len(systems) + 1
-    return sorted(shown, key=lambda one: (one.under(asked.method).rank or last, one.campaign, one.system))
+    return sorted(shown, key=lambda one: (one.under(options.method).rank or last, one.campaign, one.system))
 
 
 def _direction(
@@ -174,9 +183,9 @@ def _direction(
     target: float | None,
     size: int,
     automatic: Mapping[str, float],
-    asked: XstsAsked,
+    options: XstsOptions,
 ) -> DirectionView:
-    campaign, here = direction.parted.ratings.about.campaign, across.points(before, target)
+    campaign, here = direction.parts.ratings.about.campaign, across.points(before, target)
     n_pairs, given = before.anchors.units.n_units, campaign.settings.get("language")
     attributes = given if isinstance(given, Mapping) else {}
     return DirectionView(
@@ -191,17 +200,17 @@ def _direction(
         h=here.human,
         n_human=before.humans.n_units,
         n_raters=len(np.unique(np.concatenate((before.systems.rater, before.humans.rater)))),
-        lines=[_line(method, here, asked) for method in METHODS],
+        lines=[_line(method, here, options) for method in METHODS],
         attributes={k: attributes[k] for k in ATTRIBUTES if isinstance(attributes.get(k), str | int | float)},
         automatic=automatic.get(campaign.key),
     )
 
 
-def _line(method: Method, here: Points, asked: XstsAsked) -> LineView:
+def _line(method: Method, here: Points, options: XstsOptions) -> LineView:
     why = lacking(method, here)
     if why is not None:
         return LineView(method=method, slope=None, intercept=None, why=why)
-    if asked.by == "rater" and method == asked.method and method != "raw":
+    if options.by == "rater" and method == options.method and method != "raw":
         return LineView(method=method, slope=None, intercept=None, why="one line a rater")
     fit = line(method, here)
     return LineView(method=method, slope=fit.slope, intercept=fit.intercept)
@@ -211,7 +220,7 @@ def _raters(direction: Direction) -> list[RaterPoints]:
     return [
         RaterPoints(
             rater=name,
-            campaign=direction.parted.key,
+            campaign=direction.parts.key,
             consensus=points.consensus,
             anchors=points.anchors,
             human=points.human,
@@ -225,27 +234,29 @@ def _warnings(
     directions: Sequence[Direction],
     direction_views: Sequence[DirectionView],
     systems: Sequence[ComparedSystemView],
-    asked: XstsAsked,
+    options: XstsOptions,
 ) -> list[str]:
     if not systems:
         return [NOTHING]
-    said = []
+    warnings = []
     for direction, shown in zip(directions, direction_views, strict=True):
-        why = next(line.why for line in shown.lines if line.method == asked.method)
+        why = next(line.why for line in shown.lines if line.method == options.method)
         if why is not None and why != "one line a rater":
-            said.append(f"{shown.campaign}: no score by {IN_WORDS[asked.method]}, because {why}")
+            warnings.append(f"{shown.campaign}: no score by {IN_WORDS[options.method]}, because {why}")
         if shown.share_of_set is not None and 0 < shown.share_of_set < ENOUGH:
-            said.append(f"{shown.campaign}: only {shown.share_of_set:.0%} of the calibration set was judged")
-        width = None if shown.h is None or shown.c is None else (shown.h - shown.c) * direction.parted.sign
+            warnings.append(f"{shown.campaign}: only {shown.share_of_set:.0%} of the calibration set was judged")
+        width = None if shown.h is None or shown.c is None else (shown.h - shown.c) * direction.parts.sign
         if width is not None and 0 < width < NARROW:
-            said.append(f"{shown.campaign}: its fixed points are {width:.2f} apart, so their line hangs on their error")
+            warnings.append(
+                f"{shown.campaign}: its fixed points are {width:.2f} apart, so their line hangs on their error"
+            )
         if direction.left:
-            said.append(f"{shown.campaign}: no usable fixed points, so not adjusted: {rater_names(direction.left)}")
-    if asked.by == "rater" and asked.method != "raw":
-        said.append("lines by rater have no interval here")
+            warnings.append(f"{shown.campaign}: no usable fixed points, so not adjusted: {rater_names(direction.left)}")
+    if options.by == "rater" and options.method != "raw":
+        warnings.append("lines by rater have no interval here")
     if len({one.consensus for one in direction_views if one.consensus is not None}) > 1:
-        said.append("languages judged different calibration pairs, so C is computed over different pairs for each")
-    return said
+        warnings.append("languages judged different calibration pairs, so C is computed over different pairs for each")
+    return warnings
 
 
 def _picture(view: XstsView) -> bytes:
@@ -253,10 +264,10 @@ def _picture(view: XstsView) -> bytes:
     for system in view.systems:
         raw, main = system.under("raw"), system.under(view.method)
         text = "no score" if main.value is None else f"{main.rank}. (raw {raw.rank}.)  {figure(main.value)}"
-        rows.append(MovedRow(named(view, system), raw.value, main.value, main.interval, text))
+        rows.append(BeforeAfterRow(system_label(view, system), raw.value, main.value, main.interval, text))
     below = f"Hollow: raw. Filled: by {IN_WORDS[view.method]}, {view.level:.0%} interval. Best first."
     title = f"{captions.plural(len(view.campaigns), 'campaign')} on one scale"
-    return moved_plot(title, below, rows, [*view.warnings, caption(view)])
+    return before_after_plot(title, below, rows, [*view.warnings, caption(view)])
 
 
 EXAMPLE: dict[str, Any] = {
@@ -302,11 +313,11 @@ EXAMPLE: dict[str, Any] = {
     "raters": [],
     "external": [],
 }
-REPORT: Report[XstsAsked, XstsView] = Report(
+REPORT: Report[XstsOptions, XstsView] = Report(
     name="xsts",
     title="Language pairs on a common scale",
     summary="Systems of several language pairs, raw and calibrated by a calibration set and human references.",
-    options=XstsAsked,
+    options=XstsOptions,
     result=XstsView,
     example=EXAMPLE,
     prepare=_prepare,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import table
 from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell, Table
 from app.reports.ranking.tables import interval
 from app.stats.calibration.lines import METHODS, Method
@@ -23,13 +24,7 @@ PLACES = 3
 ATTRIBUTES = ("family", "script", "word_order", "morphology", "training_size")
 
 
-class Plain(BaseModel):
-    """A part of the view."""
-
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
-
-
-class LineView(Plain):
+class LineView(FiniteResultPart):
     """x′ = slope·x + intercept."""
 
     method: Method
@@ -38,7 +33,7 @@ class LineView(Plain):
     why: str | None = Field(None, description="Why the method cannot be given here.")
 
 
-class RaterPoints(Plain):
+class RaterPoints(FiniteResultPart):
     """One rater's own fixed points, where scores are moved by rater."""
 
     rater: str
@@ -49,7 +44,7 @@ class RaterPoints(Plain):
     moved: bool = Field(description="False: a fixed point is missing, or two stand the wrong way round; scores stay.")
 
 
-class DirectionView(Plain):
+class DirectionView(FiniteResultPart):
     """One campaign: a language pair in one direction, and its fixed points."""
 
     campaign: str
@@ -68,7 +63,7 @@ class DirectionView(Plain):
     automatic: float | None = Field(description="Automatic score of the direction, as it was given.")
 
 
-class ScoreView(Plain):
+class ScoreView(FiniteResultPart):
     """A system's score under one method."""
 
     method: Method
@@ -78,7 +73,7 @@ class ScoreView(Plain):
     why: str | None = None
 
 
-class ComparedSystemView(Plain):
+class ComparedSystemView(FiniteResultPart):
     """One system of one campaign."""
 
     campaign: str
@@ -92,7 +87,7 @@ class ComparedSystemView(Plain):
         return next(one for one in self.scores if one.method == method)
 
 
-class ExternalView(Plain):
+class ExternalView(FiniteResultPart):
     """How scores under one method follow an automatic score over language pairs."""
 
     method: Method
@@ -128,7 +123,7 @@ def figure(value: float | None) -> str:
     return captions.number(value, PLACES)
 
 
-def named(view: XstsView, system: ComparedSystemView) -> str:
+def system_label(view: XstsView, system: ComparedSystemView) -> str:
     """A system of a campaign; the campaign alone where it has but one."""
     alone = sum(other.campaign == system.campaign for other in view.systems) == 1
     return system.campaign if alone else f"{system.campaign} {system.system}"
@@ -185,10 +180,12 @@ def _plausible(view: XstsView) -> Table:
     rows = []
     for system in view.systems:
         where, main = of[system.campaign], system.under(view.method)
-        told = (str(where.attributes.get(name, "–")) for name in ATTRIBUTES)
+        attributes = (str(where.attributes.get(name, "–")) for name in ATTRIBUTES)
         ranks = ("–" if (r := system.under(m).rank) is None else str(r) for m in METHODS)
         automatic = captions.number(where.automatic, 2)
-        rows.append(("–" if main.rank is None else str(main.rank), named(view, system), *told, automatic, *ranks))
+        rows.append(
+            ("–" if main.rank is None else str(main.rank), system_label(view, system), *attributes, automatic, *ranks)
+        )
     return table(heads, rows, 2 + len(ATTRIBUTES))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.domain.errors import Conflict, Invalid, Place
-from app.reports.source.calibration import Parted, ScoredAsked, parted, units_of
+from app.reports.source.calibration import CampaignParts, ScoreSourceOptions, load_parts, units_of
 from app.reports.source.snapshot import snapshot
 from app.services.campaigns.calibration_sets import Pair
 from app.stats.agreement.units import Units
@@ -73,7 +73,7 @@ def propose(
     """
     if per_stratum < 1 or not campaigns:
         raise Invalid("a set needs a campaign and at least one pair a stratum")
-    parts = [parted(session, snapshot(session, key, None), ScoredAsked()) for key in campaigns]
+    parts = [load_parts(session, snapshot(session, key, None), ScoreSourceOptions()) for key in campaigns]
     scale = _scale_of(parts)
     by_stratum: dict[str, list[Candidate]] = {name: [] for name, _, _ in edges(scale)}
     lost = 0
@@ -87,7 +87,7 @@ def propose(
     return _proposal(parts[0].ratings.about.campaign.protocol, by_stratum, per_stratum, lost)
 
 
-def _scale_of(parts: Sequence[Parted]) -> Scale:
+def _scale_of(parts: Sequence[CampaignParts]) -> Scale:
     """The scale of all campaigns."""
     first = parts[0]
     for part in parts:
@@ -101,7 +101,7 @@ def _scale_of(parts: Sequence[Parted]) -> Scale:
 
 
 def _candidates(
-    given: Parted, units: Units, chosen: StratumSample, texts: Mapping[tuple[str, int, str], tuple[str, str]]
+    given: CampaignParts, units: Units, chosen: StratumSample, texts: Mapping[tuple[str, int, str], tuple[str, str]]
 ) -> Iterator[Candidate]:
     """The chosen units whose texts are stored."""
     middle, spread = median_and_deviation(units)

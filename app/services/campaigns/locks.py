@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 
 from app.domain.errors import Conflict, Invalid, NotFound, Place
 from app.domain.recipe import Recipe
-from app.reports.kit.redact import unnamed
+from app.reports.kit.redact import hide_names
 from app.reports.source import named_recipes, recipe_ratings, snapshot
-from app.reports.source.registration import applied, named, registered, stored_recipe
+from app.reports.source.registration import digest_name, load_registration, stored_recipe, with_standing_exclusions
 from app.services.campaigns import audit
 from app.stats.ranking.ranking import rank
 from app.storage import campaigns, locks, raters
@@ -147,7 +147,7 @@ def get(session: Session, campaign: str) -> Chain:
     entries = _entries(session, row.id, int(row.data_version))
     if not entries:
         raise NotLocked
-    intact = all(entry.hash == named(entry.digest(campaign)) for entry in entries)
+    intact = all(entry.hash == digest_name(entry.digest(campaign)) for entry in entries)
     return Chain(campaign, tuple(entries), intact)
 
 
@@ -160,11 +160,11 @@ def without_raters(session: Session, chain: Chain) -> Chain:
 
     def plain(entry: Entry) -> Entry:
         rules = Rules(
-            hypotheses=tuple(unnamed(text, known) for text in entry.rules.hypotheses),
-            exclusion_rules=tuple(unnamed(text, known) for text in entry.rules.exclusion_rules),
-            stopping_rule=entry.rules.stopping_rule and unnamed(entry.rules.stopping_rule, known),
+            hypotheses=tuple(hide_names(text, known) for text in entry.rules.hypotheses),
+            exclusion_rules=tuple(hide_names(text, known) for text in entry.rules.exclusion_rules),
+            stopping_rule=entry.rules.stopping_rule and hide_names(entry.rules.stopping_rule, known),
         )
-        return replace(entry, rules=rules, reason=entry.reason and unnamed(entry.reason, known))
+        return replace(entry, rules=rules, reason=entry.reason and hide_names(entry.reason, known))
 
     return replace(chain, entries=tuple(map(plain, chain.entries)))
 
@@ -191,8 +191,10 @@ def _by_data(session: Session, campaign: str, recipe: Recipe) -> str:
     if not len(rows):
         message = "there are no judgments yet: choose z if all raters judge all systems, otherwise none"
         raise NotSettled(places=(Place(("body", "normalize"), message),))
-    stands = registered(session, asked.campaign_id, asked.version)
-    plain = replace(applied(recipe, stands), test="none", clusters="none", adjust="none", rank_sets=False)
+    stands = load_registration(session, asked.campaign_id, asked.version)
+    plain = replace(
+        with_standing_exclusions(recipe, stands), test="none", clusters="none", adjust="none", rank_sets=False
+    )
     return rank(rows, replace(plain, influence=False)).recipe.normalize
 
 
@@ -237,7 +239,7 @@ def _entries(session: Session, campaign_id: int, version: int) -> list[Entry]:
                 actor=row.actor,
                 at=row.at,
                 previous=entries[-1].hash if entries else None,
-                hash=named(row.hash),
+                hash=digest_name(row.hash),
             )
         )
     return entries

@@ -23,7 +23,7 @@ from app.reports.kit.render import representations
 from app.reports.ranking import report as reports
 from app.reports.ranking.renderings import render
 from app.reports.source import snapshot
-from app.reports.source.registration import applied, registered
+from app.reports.source.registration import load_registration, with_standing_exclusions
 from app.services.campaigns import campaigns, recipes
 from app.services.data import exports
 from app.services.data.archives import tar
@@ -140,11 +140,11 @@ def _recipes(making: _Making) -> Sequence[Recipe]:
     """With the exclusions that stand among their own, for those are no part of the data."""
     with making.database.transaction() as session:
         about = snapshot.snapshot(session, making.campaign, making.version)
-        stands = registered(session, about.campaign_id, about.version)
+        stands = load_registration(session, about.campaign_id, about.version)
         own = [one.recipe for one in recipes.page(session, making.campaign, after=None, limit=MOST_RECIPES)]
     locked = [stands.lock.recipe] if stands.lock else []
     by_name = {recipe.name: recipe for recipe in (*NAMED.values(), *own, *locked)}
-    return [applied(recipe, stands) for recipe in by_name.values()]
+    return [with_standing_exclusions(recipe, stands) for recipe in by_name.values()]
 
 
 def _papers(making: _Making) -> Iterator[File]:

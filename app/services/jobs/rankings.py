@@ -10,7 +10,7 @@ from app.reports.kit.report import StoredReport, Work, whole
 from app.reports.ranking import report as reports
 from app.reports.ranking.report import Wanted
 from app.reports.source import snapshot
-from app.reports.source.expected_time import AT_ONCE, Size, seconds_to_make
+from app.reports.source.expected_time import AT_ONCE, CampaignSize, seconds_to_make
 from app.reports.source.registration import stored_recipe
 from app.services.jobs import jobs
 from app.services.jobs.jobs import AskedOtherwise, JobView
@@ -43,7 +43,7 @@ def long_answer(
 def take_long(session: Session, wanted: Iterable[Wanted]) -> bool:
     """Whether making those that are not stored, one after another, is expected to be worth a job."""
     missing = [one for one in wanted if one.body is None]
-    sizes = {number: Size.of(session, number) for number in {one.about.campaign_id for one in missing}}
+    sizes = {number: CampaignSize.of(session, number) for number in {one.about.campaign_id for one in missing}}
     return sum(seconds_to_make(sizes[one.about.campaign_id], one.recipe) for one in missing) > AT_ONCE
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, INK, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrap_sentences
 
 ROW, CELL, BARS, FIGURES = 16.0, 26.0, 170.0, 120.0
 LONGEST_NAME, MOST_RATERS, MOST_SYSTEMS = 22, 60, 40
@@ -37,14 +37,14 @@ class PlanPicture:
 
 def plan_picture(view: PlanPicture) -> bytes:
     """Bars of segments by rater, and beside them a map of rater by system; as SVG."""
-    names = [canvas.shortened(one.rater, LONGEST_NAME) for one in view.raters]
+    names = [canvas.shorten(one.rater, LONGEST_NAME) for one in view.raters]
     left = MARGIN + max(map(len, names), default=6) * CHARACTER + 12
     grid = left + BARS + FIGURES
-    shown = [canvas.shortened(name, LONGEST_NAME) for name in view.systems]
+    shown = [canvas.shorten(name, LONGEST_NAME) for name in view.systems]
     head = HEAD + max(map(len, shown), default=4) * CHARACTER * 0.9 + 14
     width = max(grid + len(shown) * CELL + MARGIN, 560.0)
     bottom = head + max(1, len(view.raters)) * ROW
-    told = wrapped(view.told, width)
+    told = wrap_sentences(view.told, width)
     with canvas.drawing():
         canvas.prepare()
         sheet = Sheet(width, bottom + 22 + len(told) * LINE + MARGIN)

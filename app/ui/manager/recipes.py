@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 from fastapi import APIRouter, Query, Request, Response
 
 from app.domain.recipe import NAMED
-from app.reports.kit.redact import hidden
+from app.reports.kit.redact import hide_keys
 from app.reports.side_by_side import tables as side_by_side_renderings
 from app.reports.side_by_side.rankings import SideBySide
 from app.services.access.tokens import Caller
@@ -56,7 +56,7 @@ def _shown(caller: Caller, campaign: str, chosen: list[str], rankings: SideBySid
     """The table with its picture. Who only views learns nothing of raters."""
     why = [f"{one.name}: {one.why}" for one in rankings.columns if one.why]
     return {
-        "why": why if caller.may("manager") else [str(hidden(text)) for text in why],
+        "why": why if caller.may("manager") else [str(hide_keys(text)) for text in why],
         "ranked": bool(rankings.ranked),
         "table": side_by_side_renderings.table(rankings),
         "flips": rankings.flips(),

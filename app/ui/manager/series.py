@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 from fastapi import APIRouter, Query, Request, Response
 
 from app.domain.errors import Invalid
-from app.reports.kit.redact import hidden
+from app.reports.kit.redact import hide_keys
 from app.reports.side_by_side import tables as side_by_side_renderings
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
@@ -57,7 +57,9 @@ def _ranked(database: Database, name: str, recipe: str, caller: Caller) -> dict[
     outcome = side_by_side.of_series(database, name, recipe=recipe, only=caller.campaign, ask=under_way)
     if isinstance(outcome, JobView):
         return {"job": outcome, "script": "job"}
-    why = [(one.name, one.why if caller.may("manager") else str(hidden(one.why))) for one in outcome.columns if one.why]
+    why = [
+        (one.name, one.why if caller.may("manager") else str(hide_keys(one.why))) for one in outcome.columns if one.why
+    ]
     return {
         "table": side_by_side_renderings.table(outcome),
         "members": [(one.name, bool(one.view)) for one in outcome.columns],

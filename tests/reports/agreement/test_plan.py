@@ -2,40 +2,40 @@
 
 from __future__ import annotations
 
-from app.reports.agreement.plan import MOST_DISTINCT, Choices, categories, level_plan
+from app.reports.agreement.plan import MOST_DISTINCT, CoefficientSettings, categories, level_plan
 from app.reports.source.raw_ratings import GRAVE
 from app.stats.ratings import Scale
 from tests.stats.agreement.worlds import random_items, units
 
-FREE = Choices((0.0,), None, 1.0, None, None)
+FREE = CoefficientSettings((0.0,), None, 1.0, None, None)
 
 
-def values(rows: list[list[float | None]], choices: Choices) -> list[float] | None:
+def values(rows: list[list[float | None]], choices: CoefficientSettings) -> list[float] | None:
     found = categories(units(rows), choices)
     return None if found is None else found[0].value.tolist()
 
 
 def test_a_slider_has_categories_only_where_it_is_cut_into_parts() -> None:
     rows: list[list[float | None]] = [[0.0, 19.0], [20.0, 100.0]]
-    slider = Choices((15.0,), 101, 1.0, None, Scale(0, 100, 1))
+    slider = CoefficientSettings((15.0,), 101, 1.0, None, Scale(0, 100, 1))
     assert values(rows, slider) is None
-    assert values(rows, Choices((15.0,), 101, 1.0, 5, Scale(0, 100, 1))) == [0, 0, 1, 4]
+    assert values(rows, CoefficientSettings((15.0,), 101, 1.0, 5, Scale(0, 100, 1))) == [0, 0, 1, 4]
 
 
 def test_few_levels_are_categories_and_a_mean_between_two_goes_to_the_lower() -> None:
-    assert values([[1.0, 2.5], [3.6, 5.0]], Choices((0.0,), 5, 1.0, None, Scale(1, 5, 1))) == [0, 1, 3, 4]
+    assert values([[1.0, 2.5], [3.6, 5.0]], CoefficientSettings((0.0,), 5, 1.0, None, Scale(1, 5, 1))) == [0, 1, 3, 4]
 
 
 def test_counts_are_sorted_where_asked_and_the_last_category_takes_the_rest() -> None:
     rows: list[list[float | None]] = [[0.0, 1.0], [3.0, 12.0]]
     assert values(rows, FREE) is None
-    assert values(rows, Choices((0.0,), None, 1.0, 4, None)) == [0, 1, 3, 3]
+    assert values(rows, CoefficientSettings((0.0,), None, 1.0, 4, None)) == [0, 1, 3, 3]
 
 
 def test_coefficients_of_categories_are_there_with_categories_only() -> None:
     data = units(random_items(0))
     without = {one.key for one in level_plan("segments", data, FREE).statistics}
-    cut = level_plan("segments", data, Choices((0.0,), None, 1.0, 4, None))
+    cut = level_plan("segments", data, CoefficientSettings((0.0,), None, 1.0, 4, None))
     assert {one.key for one in cut.statistics} - without == {"fleiss", "weighted_kappa", "ac1", "ac2"}
     assert cut.categories == 4
 
@@ -47,7 +47,7 @@ def test_nothing_rated_twice_has_no_coefficients() -> None:
 
 def test_ratios_take_few_values_from_zero_up_and_equal_scores_are_always_told() -> None:
     def told(rows: list[list[float | None]], *tolerances: float) -> list[tuple[str, float | None]]:
-        plan = level_plan("segments", units(rows), Choices(tolerances, None, 1.0, None, None))
+        plan = level_plan("segments", units(rows), CoefficientSettings(tolerances, None, 1.0, None, None))
         return [(one.key, one.tolerance) for one in plan.statistics]
 
     from_zero: list[list[float | None]] = [[0.0, 1.0], [2.0, 2.0], [3.0, 1.0]]

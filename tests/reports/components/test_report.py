@@ -14,9 +14,9 @@ from app.domain.recipe import NAMED
 from app.reports.components import report as components
 from app.reports.forecast import report as forecast
 from app.reports.power import report as power
-from app.reports.power.options import PowerAsked
+from app.reports.power.options import PowerOptions
 from app.reports.power.work import Planner
-from app.reports.source.model_ratings import RatingsModel, drawn
+from app.reports.source.model_ratings import RatingsModel, parse_draws
 from app.reports.source.recipe_input import NOTHING, RecipeInput
 from app.services.plans.components import MOST_ROWS, _part
 from app.stats.planning.planning import DEFAULTS
@@ -41,13 +41,13 @@ def modelled(ratings: Ratings, draws: int = 0) -> RatingsModel:
 
 
 def planned(rated: Ratings, protocol: str = "mqm", **question: Any) -> power.PowerView:
-    planner = Planner(PowerAsked(studies=20, **question), modelled(rated), protocol)
+    planner = Planner(PowerOptions(studies=20, **question), modelled(rated), protocol)
     return power._view(planner, [planner.chunk(n) for n in range(planner.n_chunks)])
 
 
 def told(ratings: Ratings, draws: int = 0) -> components.ComponentsView:
     found = modelled(ratings, draws)
-    return components._view(found, drawn([found.chunk(n) for n in range(found.n_chunks)]))
+    return components._view(found, parse_draws([found.chunk(n) for n in range(found.n_chunks)]))
 
 
 def nobody() -> Ratings:
@@ -61,7 +61,7 @@ def of_no_documents(ratings: Ratings) -> Ratings:
 
 def test_nothing_rated_is_one_clear_statement() -> None:
     assert told(nobody()).warnings == [NOTHING]
-    ahead = forecast.Ahead(forecast.ForecastAsked(), modelled(nobody()), "mqm")
+    ahead = forecast.Forecaster(forecast.ForecastOptions(), modelled(nobody()), "mqm")
     assert forecast._view(ahead, []).warnings == [NOTHING]
     for draw in components.REPORT.charts.values():
         assert b"<svg" in draw(told(nobody()))
@@ -122,7 +122,7 @@ def test_segments_of_no_documents_are_planned_as_documents_of_one_segment() -> N
     found = planned(ratings, difference=1.0)
     assert found.segments == 1.0
     assert len(ratings.labels.segment_document) in {point.documents for point in found.designs[0].points}
-    ahead = forecast.Ahead(forecast.ForecastAsked(studies=20), modelled(ratings), "da")
+    ahead = forecast.Forecaster(forecast.ForecastOptions(studies=20), modelled(ratings), "da")
     view = forecast._view(ahead, [ahead.chunk(n) for n in range(4)])
     assert view.pairs == []
     assert any("documents of the segments are unknown" in one for one in view.warnings)
@@ -142,16 +142,16 @@ def test_segments_of_no_documents_are_planned_as_documents_of_one_segment() -> N
 )
 def test_a_forecast_tells_how_the_data_are_unlike_what_it_takes_for_granted(world: WorldName, word: str | None) -> None:
     rows = campaign(WORLDS[world], np.random.default_rng(1), np.zeros(3))
-    ahead = forecast.Ahead(forecast.ForecastAsked(), modelled(rows), "mqm")
+    ahead = forecast.Forecaster(forecast.ForecastOptions(), modelled(rows), "mqm")
     beyond = {one for one in forecast._warnings(ahead, 1.0) if "rare failures" not in one}
     plain = campaign(WORLDS["clean"], np.random.default_rng(1), np.zeros(3))
-    beyond -= set(forecast._warnings(forecast.Ahead(ahead.asked, modelled(plain), "mqm"), 1.0))
+    beyond -= set(forecast._warnings(forecast.Forecaster(ahead.options, modelled(plain), "mqm"), 1.0))
     assert any(word in one for one in beyond) if word else not beyond
 
 
 def test_pairs_that_no_rater_links_are_not_forecast_and_say_why() -> None:
     rows = campaign(WORLDS["confounded"], np.random.default_rng(1), np.zeros(3))
-    pairs = forecast.Ahead(forecast.ForecastAsked(), modelled(rows), "mqm").pairs()
+    pairs = forecast.Forecaster(forecast.ForecastOptions(), modelled(rows), "mqm").pairs()
     apart = [one for one in pairs if "S00" in (one.better, one.worse)]
     (linked,) = (one for one in pairs if one not in apart)
     assert {(one.same_direction, one.bootstrap_significant_again, one.why) for one in apart} == {
@@ -221,9 +221,9 @@ def test_raters_that_are_not_enough_in_any_number_have_a_reason() -> None:
     "wrong", [{"groupings": "rows"}, {"ratings": "0"}, {"documents": "9999"}, {"components": "severity=1"}]
 )
 def test_questions_that_cannot_be_are_refused_by_name(wrong: dict[str, str]) -> None:
-    asked = PowerAsked(**wrong)
+    asked = PowerOptions(**wrong)
     with pytest.raises(Invalid) as refused:
-        asked.designs(), asked.sizes(20), asked.given()
+        asked.designs(), asked.sizes(20), asked.given_components()
     assert refused.value.places[0].loc == ("query", next(iter(wrong)))
 
 
@@ -313,19 +313,19 @@ def test_a_planner_takes_the_campaigns_own_lengths_and_tells_the_size_of_its_tes
 def test_a_forecast_from_components_is_as_unsure_as_they_are() -> None:
     """Means and components that were taken for the truth gave an SRP with hardly an error."""
     ratings = crossed(4, documents=10, systems=3, variance={"rater": 1.0, "doc_system": 1.0, "residual": 4.0})
-    ahead = forecast.Ahead(forecast.ForecastAsked(studies=20), modelled(ratings), "mqm")
+    ahead = forecast.Forecaster(forecast.ForecastOptions(studies=20), modelled(ratings), "mqm")
     found = [forecast._STUDIES.validate_json(ahead.chunk(n)) for n in (1, 2)]
     for one in found:
         assert one.low is not None
         assert one.low <= one.srp <= one.high
         assert one.studies == 500
         assert one.high > one.low
-    planner = Planner(PowerAsked(), modelled(ratings), "mqm")
+    planner = Planner(PowerOptions(), modelled(ratings), "mqm")
     worlds = ahead._worlds(planner, planner.components, np.random.default_rng(1))
     assert len({one[0].residual for one in worlds}) == len(worlds) == 10
     assert np.ptp([one[1][0] for one in worlds]) > 0.1
-    published = forecast.Ahead(forecast.ForecastAsked(), modelled(nobody()), "mqm")
-    none = Planner(PowerAsked(), modelled(nobody()), "mqm")
+    published = forecast.Forecaster(forecast.ForecastOptions(), modelled(nobody()), "mqm")
+    none = Planner(PowerOptions(), modelled(nobody()), "mqm")
     assert published._worlds(none, DEFAULTS["mqm"], np.random.default_rng(1)) == [(DEFAULTS["mqm"], None, 10)]
 
 
@@ -337,7 +337,7 @@ class TestOnPublicData:
 
         With the three ratings an item that the campaign has, studies agree more: that is another question.
         """
-        ahead = forecast.Ahead(forecast.ForecastAsked(studies=20), modelled(side_by_side()), "mqm")
+        ahead = forecast.Forecaster(forecast.ForecastOptions(studies=20), modelled(side_by_side()), "mqm")
         once = ahead._parametric("same", 1)
         assert once["srp"] == pytest.approx(0.950, abs=0.04)
         assert once["high"] - once["low"] > 0.02

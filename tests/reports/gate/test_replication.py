@@ -23,7 +23,7 @@ def test_a_mean_over_domains_is_forecast_since_studies_weigh_segments_alike(aggr
     recipe = replace(NAMED["recommended"], normalize="none")
     laid = laid_out(ratings, recipe)
     apart = difference_by_document(laid, 0, 1, ratings.better_sign, paired=True)
-    asked, rule = gate.GateAsked(candidate="s01", baseline="s00"), GateRule()
+    asked, rule = gate.GateOptions(candidate="s01", baseline="s00"), GateRule()
     found = decide(apart.sums, apart.weights, rule)
     given = cast("RecipeInput", SimpleNamespace(rows=ratings))
     again, point = gate._again(given, replace(recipe, aggregate=aggregate), asked, rule, apart, found)
@@ -42,7 +42,7 @@ def test_the_difference_that_is_shown_and_the_direction_found_again_are_in_the_s
     pair = names.index("A"), names.index("B")
     apart = difference_by_document(laid, *pair, ratings.better_sign, paired=True)
     found = decide(apart.sums, apart.weights, rule)
-    asked = gate.GateAsked(candidate="A", baseline="B")
+    asked = gate.GateOptions(candidate="A", baseline="B")
     again, _ = gate._again(cast("RecipeInput", SimpleNamespace(rows=ratings)), recipe, asked, rule, apart, found)
     assert found.verdict == "better"
     assert again is not None

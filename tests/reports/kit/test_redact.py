@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from app.reports.kit.redact import hidden, unnamed, without_raters
+from app.reports.kit.redact import hide_keys, hide_names, without_raters
 from app.reports.kit.report import StoredReport
 
 REPORT = {
@@ -45,9 +45,9 @@ def test_the_two_views_have_different_etags() -> None:
 
 def test_keys_of_raters_are_hidden_as_whole_words_whatever_stands_in_them() -> None:
     keys = ["zebra", "zebra-bert", "a.b+c", "élan"]
-    assert unnamed("Drop zebra-bert; zebra-berta and zebras stay.", keys) == "Drop *; *-berta and zebras stay."
-    assert unnamed("A.B+C, aXb+c, ÉLAN (task:zebra).", keys) == "*, aXb+c, * (task:*)."
-    assert unnamed("Nobody.", keys) == "Nobody."
+    assert hide_names("Drop zebra-bert; zebra-berta and zebras stay.", keys) == "Drop *; *-berta and zebras stay."
+    assert hide_names("A.B+C, aXb+c, ÉLAN (task:zebra).", keys) == "*, aXb+c, * (task:*)."
+    assert hide_names("Nobody.", keys) == "Nobody."
 
 
 @pytest.mark.parametrize(
@@ -58,5 +58,5 @@ def test_keys_of_raters_are_hidden_as_whole_words_whatever_stands_in_them() -> N
     ],
 )
 def test_an_underscore_parts_words(text: str, seen: str) -> None:
-    assert unnamed(text, ["zebra", "zebra-bert", "élan"]) == seen
-    assert hidden(f"_rater:zebra_ of {text}") == f"_rater:* of {text}"
+    assert hide_names(text, ["zebra", "zebra-bert", "élan"]) == seen
+    assert hide_keys(f"_rater:zebra_ of {text}") == f"_rater:* of {text}"

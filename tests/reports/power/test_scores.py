@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from app.reports.power import report as power
-from app.reports.power.options import PowerAsked
+from app.reports.power.options import PowerOptions
 from app.reports.power.view import CSV
 from app.stats.ratings import Ratings
 from tests.reports.components.test_report import nobody, planned
@@ -98,4 +98,4 @@ def test_what_cannot_be_fitted_is_said_and_the_rest_answered() -> None:
 
 def test_there_are_three_kinds_of_scores() -> None:
     with pytest.raises(ValidationError):
-        PowerAsked(scores="poisson")  # type: ignore[arg-type]  # what is refused
+        PowerOptions(scores="poisson")  # type: ignore[arg-type]  # what is refused

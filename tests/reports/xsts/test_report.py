@@ -146,6 +146,6 @@ def test_points_in_one_place_or_the_wrong_way_round_give_no_line(
     monkeypatch: pytest.MonkeyPatch, width: float | None, refused: bool
 ) -> None:
     monkeypatch.setattr(_xsts_laid.across, "points", lambda *_: SimpleNamespace(width=width))
-    laid = _xsts_laid.Laid("en", ["de"], [], [SimpleNamespace(name="en-de")], 1, 3.0)
+    laid = _xsts_laid.LanguageGroups("en", ["de"], [], [SimpleNamespace(name="en-de")], 1, 3.0)
     with pytest.raises(Invalid) if refused else nullcontext():
         _xsts_laid.check_points(laid, request.parse_options(xsts.REPORT, {"method": "cs_ht"}))

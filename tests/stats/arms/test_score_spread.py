@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.reports.ui.matching import Side, matched
+from app.reports.ui.matching import Side, match_rows
 from app.stats.arms.score_spread import compared_rows, spreads
 from app.stats.ratings import Ratings, Role
 
@@ -83,10 +83,10 @@ def test_documents_are_matched_by_key_and_source() -> None:
         Side(of("abc"), {("a", 1): "x", ("b", 1): "y", ("c", 1): "z"}, {}),
         Side(of("bcd"), {("b", 1): "y", ("c", 1): "other"}, {}),
     ]
-    found = matched(sides, "documents")
+    found = match_rows(sides, "documents")
     assert [one.tolist() for one in found.keep] == [[False, True, False], [True, False, False]]
     assert found.differing == 1
-    assert all(one.all() for one in matched(sides, "none").keep)
+    assert all(one.all() for one in match_rows(sides, "none").keep)
 
 
 def test_outputs_are_matched_by_system_and_text_too() -> None:
@@ -94,6 +94,6 @@ def test_outputs_are_matched_by_system_and_text_too() -> None:
         Side(of("ab", "AB"), {}, {("a", 1, "A"): "x", ("b", 1, "A"): "y"}),
         Side(of("ab", "A"), {}, {("a", 1, "A"): "x", ("b", 1, "A"): "other"}),
     ]
-    found = matched(sides, "outputs")
+    found = match_rows(sides, "outputs")
     assert [int(one.sum()) for one in found.keep] == [1, 1]
     assert found.differing == 1

@@ -41,10 +41,10 @@ def to_svg(figure: Figure, *, title: str) -> bytes:
     """SVG bytes: text as text, no date, no version, identifiers from a fixed salt. Call under `drawing()`."""
     out = io.BytesIO()
     figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None, "Title": printable(title)})
-    return inlined(out.getvalue().decode()).encode()
+    return inline_styles(out.getvalue().decode()).encode()
 
 
-def inlined(svg: str) -> str:
+def inline_styles(svg: str) -> str:
     """The same picture with styles as attributes, which no content security policy switches off.
 
     >>> inlined('<svg a="b"><path style="fill: none; stroke-width: 0.8"/><text>style="fill: red"</text></svg>')
@@ -89,7 +89,7 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def shortened(text: str, most: int) -> str:
+def shorten(text: str, most: int) -> str:
     """Text of at most `most` characters; what is cut is cut from the middle, where names differ least."""
     plain = printable(text)
     if len(plain) <= most:

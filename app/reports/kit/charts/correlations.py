@@ -18,7 +18,7 @@ MOST_ROWS = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DotRow:
     """Values of one row, and one that stands for all; None where there is none."""
 
     name: str
@@ -27,7 +27,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class ScatterPanel:
     """One scatter with its correlation."""
 
     name: str
@@ -38,8 +38,8 @@ class Panel:
 def dots(
     title: str,
     below: str,
-    rows: Sequence[Row],
-    told: Sequence[str],
+    rows: Sequence[DotRow],
+    notes: Sequence[str],
     *,
     ends: tuple[float, float] = (-1.0, 1.0),
 ) -> bytes:
@@ -50,7 +50,7 @@ def dots(
     top = HEAD + 24
     bottom = top + max(1, len(shown)) * ROW
     more = [f"{len(rows) - MOST_ROWS:,} more rows are not drawn"] if len(rows) > MOST_ROWS else []
-    sentences = caption_lines([*more, *told], width)
+    sentences = caption_lines([*more, *notes], width)
     with canvas.drawing():
         canvas.prepare()
         sheet = Sheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
@@ -73,7 +73,7 @@ def _scale(sheet: Sheet, left: float, top: float, bottom: float, ends: tuple[flo
         sheet.text(x, top - 9, captions.number(value, 2), ha="center", size=7.5, color=QUIET)
 
 
-def _row(sheet: Sheet, row: Row, left: float, y: float, ends: tuple[float, float]) -> None:
+def _row(sheet: Sheet, row: DotRow, left: float, y: float, ends: tuple[float, float]) -> None:
     low, high = ends
 
     def at(value: float) -> float:
@@ -88,7 +88,7 @@ def _row(sheet: Sheet, row: Row, left: float, y: float, ends: tuple[float, float
         sheet.text(left + WIDE + 10, y, captions.number(row.mean, 3), size=8)
 
 
-def scatters(title: str, below: str, panels: Sequence[Panel], told: Sequence[str]) -> bytes:
+def scatters(title: str, below: str, panels: Sequence[ScatterPanel], notes: Sequence[str]) -> bytes:
     """A small scatter for each of at most MOST_PANELS panels, all on the same scales; as SVG."""
     shown = panels[:MOST_PANELS]
     across = max(1, min(ACROSS, len(shown)))
@@ -96,7 +96,7 @@ def scatters(title: str, below: str, panels: Sequence[Panel], told: Sequence[str
     deep = -(-max(1, len(shown)) // across)
     bottom = HEAD + 10 + deep * (SIDE + GAP + 10)
     more = [f"{len(panels) - MOST_PANELS:,} more systems are not drawn"] if len(panels) > MOST_PANELS else []
-    sentences = caption_lines([*more, *told], width)
+    sentences = caption_lines([*more, *notes], width)
     with canvas.drawing():
         canvas.prepare()
         sheet = Sheet(width, bottom + 8 + len(sentences) * LINE + MARGIN)
@@ -119,15 +119,15 @@ def _ends(points: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], t
 
 def _panel(
     sheet: Sheet,
-    panel: Panel,
+    panel: ScatterPanel,
     corner: tuple[float, float],
     ends: tuple[tuple[float, float], tuple[float, float]],
 ) -> None:
     (x, y), ((left, right), (low, high)) = corner, ends
     wide, tall = right - left or 1.0, high - low or 1.0
     sheet.box(x, y, SIDE, SIDE, edge=FAINT)
-    said = f"{canvas.shortened(panel.name, 18)}, r {captions.number(panel.r, 2)}"
-    sheet.text(x, y - 8, said, size=8, color=INK)
+    label = f"{canvas.shorten(panel.name, 18)}, r {captions.number(panel.r, 2)}"
+    sheet.text(x, y - 8, label, size=8, color=INK)
     xs = [x + 4 + (point[0] - left) / wide * (SIDE - 8) for point in panel.points]
     ys = [y + SIDE - 4 - (point[1] - low) / tall * (SIDE - 8) for point in panel.points]
     sheet.axes.scatter(xs, ys, s=6, color=BLUE, alpha=0.4, linewidths=0, zorder=3)
@@ -138,4 +138,4 @@ def _panel(
 
 
 def _name(text: str) -> str:
-    return canvas.shortened(text, LONGEST_NAME)
+    return canvas.shorten(text, LONGEST_NAME)

@@ -15,7 +15,7 @@ MOST = len(LOOKS)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LinePoint:
     """A point of a line; low and high: its interval, where one is known."""
 
     x: float
@@ -25,19 +25,19 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class LineSeries:
     """A line with its name."""
 
     name: str
-    steps: tuple[Step, ...]
+    steps: tuple[LinePoint, ...]
 
 
 def curves(
     title: str,
     heading: str,
     across: str,
-    lines: Sequence[Curve],
-    told: Sequence[str],
+    lines: Sequence[LineSeries],
+    notes: Sequence[str],
     *,
     mark: float | None = None,
     highest: float = 1.0,
@@ -49,7 +49,7 @@ def curves(
     shown = list(lines[:MOST])
     note = [f"The first {MOST} of {len(lines)} lines are drawn."] if len(lines) > MOST else []
     width = MARGIN * 2 + LEFT + WIDE
-    sentences = caption_lines((*note, *told), width)
+    sentences = caption_lines((*note, *notes), width)
     top = HEAD + 12 + LINE * 1.4 * len(shown) + 8
     bottom = top + HIGH
     right = max((step.x for line in shown for step in line.steps), default=1.0) or 1.0
@@ -97,7 +97,7 @@ def _step(right: float) -> float:
     return right / 8
 
 
-def _draw(sheet: Sheet, line: Curve, frame: tuple[float, float, float], colour: str, marker: str) -> None:
+def _draw(sheet: Sheet, line: LineSeries, frame: tuple[float, float, float], colour: str, marker: str) -> None:
     bottom, right, high = frame
     left = MARGIN + LEFT
     xs = [left + WIDE * step.x / right for step in line.steps]

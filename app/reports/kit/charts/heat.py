@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import FAINT, GROUND, INK, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrap_sentences
 
 SHADES = ("#f7fbff", "#d6e6f4", "#abd0e6", "#6aaed6", "#3787c0", "#105ba4")
 DARK = 4
@@ -44,17 +44,17 @@ class Map:
 
 def heat_map(what: Map) -> bytes:
     """The map as SVG; of very many rows or columns the first are drawn, and the caption says so."""
-    rows = [canvas.shortened(name, LONGEST_NAME) for name in what.rows[:MOST_ROWS]]
-    columns = [canvas.shortened(name, LONGEST_NAME) for name in what.columns[:MOST_COLUMNS]]
+    rows = [canvas.shorten(name, LONGEST_NAME) for name in what.rows[:MOST_ROWS]]
+    columns = [canvas.shorten(name, LONGEST_NAME) for name in what.columns[:MOST_COLUMNS]]
     wide, high = (WIDE, HIGH) if len(columns) <= FEW else (SLIM, LOW)
     left = MARGIN + max(map(len, rows), default=8) * CHARACTER + 8
     top = HEAD + max(map(len, columns), default=4) * CHARACTER + 12
     bottom = top + max(1, len(rows)) * high
     width = max(left + len(columns) * wide + MARGIN, LEAST_WIDTH)
-    told = wrapped([*_cut(what), *what.told], width)
+    caption_lines = wrap_sentences([*_cut(what), *what.told], width)
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 44 + len(told) * LINE + MARGIN)
+        sheet = Sheet(width, bottom + 44 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(what.title, what.below)
         for i, name in enumerate(columns):
             sheet.text(left + (i + 0.5) * wide, top - 6, name, ha="center", size=7.5, upright=True)
@@ -66,7 +66,7 @@ def heat_map(what: Map) -> bytes:
             _legend(sheet, what.ends, bottom + 18)
         else:
             sheet.text(MARGIN, HEAD + 14, what.nothing, color=QUIET)
-        sheet.caption(told, bottom + 42)
+        sheet.caption(caption_lines, bottom + 42)
         return canvas.to_svg(sheet.figure, title=what.title)
 
 

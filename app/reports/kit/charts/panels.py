@@ -8,7 +8,7 @@ from math import floor, log10
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrap_sentences
 
 WIDTH, HEIGHT, LEFT, GAP = 300.0, 190.0, 44.0, 64.0
 LOOKS = (
@@ -25,7 +25,7 @@ LONGEST_NAME = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class PanelSeries:
     """values: at each place of the panel's axis, None where there is none."""
 
     name: str
@@ -33,22 +33,22 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class LinePanel:
     """title: what the values are. places: labels of the axis, from the left."""
 
     title: str
     places: Sequence[str]
-    curves: Sequence[Curve]
+    curves: Sequence[PanelSeries]
 
 
-def panels(title: str, below: str, drawn: Sequence[Panel], told: Sequence[str], *, nothing: str) -> bytes:
+def panels(title: str, below: str, drawn: Sequence[LinePanel], notes: Sequence[str], *, nothing: str) -> bytes:
     """The panels as SVG, two a row; a legend names the curves."""
     names = list(dict.fromkeys(curve.name for one in drawn for curve in one.curves))
     rows = -(-len(drawn) // 2) if names else 0
     width = MARGIN + 2 * (LEFT + WIDTH) + GAP + MARGIN
     top = HEAD + 12 + 14 * len(names[: len(LOOKS)])
     bottom = top + rows * (HEIGHT + 66)
-    lines = wrapped(told, width)
+    lines = wrap_sentences(notes, width)
     with canvas.drawing():
         canvas.prepare()
         sheet = Sheet(width, bottom + 16 + len(lines) * LINE + MARGIN)
@@ -69,10 +69,10 @@ def _key(sheet: Sheet, i: int, name: str) -> None:
     y = HEAD + 8 + 14 * i
     sheet.line((MARGIN, MARGIN + 24), (y, y), color=color, thick=1.4, dashed=dashed)
     sheet.line((MARGIN + 12,), (y,), color=color, marker=marker, hollow=hollow)
-    sheet.text(MARGIN + 32, y, canvas.shortened(name, LONGEST_NAME), size=8)
+    sheet.text(MARGIN + 32, y, canvas.shorten(name, LONGEST_NAME), size=8)
 
 
-def _panel(sheet: Sheet, panel: Panel, names: Sequence[str], at: tuple[float, float]) -> None:
+def _panel(sheet: Sheet, panel: LinePanel, names: Sequence[str], at: tuple[float, float]) -> None:
     left, top = at
     bottom, high = top + HEIGHT, _highest(panel)
     sheet.text(left, top - 14, panel.title, size=8.5, bold=True)
@@ -92,7 +92,7 @@ def _panel(sheet: Sheet, panel: Panel, names: Sequence[str], at: tuple[float, fl
 
 
 def _curve(
-    sheet: Sheet, curve: Curve, look: tuple[str, str, bool, bool], at: tuple[float, float, float, float]
+    sheet: Sheet, curve: PanelSeries, look: tuple[str, str, bool, bool], at: tuple[float, float, float, float]
 ) -> None:
     left, bottom, step, scale = at
     color, marker, hollow, dashed = look
@@ -105,7 +105,7 @@ def _curve(
         sheet.line((x,), (y,), color=color, marker=marker, hollow=hollow)
 
 
-def _highest(panel: Panel) -> float:
+def _highest(panel: LinePanel) -> float:
     """The upper end of the axis: a plain number at or above every value."""
     most = max((v for curve in panel.curves for v in curve.values if v is not None), default=0.0)
     if most <= 0:

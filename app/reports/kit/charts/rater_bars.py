@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrap_sentences
 
 ROW, PLOT, ROOM = 16.0, 280.0, 120.0
 LONGEST_NAME = 26
@@ -14,15 +14,15 @@ LONGEST_NAME = 26
 
 def rater_bars(title: str, below: str, bars: Sequence[tuple[str, float, str]], notes: Sequence[str]) -> bytes:
     """As SVG: of each bar the rater, its length, and what is written beside it. below: what the bars are."""
-    names = [canvas.shortened(name, LONGEST_NAME) for name, _, _ in bars]
+    names = [canvas.shorten(name, LONGEST_NAME) for name, _, _ in bars]
     left, top = MARGIN + max(map(len, names), default=8) * CHARACTER + 12, HEAD + 10
     width = left + PLOT + ROOM + MARGIN
     bottom = top + max(1, len(bars)) * ROW
-    told = wrapped(notes, width)
+    caption_lines = wrap_sentences(notes, width)
     most = max((value for _, value, _ in bars), default=0.0) or 1.0
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 20 + len(told) * LINE + MARGIN)
+        sheet = Sheet(width, bottom + 20 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(title, below)
         sheet.line((left, left), (top, bottom), color=FAINT, thick=0.8)
         for i, (name, (_, value, text)) in enumerate(zip(names, bars, strict=True)):
@@ -31,5 +31,5 @@ def rater_bars(title: str, below: str, bars: Sequence[tuple[str, float, str]], n
             sheet.text(left - 8, y, name, ha="right", color=INK)
             sheet.box(left, y - 4.5, long, 9, fill=BLUE)
             sheet.text(left + long + 6, y, text, size=8, color=QUIET)
-        sheet.caption(told, bottom + 20)
+        sheet.caption(caption_lines, bottom + 20)
         return canvas.to_svg(sheet.figure, title=title)

@@ -8,7 +8,7 @@ from typing import Protocol
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrap_sentences
 
 ROW, SCALE, FIGURES = 18.0, 260.0, 170.0
 
@@ -37,7 +37,7 @@ def rates_chart(title: str, groups: Mapping[str, Sequence[PromisedRate]], notes:
     rates = [rate for rows in groups.values() for rate in rows]
     left = MARGIN + max((len(rate.meaning) for rate in rates), default=8) * CHARACTER + 12
     width = left + SCALE + FIGURES + MARGIN
-    sentences = wrapped(notes, width)
+    sentences = wrap_sentences(notes, width)
     bottom = HEAD + 6 + len(rates) * ROW + len(groups) * 28
     with canvas.drawing():
         canvas.prepare()

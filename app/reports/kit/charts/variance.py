@@ -29,7 +29,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class RaterInterval:
     """One rater."""
 
     name: str
@@ -37,14 +37,14 @@ class Mark:
     interval: Interval
 
 
-def variance_bars(title: str, bars: Sequence[Bar], told: Sequence[str]) -> bytes:
+def variance_bars(title: str, bars: Sequence[Bar], notes: Sequence[str]) -> bytes:
     """One bar a component, with its interval as a line; as SVG."""
     left = MARGIN + max((len(bar.name) for bar in bars), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + FIGURES + MARGIN)
     most = max([bar.variance for bar in bars] + [bar.interval[1] for bar in bars if bar.interval], default=0.0) or 1.0
     with canvas.drawing():
         canvas.prepare()
-        sheet, bottom, sentences = _sheet(width, len(bars), told)
+        sheet, bottom, sentences = _sheet(width, len(bars), notes)
         sheet.heading(title, "Variance by source, in squares of the unit; lines are 95 % intervals")
         for i, bar in enumerate(bars):
             y = HEAD + 12 + i * ROW
@@ -55,13 +55,13 @@ def variance_bars(title: str, bars: Sequence[Bar], told: Sequence[str]) -> bytes
                 low, high = (left + BARS * value / most for value in bar.interval)
                 sheet.box(low, y + ROW / 2 - 2, high - low, 4, fill=ORANGE, edge=canvas.GROUND, thick=0.8)
             places = captions.decimals([most / 10])
-            said = f"{captions.number(bar.variance, places)} · {bar.share:.1%}"
-            sheet.text(left + BARS + 8, y + ROW / 2, said, size=8, color=QUIET)
+            label = f"{captions.number(bar.variance, places)} · {bar.share:.1%}"
+            sheet.text(left + BARS + 8, y + ROW / 2, label, size=8, color=QUIET)
         sheet.caption(sentences, bottom)
         return canvas.to_svg(sheet.figure, title=title)
 
 
-def caterpillar(title: str, below: str, marks: Sequence[Mark], told: Sequence[str]) -> bytes:
+def caterpillar(title: str, below: str, marks: Sequence[RaterInterval], notes: Sequence[str]) -> bytes:
     """One line a rater with the 95 % interval, lowest first; as SVG. Of many the ends are drawn."""
     shown, more = _ends(marks)
     left = MARGIN + max((len(_name(mark.name)) for mark in shown), default=8) * CHARACTER + 12
@@ -70,7 +70,7 @@ def caterpillar(title: str, below: str, marks: Sequence[Mark], told: Sequence[st
     middle = left + BARS / 2
     with canvas.drawing():
         canvas.prepare()
-        sheet, bottom, sentences = _sheet(width, len(shown), [*more, *told])
+        sheet, bottom, sentences = _sheet(width, len(shown), [*more, *notes])
         sheet.heading(title, f"{below}; 95 % intervals")
         sheet.line((middle, middle), (HEAD + 10, HEAD + 14 + len(shown) * ROW), color=FAINT)
         for i, mark in enumerate(shown):
@@ -80,8 +80,8 @@ def caterpillar(title: str, below: str, marks: Sequence[Mark], told: Sequence[st
             sheet.text(left - 8, y, _name(mark.name), ha="right")
             sheet.line([middle + BARS / 2 * end / reach for end in mark.interval], (y, y), color=colour, thick=1.4)
             sheet.line([middle + BARS / 2 * mark.value / reach], [y], color=colour, marker="o", hollow=not apart)
-            said = captions.number(mark.value, captions.decimals([reach]))
-            sheet.text(left + BARS + 8, y, said, size=8, color=QUIET)
+            label = captions.number(mark.value, captions.decimals([reach]))
+            sheet.text(left + BARS + 8, y, label, size=8, color=QUIET)
         sheet.caption(sentences, bottom)
         return canvas.to_svg(sheet.figure, title=title)
 
@@ -92,7 +92,7 @@ def heat_map(
     rows: Sequence[str],
     columns: Sequence[str],
     cells: Mapping[tuple[str, str], float],
-    told: Sequence[str],
+    notes: Sequence[str],
 ) -> bytes:
     """Rater by system: blue below 0, orange above, the figure in each cell; as SVG."""
     some, others = list(rows[:MOST_ROWS]), list(columns[:MOST_COLUMNS])
@@ -105,7 +105,7 @@ def heat_map(
     note = [f"The first {MOST_ROWS} raters and {MOST_COLUMNS} systems are drawn."] if cut else []
     with canvas.drawing():
         canvas.prepare()
-        sheet, bottom, sentences = _sheet(width, len(some), [*note, *told], above)
+        sheet, bottom, sentences = _sheet(width, len(some), [*note, *notes], above)
         sheet.heading(title, f"{below}, beyond severity")
         for j, column in enumerate(others):
             sheet.text(left + (j + 0.6) * CELL, HEAD + above, _name(column), ha="center", size=8, upright=True)
@@ -128,14 +128,14 @@ def _cell(sheet: Sheet, x: float, y: float, part: float, text: str) -> None:
     sheet.text(x + CELL / 2, y + ROW / 2, text, ha="center", size=7.5, color=ink)
 
 
-def _sheet(width: float, rows: int, told: Sequence[str], above: float = 0.0) -> tuple[Sheet, float, tuple[str, ...]]:
+def _sheet(width: float, rows: int, notes: Sequence[str], above: float = 0.0) -> tuple[Sheet, float, tuple[str, ...]]:
     """An empty sheet for so many rows, where its caption begins, and the caption."""
-    sentences = caption_lines(told, width)
+    sentences = caption_lines(notes, width)
     bottom = HEAD + 12 + above + max(1, rows) * ROW + 18
     return Sheet(width, bottom + len(sentences) * LINE + MARGIN), bottom, sentences
 
 
-def _ends(marks: Sequence[Mark]) -> tuple[list[Mark], list[str]]:
+def _ends(marks: Sequence[RaterInterval]) -> tuple[list[RaterInterval], list[str]]:
     if len(marks) <= MOST_ROWS:
         return list(marks), []
     half = MOST_ROWS // 2
@@ -143,26 +143,26 @@ def _ends(marks: Sequence[Mark]) -> tuple[list[Mark], list[str]]:
 
 
 def _name(text: str) -> str:
-    return canvas.shortened(text, LONGEST)
+    return canvas.shorten(text, LONGEST)
 
 
-def chances(title: str, below: str, rows: Sequence[tuple[str, float, float]], told: Sequence[str]) -> bytes:
+def chances(title: str, below: str, rows: Sequence[tuple[str, float, float]], notes: Sequence[str]) -> bytes:
     """Two bars a row, from 0 to 1: the same direction again (pale), significant again (dark); as SVG."""
     shown = list(rows[:MOST_ROWS])
     more = [f"The first {MOST_ROWS} of {len(rows):,} pairs are drawn."] if len(rows) > MOST_ROWS else []
-    left = MARGIN + max((len(canvas.shortened(row[0], 44)) for row in shown), default=8) * CHARACTER + 12
+    left = MARGIN + max((len(canvas.shorten(row[0], 44)) for row in shown), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + FIGURES + MARGIN)
     with canvas.drawing():
         canvas.prepare()
-        sheet, bottom, sentences = _sheet(width, len(shown), [*more, *told])
+        sheet, bottom, sentences = _sheet(width, len(shown), [*more, *notes])
         sheet.heading(title, f"{below}: significant (dark), same direction (pale)")
         for i, (name, same, again) in enumerate(shown):
             y = HEAD + 12 + i * ROW
-            sheet.text(left - 8, y + ROW / 2, canvas.shortened(name, 44), ha="right")
+            sheet.text(left - 8, y + ROW / 2, canvas.shorten(name, 44), ha="right")
             sheet.box(left, y + 3, BARS, ROW - 6, fill=BAND)
             sheet.box(left, y + 3, BARS * same, ROW - 6, fill=LOWER[2])
             sheet.box(left, y + 6, BARS * again, ROW - 12, fill=BLUE)
-            said = f"{captions.number(again, 2)} · {captions.number(same, 2)}"
-            sheet.text(left + BARS + 8, y + ROW / 2, said, size=8, color=QUIET)
+            label = f"{captions.number(again, 2)} · {captions.number(same, 2)}"
+            sheet.text(left + BARS + 8, y + ROW / 2, label, size=8, color=QUIET)
         sheet.caption(sentences, bottom)
         return canvas.to_svg(sheet.figure, title=title)

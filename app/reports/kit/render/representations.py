@@ -69,20 +69,20 @@ def _markdown(report: Report[Any, Any], view: ReportHead) -> bytes:
         head = f"*{markup.plain(section.title)}*"
         table = markup.markdown_table(head, section.table, names=section.names, caption="")
         lines.append(table.rstrip(b"\n") + b"\n\n")
-    said = [markup.plain(report.caption(view)), ""]
-    said += [f"- Warning: {markup.plain(text)}" for text in report.warnings(view)]
-    return b"".join(lines) + "\n".join(said).rstrip("\n").encode() + b"\n"
+    notes = [markup.plain(report.caption(view)), ""]
+    notes += [f"- Warning: {markup.plain(text)}" for text in report.warnings(view)]
+    return b"".join(lines) + "\n".join(notes).rstrip("\n").encode() + b"\n"
 
 
 def _latex(report: Report[Any, Any], view: ReportHead) -> bytes:
     """Every table with its caption; warnings once, above the first."""
     shown = report.tables(view)
     if not shown:
-        said = [
+        notes = [
             f"{title(report, view)}. {report.caption(view)}",
             *(f"Warning: {text}" for text in report.warnings(view)),
         ]
-        return "".join(f"% {captions.printable(text)}\n" for text in said).encode()
+        return "".join(f"% {captions.printable(text)}\n" for text in notes).encode()
     return b"\n".join(_latex_table(report, view, one, number) for number, one in enumerate(shown))
 
 

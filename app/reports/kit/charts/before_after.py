@@ -9,7 +9,7 @@ from math import ceil, floor, log10
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrapped
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrap_sentences
 
 ROW, PLOT, FIGURES = 21.0, 330.0, 130.0
 MOST, LONGEST_NAME = 60, 34
@@ -18,7 +18,7 @@ CLOSE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class MovedRow:
+class BeforeAfterRow:
     """One line: where it stood and where it stands, with an interval and a text at the right."""
 
     name: str
@@ -29,16 +29,16 @@ class MovedRow:
     note: str | None = None
 
 
-def moved_plot(title: str, below: str, rows: Sequence[MovedRow], told: Sequence[str]) -> bytes:
+def before_after_plot(title: str, below: str, rows: Sequence[BeforeAfterRow], notes: Sequence[str]) -> bytes:
     """One line a row: a hollow mark for before, a filled one with its interval for after, joined; as SVG."""
     shown = rows[:MOST]
-    names = [canvas.shortened(row.name, LONGEST_NAME) for row in shown]
+    names = [canvas.shorten(row.name, LONGEST_NAME) for row in shown]
     left = MARGIN + max((len(name) for name in names), default=8) * CHARACTER + 14
     width = left + PLOT + FIGURES + MARGIN
-    said = [captions.sentence(text.rstrip(".")) for text in told]
+    sentences = [captions.sentence(text.rstrip(".")) for text in notes]
     if len(rows) > MOST:
-        said.append(f"The first {MOST} of {len(rows)}; the table has all.")
-    lines = wrapped(said, width)
+        sentences.append(f"The first {MOST} of {len(rows)}; the table has all.")
+    lines = wrap_sentences(sentences, width)
     top = HEAD + 14
     bottom = top + max(1, len(shown)) * ROW
     low, high = _range(shown)
@@ -57,7 +57,7 @@ def moved_plot(title: str, below: str, rows: Sequence[MovedRow], told: Sequence[
         return canvas.to_svg(sheet.figure, title=title)
 
 
-def _range(rows: Sequence[MovedRow]) -> tuple[float, float]:
+def _range(rows: Sequence[BeforeAfterRow]) -> tuple[float, float]:
     values = [v for row in rows for v in (row.before, row.after, *(row.interval or ())) if v is not None]
     low, high = (min(values), max(values)) if values else (0.0, 1.0)
     # What differs by the rounding of a sum stands in one place.
@@ -83,7 +83,7 @@ def _step(least: float) -> float:
     return next(round(n * decade, 12) for n in (1, 2, 5, 10) if n * decade >= least * (1 - 1e-9))
 
 
-def _row(sheet: Sheet, row: MovedRow, ends: tuple[float, float], left: float, y: float) -> None:
+def _row(sheet: Sheet, row: BeforeAfterRow, ends: tuple[float, float], left: float, y: float) -> None:
     if row.before is not None and row.after is not None:
         sheet.line(
             (_x(row.before, ends, left), _x(row.after, ends, left)), (y, y), color=ORANGE, thick=0.9, dashed=True
@@ -95,5 +95,5 @@ def _row(sheet: Sheet, row: MovedRow, ends: tuple[float, float], left: float, y:
     if row.after is not None:
         sheet.line((_x(row.after, ends, left),), (y,), color=BLUE, marker="D")
     if row.note is not None:
-        sheet.text(left + 6, y, canvas.shortened(row.note, 60), size=7.5, color=QUIET)
+        sheet.text(left + 6, y, canvas.shorten(row.note, 60), size=7.5, color=QUIET)
     sheet.text(left + PLOT + 12, y, row.text, size=8, color=INK)
