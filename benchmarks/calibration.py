@@ -30,7 +30,7 @@ from app.domain.recipe import NAMED, Recipe
 from app.reports.forecast.report import rare_failures
 from app.reports.gate.caveats import document_caveats
 from app.reports.gate.looks import Looks
-from app.stats.aggregate import panel, segment_scores
+from app.stats.aggregate import score_matrix, segment_scores
 from app.stats.gate.gate import GateRule, decide
 from app.stats.inference.by_document import precision
 from app.stats.quality.choices import CHECKS
@@ -267,8 +267,8 @@ def _forecast_once(world: World, number: int) -> Trial:
     reach = sqrt(2) * float(known.error) * special.stdtrit(float(known.degrees), 0.975)  # as `stats.replication` has it
     apart = sums.sum() / counts.sum() - new_sums.sum() / new_counts.sum()
     domains = topics_of(world, this).domain_codes()[0] if world.topics > 1 else None
-    laid = panel(segment_scores(this), this.labels, domains=domains)
-    said = (*caveats.of_data(this, laid), *rare_failures(laid.n_documents))
+    laid = score_matrix(segment_scores(this), this.labels, domains=domains)
+    said = (*caveats.document_caveats(this, laid), *rare_failures(laid.n_documents))
     return Trial({"difference of a new study": float(abs(apart) <= reach)}, said)
 
 

@@ -21,7 +21,7 @@ from app.reports.kit.processes import in_processes
 from app.reports.kit.report import Work
 from app.reports.stability.report import StudyChunks
 from app.stats.stability.chunks import ChunkOutcome, Simulator
-from app.stats.stability.curves import run
+from app.stats.stability.curves import compute_curves
 from app.stats.stability.extraction import MultiplyRated
 from app.stats.stability.request import Assignment, StabilityRequest, StudyDesign, paper_designs
 from app.stats.stability.srp import order_of, stable
@@ -127,7 +127,7 @@ def paper(data: MultiplyRated, workers: int) -> None:
     for part in computed:
         parts.append(ChunkOutcome.from_bytes(part))
         shown(len(parts), len(simulator.chunks))
-    curves = run(simulator, enumerate(parts))
+    curves = compute_curves(simulator, enumerate(parts))
     taken = time.perf_counter() - started
     print(file=sys.stderr)
     points = [point for curve in curves for point in curve.points]

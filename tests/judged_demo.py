@@ -11,7 +11,7 @@ from app.demo.people import TEMPERS
 from app.formats.base import At, JudgmentRow, ReadLog
 from app.services.campaigns.campaigns import get
 from app.services.data.intake import Intake, take_in
-from app.simulation import Forms, Mind, key_of
+from app.simulation import CampaignForms, SimulatedRater, key_of
 from app.simulation.answers import AnswerContext, answer
 from app.simulation.task_view import SeenSegment, SeenText
 from app.storage.db import Database
@@ -34,8 +34,8 @@ def load_judged(database: Database, *, seed: int = DEMO_SEED) -> str:
 def judgments(seed: int) -> Iterator[JudgmentRow]:
     """All systems of a document by the same rater, in the order of their keys."""
     found, model = translate(seed), rater_model("demo", seed)
-    forms = Forms.of(model)
-    minds = {rater: Mind.of(model, rater) for rater in TEMPERS}
+    forms = CampaignForms.of(model)
+    minds = {rater: SimulatedRater.of(model, rater) for rater in TEMPERS}
     at = START
     for i, document in enumerate(found.documents):
         raters = [list(TEMPERS)[i % len(TEMPERS)]]
@@ -60,7 +60,7 @@ def judgments(seed: int) -> Iterator[JudgmentRow]:
                     )
 
 
-def _payload(mind: Mind, forms: Forms, source: str, text: str) -> dict[str, object]:
+def _payload(mind: SimulatedRater, forms: CampaignForms, source: str, text: str) -> dict[str, object]:
     pair = key_of(text, source)
     opinion = mind.opinion(pair if pair in mind.model.texts else key_of(text))
     shown = SeenSegment(1, (SeenText("Source", source, "source"), SeenText("Text", text, "target")), None, None)

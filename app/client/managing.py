@@ -15,7 +15,7 @@ from app.simulation import CampaignFacts, PlantedText
 LINK_DAYS = 2
 
 
-class NoLink(Conflict):
+class LinkWithoutToken(Conflict):
     """The server gave a link without a token in its fragment."""
 
 
@@ -70,7 +70,7 @@ class CampaignClient:
         link: str = json.loads(self.remote.write("POST", path, {"days": LINK_DAYS}))["link"]
         tokens = parse_qs(urlsplit(link).fragment).get("token")
         if not tokens:
-            raise NoLink
+            raise LinkWithoutToken
         return tokens[0]
 
     def left(self) -> int:

@@ -26,7 +26,7 @@ def failures(checks: Iterable[CheckResult]) -> list[CheckResult]:
 
 
 @dataclass(frozen=True, slots=True)
-class Front:
+class RaterFrontEnd:
     """One rater's front-end. campaign: path of the campaign."""
 
     client: httpx.Client

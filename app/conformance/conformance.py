@@ -16,7 +16,7 @@ import httpx
 from app.client.managing import CampaignClient
 from app.client.remote import Remote, ServerRefusal
 from app.conformance import session
-from app.conformance.checks import PLANTED, CheckResult, Front, failures
+from app.conformance.checks import PLANTED, CheckResult, RaterFrontEnd, failures
 
 __all__ = ["CheckResult", "failures", "run_checks"]
 
@@ -48,14 +48,14 @@ class Setup:
 
 
 @dataclass(slots=True)
-class Bench:
+class ConformanceRun:
     """Where campaigns are made. made: those to be closed at the end."""
 
     remote: Remote
     client: httpx.Client
     made: list[CampaignClient] = field(default_factory=list)
 
-    def campaign(self, setup: Setup) -> tuple[CampaignClient, list[Front]]:
+    def campaign(self, setup: Setup) -> tuple[CampaignClient, list[RaterFrontEnd]]:
         """Make and open a campaign: the manager's side, and the front-end of each rater.
 
         Raises ServerRefusal, ServerUnreachable.
@@ -79,7 +79,7 @@ class Bench:
         managed.plan(DESIGN)
         managed.step("open")
         links = managed.links(setup.raters)
-        return managed, [Front(self.client, managed.path, links[rater]) for rater in setup.raters]
+        return managed, [RaterFrontEnd(self.client, managed.path, links[rater]) for rater in setup.raters]
 
     def close(self) -> None:
         """Close what was made."""
@@ -94,7 +94,7 @@ def run_checks(remote: Remote, *, only: str | None = None) -> list[CheckResult]:
     Raises ServerRefusal, ServerUnreachable where it cannot begin.
     """
     with httpx.Client(base_url=remote.url, timeout=PATIENCE) as client:
-        bench = Bench(remote, client)
+        bench = ConformanceRun(remote, client)
         listed = json.loads(remote.body("/v1/protocols", accept="application/json"))["items"]
         told = [one for one in listed if only in (None, one["name"])]
         try:
@@ -116,7 +116,7 @@ def _sits(protocol: Told) -> bool:
     return protocol["level"] == "segment" and protocol["ranks"] and not protocol["requires_prefill"]
 
 
-def _session(bench: Bench, protocol: Told) -> list[CheckResult]:
+def _session(bench: ConformanceRun, protocol: Told) -> list[CheckResult]:
     """The rules of a session, by one protocol."""
     first, *rest = [one for one in protocol["examples"] if one["prefill"] is None]
     same = [one for one in rest if _key(one, protocol) == _key(first, protocol)]
@@ -133,7 +133,7 @@ def _longer(first: str, other: str) -> str:
     return max(first, other, key=len)
 
 
-def _examples(bench: Bench, protocol: Told) -> Iterator[CheckResult]:
+def _examples(bench: ConformanceRun, protocol: Told) -> Iterator[CheckResult]:
     """Each worked example is posted and must score as it says."""
     groups: dict[str, list[tuple[int, Told]]] = {}
     for n, example in enumerate(protocol["examples"], 1):
@@ -147,7 +147,7 @@ def _examples(bench: Bench, protocol: Told) -> Iterator[CheckResult]:
 
 
 def _posted(
-    bench: Bench, protocol: Told, members: Sequence[tuple[int, Told]], names: Mapping[int, str]
+    bench: ConformanceRun, protocol: Told, members: Sequence[tuple[int, Told]], names: Mapping[int, str]
 ) -> Iterator[CheckResult]:
     texts = [[Text(one["source"], one["output"], one["prefill"])] for _, one in members]
     options = _options(members[0][1], protocol)

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 
 from app.client.managing import CampaignClient
-from app.conformance.checks import PLANTED, CheckResult, Front
+from app.conformance.checks import PLANTED, CheckResult, RaterFrontEnd
 
 PROBLEM = "application/problem+json"
 NO_TASK = "t_" + "0" * 32
@@ -24,8 +24,8 @@ class RaterSession:
     """Where the checks are. one, other: two payloads that differ, where the protocol has two that fit the text."""
 
     managed: CampaignClient
-    front: Front
-    stranger: Front
+    front: RaterFrontEnd
+    stranger: RaterFrontEnd
     task: Told
     one: object
     other: object
@@ -45,7 +45,9 @@ class RaterSession:
         return [(item["item"], segment["segment"]) for item in self.task["items"] for segment in item["segments"]]
 
 
-def checks(managed: CampaignClient, fronts: Sequence[Front], first: object, second: object) -> Iterator[CheckResult]:
+def checks(
+    managed: CampaignClient, fronts: Sequence[RaterFrontEnd], first: object, second: object
+) -> Iterator[CheckResult]:
     """Every rule, in the order of a session. fronts: of two raters, of whom the first has a task."""
     front, stranger = fronts
     task = front.lease()

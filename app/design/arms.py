@@ -130,7 +130,7 @@ class _Colours:
             self._set(edge, mine if n % 2 else other)
 
 
-def alternating(sequences: Sequence[Sequence[tuple[int, ...]]], start: int) -> list[int]:
+def alternate_arms(sequences: Sequence[Sequence[tuple[int, ...]]], start: int) -> list[int]:
     """The order of a rater's tasks: one run of each arm in turn, beginning with arm `start`.
 
     sequences: for each arm its runs (tasks that must follow each other), each a tuple of task indices.
@@ -138,7 +138,7 @@ def alternating(sequences: Sequence[Sequence[tuple[int, ...]]], start: int) -> l
 
     Examples
     --------
-    >>> alternating([[(0,), (1, 2)], [(3,), (4,)]], start=1)
+    >>> alternate_arms([[(0,), (1, 2)], [(3,), (4,)]], start=1)
     [3, 0, 4, 1, 2]
     """
     n_arms = len(sequences)

@@ -12,7 +12,7 @@ from app.design.arms import arms_of_groups, arms_of_raters
 from app.design.finish import number_tasks
 from app.design.order import SystemOrders
 from app.design.plan import Group, Task, Unmet
-from app.design.task_maker import TaskInputs, TaskMaker, Troubles
+from app.design.task_maker import TaskInputs, TaskMaker, UnmetRequests
 
 Rngs = Callable[..., np.random.Generator]
 
@@ -34,7 +34,7 @@ def assemble(rngs: Rngs, work: TaskInputs) -> AssembledTasks:
         by_rater[group.rater].append((group, of))
     orders = SystemOrders(rngs("orders"), work.systems)
     starts = rngs("starts").permutation(len(work.raters))
-    troubles = Troubles()
+    troubles = UnmetRequests()
     groups = tuple(group for group, _ in planned)
     tasks: list[Task] = []
     for n, rater in enumerate(work.raters):

@@ -12,7 +12,7 @@ from app.design.values import Codes, Document, Floats, System
 from app.domain.errors import Invalid, Place
 
 
-def chosen_systems(design: Design, systems: Sequence[System]) -> tuple[str, ...]:
+def choose_systems(design: Design, systems: Sequence[System]) -> tuple[str, ...]:
     """Keys of the systems judged, sorted.
 
     Raises Invalid naming those that there are not.
@@ -29,7 +29,7 @@ def chosen_systems(design: Design, systems: Sequence[System]) -> tuple[str, ...]
     return tuple(sorted(design.systems))
 
 
-def chosen_documents(rng: np.random.Generator, design: Design, documents: Sequence[Document]) -> tuple[Codes, Floats]:
+def choose_documents(rng: np.random.Generator, design: Design, documents: Sequence[Document]) -> tuple[Codes, Floats]:
     """Indices of the documents judged, ascending, and the probability of inclusion of each document, shape (D,).
 
     Documents named by key were not drawn: theirs is 1, and 0 for the others.

@@ -10,10 +10,10 @@ import numpy as np
 from app.design.assemble import assemble
 from app.design.buckets import Bucketing, fill_buckets, people
 from app.design.calibration import common_documents, sampled_set
-from app.design.choose import chosen_documents, chosen_systems
+from app.design.choose import choose_documents, choose_systems
 from app.design.dealing import check_pools
 from app.design.design import Design
-from app.design.grouping import GroupedOutputs, layout_of, material, stretches_of
+from app.design.grouping import GroupedOutputs, group_outputs, layout_of, stretches_of
 from app.design.latin_square import latin_deal, unmet_cells
 from app.design.layout import AllocationInput
 from app.design.order import UnplacedItem
@@ -61,12 +61,12 @@ def compile_plan(
     if seed is None:
         raise Invalid("a plan needs a seed", places=(Place(("seed",), "is needed"),))
     design = replace(design, seed=seed)  # drawn or given, the same seed is the same plan
-    draw = Draw(seed)
+    draw = SeedStreams(seed)
     able, idle = people(raters)
     if not able:
         raise Invalid("there are no raters")
-    names = chosen_systems(design, systems)
-    chosen, inclusion = chosen_documents(draw.rng("documents"), design, test_set.documents)
+    names = choose_systems(design, systems)
+    chosen, inclusion = choose_documents(draw.rng("documents"), design, test_set.documents)
     common = _common(draw, design, test_set, names, chosen)
     keys = [document.key for document in test_set.documents]
     buckets = fill_buckets(draw.rng("buckets"), design, able, keys, chosen[~np.isin(chosen, common)])
@@ -102,7 +102,7 @@ def compile_plan(
 
 
 @dataclass(frozen=True, slots=True)
-class Draw:
+class SeedStreams:
     """Generators of one seed, one for each purpose, so that a choice about one leaves the others as they were."""
 
     seed: int
@@ -131,12 +131,12 @@ def _items(shared: Sequence[Sequence[UnplacedItem]]) -> tuple[Item, ...]:
     )
 
 
-def _common(draw: Draw, design: Design, test_set: TestSet, names: Sequence[str], chosen: Codes) -> Codes:
+def _common(draw: SeedStreams, design: Design, test_set: TestSet, names: Sequence[str], chosen: Codes) -> Codes:
     """Indices of the documents that everyone judges."""
     wanted = design.calibration.common_items if design.calibration else None
     if not wanted:
         return np.empty(0, dtype=np.int64)
-    grouped = material(design, test_set, names, stretches_of(design, test_set.documents, chosen.tolist()))
+    grouped = group_outputs(design, test_set, names, stretches_of(design, test_set.documents, chosen.tolist()))
     items = np.zeros(len(test_set.documents), dtype=np.int64)
     for entry in grouped.entries:
         items[grouped.stretches[entry.stretch].document] += 1
@@ -144,7 +144,7 @@ def _common(draw: Draw, design: Design, test_set: TestSet, names: Sequence[str],
 
 
 def _shared(
-    draw: Draw, design: Design, test_set: TestSet, names: Sequence[str], common: Codes
+    draw: SeedStreams, design: Design, test_set: TestSet, names: Sequence[str], common: Codes
 ) -> tuple[tuple[UnplacedItem, ...], ...]:
     """What every rater judges, in packs that stay together."""
     if design.calibration is None:
@@ -152,7 +152,7 @@ def _shared(
     pieces = sampled_set(draw.rng("calibration"), design.calibration, test_set.calibration)
     packs: list[tuple[UnplacedItem, ...]] = [(piece,) for piece in pieces]
     if len(common):
-        grouped = material(design, test_set, names, stretches_of(design, test_set.documents, common.tolist()))
+        grouped = group_outputs(design, test_set, names, stretches_of(design, test_set.documents, common.tolist()))
         for members in grouped.groups:
             stretch = grouped.stretches[grouped.entries[members[0]].stretch]
             key = test_set.documents[stretch.document].key
@@ -167,7 +167,7 @@ def _shared(
 
 
 def _deal(
-    draw: Draw,
+    draw: SeedStreams,
     design: Design,
     test_set: TestSet,
     names: Sequence[str],
@@ -175,7 +175,7 @@ def _deal(
     buckets: Bucketing,
 ) -> tuple[GroupedOutputs, Allocation, AllocationInput]:
     dealt_documents = np.flatnonzero(buckets.of_document >= 0)
-    grouped = material(design, test_set, names, stretches_of(design, test_set.documents, dealt_documents.tolist()))
+    grouped = group_outputs(design, test_set, names, stretches_of(design, test_set.documents, dealt_documents.tolist()))
     ratings = _ratings(draw, design, grouped, buckets)
     layout = layout_of(design, grouped, buckets.of_document, buckets.pools, len(raters), ratings)
     if design.structure == "latin_square":
@@ -183,7 +183,7 @@ def _deal(
     return grouped, deal_work(draw.rng("deal"), design, grouped, layout, raters, buckets.names), layout
 
 
-def _ratings(draw: Draw, design: Design, grouped: GroupedOutputs, buckets: Bucketing) -> Codes:
+def _ratings(draw: SeedStreams, design: Design, grouped: GroupedOutputs, buckets: Bucketing) -> Codes:
     """How many raters each group gets, shape (G,)."""
     ratings = np.full(len(grouped.groups), design.ratings_per_item, dtype=np.int64)
     if design.overlap:
@@ -195,7 +195,7 @@ def _ratings(draw: Draw, design: Design, grouped: GroupedOutputs, buckets: Bucke
 
 
 def _latin(
-    draw: Draw, grouped: GroupedOutputs, layout: AllocationInput, names: Sequence[str], buckets: Bucketing
+    draw: SeedStreams, grouped: GroupedOutputs, layout: AllocationInput, names: Sequence[str], buckets: Bucketing
 ) -> Allocation:
     """Raters by Latin squares; outputs that no rater of the square edits have none."""
     check_pools(layout, buckets.names)

@@ -11,13 +11,13 @@ from app.design.batches import Draft, Room, total
 from app.design.design import Controls
 from app.design.grouping import control_counts
 from app.design.order import Screen, UnplacedItem
-from app.design.repeats import PlannedRepeat, RaterHistory, among_work, place_again, too_near
+from app.design.repeats import PlannedRepeat, RaterHistory, distance_shortfalls, gaps_among_ratings, place_repeat
 
 DRAWS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Short:
+class MissingControl:
     """A control item that a task lacks, or that stands nearer to its original than asked. missing: how far off."""
 
     kind: str
@@ -32,7 +32,7 @@ def with_controls(
     seen: RaterHistory,
     *,
     top_up: bool = False,
-) -> tuple[list[Screen], list[Short]]:
+) -> tuple[list[Screen], list[MissingControl]]:
     """The screens of a task, of one item each, with its control items.
 
     Degraded copies and references stand among the items of their document where these stand together (its block), else
@@ -47,19 +47,19 @@ def with_controls(
     """
     screens, blocks = list(draft.screens), list(draft.blocks)
     ratings = [piece for piece in draft.pieces() if piece.role == "rating"]
-    short: list[Short] = []
+    short: list[MissingControl] = []
     if ratings and room.controls.any:
         needed = draft.quota.kinds if draft.quota else control_counts(room.controls, len(ratings))
         chosen = _choose(rng, ratings, room, draft.pieces(), needed, references, top_up=top_up)
         for kind, count in needed.items():
             have = sum(piece.role == kind for piece in chosen)
-            short.extend([Short(kind, count - have)] if have < count else [])
+            short.extend([MissingControl(kind, count - have)] if have < count else [])
         for piece in chosen:
             if piece.role != "repeat":
                 _insert(rng, screens, blocks, piece, room)
         _insert_repeats(rng, screens, chosen, room, seen)
     seen.add(screens)
-    short += [Short("distance", off) for off in too_near(screens, room.controls.min_distance, seen)]
+    short += [MissingControl("distance", off) for off in distance_shortfalls(screens, room.controls.min_distance, seen)]
     return screens, short
 
 
@@ -122,7 +122,7 @@ def _insert(
         place = places[0] + int(rng.integers(len(places) + 1))
     else:  # beside its original it would be known
         ends = [n for n in range(len(screens) + 1) if not 0 < n < len(blocks) or blocks[n] != blocks[n - 1]]
-        open_ends = among_work(screens, ends, room)
+        open_ends = gaps_among_ratings(screens, ends, room)
         place, home = open_ends[int(rng.integers(len(open_ends)))], -1 - len(screens)
     screens.insert(place, (piece,))
     blocks.insert(place, home)
@@ -137,7 +137,7 @@ def _insert_repeats(
         if piece.role != "repeat":
             continue
         planned = PlannedRepeat(room, size, (piece,))
-        again, gap = place_again(rng, screens, seen, room, planned.gives_way_to)
+        again, gap = place_repeat(rng, screens, seen, room, planned.gives_way_to)
         original = again[0]
         screens.insert(gap, (replace(original, role="repeat", group=None, propensity=None, of=original),))
         size = planned.with_instead((original,))

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.design.batches import Draft, Quota, Room, smallest_first, total
-from app.design.control_items import DRAWS, Short, control_of
+from app.design.control_items import DRAWS, MissingControl, control_of
 from app.design.grouping import least_controls, screens_needed
 from app.design.order import Screen
-from app.design.repeats import PlannedRepeat, RaterHistory, place_again, too_near
+from app.design.repeats import PlannedRepeat, RaterHistory, distance_shortfalls, place_repeat
 
 References = Mapping[str, Sequence[str]]
 
@@ -31,7 +31,7 @@ class _Again:
 
 def with_control_screens(
     rng: np.random.Generator, draft: Draft, room: Room, references: References, seen: RaterHistory
-) -> tuple[list[Screen], list[Short]]:
+) -> tuple[list[Screen], list[MissingControl]]:
     """The screens of a task together with its control items, which no width tells from ratings.
 
     Every screen with a control item shows the outputs of one screen of ratings in the same columns, at least
@@ -42,7 +42,7 @@ def with_control_screens(
     references : names of the references of each document. seen : the rater's earlier tasks.
     """
     screens = list(draft.screens)
-    short: list[Short] = []
+    short: list[MissingControl] = []
     if room.controls.any and smallest_first(screens):
         chosen = _chosen(rng, screens, room, references, draft.quota)
         needed = draft.quota.kinds if draft.quota else _needed(screens, chosen, room)
@@ -53,7 +53,9 @@ def with_control_screens(
             size = planned.with_instead(_insert(rng, screens, again, planned, references, seen))
         short = _lacking(screens, needed)
     seen.add(screens)
-    return screens, short + [Short("distance", off) for off in too_near(screens, room.controls.min_distance, seen)]
+    return screens, short + [
+        MissingControl("distance", off) for off in distance_shortfalls(screens, room.controls.min_distance, seen)
+    ]
 
 
 def _n_rated(screens: Sequence[Screen]) -> int:
@@ -115,13 +117,13 @@ def _insert(
         return able and len(screen) == len(again.screen) and planned.gives_way_to(screen)
 
     room = planned.room
-    original, gap = place_again(rng, screens, seen, room, stands_in)
+    original, gap = place_repeat(rng, screens, seen, room, stands_in)
     pairs = zip(again.kinds, original, strict=True)
     screens.insert(gap, tuple(control_of(kind, piece, room.controls, references) for kind, piece in pairs))
     return original
 
 
-def _lacking(screens: Sequence[Screen], needed: Mapping[str, int]) -> list[Short]:
+def _lacking(screens: Sequence[Screen], needed: Mapping[str, int]) -> list[MissingControl]:
     """Kinds of which the task holds fewer than it must."""
     roles = Counter[str](piece.role for screen in screens for piece in screen)
-    return [Short(kind, least - roles[kind]) for kind, least in needed.items() if roles[kind] < least]
+    return [MissingControl(kind, least - roles[kind]) for kind, least in needed.items() if roles[kind] < least]

@@ -102,7 +102,7 @@ def deal_to_entropy(
         if not len(left):
             return result
         met += [float(entropy.min()), float(entropy.max())]
-    raise _out_of_reach(target, restarts, *_widened(reachable(rng, layout), met))
+    raise _out_of_reach(target, restarts, *_widened(reachable_entropies(rng, layout), met))
 
 
 def _widened(bounds: tuple[float, float], met: list[float]) -> tuple[float, float]:
@@ -154,7 +154,9 @@ def _distance(load: Codes, sets: Codes, weight: Codes, target: float) -> Floats:
     return np.asarray(np.round(np.abs(entropy - target), _DIGITS), dtype=np.float64)
 
 
-def reachable(rng: np.random.Generator, layout: AllocationInput, *, starts: int = DESCENTS) -> tuple[float, float]:
+def reachable_entropies(
+    rng: np.random.Generator, layout: AllocationInput, *, starts: int = DESCENTS
+) -> tuple[float, float]:
     """The lowest and highest normalized entropy found: by greedy descent and by dealing evenly, the best of 20 each.
 
     One even deal is not enough: with few groups in a bucket it is chance whom several buckets give their remainder.

@@ -125,7 +125,7 @@ def screens_needed(controls: Controls, regular: int, widths: Sequence[int]) -> i
         count += 1
 
 
-def material(
+def group_outputs(
     design: Design, test_set: TestSet, systems: Sequence[str], stretches: Sequence[SegmentRange]
 ) -> GroupedOutputs:
     """Find the distinct outputs of each stretch, and put them into groups.

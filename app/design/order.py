@@ -62,7 +62,9 @@ class SystemOrders:
         return self._rows.pop()
 
 
-def in_rounds(rng: np.random.Generator, pieces: Sequence[UnplacedItem], orders: SystemOrders) -> list[UnplacedItem]:
+def rounds_of_systems(
+    rng: np.random.Generator, pieces: Sequence[UnplacedItem], orders: SystemOrders
+) -> list[UnplacedItem]:
     """Items in rounds of one of each system, so that every task holds the same share of every system (± 1)."""
     by_system: dict[str, list[UnplacedItem]] = {}
     for place in rng.permutation(len(pieces)):

@@ -64,7 +64,7 @@ class PlannedRepeat:
         return rest + total(other)
 
 
-def place_again(
+def place_repeat(
     rng: np.random.Generator, screens: Sequence[Screen], seen: RaterHistory, room: Room, fits: Callable[[Screen], bool]
 ) -> tuple[Screen, int]:
     """Which screen of ratings comes again in a task, and before which of its screens (or after the last).
@@ -80,7 +80,7 @@ def place_again(
     """
     ends = np.cumsum([0] + [total(screen).segments for screen in screens]).tolist()
     here = [(screen, ends[n + 1]) for n, screen in enumerate(screens) if screen[0].role == "rating"]
-    open_gaps = among_work(screens, range(len(screens) + 1), room)
+    open_gaps = gaps_among_ratings(screens, range(len(screens) + 1), room)
     gaps = [open_gaps[n] for n in rng.permutation(len(open_gaps))]
 
     def fresh(screen: Screen) -> bool:
@@ -105,7 +105,7 @@ def place_again(
     raise AssertionError("a screen of the task fits at its end")
 
 
-def among_work(screens: Sequence[Screen], gaps: Iterable[int], room: Room) -> list[int]:
+def gaps_among_ratings(screens: Sequence[Screen], gaps: Iterable[int], room: Room) -> list[int]:
     """Those of some gaps between screens at which a control item may stand.
 
     What everyone judges stays first or last where it was put there, unless all items are shuffled.
@@ -116,7 +116,7 @@ def among_work(screens: Sequence[Screen], gaps: Iterable[int], room: Room) -> li
     return [gap for gap in gaps if work[0] <= gap <= work[-1] + 1]
 
 
-def too_near(screens: Sequence[Screen], distance: int, seen: RaterHistory) -> list[int]:
+def distance_shortfalls(screens: Sequence[Screen], distance: int, seen: RaterHistory) -> list[int]:
     """How many segments each repeat of the task added last stands too near to its original."""
     end_of = {id(piece): at for piece, at in zip(seen.pieces, seen.at, strict=True)}
     at = seen.segments - sum(piece.size.segments for screen in screens for piece in screen)

@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
+from app.design.added_squares import Squares, added_squares
 from app.design.assemble import assemble
-from app.design.bought_squares import Squares, bought_squares
 from app.design.buckets import people
-from app.design.compile import Draw, inputs_digest
-from app.design.grouping import GroupedOutputs, material, stretches_of
+from app.design.compile import SeedStreams, inputs_digest
+from app.design.grouping import GroupedOutputs, group_outputs, stretches_of
 from app.design.open_groups import OpenGroup, Refill, refill
 from app.design.plan import Bucket, ChangeKind, Group, Plan, PlannedDocument, Unmet
-from app.design.remaining import held_by, remaining_work, shared_left
+from app.design.remaining import remaining_work, shared_left, work_by_rater
 from app.design.values import Rater, SegmentRange, System, TestSet
 from app.domain.errors import Invalid
 
@@ -89,7 +89,7 @@ def replan(
     able, _ = people(raters)
     if not able:
         raise Invalid("there are no raters")
-    draw = Draw(plan.seed if seed is None else seed)
+    draw = SeedStreams(plan.seed if seed is None else seed)
     state = _PlanProgress(plan, {rater.key for rater in able}, set(handed_in), set(started))
     account = {rater.who: rater.key for rater in able}
     same = {rater.key: account[rater.who] for rater in raters}
@@ -99,7 +99,7 @@ def replan(
     grouped = _material(plan, test_set, now, buckets)
     squares = _squares(draw, plan, state, test_set, now, buckets, grouped)
     grouped, wanted, credited = _wanted(plan, state, test_set, grouped, buckets, squares)
-    held = held_by(plan, state.kept, able)
+    held = work_by_rater(plan, state.kept, able)
     filled = refill(draw.rng("replan"), wanted, able, buckets, taken, held, grouped, rebalance=rebalance)
     shared = {rater.key: shared_left(plan, test_set, now, rater.key, state.kept) for rater in able}
     made = assemble(draw.rng, remaining_work(plan, test_set, now, able, grouped, filled, buckets, shared))
@@ -204,11 +204,11 @@ def _material(plan: Plan, test_set: TestSet, systems: Sequence[str], buckets: Se
     """All that the buckets' documents hold now."""
     index = {document.key: n for n, document in enumerate(test_set.documents)}
     chosen = sorted(index[key] for bucket in buckets for key in bucket.documents if key in index)
-    return material(plan.design, test_set, systems, stretches_of(plan.design, test_set.documents, chosen))
+    return group_outputs(plan.design, test_set, systems, stretches_of(plan.design, test_set.documents, chosen))
 
 
 def _squares(
-    draw: Draw,
+    draw: SeedStreams,
     plan: Plan,
     state: _PlanProgress,
     test_set: TestSet,
@@ -221,7 +221,7 @@ def _squares(
         return Squares({}, ())
     before = set(plan.systems) & set(systems)
     edited = [set[str]().union(*(state.entries[group.number] for group in groups)) for groups in state.units.values()]
-    made = bought_squares(
+    made = added_squares(
         lambda bucket: draw.rng("latin", bucket),
         grouped,
         test_set,

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from app.design.arms import alternating
+from app.design.arms import alternate_arms
 from app.design.batches import Draft, Room, fill, fitting_columns
 from app.design.calibration import place_calibration
-from app.design.control_items import Short, with_controls
+from app.design.control_items import MissingControl, with_controls
 from app.design.control_screens import with_control_screens
 from app.design.design import Design, Placement
 from app.design.finish import TaskDraft
 from app.design.grouping import GroupedOutputs
 from app.design.layout import AllocationInput
-from app.design.order import Block, SystemOrders, UnplacedItem, in_rounds, screens
+from app.design.order import Block, SystemOrders, UnplacedItem, rounds_of_systems, screens
 from app.design.plan import Group, Unmet
 from app.design.repeats import RaterHistory
 from app.design.values import Rater, TestSet
@@ -50,12 +50,12 @@ class TaskInputs:
 
 
 @dataclass(slots=True, eq=False)
-class Troubles:
+class UnmetRequests:
     """What did not work out, gathered over all raters. oversize: items that are too long, by document."""
 
     oversize: Counter[str] = field(default_factory=Counter)
     narrowed: set[str] = field(default_factory=set)
-    short: list[Short] = field(default_factory=list)
+    short: list[MissingControl] = field(default_factory=list)
 
     def unmet(self, design: Design) -> tuple[Unmet, ...]:
         """As statements."""
@@ -85,7 +85,7 @@ class TaskMaker:
     rng: np.random.Generator
     work: TaskInputs
     orders: SystemOrders
-    troubles: Troubles
+    troubles: UnmetRequests
 
     def make(self, rater: str, planned: Sequence[tuple[Group, int]], start: int) -> list[TaskDraft]:
         """The rater's tasks in order. start: turns which arm comes first."""
@@ -97,7 +97,7 @@ class TaskMaker:
             groups = [(group, of) for group, of in planned if (group.arm or 0) == arm]
             drafts[arm] = self._drafts(groups, shared[turn :: len(mine)])
         flat = [(arm, draft) for arm in range(n_arms) for draft in drafts[arm]]
-        order = alternating(_runs(flat, n_arms), start % n_arms)
+        order = alternate_arms(_runs(flat, n_arms), start % n_arms)
         references = {document.key: document.references for document in self.work.test_set.documents}
         room = Room.of(self.work.design, [piece for _, draft in flat for piece in draft.pieces()])
         seen, batches = RaterHistory(), []
@@ -145,7 +145,7 @@ class TaskMaker:
             return [self._columns(pack) for pack in packs]
         singles = [piece for pack in packs for piece in pack]
         if design.grouping == "system_balanced" and design.task.shuffle != "none":
-            singles = in_rounds(self.rng, singles, self.orders)
+            singles = rounds_of_systems(self.rng, singles, self.orders)
         return [((piece,),) for piece in singles]
 
     def _pieces(self, group: Group, of: int) -> list[UnplacedItem]:

@@ -22,7 +22,14 @@ from app.protocols.kit.forms import (
     widgets_of,
 )
 from app.protocols.kit.marked_errors import faults as span_faults
-from app.protocols.kit.prefilled_errors import PrefillAudit, Prior, as_prefill, audit_prefill, audit_stored, with_ids
+from app.protocols.kit.prefilled_errors import (
+    PrefillAudit,
+    PrefillOrigin,
+    as_prefill,
+    audit_prefill,
+    audit_stored,
+    with_ids,
+)
 from app.protocols.kit.screens import PreferencePayload, check_preference
 from app.protocols.kit.visible import LabelledText, Visible, labelled_texts, labels, visible
 
@@ -32,7 +39,7 @@ __all__ = [
     "NotAsked",
     "PreferencePayload",
     "PrefillAudit",
-    "Prior",
+    "PrefillOrigin",
     "RaterForm",
     "Visible",
     "as_prefill",

@@ -6,10 +6,18 @@ sends it.
 
 from __future__ import annotations
 
-from app.simulation.model import RaterModel, RaterModelVariances, Temper, TextTruth, key_of, read_model, write_model
+from app.simulation.model import (
+    RaterModel,
+    RaterModelVariances,
+    RaterTraits,
+    TextTruth,
+    key_of,
+    read_model,
+    write_model,
+)
 from app.simulation.session import (
     Act,
-    Forms,
+    CampaignForms,
     HandIn,
     Leave,
     Pause,
@@ -18,26 +26,26 @@ from app.simulation.session import (
     SendPreference,
     session_acts,
 )
-from app.simulation.simulated_rater import Mind
+from app.simulation.simulated_rater import SimulatedRater
 from app.simulation.task_view import SeenTask, read_task
 from app.simulation.template import CampaignFacts, PlantedText, model_of
 
 __all__ = [
     "Act",
     "CampaignFacts",
-    "Forms",
+    "CampaignForms",
     "HandIn",
     "Leave",
-    "Mind",
     "Pause",
     "PlantedText",
     "RaterModel",
     "RaterModelVariances",
+    "RaterTraits",
     "SeenTask",
     "SendHeartbeat",
     "SendJudgment",
     "SendPreference",
-    "Temper",
+    "SimulatedRater",
     "TextTruth",
     "key_of",
     "model_of",

@@ -44,7 +44,7 @@ class RaterModelVariances(_Value):
     residual: Variance = 116.5
 
 
-class Temper(_Value):
+class RaterTraits(_Value):
     """How one rater judges and works.
 
     leniency: points that they give above what is planted. spread: how far they keep good and bad apart; 1 is as
@@ -104,7 +104,7 @@ class RaterModel(_Value):
     components: RaterModelVariances = RaterModelVariances()
     systems: Annotated[dict[Name, Points], Field(min_length=1)]
     unknown: Points = 20.0
-    raters: Annotated[dict[Name, Temper], Field(min_length=1)]
+    raters: Annotated[dict[Name, RaterTraits], Field(min_length=1)]
     texts: dict[Annotated[str, Field(pattern="^[0-9a-f]{64}$")], TextTruth]
 
     @property

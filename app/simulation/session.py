@@ -14,7 +14,7 @@ from app.protocols import RaterForm, get, levels_asked, rater_form
 from app.protocols.base import Level, Preference, Protocol, options_of
 from app.simulation.answers import AnswerContext, answer, preference_answer
 from app.simulation.model import RaterModel, key_of
-from app.simulation.simulated_rater import Mind, Opinion
+from app.simulation.simulated_rater import Opinion, SimulatedRater
 from app.simulation.task_view import SeenAnswer, SeenItem, SeenScreen, SeenSegment, SeenTask
 
 BEATS_EVERY = 60_000  # milliseconds of the rater's clock
@@ -71,7 +71,7 @@ SessionActs = Generator[Act, int | None, None]
 
 
 @dataclass(slots=True)
-class Forms:
+class CampaignForms:
     """The forms of a campaign, made once. lower: fields and criteria of which less is better."""
 
     protocol: Protocol[Any]
@@ -79,7 +79,7 @@ class Forms:
     lower: frozenset[str]
 
     @classmethod
-    def of(cls, model: RaterModel) -> Forms:
+    def of(cls, model: RaterModel) -> CampaignForms:
         """As the model names protocol, options and basis. Raises NotFound, Invalid."""
         protocol = get(model.protocol)
         options = options_of(protocol, model.options)
@@ -95,9 +95,9 @@ class Forms:
 class _Desk:
     """The rater at one task. clock: of their page, in milliseconds. values: by item, what was thought of its parts."""
 
-    mind: Mind
+    mind: SimulatedRater
     task: SeenTask
-    forms: Forms
+    forms: CampaignForms
     page: str
     clock: int
     events: list[Mapping[str, object]] = field(default_factory=list)
@@ -116,7 +116,7 @@ class _Desk:
         return SendHeartbeat(events)
 
 
-def session_acts(mind: Mind, task: SeenTask, forms: Forms, *, page: str) -> SessionActs:
+def session_acts(mind: SimulatedRater, task: SeenTask, forms: CampaignForms, *, page: str) -> SessionActs:
     """What a rater sends while they go through a task; send it the revision that each answer got.
 
     What has an answer already is not judged again, so that a session can be taken up where it was left; what was set

@@ -16,7 +16,7 @@ from statistics import fmean
 
 from app.protocols.base import Span
 from app.simulation.draws import Draws
-from app.simulation.model import RaterModel, Temper, TextTruth
+from app.simulation.model import RaterModel, RaterTraits, TextTruth
 
 POINTS_A_WEIGHT = 10.0  # of the scale, lost for each unit of MQM weight
 WEIGHTS = {"neutral": 0.0, "minor": 1.0, "major": 5.0, "critical": 25.0}
@@ -33,7 +33,7 @@ class Opinion:
 
 
 @dataclass(slots=True)
-class Mind:
+class SimulatedRater:
     """One rater at work. judged: answers so far. met: how often each text was met."""
 
     model: RaterModel
@@ -43,12 +43,12 @@ class Mind:
     met: Counter[str] = field(default_factory=Counter)
 
     @classmethod
-    def of(cls, model: RaterModel, rater: str) -> Mind:
+    def of(cls, model: RaterModel, rater: str) -> SimulatedRater:
         """A rater of the model, at the start of their work."""
         return cls(model, rater, Draws(model.seed))
 
     @property
-    def temper(self) -> Temper:
+    def temper(self) -> RaterTraits:
         """How they judge and work."""
         return self.model.raters[self.rater]
 

@@ -72,7 +72,7 @@ class SeenScreen:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenMissing:
+class UnansweredAddress:
     """Something that is still to be judged."""
 
     item: int | None = None
@@ -90,7 +90,7 @@ class SeenTask:
     asked: tuple[str, ...]
     screens: tuple[SeenScreen, ...]
     items: tuple[SeenItem, ...]
-    missing: tuple[SeenMissing, ...]
+    missing: tuple[UnansweredAddress, ...]
 
 
 _ADAPTER = TypeAdapter(SeenTask)

@@ -9,7 +9,7 @@ from math import sqrt
 from app.domain.errors import Conflict
 from app.protocols.base import Span
 from app.simulation.draws import Draws
-from app.simulation.model import RaterModel, RaterModelVariances, Temper, TextTruth, key_of
+from app.simulation.model import RaterModel, RaterModelVariances, RaterTraits, TextTruth, key_of
 
 MEAN_QUALITY = 75.0
 
@@ -96,13 +96,13 @@ def _truth(same: list[PlantedText]) -> TextTruth:
     return TextTruth(document=first.document, segment=first.segment, systems=systems, errors=first.errors)
 
 
-def _temper(draws: Draws, variances: RaterModelVariances, rater: str) -> Temper:
+def _temper(draws: Draws, variances: RaterModelVariances, rater: str) -> RaterTraits:
     """Some are milder, some spread more, some are quicker."""
 
     def drawn(what: str, mean: float, deviation: float, least: float, most: float) -> float:
         return round(min(max(mean + deviation * draws.normal("temper", what, rater), least), most), 2)
 
-    return Temper(
+    return RaterTraits(
         leniency=round(sqrt(variances.rater) * draws.normal("rater", rater), 2),
         spread=drawn("spread", 1.0, 0.15, 0.5, 1.5),
         noise=drawn("noise", 1.0, 0.15, 0.5, 1.5),

@@ -119,8 +119,8 @@ def segment_scores(ratings: Ratings, *, repeats: Repeats = "average", median: bo
     """Average the ratings of each (system, segment).
 
     `average`: repeats of one rater first, then raters. `pool`: all ratings alike (WMT). `latest`, `first`: of several
-    ratings by one rater only the last or the first counts. `separate`: see `apart`, which gives every rating a
-    segment of its own.
+    ratings by one rater only the last or the first counts. `separate`: see `one_row_per_rating`, which gives every
+    rating a segment of its own.
 
     median : take the median over raters instead of the mean (Licht et al. 2022, §5.2; of an even number the midpoint).
     """
@@ -136,7 +136,7 @@ def segment_scores(ratings: Ratings, *, repeats: Repeats = "average", median: bo
     return SegmentScores(ratings.system[starts], ratings.segment[starts], score, n.astype(np.int32))
 
 
-def apart(ratings: Ratings) -> Ratings:
+def one_row_per_rating(ratings: Ratings) -> Ratings:
     """The same rows with every rating (rater and nth) of a segment as a segment of its own: WMT25's waves.
 
     Two systems then share a segment where the same rater judged both.
@@ -152,7 +152,9 @@ def apart(ratings: Ratings) -> Ratings:
     return replace(ratings, segment=code.ravel().astype(np.int32), labels=labels).canonical()
 
 
-def panel(scores: SegmentScores, labels: Labels, *, domains: Codes | None = None, macro: bool = False) -> ScoreMatrix:
+def score_matrix(
+    scores: SegmentScores, labels: Labels, *, domains: Codes | None = None, macro: bool = False
+) -> ScoreMatrix:
     """Lay segment scores out as a matrix; systems without a score have no row.
 
     domains : code of each document label; macro : let every domain count alike.

@@ -102,7 +102,7 @@ def _means(place: npt.NDArray[np.intp], score: Floats, keep: Bools, n: int) -> F
     return mean
 
 
-def together(ratings: Ratings, owner: Codes) -> Table:
+def co_occurrence(ratings: Ratings, owner: Codes) -> Table:
     """C[i, j]: owners with a regular judgment of system i and one of system j; shape (S, S).
 
     The diagonal counts the owners that met a system. Regular: a rating or a repeat, no control or calibration item.
@@ -112,7 +112,7 @@ def together(ratings: Ratings, owner: Codes) -> Table:
     >>> rows = Ratings.from_columns(
     ...     system=["A", "B", "A"], document=["d", "d", "e"], position=[1, 1, 1], rater=["x", "x", "y"],
     ...     score=[1, 2, 3], higher_is_better=True)
-    >>> together(rows, rows.rater).tolist()
+    >>> co_occurrence(rows, rows.rater).tolist()
     [[2, 1], [1, 1]]
     """
     regular = np.isin(ratings.role, REGULAR)
@@ -123,18 +123,18 @@ def together(ratings: Ratings, owner: Codes) -> Table:
     return np.asarray((met.T @ met).toarray(), dtype=np.int64)
 
 
-def shares(table: Table) -> Floats:
+def co_occurrence_shares(table: Table) -> Floats:
     """C[i, j] / C[i, i]: of the owners that met system i, those that met j too; NaN where none met i."""
     own = np.diag(table)[:, None].astype(np.float64)
     shares_: Floats = np.divide(table, own, out=np.full(table.shape, np.nan), where=own > 0)
     return shares_
 
 
-def apart(table: Table, least: float = 0.5) -> int:
+def rarely_together(table: Table, least: float = 0.5) -> int:
     """Pairs of systems of which one meets the other in less than a share `least` of its owners.
 
     Source: Knowles 2021, §5.4 (pairs that are hardly compared under the same conditions).
     """
     met = np.flatnonzero(np.diag(table))
-    low = shares(table)[np.ix_(met, met)] < least
+    low = co_occurrence_shares(table)[np.ix_(met, met)] < least
     return int(np.triu(low | low.T, 1).sum())

@@ -12,7 +12,7 @@ import numpy as np
 
 from app.stats.ratings import Codes, Ratings, Role
 
-COUNTED = (Role.RATING, Role.REPEAT)
+TEST_SET_ROLES = (Role.RATING, Role.REPEAT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class RatingCounts:
 
 def ratings_of_test_set(rows: Ratings) -> Ratings:
     """Ratings and repeats; controls, references and calibration items say nothing of the test set."""
-    return rows.where(np.isin(rows.role, [role.value for role in COUNTED]))
+    return rows.where(np.isin(rows.role, [role.value for role in TEST_SET_ROLES]))
 
 
 def count_summary(counts: Codes) -> CountSummary | None:
@@ -67,7 +67,7 @@ def per_output(rows: Ratings) -> Codes:
     return np.unique(places, axis=1, return_counts=True)[1].astype(np.int32)
 
 
-def shares(rows: Ratings, codes: Codes, n: int) -> tuple[RatingCounts, ...]:
+def rating_counts(rows: Ratings, codes: Codes, n: int) -> tuple[RatingCounts, ...]:
     """Of each code from 0 to n − 1 that occurs: `codes` has one entry a row."""
     counts = []
     for code in range(n):

@@ -62,7 +62,7 @@ class NormalizedRatings:
     warnings: tuple[str, ...]
 
 
-def per_rater(ratings: Ratings, rows: Bools | None = None) -> Moments:
+def moments_per_rater(ratings: Ratings, rows: Bools | None = None) -> Moments:
     """Moments of every rater over `rows` (default: all), summed in canonical order."""
     used = np.ones(len(ratings), dtype=np.bool_) if rows is None else rows
     rater, score = ratings.rater[used], ratings.score[used]
@@ -94,7 +94,7 @@ def normalize(
     ratings : the rows to normalize; their rater codes index `moments`.
     method : `none`; `mean` x·M/m_r; `center` x − m_r + M; `error` c·x·(M/m_r)·E_r and `error_rate` the same with
         E_r/n_r, c so that the mean over the rows behind the moments stays M; `z` (x − m_r)/s_r.
-    moments : from `per_rater`, over ratings and repeats, over all rows of the unfiltered file (WMT), or over
+    moments : from `moments_per_rater`, over ratings and repeats, over all rows of the unfiltered file (WMT), or over
         calibration items. Scores of raters without such a row stay, and under `z` count as those of constant raters.
     sd0 : constant raters under `z`: `drop` their rows, z = `zero`, or `drop_z` (z missing, raw kept).
 

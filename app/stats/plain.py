@@ -7,7 +7,7 @@ import numpy as np
 Interval = tuple[float, float]
 
 
-def between(low: float, high: float) -> Interval | None:
+def interval_or_none(low: float, high: float) -> Interval | None:
     """An interval, None where an end is missing."""
     return (float(low), float(high)) if np.isfinite(low) and np.isfinite(high) else None
 

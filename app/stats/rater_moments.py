@@ -9,7 +9,7 @@ import numpy as np
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Recipe
 from app.stats.aggregate import Indices
-from app.stats.normalize import NormalizedRatings, normalize, per_rater, rater_names
+from app.stats.normalize import NormalizedRatings, moments_per_rater, normalize, rater_names
 from app.stats.ratings import Bools, Ratings, Role
 from app.stats.selection import Selection
 
@@ -30,12 +30,12 @@ def normalize_ranked(selection: Selection, ranked: Ratings, recipe: Recipe) -> N
     Invalid : the moments should rest on calibration items, and none was rated; or the scores do not allow the method.
     """
     if recipe.normalize == "none" or recipe.normalize == "auto":
-        return normalize(ranked, "none", moments=per_rater(ranked))
+        return normalize(ranked, "none", moments=moments_per_rater(ranked))
     rows = _behind(selection, recipe)
     if recipe.moments == "calibration" and len(ranked) and not rows.any():
         message = "no calibration item was rated; use moments=ratings"
         raise Invalid(message, places=(Place(("query", "moments"), message),))
-    moments = per_rater(selection.ratings, rows)
+    moments = moments_per_rater(selection.ratings, rows)
     result = normalize(ranked, recipe.normalize, moments=moments, sd0=recipe.sd0)
     if recipe.moments != "calibration":
         return result

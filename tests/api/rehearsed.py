@@ -12,7 +12,16 @@ from app import protocols
 from app.design.design import Controls
 from app.protocols.base import CampaignOptions
 from app.services.access import tokens
-from app.simulation import Forms, HandIn, Mind, PlantedText, SendJudgment, model_of, read_task, session_acts
+from app.simulation import (
+    CampaignForms,
+    HandIn,
+    PlantedText,
+    SendJudgment,
+    SimulatedRater,
+    model_of,
+    read_task,
+    session_acts,
+)
 from app.simulation.session import SendHeartbeat, SendPreference
 from app.simulation.task_view import SeenTask
 from app.simulation.template import CampaignFacts
@@ -111,7 +120,7 @@ class Rehearsed:
         view = ok(self.client.get(self.path))
         about = CampaignFacts(self.key, self.protocol, view["options"], view["basis"])
         model = model_of(about, planted, RATERS, seed=1)
-        mind, forms = Mind.of(model, rater), Forms.of(model)
+        mind, forms = SimulatedRater.of(model, rater), CampaignForms.of(model)
         while most is None or mind.judged < most:
             told = ok(self.client.post(f"{self.path}/lease", headers=session))["task"]
             if told is None:
@@ -149,7 +158,9 @@ class Rehearsed:
         assert page["next"] is None
         return [one["task"] for one in page["items"]]
 
-    def _sit(self, mind: Mind, forms: Forms, task: SeenTask, session: dict[str, str], most: int | None) -> None:
+    def _sit(
+        self, mind: SimulatedRater, forms: CampaignForms, task: SeenTask, session: dict[str, str], most: int | None
+    ) -> None:
         acts, came, here = session_acts(mind, task, forms, page=f"p{mind.judged}"), None, f"/v1/tasks/{task.task}"
         while most is None or mind.judged < most:
             try:

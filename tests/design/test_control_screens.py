@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.design import task_maker
 from app.design.batches import Draft, Room
-from app.design.control_items import Short, with_controls
+from app.design.control_items import MissingControl, with_controls
 from app.design.order import Screen
 from app.design.plan import Item, Plan
 from app.design.repeats import RaterHistory
@@ -166,7 +166,7 @@ def test_control_items_on_screens_of_their_own_are_found_by_width(monkeypatch: p
 
     def alone(
         rng: np.random.Generator, draft: Draft, room: Room, references: dict[str, tuple[str, ...]], seen: RaterHistory
-    ) -> tuple[list[Screen], list[Short]]:
+    ) -> tuple[list[Screen], list[MissingControl]]:
         return with_controls(rng, draft, room, references, seen)
 
     monkeypatch.setattr(task_maker, "with_control_screens", alone)

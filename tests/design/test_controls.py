@@ -20,7 +20,7 @@ from app.design.design import Controls, TaskRules
 from app.design.grouping import control_counts
 from app.design.order import UnplacedItem
 from app.design.plan import Plan
-from app.design.repeats import RaterHistory, place_again
+from app.design.repeats import RaterHistory, place_repeat
 from app.design.values import Document, Rater, System, TestSet
 from app.domain.errors import Invalid
 from tests.design.worlds import compiled, rated, sittings, world
@@ -148,7 +148,7 @@ def test_what_came_again_comes_again_only_where_nothing_else_is_left() -> None:
     room = Room(TaskRules(), Controls(repeat=0.1, min_distance=0))
     for seed in range(10):
         rng, seen = np.random.default_rng(seed), RaterHistory()
-        again = [place_again(rng, screens, seen, room, lambda _: True)[0][0].document for _ in range(3)]
+        again = [place_repeat(rng, screens, seen, room, lambda _: True)[0][0].document for _ in range(3)]
         assert sorted(again[:2]) == ["d0", "d1"], seed
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.design.capacity import deal_by_capacity
 from app.design.dealing import deal, deal_campaign, deal_studies, draw_documents, loads
-from app.design.entropy import TOLERANCE, deal_to_entropy, normalized_entropy, reachable
+from app.design.entropy import TOLERANCE, deal_to_entropy, normalized_entropy, reachable_entropies
 from app.design.even_out import even_out
 from app.design.layout import AllocationInput, items_layout
 from app.design.overlap import deal_overlap
@@ -106,7 +106,7 @@ def test_normalized_entropy_is_that_of_fixture_f6(shares: tuple[int, ...], rater
 def test_two_buckets_of_three_reach_the_published_least_entropy() -> None:
     """Riley et al. 2024, §6.1.2: 0.38 for en-zh (2 buckets of 90–91 documents, 6 raters)."""
     items = items_layout("psxs", np.repeat([0, 1], [90, 91]), 13, [np.arange(3), np.arange(3, 6)], 6)
-    low, high = reachable(np.random.default_rng(1), items.layout)
+    low, high = reachable_entropies(np.random.default_rng(1), items.layout)
     assert low == pytest.approx(0.386844, abs=1e-6)
     assert high > 0.9999
 
@@ -131,7 +131,7 @@ def test_the_reachable_range_found_is_inside_the_true_one_and_near_it(seed: int,
     rng = np.random.default_rng(seed)
     pools = [np.sort(rng.permutation(4)[: int(rng.integers(2, 4))]) for _ in range(2)]
     layout = items_layout("psxs", rng.integers(0, 2, size=6), 2, pools, 4, ratings=k).layout
-    low, high = reachable(rng, layout)
+    low, high = reachable_entropies(rng, layout)
     true_low, true_high = exact_range(layout)
     assert true_low - 1e-9 <= low <= true_low + 0.1
     assert true_high - 0.1 <= high <= true_high + 1e-9

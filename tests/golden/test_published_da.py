@@ -20,7 +20,7 @@ from app.reports.gate.view import GateView, tables
 from app.reports.kit.request import ReportRequest, parse_options
 from app.reports.kit.store import find_or_compute
 from app.reports.source import recipe_ratings, snapshot
-from app.stats.normalize import per_rater
+from app.stats.normalize import moments_per_rater
 from tests.spine import BN_HI, CS_EN, HI_BN, SHARED, Spine, chosen, expected, plumbline, shared, without_version
 
 pytestmark = pytest.mark.golden
@@ -55,7 +55,7 @@ def test_worker_means_are_met_by_the_stored_ratings(published: Spine, pair: str)
     with published.database.transaction() as session:
         asked = snapshot.snapshot(session, pair, None)
         ratings = recipe_ratings.load(session, asked, chosen("wmt-da", {}))
-    moments = per_rater(ratings)
+    moments = moments_per_rater(ratings)
     theirs = wikipedia(pair)["workers"]
     assert sorted(theirs) == sorted(ratings.labels.raters)
     for name, worker in theirs.items():

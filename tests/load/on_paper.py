@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from app.design.plan import Plan
 from app.protocols.base import JudgedTexts, ScoringOptions, options_of
-from app.simulation import Forms, Mind, RaterModel, key_of
+from app.simulation import CampaignForms, RaterModel, SimulatedRater, key_of
 from app.simulation.answers import AnswerContext, answer
 from app.simulation.task_view import SeenSegment, SeenText
 from app.stats.ratings import Ratings
@@ -16,11 +16,11 @@ Texts = Mapping[tuple[str, str, int], tuple[str, str]]  # (system, document, pos
 
 def rate(plan: Plan, model: RaterModel, texts: Texts) -> Ratings:
     """What the raters of a model say of everything that a plan gives them, controls left out."""
-    forms = Forms.of(model)
+    forms = CampaignForms.of(model)
     options = options_of(forms.protocol, model.options)
     columns: dict[str, list[object]] = {name: [] for name in ("system", "document", "position", "rater", "score")}
     for rater in plan.raters:
-        mind = Mind.of(model, rater)
+        mind = SimulatedRater.of(model, rater)
         for task in sorted(plan.of_rater(rater), key=lambda task: task.queue):
             for item in task.items:
                 if item.role != "rating" or item.system is None:
@@ -36,7 +36,7 @@ def rate(plan: Plan, model: RaterModel, texts: Texts) -> Ratings:
     return Ratings.from_columns(**columns, higher_is_better=measure.higher_is_better, scale=measure.scale)
 
 
-def _score(mind: Mind, forms: Forms, options: ScoringOptions, source: str, text: str) -> float:
+def _score(mind: SimulatedRater, forms: CampaignForms, options: ScoringOptions, source: str, text: str) -> float:
     pair = key_of(text, source)
     opinion = mind.opinion(pair if pair in mind.model.texts else key_of(text))
     mind.judged += 1

@@ -14,7 +14,7 @@ from app.client.managing import CampaignClient
 from app.main import create_app
 from app.protocols.base import CampaignOptions
 from app.services.tasks import tasks
-from app.simulation import Forms, HandIn, Mind, SendJudgment, model_of, read_task, session_acts
+from app.simulation import CampaignForms, HandIn, SendJudgment, SimulatedRater, model_of, read_task, session_acts
 from app.simulation.session import SendHeartbeat, SendPreference
 from app.storage.db import Database
 from app.web.deps import Options
@@ -147,7 +147,7 @@ def campaign(served: Served, name: str, *, key: str = "") -> CampaignClient:
     return managed
 
 
-def sit(eye: Eye, forms: Forms, mind: Mind, path: str) -> int:
+def sit(eye: Eye, forms: CampaignForms, mind: SimulatedRater, path: str) -> int:
     """Go through every task that there is, looking at everything on the way; how many tasks."""
     for n in range(50):
         told = eye.send("POST", f"{path}/lease").json()
@@ -185,10 +185,10 @@ def session(place: Place, name: str) -> Eye:
     """What the second of two raters is sent, after the first has judged everything that both are given."""
     managed = campaign(place.served, name)
     planted = model_of(managed.about(), managed.outputs(), ("r1", "r2"), seed=1)
-    forms = Forms.of(planted)
+    forms = CampaignForms.of(planted)
     for rater in ("r2", "r1"):
         eye = place.eye(managed, rater)
-        assert sit(eye, forms, Mind.of(planted, rater), managed.path) > 0
+        assert sit(eye, forms, SimulatedRater.of(planted, rater), managed.path) > 0
     for path in ("/v1/me", "/v1/me/export", "/v1/me/completions", "/v1/me/consent", f"{managed.path}/guidelines"):
         eye.send("GET", path)
     return eye

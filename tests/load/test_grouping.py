@@ -16,7 +16,7 @@ from app.design.compile import compile_plan
 from app.design.parse import parse_design
 from app.design.values import Document, Rater, System, TestSet
 from app.domain.recipe import NAMED
-from app.simulation import CampaignFacts, PlantedText, RaterModelVariances, Temper, model_of
+from app.simulation import CampaignFacts, PlantedText, RaterModelVariances, RaterTraits, model_of
 from app.stats.ranking.ranking import rank
 from tests.load.on_paper import rate
 
@@ -68,7 +68,7 @@ def tau(design: Mapping[str, object], seed: int, alike: bool) -> float:
         components=ALIKE if alike else None,
     )
     if alike:
-        planted = planted.model_copy(update={"raters": dict.fromkeys(RATERS, Temper())})
+        planted = planted.model_copy(update={"raters": dict.fromkeys(RATERS, RaterTraits())})
     systems, raters = [System(s) for s in SYSTEMS], [Rater(r) for r in RATERS]
     plan = compile_plan(parse_design(dict(design)), TestSet(documents, outputs), systems, raters, seed)
     ranking = rank(rate(plan, planted, texts), NAMED["srp-paper"])

@@ -14,7 +14,16 @@ from app.design.plan import Item, Plan
 from app.design.values import Document, Rater, System, TestSet
 from app.protocols import get
 from app.protocols.base import JudgedTexts, options_of
-from app.simulation import CampaignFacts, Forms, Mind, PlantedText, SendJudgment, Temper, model_of, session_acts
+from app.simulation import (
+    CampaignFacts,
+    CampaignForms,
+    PlantedText,
+    RaterTraits,
+    SendJudgment,
+    SimulatedRater,
+    model_of,
+    session_acts,
+)
 from app.stats.quality.report import QualityReport
 from app.stats.ratings import Role
 from tests.services.test_simulated_quality import Given, reported, shown
@@ -56,11 +65,11 @@ def judged(structure: str, seed: int, documents: int) -> QualityReport:
         seed=seed,
         qualities={"A": 83, "B": 75, "C": 67},
     )
-    changed = {name: Temper(**(made.raters[name].model_dump() | {"reads": READS})) for name in READERS}
+    changed = {name: RaterTraits(**(made.raters[name].model_dump() | {"reads": READS})) for name in READERS}
     made = made.model_copy(update={"raters": {**made.raters, **changed}})
-    forms, protocol = Forms.of(made), get("da")
+    forms, protocol = CampaignForms.of(made), get("da")
     for rater in (*HONEST, *READERS):
-        mind, clock = Mind.of(made, rater), 0
+        mind, clock = SimulatedRater.of(made, rater), 0
         for task in plan.of_rater(rater):
             rows = [
                 (known[item.system or "", item.document, s], role_of(item)) for item in task.items for s in of(item)

@@ -12,16 +12,16 @@ from app.protocols import get
 from app.protocols.base import JudgedTexts, options_of
 from app.simulation import (
     CampaignFacts,
-    Forms,
-    Mind,
+    CampaignForms,
     PlantedText,
     RaterModel,
+    RaterTraits,
     SendJudgment,
-    Temper,
+    SimulatedRater,
     model_of,
     session_acts,
 )
-from app.simulation.task_view import SeenItem, SeenMissing, SeenScreen, SeenSegment, SeenTask, SeenText
+from app.simulation.task_view import SeenItem, SeenScreen, SeenSegment, SeenTask, SeenText, UnansweredAddress
 from app.stats.quality.report import QualityReport, quality
 from app.stats.ratings import Ratings, Role, Scale
 from app.stats.side_tables import Events
@@ -71,7 +71,7 @@ def raters(*, bad: bool, seed: int) -> RaterModel:
     made = model_of(
         CampaignFacts("c", "da", {}, "source"), texts, names, seed=seed, qualities={"A": 83, "B": 75, "C": 67}
     )
-    changed = {n: Temper(**(made.raters[n].model_dump() | BAD.get(n, {}))) for n in names} if bad else made.raters
+    changed = {n: RaterTraits(**(made.raters[n].model_dump() | BAD.get(n, {}))) for n in names} if bad else made.raters
     return made.model_copy(update={"raters": changed})
 
 
@@ -81,7 +81,7 @@ def shown(texts: list[tuple[PlantedText, Role]], rng: Random) -> SeenTask:
         words = text.text if role != Role.DEGRADED else f"{text.text} {rng.random()}"
         sides = (SeenText("Source", "One two three.", "source"), SeenText("Text", words, "target"))
         segments.append(SeenSegment(nth, sides, None, None))
-    missing = tuple(SeenMissing(1, nth) for nth in range(1, len(texts) + 1))
+    missing = tuple(UnansweredAddress(1, nth) for nth in range(1, len(texts) + 1))
     item = SeenItem(1, tuple(segments), None)
     return SeenTask("t", "segment", "leased", ("segment",), (SeenScreen(1, (1,), None),), (item,), missing)
 
@@ -106,13 +106,13 @@ def tasks(rater: str, documents: list[str], rng: Random) -> list[list[tuple[Plan
 def campaign(*, bad: bool, seed: int) -> QualityReport:
     """Every document of a group is judged by two of its four raters."""
     made, rng, given = raters(bad=bad, seed=seed), Random(seed), list[Given]()
-    forms, protocol = Forms.of(made), get("da")
+    forms, protocol = CampaignForms.of(made), get("da")
     options = options_of(protocol, {})
     for group in range(GROUPS):
         pairs = [(a, b) for a in raters_of(group) for b in raters_of(group) if a < b]
         who = {f"g{group}d{d:02}": pairs[d % len(pairs)] for d in range(DOCUMENTS)}
         for rater in raters_of(group):
-            mind, clock = Mind.of(made, rater), 0
+            mind, clock = SimulatedRater.of(made, rater), 0
             for n, task in enumerate(tasks(rater, [d for d, both in who.items() if rater in both], rng)):
                 first: dict[int, tuple[float, int, int]] = {}
                 for act in session_acts(mind, shown(task, rng), forms, page=f"{rater}{n}"):

@@ -16,13 +16,13 @@ from app.protocols import check_answer, check_preference, levels_asked, payload_
 from app.protocols.base import JudgedTexts, Span, options_of
 from app.simulation import (
     CampaignFacts,
-    Forms,
+    CampaignForms,
     HandIn,
     Leave,
-    Mind,
     PlantedText,
+    RaterTraits,
     SendJudgment,
-    Temper,
+    SimulatedRater,
     model_of,
     read_model,
     session_acts,
@@ -31,7 +31,15 @@ from app.simulation import (
 from app.simulation.answers import AnswerContext, answer, preference_answer
 from app.simulation.draws import Draws
 from app.simulation.simulated_rater import Opinion
-from app.simulation.task_view import SeenAnswer, SeenItem, SeenMissing, SeenScreen, SeenSegment, SeenTask, SeenText
+from app.simulation.task_view import (
+    SeenAnswer,
+    SeenItem,
+    SeenScreen,
+    SeenSegment,
+    SeenTask,
+    SeenText,
+    UnansweredAddress,
+)
 
 TEXTS = [
     PlantedText(system, f"d{d}", s, f"Text {d} {s} of {system}, in a few words.")
@@ -69,7 +77,7 @@ def task(texts, missing=None):
         SeenSegment(n, (SeenText("Source", "One two.", "source"), SeenText("Text", text, "target")), None, None)
         for n, text in enumerate(texts, 1)
     )
-    asked = missing if missing is not None else tuple(SeenMissing(1, n) for n in range(1, len(texts) + 1))
+    asked = missing if missing is not None else tuple(UnansweredAddress(1, n) for n in range(1, len(texts) + 1))
     return SeenTask(
         "t_1", "document", "leased", ("segment",), (SeenScreen(1, (1,), None),), (SeenItem(1, segments, None),), asked
     )
@@ -124,7 +132,7 @@ def test_better_opinions_score_better_in_every_protocol_that_ranks(name):
     sign = 1 if measures[0].higher_is_better else -1
 
     def score(value):
-        forms = Forms.of(model(protocol=name, options=dict(protocol.examples[0].options), basis=basis))
+        forms = CampaignForms.of(model(protocol=name, options=dict(protocol.examples[0].options), basis=basis))
         sheet = AnswerContext(shown, Opinion(value, None, (str(value),)), Draws(1), lower=forms.lower)
         payload = protocol.payload.model_validate(answer(name, form, sheet))
         return sign * protocol.score(payload, JudgedTexts("", text, ()), options).score
@@ -135,18 +143,18 @@ def test_better_opinions_score_better_in_every_protocol_that_ranks(name):
 
 
 def test_the_same_seed_thinks_the_same_and_another_another():
-    thought = [Mind.of(model(), "r1").opinion(sha(TEXTS[0].text)) for _ in range(2)]
-    other = Mind.of(model(seed=6), "r1").opinion(sha(TEXTS[0].text))
+    thought = [SimulatedRater.of(model(), "r1").opinion(sha(TEXTS[0].text)) for _ in range(2)]
+    other = SimulatedRater.of(model(seed=6), "r1").opinion(sha(TEXTS[0].text))
 
     assert thought[0] == thought[1] != other
 
 
 def test_opinions_follow_what_is_planted_and_a_careless_rater_does_not():
     planted = model()
-    careless = planted.model_copy(update={"raters": {"r1": Temper(careless=True)}})
+    careless = planted.model_copy(update={"raters": {"r1": RaterTraits(careless=True)}})
 
     def means(one):
-        mind = Mind.of(one, "r1")
+        mind = SimulatedRater.of(one, "r1")
         return [fmean(mind.opinion(sha(t.text)).value for t in TEXTS if t.system == s) for s in one.order]
 
     assert means(planted) == sorted(means(planted), reverse=True)
@@ -154,30 +162,30 @@ def test_opinions_follow_what_is_planted_and_a_careless_rater_does_not():
 
 
 def test_a_text_that_the_model_does_not_know_is_a_bad_one():
-    mind = Mind.of(model(), "r1")
+    mind = SimulatedRater.of(model(), "r1")
 
     assert fmean(mind.opinion(sha(f"degraded {n}")).value for n in range(50)) < 40
 
 
 def test_leniency_spread_and_drift_move_what_is_thought():
     def mean(temper, judged=0):
-        mind = Mind.of(model(raters={"r1": temper}), "r1")
+        mind = SimulatedRater.of(model(raters={"r1": temper}), "r1")
         mind.judged = judged
         values = [mind.opinion(sha(t.text)).value for t in TEXTS]
         return fmean(values), max(values) - min(values)
 
-    plain = mean(Temper())
-    assert mean(Temper(leniency=10))[0] > plain[0] + 5
-    assert mean(Temper(drift=-2), judged=500)[0] < plain[0] - 5
-    assert mean(Temper(spread=0.2, noise=0.2))[1] < plain[1]
+    plain = mean(RaterTraits())
+    assert mean(RaterTraits(leniency=10))[0] > plain[0] + 5
+    assert mean(RaterTraits(drift=-2), judged=500)[0] < plain[0] - 5
+    assert mean(RaterTraits(spread=0.2, noise=0.2))[1] < plain[1]
 
 
 def test_known_errors_are_marked_where_they_are_and_some_are_missed():
     error = Span(start=0, end=4, severity="minor")
     texts = [replace(t, errors=(error,)) for t in TEXTS]
     found = model_of(ABOUT, texts, ["r1"], seed=1)
-    found = found.model_copy(update={"raters": {"r1": Temper(attention=0.7, mistakes=0.0)}})
-    mind = Mind.of(found, "r1")
+    found = found.model_copy(update={"raters": {"r1": RaterTraits(attention=0.7, mistakes=0.0)}})
+    mind = SimulatedRater.of(found, "r1")
 
     seen = [mind.opinion(sha(t.text)).errors for t in texts]
 
@@ -186,10 +194,12 @@ def test_known_errors_are_marked_where_they_are_and_some_are_missed():
 
 
 def test_a_sitting_judges_what_is_missing_hands_in_and_can_be_taken_up_again():
-    forms, texts = Forms.of(model()), [t.text for t in TEXTS[:3]]
+    forms, texts = CampaignForms.of(model()), [t.text for t in TEXTS[:3]]
 
-    acts = list(session_acts(Mind.of(model(), "r1"), task(texts), forms, page="p"))
-    rest = list(session_acts(Mind.of(model(), "r1"), task(texts, (SeenMissing(1, 3),)), forms, page="p"))
+    acts = list(session_acts(SimulatedRater.of(model(), "r1"), task(texts), forms, page="p"))
+    rest = list(
+        session_acts(SimulatedRater.of(model(), "r1"), task(texts, (UnansweredAddress(1, 3),)), forms, page="p")
+    )
 
     assert [one.segment for one in acts if isinstance(one, SendJudgment) and one.seen == 0] == [1, 2, 3]
     assert isinstance(acts[-1], HandIn)
@@ -201,12 +211,14 @@ def test_a_sitting_judges_what_is_missing_hands_in_and_can_be_taken_up_again():
 @pytest.mark.parametrize("revision", [1, 4])
 def test_what_was_set_aside_and_is_asked_again_is_built_on(revision):
     before = SeenAnswer(revision, {"protocol": "da", "score": 1})
-    told = task([t.text for t in TEXTS[:2]], (SeenMissing(1, 2), SeenMissing(1)))
+    told = task([t.text for t in TEXTS[:2]], (UnansweredAddress(1, 2), UnansweredAddress(1)))
     (item,) = told.items
     shown = replace(item, judgment=before, segments=tuple(replace(one, judgment=before) for one in item.segments))
-    calm = model(raters={"r1": Temper(revisions=0.0)}, protocol="esa", options={"document_score": True})
+    calm = model(raters={"r1": RaterTraits(revisions=0.0)}, protocol="esa", options={"document_score": True})
 
-    acts = list(session_acts(Mind.of(calm, "r1"), replace(told, items=(shown,)), Forms.of(calm), page="p"))
+    acts = list(
+        session_acts(SimulatedRater.of(calm, "r1"), replace(told, items=(shown,)), CampaignForms.of(calm), page="p")
+    )
 
     assert [(one.segment, one.seen) for one in acts if isinstance(one, SendJudgment)] == [
         (2, revision),
@@ -215,22 +227,26 @@ def test_what_was_set_aside_and_is_asked_again_is_built_on(revision):
 
 
 def test_a_rater_who_drops_out_leaves_in_the_middle():
-    stops = model(raters={"r1": Temper(stops_after=2, revisions=0.0)})
+    stops = model(raters={"r1": RaterTraits(stops_after=2, revisions=0.0)})
 
-    acts = list(session_acts(Mind.of(stops, "r1"), task([t.text for t in TEXTS[:3]]), Forms.of(stops), page="p"))
+    acts = list(
+        session_acts(
+            SimulatedRater.of(stops, "r1"), task([t.text for t in TEXTS[:3]]), CampaignForms.of(stops), page="p"
+        )
+    )
 
     assert len([one for one in acts if isinstance(one, SendJudgment)]) == 2
     assert isinstance(acts[-1], Leave)
 
 
 def judged(raters, rater, texts):
-    acts = session_acts(Mind.of(raters, rater), task(texts), Forms.of(raters), page="p")
+    acts = session_acts(SimulatedRater.of(raters, rater), task(texts), CampaignForms.of(raters), page="p")
     return [one for one in acts if isinstance(one, SendJudgment)]
 
 
 def test_a_rater_who_reads_a_part_of_a_task_answers_the_rest_without_and_faster():
     texts = [t.text for t in TEXTS[:10]]
-    calm = Temper(revisions=0.0, mistakes=0.0)
+    calm = RaterTraits(revisions=0.0, mistakes=0.0)
     whole, part, none = (
         judged(model(raters={"r1": calm.model_copy(update=change)}), "r1", texts)
         for change in ({}, {"reads": 0.4}, {"careless": True})
@@ -241,7 +257,7 @@ def test_a_rater_who_reads_a_part_of_a_task_answers_the_rest_without_and_faster(
 
 
 def test_one_opinion_throughout_and_anothers_opinions():
-    raters = model(raters={"r1": Temper(), "r2": Temper(copies="r1"), "r3": Temper(always=60.0)})
+    raters = model(raters={"r1": RaterTraits(), "r2": RaterTraits(copies="r1"), "r3": RaterTraits(always=60.0)})
     texts = [t.text for t in TEXTS[:8]]
     first, copied, same = (judged(raters, rater, texts) for rater in ("r1", "r2", "r3"))
 
@@ -253,15 +269,15 @@ def test_one_opinion_throughout_and_anothers_opinions():
 
 @pytest.mark.parametrize("copies", ["r9", "r2", "r1"])
 def test_who_copies_nobody_there_or_who_copies_is_refused(copies):
-    broken = model(raters={"r1": Temper(copies=copies), "r2": Temper(copies="r1")})
+    broken = model(raters={"r1": RaterTraits(copies=copies), "r2": RaterTraits(copies="r1")})
     with pytest.raises(Invalid) as refused:
         read_model(write_model(broken))
     assert ("raters", "r1", "copies") in [place.loc for place in refused.value.places]
 
 
 def test_revisions_name_the_revision_that_they_saw():
-    often = model(raters={"r1": Temper(revisions=1.0)})
-    acting = session_acts(Mind.of(often, "r1"), task([TEXTS[0].text]), Forms.of(often), page="p")
+    often = model(raters={"r1": RaterTraits(revisions=1.0)})
+    acting = session_acts(SimulatedRater.of(often, "r1"), task([TEXTS[0].text]), CampaignForms.of(often), page="p")
     seen, came = [], None
     while True:
         try:

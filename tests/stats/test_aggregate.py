@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.stats.aggregate import panel, round_scores, segment_scores
+from app.stats.aggregate import round_scores, score_matrix, segment_scores
 from app.stats.ratings import Ratings
 
 Row = tuple[str, str, int, str, int, float]
@@ -90,7 +90,7 @@ def test_a_repeat_counts_within_its_rater_first_and_alike_in_a_pool() -> None:
 def test_the_panel_holds_every_segment_score_in_its_place(rows: list[Row]) -> None:
     ratings = ratings_of(rows)
     scores = segment_scores(ratings)
-    laid = panel(scores, ratings.labels)
+    laid = score_matrix(scores, ratings.labels)
     for system, segment, score in zip(scores.system, scores.segment, scores.score, strict=True):
         i, j = laid.systems.tolist().index(system), laid.segments.tolist().index(segment)
         assert laid.present[i, j]
@@ -103,7 +103,7 @@ def test_the_panel_holds_every_segment_score_in_its_place(rows: list[Row]) -> No
 @given(ROWS)
 def test_document_sums_agree_with_their_slow_twin(rows: list[Row]) -> None:
     ratings = ratings_of(rows)
-    laid = panel(segment_scores(ratings), ratings.labels)
+    laid = score_matrix(segment_scores(ratings), ratings.labels)
     for i in range(len(laid.systems)):
         for document in range(laid.n_documents):
             here = [j for j in range(laid.segments.size) if laid.document[j] == document and laid.present[i, j]]

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from app.domain.recipe import Recipe
-from app.stats.aggregate import panel, segment_scores
-from app.stats.normalize import normalize, per_rater
+from app.stats.aggregate import score_matrix, segment_scores
+from app.stats.normalize import moments_per_rater, normalize
 from app.stats.ranking.ranking import rank
 from app.stats.ratings import Ratings
 from app.stats.scoring import PROFILES, penalty, weight
@@ -80,8 +80,8 @@ def test_normalized_system_means_are_met(name: str, method: str) -> None:
 @pytest.mark.parametrize("method", ["raw", "z"])
 def test_document_permutation_agrees(name: str, method: str) -> None:
     given = ratings(name)
-    scored = normalize(given, METHODS[method], moments=per_rater(given)).scored
-    laid = panel(segment_scores(scored), given.labels)
+    scored = normalize(given, METHODS[method], moments=moments_per_rater(given)).scored
+    laid = score_matrix(segment_scores(scored), given.labels)
     first, second = pairs_of(len(laid.systems))
     shared = shared_data(laid, -1, unit="document")
     counts = flip_signs(shared.blocks, first.size, laid.n_documents, permutations=200_000, seed=1, two_sided=True)

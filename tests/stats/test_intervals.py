@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from app.stats import intervals
-from app.stats.aggregate import panel, segment_scores
+from app.stats.aggregate import score_matrix, segment_scores
 from app.stats.inference.by_document import precision
 from app.stats.ratings import Ratings
 
@@ -43,7 +43,7 @@ def test_relative_scores_stand_against_the_mean_of_all_systems_on_the_same_segme
         score=[x for _, _, x in rows],
         higher_is_better=True,
     )
-    found = intervals.relative(panel(segment_scores(ratings), ratings.labels))
+    found = intervals.relative(score_matrix(segment_scores(ratings), ratings.labels))
     assert found is not None
     sums, weights = found
     assert sums.sum(axis=1) / weights.sum(axis=1) == pytest.approx([8 / 6, -8 / 6])

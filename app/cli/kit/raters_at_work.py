@@ -22,16 +22,16 @@ import httpx
 from app.domain.errors import AppError, Unavailable
 from app.simulation import (
     Act,
-    Forms,
+    CampaignForms,
     HandIn,
     Leave,
-    Mind,
     Pause,
     RaterModel,
     SeenTask,
     SendHeartbeat,
     SendJudgment,
     SendPreference,
+    SimulatedRater,
     read_task,
     session_acts,
 )
@@ -101,11 +101,13 @@ async def work(
     secrets_of: tokens of raters by key; those without one do not come. Raises NotServed where the server stops
     answering, NotFound and Invalid where the model does not fit this version.
     """
-    tally, forms, began = Tally(), Forms.of(model), time.monotonic()
+    tally, forms, began = Tally(), CampaignForms.of(model), time.monotonic()
     room = asyncio.Semaphore(pace.workers)
     async with _client(server, pace.workers) as client, asyncio.TaskGroup() as group:
         for rater in sorted(secrets_of.keys() & model.raters.keys()):
-            simulated = _Rater(Mind.of(model, rater), forms, client, secrets_of[rater], pace, tally, judged or _nobody)
+            simulated = _Rater(
+                SimulatedRater.of(model, rater), forms, client, secrets_of[rater], pace, tally, judged or _nobody
+            )
             group.create_task(simulated.work(room))
     tally.took = time.monotonic() - began
     return tally
@@ -126,8 +128,8 @@ async def _client(server: str, workers: int) -> AsyncIterator[httpx.AsyncClient]
 class _Rater:
     """One rater and their front-end."""
 
-    mind: Mind
-    forms: Forms
+    mind: SimulatedRater
+    forms: CampaignForms
     client: httpx.AsyncClient
     secret: str
     pace: Pace

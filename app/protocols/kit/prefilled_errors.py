@@ -30,7 +30,7 @@ class PrefillAudit:
 
 
 @dataclass(frozen=True, slots=True)
-class Prior:
+class PrefillOrigin:
     """Where a ready-made error comes from, for the store only. id: what raters see. error: its place in the first
     answer, from 0."""
 
@@ -77,7 +77,7 @@ def marks_in(payload: Payload) -> tuple[Span, ...]:
     return tuple(item for value in fields if isinstance(value, tuple) for item in value if isinstance(item, Span))
 
 
-def as_prefill(errors: Iterable[Span], *, prior_rater: str) -> tuple[tuple[Span, ...], tuple[Prior, ...]]:
+def as_prefill(errors: Iterable[Span], *, prior_rater: str) -> tuple[tuple[Span, ...], tuple[PrefillOrigin, ...]]:
     """Another's errors as they are shown to the next rater, and what the store remembers of each.
 
     Ids say nothing of the rater, and notes are left out: they are the first rater's own words.
@@ -85,7 +85,7 @@ def as_prefill(errors: Iterable[Span], *, prior_rater: str) -> tuple[tuple[Span,
     shown, priors = [], []
     for n, error in enumerate(errors):
         shown.append(error.model_copy(update={"prefill": f"p{n + 1}", "note": None}))
-        priors.append(Prior(f"p{n + 1}", prior_rater, n))
+        priors.append(PrefillOrigin(f"p{n + 1}", prior_rater, n))
     return tuple(shown), tuple(priors)
 
 

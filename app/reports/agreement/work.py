@@ -36,7 +36,7 @@ from app.reports.source.raw_ratings import NOTHING, UNKNOWN_DOCUMENTS, RawRating
 from app.stats.agreement import alpha, bootstrap, intra, kappa, pairs, rankings, spans
 from app.stats.agreement.units import Units
 from app.stats.agreement.words import landis_koch
-from app.stats.plain import between, number
+from app.stats.plain import interval_or_none, number
 from app.stats.ratings import Codes, Floats
 
 DRAWS_A_CHUNK = 100
@@ -64,7 +64,7 @@ class BootstrapDraws:
         """Draws of one chunk, all statistics side by side."""
         n = min(DRAWS_A_CHUNK, self.draws - part * DRAWS_A_CHUNK)
         draws = [
-            bootstrap.bootstrap_statistics(ones, bootstrap.weights(units, n, seed=self.seed, part=part))
+            bootstrap.bootstrap_statistics(ones, bootstrap.bootstrap_weights(units, n, seed=self.seed, part=part))
             for units, ones in self.owners
         ]
         return np.hstack(draws).astype("<f8").tobytes()
@@ -75,7 +75,7 @@ class BootstrapDraws:
         if not done:
             return [[None] * size for size in sizes]
         values = np.vstack([np.frombuffer(part, dtype="<f8").reshape(-1, sum(sizes)) for part in done])
-        ends = [between(*bootstrap.ends(column, level)) for column in values.T]
+        ends = [interval_or_none(*bootstrap.percentile_interval(column, level)) for column in values.T]
         at = np.cumsum([0, *sizes])
         return [ends[a:b] for a, b in pairwise(at.tolist())]
 
@@ -94,7 +94,7 @@ def span_plan(marked: spans.MarkedJudgments) -> SpanPlan | None:
     characters = spans.characters(marked)
     if not characters.first.size or not marked.row.size:
         return None
-    of = {"character_f1": spans.character_f1(marked, characters), **spans.shares(spans.overlaps(marked))}
+    of = {"character_f1": spans.character_f1(marked, characters), **spans.overlap_shares(spans.overlaps(marked))}
     return SpanPlan(marked, characters, of)
 
 
@@ -133,7 +133,7 @@ def statistic_view(coefficient: Coefficient, ends: Interval | None, units: Units
     if coefficient.jackknife and level is not None:
         raters, documents = np.unique(units.rater).size, np.unique(units.document).size
         few = documents * raters * (raters - 1) // 2 <= MOST_LEFT_OUT
-        ends = between(*bootstrap.jackknife(coefficient.of, units, level)) if few else None
+        ends = interval_or_none(*bootstrap.jackknife(coefficient.of, units, level)) if few else None
     return Statistic(
         statistic=coefficient.key,
         tolerance=coefficient.tolerance,
@@ -238,7 +238,7 @@ def own_lines(ratings: RawRatings, choices: CoefficientSettings, same: tuple[str
         for code in np.unique(again.rater).tolist()
     ]
     for first, second in pairwise(systems_of(ratings, same)):
-        own, between_raters = intra.across(ratings.rows, first, second)
+        own, between_raters = intra.same_text_pairs(ratings.rows, first, second)
         lines.append(_self_line("same_output", None, own, t, chance))
         lines.append(_self_line("same_output_other_rater", None, between_raters, t, chance))
     return [line for line in lines if line is not None]
@@ -254,7 +254,9 @@ def systems_of(ratings: RawRatings, keys: Sequence[str]) -> list[int]:
     return [systems.index(key) for key in keys]
 
 
-def _self_line(what: Any, rater: str | None, again: intra.Again, t: float, chance: float | None) -> SelfLine | None:
+def _self_line(
+    what: Any, rater: str | None, again: intra.RepeatedRatings, t: float, chance: float | None
+) -> SelfLine | None:
     agreement = intra.self_agreement(again, tolerance=t, chance=chance)
     if agreement is None:
         return None

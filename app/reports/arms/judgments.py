@@ -16,7 +16,7 @@ from app.reports.source.snapshot import Snapshot
 from app.stats.arms.pace import JudgmentPaces
 from app.stats.arms.times import TimedJudgments
 from app.stats.quality.pairing import first_rows
-from app.stats.quality.report import of_rows
+from app.stats.quality.report import events_of_rows
 from app.stats.ratings import Bools, Codes, Kind, Ratings
 from app.stats.side_tables import DocumentTable, Events
 from app.storage import texts
@@ -69,7 +69,7 @@ class Conditions:
     def where(self, condition: int) -> tuple[TimedJudgments, Events]:
         """The rows of one condition."""
         mine = self.of == condition
-        return self.work.where(mine), of_rows(self.events, mine)
+        return self.work.where(mine), events_of_rows(self.events, mine)
 
     def paced(self) -> JudgmentPaces:
         """Timed judgments of segments with words, of all conditions."""
@@ -91,7 +91,7 @@ def load_conditions(session: Session, about: Snapshot, options: InclusionOptions
         keep &= _complete(read.rows, done, unfinished(session, about.campaign_id))
     once = first_rows(read.rows)
     counts = {REJECTED: int((once & ~accepted).sum()), UNFINISHED: int((once & accepted & ~keep).sum())}
-    rows, events = read.rows.where(keep), of_rows(read.events, keep)
+    rows, events = read.rows.where(keep), events_of_rows(read.events, keep)
     names, of_task = _named(arms, np.unique(rows.task))
     work = TimedJudgments(rows, _seconds(read)[keep], read.words[keep], _of(done, rows.task), events.started)
     return Conditions(

@@ -17,10 +17,10 @@ from app.reports.ranking.tables import interval
 from app.stats.arms.pace import JudgmentPaces, Slope, fatigue, learning
 from app.stats.arms.times import Durations, TimedJudgments, durations_by_kind, ratio, shown_documents
 from app.stats.quality.pairing import first_rows
-from app.stats.quality.report import of_rows
+from app.stats.quality.report import events_of_rows
 from app.stats.ratings import Kind
 from app.stats.side_tables import Events
-from app.stats.timing.timing import change, in_clock, revisions, trim, words_per_hour
+from app.stats.timing.timing import change, clock_format, revisions, trim, words_per_hour
 
 Times = Sequence[Mapping[tuple[str, str], Durations]]
 KINDS = {
@@ -181,7 +181,7 @@ def revision_lines(names: Sequence[str], parts: Sequence[tuple[TimedJudgments, E
     for i, (name, (work, events)) in enumerate(zip(names, parts, strict=True)):
         keep = first_rows(work.rows) & (work.rows.kind == Kind.SEGMENT)
         kept = work.where(keep)
-        changes = revisions(of_rows(events, keep), kept.rows.score, shown_documents(kept).code)
+        changes = revisions(events_of_rows(events, keep), kept.rows.score, shown_documents(kept).code)
         rates = (changes.segment_rate, changes.document_rate)
         base = rates if i == 0 else base
         yield ArmRevisions(
@@ -267,7 +267,7 @@ def spent(line: ArmTime) -> str:
     """Mean and SD, as a clock shows them; of a word in seconds."""
     if line.what == "per_word":
         return f"{line.mean:.2f} s" + ("" if line.sd is None else f" ± {line.sd:.2f} s")
-    return in_clock(line.mean) + ("" if line.sd is None else f" ± {in_clock(line.sd)}")
+    return clock_format(line.mean) + ("" if line.sd is None else f" ± {clock_format(line.sd)}")
 
 
 def percent(value: float | None) -> str:

@@ -89,7 +89,7 @@ def view_of(about: Snapshot, judged: JudgedRatings, kinds: Mapping[str, str]) ->
                 rated=min(1.0, one.segments / segments) if segments else None,
                 mean=one.mean,
             )
-            for one in stats.shares(rows, rows.system, len(names.systems))
+            for one in stats.rating_counts(rows, rows.system, len(names.systems))
         ],
         by_rater=[
             RaterPart(
@@ -99,7 +99,7 @@ def view_of(about: Snapshot, judged: JudgedRatings, kinds: Mapping[str, str]) ->
                 documents=one.documents,
                 mean=one.mean,
             )
-            for one in stats.shares(rows, rows.rater, len(names.raters))
+            for one in stats.rating_counts(rows, rows.rater, len(names.raters))
         ],
         by_domain=_domains(rows, judged, lengths) if known else [],
         by_role=_roles(judged.rows),

@@ -16,14 +16,14 @@ from app.reports.components.view import (
     SeverityLine,
     TendencyLine,
 )
-from app.stats.aggregate import panel, round_scores, segment_scores
+from app.stats.aggregate import round_scores, score_matrix, segment_scores
 from app.stats.components import degrees
 from app.stats.components.bootstrap import interval
 from app.stats.components.fit import Estimates, Fit
 from app.stats.components.generalizability import (
     DecisionStudy,
+    contrast_components,
     decide,
-    of_contrasts,
     ratings_per_item,
     shares,
     system_variance,
@@ -55,7 +55,7 @@ def _line(
 
 def systems(fitted: Fit, ratings: Ratings) -> list[AdjustedLine]:
     """Best first; equal means share the better rank."""
-    matrix = panel(segment_scores(ratings), ratings.labels)
+    matrix = score_matrix(segment_scores(ratings), ratings.labels)
     raw = dict(zip((ratings.labels.systems[i] for i in matrix.systems), matrix.means(), strict=True))
     sign = ratings.better_sign
     means = round_scores(fitted.means)
@@ -143,7 +143,7 @@ def study(fitted: Fit) -> DecisionLine:
     """Reliability of the study at hand, as if every document had its mean number of raters."""
     rows = fitted.rows
     made = decide(
-        of_contrasts(fitted, fitted.components),
+        contrast_components(fitted, fitted.components),
         system_variance(fitted),
         documents=max(rows.n_units_of_a_system, 1),
         segments=rows.n_segments / max(rows.n_units, 1),

@@ -24,7 +24,15 @@ from app.reports.composition.view import (
 from app.reports.kit.report import Report, Work, whole
 from app.reports.source.judged_ratings import load_judged_ratings
 from app.reports.source.snapshot import Snapshot
-from app.stats.composition import PARTS, Composition, Table, apart, contents, shares, together
+from app.stats.composition import (
+    PARTS,
+    Composition,
+    Table,
+    co_occurrence,
+    co_occurrence_shares,
+    contents,
+    rarely_together,
+)
 from app.stats.plain import number
 from app.stats.quality.pairing import first_rows
 from app.stats.ratings import Bools, Codes, Ratings
@@ -62,7 +70,7 @@ def _view(about: Snapshot, every: Ratings, humans: Bools, digest: str, options: 
     task = _tasks(rows)
     by_rater, by_task = contents(rows, rows.rater, humans), contents(rows, task, humans)
     used = np.unique(rows.system)
-    met = [together(rows, owner)[np.ix_(used, used)] for owner in (task, rows.rater)]
+    met = [co_occurrence(rows, owner)[np.ix_(used, used)] for owner in (task, rows.rater)]
     lines = list(_task_lines(rows, task, by_task))
     names = [rows.labels.systems[code] for code in used.tolist()]
     return CompositionView(
@@ -92,10 +100,10 @@ def _tasks(rows: Ratings) -> Codes:
 
 
 def _meeting(table: Table) -> SystemsMet:
-    share = shares(table)
+    share = co_occurrence_shares(table)
     off = share[~np.eye(len(table), dtype=np.bool_)]
     least = number(float(np.nanmin(off))) if off.size and not np.isnan(off).all() else None
-    return SystemsMet(counts=table.tolist(), least=least, apart=apart(table))
+    return SystemsMet(counts=table.tolist(), least=least, apart=rarely_together(table))
 
 
 def _figures(owners: Composition, i: int) -> dict[str, Any]:
@@ -129,7 +137,7 @@ def _warnings(by_rater: Composition, by_task: Composition, met: list[Table], row
         yield NOTHING
         return
     for table, what in zip(met, ("tasks", "raters"), strict=True):
-        if pairs := apart(table):
+        if pairs := rarely_together(table):
             yield (
                 f"{pairs} of {len(table) * (len(table) - 1) // 2} pairs of systems meet in less than half of the "
                 f"{what} of one of them: normalization by {what[:-1]} compares them on different items"

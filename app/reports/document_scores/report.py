@@ -22,9 +22,15 @@ from app.reports.source.raw_ratings import (
 )
 from app.reports.source.snapshot import Snapshot
 from app.stats.agreement import bootstrap
-from app.stats.agreement.document_scores import PARTS, Both, both, correlations, pearson_of_documents
+from app.stats.agreement.document_scores import (
+    PARTS,
+    DocumentAndSegmentScores,
+    correlations,
+    join_scores,
+    pearson_of_documents,
+)
 from app.stats.agreement.units import Repeated
-from app.stats.plain import between
+from app.stats.plain import interval_or_none
 from app.stats.ratings import Bools, Ratings, Role
 from app.storage.db import Session
 
@@ -63,7 +69,7 @@ def _view(ratings: RawRatings, every: Ratings, options: DocumentScoresOptions) -
         if (~clean).any():
             dropped.append({"reason": "document with a control item", "n": int((~clean).sum())})
         rows = rows.where(clean)
-    data = both(_of_repeats(rows, options.repeats))
+    data = join_scores(_of_repeats(rows, options.repeats))
     for reason, n in (
         ("document score where segments lack a score", data.incomplete),
         ("document score without segment scores", data.alone),
@@ -109,7 +115,7 @@ def _of_repeats(rows: Ratings, repeats: Repeated) -> Ratings:
     return rows.where(rows.nth == first[text])
 
 
-def _lines(data: Both, options: DocumentScoresOptions) -> Iterator[CorrelationLine]:
+def _lines(data: DocumentAndSegmentScores, options: DocumentScoresOptions) -> Iterator[CorrelationLine]:
     if not data.n:
         return
     sets = {"all": np.ones(data.n, dtype=np.bool_), "short": data.length <= SHORT, "long": data.length > LONG}
@@ -122,16 +128,22 @@ def _lines(data: Both, options: DocumentScoresOptions) -> Iterator[CorrelationLi
             yield _line(data, f"{low}–{high}" if high else f"{low} and more", "mean", where, options)
 
 
-def _line(data: Both, documents: str, part: str, where: Bools, options: DocumentScoresOptions) -> CorrelationLine:
+def _line(
+    data: DocumentAndSegmentScores, documents: str, part: str, where: Bools, options: DocumentScoresOptions
+) -> CorrelationLine:
     coefficients = correlations(data, part, where)
     interval = None
     if options.bootstrap and coefficients.pearson is not None:
         of, held = pearson_of_documents(data, part, where), np.unique(data.document[where])
         drawn = [
-            of(bootstrap.drawn_of(held, data.n_documents, min(DRAWS_AT_ONCE, options.bootstrap - at), options.seed, i))
+            of(
+                bootstrap.bootstrap_weights_of(
+                    held, data.n_documents, min(DRAWS_AT_ONCE, options.bootstrap - at), options.seed, i
+                )
+            )
             for i, at in enumerate(range(0, options.bootstrap, DRAWS_AT_ONCE))
         ]
-        interval = between(*bootstrap.ends(np.concatenate(drawn), options.level))
+        interval = interval_or_none(*bootstrap.percentile_interval(np.concatenate(drawn), options.level))
     return CorrelationLine(
         documents=documents,
         part=part,
@@ -143,12 +155,12 @@ def _line(data: Both, documents: str, part: str, where: Bools, options: Document
     )
 
 
-def _points(data: Both) -> list[tuple[float, float]]:
+def _points(data: DocumentAndSegmentScores) -> list[tuple[float, float]]:
     at = np.unique(np.linspace(0, max(data.n - 1, 0), min(data.n, MOST_POINTS)).astype(np.intp))
     return [(float(data.parts["mean"][i]), float(data.score[i])) for i in at]
 
 
-def _warnings(ratings: RawRatings, data: Both) -> list[str]:
+def _warnings(ratings: RawRatings, data: DocumentAndSegmentScores) -> list[str]:
     if not len(ratings.rows):
         return [NOTHING]
     if not len(ratings.rows.documents()):

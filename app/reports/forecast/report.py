@@ -19,9 +19,9 @@ from app.reports.power.work import Planner
 from app.reports.source.model_ratings import RatingsModel, load_model
 from app.reports.source.recipe_input import RecipeOptions
 from app.reports.source.snapshot import Snapshot
-from app.stats.aggregate import ScoreMatrix, panel, round_scores, segment_scores
+from app.stats.aggregate import ScoreMatrix, round_scores, score_matrix, segment_scores
 from app.stats.components.bootstrap import Redraw
-from app.stats.components.generalizability import of_contrasts, planning_components, ratings_per_item
+from app.stats.components.generalizability import contrast_components, planning_components, ratings_per_item
 from app.stats.gate.gate import difference_by_document
 from app.stats.gate.tail import RARE, chance_of_no_failure, documents_to_see
 from app.stats.planning.pilot import forecast_bootstrap, pilot
@@ -68,7 +68,7 @@ class Forecaster:
     def matrix(self) -> ScoreMatrix:
         """Segment scores of the systems."""
         domains = self.data.given.documents.domain_codes()[0] if any(self.data.given.documents.domain) else None
-        return panel(segment_scores(self.data.ratings), self.data.ratings.labels, domains=domains)
+        return score_matrix(segment_scores(self.data.ratings), self.data.ratings.labels, domains=domains)
 
     @cached_property
     def linked(self) -> Bools:
@@ -135,7 +135,8 @@ class Forecaster:
         between = planner.between
         spread = np.sqrt(between * error / (between + error)) if between + error > 0 else 0.0
         drawn = [
-            planning_components(of_contrasts(fitted, redraw.draw(rng)), source=components.source) for _ in range(WORLDS)
+            planning_components(contrast_components(fitted, redraw.draw(rng)), source=components.source)
+            for _ in range(WORLDS)
         ]
         # The truth lies around what is known of it as the judgments leave open.
         return [(one, None if means is None else means + spread * rng.normal(size=means.size), 1) for one in drawn]
@@ -248,7 +249,7 @@ def _warnings(forecast: Forecaster, each: float | None) -> list[str]:
         warnings.append("the documents of the segments are unknown: pairs are not forecast")
     elif is_unpaired(forecast.matrix):
         warnings.append("no two systems share a segment, so pairs are forecast from each system's own documents")
-    warnings += caveats.of_data(forecast.data.ratings, forecast.matrix)
+    warnings += caveats.document_caveats(forecast.data.ratings, forecast.matrix)
     if forecast.data.ratings.documents_known:
         warnings += rare_failures(forecast.matrix.n_documents)
     return [*warnings, *forecast.data.unlike()]

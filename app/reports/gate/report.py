@@ -30,7 +30,7 @@ from app.reports.source.expected_time import AT_ONCE, CampaignSize, seconds_to_r
 from app.reports.source.recipe_input import RecipeInput, RecipeOptions, recipe_input
 from app.reports.source.snapshot import Snapshot
 from app.stats.gate import replication as gate_replication
-from app.stats.gate.gate import Apart, Claim, Decision, GateRule, decide, difference_by_document, no_data
+from app.stats.gate.gate import Claim, Decision, DocumentDifferences, GateRule, decide, difference_by_document, no_data
 from app.stats.ranking.pair_rows import on_common_segments
 from app.stats.ranking.ranking import rank
 from app.stats.ranking.result import Ranking
@@ -193,7 +193,9 @@ def _view(given: RecipeInput, options: GateOptions, known: GateEvidence) -> Gate
     )
 
 
-def _decided(given: RecipeInput, recipe: Recipe, options: GateOptions, rule: GateRule) -> tuple[Apart | None, Decision]:
+def _decided(
+    given: RecipeInput, recipe: Recipe, options: GateOptions, rule: GateRule
+) -> tuple[DocumentDifferences | None, Decision]:
     """The difference by document and what it says; nothing of either where it cannot be told, or not yet."""
     apart = _apart(given, recipe, options)
     if apart is None:
@@ -212,7 +214,7 @@ def _early(options: GateOptions, decision: Decision) -> bool:
     return options.documents is not None and decision.difference is None
 
 
-def _apart(given: RecipeInput, recipe: Recipe, options: GateOptions) -> Apart | None:
+def _apart(given: RecipeInput, recipe: Recipe, options: GateOptions) -> DocumentDifferences | None:
     """The difference by document; None where there is nothing to compare, or documents are unknown."""
     rows = given.rows
     if not rows.documents_known:
@@ -243,7 +245,12 @@ def _domains(given: RecipeInput) -> Codes | None:
 
 
 def _again(
-    given: RecipeInput, recipe: Recipe, options: GateOptions, rule: GateRule, apart: Apart | None, decision: Decision
+    given: RecipeInput,
+    recipe: Recipe,
+    options: GateOptions,
+    rule: GateRule,
+    apart: DocumentDifferences | None,
+    decision: Decision,
 ) -> tuple[Replication | None, StabilityPoint | None]:
     """Chances of a study run again, simulated where outputs were rated several times; and SRP then."""
     if apart is None or decision.difference is None:

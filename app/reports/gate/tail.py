@@ -12,7 +12,7 @@ from app.protocols.base import Spans
 from app.reports.gate.view import FailuresView, TailView
 from app.reports.source.recipe_input import RecipeInput
 from app.stats.gate.gate import Decision
-from app.stats.gate.tail import tail
+from app.stats.gate.tail import failures_of_system
 from app.stats.ratings import Bools
 from app.stats.selection import select
 from app.storage import side_tables
@@ -61,7 +61,7 @@ def both_tails(
     selection = select(given.rows.with_score(known.failed.astype(np.float64)), recipe)
     ranked = selection.ratings.where(selection.ranked)
     codes = [ranked.labels.systems.index(key) for key in systems]
-    candidate, baseline = (TailView.of(tail(ranked, ranked.score > 0, code, alpha)) for code in codes)
+    candidate, baseline = (TailView.of(failures_of_system(ranked, ranked.score > 0, code, alpha)) for code in codes)
     return FailuresView(by=known.by, candidate=candidate, baseline=baseline)
 
 

@@ -16,7 +16,7 @@ from app.reports.kit.columns import Column, File, lines
 from app.reports.kit.report import ReportHead, Section
 from app.reports.kit.table import Cell, Table
 from app.stats.gate.gate import Claim, Verdict
-from app.stats.gate.tail import Tail
+from app.stats.gate.tail import SystemFailures
 
 Two = Annotated[list[float], Field(min_length=2, max_length=2)]
 
@@ -71,7 +71,7 @@ class TailView(BaseModel):
     )
 
     @classmethod
-    def of(cls, tail: Tail) -> TailView:
+    def of(cls, tail: SystemFailures) -> TailView:
         """From the statistics."""
         return cls(documents=ShareView(**asdict(tail.documents)), segments=ShareView(**asdict(tail.segments)))
 

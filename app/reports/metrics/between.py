@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from app.reports.metrics.view import BetweenLine
 from app.reports.metrics.work import MetricComparison, MetricScores, scores_of
-from app.stats.metrics.swaps import MEASURES, Common, compare
+from app.stats.metrics.swaps import MEASURES, CommonScores, compare
 from app.stats.plain import number
 from app.stats.testing.adjust import holm
 
@@ -31,7 +31,7 @@ def compare_metrics(compared: MetricComparison, two: Two, swaps: int) -> bytes:
     panel = compared.panel(compared.experiments.rows, frozenset())
     first, second = (scores_of(panel, compared.experiments.rows, metric, compared.sign) for metric in two)
     unit = first.document if compared.by_document else np.arange(first.document.size)
-    common = Common.of(first.human, first.metric, second.metric, first.both & second.scored, unit)
+    common = CommonScores.of(first.human, first.metric, second.metric, first.both & second.scored, unit)
     tests = compare(common, permutations=compared.permutations, seed=compared.seed, swaps=swaps)
     lines = [
         BetweenLine(

@@ -15,7 +15,13 @@ from app.reports.metrics.view import MEASURES, MetricLine, SpreadLine
 from app.reports.source.recipe_input import RecipeInput
 from app.reports.source.snapshot import Snapshot
 from app.stats.aggregate import ScoreMatrix
-from app.stats.metrics.agreement import HumanAndMetricScores, OfSystems, of_pairs, of_segments, of_systems
+from app.stats.metrics.agreement import (
+    HumanAndMetricScores,
+    SystemAgreement,
+    pair_separation,
+    segment_agreement,
+    system_agreement,
+)
 from app.stats.plain import number
 from app.stats.ratings import Codes, Ratings
 from app.stats.robustness.changes import Group, ScoreChange, apply_change
@@ -121,14 +127,14 @@ class MetricComparison:
         keep = [n for n, code in enumerate(panel.systems.tolist()) if rows.labels.systems[code] not in out]
         return panel.arranged(np.array(keep, dtype=np.intp))
 
-    def _of_systems(self, scores: HumanAndMetricScores) -> OfSystems:
-        return of_systems(scores, permutations=self.permutations, seed=self.seed, by_document=self.by_document)
+    def _of_systems(self, scores: HumanAndMetricScores) -> SystemAgreement:
+        return system_agreement(scores, permutations=self.permutations, seed=self.seed, by_document=self.by_document)
 
     def _line(self, metric: MetricScores, panel: ScoreMatrix) -> MetricLine:
         scores = scores_of(panel, self.experiments.rows, metric, self.sign)
-        systems, outputs = self._of_systems(scores), of_segments(scores)
+        systems, outputs = self._of_systems(scores), segment_agreement(scores)
         ties = outputs.ties
-        apart = of_pairs(scores, permutations=self.permutations, seed=self.seed, by_document=self.by_document)
+        apart = pair_separation(scores, permutations=self.permutations, seed=self.seed, by_document=self.by_document)
         return MetricLine(
             metric=metric.name,
             higher_is_better=metric.higher_is_better,

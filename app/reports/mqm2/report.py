@@ -24,7 +24,7 @@ from app.reports.source.snapshot import Snapshot
 from app.stats import scoring
 from app.stats.mqm2 import mqm2
 from app.stats.mqm2.mqm2 import Threshold
-from app.stats.mqm2.systems import Mqm2System, known_words, of_systems
+from app.stats.mqm2.systems import Mqm2System, known_words, score_systems
 from app.stats.ratings import Bools, Codes, Floats, Ratings, Role
 from app.stats.ratings import Kind as Level
 from app.stats.selection import matching, without
@@ -146,7 +146,7 @@ def _kept(rows: Ratings, recipe: Recipe, words: Floats) -> tuple[Bools, list[dic
 
 
 def _view(counts: CountedErrors, threshold: Threshold | None, options: MQM2Options) -> MQM2View:
-    each = of_systems(
+    each = score_systems(
         counts.rows, counts.critical, counts.words, threshold=threshold, critical_fails=options.critical_fails
     )
     systems = [line for one in each if (line := _line(counts, one)) is not None]

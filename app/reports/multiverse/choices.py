@@ -16,7 +16,7 @@ from app.reports.source.recipe_input import RecipeInput, RecipeOptions
 from app.reports.source.recipe_ratings import load
 from app.reports.source.scores import reading
 from app.stats.multiverse.branches import InapplicableUniverses, ScoredRatings
-from app.stats.multiverse.space import ADJUSTMENTS, NORMALIZATIONS, TESTS, Excluding, Space
+from app.stats.multiverse.space import ADJUSTMENTS, NORMALIZATIONS, TESTS, ExclusionChoice, Space
 from app.stats.ratings import Ratings
 from app.stats.scoring import PROFILES
 from app.stats.selection import select
@@ -57,23 +57,23 @@ def _chosen(field: str, text: str, known: Mapping[str, Value]) -> tuple[Value, .
     return tuple(known[name] for name in known if name in names)
 
 
-def _excluding(given: RecipeInput, more: str) -> Iterator[Excluding]:
+def _excluding(given: RecipeInput, more: str) -> Iterator[ExclusionChoice]:
     """What is left out: what the recipe says, nothing, human systems, and what is asked for besides."""
     own = given.recipe.exclude
     ranked = set(given.rows.labels.systems)
-    yield Excluding("as the recipe says", given.recipe.accepted_only, own)
-    yield Excluding("nothing", accepted_only=False)
+    yield ExclusionChoice("as the recipe says", given.recipe.accepted_only, own)
+    yield ExclusionChoice("nothing", accepted_only=False)
     humans = tuple(Exclusion("system", key) for key in sorted(given.humans & ranked))
     if humans:
-        yield Excluding("human systems too", given.recipe.accepted_only, tuple(sorted({*own, *humans})))
+        yield ExclusionChoice("human systems too", given.recipe.accepted_only, tuple(sorted({*own, *humans})))
     if more:
         asked = parse_option("exclude", [more])
-        yield Excluding("as asked too", given.recipe.accepted_only, tuple(sorted({*own, *cast("Any", asked)})))
+        yield ExclusionChoice("as asked too", given.recipe.accepted_only, tuple(sorted({*own, *cast("Any", asked)})))
 
 
 def different(space: Space, rows: Ratings) -> tuple[Space, list[InapplicableUniverses]]:
     """Exclusions that leave the same rows are one; the others are told, not counted."""
-    kept: dict[bytes, Excluding] = {}
+    kept: dict[bytes, ExclusionChoice] = {}
     same = []
     for exclusion in space.excluding:
         recipe = replace(space.base, accepted_only=exclusion.accepted_only, exclude=exclusion.exclude)

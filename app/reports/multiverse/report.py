@@ -26,7 +26,7 @@ from app.reports.source.recipe_input import RecipeInput, recipe_input
 from app.reports.source.snapshot import Snapshot
 from app.stats.multiverse.branches import Branch, InapplicableUniverses, ScoredRatings, branch
 from app.stats.multiverse.shares import PairShare, shares
-from app.stats.multiverse.space import Excluding, Space
+from app.stats.multiverse.space import ExclusionChoice, Space
 from app.stats.ranking.ranking import rank
 from app.stats.ranking.result import Ranking
 from app.storage.db import Session
@@ -53,7 +53,7 @@ class _Branches:
     systems: tuple[str, ...]
 
     @property
-    def order(self) -> list[tuple[ScoredRatings, Excluding, Normalize]]:
+    def order(self) -> list[tuple[ScoredRatings, ExclusionChoice, Normalize]]:
         return [(s, e, n) for s in self.scorings for e in self.space.excluding for n in self.space.normalize]
 
     def run(self, number: int) -> bytes:

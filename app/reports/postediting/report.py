@@ -74,7 +74,7 @@ def _view(given: PostEdits, options: PostEditsOptions, segments: Sequence[Segmen
 def _system(given: PostEdits, segments: Sequence[SegmentEdits], code: int, level: float) -> EditedSystem:
     key = given.systems[code]
     edits = [one for one in given.edits if one.system == key]
-    own = [one for _, one in rates.own(segments, code)]
+    own = [one for _, one in rates.own_post_edits(segments, code)]
     return EditedSystem(
         system=key,
         lab=given.labs[code],
@@ -109,7 +109,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def _operations(given: PostEdits, segments: Sequence[SegmentEdits], code: int) -> OperationLine:
-    own = [one.operations for _, one in rates.own(segments, code)]
+    own = [one.operations for _, one in rates.own_post_edits(segments, code)]
     return OperationLine(
         system=given.systems[code],
         insertions=sum(one.insertions for one in own),

@@ -183,7 +183,7 @@ def _bias(others: Sequence[work.CampaignScores], means: Sequence[Mean]) -> Bias 
     if source is None or reference is None:
         return None
     r = {(one.campaign, one.measure): np.nan if one.fisher is None else one.fisher for one in means}
-    pulled = relation.pull(
+    pulled = relation.reference_bias(
         (r[source, "mter"], r[source, "ter_external"]), (r[reference, "mter"], r[reference, "ter_external"])
     )
     return Bias(

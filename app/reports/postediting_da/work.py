@@ -143,7 +143,7 @@ def _rate(pair: tuple[int, float] | None) -> float:
 
 
 def _hter(at: SegmentEdits, code: int) -> float:
-    own = [one.operations for _, one in rates.own([at], code)]
+    own = [one.operations for _, one in rates.own_post_edits([at], code)]
     length = sum(one.length for one in own)
     return 100.0 * sum(one.edits for one in own) / length if length else float("nan")
 

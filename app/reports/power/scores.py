@@ -9,7 +9,7 @@ import numpy as np
 
 from app.reports.power.options import PowerOptions
 from app.reports.source.model_ratings import RatingsModel
-from app.stats.planning.drawn_scores import drawn_power, expected_clusters, normal_draw, shaped_draw
+from app.stats.planning.non_normal_scores import drawn_power, expected_clusters, normal_draw, shaped_draw
 from app.stats.planning.planning import StudyLayout, VarianceComponents
 from app.stats.planning.scores import Marginal, NoSuchScores, ScoreSampler, marginal, score_sampler
 from app.stats.planning.studies import StudyTooLarge, simulated_power

@@ -16,7 +16,12 @@ from app.reports.power.scores import ScoreModel, score_model
 from app.reports.power.sizes import StudySizes
 from app.reports.power.view import ComponentsLine, DesignLine, PointLine
 from app.reports.source.model_ratings import Draw, parse_draws
-from app.stats.components.generalizability import components_of, of_contrasts, planning_components, system_variance
+from app.stats.components.generalizability import (
+    components_of,
+    contrast_components,
+    planning_components,
+    system_variance,
+)
 from app.stats.planning import planning
 from app.stats.planning.pilot import Pilot, pilot, resampled_power
 from app.stats.planning.planning import Grouping, NoComponents, StudyLayout, VarianceComponents
@@ -258,7 +263,7 @@ class Planner(StudySizes):
             return []
         fitted = self.judged.fitted
         draws = (
-            [planning_components(of_contrasts(fitted, draw)) for draw in self.draws(parts)]
+            [planning_components(contrast_components(fitted, draw)) for draw in self.draws(parts)]
             if fitted is not None
             else []
         )

@@ -216,7 +216,9 @@ def _alpha(units: Units, options: ProtocolsOptions) -> tuple[float | None, tuple
     value = number(float(of(units.once())[0]))
     if value is None or not options.bootstrap:
         return value, None
-    return value, ends(of(bootstrap.weights(units, options.bootstrap, seed=options.seed, part=0)), options.level)
+    return value, ends(
+        of(bootstrap.bootstrap_weights(units, options.bootstrap, seed=options.seed, part=0)), options.level
+    )
 
 
 def _gaps(protocol: ProtocolRatings, options: ProtocolsOptions) -> list[GapView]:

@@ -16,7 +16,7 @@ from app.reports.kit.report import NoOptions, Report, Section, SingleTable, Work
 from app.reports.source.judged_ratings import Head, JudgedRatings, load_judged_ratings, row_documents
 from app.reports.source.snapshot import Snapshot
 from app.stats.quality.pairing import first_rows
-from app.stats.quality.report import of_rows
+from app.stats.quality.report import events_of_rows
 from app.stats.ranking.result import METHOD_VERSION
 from app.stats.ratings import Kind
 from app.stats.timing.timing import Revisions, revisions
@@ -47,12 +47,12 @@ def _prepare(session: Session, about: tuple[Snapshot, ...], _: NoOptions) -> Wor
 
 def _result(read: JudgedRatings) -> RevisionsView:
     once = first_rows(read.rows) & (read.rows.kind == Kind.SEGMENT)
-    rows, events = read.rows.where(once), of_rows(read.events, once)
+    rows, events = read.rows.where(once), events_of_rows(read.events, once)
     units = row_documents(rows)
     raters = []
     for code in np.unique(rows.rater).tolist():
         mine = rows.rater == code
-        rates = revisions(of_rows(events, mine), rows.score[mine], units[mine])
+        rates = revisions(events_of_rows(events, mine), rows.score[mine], units[mine])
         raters.append(RaterRevisions(rows.labels.raters[code], rates))
     overall = revisions(events, rows.score, units)
     warnings = [] if raters else [NO_SCORES]

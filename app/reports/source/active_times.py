@@ -10,7 +10,7 @@ import numpy.typing as npt
 from app.domain.languages import has_spaces
 from app.reports.source.snapshot import Snapshot
 from app.stats.side_tables import EPOCH_UNKNOWN, Events
-from app.stats.timing.active_time import Spent, spent
+from app.stats.timing.active_time import TimeSpent, time_spent
 from app.storage import hours
 from app.storage.db import Session
 from app.storage.hours import Recorded, Spacing
@@ -30,13 +30,13 @@ def add_active_times(session: Session, about: Snapshot, events: Events, judgment
     view = about.campaign
     spacing = Spacing(has_spaces(view.source_language), has_spaces(view.target_language))
     read = hours.recorded(session, about.campaign_id, spacing, until=until)
-    seconds = _seconds(spent(read.log, read.screens), read, hours.places(session, about.campaign_id), judgment_ids)
+    seconds = _seconds(time_spent(read.log, read.screens), read, hours.places(session, about.campaign_id), judgment_ids)
     known = (events.started == EPOCH_UNKNOWN) & (events.submitted >= 0) & (seconds > 0)
     began = events.submitted - np.rint(seconds * 1e6).astype(np.int64)
     return replace(events, started=np.where(known, began, events.started))
 
 
-def _seconds(totals: Spent, read: Recorded, places: Places, judgment_ids: Ids) -> npt.NDArray[np.float64]:
+def _seconds(totals: TimeSpent, read: Recorded, places: Places, judgment_ids: Ids) -> npt.NDArray[np.float64]:
     """Seconds spent at the address of each judgment, 0 where none are known."""
     order = np.argsort(places["judgment_id"])
     at = np.minimum(np.searchsorted(places["judgment_id"], judgment_ids, sorter=order), max(order.size - 1, 0))

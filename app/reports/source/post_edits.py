@@ -18,7 +18,7 @@ from app.reports.source.campaign import options_of, protocol_of
 from app.reports.source.registration import StandingExclusion, load_registration
 from app.reports.source.scores import derive, reading
 from app.reports.source.snapshot import Snapshot
-from app.stats.postediting.compare import Own, SegmentEdits, SegmentTexts, compare
+from app.stats.postediting.compare import OwnPostEdit, SegmentEdits, SegmentTexts, compare
 from app.stats.postediting.operations import Operations, Tokens
 from app.stats.ratings import Ratings, Role
 from app.storage import back_translations, post_edits, ratings
@@ -294,5 +294,5 @@ def _unpacked(part: bytes) -> Iterator[SegmentEdits]:
             np.array(origin, dtype=np.int32),
             np.array(edits, dtype=np.int32).reshape(len(systems), len(origin)),
             np.array(length, dtype=np.int32),
-            tuple(Own(o[0], Operations(*o[1:6]), *o[6:]) for o in own),
+            tuple(OwnPostEdit(o[0], Operations(*o[1:6]), *o[6:]) for o in own),
         )

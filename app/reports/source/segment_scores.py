@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.domain.errors import Invalid, Place
 from app.reports.source.data_hash import data_hash
 from app.reports.source.recipe_input import RecipeInput
-from app.stats.normalize import Method, normalize, per_rater
+from app.stats.normalize import Method, moments_per_rater, normalize
 from app.stats.ratings import Ratings
 from app.stats.selection import DroppedRows, matching, select, without
 from app.stats.side_tables import DocumentTable
@@ -34,7 +34,7 @@ def ranked_scores(given: RecipeInput, scale: Method) -> ScoredSegments:
     """The scores that raters gave, of the rows that the recipe ranks."""
     chosen = select(given.rows, given.recipe)
     rows = chosen.ratings.where(chosen.ranked).segments()
-    scored = normalize(rows, scale, moments=per_rater(rows))
+    scored = normalize(rows, scale, moments=moments_per_rater(rows))
     return ScoredSegments(scored.scored, given.documents, chosen.dropped, tuple(scored.warnings), given.data_hash)
 
 

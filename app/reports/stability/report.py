@@ -29,7 +29,7 @@ from app.reports.stability.view import (
     StabilityView,
     Uneven,
 )
-from app.stats.normalize import normalize, per_rater
+from app.stats.normalize import moments_per_rater, normalize
 from app.stats.ratings import Ratings
 from app.stats.selection import select, without
 from app.stats.stability import curves
@@ -128,7 +128,7 @@ def _digest(session: Session, about: Snapshot, rows: Ratings) -> str:
 
 
 def _result(origin: _Origin, simulator: Simulator, parts: Sequence[bytes]) -> StabilityView:
-    drawn = curves.run(simulator, enumerate(map(ChunkOutcome.from_bytes, parts)))
+    drawn = curves.compute_curves(simulator, enumerate(map(ChunkOutcome.from_bytes, parts)))
     data, request = simulator.data, simulator.request
     sizes = [int((data.bucket == bucket).sum()) for bucket in range(len(data.pools))]
     return StabilityView(
@@ -187,7 +187,7 @@ def _checked(request: StabilityRequest, used: Ratings) -> tuple[StabilityRequest
     Raises Invalid where there are any and the request is not lenient.
     """
     refused: dict[str, str] = {}
-    moments = per_rater(used)
+    moments = moments_per_rater(used)
     for method in dict.fromkeys(design.normalize for design in request.designs):
         try:
             normalize(used, method, moments=moments, sd0="zero")

@@ -17,11 +17,11 @@ from app.reports.source.judged_ratings import Head, JudgedRatings, combine_codes
 from app.reports.source.snapshot import Snapshot
 from app.stats.plain import number
 from app.stats.quality.pairing import first_rows
-from app.stats.quality.report import of_rows
+from app.stats.quality.report import events_of_rows
 from app.stats.ranking.result import METHOD_VERSION
 from app.stats.ratings import Codes, Floats, Kind, Ratings
 from app.stats.side_tables import Events
-from app.stats.timing.timing import Trimmed, in_clock, pace_slope, trim, words_per_hour
+from app.stats.timing.timing import Trimmed, clock_format, pace_slope, trim, words_per_hour
 from app.storage.db import Session
 
 SHORT, LONG = 10, 20
@@ -65,7 +65,7 @@ def _prepare(session: Session, about: tuple[Snapshot, ...], _: NoOptions) -> Wor
 
 def _result(read: JudgedRatings) -> TimingView:
     once = first_rows(read.rows)
-    rows, events, words = read.rows.where(once), of_rows(read.events, once), read.words[once]
+    rows, events, words = read.rows.where(once), events_of_rows(read.events, once), read.words[once]
     known = (events.started >= 0) & (events.submitted > events.started)
     seconds = np.where(known, (events.submitted - events.started) / 1e6, np.nan)
     raters = [_rater(rows, events, seconds, words, code) for code in np.unique(rows.rater[known]).tolist()]
@@ -116,7 +116,7 @@ def _sums(seconds: Floats, unit: Codes) -> tuple[Floats, Codes]:
 
 
 def _mean_clock(rater: RaterTime) -> str:
-    return NONE if rater.times is None else in_clock(rater.times.mean)
+    return NONE if rater.times is None else clock_format(rater.times.mean)
 
 
 def _words_per_hour(rater: RaterTime) -> str:
@@ -143,8 +143,8 @@ def _tables(report: TimingView) -> Sequence[Section]:
 def _caption(report: TimingView) -> str:
     """What the figures are, and from which data."""
     times = [
-        f"{each.what} {in_clock(each.times.mean)}"
-        + (f" ± {in_clock(each.times.sd)}" if each.times.sd is not None else "")
+        f"{each.what} {clock_format(each.times.mean)}"
+        + (f" ± {clock_format(each.times.sd)}" if each.times.sd is not None else "")
         for each in report.durations
         if each.times
     ]
@@ -160,7 +160,7 @@ def _bars(report: TimingView) -> bytes:
     return rater_bars(
         f"Time of a judgment in {report.campaign}",
         "Trimmed mean by rater (judgments with a time)",
-        [(rater, mean, f"{in_clock(mean)} ({n:,})") for rater, mean, n in timed],
+        [(rater, mean, f"{clock_format(mean)} ({n:,})") for rater, mean, n in timed],
         [f"Data version {report.data_version}.", *map(captions.sentence, report.warnings)],
     )
 

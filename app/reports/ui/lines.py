@@ -11,7 +11,7 @@ from pydantic import Field
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.ui.matching import addresses_of
 from app.stats.agreement.alpha import krippendorff
-from app.stats.agreement.document_scores import PARTS, both, correlations
+from app.stats.agreement.document_scores import PARTS, correlations, join_scores
 from app.stats.agreement.kappa import chance_within, tolerance_kappa
 from app.stats.agreement.pairs import MOST_PAIRS, kendall, n_value_pairs, pearson, value_pairs
 from app.stats.agreement.units import LEVELS, Level, Units, averaged_units, document_units, segment_units
@@ -145,7 +145,7 @@ def _agreement(
 def correlation_lines(name: str, rows: Ratings) -> Iterator[UiCorrelation]:
     """Of one condition: every summary over all, short and long documents (more than 20, as published), the mean by
     length."""
-    data = both(rows)
+    data = join_scores(rows)
     for documents, low, high in (("long", LONG + 1, None) if one[0] == "long" else one for one in SETS):
         where = within(data.length.astype(np.int64), low, high)
         if not where.any():

@@ -33,7 +33,7 @@ from app.stats.agreement.distributions import bins
 from app.stats.arms.score_spread import compared_rows
 from app.stats.arms.times import TimedJudgments
 from app.stats.quality.pairing import first_rows
-from app.stats.quality.report import of_rows
+from app.stats.quality.report import events_of_rows
 from app.stats.ratings import Ratings
 from app.stats.side_tables import DocumentTable, Events
 from app.storage.arms import output_digests
@@ -135,7 +135,7 @@ def _one(
     scored = work.rows.where(compared_rows(work.rows, controls=options.controls == "keep") & keep)
     whole_task = work.whole_task & bool(keep.all())  # of part of a task nothing can be said about the time of a task
     kept = replace(work, whole_task=whole_task).where(keep)
-    return ComparedCondition(condition, kept, of_rows(events, keep), documents, scored)
+    return ComparedCondition(condition, kept, events_of_rows(events, keep), documents, scored)
 
 
 def _compared(

@@ -43,7 +43,7 @@ from app.stats.aggregate import round_scores
 from app.stats.agreement.units import Units
 from app.stats.calibration import across
 from app.stats.calibration.across import CalibratedSystem, LanguagePairRatings
-from app.stats.calibration.lines import METHODS, NARROW, Method, Points, lacking, line
+from app.stats.calibration.lines import METHODS, NARROW, FixedPoints, Method, line, reason_unavailable
 from app.storage.db import Session
 
 ENOUGH = 0.9
@@ -56,7 +56,7 @@ class Direction:
     parts: CampaignParts
     language: str
     judged: LanguagePairRatings
-    own: Mapping[str, Points]
+    own: Mapping[str, FixedPoints]
     left: tuple[str, ...]
 
 
@@ -107,11 +107,11 @@ def _view(
 
 def _moved(
     part: CampaignParts, judged: LanguagePairRatings, options: XstsOptions, target: float | None
-) -> tuple[LanguagePairRatings, Mapping[str, Points], tuple[str, ...]]:
+) -> tuple[LanguagePairRatings, Mapping[str, FixedPoints], tuple[str, ...]]:
     """Scores moved by rater where that is asked for, and the raters by the keys that they have in this campaign."""
     if options.by == "language" or options.method == "raw":
         return judged, {}, ()
-    moved, points, left = across.by_rater(judged, options.method, target)
+    moved, points, left = across.calibrate_by_rater(judged, options.method, target)
     accounts = part.accounts
     judging = [judged.systems.raters[code] for code in np.unique(judged.systems.rater).tolist()]
     return moved, {accounts[who]: points[who] for who in judging}, tuple(sorted(accounts[who] for who in left))
@@ -131,10 +131,10 @@ def _systems(
     shown = []
     for number, (direction, before) in enumerate(zip(directions, ready, strict=True)):
         draws = options.bootstrap if options.by == "language" else 0
-        drawn = across.draw(before, n_pairs, draws=draws, seed=options.seed, number=number)
-        here = across.points(before, target)
-        whys = {method: lacking(method, here) for method in METHODS}
-        moved = across.systems_of(before, target, whys, drawn, level=options.level)
+        drawn = across.draw_counts(before, n_pairs, draws=draws, seed=options.seed, number=number)
+        here = across.fixed_points(before, target)
+        whys = {method: reason_unavailable(method, here) for method in METHODS}
+        moved = across.calibrate_systems(before, target, whys, drawn, level=options.level)
         labels = direction.parts.ratings.rows.labels.systems
         by_rater = {
             system: across.mean_of_medians(_only(direction.judged, system)) for system in (m.system for m in moved)
@@ -185,7 +185,7 @@ def _direction(
     automatic: Mapping[str, float],
     options: XstsOptions,
 ) -> DirectionView:
-    campaign, here = direction.parts.ratings.about.campaign, across.points(before, target)
+    campaign, here = direction.parts.ratings.about.campaign, across.fixed_points(before, target)
     n_pairs, given = before.anchors.units.n_units, campaign.settings.get("language")
     attributes = given if isinstance(given, Mapping) else {}
     return DirectionView(
@@ -206,8 +206,8 @@ def _direction(
     )
 
 
-def _line(method: Method, here: Points, options: XstsOptions) -> LineView:
-    why = lacking(method, here)
+def _line(method: Method, here: FixedPoints, options: XstsOptions) -> LineView:
+    why = reason_unavailable(method, here)
     if why is not None:
         return LineView(method=method, slope=None, intercept=None, why=why)
     if options.by == "rater" and method == options.method and method != "raw":

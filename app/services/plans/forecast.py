@@ -14,7 +14,7 @@ from app.domain.errors import Invalid
 from app.services.plans.components import Known
 from app.stats.planning.pilot import pilot, resampled_power
 from app.stats.planning.planning import PowerForecast, StudyLayout, fewest_documents, forecast
-from app.stats.planning.studies import RaterPools, RecipeTest, StudyForecast, forecast_srp, raters_of
+from app.stats.planning.studies import RaterPools, RecipeTest, StudyForecast, forecast_srp, rater_pools
 
 ALPHA = 0.05
 WORLDS = 6
@@ -162,4 +162,4 @@ def _panel(plan: Plan) -> RaterPools:
     pools = [[number[rater] for rater in bucket.raters] for bucket in plan.buckets]
     place = {bucket.number: i for i, bucket in enumerate(plan.buckets)}
     buckets = [place[document.bucket] for document in plan.documents if document.bucket is not None]
-    return raters_of(pools, buckets, len(number))
+    return rater_pools(pools, buckets, len(number))

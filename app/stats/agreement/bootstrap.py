@@ -15,7 +15,7 @@ MOST_UNDEFINED = 0.05
 FEWEST_DOCUMENTS = 2
 
 
-def weights(units: Units, draws: int, *, seed: int, part: int) -> Floats:
+def bootstrap_weights(units: Units, draws: int, *, seed: int, part: int) -> Floats:
     """How often each document is drawn, shape (draws, D).
 
     Documents with a unit that two raters share are drawn among themselves, so that each draw has as many of them. So
@@ -26,10 +26,10 @@ def weights(units: Units, draws: int, *, seed: int, part: int) -> Floats:
     shared = np.unique(units.paired().document)
     others = np.setdiff1d(np.arange(units.n_documents), shared)
     size = units.n_documents
-    return drawn_of(shared, size, draws, seed, part) + drawn_of(others, size, draws, seed, part)
+    return bootstrap_weights_of(shared, size, draws, seed, part) + bootstrap_weights_of(others, size, draws, seed, part)
 
 
-def drawn_of(held: npt.NDArray[np.integer], n_documents: int, draws: int, seed: int, part: int) -> Floats:
+def bootstrap_weights_of(held: npt.NDArray[np.integer], n_documents: int, draws: int, seed: int, part: int) -> Floats:
     """How often each document is drawn from those that are held (codes), as many as they are; shape (draws, D)."""
     out = np.zeros((draws, n_documents))
     if held.size:
@@ -46,7 +46,7 @@ def bootstrap_statistics(statistics: Sequence[OfDocuments], counts: Floats) -> F
     return np.column_stack([one(counts) for one in statistics])
 
 
-def ends(values: Floats, level: float) -> tuple[float, float]:
+def percentile_interval(values: Floats, level: float) -> tuple[float, float]:
     """Percentile interval of the draws by linear interpolation; NaN where over 5 % of them leave it undefined.
 
     Source: Efron & Tibshirani 1993, chapter 13.

@@ -35,7 +35,7 @@ first and last five are all."""
 
 
 @dataclass(frozen=True, slots=True)
-class Both:
+class DocumentAndSegmentScores:
     """Documents of one system that a rater scored as a whole and segment by segment.
 
     score: of the document, shape (n,). parts: of its segments, by name as in `PARTS`. document: code. length: segments.
@@ -66,7 +66,7 @@ class Correlations:
     kendall: float | None
 
 
-def both(ratings: Ratings) -> Both:
+def join_scores(ratings: Ratings) -> DocumentAndSegmentScores:
     """Join document and segment scores; a rater's latest rating of each counts.
 
     A document takes part where its rater scored every segment that anybody scored of it (of the same system).
@@ -89,7 +89,7 @@ def both(ratings: Ratings) -> Both:
     complete[scored] = size[at[scored]] == full[wanted[scored] // n_raters]
     take, scores = at[complete], rows.score[order]
     stretches = [scores[a : a + n] for a, n in zip(first[take].tolist(), size[take].tolist(), strict=True)]
-    return Both(
+    return DocumentAndSegmentScores(
         score=whole.score[complete],
         parts={name: np.array([part(s) for s in stretches], dtype=np.float64) for name, part in PARTS.items()},
         document=whole.document[complete],
@@ -109,7 +109,7 @@ def _latest(rows: Ratings, place: tuple[str, ...]) -> Ratings:
     return rows.take(np.sort(order[first]))
 
 
-def correlations(data: Both, part: str, where: Bools) -> Correlations:
+def correlations(data: DocumentAndSegmentScores, part: str, where: Bools) -> Correlations:
     """Pearson, Spearman and Kendall (τ-b) between the document score and one summary of its segments."""
     x, y = data.score[where], data.parts[part][where]
     return Correlations(
@@ -127,7 +127,7 @@ def _ranks(values: Floats) -> Floats:
     return np.asarray((upper - (counts - 1) / 2)[code], dtype=np.float64)
 
 
-def pearson_of_documents(data: Both, part: str, where: Bools) -> OfDocuments:
+def pearson_of_documents(data: DocumentAndSegmentScores, part: str, where: Bools) -> OfDocuments:
     """Pearson's correlation as documents count, for its interval."""
     x = data.score[where] - (data.score[where].mean() if where.any() else 0.0)
     y = data.parts[part][where] - (data.parts[part][where].mean() if where.any() else 0.0)

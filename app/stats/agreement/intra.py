@@ -14,16 +14,16 @@ from app.stats.ratings import Bools, Codes, Floats, Ratings
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class RepeatedRatings:
     """Pairs of a rating and the next of the same by the same rater. rater: codes. Shapes (n,)."""
 
     first: Floats
     second: Floats
     rater: Codes
 
-    def of(self, keep: Bools) -> Again:
+    def of(self, keep: Bools) -> RepeatedRatings:
         """The pairs where `keep` is true."""
-        return Again(self.first[keep], self.second[keep], self.rater[keep])
+        return RepeatedRatings(self.first[keep], self.second[keep], self.rater[keep])
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class SelfAgreement:
     tau_b: float | None
 
 
-def consecutive(ratings: Ratings) -> Again:
+def consecutive(ratings: Ratings) -> RepeatedRatings:
     """Consecutive ratings (1st and 2nd, 2nd and 3rd …) of one output by one rater, segments only."""
     rows = ratings.segments()
     order = np.lexsort((rows.nth, rows.rater, rows.system, rows.segment))
@@ -48,10 +48,10 @@ def consecutive(ratings: Ratings) -> Again:
     same = (segment[1:] == segment[:-1]) & (system[1:] == system[:-1]) & (rater[1:] == rater[:-1])
     at = np.flatnonzero(same)
     score = rows.score[order]
-    return Again(score[at], score[at + 1], rater[at])
+    return RepeatedRatings(score[at], score[at + 1], rater[at])
 
 
-def across(ratings: Ratings, wave: int, later_wave: int) -> tuple[Again, Again]:
+def same_text_pairs(ratings: Ratings, wave: int, later_wave: int) -> tuple[RepeatedRatings, RepeatedRatings]:
     """One translation that was judged under two systems' names (codes): by one rater under both, and by two raters
     under the same name, for comparison (the rater of either pair is the first)."""
     rows = ratings.segments()
@@ -61,13 +61,13 @@ def across(ratings: Ratings, wave: int, later_wave: int) -> tuple[Again, Again]:
     times = np.searchsorted(b.segment[order], a.segment, side="right") - first
     left = np.repeat(np.arange(len(a)), times)
     right = order[np.arange(left.size) - np.repeat(np.cumsum(times) - times, times) + np.repeat(first, times)]
-    before = Again(a.score[left], b.score[right], a.rater[left])
+    before = RepeatedRatings(a.score[left], b.score[right], a.rater[left])
     both = value_pairs(segment_units(rows.where((rows.system == wave) | (rows.system == later_wave)), repeated="first"))
-    between = Again(both.first, both.second, both.raters[both.pair, 0].astype(np.int32))
+    between = RepeatedRatings(both.first, both.second, both.raters[both.pair, 0].astype(np.int32))
     return before.of(a.rater[left] == b.rater[right]), between
 
 
-def self_agreement(pairs: Again, *, tolerance: float, chance: float | None = None) -> SelfAgreement | None:
+def self_agreement(pairs: RepeatedRatings, *, tolerance: float, chance: float | None = None) -> SelfAgreement | None:
     """Agreement of the pairs; None where there are none. chance: of two ratings to be within the tolerance.
 
     Source: Grundkiewicz et al. 2021, §5.3; Graham et al. 2013.

@@ -81,7 +81,7 @@ def agreement_weights(levels: int, kind: Weights) -> Floats:
     return np.asarray(1 - (apart if kind == "linear" else apart**2), dtype=np.float64)
 
 
-def table(units: Units, levels: int) -> Floats:
+def category_counts(units: Units, levels: int) -> Floats:
     """How many raters put each unit into each category, shape (U, K). Values are categories 0 … K−1."""
     out = np.zeros((units.n_units, levels))
     np.add.at(out, (units.unit, units.value.astype(np.intp)), 1.0)
@@ -96,7 +96,7 @@ def fleiss(units: Units, levels: int, *, weights: Weights = "identity") -> OfDoc
     Source: Fleiss 1971; Licht et al. 2022, §6.1; decisions, §9.
     """
     units = units.paired()
-    counts, like = table(units, levels), agreement_weights(levels, weights)
+    counts, like = category_counts(units, levels), agreement_weights(levels, weights)
     n = counts.sum(axis=1)
     together = ((counts @ like) * counts).sum(axis=1) - n
     sums = units.by_document(np.column_stack((together, n * (n - 1), counts)))
@@ -117,7 +117,7 @@ def gwet(units: Units, levels: int, *, weights: Weights = "identity") -> OfDocum
 
     Source: Gwet 2008; 2014, chapter 2.5 (units rated once) and 5.
     """
-    counts, like = table(units, levels), agreement_weights(levels, weights)
+    counts, like = category_counts(units, levels), agreement_weights(levels, weights)
     n = counts.sum(axis=1)
     several = n > 1
     pairs = np.where(several, n * (n - 1), 1.0)

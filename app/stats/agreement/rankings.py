@@ -40,7 +40,7 @@ class RaterPairSums:
     n_systems: int
 
 
-def cells(units: Units) -> RaterPairSums:
+def rater_pair_sums(units: Units) -> RaterPairSums:
     """All cells of the rater pairs of the units."""
     pairs: ValuePairs = value_pairs(units)
     systems = int(units.system.max(initial=-1)) + 1
@@ -86,7 +86,7 @@ def by_document(pair_cells: RaterPairSums) -> tuple[Indices, Indices, Floats]:
 
 def mean_single(units: Units) -> OfDocuments:
     """Mean over rater pairs of the mean τ over the documents where it is defined."""
-    pair_cells = cells(units)
+    pair_cells = rater_pair_sums(units)
     pair, document, tau = by_document(pair_cells)
     known = np.isfinite(tau)
     taus, ones = (np.zeros((units.n_documents, max(len(pair_cells.raters), 1))) for _ in range(2))
@@ -102,7 +102,7 @@ def mean_single(units: Units) -> OfDocuments:
 
 def mean_shared(units: Units) -> OfDocuments:
     """Mean over rater pairs of τ between the rankings from all documents that both rated."""
-    pair_cells = cells(units)
+    pair_cells = rater_pair_sums(units)
     bounds = np.searchsorted(pair_cells.pair, np.arange(len(pair_cells.raters) + 1))
 
     def value(weights: Floats) -> Floats:
@@ -134,7 +134,7 @@ class PairRanking:
 
 def pair_rankings(units: Units) -> dict[tuple[str, str], PairRanking]:
     """The rankings of every two raters who share a unit, by their names in code order."""
-    pair_cells = cells(units)
+    pair_cells = rater_pair_sums(units)
     pair, _, tau = by_document(pair_cells)
     bounds = np.searchsorted(pair_cells.pair, np.arange(len(pair_cells.raters) + 1))
     once = units.once()

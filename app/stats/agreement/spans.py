@@ -184,7 +184,7 @@ def character_f1(marked: MarkedJudgments, found_characters: Characters) -> OfDoc
     return value
 
 
-def shares(overlaps_: Overlaps) -> dict[str, OfDocuments]:
+def overlap_shares(overlaps_: Overlaps) -> dict[str, OfDocuments]:
     """Share of marks that overlap one of the other rater, and of these with the same severity, the same category."""
 
     def of(part: int, whole: int) -> OfDocuments:

@@ -19,7 +19,7 @@ from scipy import special
 from app.stats.aggregate import Indices
 from app.stats.arms.times import combination_codes
 from app.stats.components.crossed import MixedModelFit, TooManyLevels, fit_crossed, independent
-from app.stats.plain import Interval, between
+from app.stats.plain import Interval, interval_or_none
 from app.stats.ratings import Bools, Codes, Floats
 from app.stats.side_tables import Micros
 
@@ -209,7 +209,7 @@ def _effect(name: Named, mixed: MixedModelFit, place: int, degrees: int | None, 
         upper = (1 + level) / 2
         quantile = special.ndtri(upper) if degrees is None else special.stdtrit(degrees, upper)
         ends = (estimate - float(quantile) * error, estimate + float(quantile) * error)
-        interval = between(*ends) if name[0] == "words" else between(*(_exp(end) for end in ends))
+        interval = interval_or_none(*ends) if name[0] == "words" else interval_or_none(*(_exp(end) for end in ends))
         size = -abs(estimate) / error if error > 0 else -np.inf
         p = min(1.0, 2 * float(special.ndtr(size) if degrees is None else special.stdtr(degrees, size)))
     return TimeEffect(name[0], name[1], estimate, error, _exp(estimate), interval, p, degrees)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.intervals import t_quantile
-from app.stats.plain import Interval, between
+from app.stats.plain import Interval, interval_or_none
 from app.stats.ratings import Codes, Floats
 from app.stats.side_tables import Micros
 
@@ -107,4 +107,4 @@ def _mean(slopes: list[float | None], level: float) -> Slope | None:
         return Slope(mean, None, known.size)
     reach = float(t_quantile((1 + level) / 2, np.array([known.size - 1]))[0]) * float(known.std(ddof=1))
     reach /= known.size**0.5
-    return Slope(mean, between(mean - reach, mean + reach), known.size)
+    return Slope(mean, interval_or_none(mean - reach, mean + reach), known.size)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.stats.intervals import t_quantile
-from app.stats.plain import Interval, between
+from app.stats.plain import Interval, interval_or_none
 from app.stats.quality.pairing import first_rows
 from app.stats.ratings import Bools, Codes, Floats, Kind, Ratings
 from app.stats.side_tables import Micros
@@ -252,5 +252,5 @@ def _levels(times: Durations) -> dict[int, float]:
 
 def _ratio(mean: float, error: float, degrees: float, raters: int, level: float, design: str) -> Ratio:
     reach = float(t_quantile((1 + level) / 2, np.array([degrees]))[0]) * error
-    ends = between(*np.exp([mean - reach, mean + reach]).tolist())
+    ends = interval_or_none(*np.exp([mean - reach, mean + reach]).tolist())
     return Ratio(exp(mean), ends, raters, design)

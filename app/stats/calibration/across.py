@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from app.stats.agreement.distributions import medians
 from app.stats.agreement.units import Units
-from app.stats.calibration.lines import Method, Points, alone, lines, points_of
-from app.stats.plain import between
+from app.stats.calibration.lines import FixedPoints, Method, as_arrays, fixed_points_of, lines
+from app.stats.plain import interval_or_none
 from app.stats.ratings import Codes, Floats
 
 Indices = npt.NDArray[np.intp]
@@ -74,15 +74,15 @@ def mean_of_medians(units: Units) -> float:
     return float(medians(units).mean()) if units.n_units else float("nan")
 
 
-def points(pair: LanguagePairRatings, target: float | None) -> Points:
+def fixed_points(pair: LanguagePairRatings, target: float | None) -> FixedPoints:
     """The fixed points of a language pair: C and c over the same pairs, h over all its human references."""
     consensus = float(pair.anchors.consensus.mean()) if pair.anchors.units.n_units else float("nan")
     given = mean_of_medians(pair.anchors.units)
     goal = float("nan") if target is None else target
-    return points_of(consensus, given, goal, mean_of_medians(pair.humans), pair.sign)
+    return fixed_points_of(consensus, given, goal, mean_of_medians(pair.humans), pair.sign)
 
 
-def target_of(pairs: Sequence[LanguagePairRatings]) -> float | None:
+def default_target(pairs: Sequence[LanguagePairRatings]) -> float | None:
     """H where none is asked for: the unweighted mean of h over the directions that have one (decisions, §8)."""
     means = [h for h in (mean_of_medians(one.humans) for one in pairs) if np.isfinite(h)]
     return float(np.mean(means)) if means else None
@@ -96,7 +96,7 @@ class BootstrapCounts:
     pairs: Floats
 
 
-def draw(pair: LanguagePairRatings, n_pairs: int, *, draws: int, seed: int, number: int) -> BootstrapCounts:
+def draw_counts(pair: LanguagePairRatings, n_pairs: int, *, draws: int, seed: int, number: int) -> BootstrapCounts:
     """Documents of the language pair and pairs of the set, with replacement; the same pairs for every language."""
     held = np.unique(np.concatenate((pair.systems.document, pair.humans.document)))
     n = max(pair.systems.n_documents, pair.humans.n_documents)
@@ -112,7 +112,7 @@ def _counts(rng: np.random.Generator, n: int, draws: int) -> Floats:
     return np.bincount(picked.ravel(), minlength=n * draws).reshape(draws, n).astype(np.float64)
 
 
-def drawn_points(
+def bootstrap_points(
     pair: LanguagePairRatings, target: float | None, drawn: BootstrapCounts
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """C, c, H and h of every draw; the target stays, as it is a parameter."""
@@ -134,7 +134,7 @@ def _weighted(values: Floats, group: Indices | Codes, times: Floats) -> Floats:
     return np.asarray(mean, dtype=np.float64)
 
 
-def systems_of(
+def calibrate_systems(
     pair: LanguagePairRatings,
     target: float | None,
     whys: Mapping[Method, str | None],
@@ -143,9 +143,9 @@ def systems_of(
     level: float = 0.95,
 ) -> tuple[CalibratedSystem, ...]:
     """Every system of a language pair under every method. whys: the reason of each that cannot be given."""
-    here = points(pair, target)
-    at = drawn_points(pair, target, drawn)
-    single = alone(here)
+    here = fixed_points(pair, target)
+    at = bootstrap_points(pair, target, drawn)
+    single = as_arrays(here)
     middle = medians(pair.systems)
     rows = []
     for code in np.unique(pair.systems.system).tolist():
@@ -171,12 +171,12 @@ def _ends(values: Floats, level: float) -> tuple[float, float] | None:
     if not held.size or held.size < FEWEST_DRAWS * values.size or held.size < 2:
         return None
     low, high = np.quantile(held, [(1 - level) / 2, (1 + level) / 2])
-    return between(float(low), float(high))
+    return interval_or_none(float(low), float(high))
 
 
-def by_rater(
+def calibrate_by_rater(
     pair: LanguagePairRatings, method: Method, target: float | None
-) -> tuple[LanguagePairRatings, dict[str, Points], tuple[str, ...]]:
+) -> tuple[LanguagePairRatings, dict[str, FixedPoints], tuple[str, ...]]:
     """The scores of each rater moved by the rater's own line, the fixed points of each, and who stays as they are.
 
     C, c and h are means over what the rater judged; medians and means come after. The calibration pairs and the human
@@ -199,7 +199,7 @@ def by_rater(
         return units.with_value(slope[units.rater] * units.value + intercept[units.rater])
 
     names = pair.systems.raters
-    known = {names[i]: points_of(consensus[i], given[i], goal[i], human[i], pair.sign) for i in range(size)}
+    known = {names[i]: fixed_points_of(consensus[i], given[i], goal[i], human[i], pair.sign) for i in range(size)}
     left = tuple(names[i] for i in np.unique(pair.systems.rater).tolist() if not usable[i])
     anchors = replace(pair.anchors, units=moved(pair.anchors.units))
     return replace(pair, systems=moved(pair.systems), humans=moved(pair.humans), anchors=anchors), known, left

@@ -53,7 +53,7 @@ def correlate_external(
     if automatic.size < FEWEST:
         why = f"halves need {FEWEST} language pairs"
         return ExternalCorrelation(automatic.size, r, r * r, None, None, 0, why)
-    held = held_out(automatic, human, halves(automatic.size, rng, splits))
+    held = held_out_r_squared(automatic, human, halves(automatic.size, rng, splits))
     known = held[np.isfinite(held)]
     mean = float(known.mean()) if known.size else float("nan")
     error = float(known.std(ddof=1) / np.sqrt(known.size)) if known.size > 1 else float("nan")
@@ -68,7 +68,7 @@ def halves(n: int, rng: np.random.Generator, splits: int) -> np.ndarray[tuple[in
     return fitted
 
 
-def held_out(x: Floats, y: Floats, fitted: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> Floats:
+def held_out_r_squared(x: Floats, y: Floats, fitted: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> Floats:
     """R² on the rest of a least-squares line from x to y through the fitted ones, of each split; NaN without one."""
     w = fitted.astype(np.float64)
     n = w.sum(axis=1)

@@ -21,7 +21,7 @@ NARROW = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Points:
+class FixedPoints:
     """What a language pair, or a rater, is held to; None where there is nothing to hold it to.
 
     consensus, anchors: C and c, agreed score of the calibration pairs and the score they were given, over the same
@@ -55,10 +55,10 @@ class CalibrationLine:
         return self.slope * score + self.intercept
 
 
-def lacking(method: Method, points: Points) -> str | None:
+def reason_unavailable(method: Method, points: FixedPoints) -> str | None:
     """Why a method cannot be given; None where it can.
 
-    >>> lacking("cs", Points(human=4.6, target=4.7))
+    >>> reason_unavailable("cs", FixedPoints(human=4.6, target=4.7))
     'no rater judged a pair of the calibration set'
     """
     if method in {"cs", "cs_ht"} and points.anchors is None:
@@ -74,23 +74,23 @@ def lacking(method: Method, points: Points) -> str | None:
     return None
 
 
-def line(method: Method, points: Points) -> CalibrationLine:
+def line(method: Method, points: FixedPoints) -> CalibrationLine:
     """The line of a method.
 
     `raw` x; `cs` x + C − c; `ht` x + H − h; `cs_ht` through (c, C) and (h, H).
 
     Raises ValueError with the reason where a fixed point is missing, or h is no better than c.
 
-    >>> georgian = Points(consensus=2.97, anchors=2.99, target=4.687, human=4.607)
+    >>> georgian = FixedPoints(consensus=2.97, anchors=2.99, target=4.687, human=4.607)
     >>> round(line("cs_ht", georgian).at(1.04), 2)
     0.9
 
     Source: Licht et al. 2022, §5.2, as reconstructed.
     """
-    why = lacking(method, points)
+    why = reason_unavailable(method, points)
     if why is not None:
         raise ValueError(why)
-    slope, intercept = lines(method, *alone(points), sign=points.sign)
+    slope, intercept = lines(method, *as_arrays(points), sign=points.sign)
     return CalibrationLine(float(slope[0]), float(intercept[0]))
 
 
@@ -111,13 +111,13 @@ def lines(
     return slope, np.asarray(target - slope * human, dtype=np.float64)
 
 
-def alone(points: Points) -> tuple[Floats, Floats, Floats, Floats]:
+def as_arrays(points: FixedPoints) -> tuple[Floats, Floats, Floats, Floats]:
     """C, c, H and h as arrays of one, NaN where missing, for `lines`."""
     values = (points.consensus, points.anchors, points.target, points.human)
     c, a, t, h = (np.array([np.nan if v is None else v]) for v in values)
     return c, a, t, h
 
 
-def points_of(consensus: float, anchors: float, target: float, human: float, sign: int = 1) -> Points:
+def fixed_points_of(consensus: float, anchors: float, target: float, human: float, sign: int = 1) -> FixedPoints:
     """Points from numbers that may be missing (NaN)."""
-    return Points(number(consensus), number(anchors), number(target), number(human), sign)
+    return FixedPoints(number(consensus), number(anchors), number(target), number(human), sign)

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from app.stats.agreement.pairs import pearson
-from app.stats.plain import between, number
+from app.stats.plain import interval_or_none, number
 from app.stats.ratings import Codes, Floats
 
 Link = Literal["mean", "mean_sigma"]
@@ -151,4 +151,4 @@ def ends(values: Floats, level: float) -> tuple[float, float] | None:
     if held.size < 2:
         return None
     low, high = np.quantile(held, [(1 - level) / 2, (1 + level) / 2])
-    return between(float(low), float(high))
+    return interval_or_none(float(low), float(high))

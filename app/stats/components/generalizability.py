@@ -40,12 +40,12 @@ def components_of(fitted: Fit, *, source: str) -> VarianceComponents:
     """The components of a fit as the planner takes them; terms that are not in the model count 0.
 
     What a term that is left out would have said is in the term it cannot be told from: right for studies of the same
-    number of ratings an item, not for others. See `of_contrasts` for what that says of systems.
+    number of ratings an item, not for others. See `contrast_components` for what that says of systems.
     """
-    return planning_components(of_contrasts(fitted, fitted.components), source=source)
+    return planning_components(contrast_components(fitted, fitted.components), source=source)
 
 
-def of_contrasts(fitted: Fit, components: Mapping[str, float]) -> dict[str, float]:
+def contrast_components(fitted: Fit, components: Mapping[str, float]) -> dict[str, float]:
     """Components with each term of systems that hides in one of none counted as its own.
 
     Where every document has one system only, document × system cannot be told from document, and stands in it. What
@@ -142,7 +142,7 @@ def decisions(
     rows = fitted.rows
     segments = rows.n_segments / max(rows.n_units, 1)
     pool = raters or len(rows.raters)
-    between, components = system_variance(fitted), of_contrasts(fitted, fitted.components)
+    between, components = system_variance(fitted), contrast_components(fitted, fitted.components)
     return tuple(
         decide(components, between, documents=d, segments=segments, ratings=k, raters=max(pool, k))
         for k in ratings

@@ -18,8 +18,8 @@ import numpy as np
 
 from app.domain.errors import Invalid
 from app.stats.aggregate import Indices, ScoreMatrix, round_scores
-from app.stats.gate.skewness import Careful, skewness
-from app.stats.inference.by_document import Precision, of_difference, precision
+from app.stats.gate.skewness import SkewCorrectedMean, skewness
+from app.stats.inference.by_document import Precision, precision, precision_of_difference
 from app.stats.ratings import Floats
 from app.stats.testing.pair_tests import FEWEST_DOCUMENTS
 
@@ -69,7 +69,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Apart:
+class DocumentDifferences:
     """The difference of two systems by document: Σsums/Σweights is the whole.
 
     known: its error. segments: behind it; paired: common.
@@ -82,7 +82,9 @@ class Apart:
     paired: bool
 
 
-def difference_by_document(panel: ScoreMatrix, candidate: int, baseline: int, sign: int, *, paired: bool) -> Apart:
+def difference_by_document(
+    panel: ScoreMatrix, candidate: int, baseline: int, sign: int, *, paired: bool
+) -> DocumentDifferences:
     """How far the candidate is ahead on each document.
 
     Parameters
@@ -97,7 +99,7 @@ def difference_by_document(panel: ScoreMatrix, candidate: int, baseline: int, si
         ahead = np.where(both, sign * (panel.score[candidate] - panel.score[baseline]) * weights, 0.0)
         sums, held = (np.add.reduceat(x, panel.starts) for x in (ahead, weights))
         sums, held = sums[held > 0], held[held > 0]
-        return Apart(sums, held, precision(sums, held), int(both.sum()), paired=True)
+        return DocumentDifferences(sums, held, precision(sums, held), int(both.sum()), paired=True)
     sums, counts = sign * panel.document_sums(), panel.document_weights()
     either = (counts[candidate] > 0) | (counts[baseline] > 0)
     n = int(either.sum())
@@ -106,9 +108,11 @@ def difference_by_document(panel: ScoreMatrix, candidate: int, baseline: int, si
         total = counts[row].sum()
         deviation += turn * n * ((sums[row] - counts[row] * (sums[row].sum() / total)) / total)[either]
     means = sign * panel.means()
-    known = of_difference((sums[candidate], sums[baseline]), (counts[candidate], counts[baseline]))
+    known = precision_of_difference((sums[candidate], sums[baseline]), (counts[candidate], counts[baseline]))
     segments = int(panel.present[candidate].sum() + panel.present[baseline].sum())
-    return Apart(means[candidate] - means[baseline] + deviation, np.ones(n), known, segments, paired=False)
+    return DocumentDifferences(
+        means[candidate] - means[baseline] + deviation, np.ones(n), known, segments, paired=False
+    )
 
 
 def decide(sums: Floats, weights: Indices | Floats, rule: GateRule, known: Precision | None = None) -> Decision:
@@ -139,7 +143,7 @@ def decide(sums: Floats, weights: Indices | Floats, rule: GateRule, known: Preci
         verdict: Verdict = "inconclusive" if rule.claim == "better" else _verdict(difference, difference, rule)
         ends = difference, difference
         return Decision(verdict, verdict == rule.claim, None, difference, *ends, error, documents, CONSTANT)
-    bounds = Careful(difference, error, float(known.degrees), documents, skewness(sums - counts * difference))
+    bounds = SkewCorrectedMean(difference, error, float(known.degrees), documents, skewness(sums - counts * difference))
     low, high = bounds.low(rule.alpha), bounds.high(rule.alpha)
     verdict = _verdict(low, high, rule)
     p = _p_value(bounds, rule)
@@ -167,7 +171,7 @@ def _verdict(low: float, high: float, rule: GateRule) -> Verdict:
     return "better" if low > margin else "worse" if high < -margin else "inconclusive"
 
 
-def _p_value(known: Careful, rule: GateRule) -> float:
+def _p_value(known: SkewCorrectedMean, rule: GateRule) -> float:
     if rule.claim == "better":
         return known.p_above(0.0)
     from_below = known.p_above(-rule.margin)

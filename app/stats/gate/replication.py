@@ -16,7 +16,7 @@ from app.stats.normalize import Method
 from app.stats.ratings import Ratings
 from app.stats.replication import Replication, replication
 from app.stats.stability.chunks import Simulator
-from app.stats.stability.curves import StabilityPoint, run
+from app.stats.stability.curves import StabilityPoint, compute_curves
 from app.stats.stability.extraction import MultiplyRated, multiply_rated
 from app.stats.stability.request import Assignment, StabilityRequest, StudyDesign
 from app.stats.stability.studies import ItemSums, collect, document_sums, item_sums
@@ -46,7 +46,7 @@ def stability(data: MultiplyRated, method: Method, *, alpha: float, seed: int) -
     design = StudyDesign(Assignment("psxs"), method)
     asked = StabilityRequest((design,), documents=(len(data.documents),), studies=STUDIES, alpha=alpha, seed=seed)
     request = asked.resolved(len(data.documents), len(data.systems))
-    return run(Simulator(data, request))[0].points[0]
+    return compute_curves(Simulator(data, request))[0].points[0]
 
 
 def simulate_replication(

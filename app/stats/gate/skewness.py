@@ -43,7 +43,7 @@ def documents_needed(skew: float) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Careful:
+class SkewCorrectedMean:
     """A mean with its error and degrees of freedom, and the skewness of its D documents."""
 
     mean: float

@@ -30,7 +30,7 @@ class FailureShare:
 
 
 @dataclass(frozen=True, slots=True)
-class Tail:
+class SystemFailures:
     """Failures of a system. The bound of segments takes them as independent, which those of one document are not."""
 
     documents: FailureShare
@@ -47,13 +47,15 @@ def failure_share(failures: int, n: int, alpha: float) -> FailureShare:
     return FailureShare(failures, n, high)
 
 
-def tail(ratings: Ratings, failed: Bools, system: int, alpha: float) -> Tail:
+def failures_of_system(ratings: Ratings, failed: Bools, system: int, alpha: float) -> SystemFailures:
     """Failures of a system code. failed: of each row; a segment fails where any rater says so, a document with it."""
     own = ratings.system == system
     segments, documents = (np.unique(column[own]) for column in (ratings.segment, ratings.document))
     bad = own & failed
     fallen = [np.unique(column[bad]).size for column in (ratings.segment, ratings.document)]
-    return Tail(failure_share(fallen[1], documents.size, alpha), failure_share(fallen[0], segments.size, alpha))
+    return SystemFailures(
+        failure_share(fallen[1], documents.size, alpha), failure_share(fallen[0], segments.size, alpha)
+    )
 
 
 def documents_to_see(rate: float = RARE, alpha: float = 0.05) -> int:

@@ -158,7 +158,9 @@ def _factors(share: Floats) -> Floats:
     return np.asarray(np.where(inside, 1.0 / np.where(inside, 1.0 - share, 1.0), 0.0), dtype=np.float64)
 
 
-def of_difference(sums: tuple[Floats, Floats], counts: tuple[Indices | Floats, Indices | Floats]) -> Precision:
+def precision_of_difference(
+    sums: tuple[Floats, Floats], counts: tuple[Indices | Floats, Indices | Floats]
+) -> Precision:
     """How well the difference of two scores is known, each over its own segments; shapes (D,), the answer's ().
 
     Documents that both have enter paired. The degrees are those of the two variances together, with what common

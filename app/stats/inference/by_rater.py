@@ -23,7 +23,7 @@ _TABLE = 4
 """Entries of a table that renumbers codes, for each code: sorting takes some ten times as long as such a table."""
 
 
-def of_new_raters(
+def precision_for_new_raters(
     ratings: Ratings, panel: ScoreMatrix, known: Precision, first: Indices, second: Indices
 ) -> Precision | None:
     """How well the differences of pairs are known for new raters; None with one rater.

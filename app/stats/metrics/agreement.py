@@ -42,7 +42,7 @@ class HumanAndMetricScores:
 
 
 @dataclass(frozen=True, slots=True)
-class OfSystems:
+class SystemAgreement:
     """NaN where not defined. n: systems with both scores; n_pairs: pairs behind `accuracy`; spa_pairs: behind `spa`."""
 
     spa: float
@@ -56,7 +56,7 @@ class OfSystems:
 
 
 @dataclass(frozen=True, slots=True)
-class OfSegments:
+class SegmentAgreement:
     """NaN where not defined. All outputs together, and means over segments (by item) of correlations within each.
 
     ties: acc*eq, None without a pair.
@@ -71,7 +71,9 @@ class OfSegments:
     ties: TieCalibrated | None
 
 
-def of_systems(scores: HumanAndMetricScores, *, permutations: int, seed: int, by_document: bool = True) -> OfSystems:
+def system_agreement(
+    scores: HumanAndMetricScores, *, permutations: int, seed: int, by_document: bool = True
+) -> SystemAgreement:
     """SPA, pairwise accuracy and correlations over systems.
 
     SPA tests both scores on the outputs that have both. Pairwise accuracy and correlations are of system scores; pairs
@@ -83,7 +85,7 @@ def of_systems(scores: HumanAndMetricScores, *, permutations: int, seed: int, by
     human, metric = scores.human_system[both], scores.metric_system[both]
     accuracy, n_pairs = accuracy_of(human, metric)
     spa, spa_pairs = _spa(scores, permutations, seed, by_document=by_document)
-    return OfSystems(
+    return SystemAgreement(
         spa=spa,
         accuracy=accuracy,
         pearson=pearson(human, metric),
@@ -122,7 +124,9 @@ def _spa(scores: HumanAndMetricScores, permutations: int, seed: int, *, by_docum
     return soft_pairwise_accuracy(human.p[known], metric.p[known]), int(known.sum())
 
 
-def of_pairs(scores: HumanAndMetricScores, *, permutations: int, seed: int, by_document: bool = True) -> Separation:
+def pair_separation(
+    scores: HumanAndMetricScores, *, permutations: int, seed: int, by_document: bool = True
+) -> Separation:
     """How well the metric's system scores tell apart the pairs of systems that humans tell apart.
 
     Humans are tested on all outputs that they judged, so a metric that has scores of whole systems alone has areas too.
@@ -146,7 +150,7 @@ def both_pairs(
     )
 
 
-def of_segments(scores: HumanAndMetricScores) -> OfSegments:
+def segment_agreement(scores: HumanAndMetricScores) -> SegmentAgreement:
     """Correlations over outputs, within segments, and accuracy with ties.
 
     Source: Deutsch, Foster & Freitag 2023, §2 (no grouping, group by item).
@@ -155,7 +159,7 @@ def of_segments(scores: HumanAndMetricScores) -> OfSegments:
     human, metric = scores.human[both], scores.metric[both]
     items = [(scores.human[at, g], scores.metric[at, g]) for g, at in enumerate(both.T) if at.sum() > 1]
     within = np.array([(pearson(h, m), kendall(h, m)) for h, m in items]).reshape(-1, 2)
-    return OfSegments(
+    return SegmentAgreement(
         n=int(both.sum()),
         pearson=pearson(human, metric),
         kendall=kendall(human, metric),

@@ -49,7 +49,7 @@ def auc(positive: Floats, negative: Floats) -> float:
     return float(twice / (2 * x.size * below.size))
 
 
-def told_apart(human: PairValues, alpha: float = ALPHA) -> Bools:
+def significant_pairs(human: PairValues, alpha: float = ALPHA) -> Bools:
     """Pairs whose human difference is significant: min(1, 2·min(p, p reverse)) ≤ α, not adjusted for their number."""
     smaller = np.fmin(human.p, human.p_reverse)
     return np.asarray(np.nan_to_num(2 * smaller, nan=1.0) <= alpha, dtype=np.bool_)
@@ -66,7 +66,7 @@ def separation(human: PairValues, metric: Floats, *, alpha: float = ALPHA) -> Se
     so it does not hang on which system of a pair is named first.
     """
     known = np.isfinite(human.p) & np.isfinite(metric)
-    apart = told_apart(human, alpha) & known
+    apart = significant_pairs(human, alpha) & known
     size = np.abs(metric)
     towards = np.where(human.difference[apart] >= 0, metric[apart], -metric[apart])
     return Separation(

@@ -33,7 +33,7 @@ _SIGNS, _FEWEST_SIGNS = 16_000_000, 100
 
 
 @dataclass(frozen=True, slots=True)
-class Between:
+class MetricComparison:
     """Two metrics by one measure. first, second: its values on the common outputs; NaN where one is not defined.
 
     p_value: two-sided, (1 + number of exchanges with a difference at least as large)/(B + 1); half of it is about the
@@ -47,7 +47,7 @@ class Between:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Common:
+class CommonScores:
     """Scores of the segments for which every system has a human score and one of either metric; higher is better.
 
     human, first, second: shape (S, G). unit: what changes sign as one under SPA, 0 … U−1, never falling; shape (G,).
@@ -59,7 +59,7 @@ class Common:
     unit: Indices
 
     @classmethod
-    def of(cls, human: Floats, first: Floats, second: Floats, present: Bools, unit: Indices) -> Common:
+    def of(cls, human: Floats, first: Floats, second: Floats, present: Bools, unit: Indices) -> CommonScores:
         """Those segments of scores of shape (S, G); both metrics standardised over all their outputs.
 
         present : where an output has all three scores. unit : never falling.
@@ -82,7 +82,7 @@ def _standardised(scores: Floats) -> Floats:
     return np.asarray(off / spread if spread > 1e-12 else off * 0.0, dtype=np.float64)
 
 
-def compare(common: Common, *, permutations: int, seed: int, swaps: int = SWAPS) -> tuple[Between, ...]:
+def compare(common: CommonScores, *, permutations: int, seed: int, swaps: int = SWAPS) -> tuple[MetricComparison, ...]:
     """Test two metrics by every measure; nothing below three systems or one common segment.
 
     `spa` soft pairwise accuracy; `accuracy` share of pairs of systems ordered as humans do; `pearson` over system
@@ -105,7 +105,7 @@ def compare(common: Common, *, permutations: int, seed: int, swaps: int = SWAPS)
             apart = np.abs(np.nan_to_num(mine[name]) - np.nan_to_num(theirs[name]))
             beyond[name] += int((apart >= abs(observed[name]) - 1e-9).sum())
     return tuple(
-        Between(
+        MetricComparison(
             measure=name,
             first=float(first[name][0]),
             second=float(second[name][0]),
@@ -127,7 +127,7 @@ def exchanges(shape: tuple[int, ...], swaps: int, seed: int, at_once: int) -> It
         yield np.asarray(drawn > 0, dtype=np.bool_).reshape(-1, *shape)
 
 
-def exchange_scores(common: Common, masks: Bools) -> tuple[Floats, Floats]:
+def exchange_scores(common: CommonScores, masks: Bools) -> tuple[Floats, Floats]:
     """The scores of the two metrics after each exchange, shape (b, S, G) each."""
     return (
         np.where(masks, common.second, common.first),
@@ -138,7 +138,7 @@ def exchange_scores(common: Common, masks: Bools) -> tuple[Floats, Floats]:
 class _Measured:
     """The measures of many scorings of the same outputs at once, beside the same human scores."""
 
-    def __init__(self, common: Common, permutations: int, seed: int) -> None:
+    def __init__(self, common: CommonScores, permutations: int, seed: int) -> None:
         self.human, self.means = common.human, common.human.mean(axis=1)
         self.pairs = np.triu_indices(len(self.means), 1)
         self.starts = np.flatnonzero(np.diff(common.unit, prepend=-1))

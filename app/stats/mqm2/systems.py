@@ -26,7 +26,7 @@ class Mqm2System:
     scored: Mqm2Score | None
 
 
-def of_systems(
+def score_systems(
     rows: Ratings, critical: Codes, words: Floats, *, threshold: Threshold | None = None, critical_fails: bool = True
 ) -> tuple[Mqm2System, ...]:
     """Scores of every system that has rows, by system code.

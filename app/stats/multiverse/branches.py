@@ -13,7 +13,7 @@ import numpy.typing as npt
 from app.domain.errors import Invalid
 from app.domain.recipe import STRATIFIED_TESTS, Normalize, Recipe
 from app.stats.aggregate import ScoreMatrix, round_scores
-from app.stats.multiverse.space import Excluding, Space, TestOf
+from app.stats.multiverse.space import ExclusionChoice, Space, TestOf
 from app.stats.ranking import design_checks
 from app.stats.ratings import Codes, Ratings
 from app.stats.robustness.reranking import laid_out
@@ -86,7 +86,7 @@ class ScoredRatings:
 
 
 def branch(
-    scored: ScoredRatings, space: Space, excluding: Excluding, normalize: Normalize, systems: Sequence[str]
+    scored: ScoredRatings, space: Space, excluding: ExclusionChoice, normalize: Normalize, systems: Sequence[str]
 ) -> Branch:
     """Every universe of a branch; those that do not apply are told with the reason.
 

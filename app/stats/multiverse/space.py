@@ -54,7 +54,7 @@ TESTS: Final[Mapping[str, TestOf]] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Excluding:
+class ExclusionChoice:
     """What an analysis leaves out. accepted_only: also the tasks that quality control rejected."""
 
     name: str
@@ -67,7 +67,7 @@ class Space:
     """The choices of each dimension but the scoring. base: the recipe whose other choices every universe shares."""
 
     base: Recipe
-    excluding: tuple[Excluding, ...]
+    excluding: tuple[ExclusionChoice, ...]
     normalize: tuple[Normalize, ...] = NORMALIZATIONS
     tests: tuple[TestOf, ...] = tuple(TESTS.values())
     adjust: tuple[Adjust, ...] = ADJUSTMENTS
@@ -77,7 +77,7 @@ class Space:
         """Universes that share their normalized scores."""
         return len(self.tests) * len(self.adjust)
 
-    def branch(self, excluding: Excluding, normalize: Normalize) -> Recipe:
+    def branch(self, excluding: ExclusionChoice, normalize: Normalize) -> Recipe:
         """The recipe up to the scores of systems."""
         return replace(
             self.base,

@@ -17,8 +17,8 @@ import numpy as np
 from app.design.design import Grouping
 from app.design.simulate import simulate
 from app.domain.errors import Invalid
-from app.stats.aggregate import panel, segment_scores
-from app.stats.planning.studies import contrasts, critical, degrees_of, t_claims
+from app.stats.aggregate import score_matrix, segment_scores
+from app.stats.planning.studies import contrasts, critical_t, degrees_of, t_claims
 from app.stats.ratings import Floats, Ratings
 from app.stats.stability.extraction import MultiplyRated, NotMultiplyRated, multiply_rated
 from app.stats.stability.srp import compare, monte_carlo_error, order_of, srp_of
@@ -86,7 +86,7 @@ def pilot(ratings: Ratings, *, grouping: Grouping = "psxs", ratings_per_item: in
 
 
 def _as_rated(ratings: Ratings) -> Pilot:
-    laid = panel(segment_scores(ratings), ratings.labels)
+    laid = score_matrix(segment_scores(ratings), ratings.labels)
     if laid.systems.size < 2:
         raise Invalid("a difference takes two systems")
     common = laid.present.all(axis=0)
@@ -164,7 +164,7 @@ def resampled_power(
         sums, counts = source.draw(rng, n, documents)
         apart, error = contrasts(sums, counts)
         moved = apart - true + difference
-        reach = critical(degrees_of(sums, counts), alpha)[:, None] * error
+        reach = critical_t(degrees_of(sums, counts), alpha)[:, None] * error
         shares.append(((moved > 0) & (moved >= reach)).mean(axis=1))
     each = np.concatenate(shares)
     return float(each.mean()), float(each.std(ddof=1) / np.sqrt(studies)) if studies > 1 else 0.0

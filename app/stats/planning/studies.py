@@ -202,9 +202,9 @@ def t_claims(sums: Floats, alpha: float, counts: Floats | None = None, rule: Rec
     """
     apart, error = contrasts(sums, counts)
     if rule is None:
-        reached = ratio(apart, error) >= critical(degrees_of(sums, counts), alpha)[:, None]
+        reached = t_statistics(apart, error) >= critical_t(degrees_of(sums, counts), alpha)[:, None]
         return np.asarray(np.sign(apart) * reached, dtype=np.int8)
-    p = 2 * special.stdtr(degrees_of(sums, counts)[:, None], -ratio(apart, error))
+    p = 2 * special.stdtr(degrees_of(sums, counts)[:, None], -t_statistics(apart, error))
     return np.asarray(np.sign(apart) * rule.significant(p, sums.shape[2], alpha), dtype=np.int8)
 
 
@@ -246,12 +246,12 @@ def degrees_of(sums: Floats, counts: Floats | None) -> Floats:
     return np.broadcast_to(degrees_of_freedom(counts), (n,))
 
 
-def critical(degrees: Floats, alpha: float) -> Floats:
+def critical_t(degrees: Floats, alpha: float) -> Floats:
     """What |t| must reach, two-sided."""
     return np.asarray(special.stdtrit(degrees, 1 - alpha / 2), dtype=np.float64)
 
 
-def ratio(apart: Floats, error: Floats) -> Floats:
+def t_statistics(apart: Floats, error: Floats) -> Floats:
     """|t|; infinite where a difference does not vary, 0 where there is none."""
     tiny = error <= 1e-12 * np.maximum(1.0, np.abs(apart))
     sure = np.where(np.abs(apart) > 1e-10, np.inf, 0.0)
@@ -393,7 +393,7 @@ def simulated_power(
     return hits, wanted
 
 
-def raters_of(pools: Sequence[Sequence[int]], buckets: Sequence[int], n_raters: int) -> RaterPools:
+def rater_pools(pools: Sequence[Sequence[int]], buckets: Sequence[int], n_raters: int) -> RaterPools:
     """The panel of a plan: rater codes of each bucket, and the bucket of each document."""
     codes = tuple(np.asarray(sorted(pool), dtype=np.int64) for pool in pools)
     return RaterPools(np.asarray(buckets, dtype=np.int64), codes, n_raters)

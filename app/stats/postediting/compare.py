@@ -30,7 +30,7 @@ class SegmentTexts:
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class OwnPostEdit:
     """One output against its own post-edit. words, characters: edit distance without shifts; n_characters: length."""
 
     system: int
@@ -53,7 +53,7 @@ class SegmentEdits:
     origin: Ints
     edits: Ints
     length: Ints
-    own: tuple[Own, ...] = field(default=())
+    own: tuple[OwnPostEdit, ...] = field(default=())
 
     @property
     def post_edited(self) -> npt.NDArray[np.bool_]:
@@ -93,7 +93,7 @@ def compare(texts: SegmentTexts, tokens: Tokens) -> SegmentEdits:
 
 def _own(
     texts: SegmentTexts, split: dict[str, tuple[str, ...]], known: dict[tuple[str, str], Operations]
-) -> Sequence[Own]:
+) -> Sequence[OwnPostEdit]:
     outputs = dict(texts.outputs)
     edits = []
     for system, edited in texts.post_edits:
@@ -102,7 +102,7 @@ def _own(
         output = outputs[system]
         by_character = distance(output.strip(), edited.strip())
         edits.append(
-            Own(
+            OwnPostEdit(
                 system,
                 known[output, edited],
                 distance(split[output], split[edited]),

@@ -10,7 +10,7 @@ import numpy as np
 from app.stats.inference.by_document import precision
 from app.stats.intervals import half_widths
 from app.stats.plain import Interval
-from app.stats.postediting.compare import EXTERNAL, Own, SegmentEdits
+from app.stats.postediting.compare import EXTERNAL, OwnPostEdit, SegmentEdits
 from app.stats.ratings import Floats
 
 CLOSE = 1e-12
@@ -56,7 +56,9 @@ def hter(segments: Sequence[SegmentEdits], system: int) -> Sums:
 
     Source: Snover et al. 2006; Bentivogli et al. 2018, §4.
     """
-    return sums((one.operations.edits, one.operations.length, at.document) for at, one in own(segments, system))
+    return sums(
+        (one.operations.edits, one.operations.length, at.document) for at, one in own_post_edits(segments, system)
+    )
 
 
 def mter(segments: Sequence[SegmentEdits], system: int) -> Sums:
@@ -77,7 +79,7 @@ def _against(segments: Sequence[SegmentEdits], system: int, *, external: bool) -
     return sums((pair[0], pair[1], document) for document, pair in pairs if pair is not None)
 
 
-def own(segments: Sequence[SegmentEdits], system: int) -> Iterator[tuple[SegmentEdits, Own]]:
+def own_post_edits(segments: Sequence[SegmentEdits], system: int) -> Iterator[tuple[SegmentEdits, OwnPostEdit]]:
     """The outputs of a system against their own post-edits."""
     return ((at, one) for at in segments for one in at.own if one.system == system)
 

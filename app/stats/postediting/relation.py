@@ -46,7 +46,7 @@ def fisher_mean(correlations: Floats, n: Floats | None = None) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Pull:
+class ReferenceBias:
     """What a reference does to scores. mter: |r(source-based, mTER)| − |r(reference-based, mTER)|: above 0, scores that
     were given before a reference say less of the quality that post-edits show. external: |r(reference-based, TER
     external)| − |r(source-based, TER external)|: above 0, they follow the reference.
@@ -56,14 +56,14 @@ class Pull:
     external: float
 
 
-def pull(source: tuple[float, float], reference: tuple[float, float]) -> Pull:
+def reference_bias(source: tuple[float, float], reference: tuple[float, float]) -> ReferenceBias:
     """The indicator of reference bias, of (r with mTER, r with TER external) of each; NaN where one is.
 
-    >>> found = pull((-0.5466, -0.1918), (-0.4491, -0.3579))  # Bentivogli et al. 2018, table 2, NlDe
+    >>> found = reference_bias((-0.5466, -0.1918), (-0.4491, -0.3579))  # Bentivogli et al. 2018, table 2, NlDe
     >>> round(found.mter, 4), round(found.external, 4)
     (0.0975, 0.1661)
     """
-    return Pull(abs(source[0]) - abs(reference[0]), abs(reference[1]) - abs(source[1]))
+    return ReferenceBias(abs(source[0]) - abs(reference[0]), abs(reference[1]) - abs(source[1]))
 
 
 @dataclass(frozen=True, slots=True)

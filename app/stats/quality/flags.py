@@ -18,7 +18,7 @@ from app.stats.quality.within import WithinTasks
 from app.stats.testing.adjust import bh
 
 Flag = tuple[Check, str]
-Told = Iterator[tuple[int, str]]
+FlagTexts = Iterator[tuple[int, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Evidence:
 def flags_of(limits: Limits, evidence: Evidence, names: tuple[str, ...]) -> dict[int, tuple[Flag, ...]]:
     """The flags of each rater (by code) who has habits: by which check, and what is to be seen. names: by code."""
     flags: dict[int, list[Flag]] = {r: [] for r in evidence.ways}
-    told: dict[Check, Told] = {
+    told: dict[Check, FlagTexts] = {
         "habits": _of_habits(limits, evidence.ways),
         "speed": _of_speed(limits, evidence.speeds),
         "panel": _of_panel(limits, evidence.panel),
@@ -56,7 +56,7 @@ def _rare(limits: Limits, q: float | None) -> bool:
     return q is not None and q < limits.chance
 
 
-def _of_habits(limits: Limits, ways: dict[int, Habits]) -> Told:
+def _of_habits(limits: Limits, ways: dict[int, Habits]) -> FlagTexts:
     judged = {r: way for r, way in ways.items() if way.n >= limits.min_judgments}
     q_values = bh(np.array([way.run_p for way in judged.values()])).tolist()
     for (r, way), q in zip(judged.items(), q_values, strict=True):
@@ -69,14 +69,14 @@ def _of_habits(limits: Limits, ways: dict[int, Habits]) -> Told:
             yield r, f"{way.round_share:.0%} of scores are multiples of 10"
 
 
-def _of_speed(limits: Limits, speeds: dict[int, Speed]) -> Told:
+def _of_speed(limits: Limits, speeds: dict[int, Speed]) -> FlagTexts:
     for r, pace in speeds.items():
         enough = pace.n >= limits.min_timed and pace.ratio is not None and pace.ratio < limits.fast
         if enough and _rare(limits, pace.q_value):
             yield r, f"{pace.ratio:.0%} of the usual time"
 
 
-def _of_panel(limits: Limits, panel: dict[int, Against]) -> Told:
+def _of_panel(limits: Limits, panel: dict[int, Against]) -> FlagTexts:
     known = [one.correlation for one in panel.values() if one.correlation is not None]
     usual = float(np.median(known)) if known else 0.0
     for r, comparison in panel.items():
@@ -87,20 +87,20 @@ def _of_panel(limits: Limits, panel: dict[int, Against]) -> Told:
             yield r, f"{'lenient' if comparison.lenient > 0 else 'severe'}: {comparison.sds:.1f} SDs from the others"
 
 
-def _of_repeats(limits: Limits, again: dict[int, Repeats]) -> Told:
+def _of_repeats(limits: Limits, again: dict[int, Repeats]) -> FlagTexts:
     for r, pairs in again.items():
         if pairs.usual is not None and pairs.n >= limits.min_repeats and _rare(limits, pairs.q_value):
             yield r, f"repeats lie {pairs.mean_difference:.3g} apart on average, where {pairs.usual:.3g} is usual"
 
 
-def _of_drift(limits: Limits, drifts: dict[int, Drift]) -> Told:
+def _of_drift(limits: Limits, drifts: dict[int, Drift]) -> FlagTexts:
     for r, moved in drifts.items():
         if moved.either < limits.drift_chance:
             way = "lenient" if moved.way > 0 else "severe"
             yield r, f"more {way} in the course of {moved.n} documents, chance {max(moved.either, 1e-12):.2g}"
 
 
-def _of_tasks(limits: Limits, within: dict[int, WithinTasks]) -> Told:
+def _of_tasks(limits: Limits, within: dict[int, WithinTasks]) -> FlagTexts:
     for r, effect in within.items():
         if _rare(limits, effect.q_value):
             times = effect.late / max(effect.early, 1e-9)
@@ -110,7 +110,7 @@ def _of_tasks(limits: Limits, within: dict[int, WithinTasks]) -> Told:
             )
 
 
-def _of_pairs(limits: Limits, pairs: tuple[Alike, ...], names: tuple[str, ...]) -> Told:
+def _of_pairs(limits: Limits, pairs: tuple[Alike, ...], names: tuple[str, ...]) -> FlagTexts:
     for pair in pairs:
         if _rare(limits, pair.q_value):
             for own, other in ((pair.first, pair.second), (pair.second, pair.first)):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from app.stats.quality.levels import Levels
-from app.stats.quality.outlying import MIN_RATERS, NORMAL, TINY, outlying
+from app.stats.quality.outliers import MIN_RATERS, NORMAL, TINY, outlier_chances
 from app.stats.quality.panel import MIN_ITEMS, Against, RaterItemMeans, spearman
 from app.stats.quality.runs import Habits
 from app.stats.quality.speed import Speed
@@ -25,7 +25,7 @@ Ints = np.ndarray[tuple[int], np.dtype[np.integer]]
 Orders = dict[int, np.ndarray[tuple[int], np.dtype[np.intp]]]
 
 
-def of_habits(ways: dict[int, Habits], rows: Ratings, order: Orders, least: int) -> dict[int, Habits]:
+def habits_with_chances(ways: dict[int, Habits], rows: Ratings, order: Orders, least: int) -> dict[int, Habits]:
     """Habits with their chances among the raters of at least `least` judgments."""
     judged = {r: way for r, way in ways.items() if way.n >= least and way.distinct > 1}
     runs = {r: float(np.log(way.longest_run / way.expected_run)) for r, way in judged.items()}
@@ -38,14 +38,14 @@ def of_habits(ways: dict[int, Habits], rows: Ratings, order: Orders, least: int)
     return by_rater
 
 
-def of_paces(speeds: dict[int, Speed], least: int) -> dict[int, Speed]:
+def paces_with_chances(speeds: dict[int, Speed], least: int) -> dict[int, Speed]:
     """Paces with their chances among the raters of at least `least` timed judgments, few raters as well."""
     logs = {r: -float(np.log(one.ratio)) for r, one in speeds.items() if one.n >= least and one.ratio}
     q_values = _q_values(logs, floor=PACE_SPREAD, few=True)
     return {r: replace(one, q_value=q_values.get(r)) for r, one in speeds.items()}
 
 
-def of_panel(panel: dict[int, Against], cells: RaterItemMeans, beside: Levels) -> dict[int, Against]:
+def panel_with_chances(panel: dict[int, Against], cells: RaterItemMeans, beside: Levels) -> dict[int, Against]:
     """The panel with chances of each rater's level and correlation; who is not trusted is in nobody's comparison."""
     ranks: dict[int, float] = {}
     level: dict[int, float] = {}
@@ -93,7 +93,7 @@ def _q_values(
     if len(values) < (2 if few else MIN_RATERS):
         return {}
     error = None if errors is None else np.array([errors[r] for r in values])
-    p_values = outlying(np.array(list(values.values())), floor=floor, error=error)
+    p_values = outlier_chances(np.array(list(values.values())), floor=floor, error=error)
     return dict(zip(values, bh(np.minimum(1.0, tests * p_values)).tolist(), strict=True))
 
 
@@ -117,7 +117,7 @@ def _constant(rows: Ratings, order: Orders, rater: int) -> float:
     return float(((given + 1) / (met + 2)) ** documents * ((stayed + 1) / (followed + 2)) ** (n - documents))
 
 
-def beside_usual(score: Floats, group: Ints, trusted: Bools) -> Floats:
+def deviation_from_group(score: Floats, group: Ints, trusted: Bools) -> Floats:
     """How far each score lies above the mean of its group, as a multiple of how far scores of the group lie from it on
     average.
 

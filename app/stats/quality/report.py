@@ -155,7 +155,7 @@ def completion(verdict: Verdict, *, untested: Untested = "complete") -> Completi
     return "review" if verdict == "fail" else untested if verdict == "not_testable" else "complete"
 
 
-def of_rows(events: Events, keep: Bools) -> Events:
+def events_of_rows(events: Events, keep: Bools) -> Events:
     """The events of the rows where `keep` is true."""
     return replace(events, **{one.name: getattr(events, one.name)[keep] for one in fields(Events)})
 
@@ -212,7 +212,7 @@ class _Work:
             alpha=chosen.alpha,
             only=only,
         )
-        told = None if events is None else of_rows(events, keep)
+        told = None if events is None else events_of_rows(events, keep)
         return cls(rows, unit, links, _order(rows, told), told, None if words is None else words[keep], controls)
 
 
@@ -226,8 +226,8 @@ def _evidence(
     """
     limits, rows, order = chosen.limits, work.rows, work.order
     ways = {r: habits(rows.score[at], rows.n_errors[at], rows.scale) for r, at in order.items()}
-    ways = panel_tests.of_habits(ways, rows, order, limits.min_judgments)
-    speeds = panel_tests.of_paces(paces(rows, work.events, work.words), limits.min_timed)
+    ways = panel_tests.habits_with_chances(ways, rows, order, limits.min_judgments)
+    speeds = panel_tests.paces_with_chances(paces(rows, work.events, work.words), limits.min_timed)
     none = Evidence(ways, speeds, {}, {}, {}, {}, ())
     if checks <= ALONE:
         return none
@@ -236,7 +236,7 @@ def _evidence(
     beside = levels(cells, trusted.size, trusted)
     evidence = none
     if "panel" in checks:
-        evidence = replace(evidence, panel=panel_tests.of_panel(against_panel(rows), cells, beside))
+        evidence = replace(evidence, panel=panel_tests.panel_with_chances(against_panel(rows), cells, beside))
     if "repeats" in checks:
         again, pairs = repeats(rows, work.links, tolerance=chosen.tolerance), pairs_of(rows, work.links, Role.REPEAT)
         again = compare_repeats(again, pairs, trusted, margin=limits.repeats, least=limits.min_repeats)
@@ -303,7 +303,7 @@ def _steps(rows: Ratings, order: Orders, beside: Levels, trusted: Bools) -> dict
     degraded = rows.role == Role.DEGRADED
     group = np.where(degraded, len(rows.labels.systems), rows.system)
     level = np.where(degraded, 0.0, np.nan_to_num(beside.of_rater)[rows.rater])
-    usual = panel_tests.beside_usual(rows.score - level, group, trusted[rows.rater])
+    usual = panel_tests.deviation_from_group(rows.score - level, group, trusted[rows.rater])
     units = rows.document if rows.documents_known else rows.segment
     steps = {}
     for r, at in order.items():

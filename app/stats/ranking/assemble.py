@@ -10,7 +10,7 @@ from app.domain.recipe import Recipe
 from app.stats import intervals
 from app.stats.aggregate import ScoreMatrix, SegmentScores, round_scores
 from app.stats.inference.by_document import effective_documents
-from app.stats.plain import Interval, between, number
+from app.stats.plain import Interval, interval_or_none, number
 from app.stats.ranking.clusters import clusters, rank_ranges
 from app.stats.ranking.rank_sets import RankSets
 from app.stats.ranking.result import SegmentTable, SystemRow
@@ -103,7 +103,7 @@ def _relative(panel: ScoreMatrix, recipe: Recipe, *, known: bool) -> tuple[list[
 
 def _intervals(sums: Floats, weights: Floats, recipe: Recipe) -> list[Interval | None]:
     low, high = resampling.ends(sums, weights, alpha=recipe.alpha, kind=recipe.interval, seed=recipe.seed)
-    return [between(a, b) for a, b in zip(low, high, strict=True)]
+    return [interval_or_none(a, b) for a, b in zip(low, high, strict=True)]
 
 
 def _mean_ranks(scores: Floats) -> list[float]:

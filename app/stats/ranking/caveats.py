@@ -82,13 +82,13 @@ def floor(tests: PairTests, recipe: Recipe, n_systems: int) -> Floor:
     return Floor(tests.smallest, adjusted, max(needed, FEWEST_DOCUMENTS))
 
 
-def find(
+def data_caveats(
     ratings: Ratings, panel: ScoreMatrix, shared: CommonSegments, tests: PairTests, limit: Floor, recipe: Recipe
 ) -> tuple[str, ...]:
     """Warnings about the data and the test, in a fixed order."""
     if not len(ratings):
         return ("there are no ratings yet that this recipe counts",)
-    warnings = [*_systems(ratings, panel), *_raters(ratings), *recipe_caveats.of_confounding(ratings, panel)]
+    warnings = [*_systems(ratings, panel), *_raters(ratings), *recipe_caveats.confounding_caveats(ratings, panel)]
     if not ratings.documents_known:
         warnings.append("documents are unknown: no intervals, and segments are tested as independent")
     elif recipe.interval == "bca" and panel.n_documents < resampling.FEWEST_FOR_BCA:
@@ -100,16 +100,16 @@ def find(
         warnings += [*_few_raters(ratings), *_few_domains(panel)]
     if len(panel.systems) > 1 and recipe.test != "none":
         if ratings.documents_known:
-            warnings += [*_documents(panel, recipe), *recipe_caveats.of_segments(panel, recipe)]
+            warnings += [*_documents(panel, recipe), *recipe_caveats.segment_test_caveats(panel, recipe)]
         warnings += [*_LEGACY.get(recipe.test, ()), *_few_to_draw(shared, tests, recipe)]
         warnings += [*_cut(tests, shared.segments.size, recipe), *_power(limit, shared.segments.size, recipe)]
         warnings += [*_overlap(shared), *_untested(tests, shared, recipe)]
     return tuple(warnings)
 
 
-def of_data(ratings: Ratings, panel: ScoreMatrix) -> tuple[str, ...]:
+def document_caveats(ratings: Ratings, panel: ScoreMatrix) -> tuple[str, ...]:
     """How the data are unlike what every claim by document takes for granted, whatever the test."""
-    warnings = [*_raters(ratings), *recipe_caveats.of_confounding(ratings, panel)]
+    warnings = [*_raters(ratings), *recipe_caveats.confounding_caveats(ratings, panel)]
     if ratings.documents_known:
         warnings += _uneven(panel)
     if len(panel.systems) > 1:
@@ -122,7 +122,7 @@ def something_reachable(limit: Floor, recipe: Recipe) -> bool:
     return limit.adjusted is None or _reached(limit.adjusted, recipe)
 
 
-def of_rank_sets(sets: RankSets | None, ratings: Ratings, recipe: Recipe, limit: Floor) -> tuple[str, ...]:
+def rank_set_caveats(sets: RankSets | None, ratings: Ratings, recipe: Recipe, limit: Floor) -> tuple[str, ...]:
     """Why rank sets are missing, empty of claims, or approximate."""
     if sets is None:
         wanted = recipe.rank_sets and len(ratings) > 0 and not ratings.documents_known

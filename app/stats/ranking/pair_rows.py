@@ -9,13 +9,13 @@ import numpy as np
 from app.domain.recipe import Recipe
 from app.stats import intervals
 from app.stats.aggregate import ScoreMatrix, round_scores
-from app.stats.inference.by_document import Precision, of_difference, stack_precisions
-from app.stats.inference.by_rater import of_new_raters
-from app.stats.plain import between, number
+from app.stats.inference.by_document import Precision, precision_of_difference, stack_precisions
+from app.stats.inference.by_rater import precision_for_new_raters
+from app.stats.plain import interval_or_none, number
 from app.stats.ranking import effects
 from app.stats.ranking.influence import LeaveOneOut, summarize
 from app.stats.ranking.result import PairRow
-from app.stats.ranking.whole_domains import of_new_domains
+from app.stats.ranking.whole_domains import precision_for_new_domains
 from app.stats.ratings import Floats, Ratings
 from app.stats.testing import resampling
 from app.stats.testing.pair_tests import PAIRED_TESTS
@@ -54,7 +54,7 @@ def pair_rows(
     low, high = _ends(difference, precise, shared if paired else None, recipe)
     detectable = intervals.minimum_detectable(precise, alpha / max(family, 1))
     by_raters = _wider(difference, _by_raters(scored, panel, precise, recipe), recipe)
-    by_domains = _wider(difference, of_new_domains(shared, panel) if paired else None, recipe)
+    by_domains = _wider(difference, precision_for_new_domains(shared, panel) if paired else None, recipe)
     in_unit, low_in_unit, high_in_unit = difference, low, high
     if raw is not panel:
         unscaled = shared_data(raw, ratings.better_sign, unit="document")
@@ -70,9 +70,9 @@ def pair_rows(
             better=names[i],
             worse=names[j],
             difference=number(difference[k]),
-            interval=between(low[k], high[k]) if known else None,
-            new_raters_interval=between(by_raters[0][k], by_raters[1][k]) if known else None,
-            new_domains_interval=between(by_domains[0][k], by_domains[1][k]) if known else None,
+            interval=interval_or_none(low[k], high[k]) if known else None,
+            new_raters_interval=interval_or_none(by_raters[0][k], by_raters[1][k]) if known else None,
+            new_domains_interval=interval_or_none(by_domains[0][k], by_domains[1][k]) if known else None,
             p_value=number(tests.p_value[k]),
             p_reverse=number(tests.p_reverse[k]),
             p_adjusted=number(verdict.p_adjusted[k]),
@@ -83,7 +83,7 @@ def pair_rows(
             order_conflict=bool(conflict[k]),
             minimum_detectable=number(detectable[k]) if known else None,
             raw_difference=number(in_unit[k]),
-            raw_interval=between(low_in_unit[k], high_in_unit[k]) if known else None,
+            raw_interval=interval_or_none(low_in_unit[k], high_in_unit[k]) if known else None,
             chance_better=number(chances.better[k]),
             chance_tie=number(chances.tie[k]),
             chance_worse=number(chances.worse[k]),
@@ -107,7 +107,7 @@ def _differences(
     difference = ratings.better_sign * (scores[first] - scores[second])
     sums, counts = panel.document_sums(), panel.document_weights()
     differences = [
-        of_difference((sums[i], sums[j]), (counts[i], counts[j])) for i, j in zip(first, second, strict=True)
+        precision_of_difference((sums[i], sums[j]), (counts[i], counts[j])) for i, j in zip(first, second, strict=True)
     ]
     return difference, stack_precisions(differences)
 
@@ -116,7 +116,7 @@ def _by_raters(scored: Ratings, panel: ScoreMatrix, precise: Precision, recipe: 
     """For new raters; None where segment scores are no means over raters, or every rating is a segment of its own."""
     if recipe.aggregate == "median" or recipe.repeats in {"latest", "first", "separate"} or not panel.systems.size:
         return None
-    return of_new_raters(scored, panel, precise, *pairs_of(len(panel.systems)))
+    return precision_for_new_raters(scored, panel, precise, *pairs_of(len(panel.systems)))
 
 
 def _wider(difference: Floats, precise: Precision | None, recipe: Recipe) -> tuple[Floats, Floats]:

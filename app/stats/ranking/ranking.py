@@ -9,10 +9,10 @@ import numpy as np
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import STRATIFIED_TESTS, Recipe
 from app.stats import rater_moments
-from app.stats.aggregate import Indices, ScoreMatrix, apart, panel, round_scores, segment_scores
+from app.stats.aggregate import Indices, ScoreMatrix, one_row_per_rating, round_scores, score_matrix, segment_scores
 from app.stats.normalize import NormalizedRatings
 from app.stats.ranking import assemble, caveats, design_checks, influence, recipe_caveats
-from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight, of_unweighed
+from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight, warnings_of_unknown_errors
 from app.stats.ranking.influence import LeaveOneOut
 from app.stats.ranking.pair_rows import on_common_segments, pair_rows
 from app.stats.ranking.rank_sets import RankSets, rank_sets
@@ -22,7 +22,7 @@ from app.stats.selection import DroppedRows, select
 from app.stats.side_tables import DocumentTable
 from app.stats.testing.pair_tests import PAIRED_TESTS
 from app.stats.testing.significance import pairs_of, shared_data
-from app.stats.testing.verdict import judge
+from app.stats.testing.verdict import compare_systems
 
 
 def rank(
@@ -58,17 +58,17 @@ def rank(
     scores = segment_scores(scored, repeats=resolved.repeats, median=median)
     raw = scores if unscaled is scored else segment_scores(unscaled, repeats=resolved.repeats, median=median)
     macro = resolved.aggregate == "macro_domain"
-    laid = panel(scores, scored.labels, domains=domains, macro=macro)
+    laid = score_matrix(scores, scored.labels, domains=domains, macro=macro)
     laid = laid.arranged(_order(laid, rows.better_sign))
     raw_laid = laid
     if raw is not scores:
-        raw_laid = panel(raw, scored.labels, domains=domains, macro=macro).of(laid.systems)
+        raw_laid = score_matrix(raw, scored.labels, domains=domains, macro=macro).of(laid.systems)
     resolved, more = _resolve_test(laid, rows, resolved)
     linked = design_checks.comparable(ranked, laid.systems)
     shared = replace(shared_data(laid, rows.better_sign, unit=resolved.unit), linked=linked[pairs_of(len(linked))])
-    verdict = judge(laid, shared, resolved, rows.better_sign)
+    verdict = compare_systems(laid, shared, resolved, rows.better_sign)
     floor = caveats.floor(verdict.tests, resolved, len(laid.systems))
-    caveat_warnings = caveats.find(ranked, laid, shared, verdict.tests, floor, resolved)
+    caveat_warnings = caveats.data_caveats(ranked, laid, shared, verdict.tests, floor, resolved)
     sets = _rank_sets(laid, rows, resolved, linked if caveats.something_reachable(floor, resolved) else None)
     left_out = _left_out(laid, scored, documents, resolved, paired=on_common_segments(resolved, shared))
     return Ranking(
@@ -88,10 +88,10 @@ def rank(
         systems=assemble.system_rows(rows, laid, raw_laid, verdict, sets, resolved),
         pairs=pair_rows(rows, (laid, raw_laid), shared, verdict, left_out, resolved, scored),
         warnings=(
-            *(*warnings, *more, *normalized.warnings, *of_unweighed(unweighed, normalized.scored)),
-            *(*caveat_warnings, *caveats.of_rank_sets(sets, rows, resolved, floor)),
+            *(*warnings, *more, *normalized.warnings, *warnings_of_unknown_errors(unweighed, normalized.scored)),
+            *(*caveat_warnings, *caveats.rank_set_caveats(sets, rows, resolved, floor)),
         ),
-        notes=(*NOTES, *recipe_caveats.of_shapes(resolved)),
+        notes=(*NOTES, *recipe_caveats.shape_caveats(resolved)),
         segments=assemble.segment_table(scored, scores, raw),
     )
 
@@ -168,8 +168,8 @@ def _separated(normalized: NormalizedRatings, recipe: Recipe) -> tuple[Ratings, 
     """Normalized and raw rows, with every rating as a segment of its own where the recipe says so."""
     if recipe.repeats != "separate":
         return normalized.scored, normalized.raw
-    scored = apart(normalized.scored)
-    return scored, scored if normalized.raw is normalized.scored else apart(normalized.raw)
+    scored = one_row_per_rating(normalized.scored)
+    return scored, scored if normalized.raw is normalized.scored else one_row_per_rating(normalized.raw)
 
 
 def _judgments(ratings: Ratings) -> int:

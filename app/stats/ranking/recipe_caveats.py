@@ -45,14 +45,14 @@ DRAWN_SHAPES = (
 )
 
 
-def of_shapes(recipe: Recipe) -> tuple[str, ...]:
+def shape_caveats(recipe: Recipe) -> tuple[str, ...]:
     """What a test takes for granted of the shapes of two systems' scores."""
     if recipe.test in SIGN_TESTS:
         return (SHAPES,)
     return (DRAWN_SHAPES,) if recipe.test == "bootstrap" else ()
 
 
-def of_segments(panel: ScoreMatrix, recipe: Recipe) -> list[str]:
+def segment_test_caveats(panel: ScoreMatrix, recipe: Recipe) -> list[str]:
     """The size of a test that takes the segments of one document as independent."""
     sizes = SEGMENT_SIZES.get(recipe.test)
     if recipe.unit != "segment" or sizes is None or panel.n_documents >= panel.segments.size:
@@ -62,7 +62,7 @@ def of_segments(panel: ScoreMatrix, recipe: Recipe) -> list[str]:
     return [f"{what} ({why}): test whole documents by permutation"]
 
 
-def of_confounding(ratings: Ratings, panel: ScoreMatrix) -> list[str]:
+def confounding_caveats(ratings: Ratings, panel: ScoreMatrix) -> list[str]:
     """Raters who judged more of one system than of another: their severity counts as a difference of systems."""
     if len(panel.systems) < 2 or not len(ratings):
         return []

@@ -9,7 +9,7 @@ from app.stats.inference.by_document import Precision, precision
 from app.stats.testing.significance import CommonSegments, differences_of
 
 
-def of_new_domains(shared: CommonSegments, panel: ScoreMatrix) -> Precision | None:
+def precision_for_new_domains(shared: CommonSegments, panel: ScoreMatrix) -> Precision | None:
     """How well the differences on common segments are known for new domains; None where fewer than two are known."""
     if panel.domain is None:
         return None

@@ -9,7 +9,7 @@ import numpy as np
 
 from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
-from app.stats.aggregate import ScoreMatrix, apart, panel, round_scores, segment_scores
+from app.stats.aggregate import ScoreMatrix, one_row_per_rating, round_scores, score_matrix, segment_scores
 from app.stats.ranking.ranking import rank
 from app.stats.ranking.result import Ranking
 from app.stats.rater_moments import normalize_ranked
@@ -130,9 +130,9 @@ def laid_out(rows: Ratings, recipe: Recipe, domains: Codes | None = None) -> Sco
         raise Invalid("macro_domain needs the domains of the documents, which are unknown")
     scored, _ = normalized_rows(rows, recipe)
     if recipe.repeats == "separate":
-        scored = apart(scored)
+        scored = one_row_per_rating(scored)
     scores = segment_scores(scored, repeats=recipe.repeats, median=recipe.aggregate == "median")
-    laid = panel(scores, scored.labels, domains=domains, macro=recipe.aggregate == "macro_domain")
+    laid = score_matrix(scores, scored.labels, domains=domains, macro=recipe.aggregate == "macro_domain")
     return laid.arranged(np.lexsort((laid.systems, -rows.better_sign * round_scores(laid.means()))))
 
 

@@ -24,7 +24,7 @@ from app.stats.ratings import Floats
 from app.stats.stability.extraction import MultiplyRated
 from app.stats.stability.request import Assignment, StabilityRequest
 from app.stats.stability.srp import Order, order_of
-from app.stats.stability.studies import ItemSums, collect, document_sums, everybody, item_sums
+from app.stats.stability.studies import ItemSums, collect, document_sums, full_data_study, item_sums
 from app.stats.stability.testing import (
     Claims,
     SignificanceRule,
@@ -173,7 +173,7 @@ class Simulator:
 
         At least 10 000 permutations, since there is one study only.
         """
-        request, whole = self.request, everybody(self.items)
+        request, whole = self.request, full_data_study(self.items)
         methods = tuple(dict.fromkeys(design.normalize for design in request.designs))
         sums = np.stack([document_sums(whole, method) for method in methods], axis=1)
         signed = self._better(sums)

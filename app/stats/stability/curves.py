@@ -69,7 +69,9 @@ class StabilityCurve:
     pairs: tuple[tuple[int, int], ...] = ()
 
 
-def run(simulator: Simulator, outcomes: Iterable[tuple[int, ChunkOutcome]] | None = None) -> tuple[StabilityCurve, ...]:
+def compute_curves(
+    simulator: Simulator, outcomes: Iterable[tuple[int, ChunkOutcome]] | None = None
+) -> tuple[StabilityCurve, ...]:
     """Compute every curve of a request.
 
     outcomes: of every chunk with its number, in any order; by default they are computed here. Only those of unfinished

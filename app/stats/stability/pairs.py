@@ -12,7 +12,7 @@ from app.stats.stability.request import StabilityRequest
 from app.stats.stability.srp import Order
 from app.stats.stability.testing import Claims
 
-MOST_TOLD = 50_000
+MOST_REPORTED = 50_000
 """Pairs of a point times points of a report: the 105 of 15 systems at the 324 points of Figures 3–8 are 34,020."""
 DECIMALS = 6
 """Of shares: enough to tell any two of at most 10,000 studies apart, and few enough to be short."""
@@ -30,7 +30,7 @@ def reach_of(request: StabilityRequest, systems: int) -> int:
     2
     """
     points = max(1, len(request.designs) * len(request.counts))
-    fitting = [reach for reach in range(1, systems) if points * _pairs(reach, systems) <= MOST_TOLD]
+    fitting = [reach for reach in range(1, systems) if points * _pairs(reach, systems) <= MOST_REPORTED]
     return max(fitting, default=0)
 
 

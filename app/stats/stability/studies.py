@@ -207,7 +207,7 @@ def _error_factor(studies: StudyRatings, method: Method, overall: Floats, usable
     return np.where(total > 0, constant * weight, 1.0)
 
 
-def everybody(items: ItemSums) -> StudyRatings:
+def full_data_study(items: ItemSums) -> StudyRatings:
     """All ratings that there are, as one study: the full data that simulated studies are compared with."""
     wide = items.total.shape[2] - 1
     nobody = items.n_raters

@@ -28,7 +28,7 @@ class AdjustedTests:
     apart: Bools
 
 
-def judge(laid: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: int) -> AdjustedTests:
+def compare_systems(laid: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: int) -> AdjustedTests:
     """Test, adjust and say who beats whom.
 
     A one-sided pair enters an adjustment with min(1, 2·min(p, p_reverse)), the side with the smaller p as winner;
@@ -38,7 +38,7 @@ def judge(laid: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: int) 
 
 
 def decide(tests: PairTests, laid: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: int) -> AdjustedTests:
-    """`judge` of tests that are made already: one test serves every adjustment and level."""
+    """`compare_systems` of tests that are made already: one test serves every adjustment and level."""
     one_sided = recipe.test in {"marot", "rank_sum_legacy"} or recipe.alternative == "greater"
     entering = np.where(tests.testable, tests.p_value, 1.0)
     forward, backward = tests.lean > 0, tests.lean < 0

@@ -62,7 +62,7 @@ class Screens:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class TimeSpent:
     """Seconds by rater, task, item and segment (0: of the item as a whole), one entry each."""
 
     rater: Codes
@@ -91,7 +91,7 @@ def actions(log: EventLog, screens: Screens) -> Actions:
     return _read(log, screens).actions
 
 
-def spent(log: EventLog, screens: Screens) -> Spent:
+def time_spent(log: EventLog, screens: Screens) -> TimeSpent:
     """Seconds that count of what was done at each address, from the actions that named it to the next ones.
 
     Time in two windows at once counts for both: it is not paid by this, but says how long an answer took.
@@ -101,7 +101,7 @@ def spent(log: EventLog, screens: Screens) -> Spent:
     >>> three, arrived = codes(0, 0, 0), np.full(3, 100_000_000, dtype=np.int64)
     >>> log = EventLog(three, three, three, codes(1, 2, 3), np.array([7_000, 9_000, 14_000]), arrived, arrived * 0,
     ...           three + 1, codes(1, 1, 1), codes(1, 2, 2))
-    >>> found = spent(log, Screens(codes(0), codes(1), codes(0), np.array([10.0])))
+    >>> found = time_spent(log, Screens(codes(0), codes(1), codes(0), np.array([10.0])))
     >>> found.segment.tolist(), found.seconds.tolist()
     ([1, 2], [2.0, 5.0])
     """
@@ -114,7 +114,7 @@ def spent(log: EventLog, screens: Screens) -> Spent:
     addresses, code = np.unique(address, axis=1, return_inverse=True)
     total = np.bincount(code.ravel(), weights=seconds[counts], minlength=addresses.shape[1])
     rater, task, item, segment = (row.astype(np.int32) for row in addresses)
-    return Spent(rater, task, item, segment, np.asarray(total, dtype=np.float64))
+    return TimeSpent(rater, task, item, segment, np.asarray(total, dtype=np.float64))
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ class Workload:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class EndForecast:
     """Forecast of the end in the unit and origin of the input: median, and an interval of `level`.
 
     None where nothing was handed in yet.
@@ -46,7 +46,7 @@ def forecast_end(
     rng: np.random.Generator,
     level: float = 0.8,
     draws: int = DRAWS,
-) -> End | None:
+) -> EndForecast | None:
     """When the last task will be handed in if raters go on as before: gaps between hand-ins are drawn anew.
 
     Gaps hold nights and week-ends, so no working hours are assumed; the gap still open counts as one where it is longer
@@ -62,7 +62,7 @@ def forecast_end(
     if not pooled.size:
         return None
     if not shared and not any(one.remaining for one in raters):
-        return End(now, now, now, level)
+        return EndForecast(now, now, now, level)
     cells = sum(one.remaining + shared for one in raters)
     draws = max(FEWEST_DRAWS, min(draws, MOST_CELLS // cells))
     step = max(1, CHUNK // cells)
@@ -70,7 +70,7 @@ def forecast_end(
     parts = [_ends(raters, chosen, shared, now, min(step, draws - n), rng) for n in range(0, draws, step)]
     ends = np.concatenate(parts)
     low, median, high = np.percentile(ends, [50 * (1 - level), 50, 50 * (1 + level)])
-    return End(float(median), float(low), float(high), level)
+    return EndForecast(float(median), float(low), float(high), level)
 
 
 def _ends(

@@ -202,10 +202,10 @@ def change(before: Trimmed | None, after: Trimmed | None) -> float | None:
     return 100 * (after.mean - before.mean) / before.mean
 
 
-def in_clock(seconds: float) -> str:
+def clock_format(seconds: float) -> str:
     """Seconds as (h):mm:ss, as G prints them.
 
-    >>> in_clock(15.6), in_clock(3725)
+    >>> clock_format(15.6), clock_format(3725)
     ('00:16', '1:02:05')
     """
     whole = round(seconds)

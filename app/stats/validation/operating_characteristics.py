@@ -21,7 +21,7 @@ from app.stats.validation.worlds import World, campaign, campaigns
 _KEY = 0x3017
 
 
-def false_gates(world: World, rule: GateRule, *, n: int, seed: int, difference: float | None = None) -> Proportion:
+def gate_error_rate(world: World, rule: GateRule, *, n: int, seed: int, difference: float | None = None) -> Proportion:
     """How often the gate lets the last system through, at the border of what is claimed (or at this difference).
 
     Where the world has several looks the gate is asked at each, and to be let through once is to be let through.

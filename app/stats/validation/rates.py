@@ -15,7 +15,7 @@ from app.stats.ranking.ranking import rank
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import Ratings
 from app.stats.side_tables import DocumentTable
-from app.stats.validation.own import OwnDesign, OwnWorld
+from app.stats.validation.campaign_design import OwnDesign, OwnWorld
 from app.stats.validation.proportion import Proportion
 from app.stats.validation.studies import Population
 from app.stats.validation.study_findings import LEVELS, Truth, findings_of

@@ -65,7 +65,7 @@ def test_counts_agree_with_a_slow_count(found: list[tuple[int, int, int, int]]) 
         raters[one[1]].add(one[3])
     slow = Counter(frozenset(them) for them in raters.values())
     assert sorted((b.raters, b.documents) for b in stats.buckets(rows)) == sorted((len(k), n) for k, n in slow.items())
-    for share in stats.shares(rows, rows.system, len(names.systems)):
+    for share in stats.rating_counts(rows, rows.system, len(names.systems)):
         mine = [one for one in found if f"s{one[0]}" == names.systems[share.code]]
         assert (share.ratings, share.documents) == (len(mine), len({one[1] for one in mine}))
         assert share.segments == len({one[1:3] for one in mine})
@@ -78,7 +78,7 @@ def test_no_ratings_are_counted_as_none() -> None:
     none = Ratings.from_columns(system=[], document=[], position=[], rater=[], score=[], higher_is_better=True)
     assert stats.count_summary(stats.per_output(none)) is None
     assert stats.buckets(none) == ()
-    assert stats.shares(none, none.system, 0) == ()
+    assert stats.rating_counts(none, none.system, 0) == ()
 
 
 @pytest.mark.golden

@@ -8,7 +8,7 @@ from scipy import stats
 
 from app.stats.agreement import bootstrap, pairs, rankings
 from app.stats.agreement.alpha import krippendorff
-from app.stats.agreement.intra import across, consecutive, self_agreement
+from app.stats.agreement.intra import consecutive, same_text_pairs, self_agreement
 from app.stats.agreement.rater_kendall import rater_kendall
 from app.stats.agreement.units import averaged_units, document_units, segment_units
 from app.stats.ratings import Ratings
@@ -120,7 +120,7 @@ def test_of_several_ratings_the_one_asked_for_counts(repeated_by: str, value: fl
 
 def test_one_translation_under_two_names_is_compared_within_raters_and_between() -> None:
     rows = [("A", "d", "x", 1, 1.0), ("B", "d", "x", 1, 2.0), ("A", "d", "y", 1, 5.0), ("B", "d", "y", 1, 9.0)]
-    own, between = across(repeated(rows), 0, 1)
+    own, between = same_text_pairs(repeated(rows), 0, 1)
     assert sorted(zip(own.first.tolist(), own.second.tolist(), strict=True)) == [(1.0, 2.0), (5.0, 9.0)]
     assert sorted(zip(between.first.tolist(), between.second.tolist(), strict=True)) == [(1.0, 5.0), (2.0, 9.0)]
 
@@ -150,7 +150,7 @@ def test_means_of_segments_are_one_unit_a_document_and_system() -> None:
 
 def test_draws_are_the_same_for_the_same_seed_and_part_only() -> None:
     data = units(random_items(1), per_document=4)
-    one, again, other = (bootstrap.weights(data, 5, seed=3, part=p) for p in (0, 0, 1))
+    one, again, other = (bootstrap.bootstrap_weights(data, 5, seed=3, part=p) for p in (0, 0, 1))
     assert np.array_equal(one, again)
     assert not np.array_equal(one, other)
     assert (one.sum(axis=1) == np.unique(data.paired().document).size).all()
@@ -158,9 +158,9 @@ def test_draws_are_the_same_for_the_same_seed_and_part_only() -> None:
 
 def test_a_statistic_that_many_draws_leave_undefined_has_no_interval() -> None:
     values = np.linspace(0, 1, 100)
-    assert bootstrap.ends(values, 0.9) == pytest.approx((0.05, 0.95))
+    assert bootstrap.percentile_interval(values, 0.9) == pytest.approx((0.05, 0.95))
     values[:6] = np.nan
-    assert np.isnan(bootstrap.ends(values, 0.9)).all()
+    assert np.isnan(bootstrap.percentile_interval(values, 0.9)).all()
 
 
 def test_the_jackknife_of_a_mean_is_its_standard_error_with_t() -> None:
@@ -187,6 +187,6 @@ def test_intervals_of_alpha_cover_the_value_of_the_population() -> None:
     for run in range(200):
         data = units(drawn(40), per_document=5)
         of = krippendorff(data, "interval")
-        low, high = bootstrap.ends(of(bootstrap.weights(data, 400, seed=run, part=0)), 0.95)
+        low, high = bootstrap.percentile_interval(of(bootstrap.bootstrap_weights(data, 400, seed=run, part=0)), 0.95)
         hits += low <= 2 / 3 <= high
     assert 0.88 <= hits / 200 <= 0.99

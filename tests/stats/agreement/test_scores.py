@@ -11,7 +11,7 @@ from scipy import stats
 
 from app.reports.document_scores import report as document_scores
 from app.stats.agreement import distributions as spread
-from app.stats.agreement.document_scores import both, correlations, pearson_of_documents
+from app.stats.agreement.document_scores import correlations, join_scores, pearson_of_documents
 from app.stats.agreement.units import averaged_units, segment_units
 from app.stats.ratings import Kind, Ratings, Scale
 from tests.stats.agreement.worlds import random_items, rated, units
@@ -66,7 +66,7 @@ SUMMARIES = {
 @pytest.mark.parametrize("part", SUMMARIES)
 def test_correlations_of_every_summary_are_those_of_scipy(part: str) -> None:
     documents = made(0)
-    data = both(scored(documents))
+    data = join_scores(scored(documents))
     assert data.n == len(documents)
     x = [whole for _, _, _, whole in documents]
     y = [SUMMARIES[part](scores) for _, _, scores, _ in documents]
@@ -79,9 +79,9 @@ def test_correlations_of_every_summary_are_those_of_scipy(part: str) -> None:
 
 
 def test_a_document_whose_segments_are_not_all_scored_is_left_out_and_counted() -> None:
-    data = both(scored([("d", "x", [1.0, 2.0], 1.5), ("d", "y", [1.0], 1.0), ("e", "x", [3.0], None)]))
+    data = join_scores(scored([("d", "x", [1.0, 2.0], 1.5), ("d", "y", [1.0], 1.0), ("e", "x", [3.0], None)]))
     assert (data.n, data.incomplete, data.alone) == (1, 1, 0)
-    alone = both(scored([("d", "x", [1.0], 1.0), ("d", "y", [], 2.0)]))
+    alone = join_scores(scored([("d", "x", [1.0], 1.0), ("d", "y", [], 2.0)]))
     assert (alone.n, alone.alone) == (1, 1)
 
 
@@ -96,7 +96,7 @@ def test_means_of_segments_are_of_what_the_rater_gave_a_whole_score_too() -> Non
 
 def test_documents_of_each_length_are_in_the_line_of_their_class() -> None:
     """Two documents of each length from 1 to 27: five lengths a class, two in the last."""
-    data = both(scored([(f"d{n:02}{x}", x, [float(n)] * n, n / 2) for n in range(1, 28) for x in "xy"]))
+    data = join_scores(scored([(f"d{n:02}{x}", x, [float(n)] * n, n / 2) for n in range(1, 28) for x in "xy"]))
     lines = list(document_scores._lines(data, SimpleNamespace(bootstrap=0)))
     found = {one.documents: one.n for one in lines if one.part == "mean"}
     assert found == {
@@ -109,7 +109,7 @@ def test_documents_of_each_length_are_in_the_line_of_their_class() -> None:
 
 
 def test_constant_scores_have_no_correlation() -> None:
-    data = both(scored([("d", "x", [1.0, 2.0], 5.0), ("e", "x", [3.0], 5.0)]))
+    data = join_scores(scored([("d", "x", [1.0, 2.0], 5.0), ("e", "x", [3.0], 5.0)]))
     found = correlations(data, "mean", np.ones(2, dtype=np.bool_))
     assert (found.pearson, found.spearman, found.kendall) == (None, None, None)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from app.stats.agreement import spans
-from app.stats.agreement.spans import MAJOR, MINOR, MarkedJudgments, character_f1, characters, overlaps, shares
+from app.stats.agreement.spans import MAJOR, MINOR, MarkedJudgments, character_f1, characters, overlap_shares, overlaps
 
 Mark = tuple[int, int, int, int]
 
@@ -43,7 +43,7 @@ def test_the_check_values_of_wmt25() -> None:
 
 def test_marks_overlap_with_the_same_severity_and_category() -> None:
     data = marked([(0, 0, GOLD), (0, 1, OTHER)])
-    found = {name: float(of(once(data))[0]) for name, of in shares(overlaps(data)).items()}
+    found = {name: float(of(once(data))[0]) for name, of in overlap_shares(overlaps(data)).items()}
     assert found == {"overlap": 4 / 5, "same_severity": 2 / 4, "same_category": 1.0}
 
 

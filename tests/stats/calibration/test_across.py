@@ -11,14 +11,14 @@ from app.stats.agreement.units import Units
 from app.stats.calibration.across import (
     Anchors,
     LanguagePairRatings,
-    by_rater,
-    draw,
+    calibrate_by_rater,
+    calibrate_systems,
+    default_target,
+    draw_counts,
+    fixed_points,
     mean_of_medians,
-    points,
-    systems_of,
-    target_of,
 )
-from app.stats.calibration.lines import METHODS, lacking
+from app.stats.calibration.lines import METHODS, reason_unavailable
 from app.stats.calibration.raters import offsets, panel_consensus, standardize
 from tests.stats.agreement.worlds import random_items, units
 
@@ -81,13 +81,13 @@ def test_medians_over_raters_then_means_over_pairs() -> None:
 
 def test_a_language_of_lenient_raters_comes_back_to_the_scale() -> None:
     plain, lenient = judged(), judged(lenient=0.7)
-    target = target_of([plain])
+    target = default_target([plain])
     assert target == pytest.approx(mean_of_medians(plain.humans))
     values = []
     for one in (plain, lenient):
-        here = points(one, target)
-        whys = {m: lacking(m, here) for m in METHODS}
-        (found,) = systems_of(one, target, whys, draw(one, 30, draws=200, seed=1, number=0))
+        here = fixed_points(one, target)
+        whys = {m: reason_unavailable(m, here) for m in METHODS}
+        (found,) = calibrate_systems(one, target, whys, draw_counts(one, 30, draws=200, seed=1, number=0))
         values.append({m: v.value for m, v in found.moved.items()})
         for moved in found.moved.values():
             assert moved.value is not None
@@ -99,7 +99,7 @@ def test_a_language_of_lenient_raters_comes_back_to_the_scale() -> None:
 
 
 def test_by_rater_every_rater_comes_to_the_consensus_of_what_they_judged() -> None:
-    moved, known, left = by_rater(judged(), "cs", None)
+    moved, known, left = calibrate_by_rater(judged(), "cs", None)
     assert (left, set(known)) == ((), {"r0", "r1", "r2"})
     for r in range(3):
         mine = moved.anchors.units.rater == r
@@ -112,7 +112,7 @@ def test_a_rater_without_calibration_items_stays_and_is_listed() -> None:
     kept = one.anchors.units.rater != 1
     fewer = Anchors(one.anchors.units.where(kept), one.anchors.pair, one.anchors.consensus)
     assert fewer.units.n_units == one.anchors.units.n_units
-    moved, _, left = by_rater(LanguagePairRatings("x", one.systems, one.humans, fewer), "cs", None)
+    moved, _, left = calibrate_by_rater(LanguagePairRatings("x", one.systems, one.humans, fewer), "cs", None)
     assert left == ("r1",)
     own = one.systems.rater == 1
     assert (moved.systems.value[own] == one.systems.value[own]).all()

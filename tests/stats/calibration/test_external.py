@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
 
-from app.stats.calibration.external import correlate_external, halves, held_out
+from app.stats.calibration.external import correlate_external, halves, held_out_r_squared
 
 
 def test_held_out_halves_against_scikit_learn() -> None:
@@ -20,7 +20,7 @@ def test_held_out_halves_against_scikit_learn() -> None:
     for own in fitted:
         model = LinearRegression().fit(x[own, None], y[own])
         theirs.append(r2_score(y[~own], model.predict(x[~own, None])))
-    assert held_out(x, y, fitted) == pytest.approx(np.array(theirs))
+    assert held_out_r_squared(x, y, fitted) == pytest.approx(np.array(theirs))
     found = correlate_external(x, y, rng=rng)
     assert found.r_squared == pytest.approx((found.pearson or 0) ** 2)
     assert found.split_half == pytest.approx(np.mean(theirs), abs=0.15)

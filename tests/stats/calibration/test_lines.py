@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.stats.calibration.lines import METHODS, Points, lacking, line
+from app.stats.calibration.lines import METHODS, FixedPoints, line, reason_unavailable
 
 C, H = 2.97, 4.687
 TO_ENGLISH = (
@@ -34,7 +34,7 @@ def test_the_table_has_its_28_rows() -> None:
 
 @pytest.mark.parametrize(("name", "raw", "cs", "ht", "both"), TABLE_5, ids=[row[0] for row in TABLE_5])
 def test_two_fixed_points_give_table_5(name: str, raw: float, cs: float, ht: float, both: float) -> None:
-    points = Points(consensus=C, anchors=C - (cs - raw), target=H, human=H - (ht - raw))
+    points = FixedPoints(consensus=C, anchors=C - (cs - raw), target=H, human=H - (ht - raw))
     assert line("raw", points).at(raw) == raw
     assert line("cs", points).at(raw) == pytest.approx(cs, abs=1e-9)
     assert line("ht", points).at(raw) == pytest.approx(ht, abs=1e-9)
@@ -42,32 +42,32 @@ def test_two_fixed_points_give_table_5(name: str, raw: float, cs: float, ht: flo
 
 
 def test_the_line_goes_through_both_points_and_clips_nothing() -> None:
-    points = Points(consensus=3.0, anchors=3.4, target=4.7, human=4.5)
+    points = FixedPoints(consensus=3.0, anchors=3.4, target=4.7, human=4.5)
     found = line("cs_ht", points)
     assert (found.at(3.4), found.at(4.5)) == pytest.approx((3.0, 4.7))
     assert found.at(1.0) < 1.0
 
 
 def test_a_penalty_has_its_fixed_points_the_other_way_round() -> None:
-    points = Points(consensus=6.0, anchors=8.0, target=1.0, human=2.0, sign=-1)
+    points = FixedPoints(consensus=6.0, anchors=8.0, target=1.0, human=2.0, sign=-1)
     assert line("cs_ht", points).at(8.0) == pytest.approx(6.0)
-    assert lacking("cs_ht", Points(consensus=6.0, anchors=8.0, target=1.0, human=2.0)) is not None
+    assert reason_unavailable("cs_ht", FixedPoints(consensus=6.0, anchors=8.0, target=1.0, human=2.0)) is not None
 
 
 @pytest.mark.parametrize(
     ("points", "there"),
     [
-        (Points(), ["raw"]),
-        (Points(consensus=3, anchors=3.1), ["raw", "cs"]),
-        (Points(human=4.6, target=4.7), ["raw", "ht"]),
-        (Points(human=4.6), ["raw"]),
-        (Points(3, 4.8, 4.7, 4.6), ["raw", "cs", "ht"]),
-        (Points(3, 4.6, 4.7, 4.6), ["raw", "cs", "ht"]),
-        (Points(3, 3.1, 4.7, 4.6), ["raw", "cs", "ht", "cs_ht"]),
+        (FixedPoints(), ["raw"]),
+        (FixedPoints(consensus=3, anchors=3.1), ["raw", "cs"]),
+        (FixedPoints(human=4.6, target=4.7), ["raw", "ht"]),
+        (FixedPoints(human=4.6), ["raw"]),
+        (FixedPoints(3, 4.8, 4.7, 4.6), ["raw", "cs", "ht"]),
+        (FixedPoints(3, 4.6, 4.7, 4.6), ["raw", "cs", "ht"]),
+        (FixedPoints(3, 3.1, 4.7, 4.6), ["raw", "cs", "ht", "cs_ht"]),
     ],
 )
-def test_a_method_is_there_only_with_its_fixed_points(points: Points, there: list[str]) -> None:
-    assert [method for method in METHODS if lacking(method, points) is None] == there
+def test_a_method_is_there_only_with_its_fixed_points(points: FixedPoints, there: list[str]) -> None:
+    assert [method for method in METHODS if reason_unavailable(method, points) is None] == there
     for method in METHODS:
         if method not in there:
             with pytest.raises(ValueError, match=r"\w"):

@@ -8,7 +8,12 @@ from math import sqrt
 import pytest
 
 from app.stats.components.fit import Fit, fit
-from app.stats.components.generalizability import components_of, confounded_terms, of_contrasts, planning_components
+from app.stats.components.generalizability import (
+    components_of,
+    confounded_terms,
+    contrast_components,
+    planning_components,
+)
 from app.stats.components.observations import observations
 from app.stats.planning.planning import StudyLayout, contrast_variance
 from app.stats.ratings import Ratings
@@ -33,12 +38,12 @@ def closed_form(fitted: Fit) -> float:
 def test_what_documents_of_one_system_add_does_not_cancel_in_differences() -> None:
     fitted = fit(apart())
     assert next(one.term for one in confounded_terms(fitted)) == "doc_system"
-    counted = of_contrasts(fitted, fitted.components)
+    counted = contrast_components(fitted, fitted.components)
     assert counted["doc_system"] == pytest.approx(fitted.components["doc"])
     assert counted["doc_system"] > 2
     assert sum(counted.values()) == pytest.approx(sum(fitted.components.values()))
     assert closed_form(fitted) == pytest.approx(fitted.typical_error(), rel=0.05)
-    assert of_contrasts(fitted, {"residual": 2.0}) == {"doc_system": 0.0, "residual": 2.0}
+    assert contrast_components(fitted, {"residual": 2.0}) == {"doc_system": 0.0, "residual": 2.0}
 
 
 def test_a_study_of_the_same_size_has_the_documents_of_a_system_not_those_of_all() -> None:
@@ -51,7 +56,7 @@ def test_a_study_of_the_same_size_has_the_documents_of_a_system_not_those_of_all
 def test_nothing_moves_where_all_systems_meet_on_each_document() -> None:
     fitted = fit(crossed(4, documents=30, raters=4, ratings=2))
     assert confounded_terms(fitted) == ()
-    assert of_contrasts(fitted, fitted.components) == fitted.components
+    assert contrast_components(fitted, fitted.components) == fitted.components
     assert closed_form(fitted) > 0
 
 

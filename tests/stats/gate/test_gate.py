@@ -13,14 +13,14 @@ from statsmodels.stats.weightstats import ttost_paired
 
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED
-from app.stats.aggregate import panel, segment_scores
+from app.stats.aggregate import score_matrix, segment_scores
 from app.stats.gate.gate import CONSTANT, Claim, Decision, GateRule, decide, difference_by_document
 from app.stats.gate.replication import forecast, rated_several_times, simulate_replication, stability
-from app.stats.gate.skewness import Careful, skewness
+from app.stats.gate.skewness import SkewCorrectedMean, skewness
 from app.stats.ranking.ranking import rank
 from app.stats.ratings import Ratings
 from app.stats.validation.designs import even
-from app.stats.validation.operating_characteristics import false_gates
+from app.stats.validation.operating_characteristics import gate_error_rate
 from app.stats.validation.worlds import WORLDS
 
 RNG = np.random.default_rng(11)
@@ -149,7 +149,7 @@ def rated(seed: int, *, raters: int, paired: bool = True, gap: float = 0.6) -> R
 @pytest.mark.parametrize("paired", [True, False])
 def test_difference_and_error_are_those_of_the_ranking(paired: bool) -> None:
     rows = rated(2, raters=1, paired=paired)
-    laid = panel(segment_scores(rows), rows.labels)
+    laid = score_matrix(segment_scores(rows), rows.labels)
     apart = difference_by_document(laid, 0, 1, rows.better_sign, paired=paired)
     ranking = rank(rows, replace(NAMED["recommended"], normalize="none"))
     row = next(pair for pair in ranking.pairs if {pair.better, pair.worse} == {"A", "B"})
@@ -160,7 +160,9 @@ def test_difference_and_error_are_those_of_the_ranking(paired: bool) -> None:
     assert low <= row.interval[0] + 1e-9
     assert high >= row.interval[1] - 1e-9
     if paired:
-        known = Careful(found.difference, found.standard_error, float(apart.known.degrees), found.documents, 0.0)
+        known = SkewCorrectedMean(
+            found.difference, found.standard_error, float(apart.known.degrees), found.documents, 0.0
+        )
         t = sorted((sign * known.low(0.025), sign * known.high(0.025)))
         assert t == pytest.approx(row.interval, abs=1e-9), "without skewness the bounds are the ranking's interval"
     assert found.standard_error == float(apart.known.error)
@@ -179,7 +181,7 @@ def test_simulated_studies_and_the_forecast_agree_on_clear_and_on_open_claims() 
     for gap, least, most in ((3.0, 0.99, 1.0), (0.0, 0.0, 0.9)):
         rows = rated(4, raters=2, gap=gap)
         data = rated_several_times(rows, 12)
-        laid = panel(segment_scores(rows), rows.labels)
+        laid = score_matrix(segment_scores(rows), rows.labels)
         apart = difference_by_document(laid, 0, 1, rows.better_sign, paired=True)
         ahead = decide(apart.sums, apart.weights, GateRule()).difference
         found = simulate_replication(data, (0, 1), "none", GateRule(), difference=ahead, seed=1)
@@ -252,7 +254,7 @@ WORST = {"clean": 0.06, "few_documents": 0.06, "sixty": 0.075, "weak_null": 0.10
 def test_skewed_documents_are_let_through_less_often_than_by_t(name: str) -> None:
     """2,000 campaigns; t alone lets .12 of 60 skewed documents through and .11 of 12 of the weak null."""
     sixty = replace(WORLDS["skewed"], lengths=even(60))
-    found = false_gates(sixty if name == "sixty" else WORLDS[name], GateRule("better"), n=2000, seed=3)
+    found = gate_error_rate(sixty if name == "sixty" else WORLDS[name], GateRule("better"), n=2000, seed=3)
     assert found.low <= WORST[name], found.rate
     assert found.rate <= WORST[name] + 0.01
 
@@ -263,7 +265,7 @@ def test_the_gate_by_world_is_what_the_docs_say(claim: Claim, margin: float) -> 
     """4,000 campaigns each; the figures stand in docs/gate.md. Failures of which none is seen no test allows for."""
     worlds = {**WORLDS, **{f"skewed{n}": replace(WORLDS["skewed"], lengths=even(n)) for n in (6, 12, 60, 100)}}
     rule = GateRule(claim, margin)
-    found = {name: false_gates(world, rule, n=4000, seed=4).rate for name, world in worlds.items()}
+    found = {name: gate_error_rate(world, rule, n=4000, seed=4).rate for name, world in worlds.items()}
     assert max(found["clean"], found["few_documents"]) <= 0.06, found
     assert max(found["skewed60"], found["skewed100"]) <= 0.065, found
     if claim != "equivalent":  # its upper border is on the other side

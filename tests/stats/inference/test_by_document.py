@@ -83,7 +83,7 @@ def test_a_difference_over_own_segments_is_a_contrast_of_two_means(seed: int, do
     sums = np.array([np.bincount(document[system == s].astype(int), score[system == s], documents) for s in (0, 1)])
     design = np.eye(2)[system]
     error, _ = cr2(score, document, design, np.array([1.0, -1.0]), 0.0)
-    found = by_document.of_difference((sums[0], sums[1]), (n[0], n[1]))
+    found = by_document.precision_of_difference((sums[0], sums[1]), (n[0], n[1]))
     assert float(found.error) == pytest.approx(error, rel=1e-10)
     # Degrees weigh the two variances as they were found; with these in the model the matrices say the same.
     variances = [float((by_document.influences(x, m) ** 2).sum()) for x, m in zip(sums, n, strict=True)]
@@ -128,7 +128,7 @@ def test_on_complete_data_the_error_of_two_scores_is_that_of_their_differences()
     rng = np.random.default_rng(3)
     sums, counts = rng.normal(size=(2, 9)), rng.integers(1, 9, size=9)
     paired = by_document.precision(sums[0] - sums[1], counts)
-    found = by_document.of_difference((sums[0], sums[1]), (counts, counts))
+    found = by_document.precision_of_difference((sums[0], sums[1]), (counts, counts))
     assert float(found.error) == pytest.approx(float(paired.error))
     assert float(found.degrees) == pytest.approx(float(paired.degrees))
     assert float(found.effective) == pytest.approx(float(paired.effective))
@@ -138,7 +138,7 @@ def test_on_complete_data_the_error_of_two_scores_is_that_of_their_differences()
 def test_without_common_documents_variances_add_and_degrees_are_welchs() -> None:
     sums = np.array([[1.0, 4.0, 2.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 5.0, 3.0, 9.0]])
     counts = np.array([[2, 2, 2, 0, 0, 0], [0, 0, 0, 2, 2, 2]])
-    found = by_document.of_difference((sums[0], sums[1]), (counts[0], counts[1]))
+    found = by_document.precision_of_difference((sums[0], sums[1]), (counts[0], counts[1]))
     a, b = (np.var(x[x > 0] / 2, ddof=1) / 3 for x in sums)
     assert float(found.error) == pytest.approx(float(np.sqrt(a + b)))
     assert float(found.degrees) == pytest.approx(float((a + b) ** 2 / ((a * a + b * b) / 2)))

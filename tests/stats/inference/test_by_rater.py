@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from app.domain.recipe import NAMED
-from app.stats.aggregate import panel, segment_scores
+from app.stats.aggregate import score_matrix, segment_scores
 from app.stats.inference.by_document import precision
-from app.stats.inference.by_rater import of_new_raters
+from app.stats.inference.by_rater import precision_for_new_raters
 from app.stats.intervals import half_widths
 from app.stats.ranking.ranking import rank
 from app.stats.ranking.result import PairRow, Ranking
@@ -56,10 +56,10 @@ def only_pair(found: Ranking) -> PairRow:
 @pytest.mark.parametrize("each", [1, 2])
 def test_the_error_for_new_raters_is_that_of_plain_sums(each: int) -> None:
     rows = campaign(np.random.default_rng(4), raters=4, favour=0.5, each=each).canonical()
-    laid = panel(segment_scores(rows), rows.labels)
+    laid = score_matrix(segment_scores(rows), rows.labels)
     sums, counts = laid.document_sums(), laid.document_weights()
     known = precision(sums[:1] - sums[1:], counts[0])
-    found = of_new_raters(rows, laid, known, np.array([0]), np.array([1]))
+    found = precision_for_new_raters(rows, laid, known, np.array([0]), np.array([1]))
     assert found is not None
     n = laid.present.sum(axis=1)
     pulls: dict[tuple[str, int], list[float]] = {}
@@ -83,10 +83,10 @@ def shares(runs: int, *, seed: int, raters: int, favour: float) -> tuple[float, 
     rng, held = np.random.default_rng(seed), np.zeros(2)
     for _ in range(runs):
         rows = campaign(rng, raters=raters, favour=favour).canonical()
-        laid = panel(segment_scores(rows), rows.labels)
+        laid = score_matrix(segment_scores(rows), rows.labels)
         sums, counts = laid.document_sums(), laid.document_weights()
         known = precision(sums[:1] - sums[1:], counts[0])
-        wider = of_new_raters(rows, laid, known, np.array([0]), np.array([1]))
+        wider = precision_for_new_raters(rows, laid, known, np.array([0]), np.array([1]))
         assert wider is not None
         difference = (sums[0] - sums[1]).sum() / counts[0].sum()
         held += [abs(difference) <= float(half_widths(one, 0.05)[0]) for one in (known, wider)]
@@ -130,7 +130,7 @@ def test_few_topics_are_warned_of_and_have_an_interval_of_their_own(topics: int,
     wide = only_pair(found).new_domains_interval
     assert (wide is None) == (topics == 1)
     if topics == 5:
-        laid = panel(segment_scores(rows), rows.labels)
+        laid = score_matrix(segment_scores(rows), rows.labels)
         topic = np.array([int(key[1:]) % 5 for key in rows.labels.documents])
         apart = laid.score[0] - laid.score[1]
         sums = np.bincount(topic[rows.labels.segment_document[laid.segments]], weights=apart)

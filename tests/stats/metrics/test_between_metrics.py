@@ -13,19 +13,19 @@ from sklearn.metrics import roc_auc_score
 from app.stats.agreement.soft_pairwise import soft_pairwise_accuracy
 from app.stats.metrics import separation, swaps
 from app.stats.metrics.pairs import PairValues, pair_values
-from app.stats.metrics.swaps import MEASURES, Common, compare, exchange_scores, exchanges
+from app.stats.metrics.swaps import MEASURES, CommonScores, compare, exchange_scores, exchanges
 from app.stats.testing.permutation import drawn_patterns
 
 
-def world(seed: int, noise: tuple[float, float] = (0.5, 2.0), segments: int = 24) -> Common:
+def world(seed: int, noise: tuple[float, float] = (0.5, 2.0), segments: int = 24) -> CommonScores:
     rng = np.random.default_rng(seed)
     human = np.array([0.0, 0.4, 0.8, 1.5])[:, None] + rng.normal(size=(4, segments))
     first, second = (human + sd * rng.normal(size=human.shape) for sd in noise)
     unit = np.sort(np.arange(segments) % 6)
-    return Common.of(human, first, 40 * second + 7, np.ones(human.shape, dtype=np.bool_), unit)
+    return CommonScores.of(human, first, 40 * second + 7, np.ones(human.shape, dtype=np.bool_), unit)
 
 
-def slow_measures(common: Common, scores: np.ndarray, permutations: int, seed: int) -> dict[str, float]:
+def slow_measures(common: CommonScores, scores: np.ndarray, permutations: int, seed: int) -> dict[str, float]:
     """By the words of PB-13, one scoring at a time."""
     there = np.ones(scores.shape, dtype=np.bool_)
     p = [pair_values(x, there, common.unit, permutations=permutations, seed=seed).p for x in (common.human, scores)]
@@ -67,7 +67,7 @@ def test_a_metric_close_to_humans_beats_a_noisy_one_and_neither_scale_nor_order_
     found = {one.measure: one for one in compare(common, permutations=200, seed=1, swaps=199)}
     assert found["output_pearson"].first > found["output_pearson"].second
     assert found["output_pearson"].p_value == 1 / 200
-    turned = Common.of(
+    turned = CommonScores.of(
         common.human, 3 * common.second - 9, common.first, np.ones(common.human.shape, dtype=np.bool_), common.unit
     )
     for one in compare(turned, permutations=200, seed=1, swaps=199):
@@ -112,18 +112,18 @@ def test_segments_without_every_score_are_left_out_of_the_test() -> None:
     present = np.ones(common.human.shape, dtype=np.bool_)
     present[1, 3:9] = False
     unit = common.unit
-    cut = Common.of(common.human, common.first, common.second, present, unit)
+    cut = CommonScores.of(common.human, common.first, common.second, present, unit)
     assert cut.segments == common.segments - 6
     assert np.array_equal(np.unique(cut.unit), np.arange(np.unique(unit[present.all(axis=0)]).size))
     assert cut.first.mean() == pytest.approx(0)
     assert cut.first.std() == pytest.approx(1)
-    nothing = Common.of(common.human, common.first, common.second, np.zeros_like(present), unit)
+    nothing = CommonScores.of(common.human, common.first, common.second, np.zeros_like(present), unit)
     assert compare(nothing, permutations=100, seed=1) == ()
 
 
 def test_a_constant_metric_has_no_correlation_and_no_p() -> None:
     human = world(1).human
-    flat = Common.of(human, human, np.ones_like(human), np.ones(human.shape, dtype=np.bool_), np.arange(24))
+    flat = CommonScores.of(human, human, np.ones_like(human), np.ones(human.shape, dtype=np.bool_), np.arange(24))
     found = {one.measure: one for one in compare(flat, permutations=100, seed=1, swaps=50)}
     assert np.isnan([found["pearson"].second, found["pearson"].p_value]).all()
     assert found["accuracy"].second == 0.0

@@ -15,7 +15,7 @@ from scipy.stats import mannwhitneyu, ttest_ind
 from statsmodels.stats.multitest import multipletests
 
 from app.domain.recipe import NAMED, Exclusion
-from app.stats.multiverse.space import Excluding, Space
+from app.stats.multiverse.space import ExclusionChoice, Space
 from app.stats.ratings import Ratings
 from app.stats.side_tables import DocumentTable
 from tests.stats.multiverse.test_universes import check_each_universe, made
@@ -28,8 +28,8 @@ pytestmark = [
     pytest.mark.skipif(not (SHARED / "data").is_dir(), reason="the public data are not beside the repository"),
 ]
 BASE = replace(NAMED["wmt-da"], permutations=200)
-EVERYTHING = Excluding("accepted", accepted_only=True)
-WITHOUT_HUMAN = Excluding("without humans", accepted_only=True, exclude=(Exclusion("system", "HUMAN.0"),))
+EVERYTHING = ExclusionChoice("accepted", accepted_only=True)
+WITHOUT_HUMAN = ExclusionChoice("without humans", accepted_only=True, exclude=(Exclusion("system", "HUMAN.0"),))
 
 
 def halves(rows: Ratings) -> DocumentTable:

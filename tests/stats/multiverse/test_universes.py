@@ -13,7 +13,7 @@ from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, Exclusion, Recipe
 from app.stats.multiverse.branches import ABSENT, UNTESTED, Branch, ScoredRatings, branch
 from app.stats.multiverse.shares import shares
-from app.stats.multiverse.space import TESTS, Excluding, Space
+from app.stats.multiverse.space import TESTS, ExclusionChoice, Space
 from app.stats.ranking.ranking import rank
 from app.stats.ranking.result import PairRow
 from app.stats.ratings import Ratings, Scale
@@ -21,8 +21,8 @@ from app.stats.side_tables import DocumentTable
 from tests.stats.multiverse.counting import check_shares
 
 BASE = replace(NAMED["recommended"], permutations=400)
-EVERYTHING = Excluding("accepted", accepted_only=True)
-WITHOUT = Excluding("without S3", accepted_only=False, exclude=(Exclusion("system", "S3"),))
+EVERYTHING = ExclusionChoice("accepted", accepted_only=True)
+WITHOUT = ExclusionChoice("without S3", accepted_only=False, exclude=(Exclusion("system", "S3"),))
 
 
 def world(seed: int, *, bounded: bool = False, errors: bool = True) -> tuple[Ratings, DocumentTable]:

@@ -13,7 +13,7 @@ from scipy import stats
 
 from app.domain.errors import Invalid
 from app.stats.inference.by_document import precision
-from app.stats.planning.drawn_scores import drawn_means, drawn_power, expected_clusters, normal_draw, shaped_draw
+from app.stats.planning.non_normal_scores import drawn_means, drawn_power, expected_clusters, normal_draw, shaped_draw
 from app.stats.planning.planning import EN_DE, GROUPINGS, Grouping, StudyLayout, VarianceComponents
 from app.stats.planning.scores import NoSuchScores, ScoreSampler, latent, marginal, score_sampler
 from app.stats.planning.studies import RaterPools, StudyTooLarge, assign_raters, significant, simulated_power

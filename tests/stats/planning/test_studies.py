@@ -28,7 +28,7 @@ from app.stats.planning.studies import (
     document_means,
     forecast_srp,
     lengths_of,
-    raters_of,
+    rater_pools,
     simulated_power,
     t_claims,
 )
@@ -198,7 +198,7 @@ class TestPublished:
         data = multiply_rated(side_by_side())
         srp, pairs = {"psxs": (0.950, 33.2), "system_balanced": (0.969, 27.2), "none": (0.777, 27.3)}[grouping]
         means = -np.array([data.score[:, s].mean() for s in range(len(data.systems))])
-        panel = raters_of([list(map(int, pool)) for pool in data.pools], list(map(int, data.bucket)), 10)
+        panel = rater_pools([list(map(int, pool)) for pool in data.pools], list(map(int, data.bucket)), 10)
         found = forecast_srp(
             EN_DE,
             StudyLayout(30, 104 / 30, 10, grouping=grouping),

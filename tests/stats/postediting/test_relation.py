@@ -25,7 +25,7 @@ def test_fisher_means_are_the_published_ones() -> None:
 
 def test_the_pull_of_a_reference_is_that_of_the_published_table() -> None:
     # Bentivogli et al. 2018, table 2, RoIt.
-    found = relation.pull((-0.5294, -0.2137), (-0.4524, -0.3570))
+    found = relation.reference_bias((-0.5294, -0.2137), (-0.4524, -0.3570))
     assert (round(found.mter, 4), round(found.external, 4)) == (0.077, 0.1433)
 
 

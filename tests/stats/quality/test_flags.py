@@ -10,11 +10,11 @@ import pytest
 from scipy import stats
 
 from app.stats.quality.alike import alike
-from app.stats.quality.controls import MOST_EXACT, control_tests, worse
-from app.stats.quality.outlying import outlying
+from app.stats.quality.controls import MOST_EXACT, control_tests, lower_score_test
+from app.stats.quality.outliers import outlier_chances
 from app.stats.quality.pairing import originals, pairs_of
 from app.stats.quality.panel import RaterItemMeans, cells_of
-from app.stats.quality.panel_tests import beside_usual
+from app.stats.quality.panel_tests import deviation_from_group
 from app.stats.quality.repeats import _agreement, compare_repeats, default_tolerance, repeats
 from app.stats.quality.report import QualityReport, quality
 from app.stats.quality.simulated_chances import DrawTally, refine_chances
@@ -91,14 +91,14 @@ def test_the_chance_of_standing_out_is_as_said_whatever_the_number_of_raters() -
     rng = np.random.default_rng(4)
     for n in (5, 8, 30):
         drawn = rng.standard_normal((300, n))
-        first = np.array([outlying(values, floor=0.01).min() for values in drawn])
+        first = np.array([outlier_chances(values, floor=0.01).min() for values in drawn])
         assert (first < 0.05 / n).mean() <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
-        assert outlying(np.append(drawn[0], 60.0), floor=0.01)[-1] < 0.001
+        assert outlier_chances(np.append(drawn[0], 60.0), floor=0.01)[-1] < 0.001
 
 
 def test_a_rater_of_few_items_may_lie_farther_out() -> None:
     values = np.array([0.1, -0.2, 0.0, 0.2, -0.1, 0.1, 3.0])
-    sure, unsure = (outlying(values, floor=0.1, error=np.array([0.1] * 6 + [e]))[-1] for e in (0.1, 2.0))
+    sure, unsure = (outlier_chances(values, floor=0.1, error=np.array([0.1] * 6 + [e]))[-1] for e in (0.1, 2.0))
     assert sure < 0.001 < 0.05 < unsure
 
 
@@ -204,7 +204,7 @@ def test_what_is_usual_is_what_trusted_raters_gave_to_a_system() -> None:
     """Of two systems trusted raters gave 60 and 80, and 10 and 10; nobody who is trusted judged the third."""
     score, group = np.array([60.0, 80, 100, 10, 10, 30, 5, 7]), np.array([0, 0, 0, 1, 1, 1, 2, 2])
     trusted = np.array([True, True, False, True, True, False, False, False])
-    assert beside_usual(score, group, trusted).tolist() == [-1, 1, 3, 0, 0, 0, -1, 1]
+    assert deviation_from_group(score, group, trusted).tolist() == [-1, 1, 3, 0, 0, 0, -1, 1]
 
 
 def test_one_who_stops_reading_is_found_among_a_hundred() -> None:
@@ -282,7 +282,7 @@ class TestPublicData:
 @pytest.mark.parametrize("n", [MOST_EXACT - 1, MOST_EXACT, MOST_EXACT + 1])
 def test_signed_ranks_are_counted_up_to_fifty_differences_and_taken_as_normal_beyond(n: int) -> None:
     difference = np.random.default_rng(n).normal(-0.3, 1, n)
-    one = worse(difference, np.zeros(n), "signed_rank")
+    one = lower_score_test(difference, np.zeros(n), "signed_rank")
     exact, normal = (stats.wilcoxon(difference, alternative="less", method=m).pvalue for m in ("exact", "asymptotic"))
     assert one is not None
     assert exact != pytest.approx(normal, rel=1e-4)
@@ -290,8 +290,8 @@ def test_signed_ranks_are_counted_up_to_fifty_differences_and_taken_as_normal_be
 
 
 def test_one_pair_has_no_t_test_and_two_have() -> None:
-    assert worse(np.array([1.0]), np.array([2.0]), "paired_t") is None
-    found = worse(np.array([1.0, 0.0]), np.array([2.0, 3.0]), "paired_t")
+    assert lower_score_test(np.array([1.0]), np.array([2.0]), "paired_t") is None
+    found = lower_score_test(np.array([1.0, 0.0]), np.array([2.0, 3.0]), "paired_t")
     assert found is not None
     assert found.p_value == pytest.approx(stats.ttest_1samp([-1.0, -3.0], 0, alternative="less").pvalue)
 

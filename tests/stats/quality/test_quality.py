@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from app.stats.quality.choices import Choices, ControlTestName
-from app.stats.quality.controls import control_tests, worse
+from app.stats.quality.controls import control_tests, lower_score_test
 from app.stats.quality.drift import cusum, trend
 from app.stats.quality.pairing import originals, pairs_of
 from app.stats.quality.panel import against_panel, spearman
@@ -61,7 +61,7 @@ def test_a_penalty_is_worse_where_it_is_larger(test: ControlTestName) -> None:
 def test_the_exact_signed_rank_test_is_that_of_all_signs(pairs: list[tuple[int, int]]) -> None:
     changed, original = np.array(pairs, dtype=np.float64).T
     difference = (changed - original)[changed != original]
-    found = worse(changed, original, "signed_rank")
+    found = lower_score_test(changed, original, "signed_rank")
     assert found is not None
     if not difference.size:
         assert found.p_value == 1.0

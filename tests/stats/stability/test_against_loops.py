@@ -9,7 +9,7 @@ from app.design.simulate import simulate
 from app.stats.ratings import Ratings
 from app.stats.stability.extraction import multiply_rated
 from app.stats.stability.srp import compare, order_of, srp_of
-from app.stats.stability.studies import collect, document_sums, everybody, item_sums
+from app.stats.stability.studies import collect, document_sums, full_data_study, item_sums
 from app.stats.stability.testing import SignificanceRule, claims, drawn_signs, p_values
 from tests.stats.stability import naive
 from tests.stats.stability.worlds import made_up
@@ -78,7 +78,7 @@ def test_raters_who_gave_one_score_throughout_are_as_in_the_loops(value: float, 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_full_data_are_the_study_in_which_everybody_rates_everything(method: str) -> None:
     data = multiply_rated(made_up(5, pools=((0, 1, 2), (2, 3))))
-    found = everybody(item_sums(data))
+    found = full_data_study(item_sums(data))
     raters = [[data.pools[b].tolist()] * len(data.systems) for b in data.bucket]
     slow = naive.study_scores(data, range(len(data.documents)), raters, method)
     means = document_sums(found, method).sum(axis=1)[0] / found.n_segments.sum()

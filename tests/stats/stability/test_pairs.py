@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from app.stats.stability.chunks import Simulator
-from app.stats.stability.curves import StabilityCurve, run
+from app.stats.stability.curves import StabilityCurve, compute_curves
 from app.stats.stability.extraction import multiply_rated
-from app.stats.stability.pairs import MOST_TOLD, ReportedPairs, reach_of
+from app.stats.stability.pairs import MOST_REPORTED, ReportedPairs, reach_of
 from app.stats.stability.request import Assignment, StabilityRequest, StudyDesign, paper_designs
 from tests.stats.stability.worlds import made_up
 
@@ -40,7 +40,7 @@ def counted(made: Simulator, curve: StabilityCurve, documents: int) -> dict[tupl
 def test_shares_of_studies_are_those_of_a_plain_count_and_sum_to_the_pairs_of_a_study() -> None:
     made = simulator()
     names, wrong = made.data.systems, 0.0
-    for curve in run(made):
+    for curve in compute_curves(made):
         named = [(names[better], names[worse]) for better, worse in curve.pairs]
         assert {frozenset(pair) for pair in named} == {frozenset(pair) for pair in combinations(names, 2)}
         for point in curve.points:
@@ -57,7 +57,7 @@ def test_shares_of_studies_are_those_of_a_plain_count_and_sum_to_the_pairs_of_a_
 
 def test_pairs_stand_in_the_order_of_the_ranking_by_all_ratings() -> None:
     made = simulator()
-    for curve in run(made):
+    for curve in compute_curves(made):
         order = made.full_data()[curve.design.normalize].order
         first, second = np.triu_indices(SYSTEMS, k=1)
         better = {(int(i), int(j)) if o > 0 else (int(j), int(i)) for i, j, o in zip(first, second, order, strict=True)}
@@ -82,14 +82,14 @@ def test_neighbours_alone_are_told_where_a_report_would_be_too_long() -> None:
         reach = reach_of(figures, systems)
         order = np.ones(systems * (systems - 1) // 2, dtype=np.int8)
         told = ReportedPairs.of(order, systems, reach).pairs
-        assert len(told) * len(figures.designs) * len(figures.counts) <= MOST_TOLD
+        assert len(told) * len(figures.designs) * len(figures.counts) <= MOST_REPORTED
         assert set(told) == {(i, j) for i in range(systems) for j in range(i + 1, min(systems, i + reach + 1))}
     assert [reach_of(figures, systems) for systems in (40, 150, 200)] == [4, 1, 0]
 
 
 def test_no_more_than_what_is_told_reaches_the_points(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.stats.stability.pairs.MOST_TOLD", 2 * len(DESIGNS) * (SYSTEMS - 1))
-    for curve in run(simulator()):
+    monkeypatch.setattr("app.stats.stability.pairs.MOST_REPORTED", 2 * len(DESIGNS) * (SYSTEMS - 1))
+    for curve in compute_curves(simulator()):
         assert len(curve.pairs) == SYSTEMS - 1
         assert [b for _, b in curve.pairs[:-1]] == [a for a, _ in curve.pairs[1:]]
         assert {(len(p.claimed), len(p.contradicted)) for p in curve.points} == {(SYSTEMS - 1, SYSTEMS - 1)}

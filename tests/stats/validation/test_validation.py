@@ -13,7 +13,7 @@ from scipy import stats
 
 from app.domain.recipe import NAMED
 from app.stats.ratings import Ratings
-from app.stats.validation.own import OwnDesign
+from app.stats.validation.campaign_design import OwnDesign
 from app.stats.validation.rates import Bound, KeptRate, Validation, is_kept, rates
 from app.stats.validation.studies import Population
 

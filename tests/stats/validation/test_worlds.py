@@ -12,7 +12,7 @@ from app.domain.recipe import NAMED
 from app.stats.gate.gate import GateRule
 from app.stats.ranking.design_checks import connected_systems, share_with_same_raters
 from app.stats.validation.designs import design, even, lognormal, one_giant
-from app.stats.validation.operating_characteristics import false_gates, simulate_recipe
+from app.stats.validation.operating_characteristics import gate_error_rate, simulate_recipe
 from app.stats.validation.proportion import Proportion, lower_bound, upper_bound
 from app.stats.validation.worlds import WORLDS, ScoreProcess, campaign, campaigns
 
@@ -104,5 +104,5 @@ def test_a_clean_world_is_measured_as_promised() -> None:
     ahead = simulate_recipe(WORLDS["clean"], PLAIN, np.array([0.0, 1.0, 2.0]), n=30, seed=1)
     assert (ahead.any_claim.rate, ahead.pairs_claimed.rate) == (0, pytest.approx(1, abs=0.1))
     assert ahead.intervals.rate == pytest.approx(0.95, abs=0.08)
-    assert false_gates(WORLDS["clean"], GateRule("better"), n=2000, seed=1).rate == pytest.approx(0.05, abs=0.02)
-    assert false_gates(WORLDS["clean"], GateRule("better"), n=300, seed=1, difference=1.0).rate > 0.95
+    assert gate_error_rate(WORLDS["clean"], GateRule("better"), n=2000, seed=1).rate == pytest.approx(0.05, abs=0.02)
+    assert gate_error_rate(WORLDS["clean"], GateRule("better"), n=300, seed=1, difference=1.0).rate > 0.95

@@ -32,7 +32,7 @@ class Squares:
         return self.cells.get((stretch, system))
 
 
-def bought_squares(
+def added_squares(
     rngs: Callable[[int], np.random.Generator],
     grouped: GroupedOutputs,
     test_set: TestSet,

@@ -26,9 +26,9 @@ from app.stats.planning.studies import (
     degrees_of,
     document_means,
     lengths_of,
-    ratio,
     significant,
     t_claims,
+    t_statistics,
 )
 from app.stats.ranking.clusters import clusters
 from app.stats.ratings import Floats
@@ -193,7 +193,7 @@ def _counted(sums: Floats, counts: Floats | None, rule: ClusterRule, alpha: floa
     """Clusters of each study; shapes as of a `Draw`."""
     n, n_systems, _ = sums.shape
     apart, error = contrasts(sums, counts)
-    p = 2 * special.stdtr(degrees_of(sums, counts)[:, None], -ratio(apart, error))
+    p = 2 * special.stdtr(degrees_of(sums, counts)[:, None], -t_statistics(apart, error))
     told = significant(p, alpha, holm=holm)
     first, second = np.triu_indices(n_systems, k=1)
     wins = np.zeros((n, n_systems, n_systems), dtype=np.bool_)
