@@ -9,7 +9,7 @@ from app import formats, protocols
 from app.domain.errors import Invalid, Place
 from app.formats.base import At, CampaignRow, Format, JudgmentRow, ReadLog, Record
 from app.services.campaigns.campaigns import BASES
-from app.services.data.parallel_import import Elsewhere
+from app.services.data.parallel.dispatch import Elsewhere
 
 # What a caller may say of the campaign with any format that has no option of that name itself.
 ABOUT = {

@@ -15,10 +15,12 @@ from app.domain.keys import to_key
 from app.formats.base import MOST_ERRORS, CampaignRow, Input, Limits, ReadContext, ReadLog, Record
 from app.reports.source.campaign import CampaignView
 from app.services.campaigns.campaigns import NewCampaign, create, get
-from app.services.data import exports, ingest, isolated_reading, parallel_import
+from app.services.data import exports, ingest
 from app.services.data.import_options import NotReadable, check_options, head_of, said, told, usual_basis
 from app.services.data.intake import Intake, Progress, take_in
-from app.services.data.parallel_import import Elsewhere
+from app.services.data.isolated import reading as isolated_reading
+from app.services.data.parallel import dispatch as parallel_reading
+from app.services.data.parallel.dispatch import Elsewhere
 from app.storage import campaigns, test_sets
 from app.storage.db import Database, Session
 from app.storage.imports import imports, staging
@@ -248,7 +250,7 @@ def _records(
     read = (
         isolated_reading.records
         if beside and isolated_reading.is_worthwhile(reader, files, context.limits)
-        else parallel_import.records
+        else parallel_reading.records
     )
     return chain(said(about), _some(read(reader, files, context, log), files, log))
 

@@ -13,7 +13,7 @@ from app.protocols.base import Protocol, ScoringOptions
 from app.reports.source.campaign import CampaignView, options_of
 from app.services.campaigns.campaigns import get
 from app.services.data.merging import Beside, Merging
-from app.services.data.parallel_import import READERS, Elsewhere
+from app.services.data.parallel.dispatch import READERS, Elsewhere
 from app.services.data.staging_writer import OtherProtocol, Stage, rarely_collecting
 from app.storage import campaigns
 from app.storage.db import Session

@@ -17,8 +17,9 @@ import pytest
 from app import formats
 from app.domain.errors import AppError
 from app.formats.base import Input, Limits, ReadContext, ReadLog
-from app.services.data import imports, isolated_reading
-from app.services.data.parallel_import import ReaderLost
+from app.services.data import imports
+from app.services.data.isolated import reading as isolated_reading
+from app.services.data.parallel.dispatch import ReaderLost
 from tests.services.data.test_chunked_imports import da, mqm, said
 from tests.services.data.test_imports import judgment, lines, study, void
 from tests.services.data.test_split_imports import SPLIT, interleaved

@@ -17,7 +17,7 @@ from typing import IO, Final, TypeVar
 
 from app.domain.errors import AppError, Invalid
 from app.formats.base import Format, Input, Limits, ReadContext, ReadLog, Record
-from app.services.data.isolated_messages import (
+from app.services.data.isolated.messages import (
     INTERPRETED,
     Asked,
     BadLine,
@@ -28,8 +28,8 @@ from app.services.data.isolated_messages import (
     PartBegins,
     Read,
 )
-from app.services.data.parallel_import import LARGE, PATIENCE, ReaderLost, add_logs, at_least, environment
-from app.services.data.parallel_messages import Done
+from app.services.data.parallel.dispatch import LARGE, PATIENCE, ReaderLost, add_logs, at_least, environment
+from app.services.data.parallel.messages import Done
 from app.storage.processes import Stillness
 
 FROM: Final = 1 << 20  # bytes unpacked: the limit of a body of JSON, which is parsed where it arrives

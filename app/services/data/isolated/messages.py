@@ -9,7 +9,7 @@ from typing import Self
 from app.domain.errors import AppError, Place
 from app.formats.base import At, Input, Limits, ReadContext, ReadLog, Record
 
-INTERPRETED = ("-P", "-m", "app.services.data.isolated_reader")
+INTERPRETED = ("-P", "-m", "app.services.data.isolated.reader")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.domain.errors import Place
 from app.formats.base import Limits, ReadLog
 
-INTERPRETED = ("-P", "-m", "app.services.data.parallel_reader")
+INTERPRETED = ("-P", "-m", "app.services.data.parallel.reader")
 
 
 @dataclass(frozen=True, slots=True)

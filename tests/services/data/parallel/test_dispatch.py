@@ -15,9 +15,10 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.formats.base import Limits
-from app.services.data import intake, parallel_import
-from app.services.data.parallel_import import Reader, ReaderLost
-from app.services.data.parallel_messages import Begin
+from app.services.data import intake
+from app.services.data.parallel import dispatch
+from app.services.data.parallel.dispatch import Reader, ReaderLost
+from app.services.data.parallel.messages import Begin
 from tests.services.data.test_chunked_imports import DA_HEADER, HEADER, da, mqm, said
 from tests.spine import Spine, opened
 from tests.working import until
@@ -41,7 +42,7 @@ def readers(monkeypatch: pytest.MonkeyPatch) -> list[Reader]:
         begin(self, message)
         started.append(self)
 
-    monkeypatch.setattr(parallel_import, "LARGE", 1)
+    monkeypatch.setattr(dispatch, "LARGE", 1)
     monkeypatch.setattr(Reader, "__init__", counted)
     monkeypatch.setattr(intake, "CHUNK", 4)
     return started
@@ -67,10 +68,10 @@ def test_two_readers_store_and_say_what_one_process_does(
     spine: Spine, format: str, data: bytes, readers: list[Reader], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     by_two = spine.take("spread", format, data)
-    assert len(readers) == parallel_import.READERS
-    monkeypatch.setattr(parallel_import, "LARGE", 1 << 40)
+    assert len(readers) == dispatch.READERS
+    monkeypatch.setattr(dispatch, "LARGE", 1 << 40)
     alone = spine.take("whole", format, data)
-    assert len(readers) == parallel_import.READERS
+    assert len(readers) == dispatch.READERS
     assert by_two == alone
     assert said(spine, "spread") == said(spine, "whole")
     assert spine.body("spread", "recommended").replace(b"spread", b"whole") == spine.body("whole", "recommended")
@@ -79,7 +80,7 @@ def test_two_readers_store_and_say_what_one_process_does(
 def test_a_name_of_a_human_translation_is_missed_where_no_reader_has_it(spine: Spine, readers: list[Reader]) -> None:
     data = mqm("One\td 5\t1\t0\tr1\tsource 5\ttext\tX\tMinor\t")
     notes = spine.take("c", "mqm-tsv", data, options={"human": "One,A,Onne"})["notes"]
-    assert len(readers) == parallel_import.READERS
+    assert len(readers) == dispatch.READERS
     assert notes == {
         "judgments of A, a human translation as the options say": 16,
         "judgments of One, a human translation as the options say": 1,
@@ -102,8 +103,8 @@ def test_bad_lines_of_all_readers_are_named_in_the_order_of_the_file(
     before = spine.counts()
     with pytest.raises(Invalid) as by_two:
         spine.take("c", "mqm-tsv", data)
-    assert len(readers) == parallel_import.READERS
-    monkeypatch.setattr(parallel_import, "LARGE", 1 << 40)
+    assert len(readers) == dispatch.READERS
+    monkeypatch.setattr(dispatch, "LARGE", 1 << 40)
     with pytest.raises(Invalid) as alone:
         spine.take("c", "mqm-tsv", data)
     assert by_two.value.places == alone.value.places
@@ -122,8 +123,8 @@ def test_a_cut_file_names_its_place_after_the_bad_lines_before_it(
     cut = cut[: len(cut) // 2]
     with pytest.raises(Invalid) as by_two:
         spine.take("c", "mqm-tsv", cut)
-    assert len(readers) == parallel_import.READERS
-    monkeypatch.setattr(parallel_import, "LARGE", 1 << 40)
+    assert len(readers) == dispatch.READERS
+    monkeypatch.setattr(dispatch, "LARGE", 1 << 40)
     with pytest.raises(Invalid) as alone:
         spine.take("c", "mqm-tsv", cut)
     assert by_two.value.places == alone.value.places
@@ -137,7 +138,7 @@ def test_more_than_a_hundred_bad_lines_end_the_reading(
     with pytest.raises(Invalid) as by_two:
         spine.take("c", "mqm-tsv", data)
     assert readers
-    monkeypatch.setattr(parallel_import, "LARGE", 1 << 40)
+    monkeypatch.setattr(dispatch, "LARGE", 1 << 40)
     with pytest.raises(Invalid) as alone:
         spine.take("c", "mqm-tsv", data)
     assert by_two.value.places == alone.value.places
@@ -166,8 +167,8 @@ def test_a_reader_that_is_killed_leaves_nothing_stored(
 ORPHAN = """
 import os, signal, sys
 from app.formats.base import Limits
-from app.services.data.parallel_import import Reader
-from app.services.data.parallel_messages import Begin
+from app.services.data.parallel.dispatch import Reader
+from app.services.data.parallel.messages import Begin
 reader = Reader(Begin("mqm-tsv", ("f.tsv",), {}, Limits(), None))
 print(reader._process.pid, flush=True)
 sys.stdin.read()

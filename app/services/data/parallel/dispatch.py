@@ -35,7 +35,7 @@ from app.formats.base import (
     Spread,
     TooManyErrors,
 )
-from app.services.data.parallel_messages import (
+from app.services.data.parallel.messages import (
     INTERPRETED,
     AllDealt,
     Begin,
@@ -75,7 +75,7 @@ class Chunk:
 
 
 class Reader:
-    """One process that reads; see `app.services.data.parallel_reader`."""
+    """One process that reads; see `app.services.data.parallel.reader`."""
 
     def __init__(self, begin: Begin) -> None:
         (theirs_in, ours_out), (ours_in, theirs_out) = _pipe(), _pipe()

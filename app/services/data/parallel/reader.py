@@ -1,4 +1,4 @@
-"""A process that reads some of the lines of an import: `python -m app.services.data.parallel_reader IN OUT`.
+"""A process that reads some of the lines of an import: `python -m app.services.data.parallel.reader IN OUT`.
 
 It takes lines in, sorts them, and makes, validates and scores their records; what it gives is COPY lines. It ends when
 its pipe does, so it never outlives the import that it reads for.
@@ -17,7 +17,7 @@ from app import formats, protocols
 from app.domain.errors import Invalid, StorageFull
 from app.formats.base import MOST_ERRORS, Part, ReadContext, ReadLog
 from app.protocols.base import options_of
-from app.services.data.parallel_messages import (
+from app.services.data.parallel.messages import (
     AllDealt,
     Begin,
     Block,

@@ -1,4 +1,4 @@
-"""A process that reads the files of an import: `python -m app.services.data.isolated_reader LINE`.
+"""A process that reads the files of an import: `python -m app.services.data.isolated.reader LINE`.
 
 It takes blocks in and gives records; it ends when its line does, so it never outlives the import that it reads for.
 """
@@ -19,8 +19,8 @@ from typing import IO, Any
 from app import formats
 from app.domain.errors import AppError, NotFound
 from app.formats.base import At, Input, ReadContext, ReadLog, Record
-from app.services.data.isolated_messages import Asked, BadLine, Begin, Fault, Given, Opened, PartBegins, Read
-from app.services.data.parallel_messages import Done
+from app.services.data.isolated.messages import Asked, BadLine, Begin, Fault, Given, Opened, PartBegins, Read
+from app.services.data.parallel.messages import Done
 
 AT_ONCE = 500  # records of one message
 BLOCK = 1 << 18
