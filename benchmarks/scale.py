@@ -54,14 +54,14 @@ def sizes(server: Server, folder: Path, n: int) -> list[str]:
     total, index = (sum(row[at] for row in found) for at in (1, 2))
     read = file.stat().st_size * each
     return [
-        f"A million MQM judgments, three raters a document, with the texts, from {took:,}. The file: {read:,.0f} MB.",
+        f"One million MQM judgments, three raters per document, with the texts, from {took:,}. File: {read:,.0f} MB.",
         "",
-        "| table | MB | of it indexes, MB |",
+        "| table | MB | of which indexes, MB |",
         "|---|--:|--:|",
         *rows,
-        f"| all | {total * each:,.0f} | {index * each:,.0f} |",
+        f"| total | {total * each:,.0f} | {index * each:,.0f} |",
         "",
-        f"A backup of it: {saved.stat().st_size * each:,.0f} MB.",
+        f"Its backup: {saved.stat().st_size * each:,.0f} MB.",
     ]
 
 
@@ -72,8 +72,8 @@ def plans(database: Database, server: Server) -> dict[str, list[list[str]]]:
         viewer = tokens.issue(session, role="viewer", name="bench").secret
     ranking = f"GET /v1/campaigns/large/ranking HTTP/1.1\r\nAuthorization: Bearer {viewer}\r\n{CALM}"
     return {
-        "an answer of a rater": [_answers(task, secret) for task, secret in held.items()],
-        "a sign of life": [[_beat(task, secret)] for task, secret in held.items()],
+        "a judgment": [_answers(task, secret) for task, secret in held.items()],
+        "a heartbeat": [[_beat(task, secret)] for task, secret in held.items()],
         "a task of 400 segments, with its texts": [[_get(f"/v1/tasks/{t}", s)] for t, s in held.items()],
         "a stored ranking": [[f"{ranking}\r\n"]] * CLIENTS,
         "the same, unchanged (304)": [[f"{ranking}If-None-Match: TAG\r\n\r\n"]] * CLIENTS,
@@ -123,16 +123,16 @@ def served(server: Server, database: Database, seconds: float) -> list[str]:
         for what, (one, two) in rates.items()
     ]
     return [
-        f"{CLIENTS} connections, load from {LOADER} on the same {os.cpu_count()} cores.",
+        f"{CLIENTS} connections; {LOADER} generated the load on the same {os.cpu_count()} cores.",
         "",
-        "| request | a second, one process | p50, ms | p99, ms | two processes | ratio | answer |",
+        "| request | per second, one process | p50, ms | p99, ms | per second, two processes | ratio | status |",
         "|---|--:|--:|--:|--:|--:|---|",
         *rows,
         "",
-        "| memory of the answering processes together | ready, MB | after the load, MB |",
+        "| total memory of the web processes | when ready, MB | after the load, MB |",
         "|---|--:|--:|",
         f"| one | {held[0]:.0f} | {held[1]:.0f} |",
-        f"| two, with the one that starts them | {held[2]:.0f} | {held[3]:.0f} |",
+        f"| two, with their supervisor | {held[2]:.0f} | {held[3]:.0f} |",
     ]
 
 

@@ -19,10 +19,10 @@ def test_the_benchmark_says_sizes_rates_and_memory(scratch: Path) -> None:
     assert done.returncode == 0, done.stderr
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in done.stdout.splitlines() if "|" in line]
     by_name = {row[0]: row[1:] for row in rows}
-    assert {"judgments", "scores", "outputs", "all"} <= by_name.keys()
-    for what in ("an answer of a rater", "a sign of life", "a stored ranking"):
+    assert {"judgments", "scores", "outputs", "total"} <= by_name.keys()
+    for what in ("a judgment", "a heartbeat", "a stored ranking"):
         assert float(by_name[what][0].replace(",", "")) > 0
         assert by_name[what][-1] == "200"
     assert by_name["the same, unchanged (304)"][-1] == "304"
     assert float(by_name["one"][0]) > 10
-    assert re.search(r"A backup of it: \d+ MB", done.stdout)
+    assert re.search(r"Its backup: \d+ MB", done.stdout)
