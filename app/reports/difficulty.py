@@ -16,7 +16,7 @@ from app.reports.kit import captions
 from app.reports.kit.charts.heat import Cell, Map, heat_map
 from app.reports.kit.columns import NONE, Column, file, section
 from app.reports.kit.report import Report, ReportHead, Section, Work, whole
-from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, recipe_input
+from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.segment_scores import ScoredSegments, metric_scores, ranked_scores
 from app.reports.source.snapshot import Snapshot
 from app.stats.difficulty import Difficulty, difficulty
@@ -85,21 +85,21 @@ class DifficultyView(ReportHead):
     documents: list[JudgedDocument] = Field(description="Easiest first.")
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: DifficultyOptions) -> Work[DifficultyView]:
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: DifficultyOptions) -> Work[DifficultyView]:
     if options.metric is not None and options.normalize == "z":
         raise Invalid("the query is not valid", places=(Place(("query", "normalize"), Z_OF_METRIC),))
-    given = recipe_input(session, about[0], options)
-    scores = None if options.metric is None else metric_scores(session, given, options.metric)
-    return whole(lambda: _result(given, options, scores or ranked_scores(given, options.normalize)))
+    inputs = load_recipe_input(session, snapshots[0], options)
+    scores = None if options.metric is None else metric_scores(session, inputs, options.metric)
+    return whole(lambda: _result(inputs, options, scores or ranked_scores(inputs, options.normalize)))
 
 
-def _result(given: RecipeInput, options: DifficultyOptions, scores: ScoredSegments) -> DifficultyView:
+def _result(inputs: RecipeInput, options: DifficultyOptions, scores: ScoredSegments) -> DifficultyView:
     means = difficulty(scores.rows)
     done = "judged" if options.metric is None else "scored"
-    systems = _systems(means, given, scores)
+    systems = _systems(means, inputs, scores)
     return DifficultyView(
-        **given.head(scores.dropped, _warnings(means, scores, systems, done), scores.data_hash),
-        recipe=given.recipe.name,
+        **inputs.head(scores.dropped, _warnings(means, scores, systems, done), scores.data_hash),
+        recipe=inputs.recipe.name,
         normalize=options.normalize,
         metric=options.metric,
         higher_is_better=scores.rows.higher_is_better,
@@ -112,12 +112,12 @@ def _result(given: RecipeInput, options: DifficultyOptions, scores: ScoredSegmen
     )
 
 
-def _systems(means: Difficulty, given: RecipeInput, scores: ScoredSegments) -> list[JudgedOnDocuments]:
+def _systems(means: Difficulty, inputs: RecipeInput, scores: ScoredSegments) -> list[JudgedOnDocuments]:
     names = scores.rows.labels.systems
     return [
         JudgedOnDocuments(
             system=names[code],
-            kind="human" if names[code] in given.humans else "mt",
+            kind="human" if names[code] in inputs.humans else "mt",
             n=int(means.system_n[j]),
             documents=int((means.n[:, j] > 0).sum()),
             mean=float(means.system_mean[j]),

@@ -14,7 +14,7 @@ from app.reports.kit import captions
 from app.reports.kit.charts.rates import rates_chart
 from app.reports.kit.columns import NONE, Column, file, section
 from app.reports.kit.report import Report, ReportHead, Section, Work, whole
-from app.reports.source.recipe_input import RecipeInput, RecipeOptions, recipe_input
+from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
 from app.stats.selection import select
 from app.stats.validation.rates import WORLDS, KeptRate, Validation, World, rates
@@ -75,16 +75,16 @@ class ValidationView(ReportHead):
     rates: list[KeptRate]
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: ValidationOptions) -> Work[ValidationView]:
-    given = recipe_input(session, about[0], options)
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ValidationOptions) -> Work[ValidationView]:
+    inputs = load_recipe_input(session, snapshots[0], options)
     # What the recipe leaves out is no part of the design that is tried; rows that are not ranked may count in moments.
-    rows = select(given.rows, given.recipe).ratings
-    population = Population.of(rows, given.documents)
-    validation = Validation.of(population, replace(given.recipe, exclude=()), given.recipe.seed)
+    rows = select(inputs.rows, inputs.recipe).ratings
+    population = Population.of(rows, inputs.documents)
+    validation = Validation.of(population, replace(inputs.recipe, exclude=()), inputs.recipe.seed)
     if len(validation.truth.systems) < 2:
-        return whole(partial(_result, given, validation, options.studies, {world: [] for world in TWO}))
+        return whole(partial(_result, inputs, validation, options.studies, {world: [] for world in TWO}))
     work = _Studies(validation, options.studies, _worlds(validation, options))
-    return Work(work.n_chunks, work.run, partial(_finish, given, work))
+    return Work(work.n_chunks, work.run, partial(_finish, inputs, work))
 
 
 def _worlds(validation: Validation, options: ValidationOptions) -> tuple[World, ...]:
@@ -118,14 +118,14 @@ class _Studies:
         return _STUDIES.dump_json([self.validation.study(self.worlds[world], n) for n in some])
 
 
-def _finish(given: RecipeInput, work: _Studies, parts: Sequence[bytes]) -> ValidationView:
+def _finish(inputs: RecipeInput, work: _Studies, parts: Sequence[bytes]) -> ValidationView:
     studies, n = [study for part in parts for study in _STUDIES.validate_json(part)], work.studies
     by_world = {world: studies[i * n : (i + 1) * n] for i, world in enumerate(work.worlds)}
-    return _result(given, work.validation, n, by_world)
+    return _result(inputs, work.validation, n, by_world)
 
 
 def _result(
-    given: RecipeInput,
+    inputs: RecipeInput,
     validation: Validation,
     studies: int,
     studies_by_world: Mapping[World, Sequence[Mapping[str, float]]],
@@ -133,9 +133,9 @@ def _result(
     recipe, population = validation.recipe, validation.population
     shares = rates(validation, studies_by_world)
     return ValidationView(
-        **given.head(select(given.rows, given.recipe).dropped, _warnings(validation, shares)),
-        recipe=given.recipe.name,
-        recipe_hash=given.hash_of(given.recipe),
+        **inputs.head(select(inputs.rows, inputs.recipe).dropped, _warnings(validation, shares)),
+        recipe=inputs.recipe.name,
+        recipe_hash=inputs.hash_of(inputs.recipe),
         normalize=recipe.normalize,
         test=f"{recipe.test} by {recipe.unit}",
         adjust=recipe.adjust,

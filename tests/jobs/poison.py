@@ -14,14 +14,14 @@ from app.reports import registry
 from app.reports.kit.report import Work
 from app.reports.source.snapshot import Snapshot
 from app.storage.db import Session
-from tests.reports.toy_reports import TOY, ToyAsked, ToyView
+from tests.reports.toy_reports import TOY, ToyOptions, ToyView
 
 TRACES = "PLUMBLINE_TEST_TRACES"
 compute_as_ever = computing.compute
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], asked: ToyAsked) -> Work[ToyView]:
-    work = TOY.prepare(session, about, asked)
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ToyOptions) -> Work[ToyView]:
+    work = TOY.prepare(session, snapshots, options)
 
     def chunk(number: int) -> bytes:
         with Path(os.environ[TRACES]).open("a") as traces:

@@ -24,7 +24,7 @@ from app.storage.jobs_queue import LANES, Entry
 from tests.jobs import poison
 from tests.jobs.conftest import Bench
 from tests.patience import soon
-from tests.reports.toy_reports import ToyAsked
+from tests.reports.toy_reports import ToyOptions
 from tests.spine import opened
 from tests.stats.stability.worlds import as_mqm, made_up
 from tests.working import LIMIT, drained, started, stopped, until, working
@@ -207,7 +207,9 @@ def test_a_chunk_that_ends_its_process_is_tried_so_often_and_ends_the_job_with_i
     monkeypatch.setattr(registry, "ALL", poison.KINDS)
     for module in (jobs, queue):  # a worker that the machine lets stand still would count as one more that ended
         monkeypatch.setattr(module, "STALLED_AFTER", LIMIT)
-    job = report_requests.find_or_queue(bench.spine.database, ReportRequest(poison.POISON, ("mqm",), ToyAsked(parts=4)))
+    job = report_requests.find_or_queue(
+        bench.spine.database, ReportRequest(poison.POISON, ("mqm",), ToyOptions(parts=4))
+    )
     assert isinstance(job, JobView)
     stop = threading.Event()
     worker = threading.Thread(

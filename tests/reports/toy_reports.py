@@ -18,7 +18,7 @@ from app.storage.db import Session
 RATERS_IN_FULL = "rater:{}"
 
 
-class ToyAsked(BaseModel):
+class ToyOptions(BaseModel):
     """How many sums, and of which rater."""
 
     model_config = ConfigDict(extra="forbid")
@@ -44,33 +44,33 @@ class ToyView(ReportHead):
     rater: str | None
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], asked: ToyAsked) -> Work[ToyView]:
-    if asked.rater == "nobody":
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ToyOptions) -> Work[ToyView]:
+    if options.rater == "nobody":
         raise Invalid("the query is not valid", places=(Place(("query", "rater"), "is nobody"),))
-    rows = [load(session, one, NAMED["google-mqm"]) for one in about]
+    rows = [load(session, one, NAMED["google-mqm"]) for one in snapshots]
     totals = [float(one.score.sum()) for one in rows]
     warnings = [
-        f"nobody judged anything in {q.campaign.key}" for q, one in zip(about, rows, strict=True) if not len(one)
+        f"nobody judged anything in {q.campaign.key}" for q, one in zip(snapshots, rows, strict=True) if not len(one)
     ]
 
     def chunk(number: int) -> bytes:
-        return f"{number}:{totals[0] * number}:{asked.seed}".encode()
+        return f"{number}:{totals[0] * number}:{options.seed}".encode()
 
     def finish(parts: Sequence[bytes]) -> ToyView:
         return ToyView(
-            campaigns={q.campaign.key: q.version for q in about},
+            campaigns={q.campaign.key: q.version for q in snapshots},
             data_hash="sha256:" + "0" * 64,
             basis="source",
             warnings=[*warnings, *(RATERS_IN_FULL.format(name) for one in rows for name in one.labels.raters)],
             sums=[
                 ToySum(campaign=q.campaign.key, n=len(one), total=total if len(one) else None)
-                for q, one, total in zip(about, rows, totals, strict=True)
+                for q, one, total in zip(snapshots, rows, totals, strict=True)
             ],
             parts=[part.decode() for part in parts],
             rater=rows[0].labels.raters[0] if rows[0].labels.raters else None,
         )
 
-    return Work(asked.parts, chunk, finish)
+    return Work(options.parts, chunk, finish)
 
 
 def _tables(view: ToyView) -> list[Section]:
@@ -98,11 +98,11 @@ EXAMPLE: dict[str, Any] = {
     "parts": ["0:0.0:0"],
     "rater": "rater1",
 }
-TOY: Report[ToyAsked, ToyView] = Report(
+TOY: Report[ToyOptions, ToyView] = Report(
     name="toy",
     title="Sums of scores",
     summary="What the scores come to.",
-    options=ToyAsked,
+    options=ToyOptions,
     result=ToyView,
     example=EXAMPLE,
     prepare=_prepare,
@@ -111,11 +111,11 @@ TOY: Report[ToyAsked, ToyView] = Report(
     charts={"default": _picture, "parts": _other},
     caption=lambda view: f"Sums of {len(view.sums)} campaigns.",
 )
-TOYS: Report[ToyAsked, ToyView] = Report(
+TOYS: Report[ToyOptions, ToyView] = Report(
     name="toys",
     title="Sums of scores beside each other",
     summary="What the scores of several campaigns come to.",
-    options=ToyAsked,
+    options=ToyOptions,
     result=ToyView,
     example=EXAMPLE,
     prepare=_prepare,

@@ -64,9 +64,9 @@ class SharedUnits:
     systems: tuple[str, ...] = ()
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: BetweenOptions) -> Work[BetweenView]:
-    campaign_ratings = [of_wanted_raters(load_raw_ratings(session, one, options), options) for one in about]
-    texts = [source_digests(session, one.campaign_id) for one in about]
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: BetweenOptions) -> Work[BetweenView]:
+    campaign_ratings = [of_wanted_raters(load_raw_ratings(session, one, options), options) for one in snapshots]
+    texts = [source_digests(session, one.campaign_id) for one in snapshots]
     joined = _shared_units(campaign_ratings, texts, options)
     same = len({one.scale for one in campaign_ratings}) == 1 and not joined.turned
     choices = choices_of(campaign_ratings[0], options.tolerance, options.levels, options.bins)
@@ -115,7 +115,7 @@ def _shared_units(
         system=system,
         place=place,
         n_documents=len(documents),
-        raters=tuple(one.about.campaign.key for one in campaign_ratings),
+        raters=tuple(one.snapshot.campaign.key for one in campaign_ratings),
     )
     return SharedUnits(units, len(shared) - len(held), turned, tuple(systems))
 
@@ -165,14 +165,14 @@ def _view(
     options: BetweenOptions,
     levels: int | None,
 ) -> BetweenView:
-    dropped = [{**one, "campaign": each.about.campaign.key} for each in campaign_ratings for one in each.dropped]
+    dropped = [{**one, "campaign": each.snapshot.campaign.key} for each in campaign_ratings for one in each.dropped]
     if joined.differing:
         dropped.append({"reason": "unit whose source differs between campaigns", "n": joined.differing})
     same = len({one.scale for one in campaign_ratings}) == 1 and not joined.turned
     return BetweenView(
-        campaigns={one.about.campaign.key: one.about.version for one in campaign_ratings},
+        campaigns={one.snapshot.campaign.key: one.snapshot.version for one in campaign_ratings},
         data_hash=" ".join(one.data_hash for one in campaign_ratings),
-        basis=", ".join(sorted({one.about.campaign.basis for one in campaign_ratings})),
+        basis=", ".join(sorted({one.snapshot.campaign.basis for one in campaign_ratings})),
         dropped=dropped,
         warnings=_warnings(campaign_ratings, joined, same_scale=same),
         complete=options.complete,
@@ -193,8 +193,8 @@ def _view(
 def _campaign_line(ratings: RawRatings, joined: SharedUnits) -> CampaignLine:
     rows = ratings.rows.segments()
     return CampaignLine(
-        campaign=ratings.about.campaign.key,
-        protocol=ratings.about.campaign.protocol,
+        campaign=ratings.snapshot.campaign.key,
+        protocol=ratings.snapshot.campaign.protocol,
         n_units=np.unique(rows.segment.astype(np.int64) * max(rows.n_systems, 1) + rows.system).size,
         n_raters=np.unique(rows.rater).size,
         mean=number(float(rows.score.mean())) if len(rows) else None,

@@ -38,28 +38,28 @@ def _drawn(level: LevelView, view: AgreementView) -> list[Statistic]:
     return [s for s in level.statistics if s.statistic in ALL_TOLERANCES or s.tolerance in {None, main}]
 
 
-def coefficients(title: str, given: Sequence[Group], notes: Sequence[str]) -> bytes:
+def coefficients(title: str, groups: Sequence[Group], notes: Sequence[str]) -> bytes:
     """One line a coefficient under the heading of its group, as SVG."""
-    groups = [(heading, [s for s in found if s.statistic not in NOT_COEFFICIENTS]) for heading, found in given]
+    drawn = [(heading, [s for s in found if s.statistic not in NOT_COEFFICIENTS]) for heading, found in groups]
     top = HEAD + 24
-    bottom = top + max(1, sum(len(found) + 1 for _, found in groups)) * ROW
+    bottom = top + max(1, sum(len(found) + 1 for _, found in drawn)) * ROW
     width = LEFT + PLOT + FIGURES + MARGIN
     caption_lines = wrap_sentences(notes, width)
     with canvas.drawing():
         canvas.prepare()
         sheet = Sheet(width, bottom + 34 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(title, "Filled: value and interval; hollow: expected by the model")
-        low = _lowest([one for _, found in groups for one in found])
+        low = _lowest([one for _, found in drawn for one in found])
         _axis(sheet, low, top, bottom)
         y = top
-        for heading, statistics in groups:
+        for heading, statistics in drawn:
             sheet.text(MARGIN, y + ROW / 2, heading, bold=True, size=8.5)
             y += ROW
             for statistic in statistics:
                 sheet.text(LEFT - 8, y + ROW / 2, statistic_label(statistic), ha="right", size=8)
                 _mark(sheet, statistic, y + ROW / 2, low)
                 y += ROW
-        if not any(found for _, found in groups):
+        if not any(found for _, found in drawn):
             sheet.text(MARGIN, y + ROW / 2, "nothing was rated twice", color=QUIET)
         sheet.caption(caption_lines, bottom + 34)
         return canvas.to_svg(sheet.figure, title=title)

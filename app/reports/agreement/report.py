@@ -115,7 +115,7 @@ class _Planned:
         head = {
             "on": options.on,
             "scoring": options.scoring,
-            "protocol": ratings.about.campaign.protocol,
+            "protocol": ratings.snapshot.campaign.protocol,
             "repeats": options.repeats,
             "normalize": options.normalize,
             "tolerances": list(choices.tolerances),
@@ -131,8 +131,8 @@ class _Planned:
         return work.agreement_view(ratings, head, levels, pairs, own, spans)
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: AgreementOptions) -> Work[AgreementView]:
-    ratings = load_raw_ratings(session, about[0], options)
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: AgreementOptions) -> Work[AgreementView]:
+    ratings = load_raw_ratings(session, snapshots[0], options)
     errors = errors_of(session, ratings) if _has_spans(ratings, options) else None
     planned = _Planned(ratings, errors, options)
     return Work(work.n_chunks(planned.units.values(), options.bootstrap), planned.chunk, planned.finish)

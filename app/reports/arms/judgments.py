@@ -55,7 +55,7 @@ class Conditions:
     dropped: judgments that do not count, by reason. judgment_ids: of each row, as they are stored.
     """
 
-    about: Snapshot
+    snapshot: Snapshot
     data_hash: str
     names: tuple[ArmCondition, ...]
     of: Codes
@@ -80,23 +80,23 @@ class Conditions:
         return JudgmentPaces(rows.rater[keep], rows.task[keep], self.of[keep], self.events.submitted[keep], pace)
 
 
-def load_conditions(session: Session, about: Snapshot, options: InclusionOptions) -> Conditions:
+def load_conditions(session: Session, snapshot: Snapshot, options: InclusionOptions) -> Conditions:
     """Read a campaign by its arms; without arms by presentation, and without these as one condition."""
-    read = load_judged_ratings(session, about)
-    arms = task_arms(session, about.campaign_id, read.rows.labels.tasks)
+    read = load_judged_ratings(session, snapshot)
+    arms = task_arms(session, snapshot.campaign_id, read.rows.labels.tasks)
     done = np.array([one.done for one in arms], dtype=np.bool_)
     accepted = read.rows.accepted | options.rejected
     keep = accepted.copy()
     if options.raters == "complete":
-        keep &= _complete(read.rows, done, unfinished(session, about.campaign_id))
+        keep &= _complete(read.rows, done, unfinished(session, snapshot.campaign_id))
     once = first_rows(read.rows)
     counts = {REJECTED: int((once & ~accepted).sum()), UNFINISHED: int((once & accepted & ~keep).sum())}
     rows, events = read.rows.where(keep), events_of_rows(read.events, keep)
     names, of_task = _named(arms, np.unique(rows.task))
     work = TimedJudgments(rows, _seconds(read)[keep], read.words[keep], _of(done, rows.task), events.started)
     return Conditions(
-        about=about,
-        data_hash=_hash(session, about, rows, read),
+        snapshot=snapshot,
+        data_hash=_hash(session, snapshot, rows, read),
         names=names,
         of=of_task[rows.task],
         work=work,
@@ -108,9 +108,9 @@ def load_conditions(session: Session, about: Snapshot, options: InclusionOptions
     )
 
 
-def states_beside(session: Session, about: Snapshot) -> list[object]:
+def states_beside(session: Session, snapshot: Snapshot) -> list[object]:
     """Which work is not finished, and whose: a task that is leased, handed in or given to another is no new data."""
-    return [sorted(unfinished(session, about.campaign_id)), not_done(session, about.campaign_id)]
+    return [sorted(unfinished(session, snapshot.campaign_id)), not_done(session, snapshot.campaign_id)]
 
 
 def dropped_of(campaign_conditions: Sequence[Conditions]) -> dict[str, int]:
@@ -119,11 +119,11 @@ def dropped_of(campaign_conditions: Sequence[Conditions]) -> dict[str, int]:
     return {reason: sum(one.dropped.get(reason, 0) for one in campaign_conditions) for reason in reasons}
 
 
-def _hash(session: Session, about: Snapshot, rows: Ratings, read: JudgedRatings) -> str:
+def _hash(session: Session, snapshot: Snapshot, rows: Ratings, read: JudgedRatings) -> str:
     """Of the rows that count."""
     if len(rows) == len(read.rows):
         return read.head.data_hash
-    return data_hash(rows, read.documents, texts.system_words(session, about.campaign_id))
+    return data_hash(rows, read.documents, texts.system_words(session, snapshot.campaign_id))
 
 
 def _complete(rows: Ratings, done: Bools, waited_for: frozenset[str]) -> Bools:

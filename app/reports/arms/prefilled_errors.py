@@ -44,13 +44,13 @@ class ArmPrefill(FiniteResultPart):
 
 def count_prefills(session: Session, conditions: Conditions) -> Counts:
     """Count, judgment by judgment, what became of the errors shown; nothing where the protocol shows none."""
-    protocol = protocol_of(conditions.about.campaign)
+    protocol = protocol_of(conditions.snapshot.campaign)
     if not protocol.accepts_prefill:
         return {}
     rater, of = conditions.work.rows.rater.tolist(), conditions.of.tolist()
     row = {one: i for i, one in enumerate(conditions.judgment_ids.tolist())}  # one of several of a shared output
     counts: dict[tuple[int, int], Counter[str]] = {}
-    for answer in prefills.answered(session, conditions.about.campaign_id, conditions.about.version):
+    for answer in prefills.answered(session, conditions.snapshot.campaign_id, conditions.snapshot.version):
         at = row.get(answer.id)
         if at is None:
             continue

@@ -29,8 +29,8 @@ class ArmsOptions(InclusionOptions):
     )
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: ArmsOptions) -> Work[ArmsView]:
-    conditions = load_conditions(session, about[0], options)
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ArmsOptions) -> Work[ArmsView]:
+    conditions = load_conditions(session, snapshots[0], options)
     order = condition_order([one.name for one in conditions.names], options.baseline)
     counts = count_prefills(session, conditions)
     return whole(lambda: _view(conditions, options, order, counts))
@@ -55,9 +55,9 @@ def _view(conditions: Conditions, options: ArmsOptions, order: list[int], counts
     pace = list(lines.pace([one.name for one in conditions.names], conditions.paced()))
     model = fit_arm_model(conditions, order)
     return ArmsView(
-        campaigns={conditions.about.campaign.key: conditions.about.version},
+        campaigns={conditions.snapshot.campaign.key: conditions.snapshot.version},
         data_hash=conditions.data_hash,
-        basis=conditions.about.campaign.basis,
+        basis=conditions.snapshot.campaign.basis,
         dropped=[{"reason": reason, "n": n} for reason, n in conditions.dropped.items()],
         warnings=[*lines.time_warnings(volumes, pace, times), *_warnings(conditions), *_unmodelled(conditions, model)],
         rejected=options.rejected,

@@ -60,30 +60,30 @@ class CalibrationOptions(ScoreSourceOptions):
     )
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: CalibrationOptions) -> Work[CalibrationView]:
-    given = load_parts(session, about[0], options)
-    return whole(lambda: _view(given, options))
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: CalibrationOptions) -> Work[CalibrationView]:
+    parts = load_parts(session, snapshots[0], options)
+    return whole(lambda: _view(parts, options))
 
 
-def _items(given: CampaignParts, options: CalibrationOptions) -> tuple[str, Units, str, Floats]:
+def _items(parts: CampaignParts, options: CalibrationOptions) -> tuple[str, Units, str, Floats]:
     """Which items are used, what raters gave to them, where agreed scores come from, and the score of each."""
-    known = bool(given.calibration.any())
+    known = bool(parts.calibration.any())
     which = "calibration" if options.items == "calibration" or (options.items == "auto" and known) else "common"
-    units = units_of(given, given.calibration if which == "calibration" else given.test, options.repeats)
+    units = units_of(parts, parts.calibration if which == "calibration" else parts.test, options.repeats)
     if which == "common":
         units = units.paired()
     if options.raters == "complete":
         units = complete_raters(units)
-    agreed = consensus_of(given, units)
+    agreed = consensus_of(parts, units)
     if np.isfinite(agreed).any():
         return which, units, "set", agreed
     return which, units, "panel", panel_consensus(units)
 
 
-def _view(given: CampaignParts, options: CalibrationOptions) -> CalibrationView:
-    which, units, source, agreed = _items(given, options)
+def _view(parts: CampaignParts, options: CalibrationOptions) -> CalibrationView:
+    which, units, source, agreed = _items(parts, options)
     rater_offsets = offsets(units, agreed, level=options.level)
-    test = units_of(given, given.test, options.repeats)
+    test = units_of(parts, parts.test, options.repeats)
     if options.raters == "complete":
         test = test.where(np.isin(test.rater, np.unique(units.rater)))
     names = [test.raters[code] for code in np.unique(test.rater).tolist()]
@@ -91,35 +91,35 @@ def _view(given: CampaignParts, options: CalibrationOptions) -> CalibrationView:
     scaled, lost = standardize(test, units)
     constant = sorted(set(lost) - set(unknown))
     shared = severity(units, rng=np.random.default_rng(options.seed)) if len(rater_offsets) > 1 else None
-    head = campaign_heads([given])
+    head = campaign_heads([parts])
     if n := int((~np.isfinite(agreed)).sum()):
-        head["dropped"].append({"reason": UNAGREED, "n": n, "campaign": given.key})
+        head["dropped"].append({"reason": UNAGREED, "n": n, "campaign": parts.key})
     return CalibrationView(
         **head,
-        warnings=_warnings(given, which, source, rater_offsets, unknown, constant, options),
+        warnings=_warnings(parts, which, source, rater_offsets, unknown, constant, options),
         items=which,
         agreed=source,
         consensus=float(agreed[np.isfinite(agreed)].mean()) if np.isfinite(agreed).any() else None,
         n_items=int(np.isfinite(agreed).sum()),
         level=options.level,
-        higher_is_better=given.sign > 0,
-        raters=[OffsetView(lenient=-one.shift * given.sign + 0.0, **asdict(one)) for one in rater_offsets],
+        higher_is_better=parts.sign > 0,
+        raters=[OffsetView(lenient=-one.shift * parts.sign + 0.0, **asdict(one)) for one in rater_offsets],
         unknown=[{"rater": name} for name in unknown],
         without_z=[{"rater": name} for name in constant],
-        systems=_systems(given, test, rater_offsets, scaled),
+        systems=_systems(parts, test, rater_offsets, scaled),
         severity=None if shared is None else SeverityView(**asdict(shared)),
     )
 
 
-def _systems(given: CampaignParts, test: Units, rater_offsets: tuple[Offset, ...], scaled: Units) -> list[SystemView]:
+def _systems(parts: CampaignParts, test: Units, rater_offsets: tuple[Offset, ...], scaled: Units) -> list[SystemView]:
     """Means over outputs of the mean over raters, of the same rows raw, shifted, and as z."""
     by_rater = {one.rater: one.shift for one in rater_offsets}
     shift = np.array([by_rater.get(name, np.nan) for name in test.raters] or [np.nan])
     held = np.isfinite(shift)[test.rater]
     moved = test.with_value(test.value + np.nan_to_num(shift)[test.rater]).where(held)
     raw, shifted, z = (_means(units) for units in (test, moved, scaled))
-    ranks = [_ranks(values, given.sign) for values in (raw, shifted, z)]
-    labels, n = given.ratings.rows.labels.systems, np.bincount(test.system, minlength=len(given.kinds) + 1)
+    ranks = [_ranks(values, parts.sign) for values in (raw, shifted, z)]
+    labels, n = parts.ratings.rows.labels.systems, np.bincount(test.system, minlength=len(parts.kinds) + 1)
     lines = [
         SystemView(
             system=labels[code],
@@ -148,7 +148,7 @@ def _ranks(values: Mapping[int, float], sign: int) -> dict[int, int]:
 
 
 def _warnings(
-    given: CampaignParts,
+    parts: CampaignParts,
     which: str,
     source: str,
     rater_offsets: tuple[Offset, ...],
@@ -159,7 +159,7 @@ def _warnings(
     if not rater_offsets:
         nobody = "no rater judged every one of these items"
         some = "no item was judged by two raters" if which == "common" else "no rater judged a calibration item"
-        return [NOTHING if not len(given.ratings.rows) else nobody if options.raters == "complete" else some]
+        return [NOTHING if not len(parts.ratings.rows) else nobody if options.raters == "complete" else some]
     warnings = []
     if which == "common":
         warnings.append("no calibration set: raters are compared on shared items, which may differ between raters")

@@ -41,31 +41,31 @@ class CardOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: CardOptions) -> Work[CardView]:  # noqa: ARG001  (as every kind is asked)
-    judged = load_judged_ratings(session, about[0], activity=False)
-    kinds = {key: one.kind for key, one in texts.system_words(session, about[0].campaign_id).items()}
-    return whole(lambda: view_of(about[0], judged, kinds))
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: CardOptions) -> Work[CardView]:  # noqa: ARG001  (as every kind is asked)
+    judged = load_judged_ratings(session, snapshots[0], activity=False)
+    kinds = {key: one.kind for key, one in texts.system_words(session, snapshots[0].campaign_id).items()}
+    return whole(lambda: view_of(snapshots[0], judged, kinds))
 
 
-def view_of(about: Snapshot, judged: JudgedRatings, kinds: Mapping[str, str]) -> CardView:
+def view_of(snapshot: Snapshot, judged: JudgedRatings, kinds: Mapping[str, str]) -> CardView:
     """The card of ratings that were read. kinds: of each system by key."""
     rows, names, documents = stats.ratings_of_test_set(judged.rows), judged.rows.labels, judged.documents
     test = np.array([kind == "test" for kind in documents.kind], dtype=np.bool_)
     lengths = np.where(test, documents.segments, 0)
-    segments, known = int(lengths.sum()), about.campaign.documents_known
+    segments, known = int(lengths.sum()), snapshot.campaign.documents_known
     used = np.unique(rows.system)
     outputs = stats.per_output(rows)
     words = None if not segments or (documents.words[test] < 0).any() else int(documents.words[test].sum())
     columns, grid = _map(rows, lengths, used)
     return CardView(
-        campaigns={about.campaign.key: about.version},
+        campaigns={snapshot.campaign.key: snapshot.version},
         data_hash=judged.head.data_hash,
-        basis=about.campaign.basis,
+        basis=snapshot.campaign.basis,
         dropped=_dropped(judged.rows),
         warnings=_warnings(rows, known=known, words=words),
-        protocol=about.campaign.protocol,
-        source_language=about.campaign.source_language,
-        target_language=about.campaign.target_language,
+        protocol=snapshot.campaign.protocol,
+        source_language=snapshot.campaign.source_language,
+        target_language=snapshot.campaign.target_language,
         documents_known=known,
         higher_is_better=judged.rows.higher_is_better,
         documents=int((lengths > 0).sum()) if known else None,

@@ -38,28 +38,28 @@ class ComponentsOptions(RecipeOptions):
     )
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: ComponentsOptions) -> Work[ComponentsView]:
-    model = load_model(session, about[0], options, options.draws)
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ComponentsOptions) -> Work[ComponentsView]:
+    model = load_model(session, snapshots[0], options, options.draws)
     return Work(model.n_chunks, model.chunk, lambda parts: _view(model, parse_draws(parts)))
 
 
 def _view(model: RatingsModel, draws: Sequence[Draw]) -> ComponentsView:
-    rows, given = model.rows, model.given
+    rows, inputs = model.rows, model.inputs
     plain = ComponentsView(
-        campaigns=given.campaigns,
-        data_hash=given.data_hash,
-        basis=given.about.campaign.basis,
+        campaigns=inputs.campaigns,
+        data_hash=inputs.data_hash,
+        basis=inputs.snapshot.campaign.basis,
         dropped=[asdict(one) for one in model.dropped],
         warnings=_warnings(model),
-        recipe=given.recipe.name,
-        recipe_hash=given.hash_of(given.recipe),
+        recipe=inputs.recipe.name,
+        recipe_hash=inputs.hash_of(inputs.recipe),
         higher_is_better=model.ratings.higher_is_better,
         n_ratings=len(rows),
         n_documents=len(rows.documents) if rows.documents_known else 0,
         n_segments=rows.n_segments,
         n_raters=len(rows.raters),
         draws=len(draws),
-        seed=given.recipe.seed,
+        seed=inputs.recipe.seed,
     )
     return plain if model.fitted is None else _filled(plain, model.fitted, model.ratings, draws)
 

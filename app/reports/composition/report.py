@@ -54,8 +54,8 @@ class CompositionOptions(BaseModel):
     rejected: bool = Field(default=False, description="Include tasks that quality control rejected.")
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: CompositionOptions) -> Work[CompositionView]:
-    snapshot = about[0]
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: CompositionOptions) -> Work[CompositionView]:
+    snapshot = snapshots[0]
     read = load_judged_ratings(session, snapshot, activity=False)
     known = system_words(session, snapshot.campaign_id)
     humans = np.array([known[key].kind == "human" for key in read.rows.labels.systems], dtype=np.bool_)
@@ -63,7 +63,9 @@ def _prepare(session: Session, about: tuple[Snapshot, ...], options: Composition
     return whole(lambda: _view(snapshot, read.rows, humans, digest, options))
 
 
-def _view(about: Snapshot, every: Ratings, humans: Bools, digest: str, options: CompositionOptions) -> CompositionView:
+def _view(
+    snapshot: Snapshot, every: Ratings, humans: Bools, digest: str, options: CompositionOptions
+) -> CompositionView:
     keep = every.accepted | options.rejected
     out = int((first_rows(every) & ~keep).sum())
     rows = every.where(keep)
@@ -74,9 +76,9 @@ def _view(about: Snapshot, every: Ratings, humans: Bools, digest: str, options: 
     lines = list(_task_lines(rows, task, by_task))
     names = [rows.labels.systems[code] for code in used.tolist()]
     return CompositionView(
-        campaigns={about.campaign.key: about.version},
+        campaigns={snapshot.campaign.key: snapshot.version},
         data_hash=digest,
-        basis=about.campaign.basis,
+        basis=snapshot.campaign.basis,
         dropped=[{"reason": REJECTED, "n": out}] if out else [],
         warnings=list(_warnings(by_rater, by_task, met, rows)),
         n_raters=by_rater.owner.size,

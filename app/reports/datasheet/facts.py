@@ -62,17 +62,19 @@ class Facts:
     people: int
 
 
-def load_facts(session: Session, about: Snapshot, card: CardView, attributes: Mapping[str, int], people: int) -> Facts:
+def load_facts(
+    session: Session, snapshot: Snapshot, card: CardView, attributes: Mapping[str, int], people: int
+) -> Facts:
     """Read what is stored beside the ratings."""
-    stands = load_registration(session, about.campaign_id, about.version)
-    plan = plans.latest(session, about.campaign_id)
-    text = guidelines.find(session, about.campaign_id, "guidelines")
-    test = qualification.find(session, about.campaign_id)
+    stands = load_registration(session, snapshot.campaign_id, snapshot.version)
+    plan = plans.latest(session, snapshot.campaign_id)
+    text = guidelines.find(session, snapshot.campaign_id, "guidelines")
+    test = qualification.find(session, snapshot.campaign_id)
     ahead = (plan.report or {}).get("forecast", {}) if plan else {}
     return Facts(
-        campaign=about.campaign,
-        protocol=protocol_of(about.campaign),
-        options=options_of(about.campaign),
+        campaign=snapshot.campaign,
+        protocol=protocol_of(snapshot.campaign),
+        options=options_of(snapshot.campaign),
         card=card,
         stands=stands,
         recipe=stands.lock.recipe if stands.lock else NAMED["recommended"],
@@ -86,10 +88,10 @@ def load_facts(session: Session, about: Snapshot, card: CardView, attributes: Ma
     )
 
 
-def versions_beside(session: Session, about: Snapshot) -> list[int | None]:
+def versions_beside(session: Session, snapshot: Snapshot) -> list[int | None]:
     """Versions of the guidelines and of the qualification test: new ones of these are no new data."""
-    text = guidelines.find(session, about.campaign_id, "guidelines")
-    test = qualification.find(session, about.campaign_id)
+    text = guidelines.find(session, snapshot.campaign_id, "guidelines")
+    test = qualification.find(session, snapshot.campaign_id)
     return [text.version if text else None, test.version if test else None]
 
 
@@ -104,11 +106,11 @@ def attributes_of(raters: Raters) -> dict[str, int]:
 
 def answers(facts: Facts) -> dict[str, str]:
     """Answers by number of the question."""
-    given = dict(_systems(facts))
-    given |= dict(_sample(facts))
-    given |= dict(_design(facts))
-    given |= dict(_criterion(facts))
-    return given
+    answered = dict(_systems(facts))
+    answered |= dict(_sample(facts))
+    answered |= dict(_design(facts))
+    answered |= dict(_criterion(facts))
+    return answered
 
 
 def _systems(facts: Facts) -> Iterator[tuple[str, str]]:

@@ -40,13 +40,13 @@ class DatasheetOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: DatasheetOptions) -> Work[DatasheetView]:  # noqa: ARG001  (as every kind is asked)
-    judged = load_judged_ratings(session, about[0], activity=False)
-    kinds = {key: one.kind for key, one in texts.system_words(session, about[0].campaign_id).items()}
-    card = view_of(about[0], judged, kinds)
-    raters = side_tables.raters(session, about[0].campaign_id, judged.rows.labels)
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: DatasheetOptions) -> Work[DatasheetView]:  # noqa: ARG001  (as every kind is asked)
+    judged = load_judged_ratings(session, snapshots[0], activity=False)
+    kinds = {key: one.kind for key, one in texts.system_words(session, snapshots[0].campaign_id).items()}
+    card = view_of(snapshots[0], judged, kinds)
+    raters = side_tables.raters(session, snapshots[0].campaign_id, judged.rows.labels)
     people = {raters.person[code] for code in np.unique(ratings_of_test_set(judged.rows).rater).tolist()}
-    known = load_facts(session, about[0], card, attributes_of(raters), len(people))
+    known = load_facts(session, snapshots[0], card, attributes_of(raters), len(people))
     return whole(lambda: _view(known))
 
 

@@ -42,8 +42,10 @@ class DistributionsOptions(RawRatingsOptions):
     )
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: DistributionsOptions) -> Work[DistributionsView]:
-    ratings = load_raw_ratings(session, about[0], options)
+def _prepare(
+    session: Session, snapshots: tuple[Snapshot, ...], options: DistributionsOptions
+) -> Work[DistributionsView]:
+    ratings = load_raw_ratings(session, snapshots[0], options)
     make = segment_units if options.unit == "segment" else document_units
     units = make(ratings.rows, repeated=options.repeats)
     units = spread.complete_raters(units) if options.raters == "complete" else units
@@ -68,7 +70,7 @@ def _words(session: Session, ratings: RawRatings, options: DistributionsOptions)
     """Words of each segment code, where the score is a penalty without bounds."""
     if options.unit != "segment" or ratings.scale is not None or ratings.rows.higher_is_better:
         return None
-    return segment_words(session, ratings.about.campaign_id, ratings.rows.labels)
+    return segment_words(session, ratings.snapshot.campaign_id, ratings.rows.labels)
 
 
 def _view(

@@ -50,11 +50,13 @@ class DocumentScoresOptions(RawRatingsOptions, BootstrapOptions):
     repeats: Repeated = Field("latest", description="Which of several ratings of one text by one rater counts.")
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: DocumentScoresOptions) -> Work[DocumentScoresView]:
+def _prepare(
+    session: Session, snapshots: tuple[Snapshot, ...], options: DocumentScoresOptions
+) -> Work[DocumentScoresView]:
     every = RawRatingsOptions(**{**options.model_dump(include=set(RawRatingsOptions.model_fields)), "roles": ALL_ROLES})
     ratings, whole_set = (
-        of_wanted_raters(load_raw_ratings(session, about[0], options), options),
-        load_raw_ratings(session, about[0], every),
+        of_wanted_raters(load_raw_ratings(session, snapshots[0], options), options),
+        load_raw_ratings(session, snapshots[0], every),
     )
     return whole(lambda: _view(ratings, whole_set.rows, options))
 

@@ -67,7 +67,7 @@ class Forecaster:
     @cached_property
     def matrix(self) -> ScoreMatrix:
         """Segment scores of the systems."""
-        domains = self.data.given.documents.domain_codes()[0] if any(self.data.given.documents.domain) else None
+        domains = self.data.inputs.documents.domain_codes()[0] if any(self.data.inputs.documents.domain) else None
         return score_matrix(segment_scores(self.data.ratings), self.data.ratings.labels, domains=domains)
 
     @cached_property
@@ -87,7 +87,7 @@ class Forecaster:
         return _STUDIES.dump_json(StudiesLine.model_validate({"method": method, "what": IN_WORDS[method], **figures}))
 
     def _rng(self, number: int) -> np.random.Generator:
-        return np.random.default_rng([self.data.given.recipe.seed, 3, number])
+        return np.random.default_rng([self.data.inputs.recipe.seed, 3, number])
 
     def _bootstrap(self) -> dict[str, Any]:
         source = pilot(self.data.ratings)
@@ -201,8 +201,8 @@ def mean_forecast(made: Sequence[StudyForecast]) -> dict[str, Any]:
 AVERAGED = ("srp", "mean_significant_pairs", "share_without_significance", "retained_claims")
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: ForecastOptions) -> Work[ForecastView]:
-    forecast = Forecaster(options, load_model(session, about[0], options, 0), about[0].campaign.protocol)
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ForecastOptions) -> Work[ForecastView]:
+    forecast = Forecaster(options, load_model(session, snapshots[0], options, 0), snapshots[0].campaign.protocol)
     chunks = len(METHODS) + 1 if len(forecast.data.ratings) else 0
     return Work(chunks, forecast.chunk, lambda parts: _view(forecast, parts))
 
@@ -213,18 +213,18 @@ def _view(forecast: Forecaster, parts: Sequence[bytes]) -> ForecastView:
     known = bool(parts) and not isinstance(planner.components, str)
     each = ratings_per_item(data.fitted) if data.fitted else None
     return ForecastView(
-        campaigns=data.given.campaigns,
-        data_hash=data.given.data_hash,
-        basis=data.given.about.campaign.basis,
+        campaigns=data.inputs.campaigns,
+        data_hash=data.inputs.data_hash,
+        basis=data.inputs.snapshot.campaign.basis,
         dropped=[asdict(one) for one in data.dropped],
         warnings=_warnings(forecast, each),
-        recipe=data.given.recipe.name,
+        recipe=data.inputs.recipe.name,
         alpha=forecast.options.alpha,
         documents=data.rows.n_units_of_a_system,
         ratings_per_item=each,
         rated_twice=planner.most > 1,
         components_source=planner.components.source if known and not isinstance(planner.components, str) else None,
-        seed=data.given.recipe.seed,
+        seed=data.inputs.recipe.seed,
         studies=[_STUDIES.validate_json(part) for part in parts[: len(METHODS)]],
         pairs=_PAIRS.validate_json(parts[len(METHODS)]) if parts else [],
     )

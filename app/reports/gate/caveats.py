@@ -32,9 +32,9 @@ def document_caveats(decision: Decision, rule: GateRule) -> list[str]:
     return caveats
 
 
-def unlinked_warning(given: RecipeInput, recipe: Recipe, candidate: str, baseline: str) -> str | None:
+def unlinked_warning(inputs: RecipeInput, recipe: Recipe, candidate: str, baseline: str) -> str | None:
     """Why the two cannot be told from their raters, whatever the recipe; None where raters link them."""
-    selection = select(given.rows, recipe)
+    selection = select(inputs.rows, recipe)
     groups = connected_systems(selection.ratings.where(selection.ranked))
     of = [next((i for i, group in enumerate(groups) if key in group), None) for key in (candidate, baseline)]
     if None in of or of[0] == of[1]:

@@ -52,20 +52,22 @@ WHY = "repeated looks accept too many candidates, up to .19 instead of .05 in si
 WHAT_TO_DO = "fix the number of documents in advance with `documents`, or decide on new documents"
 
 
-def looks(session: Session, about: Snapshot, candidate: str, baseline: str) -> Looks:
+def looks(session: Session, snapshot: Snapshot, candidate: str, baseline: str) -> Looks:
     """Earlier comparisons of the two, whichever was the candidate, that told a difference."""
     both = {candidate, baseline}
-    return Looks(tuple(dict.fromkeys(v for v, first, second in _compared(session, about) if {first, second} == both)))
+    return Looks(
+        tuple(dict.fromkeys(v for v, first, second in _compared(session, snapshot) if {first, second} == both))
+    )
 
 
-def beside(session: Session, about: Snapshot) -> Sequence[object]:
+def beside(session: Session, snapshot: Snapshot) -> Sequence[object]:
     """Every earlier comparison, for the key of the report: the answer tells of them."""
-    return sorted(set(_compared(session, about)))
+    return sorted(set(_compared(session, snapshot)))
 
 
-def _compared(session: Session, about: Snapshot) -> list[tuple[int, str, str]]:
+def _compared(session: Session, snapshot: Snapshot) -> list[tuple[int, str, str]]:
     comparisons = []
-    for version, body in reports.earlier(session, about.campaign_id, KIND, about.version):
+    for version, body in reports.earlier(session, snapshot.campaign_id, KIND, snapshot.version):
         stored = json.loads(body)
         if stored.get("difference") is not None:
             comparisons.append((version, str(stored.get("candidate")), str(stored.get("baseline"))))

@@ -27,7 +27,7 @@ from app.reports.gate.view import (
 from app.reports.kit.report import Report, Work, whole
 from app.reports.source import named_recipes
 from app.reports.source.expected_time import AT_ONCE, CampaignSize, seconds_to_rank
-from app.reports.source.recipe_input import RecipeInput, RecipeOptions, recipe_input
+from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
 from app.stats.gate import replication as gate_replication
 from app.stats.gate.gate import Claim, Decision, DocumentDifferences, GateRule, decide, difference_by_document, no_data
@@ -86,26 +86,26 @@ class GateOptions(RecipeOptions):
         return GateRule(self.claim, self.margin or 0.0, recipe.alpha)
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: GateOptions) -> Work[GateView]:
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: GateOptions) -> Work[GateView]:
     if options.candidate == options.baseline:
         raise _wrong("baseline", "must not be the candidate")
     if (options.margin is None) != (options.claim == "better"):
         raise _wrong("margin", "is required for the claims not_worse and equivalent, and only for these")
-    given = recipe_input(session, about[0], options)
+    inputs = load_recipe_input(session, snapshots[0], options)
     for field in ("candidate", "baseline"):
-        if getattr(options, field) not in given.names:
+        if getattr(options, field) not in inputs.names:
             raise _wrong(field, f"there is no system {getattr(options, field)!r} in this campaign")
-    recipe = given.recipe
+    recipe = inputs.recipe
     if options.normalize is not None:
         recipe = replace(recipe, normalize=options.normalize, name=f"{recipe.name}+normalize"[:128])
     if options.alpha is not None:
         recipe = replace(recipe, alpha=options.alpha, name=f"{recipe.name}+alpha"[:128])
-    given = replace(given, recipe=recipe)
-    failed = failures(session, given, options.critical)
+    inputs = replace(inputs, recipe=recipe)
+    failed = failures(session, inputs, options.critical)
     if failed is None and options.max_critical is not None:
         raise critical_undefined()
-    known = GateEvidence(failed, looks(session, about[0], options.candidate, options.baseline))
-    return whole(partial(_view, given, options, known))
+    known = GateEvidence(failed, looks(session, snapshots[0], options.candidate, options.baseline))
+    return whole(partial(_view, inputs, options, known))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,33 +116,33 @@ class GateEvidence:
     looks: Looks = NEVER
 
 
-def _takes_long(session: Session, about: Sequence[Snapshot], options: GateOptions) -> bool:
+def _takes_long(session: Session, snapshots: Sequence[Snapshot], options: GateOptions) -> bool:
     """By the size of the campaign; it ranks without rank sets."""
-    recipe = replace(named_recipes.find(session, about[0].campaign.key, options.recipe), rank_sets=False)
-    return seconds_to_rank(CampaignSize.of(session, about[0].campaign_id), recipe) > AT_ONCE
+    recipe = replace(named_recipes.find(session, snapshots[0].campaign.key, options.recipe), rank_sets=False)
+    return seconds_to_rank(CampaignSize.of(session, snapshots[0].campaign_id), recipe) > AT_ONCE
 
 
 def _wrong(field: str, message: str) -> Invalid:
     return Invalid("the query is not valid", places=(Place(("query", field), message),))
 
 
-def _view(given: RecipeInput, options: GateOptions, known: GateEvidence) -> GateView:
-    asked_of = replace(given.recipe, influence=False, rank_sets=False)
-    ranking = rank(given.rows, asked_of, given.documents, given.unweighed)
+def _view(inputs: RecipeInput, options: GateOptions, known: GateEvidence) -> GateView:
+    asked_of = replace(inputs.recipe, influence=False, rank_sets=False)
+    ranking = rank(inputs.rows, asked_of, inputs.documents, inputs.unweighed)
     recipe = ranking.recipe
     rule = options.rule(recipe)
-    apart, decision = _decided(given, recipe, options, rule)
-    again, point = _again(given, recipe, options, rule, apart, decision)
+    apart, decision = _decided(inputs, recipe, options, rule)
+    again, point = _again(inputs, recipe, options, rule, apart, decision)
     row, tails = row_of(ranking, options.candidate, options.baseline), None
     if known.failures is not None and decision.difference is not None:
-        tails = both_tails(given, recipe, known.failures, (options.candidate, options.baseline), rule.alpha)
+        tails = both_tails(inputs, recipe, known.failures, (options.candidate, options.baseline), rule.alpha)
     held, why = with_tail(decision, tails, options.max_critical)
     holds, verdict, refused = _with_replication(held, again, options)
     return GateView(
-        campaigns=given.campaigns,
-        data_version=given.about.version,
-        data_hash=given.data_hash,
-        basis=given.about.campaign.basis,
+        campaigns=inputs.campaigns,
+        data_version=inputs.snapshot.version,
+        data_hash=inputs.data_hash,
+        basis=inputs.snapshot.campaign.basis,
         dropped=[{"reason": d.reason, "n": d.n} for d in ranking.dropped if d.n],
         warnings=[
             *ranking.warnings,
@@ -186,7 +186,7 @@ def _view(given: RecipeInput, options: GateOptions, known: GateEvidence) -> Gate
         srp_significant_pairs=None if point is None else point.mean_significant_pairs,
         by_recipe=None if _early(options, decision) else by_recipe(ranking, row),
         recipe=recipe.name,
-        recipe_hash=given.hash_of(recipe),
+        recipe_hash=inputs.hash_of(recipe),
         normalize=recipe.normalize,
         seed=recipe.seed,
         population=ranking.population,
@@ -194,13 +194,13 @@ def _view(given: RecipeInput, options: GateOptions, known: GateEvidence) -> Gate
 
 
 def _decided(
-    given: RecipeInput, recipe: Recipe, options: GateOptions, rule: GateRule
+    inputs: RecipeInput, recipe: Recipe, options: GateOptions, rule: GateRule
 ) -> tuple[DocumentDifferences | None, Decision]:
     """The difference by document and what it says; nothing of either where it cannot be told, or not yet."""
-    apart = _apart(given, recipe, options)
+    apart = _apart(inputs, recipe, options)
     if apart is None:
-        return None, _undecided(given)
-    if why := unlinked_warning(given, recipe, options.candidate, options.baseline):
+        return None, _undecided(inputs)
+    if why := unlinked_warning(inputs, recipe, options.candidate, options.baseline):
         return None, no_data(int(apart.sums.size), why=why)
     there = int(apart.sums.size)
     if options.documents is not None and there < options.documents:
@@ -214,12 +214,12 @@ def _early(options: GateOptions, decision: Decision) -> bool:
     return options.documents is not None and decision.difference is None
 
 
-def _apart(given: RecipeInput, recipe: Recipe, options: GateOptions) -> DocumentDifferences | None:
+def _apart(inputs: RecipeInput, recipe: Recipe, options: GateOptions) -> DocumentDifferences | None:
     """The difference by document; None where there is nothing to compare, or documents are unknown."""
-    rows = given.rows
+    rows = inputs.rows
     if not rows.documents_known:
         return None
-    matrix = laid_out(rows, recipe, _domains(given))
+    matrix = laid_out(rows, recipe, _domains(inputs))
     names = [rows.labels.systems[code] for code in matrix.systems]
     if options.candidate not in names or options.baseline not in names:
         return None
@@ -229,10 +229,10 @@ def _apart(given: RecipeInput, recipe: Recipe, options: GateOptions) -> Document
     return difference_by_document(matrix, *pair, rows.better_sign, paired=paired)
 
 
-def _undecided(given: RecipeInput) -> Decision:
+def _undecided(inputs: RecipeInput) -> Decision:
     """Nothing to compare, or nothing to compare by."""
     decision = no_data()
-    unknown = len(given.rows) and not given.rows.documents_known
+    unknown = len(inputs.rows) and not inputs.rows.documents_known
     return (
         replace(decision, why="documents are unknown, so systems cannot be compared by document")
         if unknown
@@ -240,12 +240,12 @@ def _undecided(given: RecipeInput) -> Decision:
     )
 
 
-def _domains(given: RecipeInput) -> Codes | None:
-    return given.documents.domain_codes()[0] if any(given.documents.domain) else None
+def _domains(inputs: RecipeInput) -> Codes | None:
+    return inputs.documents.domain_codes()[0] if any(inputs.documents.domain) else None
 
 
 def _again(
-    given: RecipeInput,
+    inputs: RecipeInput,
     recipe: Recipe,
     options: GateOptions,
     rule: GateRule,
@@ -255,7 +255,7 @@ def _again(
     """Chances of a study run again, simulated where outputs were rated several times; and SRP then."""
     if apart is None or decision.difference is None:
         return None, None
-    selection = select(given.rows, recipe)
+    selection = select(inputs.rows, recipe)
     used: Ratings = selection.ratings.where(selection.ranked)
     # Simulated studies weigh segments alike, so they would not ask what a mean over domains asks.
     alike = recipe.aggregate != "macro_domain"

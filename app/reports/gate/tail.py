@@ -29,16 +29,16 @@ class FailedRows:
     by: str
 
 
-def failures(session: Session, given: RecipeInput, score: float | None) -> FailedRows | None:
+def failures(session: Session, inputs: RecipeInput, score: float | None) -> FailedRows | None:
     """By a score at least as bad as `score`, where one is named; else by errors; None where none are marked."""
-    rows, marked = given.rows, given.marked
+    rows, marked = inputs.rows, inputs.marked
     if score is not None:
         failed = rows.score <= score if rows.higher_is_better else rows.score >= score
         return FailedRows(failed, f"a rating of {score:g} or {'less' if rows.higher_is_better else 'more'}")
     widget = None if marked is None else next((w for w in marked.read.protocol.form if isinstance(w, Spans)), None)
     if marked is None or widget is None or (rows.n_errors < 0).all():
         return None
-    errors = side_tables.errors(session, given.about.campaign_id, marked.ids, field=widget.field, weigh={})
+    errors = side_tables.errors(session, inputs.snapshot.campaign_id, marked.ids, field=widget.field, weigh={})
     there = {name.casefold() for name in (*widget.severities, *errors.severities)}
     worst = CRITICAL if CRITICAL in there else MAJOR
     grave = np.array([name.casefold() == worst for name in errors.severities] or [False], dtype=np.bool_)
@@ -55,10 +55,10 @@ def critical_undefined() -> Invalid:
 
 
 def both_tails(
-    given: RecipeInput, recipe: Recipe, known: FailedRows, systems: tuple[str, str], alpha: float
+    inputs: RecipeInput, recipe: Recipe, known: FailedRows, systems: tuple[str, str], alpha: float
 ) -> FailuresView:
     """Failures of candidate and baseline among what the recipe ranks."""
-    selection = select(given.rows.with_score(known.failed.astype(np.float64)), recipe)
+    selection = select(inputs.rows.with_score(known.failed.astype(np.float64)), recipe)
     ranked = selection.ratings.where(selection.ranked)
     codes = [ranked.labels.systems.index(key) for key in systems]
     candidate, baseline = (TailView.of(failures_of_system(ranked, ranked.score > 0, code, alpha)) for code in codes)

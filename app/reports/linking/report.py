@@ -67,8 +67,8 @@ class CampaignMeans:
         return int(np.unique(self.test.rater).size)
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: LinkingOptions) -> Work[LinkingView]:
-    parts = [without_excluded(session, load_parts(session, one, options)) for one in about]
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: LinkingOptions) -> Work[LinkingView]:
+    parts = [without_excluded(session, load_parts(session, one, options)) for one in snapshots]
     if len({one.sign for one in parts}) > 1:
         what = "higher is better in one of these campaigns and worse in another"
         raise Invalid("the campaigns do not fit together", places=(Place(("query", "campaigns"), what),))
@@ -124,12 +124,12 @@ def _link_warnings(
                 yield f"all anchors have the same score in {campaign.key}, so the link cannot be checked"
 
 
-def _means(given: CampaignParts, options: LinkingOptions) -> CampaignMeans:
-    test = units_of(given, given.test, options.repeats)
-    human = np.array([given.kinds.get(key) == "human" for key in given.ratings.rows.labels.systems] or [False])
-    pairs = units_of(given, given.calibration, options.repeats)
-    items = _addressed(given, pairs, np.zeros_like(human))
-    return CampaignMeans(given, sampling_units(given, test), _mean(test), _addressed(given, test, human), items)
+def _means(parts: CampaignParts, options: LinkingOptions) -> CampaignMeans:
+    test = units_of(parts, parts.test, options.repeats)
+    human = np.array([parts.kinds.get(key) == "human" for key in parts.ratings.rows.labels.systems] or [False])
+    pairs = units_of(parts, parts.calibration, options.repeats)
+    items = _addressed(parts, pairs, np.zeros_like(human))
+    return CampaignMeans(parts, sampling_units(parts, test), _mean(test), _addressed(parts, test, human), items)
 
 
 def _mean(units: Units) -> Floats:
@@ -137,8 +137,8 @@ def _mean(units: Units) -> Floats:
     return np.asarray(total / np.maximum(units.counts(), 1), dtype=np.float64)
 
 
-def _addressed(given: CampaignParts, units: Units, human: Bools) -> dict[Address, tuple[float, bool]]:
-    labels, mean = given.ratings.rows.labels, _mean(units)
+def _addressed(parts: CampaignParts, units: Units, human: Bools) -> dict[Address, tuple[float, bool]]:
+    labels, mean = parts.ratings.rows.labels, _mean(units)
     position = labels.segment_position[units.place].tolist()
     outputs: dict[Address, tuple[float, bool]] = {}
     for document, n, system, value in zip(
@@ -189,10 +189,10 @@ def _link_view(campaign: str, linked: ScaleLink, which: str, options: LinkingOpt
 
 
 def _systems(
-    given: CampaignParts, means: CampaignMeans, linked: ScaleLink | None, options: LinkingOptions, n: int
+    parts: CampaignParts, means: CampaignMeans, linked: ScaleLink | None, options: LinkingOptions, n: int
 ) -> list[LinkedSystem]:
     """Every system as scored and on the base's scale: the error of its own documents, and with that of the link."""
-    units, labels, shown = means.test, given.ratings.rows.labels.systems, []
+    units, labels, shown = means.test, parts.ratings.rows.labels.systems, []
     held, code = np.unique(units.document, return_inverse=True)
     times = _counts(np.random.default_rng([options.seed, n, 1]), held.size, options.bootstrap)
     for system in np.unique(units.system).tolist():
@@ -204,7 +204,7 @@ def _systems(
         value, error, interval = _placed(raw, again, linked, options)
         shown.append(
             LinkedSystem(
-                campaign=given.key,
+                campaign=parts.key,
                 system=labels[system],
                 n_units=int(own.sum()),
                 raw=raw,

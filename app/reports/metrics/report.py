@@ -15,7 +15,7 @@ from app.reports.metrics.charts import spread_picture
 from app.reports.metrics.view import MetricsView, caption, csv, tables
 from app.reports.metrics.work import LINES, MetricComparison, MetricScores, digest, metrics_of, spread_of
 from app.reports.robustness.report import AT_ONCE, GROUPS_PATTERN, groups_of
-from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, recipe_input
+from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
 from app.stats.metrics.pairs import PERMUTATIONS
 from app.stats.metrics.swaps import SWAPS
@@ -48,20 +48,20 @@ class MetricsOptions(RecipeOptions):
     )
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: MetricsOptions) -> Work[MetricsView]:
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: MetricsOptions) -> Work[MetricsView]:
     groups = () if options.changes == "none" else groups_of(options.changes)
-    given, metrics = recipe_input(session, about[0], options), metrics_of(session, about[0])
-    experiments = Experiments.of(given.rows, given.recipe, given.humans, given.documents)
+    inputs, metrics = load_recipe_input(session, snapshots[0], options), metrics_of(session, snapshots[0])
+    experiments = Experiments.of(inputs.rows, inputs.recipe, inputs.humans, inputs.documents)
     if not metrics or not experiments.known.order:
-        return whole(lambda: _view(given, experiments, metrics, options, ()))
+        return whole(lambda: _view(inputs, experiments, metrics, options, ()))
     compared = MetricComparison(
-        given=given,
+        inputs=inputs,
         experiments=experiments,
         metrics=metrics,
-        domains=_domains(given) if given.recipe.aggregate == "macro_domain" else None,
+        domains=_domains(inputs) if inputs.recipe.aggregate == "macro_domain" else None,
         permutations=options.permutations,
-        seed=given.recipe.seed,
-        by_document=options.unit == "document" and given.rows.documents_known,
+        seed=inputs.recipe.seed,
+        by_document=options.unit == "document" and inputs.rows.documents_known,
         humans=options.humans,
     )
     changes, _ = experiments.changes(groups)
@@ -75,40 +75,40 @@ def _prepare(session: Session, about: tuple[Snapshot, ...], options: MetricsOpti
         return compared.changed(parts[n - 1]) if at < 0 else compare_metrics(compared, pairs[at], options.swaps)
 
     def finish(done: Sequence[bytes]) -> MetricsView:
-        view = _view(given, experiments, metrics, options, done[: 1 + len(parts)])
+        view = _view(inputs, experiments, metrics, options, done[: 1 + len(parts)])
         return view.model_copy(update={"between": between_of(done[1 + len(parts) :])})
 
     return Work(1 + len(parts) + len(pairs), chunk, finish)
 
 
-def _domains(given: RecipeInput) -> Codes:
-    names = sorted({name or "unknown" for name in given.documents.domain})
-    return np.array([names.index(name or "unknown") for name in given.documents.domain], dtype=np.int32)
+def _domains(inputs: RecipeInput) -> Codes:
+    names = sorted({name or "unknown" for name in inputs.documents.domain})
+    return np.array([names.index(name or "unknown") for name in inputs.documents.domain], dtype=np.int32)
 
 
 def _view(
-    given: RecipeInput,
+    inputs: RecipeInput,
     experiments: Experiments,
     metrics: Sequence[MetricScores],
     options: MetricsOptions,
     done: Sequence[bytes],
 ) -> MetricsView:
     lines = LINES.validate_json(done[0]) if done else []
-    order = [key for key in experiments.known.order if options.humans or key not in given.humans]
+    order = [key for key in experiments.known.order if options.humans or key not in inputs.humans]
     groups = () if options.changes == "none" else groups_of(options.changes)
     left = len(experiments.known.order) - len(order)
-    known = given.rows.documents_known
+    known = inputs.rows.documents_known
     return MetricsView(
-        campaigns=given.campaigns,
-        data_hash=f"{given.data_hash} {digest(metrics)}",
-        basis=given.about.campaign.basis,
+        campaigns=inputs.campaigns,
+        data_hash=f"{inputs.data_hash} {digest(metrics)}",
+        basis=inputs.snapshot.campaign.basis,
         dropped=[*map(asdict, experiments.dropped), *([{"reason": "human translation", "n": left}] if left else [])],
         warnings=list(_warnings(order, metrics, known=known or options.unit == "segment")),
-        recipe=given.recipe.name,
-        recipe_hash=given.hash_of(given.recipe),
+        recipe=inputs.recipe.name,
+        recipe_hash=inputs.hash_of(inputs.recipe),
         permutations=options.permutations,
         unit=options.unit if known else "segment",
-        seed=given.recipe.seed,
+        seed=inputs.recipe.seed,
         humans=options.humans,
         swaps=options.swaps,
         systems=order,

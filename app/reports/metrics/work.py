@@ -49,16 +49,18 @@ class MetricScores:
     means: Mapping[str, float]
 
 
-def metrics_of(session: Session, about: Snapshot) -> tuple[MetricScores, ...]:
+def metrics_of(session: Session, snapshot: Snapshot) -> tuple[MetricScores, ...]:
     """The metrics of a campaign as they stood."""
-    return tuple(_metric(session, about, row) for row in stored.latest(session, about.campaign_id, about.version))
+    return tuple(
+        _metric(session, snapshot, row) for row in stored.latest(session, snapshot.campaign_id, snapshot.version)
+    )
 
 
-def _metric(session: Session, about: Snapshot, row: stored.Row) -> MetricScores:
+def _metric(session: Session, snapshot: Snapshot, row: stored.Row) -> MetricScores:
     sign = 1.0 if row.higher_is_better else -1.0
     systems: dict[str, float] = {}
     outputs: dict[Output, float] = {}
-    for score_row in stored.scores(session, about.campaign_id, row.metric, row.version):
+    for score_row in stored.scores(session, snapshot.campaign_id, row.metric, row.version):
         if score_row.document is None:
             systems[score_row.system] = sign * score_row.score
         else:
@@ -85,7 +87,7 @@ def digest(metrics: Iterable[MetricScores]) -> str:
 class MetricComparison:
     """What is compared, and how. domains: of documents where the recipe weighs by these, else None."""
 
-    given: RecipeInput
+    inputs: RecipeInput
     experiments: Experiments
     metrics: tuple[MetricScores, ...]
     domains: Codes | None
@@ -123,7 +125,7 @@ class MetricComparison:
     def panel(self, rows: Ratings, unshown: frozenset[str]) -> ScoreMatrix:
         """Human scores of systems and segments; human translations only where they are asked for."""
         panel = laid_out(rows, self.experiments.recipe, self.domains)
-        out = unshown | (frozenset() if self.humans else self.given.humans)
+        out = unshown | (frozenset() if self.humans else self.inputs.humans)
         keep = [n for n, code in enumerate(panel.systems.tolist()) if rows.labels.systems[code] not in out]
         return panel.arranged(np.array(keep, dtype=np.intp))
 

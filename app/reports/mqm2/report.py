@@ -73,7 +73,7 @@ class MQM2Options(BaseModel):
 class CountedErrors:
     """Rows that count. critical: errors of each. words: of each segment code. unknown: marks without a weight."""
 
-    about: Snapshot
+    snapshot: Snapshot
     profile: str
     rows: Ratings
     critical: Codes
@@ -84,14 +84,14 @@ class CountedErrors:
     unknown: int
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: MQM2Options) -> Work[MQM2View]:
-    threshold, snapshot = options.threshold, about[0]
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: MQM2Options) -> Work[MQM2View]:
+    threshold, snapshot = options.threshold, snapshots[0]
     counts = _counted(session, snapshot, _recipe(snapshot, options.weights))
     return whole(lambda: _view(counts, threshold, options))
 
 
-def _recipe(about: Snapshot, weights: str | None) -> Recipe:
-    own = protocol_of(about.campaign).weights == scoring.MQM2.name if weights is None else weights == OWN
+def _recipe(snapshot: Snapshot, weights: str | None) -> Recipe:
+    own = protocol_of(snapshot.campaign).weights == scoring.MQM2.name if weights is None else weights == OWN
     profile = None if own else weights or scoring.MQM2.name
     if profile is not None and profile not in scoring.PROFILES:
         there = f"there are {', '.join(sorted(scoring.PROFILES))}, and {OWN}"
@@ -99,19 +99,19 @@ def _recipe(about: Snapshot, weights: str | None) -> Recipe:
     return replace(BASE, scoring=Scoring("spans", profile))
 
 
-def _counted(session: Session, about: Snapshot, recipe: Recipe) -> CountedErrors:
-    rows, ids, read = recipe_ratings.load_with_ids(session, about, recipe)
-    excluding = with_standing_exclusions(recipe, load_registration(session, about.campaign_id, about.version))
-    documents = side_tables.documents(session, about.campaign_id, rows.labels)
-    known = texts.system_words(session, about.campaign_id)
-    words = segment_words(session, about.campaign_id, rows.labels)
+def _counted(session: Session, snapshot: Snapshot, recipe: Recipe) -> CountedErrors:
+    rows, ids, read = recipe_ratings.load_with_ids(session, snapshot, recipe)
+    excluding = with_standing_exclusions(recipe, load_registration(session, snapshot.campaign_id, snapshot.version))
+    documents = side_tables.documents(session, snapshot.campaign_id, rows.labels)
+    known = texts.system_words(session, snapshot.campaign_id)
+    words = segment_words(session, snapshot.campaign_id, rows.labels)
     keep, dropped = _kept(rows, excluding, words)
-    marks = errors_without_weight.load(session, about.campaign_id, rows.judgment, ids, read.options.profile)
+    marks = errors_without_weight.load(session, snapshot.campaign_id, rows.judgment, ids, read.options.profile)
     return CountedErrors(
-        about=about,
+        snapshot=snapshot,
         profile=read.options.profile.name,
         rows=rows.where(keep),
-        critical=_critical(session, about, ids, read)[keep],
+        critical=_critical(session, snapshot, ids, read)[keep],
         words=words,
         names={key: one.name for key, one in known.items()},
         data_hash=data_hash.data_hash(without(rows, excluding.exclude), documents, known),
@@ -120,10 +120,10 @@ def _counted(session: Session, about: Snapshot, recipe: Recipe) -> CountedErrors
     )
 
 
-def _critical(session: Session, about: Snapshot, ids: side_tables.Ids, read: Reading) -> Codes:
+def _critical(session: Session, snapshot: Snapshot, ids: side_tables.Ids, read: Reading) -> Codes:
     """Critical errors that were marked in each row."""
     field = next(widget.field for widget in read.protocol.form if isinstance(widget, Spans))
-    errors = side_tables.errors(session, about.campaign_id, ids, field=field, weigh={})
+    errors = side_tables.errors(session, snapshot.campaign_id, ids, field=field, weigh={})
     serious = np.array([name.casefold() == mqm2.CRITICAL for name in errors.severities], dtype=np.bool_)
     marked = errors.row[serious[errors.severity]] if errors.row.size else errors.row
     return np.bincount(marked, minlength=ids.size).astype(np.int32)
@@ -151,9 +151,9 @@ def _view(counts: CountedErrors, threshold: Threshold | None, options: MQM2Optio
     )
     systems = [line for one in each if (line := _line(counts, one)) is not None]
     return MQM2View(
-        campaigns={counts.about.campaign.key: counts.about.version},
+        campaigns={counts.snapshot.campaign.key: counts.snapshot.version},
         data_hash=counts.data_hash,
-        basis=counts.about.campaign.basis,
+        basis=counts.snapshot.campaign.basis,
         dropped=counts.dropped,
         weights=counts.profile,
         maximum=mqm2.MAXIMUM,

@@ -42,12 +42,12 @@ class MultiverseOptions(RecipeOptions):
     )
 
 
-def space_of(given: RecipeInput, options: MultiverseOptions) -> Space:
+def space_of(inputs: RecipeInput, options: MultiverseOptions) -> Space:
     """The choices that are crossed, but for the scorings. Raises Invalid for a choice that there is not."""
     normalize = _chosen("normalize", options.normalize, {name: name for name in NORMALIZATIONS})
     tests = _chosen("tests", options.tests, TESTS)
     adjust = _chosen("adjust", options.adjust, {name: name for name in ADJUSTMENTS})
-    return Space(given.recipe, tuple(_excluding(given, options.exclude)), normalize, tests, adjust)
+    return Space(inputs.recipe, tuple(_excluding(inputs, options.exclude)), normalize, tests, adjust)
 
 
 def _chosen(field: str, text: str, known: Mapping[str, Value]) -> tuple[Value, ...]:
@@ -57,18 +57,18 @@ def _chosen(field: str, text: str, known: Mapping[str, Value]) -> tuple[Value, .
     return tuple(known[name] for name in known if name in names)
 
 
-def _excluding(given: RecipeInput, more: str) -> Iterator[ExclusionChoice]:
+def _excluding(inputs: RecipeInput, more: str) -> Iterator[ExclusionChoice]:
     """What is left out: what the recipe says, nothing, human systems, and what is asked for besides."""
-    own = given.recipe.exclude
-    ranked = set(given.rows.labels.systems)
-    yield ExclusionChoice("as the recipe says", given.recipe.accepted_only, own)
+    own = inputs.recipe.exclude
+    ranked = set(inputs.rows.labels.systems)
+    yield ExclusionChoice("as the recipe says", inputs.recipe.accepted_only, own)
     yield ExclusionChoice("nothing", accepted_only=False)
-    humans = tuple(Exclusion("system", key) for key in sorted(given.humans & ranked))
+    humans = tuple(Exclusion("system", key) for key in sorted(inputs.humans & ranked))
     if humans:
-        yield ExclusionChoice("human systems too", given.recipe.accepted_only, tuple(sorted({*own, *humans})))
+        yield ExclusionChoice("human systems too", inputs.recipe.accepted_only, tuple(sorted({*own, *humans})))
     if more:
         asked = parse_option("exclude", [more])
-        yield ExclusionChoice("as asked too", given.recipe.accepted_only, tuple(sorted({*own, *cast("Any", asked)})))
+        yield ExclusionChoice("as asked too", inputs.recipe.accepted_only, tuple(sorted({*own, *cast("Any", asked)})))
 
 
 def different(space: Space, rows: Ratings) -> tuple[Space, list[InapplicableUniverses]]:
@@ -89,18 +89,18 @@ def different(space: Space, rows: Ratings) -> tuple[Space, list[InapplicableUniv
 
 
 def distinct_scorings(
-    session: Session, given: RecipeInput, options: MultiverseOptions, universes: int
+    session: Session, inputs: RecipeInput, options: MultiverseOptions, universes: int
 ) -> tuple[list[ScoredRatings], list[InapplicableUniverses]]:
     """The ratings under each scoring that differs from those before it, the recipe's own first; and why not others.
 
     universes: of one scoring. Raises Invalid where no scoring can be read.
     """
-    known = any(given.documents.domain) and given.rows.documents_known
-    domains = given.documents.domain_codes()[0] if known else None
+    known = any(inputs.documents.domain) and inputs.rows.documents_known
+    domains = inputs.documents.domain_codes()[0] if known else None
     scorings, missing = list[ScoredRatings](), list[InapplicableUniverses]()
-    for name, scoring in _scorings(given, options):
+    for name, scoring in _scorings(inputs, options):
         try:
-            rows = load(session, given.about, replace(given.recipe, scoring=scoring))
+            rows = load(session, inputs.snapshot, replace(inputs.recipe, scoring=scoring))
         except Invalid as error:
             why = error.places[0].msg if error.places else error.title()
             missing.append(InapplicableUniverses({"scoring": name}, universes, why))
@@ -115,7 +115,7 @@ def distinct_scorings(
     return scorings, missing
 
 
-def _scorings(given: RecipeInput, options: MultiverseOptions) -> Iterator[tuple[str, Scoring]]:
+def _scorings(inputs: RecipeInput, options: MultiverseOptions) -> Iterator[tuple[str, Scoring]]:
     if options.scorings:
         for name in dict.fromkeys(options.scorings.split(",")):
             try:
@@ -123,11 +123,11 @@ def _scorings(given: RecipeInput, options: MultiverseOptions) -> Iterator[tuple[
             except WrongValue as error:
                 raise _wrong("scorings", str(error)) from None
         return
-    own = given.recipe.scoring
+    own = inputs.recipe.scoring
     yield _name(own), own
     if own != Scoring():
         yield "score", Scoring()
-    read = reading(given.about.campaign, Scoring())
+    read = reading(inputs.snapshot.campaign, Scoring())
     for measure in read.protocol.measures_under(read.options):
         if measure.uses_profile:
             yield from ((f"spans:{profile}", Scoring("spans", profile)) for profile in PROFILES)

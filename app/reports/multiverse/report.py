@@ -22,7 +22,7 @@ from app.reports.multiverse.view import (
     matrix_picture,
     tables,
 )
-from app.reports.source.recipe_input import RecipeInput, recipe_input
+from app.reports.source.recipe_input import RecipeInput, load_recipe_input
 from app.reports.source.snapshot import Snapshot
 from app.stats.multiverse.branches import Branch, InapplicableUniverses, ScoredRatings, branch
 from app.stats.multiverse.shares import PairShare, shares
@@ -32,16 +32,16 @@ from app.stats.ranking.result import Ranking
 from app.storage.db import Session
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: MultiverseOptions) -> Work[MultiverseView]:
-    given = recipe_input(session, about[0], options)
-    space, same = different(space_of(given, options), given.rows)
-    base = rank(given.rows, given.recipe, given.documents)
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: MultiverseOptions) -> Work[MultiverseView]:
+    inputs = load_recipe_input(session, snapshots[0], options)
+    space, same = different(space_of(inputs, options), inputs.rows)
+    base = rank(inputs.rows, inputs.recipe, inputs.documents)
     if len(base.systems) < 2:
-        return whole(partial(_view, given, base, (), ()))
+        return whole(partial(_view, inputs, base, (), ()))
     universes = space.universes_of_branch * len(space.normalize) * len(space.excluding)
-    scorings, missing = distinct_scorings(session, given, options, universes)
-    work = _Branches(tuple(scorings), space, given.rows.labels.systems)
-    return Work(len(work.order), work.run, partial(_finish, given, base, (*missing, *same)))
+    scorings, missing = distinct_scorings(session, inputs, options, universes)
+    work = _Branches(tuple(scorings), space, inputs.rows.labels.systems)
+    return Work(len(work.order), work.run, partial(_finish, inputs, base, (*missing, *same)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,24 +63,24 @@ class _Branches:
 
 
 def _finish(
-    given: RecipeInput, base: Ranking, missing: Sequence[InapplicableUniverses], parts: Sequence[bytes]
+    inputs: RecipeInput, base: Ranking, missing: Sequence[InapplicableUniverses], parts: Sequence[bytes]
 ) -> MultiverseView:
-    return _view(given, base, [Branch.from_bytes(part) for part in parts], missing)
+    return _view(inputs, base, [Branch.from_bytes(part) for part in parts], missing)
 
 
 def _view(
-    given: RecipeInput, base: Ranking, branches: Sequence[Branch], unasked: Sequence[InapplicableUniverses]
+    inputs: RecipeInput, base: Ranking, branches: Sequence[Branch], unasked: Sequence[InapplicableUniverses]
 ) -> MultiverseView:
     systems = [row.system for row in base.systems]
-    claims = shares(branches, tuple(given.rows.labels.systems) if branches else ())
+    claims = shares(branches, tuple(inputs.rows.labels.systems) if branches else ())
     missing = [*unasked, *claims.missing]
     return MultiverseView(
-        campaigns=given.campaigns,
-        data_hash=given.data_hash,
-        basis=given.about.campaign.basis,
+        campaigns=inputs.campaigns,
+        data_hash=inputs.data_hash,
+        basis=inputs.snapshot.campaign.basis,
         warnings=_warnings(base, claims.n),
         recipe=base.recipe.name,
-        recipe_hash=given.hash_of(base.recipe),
+        recipe_hash=inputs.hash_of(base.recipe),
         seed=base.recipe.seed,
         alpha=base.recipe.alpha,
         systems=systems,

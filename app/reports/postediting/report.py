@@ -36,63 +36,65 @@ PARTIAL = "the curve uses only segments in which every post-edited output was ed
 ONE_DOCUMENT = "one document: no intervals"
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: PostEditsOptions) -> Work[PosteditingView]:
-    given = post_edits_of(session, about[0], options)
-    if not given.texts:
-        return whole(lambda: _view(given, options, []))
-    return Work(given.n_chunks, given.chunk, lambda done: _view(given, options, unpack_segments(done)))
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: PostEditsOptions) -> Work[PosteditingView]:
+    post_edits = post_edits_of(session, snapshots[0], options)
+    if not post_edits.texts:
+        return whole(lambda: _view(post_edits, options, []))
+    return Work(post_edits.n_chunks, post_edits.chunk, lambda done: _view(post_edits, options, unpack_segments(done)))
 
 
-def _view(given: PostEdits, options: PostEditsOptions, segments: Sequence[SegmentEdits]) -> PosteditingView:
-    edited = sorted({one.system for one in given.edits})
-    codes = [given.systems.index(key) for key in edited]
-    judged = [given.systems.index(key) for key in sorted({given.systems[c] for at in segments for c in at.systems})]
+def _view(post_edits: PostEdits, options: PostEditsOptions, segments: Sequence[SegmentEdits]) -> PosteditingView:
+    edited = sorted({one.system for one in post_edits.edits})
+    codes = [post_edits.systems.index(key) for key in edited]
+    judged = [
+        post_edits.systems.index(key) for key in sorted({post_edits.systems[c] for at in segments for c in at.systems})
+    ]
     lines = closest(segments, judged)
     drawn = curve(segments, codes)
-    systems = [_system(given, segments, code, options.level) for code in judged]
+    systems = [_system(post_edits, segments, code, options.level) for code in judged]
     return PosteditingView(
-        **given.head,
-        warnings=[*given.warnings, *_warnings(given, segments, drawn)],
-        tokens=given.tokens.signature,
+        **post_edits.head,
+        warnings=[*post_edits.warnings, *_warnings(post_edits, segments, drawn)],
+        tokens=post_edits.tokens.signature,
         chrf_signature=chrf_signature(),
-        reference=given.reference,
+        reference=post_edits.reference,
         interval_level=options.level,
         n_segments=len(segments),
-        n_post_edits=len({one.judgment for one in given.edits}),
-        n_raters=len({one.rater for one in given.edits}),
+        n_post_edits=len({one.judgment for one in post_edits.edits}),
+        n_raters=len({one.rater for one in post_edits.edits}),
         systems=sorted(systems, key=lambda one: (one.mter.value is None, one.mter.value or 0.0, one.system)),
-        operations=[_operations(given, segments, code) for code in codes],
-        closest=[_closest(given, one) for one in lines],
-        labs=_labs(given, lines),
+        operations=[_operations(post_edits, segments, code) for code in codes],
+        closest=[_closest(post_edits, one) for one in lines],
+        labs=_labs(post_edits, lines),
         curve=[] if drawn is None else _points(drawn),
         curve_segments=0 if drawn is None else drawn.n_segments,
         enough=None if drawn is None else drawn.enough,
-        enough_by_system=[] if drawn is None else _enough(given, drawn),
+        enough_by_system=[] if drawn is None else _enough(post_edits, drawn),
     )
 
 
-def _system(given: PostEdits, segments: Sequence[SegmentEdits], code: int, level: float) -> EditedSystem:
-    key = given.systems[code]
-    edits = [one for one in given.edits if one.system == key]
+def _system(post_edits: PostEdits, segments: Sequence[SegmentEdits], code: int, level: float) -> EditedSystem:
+    key = post_edits.systems[code]
+    edits = [one for one in post_edits.edits if one.system == key]
     own = [one for _, one in rates.own_post_edits(segments, code)]
     return EditedSystem(
         system=key,
-        lab=given.labs[code],
+        lab=post_edits.labs[code],
         n_post_edits=len(edits),
         hter=_rate(rates.hter(segments, code), level),
         mter=_rate(rates.mter(segments, code), level),
         ter_external=_rate(rates.external_ter(segments, code), level),
         words=_per_hundred(sum(one.words for one in own), sum(one.operations.length for one in own)),
         characters=_per_hundred(sum(one.characters for one in own), sum(one.n_characters for one in own)),
-        chrf=number(chrf([(_output(given, one), one.text) for one in edits])),
+        chrf=number(chrf([(_output(post_edits, one), one.text) for one in edits])),
         unchanged=_mean([one.characters == 0 for one in own]),
         critical_mean=_mean([one.critical for one in edits]),
         critical_share=_mean([one.critical > 0 for one in edits]),
     )
 
 
-def _output(given: PostEdits, edit: PostEdit) -> str:
-    return given.outputs[edit.system, *edit.address]
+def _output(post_edits: PostEdits, edit: PostEdit) -> str:
+    return post_edits.outputs[edit.system, *edit.address]
 
 
 def _rate(sums: rates.Sums, level: float) -> RateView:
@@ -108,10 +110,10 @@ def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _operations(given: PostEdits, segments: Sequence[SegmentEdits], code: int) -> OperationLine:
+def _operations(post_edits: PostEdits, segments: Sequence[SegmentEdits], code: int) -> OperationLine:
     own = [one.operations for _, one in rates.own_post_edits(segments, code)]
     return OperationLine(
-        system=given.systems[code],
+        system=post_edits.systems[code],
         insertions=sum(one.insertions for one in own),
         deletions=sum(one.deletions for one in own),
         substitutions=sum(one.substitutions for one in own),
@@ -120,10 +122,10 @@ def _operations(given: PostEdits, segments: Sequence[SegmentEdits], code: int) -
     )
 
 
-def _closest(given: PostEdits, counts: Closest) -> ClosestLine:
+def _closest(post_edits: PostEdits, counts: Closest) -> ClosestLine:
     return ClosestLine(
-        system=given.systems[counts.system],
-        origin=None if counts.origin == EXTERNAL else given.systems[counts.origin],
+        system=post_edits.systems[counts.system],
+        origin=None if counts.origin == EXTERNAL else post_edits.systems[counts.origin],
         own=counts.system == counts.origin,
         n=counts.n,
         unique=counts.unique,
@@ -131,17 +133,17 @@ def _closest(given: PostEdits, counts: Closest) -> ClosestLine:
     )
 
 
-def _labs(given: PostEdits, lines: Sequence[Closest]) -> list[LabLine]:
+def _labs(post_edits: PostEdits, lines: Sequence[Closest]) -> list[LabLine]:
     return [
         LabLine(
-            system=given.systems[one.system],
-            lab=given.labs[one.system] or "",
+            system=post_edits.systems[one.system],
+            lab=post_edits.labs[one.system] or "",
             same_lab=one.same,
             n_same_lab=one.n_same,
             other_labs=one.other,
             n_other_labs=one.n_other,
         )
-        for one in by_lab(lines, given.labs)
+        for one in by_lab(lines, post_edits.labs)
     ]
 
 
@@ -158,15 +160,15 @@ def _points(drawn: ReferenceCurve) -> list[CurvePoint]:
     ]
 
 
-def _enough(given: PostEdits, drawn: ReferenceCurve) -> list[SystemEnough]:
+def _enough(post_edits: PostEdits, drawn: ReferenceCurve) -> list[SystemEnough]:
     others = len(drawn.systems) - 1
     return [
-        SystemEnough(system=given.systems[one.system], hter=one.single[others], enough=one.enough)
+        SystemEnough(system=post_edits.systems[one.system], hter=one.single[others], enough=one.enough)
         for one in drawn.systems
     ]
 
 
-def _warnings(given: PostEdits, segments: Sequence[SegmentEdits], drawn: ReferenceCurve | None) -> Sequence[str]:
+def _warnings(post_edits: PostEdits, segments: Sequence[SegmentEdits], drawn: ReferenceCurve | None) -> Sequence[str]:
     if not segments:
         return []
     warnings = []
@@ -178,7 +180,7 @@ def _warnings(given: PostEdits, segments: Sequence[SegmentEdits], drawn: Referen
         warnings.append(PARTIAL.format(drawn.n_segments, len(segments)))
     if len({at.document for at in segments}) < 2:
         warnings.append(ONE_DOCUMENT)
-    if len(given.labs) > 1 and not any(given.labs):
+    if len(post_edits.labs) > 1 and not any(post_edits.labs):
         warnings.append("the labs of the systems are unknown, so post-edits from the same lab are not reported")
     return warnings
 

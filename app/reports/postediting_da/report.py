@@ -56,30 +56,34 @@ class PosteditingDAOptions(PostEditsOptions):
     most: int = Field(100, ge=0, le=1_000, description="Disagreements to list.", examples=[100])
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: PosteditingDAOptions) -> Work[PosteditingDAView]:
-    ours = [one for one in about if edits_widget(protocol_of(one.campaign)) is not None]
+def _prepare(
+    session: Session, snapshots: tuple[Snapshot, ...], options: PosteditingDAOptions
+) -> Work[PosteditingDAView]:
+    ours = [one for one in snapshots if edits_widget(protocol_of(one.campaign)) is not None]
     if len(ours) > 1:
         what = "at most one of them can be of post-edits"
         raise Invalid("the question does not fit the campaigns", places=(Place(("query", "campaigns"), what),))
     if not ours:
-        return whole(lambda: _nothing(about, options))
+        return whole(lambda: _nothing(snapshots, options))
     edits = PostEditsOptions(**options.model_dump(include=set(PostEditsOptions.model_fields)))
-    given = post_edits_of(session, ours[0], edits)
+    postediting = post_edits_of(session, ours[0], edits)
     recipe = RecipeOptions(recipe=options.recipe)
-    others = [work.load_scores(session, one, recipe, given.outputs) for one in about if one is not ours[0]]
+    others = [work.load_scores(session, one, recipe, postediting.outputs) for one in snapshots if one is not ours[0]]
     sources = post_edits.sources(session, ours[0].campaign_id)
-    if not given.texts:
-        return whole(lambda: _view(about, given, others, sources, options, []))
+    if not postediting.texts:
+        return whole(lambda: _view(snapshots, postediting, others, sources, options, []))
     return Work(
-        given.n_chunks, given.chunk, lambda done: _view(about, given, others, sources, options, unpack_segments(done))
+        postediting.n_chunks,
+        postediting.chunk,
+        lambda done: _view(snapshots, postediting, others, sources, options, unpack_segments(done)),
     )
 
 
-def _nothing(about: tuple[Snapshot, ...], options: PosteditingDAOptions) -> PosteditingDAView:
+def _nothing(snapshots: tuple[Snapshot, ...], options: PosteditingDAOptions) -> PosteditingDAView:
     return PosteditingDAView(
-        campaigns={one.campaign.key: one.version for one in about},
+        campaigns={one.campaign.key: one.version for one in snapshots},
         data_hash="sha256:" + hashlib.sha256(b"").hexdigest(),
-        basis=_bases(about),
+        basis=_bases(snapshots),
         warnings=[NO_CAMPAIGN],
         post_edits=None,
         tokens=Tokens(cased=options.case, normalized=options.normalized).signature,
@@ -98,34 +102,34 @@ def _nothing(about: tuple[Snapshot, ...], options: PosteditingDAOptions) -> Post
     )
 
 
-def _bases(about: tuple[Snapshot, ...]) -> str:
-    return ", ".join(sorted({one.campaign.basis for one in about}))
+def _bases(snapshots: tuple[Snapshot, ...]) -> str:
+    return ", ".join(sorted({one.campaign.basis for one in snapshots}))
 
 
 def _view(
-    about: tuple[Snapshot, ...],
-    given: PostEdits,
+    snapshots: tuple[Snapshot, ...],
+    postediting: PostEdits,
     others: Sequence[work.CampaignScores],
     sources: Mapping[tuple[str, int], str],
     options: PosteditingDAOptions,
     segments: Sequence[SegmentEdits],
 ) -> PosteditingDAView:
-    lines = {one.about.campaign.key: work.rates_and_scores(given, segments, one) for one in others}
+    lines = {one.snapshot.campaign.key: work.rates_and_scores(postediting, segments, one) for one in others}
     each = [line for key, ones in lines.items() for line in work.correlations(key, ones)]
     means = [mean for key in lines for mean in _means(key, [one for one in each if one.campaign == key])]
     looked = _compared_with(others, lines)
     findings = work.find_disagreements(lines[looked], options.rule) if looked is not None else []
     return PosteditingDAView(
-        campaigns={one.campaign.key: one.version for one in about},
-        data_hash=" ".join([given.data_hash, *(one.data_hash for one in others)]),
-        basis=_bases(about),
-        dropped=_dropped(given, others),
-        warnings=_warnings(given, others, lines),
-        post_edits=given.about.campaign.key,
-        tokens=given.tokens.signature,
-        reference=given.reference,
+        campaigns={one.campaign.key: one.version for one in snapshots},
+        data_hash=" ".join([postediting.data_hash, *(one.data_hash for one in others)]),
+        basis=_bases(snapshots),
+        dropped=_dropped(postediting, others),
+        warnings=_warnings(postediting, others, lines),
+        post_edits=postediting.snapshot.campaign.key,
+        tokens=postediting.tokens.signature,
+        reference=postediting.reference,
         recipe=options.recipe,
-        scored=[_scored(one, lines[one.about.campaign.key]) for one in others],
+        scored=[_scored(one, lines[one.snapshot.campaign.key]) for one in others],
         correlations=each,
         means=means,
         bias=_bias(others, means),
@@ -133,16 +137,16 @@ def _view(
         compared_with=looked,
         n_few_edits=sum(one.few_edits for one in findings),
         n_many_edits=sum(not one.few_edits for one in findings),
-        conflicts=[work.conflict(given, segments, sources, one) for one in findings[: options.most]],
+        conflicts=[work.conflict(postediting, segments, sources, one) for one in findings[: options.most]],
         scatter=_scatter(lines[looked]) if looked is not None else [],
     )
 
 
 def _scored(campaign: work.CampaignScores, lines: Sequence[work.RatesAndScores]) -> ScoredCampaign:
     return ScoredCampaign(
-        campaign=campaign.about.campaign.key,
-        protocol=campaign.about.campaign.protocol,
-        basis=campaign.about.campaign.basis,
+        campaign=campaign.snapshot.campaign.key,
+        protocol=campaign.snapshot.campaign.protocol,
+        basis=campaign.snapshot.campaign.basis,
         unit=campaign.unit,
         turned=campaign.turned,
         n_outputs=sum(len(line.at) for line in lines),
@@ -171,14 +175,14 @@ def _compared_with(
     others: Sequence[work.CampaignScores], lines: Mapping[str, Sequence[work.RatesAndScores]]
 ) -> str | None:
     """Conflicts are looked for with source-based scores where there are any: no reference pulls these."""
-    usable = [one.about.campaign for one in others if lines[one.about.campaign.key]]
+    usable = [one.snapshot.campaign for one in others if lines[one.snapshot.campaign.key]]
     return next((one.key for one in usable if one.basis == "source"), usable[0].key if usable else None)
 
 
 def _bias(others: Sequence[work.CampaignScores], means: Sequence[Mean]) -> Bias | None:
     by_basis: dict[str, str] = {}
     for campaign in others:
-        by_basis.setdefault(campaign.about.campaign.basis, campaign.about.campaign.key)
+        by_basis.setdefault(campaign.snapshot.campaign.basis, campaign.snapshot.campaign.key)
     source, reference = by_basis.get("source"), by_basis.get("reference")
     if source is None or reference is None:
         return None
@@ -194,10 +198,10 @@ def _bias(others: Sequence[work.CampaignScores], means: Sequence[Mean]) -> Bias 
     )
 
 
-def _dropped(given: PostEdits, others: Sequence[work.CampaignScores]) -> list[dict[str, Any]]:
-    dropped = [{**one, "campaign": given.about.campaign.key} for one in given.dropped]
+def _dropped(postediting: PostEdits, others: Sequence[work.CampaignScores]) -> list[dict[str, Any]]:
+    dropped = [{**one, "campaign": postediting.snapshot.campaign.key} for one in postediting.dropped]
     for other in others:
-        key = other.about.campaign.key
+        key = other.snapshot.campaign.key
         dropped += [{**one, "campaign": key} for one in other.dropped]
         if other.different:
             dropped.append(
@@ -207,14 +211,14 @@ def _dropped(given: PostEdits, others: Sequence[work.CampaignScores]) -> list[di
 
 
 def _warnings(
-    given: PostEdits, others: Sequence[work.CampaignScores], lines: Mapping[str, Sequence[work.RatesAndScores]]
+    postediting: PostEdits, others: Sequence[work.CampaignScores], lines: Mapping[str, Sequence[work.RatesAndScores]]
 ) -> list[str]:
-    warnings = list(given.warnings)
+    warnings = list(postediting.warnings)
     if not others:
         warnings.append(NO_SCORES)
-    if given.texts:
+    if postediting.texts:
         warnings += [NOTHING_SHARED.format(key) for key, ones in lines.items() if not ones]
-    if turned := [one.about.campaign.key for one in others if one.turned]:
+    if turned := [one.snapshot.campaign.key for one in others if one.turned]:
         warnings.append(f"penalties are negated so that higher is better: {', '.join(turned)}")
     few = sorted({line.system for ones in lines.values() for line in ones if len(line.at) < relation.FEWEST})
     if few:

@@ -10,7 +10,7 @@ import numpy as np
 
 from app.reports.postediting_da.view import Conflict, Correlation
 from app.reports.source.post_edits import PostEdits
-from app.reports.source.recipe_input import RecipeInput, RecipeOptions, recipe_input
+from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
 from app.stats.aggregate import segment_scores
 from app.stats.plain import number
@@ -37,7 +37,7 @@ class CampaignScores:
     Higher is better throughout; turned: penalties were turned round. different: outputs whose text is another one here.
     """
 
-    about: Snapshot
+    snapshot: Snapshot
     scores: Mapping[Output, tuple[float, float, int]]
     turned: bool
     unit: str
@@ -48,41 +48,41 @@ class CampaignScores:
 
 
 def load_scores(
-    session: Session, about: Snapshot, options: RecipeOptions, shown: Mapping[Output, str]
+    session: Session, snapshot: Snapshot, options: RecipeOptions, shown: Mapping[Output, str]
 ) -> CampaignScores:
     """The scores of a campaign, of outputs that have the text that was post-edited. shown: that text by output."""
-    given = recipe_input(session, about, options)
-    recipe = given.recipe
+    inputs = load_recipe_input(session, snapshot, options)
+    recipe = inputs.recipe
     if recipe.normalize == "auto":
-        recipe = Experiments.of(given.rows, recipe, frozenset(), given.documents).recipe
-    rows, selection = normalized_rows(given.rows, recipe)
+        recipe = Experiments.of(inputs.rows, recipe, frozenset(), inputs.documents).recipe
+    rows, selection = normalized_rows(inputs.rows, recipe)
     kept = selection.ratings.where(selection.ranked)
-    raw = _means(kept, given)
-    texts = {at: row.text for at, row in back_translations.stored_outputs(session, about.campaign_id).items()}
+    raw = _means(kept, inputs)
+    texts = {at: row.text for at, row in back_translations.stored_outputs(session, snapshot.campaign_id).items()}
     scores = {}
     different = 0
-    for address, (score, n) in _means(rows, given).items():
+    for address, (score, n) in _means(rows, inputs).items():
         if address in texts and address in shown and texts[address].strip() != shown[address].strip():
             different += 1
             continue
         scores[address] = (score, raw[address][0], n)
-    left = len(given.rows) - len(rows)
+    left = len(inputs.rows) - len(rows)
     return CampaignScores(
-        about=about,
+        snapshot=snapshot,
         scores=scores,
-        turned=not given.rows.higher_is_better,
+        turned=not inputs.rows.higher_is_better,
         unit="raw" if recipe.normalize == "none" else recipe.normalize,
         different=different,
-        data_hash=given.data_hash,
+        data_hash=inputs.data_hash,
         dropped=({"reason": "not counted by the recipe", "n": left},) if left else (),
         n_ratings=len(rows),
     )
 
 
-def _means(rows: Ratings, given: RecipeInput) -> dict[Output, tuple[float, int]]:
+def _means(rows: Ratings, inputs: RecipeInput) -> dict[Output, tuple[float, int]]:
     """Mean of the ratings of each output, higher is better, and their number."""
     segments = rows.segments()
-    means = segment_scores(segments, repeats=given.recipe.repeats)
+    means = segment_scores(segments, repeats=inputs.recipe.repeats)
     names, sign = rows.labels, 1.0 if rows.higher_is_better else -1.0
     addresses = (
         (names.systems[s], names.documents[names.segment_document[g]], int(names.segment_position[g]))
@@ -108,19 +108,19 @@ class RatesAndScores:
 
 
 def rates_and_scores(
-    given: PostEdits, segments: Sequence[SegmentEdits], scores: CampaignScores
+    post_edits: PostEdits, segments: Sequence[SegmentEdits], scores: CampaignScores
 ) -> list[RatesAndScores]:
     """System by system what both say."""
-    lines = (_rates_and_scores(given, segments, scores, key) for key in given.systems)
+    lines = (_rates_and_scores(post_edits, segments, scores, key) for key in post_edits.systems)
     return [line for line in lines if line.at]
 
 
 def _rates_and_scores(
-    given: PostEdits, segments: Sequence[SegmentEdits], scores: CampaignScores, key: str
+    post_edits: PostEdits, segments: Sequence[SegmentEdits], scores: CampaignScores, key: str
 ) -> RatesAndScores:
-    code = given.systems.index(key)
+    code = post_edits.systems.index(key)
     rows: list[tuple[int, float, float, float, tuple[float, float, int]]] = []
-    for place, (address, at) in enumerate(zip(given.addresses, segments, strict=True)):
+    for place, (address, at) in enumerate(zip(post_edits.addresses, segments, strict=True)):
         scored = scores.scores.get((key, *address))
         if scored is None or code not in at.systems:
             continue
@@ -184,16 +184,16 @@ def find_disagreements(lines: Sequence[RatesAndScores], rule: Rule) -> list[Disa
 
 
 def conflict(
-    given: PostEdits, segments: Sequence[SegmentEdits], sources: Mapping[Any, str], finding: Disagreement
+    post_edits: PostEdits, segments: Sequence[SegmentEdits], sources: Mapping[Any, str], finding: Disagreement
 ) -> Conflict:
     """What to look at, and why it may be so."""
     place = finding.line.at[finding.n]
-    address, at = given.addresses[place], segments[place]
-    output = given.outputs[(finding.line.system, *address)]
-    code = given.systems.index(finding.line.system)
+    address, at = post_edits.addresses[place], segments[place]
+    output = post_edits.outputs[(finding.line.system, *address)]
+    code = post_edits.systems.index(finding.line.system)
     row = int(np.flatnonzero(at.systems == code)[0])
     edits = np.where(at.post_edited, at.edits[row], np.iinfo(np.int32).max)
-    origin, closest = given.texts[place].post_edits[int(edits.argmin())]
+    origin, closest = post_edits.texts[place].post_edits[int(edits.argmin())]
     return Conflict(
         system=finding.line.system,
         document=address[0],
@@ -206,25 +206,25 @@ def conflict(
         source=sources.get(address),
         output=output,
         closest=closest,
-        closest_of=given.systems[origin],
-        tags=list(_tags(given, place, finding, closest)),
+        closest_of=post_edits.systems[origin],
+        tags=list(_tags(post_edits, place, finding, closest)),
     )
 
 
-def _tags(given: PostEdits, place: int, finding: Disagreement, closest: str) -> Iterator[str]:
-    address = given.addresses[place]
-    output = given.outputs[(finding.line.system, *address)]
-    words = len(given.tokens.of(output))
+def _tags(post_edits: PostEdits, place: int, finding: Disagreement, closest: str) -> Iterator[str]:
+    address = post_edits.addresses[place]
+    output = post_edits.outputs[(finding.line.system, *address)]
+    words = len(post_edits.tokens.of(output))
     if words <= SHORT:
         yield "very short"
     if words >= LONG:
         yield "very long"
-    critical = [e.critical for e in given.edits if e.system == finding.line.system and e.address == address]
+    critical = [e.critical for e in post_edits.edits if e.system == finding.line.system and e.address == address]
     if any(critical):
         yield "critical errors counted"
     if finding.line.n[finding.n] == 1:
         yield "one rating"
-    if depends_on_tokens(given.tokens, output, closest):
+    if depends_on_tokens(post_edits.tokens, output, closest):
         yield "tokenization suspicious"
 
 

@@ -23,18 +23,18 @@ RECOMMENDED = (
 )
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: PowerOptions) -> Work[PowerView]:
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: PowerOptions) -> Work[PowerView]:
     options.designs(), options.given_components()
-    data, *pilots = (load_model(session, one, options, options.draws) for one in about)
+    data, *pilots = (load_model(session, one, options, options.draws) for one in snapshots)
     for pilot in pilots:
-        _check_pilot(about[0], pilot.given.about)
-    planner = Planner(options, data, about[0].campaign.protocol, *pilots)
+        _check_pilot(snapshots[0], pilot.inputs.snapshot)
+    planner = Planner(options, data, snapshots[0].campaign.protocol, *pilots)
     return Work(planner.n_chunks, planner.chunk, lambda parts: _view(planner, parts))
 
 
-def _check_pilot(about: Snapshot, pilot: Snapshot) -> None:
+def _check_pilot(snapshot: Snapshot, pilot: Snapshot) -> None:
     """Raise Invalid for judgments on another scale."""
-    own, other = about.campaign.protocol, pilot.campaign.protocol
+    own, other = snapshot.campaign.protocol, pilot.campaign.protocol
     if own != other:
         what = f"{pilot.campaign.key} is judged by {other}, this campaign by {own}, so the units differ"
         raise Invalid("the query is not valid", places=(Place(("query", "pilot"), what),))
@@ -44,14 +44,14 @@ def _view(planner: Planner, parts: Sequence[bytes]) -> PowerView:
     options, data = planner.options, planner.data
     known = not isinstance(planner.components, str)
     return PowerView(
-        campaigns={**data.given.campaigns, **planner.judged.given.campaigns},
+        campaigns={**data.inputs.campaigns, **planner.judged.inputs.campaigns},
         data_hash=_hash(planner),
-        basis=data.given.about.campaign.basis,
+        basis=data.inputs.snapshot.campaign.basis,
         dropped=[asdict(one) for one in data.dropped],
         warnings=_warnings(planner, parts),
-        recipe=data.given.recipe.name,
+        recipe=data.inputs.recipe.name,
         higher_is_better=planner.judged.ratings.higher_is_better if len(planner.judged.ratings) else None,
-        pilot=None if planner.pilot is None else planner.pilot.given.about.campaign.key,
+        pilot=None if planner.pilot is None else planner.pilot.inputs.snapshot.campaign.key,
         difference=planner.difference if known and (planner.designs or options.difference is not None) else None,
         power=options.power,
         alpha=options.alpha,
@@ -66,7 +66,7 @@ def _view(planner: Planner, parts: Sequence[bytes]) -> PowerView:
         fixed_panel=options.fixed_panel,
         studies=options.studies,
         draws=len(planner.draws(parts)) if known else 0,
-        seed=data.given.recipe.seed,
+        seed=data.inputs.recipe.seed,
         scores=options.scores,
         marginal=planner.shaped.shape.told if known and planner.shaped.shape is not None else None,
         clusters=options.clusters,
@@ -76,10 +76,10 @@ def _view(planner: Planner, parts: Sequence[bytes]) -> PowerView:
 
 
 def _hash(planner: Planner) -> str:
-    own = planner.data.given.data_hash
+    own = planner.data.inputs.data_hash
     if planner.pilot is None:
         return own
-    return "sha256:" + hashlib.sha256(f"{own}\n{planner.pilot.given.data_hash}".encode()).hexdigest()
+    return "sha256:" + hashlib.sha256(f"{own}\n{planner.pilot.inputs.data_hash}".encode()).hexdigest()
 
 
 def _warnings(planner: Planner, parts: Sequence[bytes]) -> list[str]:
@@ -88,7 +88,9 @@ def _warnings(planner: Planner, parts: Sequence[bytes]) -> list[str]:
         return [planner.components, *([own] if own else [])]
     warnings = []
     if planner.pilot is not None:
-        warnings.append(f"components and resampled documents are of the pilot {planner.pilot.given.about.campaign.key}")
+        warnings.append(
+            f"components and resampled documents are of the pilot {planner.pilot.inputs.snapshot.campaign.key}"
+        )
     elif not planner.own:
         warnings.append(f"components: {planner.components.source}, not the campaign's own; no interval from them")
     if planner.options.difference is None and planner.designs:
@@ -117,7 +119,7 @@ def _beyond(planner: Planner, lines: Sequence[DesignLine]) -> list[str]:
     """Sizes at which the ranking can claim nothing, and tests that claim more than they say."""
     said, points = [], [one for line in lines for one in line.points]
     if any(one.documents < planner.fewest for one in points):
-        named = planner.data.given.recipe.name
+        named = planner.data.inputs.recipe.name
         said.append(f"below {planner.fewest} documents no pair can be significant under {named}: power is 0 there")
     each = planner.alpha_each
     over = [one.size for one in points if one.size is not None and one.size - 3 * (one.size_error or 0.0) > 1.2 * each]

@@ -65,7 +65,7 @@ class StudySizes:
     @cached_property
     def words(self) -> float:
         """Of a segment, source and output together: twice those of the source."""
-        known = self._sized.given.documents
+        known = self._sized.inputs.documents
         there = (known.words > 0) & (known.segments > 0)
         total = int(known.segments[there].sum())
         own = 2.0 * float(known.words[there].sum()) / total if total else WORDS

@@ -53,7 +53,7 @@ class Planner(StudySizes):
         given = self.options.given_components()
         if given is not None:
             return given
-        key = self.judged.given.about.campaign.key
+        key = self.judged.inputs.snapshot.campaign.key
         if self.judged.fitted is not None:
             return components_of(self.judged.fitted, source=key + (", own judgments" if self.own else ", pilot"))
         if self.pilot is not None:
@@ -103,7 +103,7 @@ class Planner(StudySizes):
     @property
     def rule(self) -> RecipeTest:
         """How the recipe that will rank claims: corrected as asked, by sign flips of documents where it makes them."""
-        recipe = self.data.given.recipe
+        recipe = self.data.inputs.recipe
         return RecipeTest(self.options.adjust == "holm", recipe.test == "permutation" and recipe.unit == "document")
 
     @property
@@ -159,7 +159,7 @@ class Planner(StudySizes):
         """Power by drawn studies and by drawn documents, and SRP, of one point."""
         if isinstance(self.components, str):
             return {}
-        layout, seed = self.layout(self.designs[design], documents), self.data.given.recipe.seed
+        layout, seed = self.layout(self.designs[design], documents), self.data.inputs.recipe.seed
         rng = np.random.default_rng([seed, 2, design, documents])
         return {
             **self._simulated(layout, rng),

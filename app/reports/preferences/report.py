@@ -50,8 +50,8 @@ class _Compared:
     document: str
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: PreferencesOptions) -> Work[PreferencesView]:
-    snapshot = about[0]
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: PreferencesOptions) -> Work[PreferencesView]:
+    snapshot = snapshots[0]
     rows = stored.preferences(session, snapshot.campaign_id, snapshot.version)
     stands = load_registration(session, snapshot.campaign_id, snapshot.version).exclusions
     out: dict[tuple[str, str], str] = {}
@@ -60,8 +60,8 @@ def _prepare(session: Session, about: tuple[Snapshot, ...], options: Preferences
     return whole(lambda: _view(snapshot, options, rows, out))
 
 
-def _view(about: Snapshot, options: PreferencesOptions, rows: Sequence[stored.Row], out: Out) -> PreferencesView:
-    mode = about.campaign.options.get("preference")
+def _view(snapshot: Snapshot, options: PreferencesOptions, rows: Sequence[stored.Row], out: Out) -> PreferencesView:
+    mode = snapshot.campaign.options.get("preference")
     dropped: Counter[str] = Counter()
     counted: list[stored.Row] = []
     comparisons: list[_Compared] = []
@@ -76,9 +76,9 @@ def _view(about: Snapshot, options: PreferencesOptions, rows: Sequence[stored.Ro
     columns = _columns(comparisons, systems)
     pairs = stats.pairs(columns, n_systems=len(systems), alpha=options.alpha, method=options.adjust)
     return PreferencesView(
-        campaigns={about.campaign.key: about.version},
+        campaigns={snapshot.campaign.key: snapshot.version},
         data_hash=_hash(rows),
-        basis=about.campaign.basis,
+        basis=snapshot.campaign.basis,
         dropped=[{"reason": reason, "n": n} for reason, n in sorted(dropped.items())],
         warnings=list(_warnings(mode, rows, pairs, options)),
         asked=mode if isinstance(mode, str) and mode != "none" else None,

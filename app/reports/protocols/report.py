@@ -78,8 +78,8 @@ class ProtocolRatings:
     addresses: list[Address]
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: ProtocolsOptions) -> Work[ProtocolsView]:
-    protocols = [_protocol_ratings(session, one, options) for one in about]
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ProtocolsOptions) -> Work[ProtocolsView]:
+    protocols = [_protocol_ratings(session, one, options) for one in snapshots]
     _check_order([one.parts for one in protocols], options)
     return whole(lambda: _view(protocols, options))
 
@@ -92,23 +92,23 @@ def _check_order(parts: Sequence[CampaignParts], options: ProtocolsOptions) -> N
             raise Invalid("the query is not valid", places=(Place(("query", "order"), what),))
 
 
-def _protocol_ratings(session: Session, about: Snapshot, options: ProtocolsOptions) -> ProtocolRatings:
-    given = load_parts(session, about, options)
-    units = sampling_units(given, units_of(given, given.test, options.repeats))
+def _protocol_ratings(session: Session, snapshot: Snapshot, options: ProtocolsOptions) -> ProtocolRatings:
+    parts = load_parts(session, snapshot, options)
+    units = sampling_units(parts, units_of(parts, parts.test, options.repeats))
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)
     mean = np.asarray(total / np.maximum(units.counts(), 1), dtype=np.float64)
-    labels = given.ratings.rows.labels
+    labels = parts.ratings.rows.labels
     addresses = []
     for place, system in zip(units.place.tolist(), units.system.tolist(), strict=True):
         key = labels.documents[labels.segment_document[place]]
         position = int(labels.segment_position[place])
         addresses.append((key, position, labels.systems[system]))
-    return ProtocolRatings(given, units, mean, _seconds(session, about, options.repeats), addresses)
+    return ProtocolRatings(parts, units, mean, _seconds(session, snapshot, options.repeats), addresses)
 
 
-def _seconds(session: Session, about: Snapshot, repeats: Repeated) -> dict[Timed, Floats]:
+def _seconds(session: Session, snapshot: Snapshot, repeats: Repeated) -> dict[Timed, Floats]:
     """Seconds from the beginning of each rating to its end, where both are known; of repeats what counts."""
-    read = load_judged_ratings(session, about)
+    read = load_judged_ratings(session, snapshot)
     rows, started, submitted = read.rows, read.events.started, read.events.submitted
     known = (started >= 0) & (submitted > started) & first_rows(rows)
     known &= np.isin(rows.role, (Role.RATING, Role.REPEAT))
@@ -185,7 +185,7 @@ def _protocol(protocol: ProtocolRatings, options: ProtocolsOptions) -> ProtocolV
         why.append("no times of ratings are known")
     return ProtocolView(
         campaign=protocol.parts.key,
-        protocol=protocol.parts.ratings.about.campaign.protocol,
+        protocol=protocol.parts.ratings.snapshot.campaign.protocol,
         n_units=protocol.units.n_units,
         n_raters=int(np.unique(protocol.units.rater).size),
         gaps=gaps,

@@ -29,9 +29,9 @@ from app.storage import seeded
 from app.storage.db import Session
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: QualityOptions) -> Work[QualityView]:
-    read = load_judged_ratings(session, about[0], on=options.on)
-    return whole(partial(_result, read, _seeded(session, about[0], read), options))
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: QualityOptions) -> Work[QualityView]:
+    read = load_judged_ratings(session, snapshots[0], on=options.on)
+    return whole(partial(_result, read, _seeded(session, snapshots[0], read), options))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ class _Seeded:
     span_hits: Mapping[str, SpanHits]
 
 
-def _seeded(session: Session, about: Snapshot, read: JudgedRatings) -> _Seeded:
-    form = reading(about.campaign, Scoring()).protocol.form
+def _seeded(session: Session, snapshot: Snapshot, read: JudgedRatings) -> _Seeded:
+    form = reading(snapshot.campaign, Scoring()).protocol.form
     field = next((widget.field for widget in form if isinstance(widget, Spans)), None)
-    texts = [] if field is None else seeded.degraded(session, about.campaign_id, read.judgment_ids, field=field)
-    return _Seeded(attention(seeded.checks(session, about.campaign_id, read.judgment_ids)), span_hits(texts))
+    texts = [] if field is None else seeded.degraded(session, snapshot.campaign_id, read.judgment_ids, field=field)
+    return _Seeded(attention(seeded.checks(session, snapshot.campaign_id, read.judgment_ids)), span_hits(texts))
 
 
 def _result(read: JudgedRatings, errors: _Seeded, options: QualityOptions) -> QualityView:

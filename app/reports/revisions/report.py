@@ -41,8 +41,8 @@ class RevisionsView(Head):
     warnings: list[str]
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], _: NoOptions) -> Work[RevisionsView]:
-    return whole(partial(_result, load_judged_ratings(session, about[0])))
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], _: NoOptions) -> Work[RevisionsView]:
+    return whole(partial(_result, load_judged_ratings(session, snapshots[0])))
 
 
 def _result(read: JudgedRatings) -> RevisionsView:

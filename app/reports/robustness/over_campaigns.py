@@ -16,7 +16,7 @@ from app.reports.robustness.charts import bar_of
 from app.reports.robustness.report import ALONE, GROUPS_PATTERN, KEYS_PATTERN, chunk_of, groups_of, humans_of, lines
 from app.reports.robustness.shapes import ChangeBar, change_bars
 from app.reports.robustness.view import HEADS, IN_WORDS, ChangeView, GroupView, change_cells, totals
-from app.reports.source.recipe_input import RecipeInput, RecipeOptions, recipe_input
+from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
 from app.stats.robustness.changes import ScoreChange
 from app.stats.robustness.reranking import Experiments
@@ -70,12 +70,12 @@ class ComparedView(ReportHead):
     totals: list[TotalView]
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: OverCampaignsOptions) -> Work[ComparedView]:
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: OverCampaignsOptions) -> Work[ComparedView]:
     groups = groups_of(options.changes)
-    given = [recipe_input(session, one, options) for one in about]
-    named = humans_of(options.humans, *given) if options.humans else None
+    campaigns = [load_recipe_input(session, one, options) for one in snapshots]
+    named = humans_of(options.humans, *campaigns) if options.humans else None
     made: list[tuple[RecipeInput, Experiments | None, tuple[ScoreChange, ...], str | None]] = []
-    for campaign in given:
+    for campaign in campaigns:
         humans = campaign.humans if named is None else named.intersection(campaign.names)
         try:
             experiments = Experiments.of(campaign.rows, campaign.recipe, humans, campaign.documents)
@@ -104,9 +104,9 @@ def _view(
     return ComparedView(
         campaigns={key: version for one, _, _, _ in made for key, version in one.campaigns.items()},
         data_hash=" ".join(one.data_hash for one, _, _, _ in made),
-        basis=" ".join(sorted({one.basis for one in shown})) or first.about.campaign.basis,
+        basis=" ".join(sorted({one.basis for one in shown})) or first.snapshot.campaign.basis,
         dropped=[
-            {**asdict(line), "campaign": one.about.campaign.key}
+            {**asdict(line), "campaign": one.snapshot.campaign.key}
             for one, experiments, _, _ in made
             for line in (experiments.dropped if experiments is not None else ())
         ],
@@ -124,15 +124,15 @@ def _warnings(shown: Sequence[CampaignView], made: Sequence[Experiments | None])
             yield f"{campaign.campaign}: {why}"
 
 
-def _campaign(given: RecipeInput, why: str | None, changes: list[ChangeView]) -> CampaignView:
-    campaign = given.about.campaign
-    style, platform = (_setting(given, name) for name in ("style", "platform"))
+def _campaign(inputs: RecipeInput, why: str | None, changes: list[ChangeView]) -> CampaignView:
+    campaign = inputs.snapshot.campaign
+    style, platform = (_setting(inputs, name) for name in ("style", "platform"))
     settings = {"protocol": campaign.protocol, "basis": campaign.basis, "style": style, "platform": platform}
     return CampaignView(campaign=campaign.key, why=why, changes=changes, **settings)
 
 
-def _setting(given: RecipeInput, name: str) -> str:
-    value = given.about.campaign.settings.get(name)
+def _setting(inputs: RecipeInput, name: str) -> str:
+    value = inputs.snapshot.campaign.settings.get(name)
     return value if isinstance(value, str) and value else UNKNOWN
 
 

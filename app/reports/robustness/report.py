@@ -13,7 +13,7 @@ from app.domain.errors import Invalid, Place
 from app.reports.kit.report import Report, Work, whole
 from app.reports.robustness.charts import changes_picture, degraded_picture, inflated_picture
 from app.reports.robustness.view import ChangeView, RobustnessView, caption, csv, tables, totals
-from app.reports.source.recipe_input import RecipeInput, RecipeOptions, recipe_input
+from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
 from app.stats.robustness.changes import GROUPS, Group, ScoreChange
 from app.stats.robustness.reranking import Experiments
@@ -53,27 +53,27 @@ def groups_of(text: str) -> tuple[Group, ...]:
     return tuple(group for group in GROUPS if group in asked)
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: RobustnessOptions) -> Work[RobustnessView]:
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: RobustnessOptions) -> Work[RobustnessView]:
     groups = options.groups()
-    given = recipe_input(session, about[0], options)
+    inputs = load_recipe_input(session, snapshots[0], options)
     if options.humans:
-        given = replace(given, humans=humans_of(options.humans, given))
-    experiments = Experiments.of(given.rows, given.recipe, given.humans, given.documents)
+        inputs = replace(inputs, humans=humans_of(options.humans, inputs))
+    experiments = Experiments.of(inputs.rows, inputs.recipe, inputs.humans, inputs.documents)
     changes, none = experiments.changes(groups)
     if not experiments.known.order:
-        return whole(lambda: view_of(given, experiments, groups, none, ()))
+        return whole(lambda: view_of(inputs, experiments, groups, none, ()))
     parts = [changes[at : at + AT_ONCE] for at in range(0, len(changes), AT_ONCE)]
     return Work(
         len(parts),
         partial(_chunk, experiments, parts),
-        lambda done: view_of(given, experiments, groups, none, [one for part in done for one in lines(part)]),
+        lambda done: view_of(inputs, experiments, groups, none, [one for part in done for one in lines(part)]),
     )
 
 
-def humans_of(text: str, *given: RecipeInput) -> frozenset[str]:
+def humans_of(text: str, *campaigns: RecipeInput) -> frozenset[str]:
     """Keys of systems from a list with commas. Raises Invalid for one that none of the campaigns has."""
     keys = frozenset(text.split(","))
-    for key in sorted(keys - {name for one in given for name in one.names}):
+    for key in sorted(keys - {name for one in campaigns for name in one.names}):
         raise Invalid("the query is not valid", places=(Place(("query", "humans"), f"there is no system {key!r}"),))
     return keys
 
@@ -93,7 +93,7 @@ def lines(part: bytes) -> list[ChangeView]:
 
 
 def view_of(
-    given: RecipeInput,
+    inputs: RecipeInput,
     experiments: Experiments,
     groups: Sequence[Group],
     none: dict[Group, str],
@@ -102,33 +102,33 @@ def view_of(
     """The report of one campaign."""
     recipe, order = experiments.recipe, experiments.known.order
     return RobustnessView(
-        campaigns=given.campaigns,
-        data_hash=given.data_hash,
-        basis=given.about.campaign.basis,
+        campaigns=inputs.campaigns,
+        data_hash=inputs.data_hash,
+        basis=inputs.snapshot.campaign.basis,
         dropped=[asdict(one) for one in experiments.dropped],
-        warnings=list(_warnings(given, experiments)),
+        warnings=list(_warnings(inputs, experiments)),
         recipe=recipe.name,
-        recipe_hash=given.hash_of(recipe),
+        recipe_hash=inputs.hash_of(recipe),
         normalize=recipe.normalize,
         test=f"{recipe.test} by {recipe.unit}",
         seed=recipe.seed,
         systems=list(order),
-        human_systems=sorted(given.humans & set(order)),
+        human_systems=sorted(inputs.humans & set(order)),
         groups=[totals(group, changes, none.get(group)) for group in groups],
         changes=list(changes),
     )
 
 
-def _warnings(given: RecipeInput, experiments: Experiments) -> Sequence[str]:
+def _warnings(inputs: RecipeInput, experiments: Experiments) -> Sequence[str]:
     order = experiments.known.order
     if not order:
         return experiments.warnings
     warnings = [ALONE] if len(order) == 1 else []
     if experiments.recipe.normalize == "none":
         warnings.append("raters are not normalized, so one system's scores do not affect the others")
-    elif given.recipe.moments == "ratings":
+    elif inputs.recipe.moments == "ratings":
         warnings.append("raters' moments come from ratings and repeats, so changing reference rows has no effect")
-    elif given.recipe.moments == "calibration":
+    elif inputs.recipe.moments == "calibration":
         warnings.append("raters' moments come from calibration items, so changing other rows has no effect")
     return warnings
 

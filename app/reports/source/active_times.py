@@ -19,18 +19,20 @@ Ids = npt.NDArray[np.int64]
 Places = dict[str, Ids]
 
 
-def add_active_times(session: Session, about: Snapshot, events: Events, judgment_ids: Ids) -> Events:
+def add_active_times(session: Session, snapshot: Snapshot, events: Events, judgment_ids: Ids) -> Events:
     """The events with a beginning for answers that have none of their own: as long before the end as work on it took.
 
     Only what arrived by the time of the data version counts, so that the same version has the same times.
     """
-    until = hours.came_by(session, about.campaign_id, about.version)
+    until = hours.came_by(session, snapshot.campaign_id, snapshot.version)
     if until is None or not judgment_ids.size:
         return events
-    view = about.campaign
+    view = snapshot.campaign
     spacing = Spacing(has_spaces(view.source_language), has_spaces(view.target_language))
-    read = hours.recorded(session, about.campaign_id, spacing, until=until)
-    seconds = _seconds(time_spent(read.log, read.screens), read, hours.places(session, about.campaign_id), judgment_ids)
+    read = hours.recorded(session, snapshot.campaign_id, spacing, until=until)
+    seconds = _seconds(
+        time_spent(read.log, read.screens), read, hours.places(session, snapshot.campaign_id), judgment_ids
+    )
     known = (events.started == EPOCH_UNKNOWN) & (events.submitted >= 0) & (seconds > 0)
     began = events.submitted - np.rint(seconds * 1e6).astype(np.int64)
     return replace(events, started=np.where(known, began, events.started))

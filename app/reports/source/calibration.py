@@ -62,7 +62,7 @@ class CampaignParts:
     @property
     def key(self) -> str:
         """Key of the campaign."""
-        return self.ratings.about.campaign.key
+        return self.ratings.snapshot.campaign.key
 
     @property
     def sign(self) -> int:
@@ -78,25 +78,27 @@ class CampaignParts:
         return {who: PLUS.join(sorted(keys)) for who, keys in keys_by_person.items()}
 
 
-def load_parts(session: Session, about: Snapshot, options: ScoreSourceOptions) -> CampaignParts:
+def load_parts(session: Session, snapshot: Snapshot, options: ScoreSourceOptions) -> CampaignParts:
     """Read a campaign. Raises Invalid where the question does not fit it."""
     question = RawRatingsOptions(scoring=options.scoring, roles=",".join(ROLES), repeats=options.repeats)
-    ratings = load_raw_ratings(session, about, question)
-    rows, items = ratings.rows, calibration_items(session, about.campaign_id)
-    kinds = {key: known.kind for key, known in texts.system_words(session, about.campaign_id).items()}
+    ratings = load_raw_ratings(session, snapshot, question)
+    rows, items = ratings.rows, calibration_items(session, snapshot.campaign_id)
+    kinds = {key: known.kind for key, known in texts.system_words(session, snapshot.campaign_id).items()}
     pair = np.array([key in items for key in rows.labels.documents] or [False])[rows.document]
     human = np.array([kinds.get(key) == "human" for key in rows.labels.systems] or [False])[rows.system]
     calibration = (rows.role == Role.CALIBRATION) | pair
     ranked = (rows.role == Role.RATING) | (rows.role == Role.REPEAT)
     references = ~calibration & ((ranked & human) | (rows.role == Role.REFERENCE))
-    digests = source_digests(session, about.campaign_id)
-    people = _people(about, rows.labels.raters, linked_people(session, about.campaign_id))
+    digests = source_digests(session, snapshot.campaign_id)
+    people = _people(snapshot, rows.labels.raters, linked_people(session, snapshot.campaign_id))
     return CampaignParts(ratings, ranked & ~calibration, calibration, references, items, kinds, digests, people)
 
 
-def _people(about: Snapshot, raters: Sequence[str], linked: Mapping[str, str]) -> tuple[str, ...]:
+def _people(snapshot: Snapshot, raters: Sequence[str], linked: Mapping[str, str]) -> tuple[str, ...]:
     """Keys of raters are a campaign's own: the same key elsewhere says nothing of who it is."""
-    return tuple(f"person {linked[key]}" if key in linked else f"{ACCOUNT}{about.campaign.key} {key}" for key in raters)
+    return tuple(
+        f"person {linked[key]}" if key in linked else f"{ACCOUNT}{snapshot.campaign.key} {key}" for key in raters
+    )
 
 
 def namesakes(group: Sequence[CampaignParts]) -> list[str]:
@@ -116,9 +118,9 @@ def rater_names(keys: Sequence[str], most: int = 5) -> str:
     return shown if len(keys) <= most else f"{shown} and {len(keys) - most} more"
 
 
-def units_of(given: CampaignParts, rows: Bools, repeats: Repeated) -> Units:
+def units_of(parts: CampaignParts, rows: Bools, repeats: Repeated) -> Units:
     """The units of some rows of a campaign."""
-    return segment_units(given.ratings.rows.where(rows), repeated=repeats)
+    return segment_units(parts.ratings.rows.where(rows), repeated=repeats)
 
 
 def one_source(first: CampaignParts, second: CampaignParts, address: Address) -> bool:
@@ -127,25 +129,25 @@ def one_source(first: CampaignParts, second: CampaignParts, address: Address) ->
     return ours is None or theirs is None or ours == theirs
 
 
-def pair_of(given: CampaignParts, units: Units) -> list[Pair]:
+def pair_of(parts: CampaignParts, units: Units) -> list[Pair]:
     """Of each unit which calibration pair it is."""
-    labels = given.ratings.rows.labels
+    labels = parts.ratings.rows.labels
     keys = [labels.documents[d] for d in units.document.tolist()]
     positions = labels.segment_position[units.place].tolist()
-    return [(k, p, given.digests.get((k, p))) for k, p in zip(keys, positions, strict=True)]
+    return [(k, p, parts.digests.get((k, p))) for k, p in zip(keys, positions, strict=True)]
 
 
-def consensus_of(given: CampaignParts, units: Units) -> Floats:
+def consensus_of(parts: CampaignParts, units: Units) -> Floats:
     """The agreed score of each unit, NaN where none was given."""
-    labels = given.ratings.rows.labels
-    known = [given.items.get(labels.documents[d]) for d in units.document.tolist()]
+    labels = parts.ratings.rows.labels
+    known = [parts.items.get(labels.documents[d]) for d in units.document.tolist()]
     return np.array([np.nan if k is None or k.consensus is None else k.consensus for k in known], dtype=np.float64)
 
 
-def unagreed_items(given: CampaignParts, repeats: Repeated) -> list[dict[str, Any]]:
+def unagreed_items(parts: CampaignParts, repeats: Repeated) -> list[dict[str, Any]]:
     """What is dropped of the calibration items of a campaign, where any has no agreed score."""
-    n = int((~np.isfinite(consensus_of(given, units_of(given, given.calibration, repeats)))).sum())
-    return [{"reason": UNAGREED, "n": n, "campaign": given.key}] if n else []
+    n = int((~np.isfinite(consensus_of(parts, units_of(parts, parts.calibration, repeats)))).sum())
+    return [{"reason": UNAGREED, "n": n, "campaign": parts.key}] if n else []
 
 
 def pool_calibration_units(parts: Sequence[tuple[CampaignParts, Units]]) -> tuple[Units, list[Pair], Floats]:
@@ -155,14 +157,14 @@ def pool_calibration_units(parts: Sequence[tuple[CampaignParts, Units]]) -> tupl
     """
     scores: dict[Pair, dict[str, list[float]]] = {}
     agreed: dict[Pair, float] = {}
-    for given, units in parts:
-        pairs, known = pair_of(given, units), consensus_of(given, units)
+    for part, units in parts:
+        pairs, known = pair_of(part, units), consensus_of(part, units)
         for unit, rater, value in zip(units.unit.tolist(), units.rater.tolist(), units.value.tolist(), strict=True):
             if np.isfinite(known[unit]):
-                scores.setdefault(pairs[unit], {}).setdefault(given.people[rater], []).append(value)
+                scores.setdefault(pairs[unit], {}).setdefault(part.people[rater], []).append(value)
                 agreed[pairs[unit]] = float(known[unit])
     order = sorted(scores, key=lambda pair: (pair[0], pair[1], pair[2] or ""))
-    raters = tuple(sorted({who for given, _ in parts for who in given.people}))
+    raters = tuple(sorted({who for part, _ in parts for who in part.people}))
     code = {name: i for i, name in enumerate(raters)}
     rows = [(u, code[r], float(np.mean(v))) for u, p in enumerate(order) for r, v in sorted(scores[p].items())]
     unit, rater, value = zip(*rows, strict=True) if rows else ((), (), ())
@@ -193,31 +195,35 @@ def by_person(units: Units, people: Sequence[str], raters: tuple[str, ...]) -> U
     return replace(units, unit=unit, rater=rater, value=value, raters=raters)
 
 
-def sampling_units(given: CampaignParts, units: Units) -> Units:
+def sampling_units(parts: CampaignParts, units: Units) -> Units:
     """What intervals draw: documents where they are known, else each segment."""
-    if given.ratings.rows.documents_known:
+    if parts.ratings.rows.documents_known:
         return units
-    n = given.ratings.rows.labels.segment_document.size
+    n = parts.ratings.rows.labels.segment_document.size
     return replace(units, document=units.place.astype(np.int32), n_documents=n)
 
 
 def judged_direction(
-    given: CampaignParts, group: Sequence[CampaignParts], pairs: dict[Pair, int], repeats: Repeated
+    direction: CampaignParts, group: Sequence[CampaignParts], pairs: dict[Pair, int], repeats: Repeated
 ) -> tuple[LanguagePairRatings, Units]:
     """A direction with the calibration items of its language. pairs: number of each over all languages; grows."""
     units, keys, agreed = pool_calibration_units([(one, units_of(one, one.calibration, repeats)) for one in group])
     number = np.array([pairs.setdefault(key, len(pairs)) for key in keys], dtype=np.intp)
-    parts = [units_of(given, rows, repeats) for rows in (given.test & ~given.references, given.references)]
-    systems, humans = (by_person(sampling_units(given, part), given.people, units.raters) for part in parts)
-    return LanguagePairRatings(given.key, systems, humans, Anchors(units, number, agreed), given.sign), units
+    parts = [
+        units_of(direction, rows, repeats) for rows in (direction.test & ~direction.references, direction.references)
+    ]
+    systems, humans = (by_person(sampling_units(direction, part), direction.people, units.raters) for part in parts)
+    return LanguagePairRatings(direction.key, systems, humans, Anchors(units, number, agreed), direction.sign), units
 
 
 def campaign_heads(parts: Sequence[CampaignParts]) -> dict[str, Any]:
     """What the view of a comparison begins with."""
     campaign_ratings = [one.ratings for one in parts]
     return {
-        "campaigns": {one.about.campaign.key: one.about.version for one in campaign_ratings},
+        "campaigns": {one.snapshot.campaign.key: one.snapshot.version for one in campaign_ratings},
         "data_hash": " ".join(one.data_hash for one in campaign_ratings),
-        "basis": ", ".join(sorted({one.about.campaign.basis for one in campaign_ratings})),
-        "dropped": [{**line, "campaign": one.about.campaign.key} for one in campaign_ratings for line in one.dropped],
+        "basis": ", ".join(sorted({one.snapshot.campaign.basis for one in campaign_ratings})),
+        "dropped": [
+            {**line, "campaign": one.snapshot.campaign.key} for one in campaign_ratings for line in one.dropped
+        ],
     }

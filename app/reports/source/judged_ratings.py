@@ -52,51 +52,53 @@ class JudgedRatings:
     judgment_ids: npt.NDArray[np.int64]
 
 
-def load_judged_ratings(session: Session, about: Snapshot, *, on: On = "score", activity: bool = True) -> JudgedRatings:
+def load_judged_ratings(
+    session: Session, snapshot: Snapshot, *, on: On = "score", activity: bool = True
+) -> JudgedRatings:
     """The ratings of a campaign as they were given, with times and words.
 
     on: the score, or the number of marked errors as a penalty. activity: what pages recorded tells how long answers
     took that have no beginning of their own. Raises Invalid where the protocol marks none.
     """
-    loaded, profile = _loaded(session, about, ratings.LOAD)
+    loaded, profile = _loaded(session, snapshot, ratings.LOAD)
     rows = loaded.ratings
-    documents = side_tables.documents(session, about.campaign_id, rows.labels)
+    documents = side_tables.documents(session, snapshot.campaign_id, rows.labels)
     head = Head(
-        campaign=about.campaign.key,
-        data_version=about.version,
-        data_hash=data_hash(rows, documents, texts.system_words(session, about.campaign_id)),
+        campaign=snapshot.campaign.key,
+        data_version=snapshot.version,
+        data_hash=data_hash(rows, documents, texts.system_words(session, snapshot.campaign_id)),
         method_version=METHOD_VERSION,
-        protocol=about.campaign.protocol,
+        protocol=snapshot.campaign.protocol,
     )
-    events = side_tables.events(session, about.campaign_id, profile, loaded.judgment_ids)
+    events = side_tables.events(session, snapshot.campaign_id, profile, loaded.judgment_ids)
     if activity:
-        events = add_active_times(session, about, events, loaded.judgment_ids)
+        events = add_active_times(session, snapshot, events, loaded.judgment_ids)
     rows = _counted(rows) if on == "errors" else rows
     return JudgedRatings(head, rows, events, documents, _words(rows, documents), loaded.judgment_ids)
 
 
-def of_controls(session: Session, about: Snapshot) -> tuple[Ratings, bool]:
+def of_controls(session: Session, snapshot: Snapshot) -> tuple[Ratings, bool]:
     """The ratings that tests of control items take, and whether any rating of the campaign is of a segment."""
     with walking(session):
-        loaded, profile = _loaded(session, about, ratings.CONTROLS)
+        loaded, profile = _loaded(session, snapshot, ratings.CONTROLS)
     of_segments = ratings.scores_segments(
-        session, campaign_id=about.campaign_id, profile_id=profile, version=about.version
+        session, campaign_id=snapshot.campaign_id, profile_id=profile, version=snapshot.version
     )
     return loaded.ratings, of_segments
 
 
-def _loaded(session: Session, about: Snapshot, statement: str) -> tuple[ratings.Loaded, int]:
+def _loaded(session: Session, snapshot: Snapshot, statement: str) -> tuple[ratings.Loaded, int]:
     """Ratings as they were given, and the profile that scored them."""
-    read = reading(about.campaign, Scoring())
+    read = reading(snapshot.campaign, Scoring())
     frame = ratings.Frame(
         higher_is_better=read.measure.higher_is_better,
         scale=read.measure.scale,
         criterion=None,
-        documents_known=about.campaign.documents_known,
+        documents_known=snapshot.campaign.documents_known,
         standardised=read.options.standardised,
     )
-    profile = derive(session, about.campaign_id, read)
-    keys = {"campaign_id": about.campaign_id, "profile_id": profile, "version": about.version}
+    profile = derive(session, snapshot.campaign_id, read)
+    keys = {"campaign_id": snapshot.campaign_id, "profile_id": profile, "version": snapshot.version}
     return ratings.load(session, **keys, frame=frame, statement=statement), profile
 
 

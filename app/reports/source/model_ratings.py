@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, recipe_input
+from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
 from app.stats.components.bootstrap import Redraw, draws_for
 from app.stats.components.fit import Fit, NothingToModel, fit_rows
@@ -32,7 +32,7 @@ class RatingsModel:
     draws: of the parametric bootstrap, each a pure function of the recipe's seed and its number.
     """
 
-    given: RecipeInput
+    inputs: RecipeInput
     ratings: Ratings
     dropped: tuple[DroppedRows, ...]
     draws: int
@@ -88,16 +88,16 @@ class RatingsModel:
             return b"[]"
         redraw, first = Redraw(self.fitted), number * DRAWS_OF_A_CHUNK
         numbers = range(first, min(first + DRAWS_OF_A_CHUNK, self.draws))
-        seeds = [np.random.default_rng([self.given.recipe.seed, 1, draw]) for draw in numbers]
+        seeds = [np.random.default_rng([self.inputs.recipe.seed, 1, draw]) for draw in numbers]
         return json.dumps([redraw.draw(rng) for rng in seeds]).encode()
 
 
-def load_model(session: Session, about: Snapshot, options: RecipeOptions, draws: int | None) -> RatingsModel:
-    """Read what a recipe counts. Raises as `recipe_input`."""
-    given = recipe_input(session, about, options)
-    selection = select(given.rows, given.recipe)
+def load_model(session: Session, snapshot: Snapshot, options: RecipeOptions, draws: int | None) -> RatingsModel:
+    """Read what a recipe counts. Raises as `load_recipe_input`."""
+    inputs = load_recipe_input(session, snapshot, options)
+    selection = select(inputs.rows, inputs.recipe)
     ratings = selection.ratings.where(selection.ranked)
-    return RatingsModel(given, ratings, selection.dropped, draws_for(len(ratings)) if draws is None else draws)
+    return RatingsModel(inputs, ratings, selection.dropped, draws_for(len(ratings)) if draws is None else draws)
 
 
 def parse_draws(parts: Sequence[bytes]) -> list[Draw]:

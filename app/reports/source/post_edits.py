@@ -68,7 +68,7 @@ class PostEdits:
     reference: name of the external reference, None where there is none. addresses: of `texts`, one a segment.
     """
 
-    about: Snapshot
+    snapshot: Snapshot
     tokens: Tokens
     systems: tuple[str, ...]
     labs: tuple[str | None, ...]
@@ -86,9 +86,9 @@ class PostEdits:
     def head(self) -> dict[str, Any]:
         """What every view begins with."""
         return {
-            "campaigns": {self.about.campaign.key: self.about.version},
+            "campaigns": {self.snapshot.campaign.key: self.snapshot.version},
             "data_hash": self.data_hash,
-            "basis": self.about.campaign.basis,
+            "basis": self.snapshot.campaign.basis,
             "dropped": list(self.dropped),
         }
 
@@ -108,28 +108,28 @@ def edits_widget(protocol: Protocol[Any]) -> TextEdit | None:
     return next((one for one in protocol.form if isinstance(one, TextEdit) and one.start == "output"), None)
 
 
-def post_edits_of(session: Session, about: Snapshot, options: PostEditsOptions) -> PostEdits:
+def post_edits_of(session: Session, snapshot: Snapshot, options: PostEditsOptions) -> PostEdits:
     """Read the post-edits of a campaign; there are none where its raters correct no outputs."""
-    protocol = protocol_of(about.campaign)
+    protocol = protocol_of(snapshot.campaign)
     outputs = {
-        address: row.text for address, row in back_translations.stored_outputs(session, about.campaign_id).items()
+        address: row.text for address, row in back_translations.stored_outputs(session, snapshot.campaign_id).items()
     }
-    known = post_edits.references(session, about.campaign_id)
+    known = post_edits.references(session, snapshot.campaign_id)
     names = tuple(sorted(known))
     reference = (
         options.reference if options.reference in known else (names[0] if names and not options.reference else None)
     )
     corrects = edits_widget(protocol) is not None
-    edits, dropped = _edits(session, about, protocol, outputs) if corrects else ([], Counter[str]())
+    edits, dropped = _edits(session, snapshot, protocol, outputs) if corrects else ([], Counter[str]())
     systems = tuple(sorted({address[0] for address in outputs} | {one.system for one in edits}))
-    labs = post_edits.labs(session, about.campaign_id)
+    labs = post_edits.labs(session, snapshot.campaign_id)
     addresses, texts = _texts(edits, outputs, systems, known.get(reference or "", {}))
     warnings = [NO_POST_EDITS] if not corrects else [] if edits else [NOTHING]
     if options.reference and reference is None:
         warnings.append(f"there is no reference {options.reference}; there are {', '.join(names) or 'none'}")
     return PostEdits(
-        about=about,
-        tokens=_tokens(about, options),
+        snapshot=snapshot,
+        tokens=_tokens(snapshot, options),
         systems=systems,
         labs=tuple(labs.get(key) for key in systems),
         edits=tuple(edits),
@@ -144,20 +144,20 @@ def post_edits_of(session: Session, about: Snapshot, options: PostEditsOptions) 
     )
 
 
-def _tokens(about: Snapshot, options: PostEditsOptions) -> Tokens:
-    own = about.campaign.options.get("tokens", "words") if options.tokens == "campaign" else options.tokens
+def _tokens(snapshot: Snapshot, options: PostEditsOptions) -> Tokens:
+    own = snapshot.campaign.options.get("tokens", "words") if options.tokens == "campaign" else options.tokens
     return Tokens(by_character=own == "characters", cased=options.case, normalized=options.normalized)
 
 
 def _edits(
-    session: Session, about: Snapshot, protocol: Protocol[Any], outputs: dict[tuple[str, str, int], str]
+    session: Session, snapshot: Snapshot, protocol: Protocol[Any], outputs: dict[tuple[str, str, int], str]
 ) -> tuple[list[PostEdit], Counter[str]]:
     """Post-edits that count, in the order of ratings, and what was left out."""
-    loaded, rows = _loaded(session, about, protocol)
+    loaded, rows = _loaded(session, snapshot, protocol)
     out: dict[tuple[str, str], str] = {}
-    for standing in _standing(session, about):
+    for standing in _standing(session, snapshot):
         out[standing.exclusion.what, standing.exclusion.key] = standing.reason
-    payloads = post_edits.payloads(session, about.campaign_id, np.unique(loaded))
+    payloads = post_edits.payloads(session, snapshot.campaign_id, np.unique(loaded))
     field = next((one.field for one in protocol.form if isinstance(one, Count)), "")
     dropped: Counter[str] = Counter()
     edits = []
@@ -173,27 +173,27 @@ def _edits(
     return edits, dropped
 
 
-def _loaded(session: Session, about: Snapshot, protocol: Protocol[Any]) -> tuple[Any, Ratings]:
+def _loaded(session: Session, snapshot: Snapshot, protocol: Protocol[Any]) -> tuple[Any, Ratings]:
     """Judgments as ratings, by a measure that every one of them has, with their ids."""
-    measures = protocol.measures_under(options_of(about.campaign))
+    measures = protocol.measures_under(options_of(snapshot.campaign))
     plain = next((one for one in measures if not one.needs_text), measures[0])
-    read = reading(about.campaign, Scoring(source="criterion", criterion=plain.name))
+    read = reading(snapshot.campaign, Scoring(source="criterion", criterion=plain.name))
     frame = ratings.Frame(
         higher_is_better=read.measure.higher_is_better,
         scale=read.measure.scale,
         criterion=None if read.own else read.measure.name,
-        documents_known=about.campaign.documents_known,
+        documents_known=snapshot.campaign.documents_known,
         standardised=read.options.standardised,
     )
-    profile = derive(session, about.campaign_id, read)
+    profile = derive(session, snapshot.campaign_id, read)
     loaded = ratings.load(
-        session, campaign_id=about.campaign_id, profile_id=profile, version=about.version, frame=frame
+        session, campaign_id=snapshot.campaign_id, profile_id=profile, version=snapshot.version, frame=frame
     )
     return loaded.judgment_ids, loaded.ratings
 
 
-def _standing(session: Session, about: Snapshot) -> Sequence[StandingExclusion]:
-    return load_registration(session, about.campaign_id, about.version).exclusions
+def _standing(session: Session, snapshot: Snapshot) -> Sequence[StandingExclusion]:
+    return load_registration(session, snapshot.campaign_id, snapshot.version).exclusions
 
 
 def _address(rows: Ratings, n: int) -> tuple[str, str, int]:

@@ -70,7 +70,7 @@ class RawRatings:
     scale: of the values, None without bounds; of a continuous one a hundredth is a step. ids: of the judgments.
     """
 
-    about: Snapshot
+    snapshot: Snapshot
     read: Reading
     rows: Ratings
     ids: side_tables.Ids
@@ -83,33 +83,33 @@ class RawRatings:
     def head(self) -> dict[str, Any]:
         """What every view begins with."""
         return {
-            "campaigns": {self.about.campaign.key: self.about.version},
+            "campaigns": {self.snapshot.campaign.key: self.snapshot.version},
             "data_hash": self.data_hash,
-            "basis": self.about.campaign.basis,
+            "basis": self.snapshot.campaign.basis,
             "dropped": list(self.dropped),
         }
 
 
-def load_raw_ratings(session: Session, about: Snapshot, options: RawRatingsOptions) -> RawRatings:
+def load_raw_ratings(session: Session, snapshot: Snapshot, options: RawRatingsOptions) -> RawRatings:
     """Read what counts. Raises Invalid where the question does not fit the campaign."""
-    read = reading(about.campaign, _scoring(options.scoring))
-    profile = derive(session, about.campaign_id, read)
+    read = reading(snapshot.campaign, _scoring(options.scoring))
+    profile = derive(session, snapshot.campaign_id, read)
     frame = ratings.Frame(
         higher_is_better=read.measure.higher_is_better,
         scale=read.measure.scale,
         criterion=None if read.own else read.measure.name,
-        documents_known=about.campaign.documents_known,
+        documents_known=snapshot.campaign.documents_known,
         standardised=read.options.standardised,
     )
     loaded = ratings.load(
-        session, campaign_id=about.campaign_id, profile_id=profile, version=about.version, frame=frame
+        session, campaign_id=snapshot.campaign_id, profile_id=profile, version=snapshot.version, frame=frame
     )
     rows = loaded.ratings
-    documents = side_tables.documents(session, about.campaign_id, rows.labels)
-    hashed = data_hash(rows, documents, texts.system_words(session, about.campaign_id))
+    documents = side_tables.documents(session, snapshot.campaign_id, rows.labels)
+    hashed = data_hash(rows, documents, texts.system_words(session, snapshot.campaign_id))
     keep, dropped = _kept(rows, options)
     raw = RawRatings(
-        about, read, rows.where(keep), loaded.judgment_ids[keep], documents, _stepped(rows.scale), hashed, dropped
+        snapshot, read, rows.where(keep), loaded.judgment_ids[keep], documents, _stepped(rows.scale), hashed, dropped
     )
     return _valued(session, raw, options.on)
 
@@ -179,7 +179,7 @@ def spans_field(raw: RawRatings) -> str | None:
 def errors_of(session: Session, raw: RawRatings) -> Errors:
     """The marked errors of the rows. Call where the protocol marks some."""
     field = spans_field(raw) or "errors"
-    return side_tables.errors(session, raw.about.campaign_id, raw.ids, field=field, weigh={})
+    return side_tables.errors(session, raw.snapshot.campaign_id, raw.ids, field=field, weigh={})
 
 
 def worst_severity(errors: Errors, n_rows: int) -> Floats:

@@ -48,7 +48,7 @@ class RecipeInput:
     errors that the weights do not know. marked: the rows with the judgments behind them.
     """
 
-    about: Snapshot
+    snapshot: Snapshot
     recipe: Recipe
     rows: Ratings
     documents: DocumentTable
@@ -66,7 +66,7 @@ class RecipeInput:
     @property
     def campaigns(self) -> dict[str, int]:
         """The campaign with the data version that was read."""
-        return {self.about.campaign.key: self.about.version}
+        return {self.snapshot.campaign.key: self.snapshot.version}
 
     def head(self, dropped: Iterable[DroppedRows], warnings: Iterable[str], data_hash: str = "") -> dict[str, Any]:
         """What every report says of itself, as fields of a `ReportHead`.
@@ -76,29 +76,29 @@ class RecipeInput:
         return {
             "campaigns": self.campaigns,
             "data_hash": data_hash or self.data_hash,
-            "basis": self.about.campaign.basis,
+            "basis": self.snapshot.campaign.basis,
             "dropped": [{"reason": each.reason, "n": each.n} for each in dropped],
             "warnings": list(warnings),
         }
 
 
-def recipe_input(session: Session, about: Snapshot, options: RecipeOptions) -> RecipeInput:
+def load_recipe_input(session: Session, snapshot: Snapshot, options: RecipeOptions) -> RecipeInput:
     """Read what a recipe ranks.
 
     Raises NoSuchRecipe, Invalid where the recipe's scores cannot be read from the campaign's judgments.
     """
-    recipe = named_recipes.find(session, about.campaign.key, options.recipe)
+    recipe = named_recipes.find(session, snapshot.campaign.key, options.recipe)
     if options.seed:
         recipe = replace(recipe, seed=options.seed)
     if scoring := getattr(options, "scoring", ""):
         recipe = from_options(recipe, {"scoring": [scoring]})
-    marked = load_marked(session, about, recipe)
+    marked = load_marked(session, snapshot, recipe)
     rows = marked.rows
-    counting = with_standing_exclusions(recipe, load_registration(session, about.campaign_id, about.version))
-    documents = side_tables.documents(session, about.campaign_id, rows.labels)
-    words = texts.system_words(session, about.campaign_id)
+    counting = with_standing_exclusions(recipe, load_registration(session, snapshot.campaign_id, snapshot.version))
+    documents = side_tables.documents(session, snapshot.campaign_id, rows.labels)
+    words = texts.system_words(session, snapshot.campaign_id)
     return RecipeInput(
-        about=about,
+        snapshot=snapshot,
         recipe=counting,
         rows=rows,
         documents=documents,

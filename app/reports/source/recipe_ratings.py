@@ -18,26 +18,26 @@ from app.storage.db import Session
 from app.storage.rating_codes import Ints
 
 
-def load(session: Session, about: Snapshot, recipe: Recipe) -> Ratings:
+def load(session: Session, snapshot: Snapshot, recipe: Recipe) -> Ratings:
     """The ratings that a recipe reads, derived under its weight profile if they are not yet."""
-    return load_with_ids(session, about, recipe)[0]
+    return load_with_ids(session, snapshot, recipe)[0]
 
 
-def load_with_ids(session: Session, about: Snapshot, recipe: Recipe) -> tuple[Ratings, Ints, Reading]:
+def load_with_ids(session: Session, snapshot: Snapshot, recipe: Recipe) -> tuple[Ratings, Ints, Reading]:
     """The same as `load`, with the id of the judgment behind each row, and what scores are read by."""
-    read = reading(about.campaign, recipe.scoring)
+    read = reading(snapshot.campaign, recipe.scoring)
     if not read.protocol.ranks:
         raise Invalid(f"judgments by {read.protocol.name} rank nothing")
-    profile = derive(session, about.campaign_id, read)
+    profile = derive(session, snapshot.campaign_id, read)
     frame = ratings.Frame(
         higher_is_better=read.measure.higher_is_better,
         scale=read.measure.scale,
         criterion=None if read.own else read.measure.name,
-        documents_known=about.campaign.documents_known,
+        documents_known=snapshot.campaign.documents_known,
         standardised=read.options.standardised,
     )
     loaded = ratings.load(
-        session, campaign_id=about.campaign_id, profile_id=profile, version=about.version, frame=frame
+        session, campaign_id=snapshot.campaign_id, profile_id=profile, version=snapshot.version, frame=frame
     )
     rows, ids = loaded.ratings, loaded.judgment_ids
     if read.protocol.level == "document":
@@ -60,10 +60,10 @@ class MarkedRatings:
     unweighed: ErrorsWithoutWeight | None
 
 
-def load_marked(session: Session, about: Snapshot, recipe: Recipe) -> MarkedRatings:
+def load_marked(session: Session, snapshot: Snapshot, recipe: Recipe) -> MarkedRatings:
     """The same as `loaded`, with the errors that its weights do not know."""
-    rows, ids, scores = load_with_ids(session, about, recipe)
+    rows, ids, scores = load_with_ids(session, snapshot, recipe)
     if not scores.measure.uses_profile or rows.n_errors.max(initial=0) <= 0:
         return MarkedRatings(rows, ids, scores, None)
-    unknown = unweighed.load(session, about.campaign_id, rows.judgment, ids, scores.options.profile)
+    unknown = unweighed.load(session, snapshot.campaign_id, rows.judgment, ids, scores.options.profile)
     return MarkedRatings(rows, ids, scores, unknown)

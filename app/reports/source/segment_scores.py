@@ -30,34 +30,34 @@ class ScoredSegments:
     data_hash: str
 
 
-def ranked_scores(given: RecipeInput, scale: Method) -> ScoredSegments:
+def ranked_scores(inputs: RecipeInput, scale: Method) -> ScoredSegments:
     """The scores that raters gave, of the rows that the recipe ranks."""
-    chosen = select(given.rows, given.recipe)
+    chosen = select(inputs.rows, inputs.recipe)
     rows = chosen.ratings.where(chosen.ranked).segments()
     scored = normalize(rows, scale, moments=moments_per_rater(rows))
-    return ScoredSegments(scored.scored, given.documents, chosen.dropped, tuple(scored.warnings), given.data_hash)
+    return ScoredSegments(scored.scored, inputs.documents, chosen.dropped, tuple(scored.warnings), inputs.data_hash)
 
 
-def metric_scores(session: Session, given: RecipeInput, metric: str) -> ScoredSegments:
+def metric_scores(session: Session, inputs: RecipeInput, metric: str) -> ScoredSegments:
     """All scores of outputs that a metric has, in its own unit, but of systems and documents the recipe leaves out.
 
     Raises Invalid where the campaign had no such metric at this data version.
     """
-    about = given.about
-    known = {row.metric: row for row in stored.latest(session, about.campaign_id, about.version)}
+    snapshot = inputs.snapshot
+    known = {row.metric: row for row in stored.latest(session, snapshot.campaign_id, snapshot.version)}
     if metric not in known:
         there = f"there are: {', '.join(known)}" if known else "none has scores here"
         raise Invalid("the query is not valid", places=(Place(("query", "metric"), f"no such metric; {there}"),))
-    scores = stored.scores(session, about.campaign_id, metric, known[metric].version)
-    every = _as_rows([row for row in scores if row.document is not None], known[metric], given.rows.documents_known)
-    named = [one for one in given.recipe.exclude if one.what in ("system", "document")]
+    scores = stored.scores(session, snapshot.campaign_id, metric, known[metric].version)
+    every = _as_rows([row for row in scores if row.document is not None], known[metric], inputs.rows.documents_known)
+    named = [one for one in inputs.recipe.exclude if one.what in ("system", "document")]
     rows, dropped = every, []
     for exclusion in named:
         out = matching(rows, exclusion)
         dropped.append(DroppedRows(f"excluded {exclusion.what}:{exclusion.key}", int(out.sum())))
         rows = rows.where(~out)
-    documents = side_tables.documents(session, about.campaign_id, every.labels)
-    digest = data_hash(without(every, named), documents, texts.system_words(session, about.campaign_id))
+    documents = side_tables.documents(session, snapshot.campaign_id, every.labels)
+    digest = data_hash(without(every, named), documents, texts.system_words(session, snapshot.campaign_id))
     warnings = () if len(every) else (OF_SYSTEMS.format(metric),)
     return ScoredSegments(rows, documents, tuple(one for one in dropped if one.n), warnings, digest)
 

@@ -15,23 +15,24 @@ from app.storage import texts
 from app.storage.db import Session
 
 
-def without_excluded(session: Session, given: CampaignParts) -> CampaignParts:
+def without_excluded(session: Session, parts: CampaignParts) -> CampaignParts:
     """The same without the rows that an exclusion names which stands at the data version read; counted as dropped."""
-    about, rows = given.ratings.about, given.ratings.rows
+    snapshot, rows = parts.ratings.snapshot, parts.ratings.rows
     keep, left_out = np.ones(len(rows), dtype=np.bool_), Counter[str]()
-    for standing in load_registration(session, about.campaign_id, about.version).exclusions:
+    for standing in load_registration(session, snapshot.campaign_id, snapshot.version).exclusions:
         named = keep & matching(rows, standing.exclusion)
         left_out[standing.reason] += int(named.sum())
         keep &= ~named
     if keep.all():
-        return given
+        return parts
     kept = rows.where(keep)
+    words = texts.system_words(session, snapshot.campaign_id)
     ratings = replace(
-        given.ratings,
+        parts.ratings,
         rows=kept,
-        ids=given.ratings.ids[keep],
-        data_hash=data_hash(kept.canonical(), given.ratings.documents, texts.system_words(session, about.campaign_id)),
-        dropped=(*given.ratings.dropped, *({"reason": why, "n": n} for why, n in left_out.items() if n)),
+        ids=parts.ratings.ids[keep],
+        data_hash=data_hash(kept.canonical(), parts.ratings.documents, words),
+        dropped=(*parts.ratings.dropped, *({"reason": why, "n": n} for why, n in left_out.items() if n)),
     )
-    masks = {name: getattr(given, name)[keep] for name in ("test", "calibration", "references")}
-    return replace(given, ratings=ratings, **masks)
+    masks = {name: getattr(parts, name)[keep] for name in ("test", "calibration", "references")}
+    return replace(parts, ratings=ratings, **masks)

@@ -47,31 +47,31 @@ _REQUEST: TypeAdapter[StabilityRequest] = TypeAdapter(StabilityRequest)
 _OF_RATERS = "the raters of each bucket are the same people in every study"
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: StabilityIn) -> Work[StabilityView]:
-    recipe = named_recipes.find(session, about[0].campaign.key, options.recipe, place=("body", "recipe"))
-    return _work(session, about[0], recipe, options.request())
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: StabilityIn) -> Work[StabilityView]:
+    recipe = named_recipes.find(session, snapshots[0].campaign.key, options.recipe, place=("body", "recipe"))
+    return _work(session, snapshots[0], recipe, options.request())
 
 
-def earlier_work(session: Session, about: Snapshot, given: Mapping[str, Any]) -> Work[StabilityView]:
+def earlier_work(session: Session, snapshot: Snapshot, given: Mapping[str, Any]) -> Work[StabilityView]:
     """The same for a job of the name `EARLIER`, with what it keeps of its request."""
-    return _work(session, about, stored_recipe(given["recipe"]), _REQUEST.validate_python(given["request"]))
+    return _work(session, snapshot, stored_recipe(given["recipe"]), _REQUEST.validate_python(given["request"]))
 
 
-def _work(session: Session, about: Snapshot, recipe: Recipe, request: StabilityRequest) -> Work[StabilityView]:
+def _work(session: Session, snapshot: Snapshot, recipe: Recipe, request: StabilityRequest) -> Work[StabilityView]:
     """Read what a request needs; its chunks are those of the simulator.
 
     Raises Invalid where the request does not fit the data.
     """
-    registration = load_registration(session, about.campaign_id, about.version)
-    rows = load(session, about, recipe)
-    digest = _digest(session, about, without(rows, with_standing_exclusions(recipe, registration).exclude))
+    registration = load_registration(session, snapshot.campaign_id, snapshot.version)
+    rows = load(session, snapshot, recipe)
+    digest = _digest(session, snapshot, without(rows, with_standing_exclusions(recipe, registration).exclude))
     selection = select(rows, with_standing_exclusions(recipe, registration))
     used = selection.ratings.where(selection.ranked)
     data = multiply_rated(used)
     resolved, misfits = _checked(request.resolved(len(data.documents), len(data.systems)), used)
     notes = _of_ratings(recipe, registration) + _of_pairs(resolved, len(data.systems))
     studies = StudyChunks(Simulator(data, resolved))
-    finish = partial(_result, _Origin(about, recipe, digest, misfits, notes), studies.simulator)
+    finish = partial(_result, _Origin(snapshot, recipe, digest, misfits, notes), studies.simulator)
     return Work(len(studies.simulator.chunks), studies.run, finish)
 
 
@@ -122,9 +122,9 @@ def _of_pairs(request: StabilityRequest, systems: int) -> tuple[str, ...]:
     return (f"how often a pair is claimed is told of systems {places} in the ranking by all ratings",)
 
 
-def _digest(session: Session, about: Snapshot, rows: Ratings) -> str:
-    documents = side_tables.documents(session, about.campaign_id, rows.labels)
-    return data_hash(rows, documents, texts.system_words(session, about.campaign_id))
+def _digest(session: Session, snapshot: Snapshot, rows: Ratings) -> str:
+    documents = side_tables.documents(session, snapshot.campaign_id, rows.labels)
+    return data_hash(rows, documents, texts.system_words(session, snapshot.campaign_id))
 
 
 def _result(origin: _Origin, simulator: Simulator, parts: Sequence[bytes]) -> StabilityView:

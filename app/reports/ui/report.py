@@ -73,8 +73,8 @@ class ComparedCondition:
     scored: Ratings
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: UiOptions) -> Job[UiView]:
-    campaign_conditions = [load_conditions(session, one, options) for one in about]
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: UiOptions) -> Job[UiView]:
+    campaign_conditions = [load_conditions(session, one, options) for one in snapshots]
     match: Match = (
         options.match if options.match != "auto" else ("documents" if len(campaign_conditions) > 1 else "none")
     )
@@ -83,7 +83,7 @@ def _prepare(session: Session, about: tuple[Snapshot, ...], options: UiOptions) 
             source_digests(session, one.campaign_id) if match != "none" else {},
             output_digests(session, one.campaign_id) if match == "outputs" else {},
         )
-        for one in about
+        for one in snapshots
     ]
     if len({(one.work.rows.scale, one.work.rows.higher_is_better) for one in campaign_conditions}) > 1:
         raise Invalid("the question does not fit the campaigns", places=(Place(("query", "campaigns"), SCALES),))
@@ -97,7 +97,7 @@ def _named(campaign_conditions: Sequence[Conditions]) -> list[ArmCondition]:
         return list(campaign_conditions[0].names)
     return [
         ArmCondition(
-            f"{one.about.campaign.key}: {each.name}" if len(one.names) > 1 else one.about.campaign.key,
+            f"{one.snapshot.campaign.key}: {each.name}" if len(one.names) > 1 else one.snapshot.campaign.key,
             each.presentation,
         )
         for one in campaign_conditions
@@ -161,9 +161,9 @@ def _compared(
     ]
     pairs = list(of_scores.pair_lines(names, [one.scored for one in each])) if each else []
     return UiView(
-        campaigns={one.about.campaign.key: one.about.version for one in campaign_conditions},
+        campaigns={one.snapshot.campaign.key: one.snapshot.version for one in campaign_conditions},
         data_hash=_hash(campaign_conditions),
-        basis=", ".join(sorted({one.about.campaign.basis for one in campaign_conditions})),
+        basis=", ".join(sorted({one.snapshot.campaign.basis for one in campaign_conditions})),
         dropped=dropped,
         warnings=[*lines.time_warnings(volumes, pace, times), *_warnings(each, match)],
         match=match,

@@ -19,7 +19,7 @@ def automatic_of(parts: Sequence[CampaignParts], given: str) -> dict[str, float]
 
     Raises Invalid for what is not CAMPAIGN=SCORE of a campaign in the request.
     """
-    stored = {one.key: one.ratings.about.campaign.settings.get("automatic_score") for one in parts}
+    stored = {one.key: one.ratings.snapshot.campaign.settings.get("automatic_score") for one in parts}
     scores = {key: float(value) for key, value in stored.items() if isinstance(value, int | float) and isfinite(value)}
     for text in filter(None, (part.strip() for part in given.split(","))):
         key, _, score = text.partition("=")

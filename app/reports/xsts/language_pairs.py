@@ -105,7 +105,7 @@ def pivot_of(parts: Sequence[CampaignParts], asked: str | None) -> str | None:
 
 
 def _languages(part: CampaignParts) -> tuple[str, ...]:
-    campaign = part.ratings.about.campaign
+    campaign = part.ratings.snapshot.campaign
     return tuple(x for x in (campaign.source_language, campaign.target_language) if x)
 
 

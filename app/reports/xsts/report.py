@@ -60,8 +60,8 @@ class Direction:
     left: tuple[str, ...]
 
 
-def _prepare(session: Session, about: tuple[Snapshot, ...], options: XstsOptions) -> Work[XstsView]:
-    parts = [without_excluded(session, load_parts(session, one, options)) for one in about]
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: XstsOptions) -> Work[XstsView]:
+    parts = [without_excluded(session, load_parts(session, one, options)) for one in snapshots]
     check_together(parts, options)
     automatic = automatic_of(parts, options.automatic)
     grouped = group_languages(parts, options)
@@ -185,7 +185,7 @@ def _direction(
     automatic: Mapping[str, float],
     options: XstsOptions,
 ) -> DirectionView:
-    campaign, here = direction.parts.ratings.about.campaign, across.fixed_points(before, target)
+    campaign, here = direction.parts.ratings.snapshot.campaign, across.fixed_points(before, target)
     n_pairs, given = before.anchors.units.n_units, campaign.settings.get("language")
     attributes = given if isinstance(given, Mapping) else {}
     return DirectionView(

@@ -78,20 +78,20 @@ def propose(
     by_stratum: dict[str, list[Candidate]] = {name: [] for name, _, _ in edges(scale)}
     lost = 0
     for given in parts:
-        texts = pair_texts(session, given.ratings.about.campaign_id, reference=reference)
+        texts = pair_texts(session, given.ratings.snapshot.campaign_id, reference=reference)
         units = units_of(given, given.test, "average")
         for chosen in choose(units, scale, per_stratum=units.n_units, fewest=fewest, apart=apart):
             held = list(_candidates(given, units, chosen, texts))
             lost += chosen.available - len(held)
             by_stratum[chosen.stratum] += held
-    return _proposal(parts[0].ratings.about.campaign.protocol, by_stratum, per_stratum, lost)
+    return _proposal(parts[0].ratings.snapshot.campaign.protocol, by_stratum, per_stratum, lost)
 
 
 def _scale_of(parts: Sequence[CampaignParts]) -> Scale:
     """The scale of all campaigns."""
     first = parts[0]
     for part in parts:
-        same = part.ratings.about.campaign.protocol == first.ratings.about.campaign.protocol
+        same = part.ratings.snapshot.campaign.protocol == first.ratings.snapshot.campaign.protocol
         if not same or part.ratings.scale != first.ratings.scale:
             raise NotOneScale(f"{part.key} differs from {first.key}")
     if first.ratings.scale is None:

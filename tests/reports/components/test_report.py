@@ -33,7 +33,7 @@ def modelled(ratings: Ratings, draws: int = 0) -> RatingsModel:
         campaigns={"c": 1},
         data_hash="sha256:x",
         hash_of=lambda recipe: recipe.hash,
-        about=SimpleNamespace(campaign=SimpleNamespace(basis="source", key="c")),
+        snapshot=SimpleNamespace(campaign=SimpleNamespace(basis="source", key="c")),
         recipe=replace(NAMED["recommended"], seed=1),
         documents=documents,
     )

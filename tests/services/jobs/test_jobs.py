@@ -22,7 +22,7 @@ from app.services.jobs.jobs import MOST_BEGUN, MOST_TRIES, STALLED_AFTER, JobVie
 from app.storage import embedded, jobs_queue
 from app.storage import jobs as stored
 from app.storage.jobs_queue import Entry
-from tests.reports.toy_reports import BOTH, ToyAsked
+from tests.reports.toy_reports import BOTH, ToyOptions
 from tests.spine import Spine, fresh
 from tests.stats.stability.worlds import as_mqm, made_up
 from tests.working import drained
@@ -271,7 +271,7 @@ def test_a_kind_of_report_is_computed_chunk_by_chunk_as_it_is_at_once(
 ) -> None:
     monkeypatch.setattr(registry, "ALL", MappingProxyType(BOTH))
     for parts in (0, 3):
-        asking = ReportRequest(BOTH["campaigns/toys"], ("thrice",), ToyAsked(parts=parts))
+        asking = ReportRequest(BOTH["campaigns/toys"], ("thrice",), ToyOptions(parts=parts))
         job = report_requests.find_or_queue(spine.database, asking)
         assert isinstance(job, JobView)
         drained(spine.database)
@@ -287,7 +287,7 @@ def test_what_does_not_fit_is_refused_as_it_would_have_been_at_once(
     spine: Spine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(registry, "ALL", MappingProxyType(BOTH))
-    asking = ReportRequest(BOTH["campaigns/toys"], ("thrice",), ToyAsked(rater="nobody"))
+    asking = ReportRequest(BOTH["campaigns/toys"], ("thrice",), ToyOptions(rater="nobody"))
     with pytest.raises(Invalid) as at_once:
         store.find_or_compute(spine.database, asking)
     job = report_requests.find_or_queue(spine.database, asking)
