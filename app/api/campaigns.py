@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, St
 
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN, addressable
-from app.reports.source.campaign import CampaignView
+from app.reports.source.campaign import CampaignInfo
 from app.services.access.idempotency import Answer
 from app.services.campaigns import campaigns
 from app.services.campaigns import settings as campaign_settings
@@ -188,6 +188,6 @@ def patch_campaign(
     return _shown(view, response)
 
 
-def _shown(view: CampaignView, response: Response) -> CampaignOut:
+def _shown(view: CampaignInfo, response: Response) -> CampaignOut:
     response.headers["ETag"] = quoted(str(view.settings_version))
     return CampaignOut.model_validate(view)

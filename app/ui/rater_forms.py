@@ -9,10 +9,10 @@ from pydantic import TypeAdapter
 
 from app.protocols import RaterForm, levels_asked, rater_form
 from app.protocols.base import Widget
-from app.reports.source.campaign import CampaignView, options_of, protocol_of
+from app.reports.source.campaign import CampaignInfo, options_of, protocol_of
 
 
-def forms(campaign: CampaignView) -> str:
+def forms(campaign: CampaignInfo) -> str:
     """The forms as JSON, in the shape of `GET /v1/tasks/{task}/forms`."""
     protocol, options = protocol_of(campaign), options_of(campaign)
     widgets = (

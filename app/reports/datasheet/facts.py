@@ -16,7 +16,7 @@ from app.reports.card.view import CardView
 from app.reports.kit import captions
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking.view import RecipeLine
-from app.reports.source.campaign import CampaignView, options_of, protocol_of
+from app.reports.source.campaign import CampaignInfo, options_of, protocol_of
 from app.reports.source.registration import Registration, load_registration
 from app.reports.source.snapshot import Snapshot
 from app.stats.side_tables import Raters
@@ -47,7 +47,7 @@ class Facts:
     people: how many rated, each counted once whatever their accounts.
     """
 
-    campaign: CampaignView
+    campaign: CampaignInfo
     protocol: Protocol[Any]
     options: ScoringOptions
     card: CardView

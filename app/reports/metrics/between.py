@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from app.reports.metrics.view import BetweenLine
-from app.reports.metrics.work import MetricComparison, MetricScores, scores_of
+from app.reports.metrics.work import MetricEvaluation, MetricScores, scores_of
 from app.stats.metrics.swaps import MEASURES, CommonScores, compare
 from app.stats.plain import number
 from app.stats.testing.adjust import holm
@@ -26,7 +26,7 @@ def twos(metrics: Sequence[MetricScores]) -> list[Two]:
     return list(combinations(able, 2))
 
 
-def compare_metrics(compared: MetricComparison, two: Two, swaps: int) -> bytes:
+def compare_metrics(compared: MetricEvaluation, two: Two, swaps: int) -> bytes:
     """Two metrics on the outputs that have a human score and both of theirs."""
     panel = compared.panel(compared.experiments.rows, frozenset())
     first, second = (scores_of(panel, compared.experiments.rows, metric, compared.sign) for metric in two)

@@ -13,7 +13,7 @@ from app.reports.kit.report import Report, Work, whole
 from app.reports.metrics.between import MOST_METRICS, between_of, compare_metrics, twos
 from app.reports.metrics.charts import spread_picture
 from app.reports.metrics.view import MetricsView, caption, csv, tables
-from app.reports.metrics.work import LINES, MetricComparison, MetricScores, digest, metrics_of, spread_of
+from app.reports.metrics.work import LINES, MetricEvaluation, MetricScores, digest, metrics_of, spread_of
 from app.reports.robustness.report import AT_ONCE, GROUPS_PATTERN, groups_of
 from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
@@ -54,7 +54,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Metrics
     experiments = Experiments.of(inputs.rows, inputs.recipe, inputs.humans, inputs.documents)
     if not metrics or not experiments.known.order:
         return whole(lambda: _view(inputs, experiments, metrics, options, ()))
-    compared = MetricComparison(
+    compared = MetricEvaluation(
         inputs=inputs,
         experiments=experiments,
         metrics=metrics,

@@ -84,7 +84,7 @@ def digest(metrics: Iterable[MetricScores]) -> str:
 
 
 @dataclass(frozen=True)
-class MetricComparison:
+class MetricEvaluation:
     """What is compared, and how. domains: of documents where the recipe weighs by these, else None."""
 
     inputs: RecipeInput

@@ -14,7 +14,7 @@ from app.storage import campaigns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CampaignView:
+class CampaignInfo:
     """A campaign as people see it."""
 
     key: str
@@ -34,16 +34,16 @@ class CampaignView:
     created_at: datetime
 
 
-def protocol_of(campaign: CampaignView) -> Protocol[Any]:
+def protocol_of(campaign: CampaignInfo) -> Protocol[Any]:
     """The protocol that a campaign judges by."""
     return protocols.get(campaign.protocol)
 
 
-def options_of(campaign: CampaignView) -> ScoringOptions:
+def options_of(campaign: CampaignInfo) -> ScoringOptions:
     """What a campaign's options mean to its protocol. Raises Invalid, naming the option that is wrong."""
     return understood(protocol_of(campaign), campaign.options)
 
 
-def campaign_of(row: campaigns.CampaignRecord) -> CampaignView:
+def campaign_of(row: campaigns.CampaignRecord) -> CampaignInfo:
     fields = {name: value for name, value in row._mapping.items() if name != "id"}
-    return CampaignView(**fields)
+    return CampaignInfo(**fields)

@@ -9,7 +9,7 @@ from typing import Any
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Scoring
 from app.protocols.base import JudgedTexts, Measure, Protocol, ScoringOptions
-from app.reports.source.campaign import CampaignView, options_of, protocol_of
+from app.reports.source.campaign import CampaignInfo, options_of, protocol_of
 from app.stats import scoring
 from app.storage import judgments, profiles
 from app.storage.db import Session
@@ -30,7 +30,7 @@ class Reading:
     own: bool = True
 
 
-def reading(campaign: CampaignView, wanted: Scoring) -> Reading:
+def reading(campaign: CampaignInfo, wanted: Scoring) -> Reading:
     """What a recipe reads from a campaign's judgments.
 
     Raises Invalid where the recipe asks for marked errors, and the protocol marks none or another number is read.
@@ -61,7 +61,7 @@ def profile_id(session: Session, campaign_id: int, read: Reading) -> int:
     return profiles.ensure(session, campaign_id, name=table.name, digest=table.digest, weights=weights)
 
 
-def own_digest(campaign: CampaignView) -> str:
+def own_digest(campaign: CampaignInfo) -> str:
     """What tells the campaign's own profile from others."""
     read = reading(campaign, Scoring())
     return read.options.profile.digest if read.measure.uses_profile else GIVEN

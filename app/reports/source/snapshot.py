@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.domain.errors import Invalid, Place
-from app.reports.source.campaign import CampaignView, campaign_of
+from app.reports.source.campaign import CampaignInfo, campaign_of
 from app.storage import campaigns
 from app.storage.db import Session
 
@@ -17,7 +17,7 @@ from app.storage.db import Session
 class Snapshot:
     """A campaign at a data version."""
 
-    campaign: CampaignView
+    campaign: CampaignInfo
     campaign_id: int
     version: int
 

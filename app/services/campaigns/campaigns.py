@@ -13,7 +13,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.keys import is_key
 from app.protocols.base import Protocol
 from app.protocols.base import options_of as understood
-from app.reports.source.campaign import CampaignView, campaign_of
+from app.reports.source.campaign import CampaignInfo, campaign_of
 from app.services.campaigns import audit, deadlines, setting_numbers
 from app.services.campaigns.quality_settings import quality_settings
 from app.storage import campaigns
@@ -39,7 +39,7 @@ class NewCampaign:
     settings: Mapping[str, object] = field(default_factory=dict)
 
 
-def create(session: Session, new: NewCampaign, *, actor: str) -> CampaignView:
+def create(session: Session, new: NewCampaign, *, actor: str) -> CampaignInfo:
     """Create a campaign in state draft.
 
     Raises Invalid, naming the field, and Conflict where the key is taken.
@@ -65,7 +65,7 @@ def create(session: Session, new: NewCampaign, *, actor: str) -> CampaignView:
     return campaign_of(row)
 
 
-def get(session: Session, key: str) -> CampaignView:
+def get(session: Session, key: str) -> CampaignInfo:
     """The campaign with this key. Raises NotFound."""
     return campaign_of(campaigns.get(session, key))
 
@@ -78,7 +78,7 @@ def page(
     only: str | None,
     where: Mapping[str, str] = MappingProxyType({}),
     name: str | None = None,
-) -> list[CampaignView]:
+) -> list[CampaignInfo]:
     """Campaigns by key after `after`; `only` keeps the one with that key. Raises NotFound where there is none.
 
     where: what `series`, `state`, `protocol`, `source_language` and `target_language` are. name: a part of the name or
@@ -90,7 +90,7 @@ def page(
 
 def page_closed_last(
     session: Session, *, after: tuple[bool, str] | None, limit: int, only: str | None
-) -> list[CampaignView]:
+) -> list[CampaignInfo]:
     """As `page`, those that are closed after all others. after: whether the last one seen was closed, and its key.
 
     Who reads page after page misses none that is closed meanwhile: it comes among the closed, perhaps once more.

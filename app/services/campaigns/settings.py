@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from app.domain.errors import AppError, Conflict, Place
-from app.reports.source.campaign import CampaignView
+from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import NewCampaign, check, get
 from app.storage import campaigns
@@ -28,7 +28,7 @@ class Settled(Conflict):
 
 def change(
     session: Session, key: str, changes: Mapping[str, object], *, seen: Callable[[int], bool], actor: str
-) -> CampaignView:
+) -> CampaignInfo:
     """Overwrite some settings; `settings` as a whole.
 
     seen: whether a settings version is the one that the caller saw. Whoever comes at the same time waits, and is late.

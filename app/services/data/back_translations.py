@@ -24,7 +24,7 @@ from app.formats.base import (
     VoidRow,
 )
 from app.protocols.base import TextEdit
-from app.reports.source.campaign import CampaignView
+from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns.campaigns import get
 from app.services.data import exports
 from app.services.data.intake import Intake, take_in
@@ -132,7 +132,7 @@ def authors(session: Session, campaign: str, *, after: int, limit: int) -> list[
     ]
 
 
-def _check(view: CampaignView, other: CampaignView) -> None:
+def _check(view: CampaignInfo, other: CampaignInfo) -> None:
     """Raise WritesNothing, OtherLanguage or Closed where the one campaign cannot feed the other."""
     protocol = protocols.get(view.protocol)
     if protocol.written is None:
@@ -191,7 +191,7 @@ def _fitting(session: Session, target_id: int, gathered: _Found, left: Counter[s
     return fitting
 
 
-def _written(view: CampaignView, row: JudgmentRow) -> str:
+def _written(view: CampaignInfo, row: JudgmentRow) -> str:
     protocol: Any = protocols.get(view.protocol)
     text: str = protocol.written(protocol.payload.model_validate(row.payload))
     return text.strip()

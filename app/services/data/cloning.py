@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from app.domain.errors import Conflict, Invalid, Place
 from app.formats.base import JudgmentRow, RaterRow, ReadLog, Record, VoidRow
-from app.reports.source.campaign import CampaignView
+from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import NewCampaign, create, get
 from app.services.data import exports
@@ -36,7 +36,7 @@ class Carried:
 
 def clone(
     session: Session, campaign: str, *, key: str, name: str | None, series: str | None, systems: bool, actor: str
-) -> CampaignView:
+) -> CampaignInfo:
     """A draft with the settings, rules and test set of another campaign, without its raters, plans and judgments.
 
     systems: with its systems, their outputs and what automatic metrics gave them.

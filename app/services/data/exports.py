@@ -30,7 +30,7 @@ from app.formats.base import (
     VoidRow,
 )
 from app.reports.kit.render import parquet
-from app.reports.source.campaign import CampaignView
+from app.reports.source.campaign import CampaignInfo
 from app.reports.source.scores import own_digest
 from app.services.campaigns.campaigns import get
 from app.services.data.archives import tar
@@ -236,7 +236,7 @@ def shown(session: Session, campaign: str, *, judged: bool = False) -> Iterator[
             yield ShownRow(**values)
 
 
-def _campaign(view: CampaignView) -> CampaignRow:
+def _campaign(view: CampaignInfo) -> CampaignRow:
     return CampaignRow(
         at=HERE,
         protocol=view.protocol,

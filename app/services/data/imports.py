@@ -13,7 +13,7 @@ from app import formats
 from app.domain.errors import Forbidden, Invalid, NotFound, Place
 from app.domain.keys import to_key
 from app.formats.base import MOST_ERRORS, CampaignRow, Input, Limits, ReadContext, ReadLog, Record
-from app.reports.source.campaign import CampaignView
+from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns.campaigns import NewCampaign, create, get
 from app.services.data import exports, ingest
 from app.services.data.import_options import NotReadable, check_options, head_of, said, told, usual_basis
@@ -221,7 +221,7 @@ def run_in(
     return report
 
 
-def _known(session: Session, campaign: str) -> CampaignView | None:
+def _known(session: Session, campaign: str) -> CampaignInfo | None:
     try:
         return get(session, campaign)
     except NotFound:
@@ -235,7 +235,7 @@ def _records(
     options: Mapping[str, str],
     log: ReadLog,
     *,
-    known: CampaignView | None,
+    known: CampaignInfo | None,
     beside: bool,
 ) -> Iterator[Record | Elsewhere]:
     """Records of the files, after what the caller says of the campaign."""
@@ -271,7 +271,7 @@ def _nothing(files: Sequence[Input]) -> HoldsNothing:
 
 def _store(
     session: Session,
-    campaign: CampaignView,
+    campaign: CampaignInfo,
     format: str,
     records: Iterable[Record | Elsewhere],
     log: ReadLog,
@@ -324,13 +324,13 @@ def _store_parts(
 def _campaign(
     session: Session,
     key: str,
-    known: CampaignView | None,
+    known: CampaignInfo | None,
     records: Iterator[Record | Elsewhere],
     log: ReadLog,
     *,
     actor: str,
     series: str | None = None,
-) -> tuple[CampaignView, Iterator[Record | Elsewhere]]:
+) -> tuple[CampaignInfo, Iterator[Record | Elsewhere]]:
     """The campaign to fill, made of what the files say of it where there is none yet."""
     if known is not None:
         return known, records

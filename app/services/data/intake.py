@@ -10,7 +10,7 @@ from app import protocols
 from app.domain.errors import Conflict
 from app.formats.base import CampaignRow, ReadLog, Record
 from app.protocols.base import Protocol, ScoringOptions
-from app.reports.source.campaign import CampaignView, options_of
+from app.reports.source.campaign import CampaignInfo, options_of
 from app.services.campaigns.campaigns import get
 from app.services.data.merging import Beside, Merging
 from app.services.data.parallel.dispatch import READERS, Elsewhere
@@ -35,7 +35,7 @@ class Intake:
     """One import under way. stage: its records on their way into staging tables. action: as the audit log names it."""
 
     session: Session
-    campaign: CampaignView
+    campaign: CampaignInfo
     actor: str
     what: str
     progress: Progress | None = None
@@ -136,7 +136,7 @@ def _settle(intake: Intake, record: CampaignRow, campaign_id: int) -> None:
         intake.renew()
 
 
-def _languages(campaign: CampaignView, record: CampaignRow) -> dict[str, object]:
+def _languages(campaign: CampaignInfo, record: CampaignRow) -> dict[str, object]:
     values: dict[str, object] = {}
     for name in ("source_language", "target_language"):
         said, known = getattr(record, name), getattr(campaign, name)
@@ -147,7 +147,7 @@ def _languages(campaign: CampaignView, record: CampaignRow) -> dict[str, object]
     return values
 
 
-def _unsettled(campaign: CampaignView, record: CampaignRow) -> dict[str, object]:
+def _unsettled(campaign: CampaignInfo, record: CampaignRow) -> dict[str, object]:
     """What may change only before the first judgment: the options, the basis, and whether documents are known."""
     values: dict[str, object] = {}
     said = dict(record.options or {})

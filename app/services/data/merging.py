@@ -12,7 +12,7 @@ from app import protocols
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Scoring
 from app.protocols.base import JudgedTexts, Protocol, ScoringOptions, Spans
-from app.reports.source.campaign import CampaignView, options_of, protocol_of
+from app.reports.source.campaign import CampaignInfo, options_of, protocol_of
 from app.reports.source.scores import profile_id, reading
 from app.services.campaigns import audit
 from app.storage import campaigns, judgments, profiles, seals
@@ -21,7 +21,7 @@ from app.storage.imports import alignments, merge, origins, staging
 from app.storage.imports import metrics as metrics_staged
 
 MANY = 5_000  # judgments that may turn a plan upside down
-Merge = Callable[[staging.Lines, CampaignView], None]
+Merge = Callable[[staging.Lines, CampaignInfo], None]
 
 
 class Merging:
@@ -38,7 +38,7 @@ class Merging:
         self._under: tuple[int, int] | None = None
         staging.open_staging(session)
 
-    def merge(self, lines: staging.Lines, campaign: CampaignView) -> None:
+    def merge(self, lines: staging.Lines, campaign: CampaignInfo) -> None:
         """Stage lines and add what is new. Raises Contradiction and Invalid, with file and line."""
         session = self._session
         staging.copy(session, lines)
@@ -60,7 +60,7 @@ class Merging:
             _check_spans(session, self._id, campaign)
         staging.clear(session)
 
-    def finish(self, campaign: CampaignView, *, settled: bool, void: bool, metrics: Sequence[str]) -> dict[str, int]:
+    def finish(self, campaign: CampaignInfo, *, settled: bool, void: bool, metrics: Sequence[str]) -> dict[str, int]:
         """Set aside what the files set aside, store scores; what was created, by noun, and the data version.
 
         settled: the files said something new of the campaign itself. void: they set judgments aside. metrics: those of
@@ -92,7 +92,7 @@ class Merging:
         """
         return metrics_staged.resolve(self._session, self._id)
 
-    def _version(self, campaign: CampaignView) -> tuple[int, int]:
+    def _version(self, campaign: CampaignInfo) -> tuple[int, int]:
         """The data version that this import makes, and the profile that it scores by; taken when first needed."""
         if self._under is None:
             version = campaigns.next_version(self._session, self._id, actor=self._actor, what=self._what, judged=True)
@@ -118,7 +118,7 @@ class Beside:
     def __exit__(self, *_: object) -> None:
         self._threads.shutdown()
 
-    def give(self, lines: staging.Lines, campaign: CampaignView) -> None:
+    def give(self, lines: staging.Lines, campaign: CampaignInfo) -> None:
         """Merge a chunk as soon as the one before it is merged. What was wrong with that one is raised by `end`."""
         self._wait()
         if self._fault is None:
@@ -140,7 +140,7 @@ class Beside:
             self._fault = fault
 
 
-def _scored_on_texts(session: Session, campaign_id: int, campaign: CampaignView) -> Iterator[tuple[int, float, int]]:
+def _scored_on_texts(session: Session, campaign_id: int, campaign: CampaignInfo) -> Iterator[tuple[int, float, int]]:
     """Scores of what is being merged. Raises Invalid, with file and line, where an output that they need is unknown."""
     protocol, options = protocols.get(campaign.protocol), options_of(campaign)
     places: list[Place] = []
@@ -158,7 +158,7 @@ def _scored_on_texts(session: Session, campaign_id: int, campaign: CampaignView)
         raise Invalid(what, places=tuple(places[: merge.MOST_PLACES]))
 
 
-def _check_spans(session: Session, campaign_id: int, campaign: CampaignView) -> None:
+def _check_spans(session: Session, campaign_id: int, campaign: CampaignInfo) -> None:
     """Hold every marked span against the texts it was marked on, where this import brings the one or the other."""
     protocol, options = protocols.get(campaign.protocol), options_of(campaign)
     if any(isinstance(widget, Spans) for widget in protocol.form):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.protocols.base import JudgedTexts, Protocol, ScoringOptions
-from app.reports.source.campaign import CampaignView, options_of, protocol_of
+from app.reports.source.campaign import CampaignInfo, options_of, protocol_of
 from app.reports.source.scores import GIVEN
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get
@@ -71,7 +71,7 @@ def rescore(session: Session, campaign: str, *, actor: str) -> Checked:
 
 
 def _compared(
-    session: Session, campaign_id: int, view: CampaignView, profile: StoredProfile, *, put_right: bool = False
+    session: Session, campaign_id: int, view: CampaignInfo, profile: StoredProfile, *, put_right: bool = False
 ) -> ProfileCheck:
     """What is stored against what is derived. No more than a block of either is held at a time."""
     checked, shown = ProfileCheck(profile.name), list[tuple[StoredScore, StoredScore]]()
@@ -138,7 +138,7 @@ def _derived(
         yield StoredScore(answer.judgment_id, scored.score, scored.n_errors)
 
 
-def _options(view: CampaignView, profile: StoredProfile) -> ScoringOptions:
+def _options(view: CampaignInfo, profile: StoredProfile) -> ScoringOptions:
     """Under what a profile's scores were derived."""
     own = options_of(view)
     if profile.digest == GIVEN:
@@ -152,6 +152,6 @@ def _options(view: CampaignView, profile: StoredProfile) -> ScoringOptions:
     return replace(own, profile=WeightProfile(profile.name, plain, rules), measure="spans" if _by_score(view) else None)
 
 
-def _by_score(view: CampaignView) -> bool:
+def _by_score(view: CampaignInfo) -> bool:
     """Whether the campaign's own number is not the weighed errors."""
     return not protocol_of(view).measure(options_of(view)).uses_profile

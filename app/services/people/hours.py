@@ -12,7 +12,7 @@ from app.domain.errors import Conflict, Invalid, Place
 from app.domain.languages import has_spaces
 from app.reports.kit.render.csv_text import as_csv
 from app.reports.kit.table import Cell
-from app.reports.source.campaign import CampaignView
+from app.reports.source.campaign import CampaignInfo
 from app.services.access.tokens import Caller
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get
@@ -194,7 +194,7 @@ def team_of(session: Session, campaign_id: int, asked: str | None, by: Caller) -
 
 def _by_rater(
     session: Session,
-    view: CampaignView,
+    view: CampaignInfo,
     campaign_id: int,
     accounts: Sequence[hours.Row],
     offset: int,

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from app.domain.errors import Conflict, Invalid, Place
-from app.reports.source.campaign import CampaignView
+from app.reports.source.campaign import CampaignInfo
 from app.services.access.tokens import Caller
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get as campaign_view
@@ -184,7 +184,7 @@ def _standing(test: Test, attempts: Sequence[qualification.Row]) -> Standing:
     return Standing(tried, left, passed is not None, passed)
 
 
-def _verdicts(campaign: CampaignView, items: Sequence[Item], answers: Sequence[Answer]) -> tuple[bool, ...]:
+def _verdicts(campaign: CampaignInfo, items: Sequence[Item], answers: Sequence[Answer]) -> tuple[bool, ...]:
     if len(answers) != len(items):
         raise Invalid(places=(Place(("body", "answers"), f"there are {len(items)} items; answer each"),))
     places: list[Place] = []

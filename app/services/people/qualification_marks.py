@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from app.domain.errors import Invalid, Place
 from app.domain.faults import first_faults
 from app.protocols.base import JudgedTexts, Protocol, ScoringOptions
-from app.reports.source.campaign import CampaignView, options_of, protocol_of
+from app.reports.source.campaign import CampaignInfo, options_of, protocol_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class Answer:
     choice: str | None = None
 
 
-def check_item(campaign: CampaignView, n: int, item: Item) -> Iterator[Place]:
+def check_item(campaign: CampaignInfo, n: int, item: Item) -> Iterator[Place]:
     """What is wrong with an item of a new test."""
     here = ("body", "items", n)
     if (item.payload is None) == (item.choice is None):
@@ -61,7 +61,7 @@ def check_item(campaign: CampaignView, n: int, item: Item) -> Iterator[Place]:
         yield Place((*here, "choice"), "must be one of the choices")
 
 
-def right(campaign: CampaignView, item: Item, given: Answer) -> bool:
+def right(campaign: CampaignInfo, item: Item, given: Answer) -> bool:
     """Whether an answer is right. Raises Invalid where it is none."""
     if item.payload is None:
         if given.choice not in item.choices:
@@ -74,7 +74,7 @@ def right(campaign: CampaignView, item: Item, given: Answer) -> bool:
     return all(abs(values[name] - wanted[name]) <= within for name, within in (item.tolerance or {}).items())
 
 
-def numbers(campaign: CampaignView, item: Item, payload: Mapping[str, object]) -> dict[str, float]:
+def numbers(campaign: CampaignInfo, item: Item, payload: Mapping[str, object]) -> dict[str, float]:
     """What a payload comes to, by measure. Raises Invalid, with places in the item."""
     protocol, options = protocol_of(campaign), options_of(campaign)
     parsed = _parsed(protocol, options, item, payload)
@@ -85,7 +85,7 @@ def numbers(campaign: CampaignView, item: Item, payload: Mapping[str, object]) -
     return values
 
 
-def _wrong_payload(campaign: CampaignView, item: Item, here: tuple[str | int, ...]) -> Iterator[Place]:
+def _wrong_payload(campaign: CampaignInfo, item: Item, here: tuple[str | int, ...]) -> Iterator[Place]:
     try:
         known = numbers(campaign, item, item.payload or {})
     except Invalid as error:

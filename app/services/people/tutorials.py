@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from app.domain.errors import Invalid, NotFound, Place
 from app.domain.faults import first_faults
-from app.reports.source.campaign import CampaignView
+from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns.campaigns import get
 from app.services.people.qualification_marks import Answer, Item, check_item, numbers, right
 from app.services.people.raters import ActingRater
@@ -89,7 +89,7 @@ class Result:
     at: datetime | None
 
 
-def check(campaign: CampaignView, metas: Sequence[Mapping[str, object]]) -> None:
+def check(campaign: CampaignInfo, metas: Sequence[Mapping[str, object]]) -> None:
     """Raise Invalid, naming each place, unless the segments of a tutorial document say what they should."""
     places = [place for n, meta in enumerate(metas) for place in _wrong(campaign, n, meta)]
     if places:
@@ -132,7 +132,7 @@ def results(session: Session, campaign: str, *, after: str | None, limit: int) -
     return [Result(**row._asdict()) for row in tutorials.results(session, campaign_id, after=after, limit=limit)]
 
 
-def _lessons(session: Session, view: CampaignView, campaign_id: int) -> tuple[Lesson, ...]:
+def _lessons(session: Session, view: CampaignInfo, campaign_id: int) -> tuple[Lesson, ...]:
     documents: dict[str, int] = {}
     lessons: list[Lesson] = []
     for row in tutorials.segments(session, campaign_id):
@@ -143,7 +143,7 @@ def _lessons(session: Session, view: CampaignView, campaign_id: int) -> tuple[Le
     return tuple(lessons)
 
 
-def _item(view: CampaignView, meta: Mapping[str, object], source: str | None, output: str | None) -> Item:
+def _item(view: CampaignInfo, meta: Mapping[str, object], source: str | None, output: str | None) -> Item:
     """What raters see of a segment. A known answer that an import brought and that is none, is not known."""
     try:
         known = Known.model_validate(meta.get(NAME) or {})
@@ -153,18 +153,18 @@ def _item(view: CampaignView, meta: Mapping[str, object], source: str | None, ou
     return item if _answerable(view, item) else replace(item, payload=None, tolerance=None)
 
 
-def _answerable(view: CampaignView, item: Item) -> bool:
+def _answerable(view: CampaignInfo, item: Item) -> bool:
     return item.payload is not None and not any(check_item(view, 0, item))
 
 
-def _judged(view: CampaignView, item: Item, payload: Mapping[str, object]) -> bool | None:
+def _judged(view: CampaignInfo, item: Item, payload: Mapping[str, object]) -> bool | None:
     if item.payload is None:
         numbers(view, item, payload)
         return None
     return right(view, item, Answer(payload=payload))
 
 
-def _wrong(campaign: CampaignView, n: int, meta: Mapping[str, object]) -> Iterator[Place]:
+def _wrong(campaign: CampaignInfo, n: int, meta: Mapping[str, object]) -> Iterator[Place]:
     here = ("body", "segments", n, "meta", NAME)
     if NAME not in meta:
         return

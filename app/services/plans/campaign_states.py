@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from app.domain.errors import Conflict
-from app.reports.source.campaign import CampaignView
+from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get
 from app.services.plans import staleness
@@ -33,7 +33,7 @@ class StalePlan(Conflict):
     """The plan was compiled for something else than there is now; compile it again."""
 
 
-def take_step(session: Session, campaign: str, step: Step, *, actor: str) -> CampaignView:
+def take_step(session: Session, campaign: str, step: Step, *, actor: str) -> CampaignInfo:
     """Bring a campaign into another state; where it is in that state already, nothing changes.
 
     A first opening asks for a plan of what there is; later changes are for a replan.

@@ -10,7 +10,7 @@ import numpy as np
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import NAMED
-from app.reports.source.campaign import CampaignView
+from app.reports.source.campaign import CampaignInfo
 from app.reports.source.recipe_ratings import load
 from app.reports.source.snapshot import Snapshot, snapshot
 from app.stats.components.fit import NothingToModel, fit
@@ -45,7 +45,7 @@ class Known:
     told: Mapping[str, object] | None = None
 
 
-def known(session: Session, view: CampaignView, pilot: str | None = None, *, version: int | None = None) -> Known:
+def known(session: Session, view: CampaignInfo, pilot: str | None = None, *, version: int | None = None) -> Known:
     """The components for a plan of this campaign.
 
     pilot: key of the campaign whose judgments they are of; that it may be read is checked by who asks. version: of the
@@ -82,7 +82,7 @@ def kept(report: Mapping[str, Any]) -> Known | None:
     return Known(VarianceComponents(**forecast["components"]), told["between_systems"], told=again)
 
 
-def _of_pilot(session: Session, view: CampaignView, about: Snapshot) -> Known:
+def _of_pilot(session: Session, view: CampaignInfo, about: Snapshot) -> Known:
     campaign = about.campaign
     if campaign.protocol != view.protocol:
         raise _unfit(f"is judged by {campaign.protocol}, this campaign by {view.protocol}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from app.design.values import Document, Rater, System, TestSet
 from app.domain.errors import Conflict
 from app.domain.languages import has_spaces
-from app.reports.source.campaign import CampaignView
+from app.reports.source.campaign import CampaignInfo
 from app.storage import plans
 from app.storage.db import Session
 
@@ -56,7 +56,7 @@ def words_of(source: str, language: str | None) -> int:
     return len(source.split()) if has_spaces(language) else -(-len(source) // CHARACTERS_A_WORD)
 
 
-def read(session: Session, view: CampaignView, campaign_id: int) -> Material:
+def read(session: Session, view: CampaignInfo, campaign_id: int) -> Material:
     """Read the test set, the systems and the raters. Raises NothingToJudge, NobodyJudges."""
     rows = plans.documents(session, campaign_id)
     systems = plans.systems(session, campaign_id)
@@ -106,7 +106,7 @@ def calibrated(material: Material, key: str | None) -> Material:
     return replace(material, test_set=replace(material.test_set, calibration=pairs))
 
 
-def _document(row: plans.Row, view: CampaignView) -> Document:
+def _document(row: plans.Row, view: CampaignInfo) -> Document:
     words = tuple(words_of(source, view.source_language) for source in row.sources)
     stratum = row.stratum if row.kind == "calibration" else None
     return Document(row.key, words, row.domain, tuple(row.refs or ()), stratum)

@@ -18,7 +18,7 @@ from app.design.compile import inputs_digest
 from app.domain.errors import Conflict, Invalid, NotFound
 from app.reports.kit.report import Work, whole
 from app.reports.kit.store import key_from
-from app.reports.source.campaign import CampaignView
+from app.reports.source.campaign import CampaignInfo
 from app.reports.source.snapshot import Snapshot, snapshot
 from app.services.jobs.jobs import AskedOtherwise, ByChance, Request
 from app.services.plans import components as plan_components
@@ -109,7 +109,7 @@ def _key(session: Session, wanted: Asked, about: Snapshot | None) -> stored.Repo
     return key_from(wanted.row.id, kind, version, parts, seed=seed, method_version=plans.METHOD_VERSION)
 
 
-def rests_on(session: Session, view: CampaignView, campaign_id: int, material: Material) -> list[object]:
+def rests_on(session: Session, view: CampaignInfo, campaign_id: int, material: Material) -> list[object]:
     """What a plan of a campaign rests on beside its design and its data version, as plain values."""
     texts, systems = material.test_set, [system.key for system in material.systems]
     return [

@@ -10,7 +10,7 @@ from typing import Any
 
 from app.design.checks import Checks, Load, check
 from app.design.plan import Plan
-from app.reports.source.campaign import CampaignView
+from app.reports.source.campaign import CampaignInfo
 from app.services.people import idle_raters
 from app.services.plans.components import Known
 from app.services.plans.forecast import ahead, impossible
@@ -23,7 +23,7 @@ NAMES = {"degraded": "degraded items", "repeat": "repeats", "reference": "refere
 ENTROPY_DECIMALS = 12  # of work that is dealt evenly the sum of logarithms is 1 to some 16
 
 
-def report(view: CampaignView, material: Material, plan: Plan, known: Known) -> dict[str, object]:
+def report(view: CampaignInfo, material: Material, plan: Plan, known: Known) -> dict[str, object]:
     """The report as plain JSON values; known: the components that it is forecast with."""
     checks = check(plan)
     prices = prices_of(view)
@@ -61,7 +61,7 @@ def report(view: CampaignView, material: Material, plan: Plan, known: Known) -> 
     return plain
 
 
-def prices_of(view: CampaignView) -> Prices:
+def prices_of(view: CampaignInfo) -> Prices:
     """What an hour goes by: the campaign's seconds a word, where it says so, else what WMT planned with."""
     given = view.settings.get(SECONDS_A_WORD)
     usable = isinstance(given, int | float) and not isinstance(given, bool) and 0 < given < 3600

@@ -10,7 +10,7 @@ import numpy as np
 
 from app.design.controls import Donors, degrade
 from app.design.plan import Group, Item, Plan, Task
-from app.reports.source.campaign import CampaignView
+from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns.campaigns import PRESENTATIONS
 from app.services.plans import shown_errors
 from app.services.plans.plan_input import Material
@@ -32,7 +32,7 @@ class Target:
 
     campaign_id: int
     version: int
-    view: CampaignView
+    view: CampaignInfo
     material: Material
 
 

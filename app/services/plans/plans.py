@@ -16,7 +16,7 @@ from app.design.design import Design
 from app.design.parse import parse_design
 from app.design.plan import Plan
 from app.domain.errors import Conflict, Invalid, Place
-from app.reports.source.campaign import CampaignView
+from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get
 from app.services.plans import components as plan_components
@@ -66,7 +66,7 @@ class Asked:
     """A design that is asked for, and what there is to compile it for. pilot: key of a campaign, where one is named."""
 
     row: campaigns.CampaignRecord
-    view: CampaignView
+    view: CampaignInfo
     given: object
     design: Design
     material: Material
@@ -244,7 +244,7 @@ def _view(campaign: str, row: plans.Row) -> PlanView:
 
 
 def unstored(
-    view: CampaignView,
+    view: CampaignInfo,
     given: object,
     plan: Plan,
     report: Mapping[str, object],

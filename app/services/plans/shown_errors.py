@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from app.design.design import Arm, Design
 from app.domain.errors import Conflict, Invalid, Place
-from app.reports.source.campaign import CampaignView, protocol_of
+from app.reports.source.campaign import CampaignInfo, protocol_of
 from app.storage import prefills
 from app.storage.db import Session
 from app.storage.test_sets import DEFAULT_PREFILL
@@ -22,7 +22,7 @@ class NothingReadyMade(Conflict):
     another campaign's (POST …/prefills)."""
 
 
-def check(session: Session, campaign_id: int, view: CampaignView, design: Design) -> None:
+def check(session: Session, campaign_id: int, view: CampaignInfo, design: Design) -> None:
     """Whether what is to be shown is there. Raises Invalid for a name that no output has, NothingReadyMade."""
     places = tuple(_faults(session, campaign_id, view, design))
     if places:
@@ -34,7 +34,7 @@ def check(session: Session, campaign_id: int, view: CampaignView, design: Design
         raise NothingReadyMade
 
 
-def check_going_on(session: Session, campaign_id: int, view: CampaignView, design: Design) -> None:
+def check_going_on(session: Session, campaign_id: int, view: CampaignInfo, design: Design) -> None:
     """Whether what a setting has tasks show from now on is there. Raises Invalid for a name that no output has.
 
     What is begun goes on as it was: neither the arms of a plan in force nor a name that its tasks have is asked about.
@@ -46,7 +46,7 @@ def check_going_on(session: Session, campaign_id: int, view: CampaignView, desig
         raise Invalid(NOT_THERE, places=(Place(SETTING_PLACE, _nowhere(said)),))
 
 
-def of_campaign(session: Session, campaign_id: int, view: CampaignView) -> str | None:
+def of_campaign(session: Session, campaign_id: int, view: CampaignInfo) -> str | None:
     """The name of the errors that are shown where no arm says it, None where none are.
 
     A setting decides; without one, what was put with outputs is shown, by protocols that can. A protocol that needs
@@ -64,19 +64,19 @@ def of_campaign(session: Session, campaign_id: int, view: CampaignView) -> str |
     return DEFAULT_PREFILL if silent and prefills.there(session, campaign_id, DEFAULT_PREFILL) else None
 
 
-def going_on(session: Session, campaign_id: int, view: CampaignView) -> str | None:
+def going_on(session: Session, campaign_id: int, view: CampaignInfo) -> str | None:
     """As `of_campaign`; but what no setting decides stays as tasks that are planned have it, whatever was put since."""
     had = prefills.planned(session, campaign_id)
     return of_campaign(session, campaign_id, view) if had is None or SETTING in view.settings else had[0]
 
 
-def of_arms(view: CampaignView, arms: Sequence[Arm]) -> tuple[str | None, ...]:
+def of_arms(view: CampaignInfo, arms: Sequence[Arm]) -> tuple[str | None, ...]:
     """The name of the errors that each arm shows: its own; without one none, but where the protocol needs them."""
     needed = DEFAULT_PREFILL if protocol_of(view).requires_prefill else None
     return tuple(arm.prefill or needed for arm in arms)
 
 
-def changed(session: Session, campaign_id: int, view: CampaignView, arms: Sequence[Arm]) -> Iterator[str]:
+def changed(session: Session, campaign_id: int, view: CampaignInfo, arms: Sequence[Arm]) -> Iterator[str]:
     """That a plan nobody has begun shows other errors than it would now, in words."""
     had = None if arms else prefills.planned(session, campaign_id)
     now = of_campaign(session, campaign_id, view)
@@ -84,7 +84,7 @@ def changed(session: Session, campaign_id: int, view: CampaignView, arms: Sequen
         yield f"prefilled errors: {now or 'none'} in place of {had[0] or 'none'}"
 
 
-def _faults(session: Session, campaign_id: int, view: CampaignView, design: Design) -> Iterator[Place]:
+def _faults(session: Session, campaign_id: int, view: CampaignInfo, design: Design) -> Iterator[Place]:
     named: list[tuple[tuple[str | int, ...], str | None]] = [
         (("body", "arms", i, "prefill"), arm.prefill) for i, arm in enumerate(design.arms)
     ]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from app.design.buckets import people
 from app.design.compile import inputs_digest
 from app.design.plan import Plan
-from app.reports.source.campaign import CampaignView
+from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns.campaigns import get
 from app.services.plans import plan_input, plans, shown_errors
 from app.services.plans.plan_input import SEAT, Material, NobodyJudges, NothingToJudge, SetNotTakenIn
@@ -33,7 +33,7 @@ def in_force(session: Session, campaign: str) -> PlanView:
     return replace(plan, stale=reasons)
 
 
-def changes(session: Session, view: CampaignView, campaign_id: int) -> tuple[str, ...]:
+def changes(session: Session, view: CampaignInfo, campaign_id: int) -> tuple[str, ...]:
     """What has changed since the plan in force was compiled, in words; nothing where no plan was compiled here.
 
     Raises NothingToJudge, NobodyJudges, SetNotTakenIn.

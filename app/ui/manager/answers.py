@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 
-from app.reports.source.campaign import CampaignView, options_of, protocol_of
+from app.reports.source.campaign import CampaignInfo, options_of, protocol_of
 from app.stats.quality.repeats import default_tolerance
 from app.ui.rater_forms import forms
 
 
-def asked(campaign: CampaignView) -> dict[str, str]:
+def asked(campaign: CampaignInfo) -> dict[str, str]:
     """The forms of the raters, and the measures that can be compared, the first with what is usual; both as JSON."""
     measures = protocol_of(campaign).measures_under(options_of(campaign))
     within = [default_tolerance(one.scale) if n == 0 else None for n, one in enumerate(measures)]

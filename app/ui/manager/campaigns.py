@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from app.reports.source.campaign import CampaignView
+from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns import campaigns
 from app.ui.manager.pages import Onlooker
 from app.ui.pages import PageRoute, page
@@ -45,5 +45,5 @@ def campaign_list(request: Request, reader: Onlooker, database: DatabaseDep, cur
     return page(request, "manager/campaigns.html", values)
 
 
-def _place(campaign: CampaignView) -> str:
+def _place(campaign: CampaignInfo) -> str:
     return f"{CLOSED if campaign.state == 'closed' else OTHER}:{campaign.key}"

@@ -15,7 +15,7 @@ from app.reports.kit import request, store
 from app.reports.kit.render import representations
 from app.reports.kit.report import Report, StoredReport
 from app.reports.kit.request import ReportRequest
-from app.reports.source.campaign import CampaignView
+from app.reports.source.campaign import CampaignInfo
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.jobs import report_requests
@@ -86,7 +86,7 @@ def comparison(
     return desk(request, "manager/comparison.html", about, caller, values, status=422 if values["why"] else 200)
 
 
-def _others(session: Session, campaign: str, chosen: list[str]) -> list[CampaignView]:
+def _others(session: Session, campaign: str, chosen: list[str]) -> list[CampaignInfo]:
     """The campaigns that can be ticked. Raises CampaignNotFound for one that was ticked and is not there."""
     by_key = {one.key: one for one in campaigns.page(session, after=None, limit=MOST_OFFERED, only=None)}
     by_key |= {key: campaigns.get(session, key) for key in chosen if key not in by_key}

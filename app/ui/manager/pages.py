@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
 
-from app.reports.source.campaign import CampaignView
+from app.reports.source.campaign import CampaignInfo
 from app.services.access import sessions
 from app.services.access.tokens import Caller, Role
 from app.storage.campaigns import CampaignNotFound
@@ -126,7 +126,7 @@ def here(request: Request) -> str:
 def desk(
     request: Request,
     template: str,
-    about: CampaignView,
+    about: CampaignInfo,
     caller: Caller,
     values: Mapping[str, object],
     *,

@@ -19,7 +19,7 @@ from app.reports.ranking import tables as ranking_tables
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.view import RankingView
 from app.reports.source import named_recipes
-from app.reports.source.campaign import CampaignView
+from app.reports.source.campaign import CampaignInfo
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns, recipes
 from app.services.jobs import rankings
@@ -118,7 +118,7 @@ def together(warnings: Iterable[str]) -> list[str]:
     return ["; ".join([first, *(text.removeprefix(head) for text in rest)]) for head, (first, *rest) in groups.items()]
 
 
-def _shown(view: RankingView, about: CampaignView, recipe: str) -> dict[str, object]:
+def _shown(view: RankingView, about: CampaignInfo, recipe: str) -> dict[str, object]:
     return {
         "view": view,
         "captions": captions,

@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 from app.domain.errors import Conflict, Invalid, NotFound
 from app.reports.source import campaign
-from app.reports.source.campaign import CampaignView
+from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns import campaigns
 from app.services.campaigns.campaigns import NewCampaign
 from app.storage.db import Session
@@ -25,7 +25,7 @@ def spine(database_url: str) -> Iterator[Spine]:
         yield found
 
 
-def make(spine: Spine, key: str, **other: Any) -> campaign.CampaignView:
+def make(spine: Spine, key: str, **other: Any) -> campaign.CampaignInfo:
     with spine.database.transaction() as session:
         return campaigns.create(session, NewCampaign(**{"key": key, "protocol": "da", **other}), actor="test")
 
@@ -87,7 +87,7 @@ def test_a_list_may_have_what_is_closed_at_its_end(spine: Spine) -> None:
         connection.execute("UPDATE campaigns SET state = 'closed' WHERE key IN ('a', 'c')")
     with spine.database.transaction() as session:
         for limit in (1, 2, 3, 4):
-            found: list[CampaignView] = []
+            found: list[CampaignInfo] = []
             while shown := closed_last(session, found[-1] if found else None, limit):
                 found += shown
             assert [one.key for one in found] == ["b", "d", "a", "c"]
@@ -96,7 +96,7 @@ def test_a_list_may_have_what_is_closed_at_its_end(spine: Spine) -> None:
         assert [c.key for c in campaigns.page_closed_last(session, after=None, limit=9, only="c")] == ["c"]
 
 
-def closed_last(session: Session, seen: CampaignView | None, limit: int) -> list[CampaignView]:
+def closed_last(session: Session, seen: CampaignInfo | None, limit: int) -> list[CampaignInfo]:
     after = (seen.state == "closed", seen.key) if seen else None
     return campaigns.page_closed_last(session, after=after, limit=limit, only=None)
 

@@ -10,7 +10,7 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.formats.base import At, JudgmentRow, OutputRow, ReadLog, Record, SegmentRow
-from app.reports.source.campaign import CampaignView
+from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns import campaigns
 from app.services.data import intake, merging
 from app.storage.imports import staging
@@ -32,7 +32,7 @@ def chunks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     given: list[int] = []
     give = merging.Beside.give
 
-    def counted(self: merging.Beside, lines: staging.Lines, campaign: CampaignView) -> None:
+    def counted(self: merging.Beside, lines: staging.Lines, campaign: CampaignInfo) -> None:
         given.append(1)
         give(self, lines, campaign)
 
