@@ -141,12 +141,12 @@ def _examples(bench: ConformanceRun, protocol: Told) -> Iterator[CheckResult]:
     for members in groups.values():
         names = {n: f"{protocol['name']}: example {n} scores {example['score']:g}" for n, example in members}
         try:
-            yield from _posted(bench, protocol, members, names)
+            yield from _check_examples(bench, protocol, members, names)
         except ServerRefusal as error:
             yield from (CheckResult(name, ok=False, detail=f"cannot be set up: {error}") for name in names.values())
 
 
-def _posted(
+def _check_examples(
     bench: ConformanceRun, protocol: Told, members: Sequence[tuple[int, Told]], names: Mapping[int, str]
 ) -> Iterator[CheckResult]:
     texts = [[Text(one["source"], one["output"], one["prefill"])] for _, one in members]
@@ -164,14 +164,14 @@ def _posted(
             example = left.pop(n)
             segment = None if protocol["level"] == "document" else 1
             answer = front.judge(task, item["item"], segment, example["payload"], 0)
-            checks[n] = _scored(names[n], answer, example["score"])
+            checks[n] = _check_score(names[n], answer, example["score"])
         if front.submit(task).status_code != httpx.codes.OK:
             break
     for n, name in names.items():
         yield checks.get(n) or CheckResult(name, ok=False, detail="its text is in no task")
 
 
-def _scored(name: str, answer: httpx.Response, score: float) -> CheckResult:
+def _check_score(name: str, answer: httpx.Response, score: float) -> CheckResult:
     if answer.status_code != httpx.codes.OK:
         return CheckResult(name, ok=False, detail=f"{answer.status_code}: {answer.text[:200]}")
     came = answer.json()["score"]

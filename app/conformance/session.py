@@ -55,7 +55,17 @@ def checks(
     if task is None:
         return
     at = RaterSession(managed, front, stranger, task, first, second)
-    for rule in (_leased, _alive, _refused, _strangers, _many, _judged, _replayed, _missing, _handed_in):
+    for rule in (
+        _check_lease,
+        _check_heartbeat,
+        _check_refusals,
+        _check_strangers,
+        _check_batches,
+        _check_judging,
+        _check_replay,
+        _check_missing,
+        _check_hand_in,
+    ):
         yield from rule(at)
 
 
@@ -69,7 +79,7 @@ def _is(name: str, answer: httpx.Response, status: int) -> CheckResult:
     return CheckResult(name, ok, f"{answer.status_code} {answer.headers.get('content-type', '')}")
 
 
-def _leased(at: RaterSession) -> Iterator[CheckResult]:
+def _check_lease(at: RaterSession) -> Iterator[CheckResult]:
     again = at.front.lease()
     yield CheckResult(
         "leasing again gives the task that is held", ok=again is not None and again["task"] == at.task["task"]
@@ -84,7 +94,7 @@ def _leased(at: RaterSession) -> Iterator[CheckResult]:
     yield CheckResult("`missing` names every address, and no other", missing == at.places(), str(missing))
 
 
-def _alive(at: RaterSession) -> Iterator[CheckResult]:
+def _check_heartbeat(at: RaterSession) -> Iterator[CheckResult]:
     events = [{"session": "conformance", "seq": n, "kind": "focus", "at_ms": 1000 * n} for n in range(2)]
     first = at.front.send("POST", f"{at.path}/heartbeat", {"events": events})
     yield _is("a heartbeat with events is taken", first, OK)
@@ -95,7 +105,7 @@ def _alive(at: RaterSession) -> Iterator[CheckResult]:
     )
 
 
-def _refused(at: RaterSession) -> Iterator[CheckResult]:
+def _check_refusals(at: RaterSession) -> Iterator[CheckResult]:
     item, segment = at.places()[0]
     yield _is(
         "an unknown protocol is 422", at.front.judge(at.task, item, segment, {"protocol": "none~such"}), MALFORMED
@@ -107,7 +117,7 @@ def _refused(at: RaterSession) -> Iterator[CheckResult]:
     yield CheckResult("what was refused left nothing", ok=not any(at.answers()))
 
 
-def _strangers(at: RaterSession) -> Iterator[CheckResult]:
+def _check_strangers(at: RaterSession) -> Iterator[CheckResult]:
     item, segment = at.places()[0]
     yield _is("another rater's task is 404", at.stranger.send("GET", at.path), UNKNOWN)
     yield _is("judging in another rater's task is 404", at.stranger.judge(at.task, item, segment, at.one), UNKNOWN)
@@ -119,7 +129,7 @@ def _strangers(at: RaterSession) -> Iterator[CheckResult]:
     yield CheckResult("what strangers tried left nothing", ok=not any(at.answers()))
 
 
-def _many(at: RaterSession) -> Iterator[CheckResult]:
+def _check_batches(at: RaterSession) -> Iterator[CheckResult]:
     item, segment = at.places()[-1]
     good = {"item": item, "segment": segment, "payload": at.one, "if_match": 0}
     bad = at.front.send("POST", f"{at.path}/judgments", [good, {**good, "segment": 9999}])
@@ -133,7 +143,7 @@ def _many(at: RaterSession) -> Iterator[CheckResult]:
     )
 
 
-def _judged(at: RaterSession) -> Iterator[CheckResult]:
+def _check_judging(at: RaterSession) -> Iterator[CheckResult]:
     item, segment = at.places()[0]
     first = at.front.judge(at.task, item, segment, at.one, 0)
     yield _is('an answer with `If-Match: "0"` is stored', first, OK)
@@ -152,7 +162,7 @@ def _judged(at: RaterSession) -> Iterator[CheckResult]:
     yield CheckResult("a change to the state that is seen is revision 2", _revision(changed, 2), changed.text[:200])
 
 
-def _replayed(at: RaterSession) -> Iterator[CheckResult]:
+def _check_replay(at: RaterSession) -> Iterator[CheckResult]:
     if at.other == at.one:
         return
     item, segment = at.places()[0]
@@ -172,7 +182,7 @@ def _revision(answer: httpx.Response, wanted: int) -> bool:
     return told and answer.headers.get("etag") == f'"{wanted}"'
 
 
-def _missing(at: RaterSession) -> Iterator[CheckResult]:
+def _check_missing(at: RaterSession) -> Iterator[CheckResult]:
     early = at.front.submit(at.task)
     yield _is("handing in too early is 409", early, CONFLICT)
     given = at.answers()
@@ -184,7 +194,7 @@ def _missing(at: RaterSession) -> Iterator[CheckResult]:
         at.front.judge(at.task, item, segment, at.one, 0)
 
 
-def _handed_in(at: RaterSession) -> Iterator[CheckResult]:
+def _check_hand_in(at: RaterSession) -> Iterator[CheckResult]:
     item, segment = at.places()[0]
     done = at.front.submit(at.task)
     yield _is("handing in is taken once nothing is missing", done, OK)

@@ -54,11 +54,11 @@ def load_demo(database: Database, *, seed: int = DEMO_SEED, progress: Progress |
             campaign = create(session, NewCampaign(key=key, name=TITLE, protocol=PROTOCOL, basis=BASIS), actor=_ACTOR)
         if campaign.data_version == 0:
             intake = Intake(session, campaign, actor=_ACTOR, what="demo campaign")
-            take_in(intake, _counted(list(records(seed)), progress), ReadLog())
+            take_in(intake, _with_progress(list(records(seed)), progress), ReadLog())
     return key
 
 
-def _counted(lines: Sequence[Record], progress: Progress | None) -> Iterator[Record]:
+def _with_progress(lines: Sequence[Record], progress: Progress | None) -> Iterator[Record]:
     for n, record in enumerate(lines, start=1):
         yield record
         if progress and (n % _TELL_EVERY == 0 or n == len(lines)):

@@ -123,7 +123,7 @@ def _wrong_phrase(place: _EditContext, rng: np.random.Generator) -> PieceEdit | 
     return PieceEdit(at, at, pick(rng, others), "Accuracy/Mistranslation")
 
 
-def _untranslated(place: _EditContext, rng: np.random.Generator) -> PieceEdit | None:
+def _plant_untranslated(place: _EditContext, rng: np.random.Generator) -> PieceEdit | None:
     """The English words left standing."""
     slots = [(i, name) for i, name in place.slots() if place.segment.filling[name][0] != place.pieces[i].text]
     if not slots:
@@ -195,6 +195,6 @@ def _punctuation(place: _EditContext, rng: np.random.Generator) -> PieceEdit | N
 
 
 MAKERS: dict[Severity, tuple[Maker, ...]] = {
-    "major": (_wrong_phrase, _wrong_phrase, _untranslated, _omission),
+    "major": (_wrong_phrase, _wrong_phrase, _plant_untranslated, _omission),
     "minor": (_poor_term, _word_order, _spelling, _addition, _punctuation),
 }

@@ -144,14 +144,14 @@ def fill(rng: np.random.Generator, blocks: Sequence[Block], room: Room) -> tuple
             tasks[-1].screens += block
             tasks[-1].blocks += [number] * len(block)
             continue
-        parts = [Draft(list(block))] if room.fits(block) else _cut(rng, block, room)
+        parts = [Draft(list(block))] if room.fits(block) else _split_block(rng, block, room)
         for part in parts or _one_by_one(block, room, oversize):
             part.blocks = [number] * len(part.screens)
             tasks.append(part)
     return tasks, oversize
 
 
-def _cut(rng: np.random.Generator, block: Block, room: Room) -> list[Draft]:
+def _split_block(rng: np.random.Generator, block: Block, room: Room) -> list[Draft]:
     """A block in the fewest even parts that fit a task each; none where not even single screens do."""
     for count in range(2, len(block) + 1):
         parts = [block[len(block) * n // count : len(block) * (n + 1) // count] for n in range(count)]

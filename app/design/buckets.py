@@ -54,11 +54,11 @@ def fill_buckets(
     order = rng.permutation(len(raters))
     sets = [np.sort(order[places]) for places in rater_sets(len(raters), size, count)]
     of_document = np.full(len(keys), -1, dtype=np.int64)
-    of_document[rng.permutation(chosen)] = _dealt(rng, len(chosen), np.arange(len(sets)))
+    of_document[rng.permutation(chosen)] = _bucket_of_documents(rng, len(chosen), np.arange(len(sets)))
     return Bucketing(tuple(str(n + 1) for n in range(len(sets))), tuple(sets), of_document)
 
 
-def _dealt(rng: np.random.Generator, documents: int, buckets: Codes) -> Codes:
+def _bucket_of_documents(rng: np.random.Generator, documents: int, buckets: Codes) -> Codes:
     """A bucket for each document: equally many, what is left over one by one to randomly ordered buckets."""
     if not documents:
         return np.empty(0, dtype=np.int64)
@@ -137,7 +137,7 @@ def _explicit(
     takers = np.array([n for n, bucket in enumerate(listed) if bucket.documents is None], dtype=np.int64)
     rest = chosen[of_document[chosen] < 0]
     if len(takers):
-        of_document[rng.permutation(rest)] = _dealt(rng, len(rest), takers)
+        of_document[rng.permutation(rest)] = _bucket_of_documents(rng, len(rest), takers)
     return Bucketing(tuple(bucket.name for bucket in listed), tuple(pools), of_document)
 
 

@@ -71,7 +71,7 @@ def compile_plan(
     keys = [document.key for document in test_set.documents]
     buckets = fill_buckets(draw.rng("buckets"), design, able, keys, chosen[~np.isin(chosen, common)])
     grouped, dealt, layout = _deal(draw, design, test_set, names, able, buckets)
-    shared = _shared(draw, design, test_set, names, common)
+    shared = _shared_packs(draw, design, test_set, names, common)
     work = TaskInputs(design, test_set, names, able, grouped, layout, dealt, shared)
     made = assemble(draw.rng, work)
     documents = _documents(keys, chosen, common, buckets, inclusion)
@@ -143,7 +143,7 @@ def _common(draw: SeedStreams, design: Design, test_set: TestSet, names: Sequenc
     return chosen[common_documents(draw.rng("common"), wanted, items[chosen])]
 
 
-def _shared(
+def _shared_packs(
     draw: SeedStreams, design: Design, test_set: TestSet, names: Sequence[str], common: Codes
 ) -> tuple[tuple[UnplacedItem, ...], ...]:
     """What every rater judges, in packs that stay together."""

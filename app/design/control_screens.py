@@ -44,9 +44,9 @@ def with_control_screens(
     screens = list(draft.screens)
     short: list[MissingControl] = []
     if room.controls.any and smallest_first(screens):
-        chosen = _chosen(rng, screens, room, references, draft.quota)
-        needed = draft.quota.kinds if draft.quota else _needed(screens, chosen, room)
-        assigned = _assigned(rng, chosen, needed, references)
+        chosen = _screens_to_repeat(rng, screens, room, references, draft.quota)
+        needed = draft.quota.kinds if draft.quota else _least_controls_of(screens, chosen, room)
+        assigned = _assign_kinds(rng, chosen, needed, references)
         size = total([piece for screen in (*screens, *(again.screen for again in assigned)) for piece in screen])
         for again in assigned:
             planned = PlannedRepeat(room, size, again.screen)
@@ -62,12 +62,12 @@ def _n_rated(screens: Sequence[Screen]) -> int:
     return sum(piece.role == "rating" for screen in screens for piece in screen)
 
 
-def _needed(screens: Sequence[Screen], chosen: Sequence[Screen], room: Room) -> Mapping[str, int]:
+def _least_controls_of(screens: Sequence[Screen], chosen: Sequence[Screen], room: Room) -> Mapping[str, int]:
     """Control items of each kind that a task of these screens must hold at least."""
     return least_controls(room.controls, _n_rated(screens) + sum(map(len, chosen)))
 
 
-def _chosen(
+def _screens_to_repeat(
     rng: np.random.Generator, screens: Sequence[Screen], room: Room, references: References, quota: Quota | None
 ) -> list[Screen]:
     """Screens to show again that fit: random ones, or the smallest where 20 draws did not fit."""
@@ -84,7 +84,7 @@ def _chosen(
     return chosen
 
 
-def _assigned(
+def _assign_kinds(
     rng: np.random.Generator, chosen: Sequence[Screen], needed: Mapping[str, int], references: References
 ) -> list[_Again]:
     """Kinds of control items for the columns: references and degraded copies dealt over the screens, else repeats."""

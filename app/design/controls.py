@@ -121,7 +121,7 @@ def _units(text: str, characters: bool) -> list[str]:
     return list(text.strip()) if characters else text.split()
 
 
-def _joined(units: Sequence[str], changed: Sequence[tuple[int, int]], characters: bool) -> DegradedText:
+def _join_units(units: Sequence[str], changed: Sequence[tuple[int, int]], characters: bool) -> DegradedText:
     """The text of some units, ranges of units turned into ranges of code points."""
     gap = "" if characters else " "
     starts = np.cumsum([0] + [len(unit) + len(gap) for unit in units]).tolist()
@@ -141,11 +141,11 @@ def _span_replacement(
     inner = int(len(units) > 3)
     span = min(span_length(len(units), characters=characters), len(units) - 2 * inner)
     start = _between(rng, inner, len(units) - span - inner)
-    taken = _taken(rng, donors, units[start : start + span])
-    return _joined([*units[:start], *taken, *units[start + span :]], ((start, start + len(taken)),), characters)
+    taken = _donor_span(rng, donors, units[start : start + span])
+    return _join_units([*units[:start], *taken, *units[start + span :]], ((start, start + len(taken)),), characters)
 
 
-def _taken(rng: np.random.Generator, donors: Sequence[Sequence[str]], replaced: Sequence[str]) -> list[str]:
+def _donor_span(rng: np.random.Generator, donors: Sequence[Sequence[str]], replaced: Sequence[str]) -> list[str]:
     """A span of a random donor, from its inside where it is long enough, and other than what it replaces."""
     taken: list[str] = []
     for pick in rng.permutation(len(donors)):
@@ -171,10 +171,10 @@ def _word_mixing(
         if not span:
             continue
         start = _between(rng, 0, len(part) - span)
-        taken = _taken(rng, donors, part[start : start + span])
+        taken = _donor_span(rng, donors, part[start : start + span])
         changed.append((len(units) + start, len(units) + start + len(taken)))
         units += [*part[:start], *taken, *part[start + span :]]
-    return _joined(units, changed, characters)
+    return _join_units(units, changed, characters)
 
 
 def _rotation(rng: np.random.Generator, units: list[str], characters: bool) -> DegradedText:
@@ -185,6 +185,6 @@ def _rotation(rng: np.random.Generator, units: list[str], characters: bool) -> D
     turned = [[*run[turn:], *run[:turn]] for turn in range(1, span)]
     able = [order for order in turned if order != run]
     if not able:
-        return _joined(units, (), characters)
+        return _join_units(units, (), characters)
     units[start : start + span] = able[int(rng.integers(len(able)))]
-    return _joined(units, ((start, start + span),), characters)
+    return _join_units(units, ((start, start + span),), characters)

@@ -102,10 +102,10 @@ def deal_to_entropy(
         if not len(left):
             return result
         met += [float(entropy.min()), float(entropy.max())]
-    raise _out_of_reach(target, restarts, *_widened(reachable_entropies(rng, layout), met))
+    raise _out_of_reach(target, restarts, *_widen(reachable_entropies(rng, layout), met))
 
 
-def _widened(bounds: tuple[float, float], met: list[float]) -> tuple[float, float]:
+def _widen(bounds: tuple[float, float], met: list[float]) -> tuple[float, float]:
     """The range with what attempts met, which no range may deny."""
     return min(bounds[0], *met), max(bounds[1], *met)
 
@@ -191,11 +191,11 @@ def _descend(rng: np.random.Generator, layout: AllocationInput) -> Codes:
         fixed[rater] = layout.weight[takes].sum()
         missing[takes] -= 1
         todo[rater] = False
-        load = _expected(layout, may & todo, missing)
+        load = _capacity_left(layout, may & todo, missing)
     return fixed
 
 
-def _expected(layout: AllocationInput, may: Bools, missing: Codes) -> Codes:
+def _capacity_left(layout: AllocationInput, may: Bools, missing: Codes) -> Codes:
     """What each rater could still take at most, shape (R,)."""
     left = np.bincount(layout.group_bucket, weights=layout.weight * (missing > 0), minlength=len(layout.pools))
     return np.asarray(np.rint(may.T @ left), dtype=np.int64)

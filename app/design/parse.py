@@ -237,7 +237,7 @@ def _check_together(at: JsonObjectReader, design: Design) -> None:
         at.wrong(("task", "split_documents"), "needs max_segments")
     if design.even_out and design.balance.kind != "full":
         at.wrong("even_out", "only with balance full")
-    if _repeated([arm.name for arm in design.arms]) or len(design.arms) == 1:
+    if _has_duplicates([arm.name for arm in design.arms]) or len(design.arms) == 1:
         at.wrong("arms", "at least two, each name once")
 
 
@@ -254,5 +254,5 @@ def _check_latin_square(at: JsonObjectReader, design: Design) -> None:
             at.wrong(name, "structure latin_square fixes this; leave it out")
 
 
-def _repeated(names: Sequence[str]) -> bool:
+def _has_duplicates(names: Sequence[str]) -> bool:
     return len(set(names)) < len(names)

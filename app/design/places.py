@@ -46,9 +46,9 @@ def control_places(plan: Plan) -> tuple[ControlPositions, ...]:
     chance = np.zeros((len(KINDS), TENTHS))
     for task in plan.tasks:
         tenth = (np.arange(len(task.items)) * TENTHS + TENTHS // 2) // len(task.items)
-        able = _counted(tenth, task.items, {*KINDS, "rating"})
+        able = _items_by_tenth(tenth, task.items, {*KINDS, "rating"})
         for n, kind in enumerate(KINDS):
-            here = _counted(tenth, task.items, {kind})
+            here = _items_by_tenth(tenth, task.items, {kind})
             seen[n] += here
             chance[n] += able * (here.sum() / max(able.sum(), 1))
     return tuple(
@@ -58,7 +58,7 @@ def control_places(plan: Plan) -> tuple[ControlPositions, ...]:
     )
 
 
-def _counted(tenth: Codes, items: Sequence[Item], roles: set[str]) -> Codes:
+def _items_by_tenth(tenth: Codes, items: Sequence[Item], roles: set[str]) -> Codes:
     """Items of some roles in each tenth."""
     held = [item.role in roles for item in items]
     return np.bincount(tenth[held], minlength=TENTHS)

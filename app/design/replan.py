@@ -98,7 +98,7 @@ def replan(
     now = tuple(sorted(system.key for system in systems))
     grouped = _material(plan, test_set, now, buckets)
     squares = _squares(draw, plan, state, test_set, now, buckets, grouped)
-    grouped, wanted, credited = _wanted(plan, state, test_set, grouped, buckets, squares)
+    grouped, wanted, credited = _open_work(plan, state, test_set, grouped, buckets, squares)
     held = work_by_rater(plan, state.kept, able)
     filled = refill(draw.rng("replan"), wanted, able, buckets, taken, held, grouped, rebalance=rebalance)
     shared = {rater.key: shared_left(plan, test_set, now, rater.key, state.kept) for rater in able}
@@ -237,7 +237,7 @@ def _squares(
     return replace(made, unmet=(*made.unmet, Unmet("late systems have no part in documents planned before", why)))
 
 
-def _wanted(
+def _open_work(
     plan: Plan,
     state: _PlanProgress,
     test_set: TestSet,
@@ -263,7 +263,7 @@ def _wanted(
         if ratings and names[0] not in units:
             units[names[0]] = groups[0].unit if groups else next(fresh)
         for nth, planned in ratings:
-            rest, known = _left(grouped, pack, state, planned)
+            rest, known = _open_entries(grouped, pack, state, planned)
             credited += known
             if rest:
                 before, late = state.goes_on_from(planned)
@@ -290,7 +290,7 @@ def _ratings(
     return [(n + 1, ()) for n in range(asked)]
 
 
-def _left(
+def _open_entries(
     grouped: GroupedOutputs, pack: tuple[int, ...], state: _PlanProgress, planned: Sequence[Group]
 ) -> tuple[tuple[int, ...], list[tuple[int, str]]]:
     """What of a pack is still to be judged, and systems whose text a finished group has judged under another name."""

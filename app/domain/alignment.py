@@ -38,7 +38,7 @@ def canonical(alignment: str) -> str:
     >>> canonical(" 1-0  0-1 ")
     '0-1 1-0'
     """
-    return _written(parse(alignment))
+    return _pharaoh(parse(alignment))
 
 
 def fault(alignment: str, *, source: str | None, text: str | None) -> str | None:
@@ -47,7 +47,7 @@ def fault(alignment: str, *, source: str | None, text: str | None) -> str | None
     >>> fault("0-0 2-1", source="the dog", text="der Hund")
     'link 2 (2-1): the source has 2 words, 0 to 1'
     """
-    counts = [(name, None if said is None else len(said.split())) for name, said in _named(source, text)]
+    counts = [(name, None if said is None else len(said.split())) for name, said in _named_texts(source, text)]
     for n, link in enumerate(parse(alignment), 1):
         for word, (name, words) in zip(link, counts, strict=True):
             if words is not None and word >= words:
@@ -71,7 +71,7 @@ def carry_over_alignment(alignment: str, before: str, after: str) -> str:
     carried_links = {
         (source, word) for word, was in _came_from(before.split(), after.split()) for source in links.get(was, [])
     }
-    return _written(carried_links)
+    return _pharaoh(carried_links)
 
 
 def _came_from(before: list[str], after: list[str]) -> Iterator[Link]:
@@ -81,9 +81,9 @@ def _came_from(before: list[str], after: list[str]) -> Iterator[Link]:
             yield from ((j, i1 + (j - j1) * (i2 - i1) // (j2 - j1)) for j in range(j1, j2))
 
 
-def _named(source: str | None, text: str | None) -> tuple[tuple[str, str | None], tuple[str, str | None]]:
+def _named_texts(source: str | None, text: str | None) -> tuple[tuple[str, str | None], tuple[str, str | None]]:
     return ("source", source), ("output", text)
 
 
-def _written(links: Iterable[Link]) -> str:
+def _pharaoh(links: Iterable[Link]) -> str:
     return " ".join(f"{source}-{word}" for source, word in sorted(links))

@@ -93,11 +93,11 @@ def from_options(base: Recipe, options: Mapping[str, Sequence[str]]) -> Recipe:
         try:
             values[name] = parse_option(name, given)
         except WrongValue as error:
-            wrong.append(Place(("query", _shown(name)), str(error)))
+            wrong.append(Place(("query", _printable_name(name)), str(error)))
     if wrong:
         raise _invalid(wrong)
     _imply(base, values)
-    return _checked(_renamed(base, _with(base, values)), "query", values)
+    return _check_combinations(_name_after_changes(base, _with(base, values)), "query", values)
 
 
 def from_json(given: Mapping[str, object], own: Mapping[str, Recipe] = NAMED) -> Recipe:
@@ -119,7 +119,7 @@ def from_json(given: Mapping[str, object], own: Mapping[str, Recipe] = NAMED) ->
         try:
             values[name] = parse_field(name, value)
         except WrongValue as error:
-            wrong.append(Place(("body", _shown(name)), str(error)))
+            wrong.append(Place(("body", _printable_name(name)), str(error)))
     called = given.get("name", "custom")
     if not isinstance(called, str) or not is_key(called):
         wrong.append(Place(("body", "name"), "must be 1 to 128 of A–Z a–z 0–9 . _ ~ : @ + -"))
@@ -128,17 +128,17 @@ def from_json(given: Mapping[str, object], own: Mapping[str, Recipe] = NAMED) ->
     base = own.get(str(called), NAMED["recommended"])
     _imply(base, values)
     recipe = _with(base, values)
-    recipe = _renamed(base, recipe) if called in own else replace(recipe, name=str(called))
+    recipe = _name_after_changes(base, recipe) if called in own else replace(recipe, name=str(called))
     if given.get("hash", recipe.hash) != recipe.hash:
         raise _invalid([Place(("body", "hash"), f"is not the hash of these choices, which is {recipe.hash}")])
-    return _checked(recipe, "body", values)
+    return _check_combinations(recipe, "body", values)
 
 
 def _with(base: Recipe, values: Mapping[str, object]) -> Recipe:
     return replace(base, **values)  # type: ignore[arg-type]  # every value was made by the parser of its field
 
 
-def _renamed(base: Recipe, recipe: Recipe) -> Recipe:
+def _name_after_changes(base: Recipe, recipe: Recipe) -> Recipe:
     """A named recipe with other choices is not that recipe: its name lists what was changed."""
     before, after = base.as_json(), recipe.as_json()
     changed = [name for name in after if after[name] != before[name] and name != "fallback"]
@@ -160,7 +160,7 @@ def _imply(base: Recipe, values: dict[str, object]) -> None:
         values.setdefault("matched_only", False)
 
 
-def _checked(recipe: Recipe, where: str, given: Mapping[str, object]) -> Recipe:
+def _check_combinations(recipe: Recipe, where: str, given: Mapping[str, object]) -> Recipe:
     """Refuse combinations that no test has; the place is the option that was given, else the test."""
     wrong = [
         Place((where, name if name in given else "test"), f"{name}: {message}")
@@ -195,6 +195,6 @@ def _invalid(wrong: Sequence[Place]) -> Invalid:
     return Invalid("; ".join(f"{place.loc[-1]}: {place.msg}" for place in wrong), places=tuple(wrong))
 
 
-def _shown(name: str) -> str:
+def _printable_name(name: str) -> str:
     """A field name that may be repeated in an error: what was sent could be anything."""
     return name if is_key(name) else "(name)"

@@ -50,7 +50,11 @@ class MQMReannotationPayload(Payload):
 
 def check(payload: MQMReannotationPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature)
     """Raise Invalid naming every error that does not fit the texts, and every shown one that is not accounted for."""
-    places = (*faults(payload.errors, shown), *prefill_faults(payload.errors, shown), *_unaccounted(payload, shown))
+    places = (
+        *faults(payload.errors, shown),
+        *prefill_faults(payload.errors, shown),
+        *_unresolved_prefills(payload, shown),
+    )
     if places:
         raise Invalid(_line(places), places=places)
 
@@ -59,7 +63,7 @@ def _line(places: tuple[Place, ...]) -> str:
     return summary(places) if places[0].loc[0] == "errors" else "; ".join(p.msg for p in places[:3])
 
 
-def _unaccounted(payload: MQMReannotationPayload, shown: JudgedTexts) -> Iterator[Place]:
+def _unresolved_prefills(payload: MQMReannotationPayload, shown: JudgedTexts) -> Iterator[Place]:
     kept = {span.prefill for span in payload.errors}
     known = None if shown.prefill is None else [span.prefill for span in shown.prefill if span.prefill is not None]
     for i, name in enumerate(payload.deleted):

@@ -104,11 +104,13 @@ def measures(options: ScoringOptions) -> tuple[Measure, ...]:
 def adapt(widget: Widget, options: ScoringOptions) -> Widget:
     """The widget with the scales of the campaign's criteria."""
     return (
-        replace(widget, criteria=tuple(map(_asked, criteria_of(options)))) if isinstance(widget, Criteria) else widget
+        replace(widget, criteria=tuple(map(_criterion_scale, criteria_of(options))))
+        if isinstance(widget, Criteria)
+        else widget
     )
 
 
-def _asked(criterion: Criterion) -> CriterionScale:
+def _criterion_scale(criterion: Criterion) -> CriterionScale:
     ticks = tuple(sorted((float(value), label) for value, label in criterion.labels.items()))
     bounds = criterion.minimum, criterion.maximum, criterion.step
     return CriterionScale(criterion.name, criterion.title or criterion.name, *bounds, ticks)

@@ -49,7 +49,7 @@ def answer(protocol: str, form: RaterForm, sheet: AnswerContext) -> dict[str, ob
     """The payload: every question of the form has its answer."""
     payload: dict[str, object] = {"protocol": protocol}
     for widget in form.widgets:
-        payload.update(_filled(widget, sheet))
+        payload.update(_field_value(widget, sheet))
     return payload
 
 
@@ -64,7 +64,7 @@ def preference_answer(protocol: str, widget: Preference, values: Sequence[float]
     return {"protocol": protocol, widget.field: groups}
 
 
-def _filled(widget: Widget, sheet: AnswerContext) -> Mapping[str, object]:
+def _field_value(widget: Widget, sheet: AnswerContext) -> Mapping[str, object]:
     match widget:
         case Slider():
             return {widget.field: _on_scale(sheet.toward(widget.field), widget.minimum, widget.maximum, widget.step)}
@@ -75,11 +75,11 @@ def _filled(widget: Widget, sheet: AnswerContext) -> Mapping[str, object]:
             return {widget.field: {one.name: _criterion(one, sheet) for one in widget.criteria}}
         case Count():
             below = max(50.0 - sheet.opinion.value, 0.0) / POINTS_A_CRITICAL
-            return {widget.field: min(_rounded(below, sheet, "count"), widget.most)}
+            return {widget.field: min(_random_round(below, sheet, "count"), widget.most)}
         case Spans():
-            return _marked(widget, sheet)
+            return _error_fields(widget, sheet)
         case TextEdit():
-            return {widget.field: _edited(widget, sheet)[: widget.most]}
+            return {widget.field: _edited_text(widget, sheet)[: widget.most]}
         case Link():
             return {widget.field: None}
         case Preference():
@@ -101,32 +101,32 @@ def _criterion(scale: CriterionScale, sheet: AnswerContext) -> float:
     return _on_scale(value, scale.minimum, scale.maximum, scale.step)
 
 
-def _rounded(value: float, sheet: AnswerContext, what: str) -> int:
+def _random_round(value: float, sheet: AnswerContext, what: str) -> int:
     """A whole number whose mean is the value."""
     whole = int(value)
     return whole + sheet.draws.happens(value - whole, *sheet.opinion.key, what)
 
 
-def _marked(widget: Spans, sheet: AnswerContext) -> Mapping[str, object]:
+def _error_fields(widget: Spans, sheet: AnswerContext) -> Mapping[str, object]:
     """Errors: those that are seen, or as many as the opinion weighs; and each that was shown ready made is kept."""
     ready = sheet.shown.prefill or ()
     kept = [span for n, span in enumerate(ready) if not sheet.draws.happens(0.2, *sheet.opinion.key, "deleted", n)]
     room = None if widget.most is None else max(widget.most - len(kept), 0)
-    errors = [*kept, *[span for span in _found(widget, sheet) if _offered(widget, span)][:room]]
+    errors = [*kept, *[span for span in _errors_seen(widget, sheet) if _is_allowed(widget, span)][:room]]
     out: dict[str, object] = {widget.field: [span.model_dump(mode="json", exclude_defaults=True) for span in errors]}
     if widget.deleted is not None:
         out[widget.deleted] = [span.prefill for span in ready if span not in kept and span.prefill is not None]
     return out
 
 
-def _found(widget: Spans, sheet: AnswerContext) -> Iterator[Span]:
+def _errors_seen(widget: Spans, sheet: AnswerContext) -> Iterator[Span]:
     known = sheet.opinion.errors
     if known is None:
         weight = (100.0 - sheet.opinion.value) / POINTS_A_WEIGHT
         if sheet.shown.prefill:
             weight /= 2
         majors = int(weight // MAJOR)
-        minors = _rounded(weight - majors * MAJOR, sheet, "minors")
+        minors = _random_round(weight - majors * MAJOR, sheet, "minors")
         for n, severity in enumerate(["major"] * majors + ["minor"] * minors):
             yield _mark(widget, sheet, severity, n)
         return
@@ -135,7 +135,7 @@ def _found(widget: Spans, sheet: AnswerContext) -> Iterator[Span]:
         yield _mark(widget, sheet, "minor", len(known))
 
 
-def _offered(widget: Spans, span: Span) -> bool:
+def _is_allowed(widget: Spans, span: Span) -> bool:
     """Whether the form has room for what a mark says."""
     side = span.side == "target" or widget.source_side
     return side and span.severity in widget.severities and (widget.omission or not span.omission)
@@ -155,11 +155,11 @@ def _mark(widget: Spans, sheet: AnswerContext, severity: str, n: int) -> Span:
     return Span(start=start, end=start + len(word), severity=chosen, category=category)
 
 
-def _edited(widget: TextEdit, sheet: AnswerContext) -> str:
+def _edited_text(widget: TextEdit, sheet: AnswerContext) -> str:
     """The text with as large a share of words replaced as the opinion finds wrong; or a text of its length."""
     words = sheet.shown.judged.split()
     if widget.start == "empty":
         return " ".join([WRONG] * max(len(words), 1))
-    wrong = _rounded((1.0 - sheet.opinion.value / 100.0) * len(words), sheet, "edits")
+    wrong = _random_round((1.0 - sheet.opinion.value / 100.0) * len(words), sheet, "edits")
     places = sorted(range(len(words)), key=lambda n: sheet.draws.uniform(*sheet.opinion.key, "edit", n))[:wrong]
     return " ".join(WRONG if n in set(places) else word for n, word in enumerate(words))

@@ -143,27 +143,27 @@ def _item(desk: _Desk, item: SeenItem) -> Generator[Act, int | None, bool]:
     for segment in item.segments:
         if segment.segment not in asked:
             continue
-        if _tired(desk):
+        if _has_stopped(desk):
             return True
         if desk.mind.judged == desk.mind.temper.pauses_after:
             yield Pause(desk.mind.temper.pause_seconds)
         opinion = _opinion(desk, item.item, segment)
         desk.values.setdefault(item.item, []).append(opinion.value)
-        revision = yield from _judge(desk, item.item, segment, opinion, _seen(segment.judgment))
+        revision = yield from _judge(desk, item.item, segment, opinion, _revision_seen(segment.judgment))
         given.append((segment, revision, opinion))
     if None in asked:
         yield from _document(desk, item)
     if desk.task.presentation != "segment":
-        yield from _reconsidered(desk, item.item, given)
+        yield from _revise_answers(desk, item.item, given)
     return False
 
 
-def _seen(given: SeenAnswer | None) -> int:
+def _revision_seen(given: SeenAnswer | None) -> int:
     """The revision that an answer builds on; of one that was set aside, its own."""
     return given.revision if given is not None else 0
 
 
-def _tired(desk: _Desk) -> bool:
+def _has_stopped(desk: _Desk) -> bool:
     stops = desk.mind.temper.stops_after
     return stops is not None and desk.mind.judged >= stops
 
@@ -211,11 +211,11 @@ def _document(desk: _Desk, item: SeenItem) -> Generator[Act, int | None, None]:
     desk.values[item.item] = values
     opinion = Opinion(fmean(values), (), ("document", desk.mind.rater, item.segments[0].judged))
     payload = _payload(desk, "document", item.segments[0], opinion)
-    yield SendJudgment(item.item, None, payload, _seen(item.judgment), desk.mind.temper.seconds)
+    yield SendJudgment(item.item, None, payload, _revision_seen(item.judgment), desk.mind.temper.seconds)
     desk.mind.judged += 1
 
 
-def _reconsidered(
+def _revise_answers(
     desk: _Desk, item: int, given: list[tuple[SeenSegment, int, Opinion]]
 ) -> Generator[Act, int | None, None]:
     """Some answers are changed before the next item: the rater looks again, and thinks anew."""
@@ -235,5 +235,5 @@ def _screen(desk: _Desk, screen: SeenScreen) -> Generator[Act, int | None, None]
         fmean(desk.values.get(n) or [_opinion(desk, n, one).value for one in parts[n].segments]) for n in screen.items
     ]
     yield SendPreference(
-        screen.screen, preference_answer(desk.forms.protocol.name, asked, values), _seen(screen.judgment)
+        screen.screen, preference_answer(desk.forms.protocol.name, asked, values), _revision_seen(screen.judgment)
     )

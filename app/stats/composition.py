@@ -71,10 +71,10 @@ def contents(ratings: Ratings, owner: Codes, humans: Bools) -> Composition:
     regular = np.isin(ratings.role, REGULAR)
     return Composition(
         owner=owners.astype(np.int32),
-        judgments=_counted(place, once, n),
+        judgments=_counts(place, once, n),
         systems=_distinct(place[regular], ratings.system[regular], n),
         documents=_distinct(place, ratings.document, n),
-        count={part: _counted(place, once & mask, n) for part, mask in masks.items()},
+        count={part: _counts(place, once & mask, n) for part, mask in masks.items()},
         mean={part: _means(place, ratings.score, scored & mask, n) for part, mask in masks.items()},
     )
 
@@ -85,7 +85,7 @@ def _part(ratings: Ratings, role: Role | None, humans: Bools) -> Bools:
     return np.asarray(ratings.role == role, dtype=np.bool_)
 
 
-def _counted(place: npt.NDArray[np.intp], keep: Bools, n: int) -> Table:
+def _counts(place: npt.NDArray[np.intp], keep: Bools, n: int) -> Table:
     return np.bincount(place[keep], minlength=n).astype(np.int64)
 
 

@@ -151,16 +151,16 @@ def _by_center(ratings: Ratings, moments: Moments) -> tuple[Floats, tuple[str, .
 
 def _by_error(ratings: Ratings, moments: Moments, *, rate: bool) -> tuple[Floats, tuple[str, ...]]:
     if (moments.errors < 0).any():
-        raise _refused("error normalization needs marked errors, but these ratings have none")
+        raise _invalid("error normalization needs marked errors, but these ratings have none")
     if not moments.errors.any():
-        raise _refused("error normalization needs marked errors, but no rater marked any")
+        raise _invalid("error normalization needs marked errors, but no rater marked any")
     scaled, warnings = _by_mean(ratings, moments)
     weight = moments.errors / np.maximum(moments.n, 1) if rate else moments.errors.astype(np.float64)
     # Σ x' E_r over the rows behind the moments: a rater's x' sum to n_r·M there, or to 0 where m_r = 0.
     per_rater_sum = np.where(np.nan_to_num(moments.mean) != 0, moments.n * moments.overall, 0.0)
     total = float((per_rater_sum * weight).sum())
     if total == 0:
-        raise _refused("error normalization is undefined: raters who marked errors have only scores of 0")
+        raise _invalid("error normalization is undefined: raters who marked errors have only scores of 0")
     constant = moments.overall * int(moments.n.sum()) / total
     known = moments.n[ratings.rater] > 0
     return np.where(known, constant * scaled * weight[ratings.rater], ratings.score), warnings
@@ -181,12 +181,12 @@ def _check_ratio_scale(ratings: Ratings) -> None:
     scale = ratings.scale
     bounded = scale is not None and np.isfinite(scale.maximum) and (ratings.higher_is_better or scale.minimum != 0)
     if bounded or (ratings.score < 0).any():
-        raise _refused(
+        raise _invalid(
             "dividing by a rater's mean requires a scale with a true zero and no negative scores; use center"
         )
 
 
-def _refused(message: str) -> Invalid:
+def _invalid(message: str) -> Invalid:
     return Invalid(message, places=(Place(("query", "normalize"), message),))
 
 

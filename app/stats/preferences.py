@@ -69,7 +69,7 @@ def pairs(compared: Comparisons, *, n_systems: int, alpha: float, method: Adjust
             outcomes.append(signed[here])
             total = np.bincount(document, weights=signed[here].astype(np.float64), minlength=size)
             sums.append((total.astype(np.float64), counts))
-    p_values = _permuted(sums, alpha)
+    p_values = _permutation_p_values(sums, alpha)
     adjusted = adjust(p_values, method)
     return tuple(
         _pair(both, outcome, by_document, alpha, p=(float(p), float(p_all)))
@@ -82,7 +82,7 @@ def smallest_p(n_documents: int) -> float:
     return float(min(1.0, 2.0 ** (1 - n_documents)))
 
 
-def _permuted(sums: Sequence[tuple[Floats, Floats]], alpha: float) -> Floats:
+def _permutation_p_values(sums: Sequence[tuple[Floats, Floats]], alpha: float) -> Floats:
     """p of every pair: in how many permutations the sum of the outcomes is as far from 0, whole documents turned."""
     blocks = [
         PairBlock(

@@ -84,7 +84,7 @@ def replication(
     (0.998, 0.984)
     """
     _check(claim, margin, alpha, extra_variance)
-    sums, counts = _rated(sums, counts)
+    sums, counts = _rated_documents(sums, counts)
     documents = int(sums.size)
     if documents < 2:
         return Replication(None, None, None, None, documents, why="a forecast needs two documents that both have")
@@ -101,7 +101,7 @@ def replication(
     return Replication(same, holds, theta, error, documents, why=why)
 
 
-def _rated(sums: Floats, counts: Indices | Floats) -> tuple[Floats, Floats]:
+def _rated_documents(sums: Floats, counts: Indices | Floats) -> tuple[Floats, Floats]:
     there = np.asarray(counts) > 0
     return np.asarray(sums, dtype=np.float64)[there], np.asarray(counts, dtype=np.float64)[there]
 
@@ -152,7 +152,7 @@ def bootstrap_replication(
 
     Source: decisions, §7 (document bootstrap).
     """
-    sums, counts = _rated(sums, counts)
+    sums, counts = _rated_documents(sums, counts)
     n = int(sums.size)
     if n < 2:
         return Replication(None, None, None, None, n, why="a forecast needs two documents that both have")

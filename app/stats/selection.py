@@ -65,19 +65,19 @@ def without(ratings: Ratings, exclusions: Sequence[Exclusion]) -> Ratings:
 
 def matching(rows: Ratings, exclusion: Exclusion) -> Bools:
     """Which rows an exclusion names; none where there is no such thing among them."""
-    labels, codes = _named(rows, exclusion)
+    labels, codes = _names_and_codes(rows, exclusion)
     code = labels.index(exclusion.key) if exclusion.key in labels else -1
     return np.asarray(codes == code, dtype=np.bool_)
 
 
 def _matches(rows: Ratings, exclusion: Exclusion) -> Bools:
-    if exclusion.key not in _named(rows, exclusion)[0]:
+    if exclusion.key not in _names_and_codes(rows, exclusion)[0]:
         what = f"there is no {exclusion.what} {exclusion.key!r} to exclude"
         raise Invalid(what, places=(Place(("query", "exclude"), what),))
     return matching(rows, exclusion)
 
 
-def _named(rows: Ratings, exclusion: Exclusion) -> tuple[tuple[str, ...], Codes]:
+def _names_and_codes(rows: Ratings, exclusion: Exclusion) -> tuple[tuple[str, ...], Codes]:
     names = {
         "system": (rows.labels.systems, rows.system),
         "rater": (rows.labels.raters, rows.rater),

@@ -175,13 +175,13 @@ def _not_offered(span: Span, widget: Spans, *, prefilled: bool) -> Iterator[tupl
         yield "side", "the source is not there to mark"
     if span.omission and not widget.omission:
         yield "omission", "is not asked"
-    if span.category is not None and span.category not in _offered(widget):
+    if span.category is not None and span.category not in _category_names(widget):
         yield "category", "is none of the form's" if widget.categories else "is not asked"
     if span.prefill is not None and not prefilled:
         yield "prefill", "no errors are prefilled"
 
 
-def _offered(widget: Spans) -> frozenset[str]:
+def _category_names(widget: Spans) -> frozenset[str]:
     """Categories as payloads name them: the upper one alone, or with the lower one behind a slash."""
     upper = {name for name, _ in widget.categories}
     return frozenset(upper | {f"{name}/{lower}" for name, lowers in widget.categories for lower in lowers})

@@ -46,12 +46,12 @@ def audit_prefill(shown: Sequence[Span], payload: Payload) -> PrefillAudit:
 
     Source: Zouhar et al. 2025 (shares kept, edited, removed, added, to see how far raters rely on what is shown).
     """
-    left = {span.prefill: _said(span) for span in shown if span.prefill is not None}
+    left = {span.prefill: _content_key(span) for span in shown if span.prefill is not None}
     kept = changed = added = 0
     for span in marks_in(payload):
         before = left.pop(span.prefill, None) if span.prefill is not None else None
-        kept += before == _said(span)
-        changed += before is not None and before != _said(span)
+        kept += before == _content_key(span)
+        changed += before is not None and before != _content_key(span)
         added += before is None
     return PrefillAudit(kept, changed, len(shown) - kept - changed, added)
 
@@ -65,9 +65,11 @@ def audit_stored(stored: Sequence[Span], payload: Payload) -> PrefillAudit:
     shown, marks = with_ids(stored), marks_in(payload)
     audit, named = audit_prefill(shown, payload), {span.prefill for span in marks}
     nameless = Counter(
-        _said(now) for was, now in zip(stored, shown, strict=True) if not was.prefill and now.prefill not in named
+        _content_key(now)
+        for was, now in zip(stored, shown, strict=True)
+        if not was.prefill and now.prefill not in named
     )
-    same = (nameless & Counter(_said(span) for span in marks if not span.prefill)).total()
+    same = (nameless & Counter(_content_key(span) for span in marks if not span.prefill)).total()
     return PrefillAudit(audit.kept + same, audit.changed, audit.removed - same, audit.added - same)
 
 
@@ -119,5 +121,5 @@ def prefill_faults(errors: Sequence[Span], shown: JudgedTexts) -> tuple[Place, .
     return tuple(places)
 
 
-def _said(span: Span) -> tuple[object, ...]:
+def _content_key(span: Span) -> tuple[object, ...]:
     return span.side, span.start, span.end, span.severity, span.category, span.omission

@@ -36,7 +36,7 @@ from app.stats.ranking.ranking import rank
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import Codes, Ratings
 from app.stats.replication import Replication
-from app.stats.robustness.reranking import laid_out
+from app.stats.robustness.reranking import ranked_score_matrix
 from app.stats.selection import select
 from app.stats.stability.curves import StabilityPoint
 from app.stats.testing.significance import shared_data
@@ -219,7 +219,7 @@ def _apart(inputs: RecipeInput, recipe: Recipe, options: GateOptions) -> Documen
     rows = inputs.rows
     if not rows.documents_known:
         return None
-    matrix = laid_out(rows, recipe, _domains(inputs))
+    matrix = ranked_score_matrix(rows, recipe, _domains(inputs))
     names = [rows.labels.systems[code] for code in matrix.systems]
     if options.candidate not in names or options.baseline not in names:
         return None

@@ -25,7 +25,7 @@ from app.stats.metrics.agreement import (
 from app.stats.plain import number
 from app.stats.ratings import Codes, Ratings
 from app.stats.robustness.changes import Group, ScoreChange, apply_change
-from app.stats.robustness.reranking import Experiments, laid_out
+from app.stats.robustness.reranking import Experiments, ranked_score_matrix
 from app.storage import metrics as stored
 from app.storage.db import Session
 
@@ -124,7 +124,7 @@ class MetricEvaluation:
 
     def panel(self, rows: Ratings, unshown: frozenset[str]) -> ScoreMatrix:
         """Human scores of systems and segments; human translations only where they are asked for."""
-        panel = laid_out(rows, self.experiments.recipe, self.domains)
+        panel = ranked_score_matrix(rows, self.experiments.recipe, self.domains)
         out = unshown | (frozenset() if self.humans else self.inputs.humans)
         keep = [n for n, code in enumerate(panel.systems.tolist()) if rows.labels.systems[code] not in out]
         return panel.arranged(np.array(keep, dtype=np.intp))

@@ -66,7 +66,7 @@ def components(units: Units) -> UnitRaterVariances | None:
     if units.n_units < 2 or not 2 <= raters.size <= MOST_RATERS or np.ptp(units.value) == 0:
         return None
     data = _Sufficient(units, rater, raters.size)
-    return _fitted(data)
+    return _reml_estimates(data)
 
 
 class _Sufficient:
@@ -121,7 +121,7 @@ class _Sufficient:
         return (self.n - 1) * np.log(residual) + log_det + np.linalg.slogdet(design)[1], residual
 
 
-def _fitted(data: _Sufficient) -> UnitRaterVariances:
+def _reml_estimates(data: _Sufficient) -> UnitRaterVariances:
     from scipy import optimize
 
     def at(point: Floats) -> float:

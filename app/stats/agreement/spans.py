@@ -78,8 +78,8 @@ def characters(marked: MarkedJudgments) -> Characters:
     for some in _batches(work, widths[marked.unit[first[work]]]):
         length = widths[marked.unit[first[some]]]
         starts = np.cumsum(length) - length
-        a = _drawn(marked, first[some], starts, int(length.sum()))
-        b = _drawn(marked, second[some], starts, int(length.sum()))
+        a = _mark_counts(marked, first[some], starts, int(length.sum()))
+        b = _mark_counts(marked, second[some], starts, int(length.sum()))
         same = np.minimum(a, b)
         rest = np.minimum((a - same).sum(axis=0), (b - same).sum(axis=0))
         shared = same.sum(axis=0) + HALF * rest
@@ -101,7 +101,7 @@ def _batches(work: Indices, widths: Indices) -> list[Indices]:
     return [part for part in np.split(work, cut) if part.size]
 
 
-def _drawn(marked: MarkedJudgments, judgments: Indices, starts: Indices, cells: int) -> Floats:
+def _mark_counts(marked: MarkedJudgments, judgments: Indices, starts: Indices, cells: int) -> Floats:
     """How often each character is marked, by severity, the texts of the judgments one after another; (2, cells)."""
     low = np.searchsorted(marked.row, judgments)
     times = np.searchsorted(marked.row, judgments, side="right") - low
@@ -134,12 +134,12 @@ def overlaps(marked: MarkedJudgments) -> Overlaps:
         times = np.searchsorted(marked.row, mine, side="right") - low
         pair = np.repeat(np.arange(mine.size), times)
         mark = np.arange(pair.size) - np.repeat(np.cumsum(times) - times, times) + np.repeat(low, times)
-        met = _met(marked, mark, other[pair])
+        met = _overlap_kinds(marked, mark, other[pair])
         np.add.at(sums, marked.document[mine[pair]], np.column_stack((np.ones(mark.size), met)))
     return Overlaps(sums)
 
 
-def _met(marked: MarkedJudgments, mark: Indices, other: Indices) -> Floats:
+def _overlap_kinds(marked: MarkedJudgments, mark: Indices, other: Indices) -> Floats:
     """Whether each mark overlaps any, one of the same severity, and one of the same category, of a judgment."""
     low = np.searchsorted(marked.row, other)
     times = np.searchsorted(marked.row, other, side="right") - low

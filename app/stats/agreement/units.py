@@ -133,7 +133,7 @@ def averaged_units(ratings: Ratings, *, repeated: Repeated = "average") -> Units
     document = rows.labels.segment_document[segment]
     item = document.astype(np.int64) * n + system
     at = segments.unit
-    return _gathered(item[at], segments.rater, segments.value, document[at], rows)
+    return _units_by_key(item[at], segments.rater, segments.value, document[at], rows)
 
 
 def _item(rows: Ratings) -> Keys:
@@ -148,10 +148,10 @@ def _units(rows: Ratings, key: Keys, repeated: Repeated) -> Units:
         first[1:] = (key[order][1:] != key[order][:-1]) | (rows.rater[order][1:] != rows.rater[order][:-1])
         kept = np.sort(order[first])
         rows, key = rows.take(kept), key[kept]
-    return _gathered(key, rows.rater, rows.score, rows.document, rows)
+    return _units_by_key(key, rows.rater, rows.score, rows.document, rows)
 
 
-def _gathered(key: Keys, rater: Codes, score: Floats, document: Codes, of: Ratings) -> Units:
+def _units_by_key(key: Keys, rater: Codes, score: Floats, document: Codes, of: Ratings) -> Units:
     """The mean of each (key, rater); the columns are parallel. A key is a (segment or document) × system."""
     labels, n_systems = of.labels, max(of.n_systems, 1)
     n = max(len(labels.raters), 1)

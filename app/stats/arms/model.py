@@ -96,7 +96,7 @@ def time_model(work: JudgmentTimes, *, level: float = 0.95) -> TimeModel | str:
         return "every judgment took the same time"
     names, columns, left_out = _columns(work)
     kept = independent(columns)
-    left_out += [(_said(names[i]), "constant, or given by the others") for i in range(len(names)) if i not in kept]
+    left_out += [(_label(names[i]), "constant, or given by the others") for i in range(len(names)) if i not in kept]
     terms, more = _terms(work)
     try:
         fit = fit_crossed(y, columns[:, kept], terms)
@@ -115,7 +115,7 @@ def time_model(work: JudgmentTimes, *, level: float = 0.95) -> TimeModel | str:
 Named = tuple[str, int]
 
 
-def _said(name: Named) -> str:
+def _label(name: Named) -> str:
     return name[0] if name[1] < 0 else f"{name[0]} {name[1]}"
 
 
@@ -161,9 +161,9 @@ def _terms(work: JudgmentTimes) -> tuple[dict[str, Indices], list[tuple[str, str
     left_out = []
     for name, codes in (("rater", rater), ("document", document), ("rater_condition", cell)):
         why = _unfit(codes, n)
-        if name == "rater_condition" and why is None and not _crossed(rater, work.condition).any():
+        if name == "rater_condition" and why is None and not _in_several_conditions(rater, work.condition).any():
             why = "no rater worked under two conditions"
-        if name == "document" and why is None and _nested(document, rater):
+        if name == "document" and why is None and _same_partition(document, rater):
             why = "confounded with raters: each rater has different documents, or all have the same single document"
         if why is None:
             terms[name] = codes.astype(np.intp)
@@ -179,13 +179,13 @@ def _unfit(codes: Indices, n: int) -> str | None:
     return "every judgment is a level of its own" if size == n else None
 
 
-def _crossed(rater: Indices, condition: Codes) -> Bools:
+def _in_several_conditions(rater: Indices, condition: Codes) -> Bools:
     """Of each rater, whether they worked under two conditions or more."""
     pairs = np.unique(np.stack((rater, condition)), axis=1)
     return np.asarray(np.bincount(pairs[0]) > 1, dtype=np.bool_)
 
 
-def _nested(document: Indices, rater: Indices) -> bool:
+def _same_partition(document: Indices, rater: Indices) -> bool:
     """Whether documents and raters are the same partition, so that one says all that the other does."""
     pairs = np.unique(np.stack((document, rater)), axis=1).shape[1]
     return bool(pairs == int(document.max()) + 1 == int(rater.max()) + 1)
@@ -196,7 +196,7 @@ def _degrees(work: JudgmentTimes, what: str, documents: int) -> int | None:
         return max(documents - 2, 0)
     if what != "condition":
         return None
-    crossed = int(_crossed(np.unique(work.rater, return_inverse=True)[1], work.condition).sum())
+    crossed = int(_in_several_conditions(np.unique(work.rater, return_inverse=True)[1], work.condition).sum())
     if crossed > 1:
         return crossed - 1
     return max(np.unique(work.rater).size - np.unique(work.condition).size, 0)

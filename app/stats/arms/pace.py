@@ -59,7 +59,7 @@ def fatigue(work: JudgmentPaces, condition: int, *, level: float = 0.95) -> Slop
     for rater in np.unique(work.rater[work.condition == condition]).tolist():
         mine = (work.rater == rater) & (work.condition == condition)
         code = np.unique(work.task[mine], return_inverse=True)[1]
-        slopes.append(_slope(_centred(place[mine], code), _centred(work.pace[mine], code)))
+        slopes.append(_slope(_deviations(place[mine], code), _deviations(work.pace[mine], code)))
     return _mean(slopes, level)
 
 
@@ -84,7 +84,7 @@ def _ranks(*sorted_by: Codes) -> Floats:
     return np.asarray(np.arange(n) - np.repeat(starts, np.diff(np.append(starts, n))), dtype=np.float64)
 
 
-def _centred(values: Floats, code: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Floats:
+def _deviations(values: Floats, code: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Floats:
     mean = np.bincount(code, weights=values) / np.bincount(code)
     centred: Floats = values - mean[code]
     return centred

@@ -70,10 +70,10 @@ def spreads(ratings: Ratings) -> Iterator[ScoreSpread]:
     for name, low, high in SETS:
         keep = within(length, low, high)[unit]
         if keep.any():
-            yield _spread(name, rows.score[keep], np.unique(unit[keep], return_inverse=True)[1])
+            yield _score_spread(name, rows.score[keep], np.unique(unit[keep], return_inverse=True)[1])
 
 
-def _spread(name: str, score: Floats, unit: npt.NDArray[np.intp]) -> ScoreSpread:
+def _score_spread(name: str, score: Floats, unit: npt.NDArray[np.intp]) -> ScoreSpread:
     size = np.bincount(unit)
     off = score - (np.bincount(unit, weights=score) / size)[unit]
     degrees = int((size - 1).sum())

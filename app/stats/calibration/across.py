@@ -117,15 +117,15 @@ def bootstrap_points(
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """C, c, H and h of every draw; the target stays, as it is a parameter."""
     consensus, given = (
-        _weighted(values, pair.anchors.pair, drawn.pairs)
+        _weighted_means(values, pair.anchors.pair, drawn.pairs)
         for values in (pair.anchors.consensus, medians(pair.anchors.units))
     )
-    human = _weighted(medians(pair.humans), pair.humans.document, drawn.documents)
+    human = _weighted_means(medians(pair.humans), pair.humans.document, drawn.documents)
     goal = np.full(human.size, np.nan if target is None else target)
     return consensus, given, goal, human
 
 
-def _weighted(values: Floats, group: Indices | Codes, times: Floats) -> Floats:
+def _weighted_means(values: Floats, group: Indices | Codes, times: Floats) -> Floats:
     """Mean of the values, each counted as often as its group; NaN where none is. Shapes (n,), (n,), (B, G) → (B,)."""
     size = times.shape[1]
     total = times @ np.bincount(group, weights=values, minlength=size)
@@ -151,7 +151,7 @@ def calibrate_systems(
     for code in np.unique(pair.systems.system).tolist():
         own = pair.systems.system == code
         raw = float(middle[own].mean())
-        again = _weighted(middle[own], pair.systems.document[own], drawn.documents)
+        again = _weighted_means(middle[own], pair.systems.document[own], drawn.documents)
         moved = {}
         for method, why in whys.items():
             if why is not None:

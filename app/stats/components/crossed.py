@@ -115,7 +115,7 @@ def _optimum(equations: _Equations, start: Floats) -> tuple[Floats, bool]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Solved:
+class _MixedModelSolution:
     """At some ratios: the criterion, its gradient by the log of each, σ̂²_e, and solution and inverse of the dense
     equations, covariates first."""
 
@@ -146,7 +146,7 @@ class _Equations:
         self.right, self.own_right = np.asarray(dense.T @ y), np.asarray(own.T @ y)
         self.square = float(y @ y)
 
-    def solve(self, at: Floats) -> _Solved:
+    def solve(self, at: Floats) -> _MixedModelSolution:
         """Evaluate at the logs of the ratios σ²/σ²_e, in the order of `terms`."""
         ratios = np.exp(at)
         matrix, right, square = self.within.copy(), self.right, self.square
@@ -166,7 +166,7 @@ class _Equations:
         residual = max(square - float(right @ solution), np.finfo(float).tiny) / free
         criterion = free * float(np.log(residual)) + log_determinant
         gradient = self._gradient(ratios, residual, solution, inverse, diagonal)
-        return _Solved(criterion, gradient, residual, solution, inverse)
+        return _MixedModelSolution(criterion, gradient, residual, solution, inverse)
 
     def _shared(self, diagonal: Floats) -> Floats:
         """What the others share over the eliminated term, each of its levels divided by its diagonal: (q, q)."""

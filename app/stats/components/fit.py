@@ -117,7 +117,7 @@ def fit_rows(rows: Observations) -> Fit:
         x, converged = _at_the_bound(arranged, rows.score, known.terms, (x, converged), low)
     at_bound = tuple(term for term, value in zip(known.terms, x, strict=True) if value <= LOWEST + 1e-6)
     solution = solve(arranged, rows.score, _ratios(known.terms, x))
-    return _fitted(rows, arranged, solution, (known.left_out, at_bound), _ratios(known.terms, x), converged)
+    return _fit_from_solution(rows, arranged, solution, (known.left_out, at_bound), _ratios(known.terms, x), converged)
 
 
 def refit(fitted: Fit, arranged: ModelLayout, score: Floats) -> dict[str, float]:
@@ -190,7 +190,7 @@ def _at_the_bound(
     return _optimum(arranged, score, terms, tried)
 
 
-def _fitted(
+def _fit_from_solution(
     rows: Observations,
     arranged: ModelLayout,
     solution: Solution,

@@ -188,8 +188,8 @@ def _documents(
 def _segments(rows: Observations, start: int, begin: Indices, n: int, place: _CellPositions) -> SegmentBatch:
     """Segments with n ratings: their patterns (who shares a system or rater with whom), and sets of equal cells."""
     at = begin[:, None] + np.arange(n)
-    system = _renumbered(rows.system[start + at])
-    rater = _renumbered(rows.rater[start + at])
+    system = _first_appearance_codes(rows.system[start + at])
+    rater = _first_appearance_codes(rows.rater[start + at])
     shapes, pattern = np.unique(np.concatenate((system, rater), axis=1), axis=0, return_inverse=True)
     pattern = pattern.ravel()
     systems, raters = shapes[:, :n], shapes[:, n:]
@@ -207,7 +207,7 @@ def _segments(rows: Observations, start: int, begin: Indices, n: int, place: _Ce
     )
 
 
-def _renumbered(codes: Indices) -> Indices:
+def _first_appearance_codes(codes: Indices) -> Indices:
     """Codes of each row by first appearance, so that rows that differ in names only are equal; shape (g, n).
 
     The code of a column is the first column with the same value.

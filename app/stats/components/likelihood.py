@@ -119,7 +119,7 @@ def _covariance(same_system: Bools, same_rater: Bools, ratios: Mapping[str, floa
     return np.asarray(covariance, dtype=np.float64)
 
 
-def _inverted(matrices: Floats) -> Floats:
+def _inverses(matrices: Floats) -> Floats:
     return np.asarray(np.linalg.inv(matrices), dtype=np.float64)
 
 
@@ -140,7 +140,7 @@ def _forward(share: RowBlock, score: Floats, ratios: Mapping[str, float]) -> _Fo
     for batch in share.segments:
         n = batch.rows.shape[1]
         added = np.eye(n) + _covariance(batch.same_system, batch.same_rater, ratios, _OF_SEGMENTS)
-        inverse = _inverted(added)
+        inverse = _inverses(added)
         log_determinant += float(np.linalg.slogdet(added)[1][batch.pattern].sum())
         for some in _pieces(len(batch.set_pattern), n):
             added_up = inverse[batch.set_pattern[some]] * _counts(batch, some)
@@ -171,7 +171,7 @@ class _EliminatedDocuments:
         covariance = _covariance(batch.same_system, batch.same_rater, ratios, _OF_DOCUMENTS)
         added = np.eye(n) + covariance @ precision
         self.log_determinant = _log_determinants(added)
-        self.turn = _inverted(added)
+        self.turn = _inverses(added)
         self.covariance: Floats = self.turn @ covariance
         self.precision: Floats = precision @ self.turn
         self.left = np.einsum("bij,bi->bj", self.turn, self.vector)
@@ -239,7 +239,7 @@ def _backward(
         left = _EliminatedDocuments(batch, state, ratios)
         by_precision, by_cells, by_covariance = left.back(adjoint)
         by_entries[left.at], by_vector[batch.cells] = by_precision, by_cells
-        sums = _contracted(by_covariance, batch.same_system, batch.same_rater)
+        sums = _inner_products(by_covariance, batch.same_system, batch.same_rater)
         _add(gradient, ratios, _OF_DOCUMENTS, sums)
     for segments, inverse in zip(share.segments, state.patterns, strict=True):
         _add(gradient, ratios, _OF_SEGMENTS, (*_traces(segments, inverse, by_entries), 0.0))
@@ -254,7 +254,7 @@ def _add(
             gradient[term] += value * ratios[term]
 
 
-def _contracted(by: Floats, same_system: Bools, same_rater: Bools) -> tuple[float, float, float, float]:
+def _inner_products(by: Floats, same_system: Bools, same_rater: Bools) -> tuple[float, float, float, float]:
     """Inner products of an adjoint of Σ with the four structures of `_covariance`."""
     diagonal = float(np.einsum("bii->", by))
     return float(by.sum()), float(by[same_system].sum()), float(by[same_rater].sum()), diagonal

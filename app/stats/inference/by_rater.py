@@ -75,7 +75,7 @@ class _Pulls:
 
     def shares(self) -> Floats:
         """Share of each rater in each system's score, shape (R, S)."""
-        return np.asarray(_summed(self.weight, self.rater, self.system).toarray(), dtype=np.float64)
+        return np.asarray(_sums_by_system(self.weight, self.rater, self.system).toarray(), dtype=np.float64)
 
 
 def _without_gaps(codes: npt.NDArray[np.integer]) -> Indices:
@@ -95,13 +95,13 @@ def _run_lengths(cell: npt.NDArray[np.int64], rater: npt.NDArray[np.integer]) ->
     return np.asarray(np.repeat(lengths, lengths), dtype=np.float64)
 
 
-def _summed(values: Floats, group: Indices, system: Indices) -> sparse.csr_matrix:
+def _sums_by_system(values: Floats, group: Indices, system: Indices) -> sparse.csr_matrix:
     return sparse.csr_matrix(sparse.coo_matrix((values, (group, system))))
 
 
 def _variances(rows: _Pulls, group: Indices, first: Indices, second: Indices) -> Floats:
     """Σ over groups of the squared difference of two systems' pulls, each corrected for its group's share."""
-    pulls, share = _summed(rows.pull, group, rows.system), _summed(rows.weight, group, rows.system)
+    pulls, share = _sums_by_system(rows.pull, group, rows.system), _sums_by_system(rows.weight, group, rows.system)
     left = 1.0 - share.data
     pulls.data = pulls.data / np.sqrt(np.where(left > 1e-12, left, 1.0))
     gram = (pulls.T @ pulls).toarray()

@@ -66,7 +66,7 @@ class CommonScores:
         """
         held = present.all(axis=0)
         codes = np.unique(unit[held], return_inverse=True)[1].astype(np.intp)
-        return cls(human[:, held], _standardised(first[:, held]), _standardised(second[:, held]), codes)
+        return cls(human[:, held], _z_scores(first[:, held]), _z_scores(second[:, held]), codes)
 
     @property
     def segments(self) -> int:
@@ -74,7 +74,7 @@ class CommonScores:
         return int(self.unit.size)
 
 
-def _standardised(scores: Floats) -> Floats:
+def _z_scores(scores: Floats) -> Floats:
     if not scores.size:
         return scores
     off = scores - scores.mean()
@@ -95,7 +95,7 @@ def compare(common: CommonScores, *, permutations: int, seed: int, swaps: int = 
     """
     if len(common.human) < FEWEST_SYSTEMS or not common.segments:
         return ()
-    measured = _Measured(common, permutations, seed)
+    measured = _SwapMeasures(common, permutations, seed)
     first, second = (measured.values(scores[None]) for scores in (common.first, common.second))
     observed = {name: float(first[name][0] - second[name][0]) for name in MEASURES}
     beyond = dict.fromkeys(MEASURES, 0)
@@ -135,7 +135,7 @@ def exchange_scores(common: CommonScores, masks: Bools) -> tuple[Floats, Floats]
     )
 
 
-class _Measured:
+class _SwapMeasures:
     """The measures of many scorings of the same outputs at once, beside the same human scores."""
 
     def __init__(self, common: CommonScores, permutations: int, seed: int) -> None:
@@ -159,8 +159,8 @@ class _Measured:
         return {
             "spa": 1 - np.abs(self._p_values(scores) - self.p_human).mean(axis=1),
             "accuracy": alike.mean(axis=1) if known.any() else np.full(len(scores), np.nan),
-            "pearson": _correlated(means, self.means),
-            "output_pearson": _correlated(flat, self.human.ravel()),
+            "pearson": _pearson_of_rows(means, self.means),
+            "output_pearson": _pearson_of_rows(flat, self.human.ravel()),
         }
 
     def _p_values(self, scores: Floats) -> Floats:
@@ -178,7 +178,7 @@ class _Measured:
         return np.asarray(p_values / len(self.flips), dtype=np.float64)
 
 
-def _correlated(rows: Floats, human: Floats) -> Floats:
+def _pearson_of_rows(rows: Floats, human: Floats) -> Floats:
     """Pearson's correlation of each row with the human scores, NaN where either is constant."""
     x, y = rows - rows.mean(axis=1, keepdims=True), human - human.mean()
     size = np.sqrt((x * x).sum(axis=1) * float(y @ y))

@@ -51,8 +51,8 @@ def tie_calibrated(human: Floats, metric: Floats, present: Bools) -> TieCalibrat
     if not held.any():
         return None
     weight = np.broadcast_to(1.0 / np.maximum(held, 1), shared.shape)[shared] / (held > 0).sum()
-    apart_human = _settled(human[first] - human[second])[shared]
-    apart_metric = _settled(metric[first] - metric[second])[shared]
+    apart_human = _round_differences(human[first] - human[second])[shared]
+    apart_metric = _round_differences(metric[first] - metric[second])[shared]
     tied = apart_human == 0
     distance = np.abs(apart_metric)
     # At ε = −1 nothing is a tie; as ε grows past a distance, that pair turns from an order into a tie.
@@ -77,6 +77,6 @@ def tie_calibrated(human: Floats, metric: Floats, present: Bools) -> TieCalibrat
     )
 
 
-def _settled(values: Floats) -> Floats:
+def _round_differences(values: Floats) -> Floats:
     """Differences to 10 decimals: sums of 0.1 are not exact."""
     return np.asarray(np.round(values, 10) + 0.0, dtype=np.float64)

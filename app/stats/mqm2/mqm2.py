@@ -41,7 +41,7 @@ class Threshold:
 
     def __post_init__(self) -> None:
         if not 0 <= self.passing < MAXIMUM or not self.points > 0:
-            raise _refused("threshold", "passing must be from 0 to below 100, and points positive")
+            raise _invalid("threshold", "passing must be from 0 to below 100, and points positive")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def score_penalty(
     87.0
     """
     if words <= 0:
-        raise _refused("words", "must be positive")
+        raise _invalid("words", "must be positive")
     normed = penalty / words * REFERENCE_WORDS
     raw = MAXIMUM * (1 - penalty / words)
     if threshold is None:
@@ -115,9 +115,9 @@ def score_penalty(
 def _points(error: ErrorCount, multipliers: Mapping[str, float]) -> float:
     severity = error.severity.lower()
     if severity not in multipliers:
-        raise _refused("severity", f"must be one of {', '.join(multipliers)}")
+        raise _invalid("severity", f"must be one of {', '.join(multipliers)}")
     if error.count < 0 or error.weight < 0:
-        raise _refused("count", "counts and weights must not be negative")
+        raise _invalid("count", "counts and weights must not be negative")
     return error.count * error.weight * multipliers[severity]
 
 
@@ -143,7 +143,7 @@ class Tolerance:
         """
         (x, e), (y, f) = first, second
         if not (0 < x < y and 0 < e < f and f / e < y / x):
-            raise _refused("anchors", "the second needs more words and points, and fewer points a word")
+            raise _invalid("anchors", "the second needs more words and points, and fewer points a word")
         # ln(1 + b·y)/ln(1 + b·x) falls from y/x at b = 0 to 1: bisect on ln b.
         low, high = log(1e-12 / x), log(1e12 / x)
         for _ in range(200):
@@ -156,5 +156,5 @@ class Tolerance:
         return cls(e / log1p(b * x), b)
 
 
-def _refused(name: str, message: str) -> Invalid:
+def _invalid(name: str, message: str) -> Invalid:
     return Invalid(f"{name}: {message}", places=(Place(("body", name), message),))

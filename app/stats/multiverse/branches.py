@@ -16,7 +16,7 @@ from app.stats.aggregate import ScoreMatrix, round_scores
 from app.stats.multiverse.space import ExclusionChoice, Space, TestOf
 from app.stats.ranking import design_checks
 from app.stats.ratings import Codes, Ratings
-from app.stats.robustness.reranking import laid_out
+from app.stats.robustness.reranking import ranked_score_matrix
 from app.stats.testing.pair_tests import PAIRED_TESTS, PairTests, compare_pairs
 from app.stats.testing.significance import CommonSegments, pairs_of, shared_data
 from app.stats.testing.verdict import decide
@@ -96,7 +96,7 @@ def branch(
     """
     given = {"scoring": scored.name, "exclusion": excluding.name, "normalize": normalize}
     recipe = space.branch(excluding, normalize)
-    laid = _laid(scored, recipe)
+    laid = _matrix_or_reason(scored, recipe)
     if isinstance(laid, str):
         n_pairs = len(systems) * (len(systems) - 1) // 2
         claims, ahead = np.zeros((0, n_pairs), dtype=np.int8), np.full(n_pairs, ABSENT)
@@ -106,10 +106,10 @@ def branch(
     return Branch(scored.name, excluding.name, normalize, universes, claims, ahead, missing)
 
 
-def _laid(scored: ScoredRatings, recipe: Recipe) -> ScoreMatrix | str:
+def _matrix_or_reason(scored: ScoredRatings, recipe: Recipe) -> ScoreMatrix | str:
     """System × segment scores, or why the scores do not allow the recipe."""
     try:
-        laid = laid_out(scored.rows, recipe, scored.domains)
+        laid = ranked_score_matrix(scored.rows, recipe, scored.domains)
     except Invalid as error:
         return error.detail or error.title()
     return laid if len(laid.systems) > 1 else "fewer than two systems have a score"

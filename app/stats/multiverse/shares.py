@@ -76,7 +76,7 @@ def shares(branches: Sequence[Branch], systems: Sequence[str]) -> Multiverse:
         for dimension, labels in codes.items()
         for choice in dict.fromkeys(labels.tolist())
     )
-    return Multiverse(len(claims), pairs, choices, _merged([one for b in branches for one in b.missing]))
+    return Multiverse(len(claims), pairs, choices, _merge_reasons([one for b in branches for one in b.missing]))
 
 
 def _codes(branches: Sequence[Branch], dimension: Dimension) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
@@ -103,7 +103,7 @@ def _pair(k: int, pair: tuple[str, str], claims: Marks, ahead: Marks, by_choice:
     tested = claims[np.abs(claims) < UNTESTED]
     ranked = ahead[ahead != ABSENT]
     first, second = _share(tested, 1), _share(tested, -1)
-    spreads = {dimension: _spread(net[:, k]) for dimension, net in by_choice.items()}
+    spreads = {dimension: _range(net[:, k]) for dimension, net in by_choice.items()}
     hangs_on = max(spreads, key=lambda dimension: spreads[dimension])
     spread = spreads[hangs_on]
     return PairShare(
@@ -124,7 +124,7 @@ def _share(marks: Marks, mark: int) -> float | None:
     return float((marks == mark).mean()) if marks.size else None
 
 
-def _spread(values: Floats) -> float:
+def _range(values: Floats) -> float:
     known = values[~np.isnan(values)]
     return round(float(known.max() - known.min()), 12) if known.size else 0.0
 
@@ -145,7 +145,7 @@ def _choice(claims: Marks, dimension: Dimension, choice: str) -> ChoiceShare:
     return ChoiceShare(dimension, choice, len(claims), None if claimed is None else float(claimed))
 
 
-def _merged(missing: Sequence[InapplicableUniverses]) -> tuple[InapplicableUniverses, ...]:
+def _merge_reasons(missing: Sequence[InapplicableUniverses]) -> tuple[InapplicableUniverses, ...]:
     """The same reason in several branches once: with the choices that they have in common."""
     by_pair: dict[tuple[str, str], list[InapplicableUniverses]] = {}
     for entry in missing:

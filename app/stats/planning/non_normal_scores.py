@@ -105,7 +105,7 @@ def drawn_power(
     for n in _batches(layout, 2, studies):
         counts = lengths_of(layout, n, rng) if layout.lengths else None
         means = drawn_means(scores, layout, panel, shifts=shifts, studies=n, rng=rng, lengths=counts)
-        sums, counts = _summed(means, counts)
+        sums, counts = _sums(means, counts)
         hits += int((t_claims(sums, alpha, counts)[:, 0] > 0).sum())
         wanted += n
     return hits, wanted
@@ -156,7 +156,7 @@ def expected_clusters(
     numbers: list[int] = []
     for n in _batches(layout, n_systems, studies):
         for true in [means] if means is not None else rng.normal(0.0, sqrt(between), (n, n_systems)):
-            numbers += _counted(*draw(n if means is not None else 1, true, rng), rule, alpha, holm)
+            numbers += _cluster_counts(*draw(n if means is not None else 1, true, rng), rule, alpha, holm)
     counts = np.array(numbers, dtype=np.float64)
     error = float(counts.std(ddof=1) / sqrt(counts.size)) if counts.size > 1 else 0.0
     return Clusters(float(counts.mean()), error, counts.size)
@@ -169,7 +169,7 @@ def normal_draw(components: VarianceComponents, layout: StudyLayout) -> Draw:
     def draw(n: int, means: Floats, rng: np.random.Generator) -> tuple[Floats, Floats | None]:
         counts = lengths_of(layout, n, rng) if layout.lengths else None
         made = document_means(components, layout, panel, means=means, studies=n, rng=rng, lengths=counts)
-        return _summed(made, counts)
+        return _sums(made, counts)
 
     return draw
 
@@ -180,16 +180,16 @@ def shaped_draw(scores: ScoreSampler, layout: StudyLayout) -> Draw:
 
     def draw(n: int, means: Floats, rng: np.random.Generator) -> tuple[Floats, Floats | None]:
         counts, shifts = lengths_of(layout, n, rng) if layout.lengths else None, scores.around(means)
-        return _summed(drawn_means(scores, layout, panel, shifts=shifts, studies=n, rng=rng, lengths=counts), counts)
+        return _sums(drawn_means(scores, layout, panel, shifts=shifts, studies=n, rng=rng, lengths=counts), counts)
 
     return draw
 
 
-def _summed(means: Floats, counts: Floats | None) -> tuple[Floats, Floats | None]:
+def _sums(means: Floats, counts: Floats | None) -> tuple[Floats, Floats | None]:
     return (means, None) if counts is None else (means * counts[:, None, :], counts)
 
 
-def _counted(sums: Floats, counts: Floats | None, rule: ClusterRule, alpha: float, holm: bool) -> list[int]:
+def _cluster_counts(sums: Floats, counts: Floats | None, rule: ClusterRule, alpha: float, holm: bool) -> list[int]:
     """Clusters of each study; shapes as of a `Draw`."""
     n, n_systems, _ = sums.shape
     apart, error = contrasts(sums, counts)

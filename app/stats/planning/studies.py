@@ -172,10 +172,10 @@ def forecast_srp(
         groups.append(compare(means_of, claimed, order))
         made.append(np.abs(claimed).sum(axis=1, dtype=np.int64))
         wrong += int(((claimed * order_of(true[None], 1)) < 0).sum())
-    return _summed(groups, np.concatenate(made), wrong, pool)
+    return _study_forecast(groups, np.concatenate(made), wrong, pool)
 
 
-def _summed(groups: list[StudyGroup], made: Codes, wrong: int, pool: Pool) -> StudyForecast:
+def _study_forecast(groups: list[StudyGroup], made: Codes, wrong: int, pool: Pool) -> StudyForecast:
     """Figures over all worlds; made: claims of each study, wrong: those against the true order."""
     error = monte_carlo_error(groups)
     tau, defined = sum(group.tau[0] for group in groups), sum(group.tau[1] for group in groups)

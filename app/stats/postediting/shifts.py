@@ -97,7 +97,7 @@ def best_shifts(words: Sequence[str], tokens: Sequence[str], *, seek: bool = Tru
         trace = _trace(text, reference.tokens, columns)
         if not seek or columns[-1][-1] == 0:
             return shifts, trace
-        following, tried = _best(text, reference, columns, _aligned(trace, len(text), len(tokens)), tried)
+        following, tried = _best(text, reference, columns, _alignment_of(trace, len(text), len(tokens)), tried)
         if following is None or tried >= MOST_TRIED:
             return shifts, trace
         text, shifts = following, shifts + 1
@@ -139,7 +139,7 @@ def _over(more: int, less: int, bit: int) -> int:
     return 1 if more & bit else -1 if less & bit else 0
 
 
-def _aligned(trace: str, n_words: int, n_tokens: int) -> Alignment:
+def _alignment_of(trace: str, n_words: int, n_tokens: int) -> Alignment:
     partner, word_errors, token_errors = [0] * n_tokens, [0] * n_words, [0] * n_tokens
     word, token = word_error, token_error = n_words, n_tokens
     for step in trace:
@@ -170,7 +170,7 @@ def _best(
         for target in targets:
             if 2 * size < (best[0] if best else 1):
                 continue  # a shift saves at most a deletion and an insertion of each of its words
-            following = _moved(words, start, size, target)
+            following = _shift_words(words, start, size, target)
             key = tuple(following)
             if key not in costs:
                 costs[key] = _cost(following, reference, columns[: min(start, target) + 1])
@@ -209,7 +209,7 @@ def _candidates(
                 yield start, length, [t for n, t in enumerate(targets) if n == 0 or t != targets[n - 1]]
 
 
-def _moved(words: list[str], start: int, size: int, target: int) -> list[str]:
+def _shift_words(words: list[str], start: int, size: int, target: int) -> list[str]:
     """The words with a stretch moved before the word at `target`; a target inside the stretch moves it right."""
     stretch, rest = words[start : start + size], words[:start] + words[start + size :]
     at = target - size if target > start + size else target

@@ -54,7 +54,7 @@ def alike(cells: RaterItemMeans, document: Codes) -> tuple[Alike, ...]:
 
     Sources: Cohen 1960 (agreement beyond chance matches); Benjamini & Hochberg 1995.
     """
-    first, other = _met(cells)
+    first, other = _common_cells(cells)
     base = int(cells.rater.max(initial=0)) + 1
     pairs, pair = np.unique(cells.rater[first].astype(np.int64) * base + cells.rater[other], return_inverse=True)
     kept: list[int] = []
@@ -85,7 +85,7 @@ def alike(cells: RaterItemMeans, document: Codes) -> tuple[Alike, ...]:
     )
 
 
-def _met(cells: RaterItemMeans) -> tuple[Codes, Codes]:
+def _common_cells(cells: RaterItemMeans) -> tuple[Codes, Codes]:
     """Cells of one output by two raters, the lower code first."""
     meets = [(a, b) for a, b in meetings(cells.item)[1:]]
     first = np.concatenate([a for a, _ in meets]) if meets else np.zeros(0, dtype=np.intp)

@@ -97,7 +97,7 @@ def control_tests(
     pairs = pairs_of(ratings, links, Role.DEGRADED, with_repeats=test == "rank_sum")
     raters = np.union1d(np.unique(pairs.rater), np.flatnonzero(pairs.unmatched))
     sign = ratings.better_sign
-    tested = {int(r): _tested(*pairs.of(int(r)), sign, test, min_pairs) for r in raters}
+    tested = {int(r): _test_or_reason(*pairs.of(int(r)), sign, test, min_pairs) for r in raters}
     testable = [rater for rater, one in tested.items() if isinstance(one, _One)]
     family = np.array([one.p_value for one in tested.values() if isinstance(one, _One)])
     q_values = dict(zip(testable, adjusted(family, adjust).tolist(), strict=True))
@@ -110,12 +110,12 @@ def control_tests(
         missed = None
         if isinstance(outcome, _One) and q is not None and q >= alpha:
             limit = alpha * outcome.p_value / q
-            missed = _missed(pairs, rater, passed, sign, test, limit)
+            missed = _share_failing(pairs, rater, passed, sign, test, limit)
         tests[rater] = _verdict(pairs, rater, outcome, q, sign, alpha, missed)
     return tests
 
 
-def _missed(
+def _share_failing(
     pairs: OriginalPairs, rater: int, passed: list[int], sign: int, test: ControlTestName, limit: float
 ) -> float | None:
     """Share of draws of as many pairs, from those of the raters who passed, whose p does not fall below a limit."""
@@ -160,7 +160,7 @@ def _verdict(
     )
 
 
-def _tested(changed: Floats, original: Floats, sign: int, test: ControlTestName, min_pairs: int) -> _One | str:
+def _test_or_reason(changed: Floats, original: Floats, sign: int, test: ControlTestName, min_pairs: int) -> _One | str:
     if changed.size < min_pairs:
         return f"{changed.size} of at least {min_pairs} pairs"
     result = lower_score_test(sign * changed, sign * original, test)

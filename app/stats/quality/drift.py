@@ -200,8 +200,8 @@ def drifts(
             break
         worst = min(moved, key=lambda r: (by_rater[r].either, -abs(by_rater[r].slope or 0.0), r))
         beside[worst] = False
-        again = _met(cells, worst, beside)
-    return _adjusted(by_rater)
+        again = _raters_sharing_items(cells, worst, beside)
+    return _with_q_values(by_rater)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,12 +241,12 @@ def _of_rater(blocks: _Blocks, rater: int, k: float, h: float) -> Drift | None:
     return drift(blocks.residual[mine], blocks.place[mine], blocks.weight[mine], k=k, h=h, seed=rater)
 
 
-def _adjusted(by_rater: dict[int, Drift]) -> dict[int, Drift]:
+def _with_q_values(by_rater: dict[int, Drift]) -> dict[int, Drift]:
     q_values = bh(np.array([one.either for one in by_rater.values()])).tolist()
     return {r: replace(one, q_value=q) for (r, one), q in zip(by_rater.items(), q_values, strict=True)}
 
 
-def _met(cells: RaterItemMeans, rater: int, beside: Bools) -> set[int]:
+def _raters_sharing_items(cells: RaterItemMeans, rater: int, beside: Bools) -> set[int]:
     """Who is still compared and shares an item with a rater."""
     shared = np.isin(cells.item, cells.item[cells.rater == rater])
     return {r for r in np.unique(cells.rater[shared]).tolist() if beside[r]}

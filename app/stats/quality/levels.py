@@ -46,7 +46,7 @@ def levels(cells: RaterItemMeans, n_raters: int, beside: Bools | None = None) ->
     trusted = np.ones(n_raters, dtype=np.bool_) if beside is None else beside
     inside = trusted[cells.rater]
     n_items = int(cells.item.max(initial=-1)) + 1
-    of_rater = _solved(cells, inside, n_items, n_raters)
+    of_rater = _solve_levels(cells, inside, n_items, n_raters)
     left = cells.score - np.where(inside, np.nan_to_num(of_rater[cells.rater]), 0.0)
     total = np.bincount(cells.item[inside], weights=left[inside], minlength=n_items)
     count = np.bincount(cells.item[inside], minlength=n_items)
@@ -62,7 +62,7 @@ def levels(cells: RaterItemMeans, n_raters: int, beside: Bools | None = None) ->
     return Levels(of_rater, residual, others)
 
 
-def _solved(cells: RaterItemMeans, inside: Bools, n_items: int, n_raters: int) -> Floats:
+def _solve_levels(cells: RaterItemMeans, inside: Bools, n_items: int, n_raters: int) -> Floats:
     """Normal equations with the items swept out: a Laplacian of raters who meet at items."""
     item, rater, score = cells.item[inside], cells.rater[inside], cells.score[inside]
     count = np.bincount(item, minlength=n_items)

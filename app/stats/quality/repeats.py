@@ -77,7 +77,7 @@ def compare_repeats(
             tested[rater] = (distance[pairs.rater == rater], others)
     chances = refine_chances(
         {r: _tally(own, margin * others, r) for r, (own, others) in tested.items()},
-        lambda r, part: _reached(tested[r][0], margin * tested[r][1], (SEED, r, part)),
+        lambda r, part: _draws_as_far(tested[r][0], margin * tested[r][1], (SEED, r, part)),
         DRAWS,
     )
     q_values = bh(np.array(list(chances.values()))).tolist()
@@ -90,10 +90,10 @@ def compare_repeats(
 
 def _tally(own: Floats, others: Floats, rater: int) -> DrawTally:
     near = own.mean() <= others.mean()
-    return DrawTally(DRAWS if near else _reached(own, others, (SEED, rater)), DRAWS)
+    return DrawTally(DRAWS if near else _draws_as_far(own, others, (SEED, rater)), DRAWS)
 
 
-def _reached(own: Floats, others: Floats, seed: tuple[int, ...]) -> int:
+def _draws_as_far(own: Floats, others: Floats, seed: tuple[int, ...]) -> int:
     drawn = np.random.default_rng(seed).choice(others, (DRAWS, own.size)).mean(axis=1)
     return int((drawn >= own.mean() - SLACK).sum())
 

@@ -114,7 +114,9 @@ def quality(
     by_rater = [replace(one, reference=shown.get(r)) for one, r in zip(made, work.order, strict=True)]
     counts = {verdict: sum(one.verdict == verdict for one in by_rater) for verdict in ("pass", "fail", "not_testable")}
     n = sum(one.n_judgments for one in by_rater)
-    similar = tuple(_named(pair, rows.labels.raters) for pair in evidence.pairs if pair.q_value < chosen.limits.chance)
+    similar = tuple(
+        _with_names(pair, rows.labels.raters) for pair in evidence.pairs if pair.q_value < chosen.limits.chance
+    )
     warnings = (*_warnings(controls, work.events), *(_of_pair(pair) for pair in similar))
     return QualityReport(tuple(by_rater), chosen, rows.higher_is_better, work.unit, n, counts, warnings, similar)
 
@@ -231,7 +233,7 @@ def _evidence(
     none = Evidence(ways, speeds, {}, {}, {}, {}, ())
     if checks <= ALONE:
         return none
-    trusted = _trusted(work, flags_of(limits, none, rows.labels.raters))
+    trusted = _reference_raters(work, flags_of(limits, none, rows.labels.raters))
     cells, course = _cells(rows, order)
     beside = levels(cells, trusted.size, trusted)
     evidence = none
@@ -260,7 +262,7 @@ def _evidence(
     return evidence
 
 
-def _trusted(work: _Work, flags: Mapping[int, tuple[Flag, ...]]) -> Bools:
+def _reference_raters(work: _Work, flags: Mapping[int, tuple[Flag, ...]]) -> Bools:
     """By rater code, whom others are compared with: everybody where fewer than two would be left."""
     trusted = np.ones(len(work.rows.labels.raters), dtype=np.bool_)
     failed = {r for r, test in work.controls.items() if test.verdict == "fail"}
@@ -339,7 +341,7 @@ def _rater(
     )
 
 
-def _named(pair: Alike, names: tuple[str, ...]) -> AlikePair:
+def _with_names(pair: Alike, names: tuple[str, ...]) -> AlikePair:
     figures = (pair.n, pair.equal, pair.distance, pair.usual, pair.p_value, pair.q_value)
     return AlikePair((names[pair.first], names[pair.second]), *figures)
 

@@ -59,7 +59,7 @@ def within_tasks(raters: dict[int, Steps]) -> dict[int, WithinTasks]:
     able = {r: steps for r, steps in raters.items() if steps.beside.size >= MIN_JUDGMENTS}
     chances = refine_chances(
         {r: _tally(steps, r) for r, steps in able.items()},
-        lambda r, part: _reached(able[r], DRAWS, (SEED, r, part)),
+        lambda r, part: _orders_as_clear(able[r], DRAWS, (SEED, r, part)),
         DRAWS,
     )
     q_values = bh(np.array(list(chances.values()))).tolist()
@@ -69,11 +69,11 @@ def within_tasks(raters: dict[int, Steps]) -> dict[int, WithinTasks]:
 
 
 def _tally(steps: Steps, rater: int) -> DrawTally:
-    tally = DrawTally(_reached(steps, FIRST_DRAWS, (SEED, rater)), FIRST_DRAWS)
-    return tally if tally.chance > DOUBT else DrawTally(_reached(steps, DRAWS, (SEED, rater)), DRAWS)
+    tally = DrawTally(_orders_as_clear(steps, FIRST_DRAWS, (SEED, rater)), FIRST_DRAWS)
+    return tally if tally.chance > DOUBT else DrawTally(_orders_as_clear(steps, DRAWS, (SEED, rater)), DRAWS)
 
 
-def _reached(steps: Steps, draws: int, seed: tuple[int, ...]) -> int:
+def _orders_as_clear(steps: Steps, draws: int, seed: tuple[int, ...]) -> int:
     """Drawn orders whose clearest cut is as clear as that of the given one."""
     clearest = _contrasts(_orders(steps, draws, seed), _late(steps), steps.task).max(axis=1)
     return int((clearest[1:] >= clearest[0] - 1e-9).sum())

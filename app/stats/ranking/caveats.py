@@ -74,7 +74,7 @@ def floor(tests: PairTests, recipe: Recipe, n_systems: int) -> Floor:
     sides = 2 if one_sided and recipe.adjust != "none" else 1
     adjusted = min(1.0, tests.smallest * sides * family)
     by_document = recipe.test in {"permutation", "bootstrap"} and recipe.unit == "document"
-    if _reached(adjusted, recipe) or not by_document or not tests.enumerated:
+    if _is_significant(adjusted, recipe) or not by_document or not tests.enumerated:
         return Floor(tests.smallest, adjusted, None)
     # 2^−D for one side, 2^(1−D) for two or for one side that enters doubled
     exponent = log2(family / recipe.alpha) + (0 if one_sided and sides == 1 else 1)
@@ -102,8 +102,8 @@ def data_caveats(
         if ratings.documents_known:
             warnings += [*_documents(panel, recipe), *recipe_caveats.segment_test_caveats(panel, recipe)]
         warnings += [*_LEGACY.get(recipe.test, ()), *_few_to_draw(shared, tests, recipe)]
-        warnings += [*_cut(tests, shared.segments.size, recipe), *_power(limit, shared.segments.size, recipe)]
-        warnings += [*_overlap(shared), *_untested(tests, shared, recipe)]
+        warnings += [*_too_few_draws(tests, shared.segments.size, recipe), *_power(limit, shared.segments.size, recipe)]
+        warnings += [*_overlap(shared), *_untestable_pairs(tests, shared, recipe)]
     return tuple(warnings)
 
 
@@ -119,7 +119,7 @@ def document_caveats(ratings: Ratings, panel: ScoreMatrix) -> tuple[str, ...]:
 
 def something_reachable(limit: Floor, recipe: Recipe) -> bool:
     """Whether the smallest p of this design is small enough for any pair to be significant."""
-    return limit.adjusted is None or _reached(limit.adjusted, recipe)
+    return limit.adjusted is None or _is_significant(limit.adjusted, recipe)
 
 
 def rank_set_caveats(sets: RankSets | None, ratings: Ratings, recipe: Recipe, limit: Floor) -> tuple[str, ...]:
@@ -139,7 +139,7 @@ def rank_set_caveats(sets: RankSets | None, ratings: Ratings, recipe: Recipe, li
 def _systems(ratings: Ratings, panel: ScoreMatrix) -> list[str]:
     rated = np.unique(ratings.system)
     lost = [ratings.labels.systems[i] for i in rated if i not in set(panel.systems.tolist())]
-    warnings = [f"systems without a score after normalization, not ranked: {_listed(lost)}"] if lost else []
+    warnings = [f"systems without a score after normalization, not ranked: {_first_names(lost)}"] if lost else []
     if len(panel.systems) == 1:
         warnings.append("only one system is rated: nothing to compare")
     return warnings
@@ -149,7 +149,7 @@ def _raters(ratings: Ratings) -> list[str]:
     groups = design_checks.connected_systems(ratings)
     if len(groups) < 2:
         return []
-    named = " | ".join(_listed(group) for group in groups)
+    named = " | ".join(_first_names(group) for group in groups)
     what = "disconnected raters: no rater links these groups of systems, so they cannot be compared"
     return [f"{what}, and no pair across them is testable: {named}"]
 
@@ -215,7 +215,7 @@ def _few_to_draw(shared: CommonSegments, tests: PairTests, recipe: Recipe) -> li
     return [f"{_plural(fewest, 'document')}: {claims}; judge at least {ENOUGH_TO_DRAW}, or rank by `recommended`"]
 
 
-def _cut(tests: PairTests, n_pairs: int, recipe: Recipe) -> list[str]:
+def _too_few_draws(tests: PairTests, n_pairs: int, recipe: Recipe) -> list[str]:
     enough = draws_missing(tests, recipe, n_pairs)
     if enough is None:
         return []
@@ -228,12 +228,12 @@ def _power(limit: Floor, n_pairs: int, recipe: Recipe) -> list[str]:
     if limit.documents_needed is not None:
         lowest = f"the smallest p this design can reach is {limit.adjusted:g} after adjustment"
         return [f"no pair can be significant: {lowest}; {limit.documents_needed} documents would be needed"]
-    if limit.adjusted is not None and not _reached(limit.adjusted, recipe):
+    if limit.adjusted is not None and not _is_significant(limit.adjusted, recipe):
         return [f"no pair can be significant with {draws(recipe, n_pairs)} permutations"]
     return []
 
 
-def _reached(p_value: float, recipe: Recipe) -> bool:
+def _is_significant(p_value: float, recipe: Recipe) -> bool:
     return p_value <= recipe.alpha if recipe.inclusive else p_value < recipe.alpha
 
 
@@ -246,7 +246,7 @@ def _overlap(shared: CommonSegments) -> list[str]:
     return [f"unpaired segments: {few} of {shared.segments.size} pairs share less than half of their segments"]
 
 
-def _untested(tests: PairTests, shared: CommonSegments, recipe: Recipe) -> list[str]:
+def _untestable_pairs(tests: PairTests, shared: CommonSegments, recipe: Recipe) -> list[str]:
     """Pairs without a p-value, by reason: too little data in common, or data without variation."""
     untested = ~tests.testable if shared.linked is None else ~tests.testable & shared.linked
     by_document = recipe.unit == "document"
@@ -254,21 +254,21 @@ def _untested(tests: PairTests, shared: CommonSegments, recipe: Recipe) -> list[
     if not paired:
         why = f"have fewer than {FEWEST_DOCUMENTS} documents on a side" if by_document else "have no common segment"
         varied = " or no variation" if recipe.test == "welch" else ""
-        return _counted(int(untested.sum()), untested.size, f"{why}{varied}")
+        return _not_testable(int(untested.sum()), untested.size, f"{why}{varied}")
     few = shared.documents < FEWEST_DOCUMENTS if by_document else shared.segments == 0
     why = f"have fewer than {FEWEST_DOCUMENTS} common documents" if by_document else "have no common segment"
     constant = "differ by the same amount everywhere, so there is no variation to test with"
     return [
-        *_counted(int((untested & few).sum()), untested.size, why),
-        *_counted(int((untested & ~few).sum()), untested.size, constant),
+        *_not_testable(int((untested & few).sum()), untested.size, why),
+        *_not_testable(int((untested & ~few).sum()), untested.size, constant),
     ]
 
 
-def _counted(n: int, total: int, why: str) -> list[str]:
+def _not_testable(n: int, total: int, why: str) -> list[str]:
     return [f"{n} of {total} pairs {why}: not testable"] if n else []
 
 
-def _listed(names: list[str]) -> str:
+def _first_names(names: list[str]) -> str:
     shown = ", ".join(names[:_MOST_NAMES])
     return shown if len(names) <= _MOST_NAMES else f"{shown} and {len(names) - _MOST_NAMES} more"
 

@@ -184,7 +184,9 @@ def _by_unit(contrast: _Contrast, unit: Indices, n_units: int) -> tuple[Floats, 
     panel = contrast.panel
     if not contrast.paired:
         sums = contrast.sign * np.add.reduceat(panel.score * panel.present, panel.starts, axis=1)
-        return _gathered(sums.T, unit, n_units), _gathered(panel.document_counts().T.astype(np.float64), unit, n_units)
+        return _sum_by_unit(sums.T, unit, n_units), _sum_by_unit(
+            panel.document_counts().T.astype(np.float64), unit, n_units
+        )
     first, second = pairs_of(len(panel.systems))
     sums, counts = np.zeros((panel.n_documents, first.size)), np.zeros((panel.n_documents, first.size))
     for mask, pairs in common(panel):
@@ -193,10 +195,10 @@ def _by_unit(contrast: _Contrast, unit: Indices, n_units: int) -> tuple[Floats, 
         lowest, highest = ends.reshape(2, -1)
         sums[:, pairs] = (scores[lowest] - scores[highest]).T
         counts[:, pairs] = np.add.reduceat(mask.astype(np.float64), panel.starts)[:, None]
-    return _gathered(sums, unit, n_units), _gathered(counts, unit, n_units)
+    return _sum_by_unit(sums, unit, n_units), _sum_by_unit(counts, unit, n_units)
 
 
-def _gathered(values: Floats, unit: Indices, n_units: int) -> Floats:
+def _sum_by_unit(values: Floats, unit: Indices, n_units: int) -> Floats:
     if n_units == len(values):
         return values
     gathered = np.zeros((n_units, values.shape[1]))

@@ -53,7 +53,7 @@ def rank(
     ranked = selection.ratings.where(selection.ranked)
     resolved, warnings = _resolve_normalization(ranked, recipe)
     normalized = rater_moments.normalize_ranked(selection, ranked, resolved)
-    scored, unscaled = _separated(normalized, resolved)
+    scored, unscaled = _rows_to_aggregate(normalized, resolved)
     median = resolved.aggregate == "median"
     scores = segment_scores(scored, repeats=resolved.repeats, median=median)
     raw = scores if unscaled is scored else segment_scores(unscaled, repeats=resolved.repeats, median=median)
@@ -164,7 +164,7 @@ def _domains(ratings: Ratings, recipe: Recipe, documents: DocumentTable | None) 
     return None
 
 
-def _separated(normalized: NormalizedRatings, recipe: Recipe) -> tuple[Ratings, Ratings]:
+def _rows_to_aggregate(normalized: NormalizedRatings, recipe: Recipe) -> tuple[Ratings, Ratings]:
     """Normalized and raw rows, with every rating as a segment of its own where the recipe says so."""
     if recipe.repeats != "separate":
         return normalized.scored, normalized.raw

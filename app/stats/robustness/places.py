@@ -58,7 +58,7 @@ def difference(before: SystemPlaces, after: SystemPlaces) -> Difference:
     first, second = _of(before, common), _of(after, common)
     clusters = None
     if first.clusters is not None and second.clusters is not None:
-        clusters = _grouped(first) != _grouped(second)
+        clusters = _clusters_of(first) != _clusters_of(second)
     moves = {system: abs(_rank(second, system) - _rank(first, system)) for system in first.order}
     mover = max(moves, key=lambda system: moves[system], default=None)
     largest = 0.0 if mover is None else moves[mover]
@@ -80,7 +80,7 @@ def _of(places: SystemPlaces, systems: set[str]) -> SystemPlaces:
     return SystemPlaces(tuple(places.order[i] for i in kept), recounted, clusters)
 
 
-def _grouped(places: SystemPlaces) -> list[frozenset[str]]:
+def _clusters_of(places: SystemPlaces) -> list[frozenset[str]]:
     groups: dict[int, set[str]] = {}
     for system, cluster in zip(places.order, places.clusters or (), strict=True):
         groups.setdefault(cluster, set()).add(system)

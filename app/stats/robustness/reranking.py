@@ -119,7 +119,7 @@ def normalized_rows(rows: Ratings, recipe: Recipe) -> tuple[Ratings, Selection]:
     return normalize_ranked(selection, ranked, recipe).scored, selection
 
 
-def laid_out(rows: Ratings, recipe: Recipe, domains: Codes | None = None) -> ScoreMatrix:
+def ranked_score_matrix(rows: Ratings, recipe: Recipe, domains: Codes | None = None) -> ScoreMatrix:
     """System × segment scores under a recipe whose normalization is settled, systems in ranking order.
 
     domains : code of each document label, None where unknown. Raises Invalid where the scores do not allow the recipe.

@@ -82,7 +82,7 @@ def multiply_rated(ratings: Ratings) -> MultiplyRated:
     if not usable.any():
         told = (f"{dropped.n:,} document{'' if dropped.n == 1 else 's'}: {dropped.reason}" for dropped in left_out)
         raise NotMultiplyRated("; ".join(told))
-    return _laid(ratings, cells, usable, left_out)
+    return _dense_arrays(ratings, cells, usable, left_out)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,7 +149,9 @@ def _usable(cells: _RatingCells) -> tuple[Bools, tuple[DroppedRows, ...]]:
     return ~(few | partial | uneven), left_out
 
 
-def _laid(ratings: Ratings, cells: _RatingCells, usable: Bools, left_out: tuple[DroppedRows, ...]) -> MultiplyRated:
+def _dense_arrays(
+    ratings: Ratings, cells: _RatingCells, usable: Bools, left_out: tuple[DroppedRows, ...]
+) -> MultiplyRated:
     rated = cells.rated[usable]
     used = rated.any(axis=0)
     sets, bucket = np.unique(rated[:, used], axis=0, return_inverse=True)

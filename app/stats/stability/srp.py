@@ -97,11 +97,17 @@ def compare(means: Floats, claims: Claims, order: Order) -> StudyGroup:
     retained = float(held.sum(axis=0, dtype=np.float64) @ better.sum(axis=0, dtype=np.float64) - (held * better).sum())
     unit = _unit_rows(order.astype(np.float64))
     return StudyGroup(
-        n, int(stable_of.sum()), both, stable_of + stable_to, retained, _pairwise(unit), _pairwise(_standardised(means))
+        n,
+        int(stable_of.sum()),
+        both,
+        stable_of + stable_to,
+        retained,
+        _pairwise(unit),
+        _pairwise(_unit_deviations(means)),
     )
 
 
-def _standardised(means: Floats) -> Floats:
+def _unit_deviations(means: Floats) -> Floats:
     return _unit_rows(means - means.mean(axis=1, keepdims=True))
 
 

@@ -56,7 +56,7 @@ def compare_pairs(panel: ScoreMatrix, shared: CommonSegments, recipe: Recipe, si
 
     A pair that no chain of raters links is not testable.
     """
-    tests = _compared(panel, shared, recipe, sign)
+    tests = _run_test(panel, shared, recipe, sign)
     if shared.linked is None or shared.linked.all():
         return tests
     p, reverse, lean = tests.p_value.copy(), tests.p_reverse.copy(), tests.lean.copy()
@@ -67,7 +67,7 @@ def compare_pairs(panel: ScoreMatrix, shared: CommonSegments, recipe: Recipe, si
     return replace(tests, p_value=p, p_reverse=reverse, lean=lean, testable=testable, p_signed=signed)
 
 
-def _compared(panel: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: int) -> PairTests:
+def _run_test(panel: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: int) -> PairTests:
     if recipe.test in SIGN_TESTS:
         return _by_permutation(panel, shared, recipe)
     if recipe.test == "none":
@@ -142,7 +142,7 @@ def _by_two_samples(panel: ScoreMatrix, recipe: Recipe, sign: int) -> PairTests:
             x, y = (_sample(panel, k, common, recipe.unit, sign) for k in (i, j))
         result = _two_samples(x, y, recipe) if min(x.size, y.size) >= fewest else None
         if result is not None:
-            p[pair], reverse[pair], lean[pair] = _directed(result, recipe)
+            p[pair], reverse[pair], lean[pair] = _by_alternative(result, recipe)
     return _without_floor(p, reverse, lean)
 
 
@@ -247,7 +247,7 @@ def _two_samples(x: Floats, y: Floats, recipe: Recipe) -> OneSided | None:
     return welch(x, y) if recipe.test == "welch" else rank_sum(x, y, correction=recipe.correction)
 
 
-def _directed(result: OneSided, recipe: Recipe) -> tuple[float, float, int]:
+def _by_alternative(result: OneSided, recipe: Recipe) -> tuple[float, float, int]:
     if recipe.test == "rank_sum_legacy":
         # SciPy before 1.7 returned half the two-sided p by default, blind to direction: only the order of the ranking
         # says which system it favours, so there is no reverse.

@@ -36,7 +36,7 @@ class Directions:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ranked:
+class _SignedRanks:
     """Signed ranks of each pair. ranks: of |d|, 0 where a zero does not count. plus: W⁺. mean, variance: of W⁺."""
 
     ranks: Floats
@@ -85,7 +85,7 @@ def signed_rank(
     return Directions(greater, less, two_sided, np.sign(round_scores(ranked.plus - ranked.mean)).astype(np.int8))
 
 
-def _signed_ranks(differences: Floats, zero_method: ZeroMethod) -> _Ranked:
+def _signed_ranks(differences: Floats, zero_method: ZeroMethod) -> _SignedRanks:
     size = np.abs(differences)
     zero = size == 0
     ranks, ties, zeros_first = _average_ranks(size)
@@ -103,7 +103,7 @@ def _signed_ranks(differences: Floats, zero_method: ZeroMethod) -> _Ranked:
     plus = np.where(differences > 0, ranks, 0.0).sum(axis=1) + half
     mean = (n * (n + 1) - n_zero * (n_zero + 1)) / 4
     cubes = n * (n + 1) * (2 * n + 1) - n_zero * (n_zero + 1) * (2 * n_zero + 1)
-    return _Ranked(np.where(zero, 0.0, ranks), plus, mean, (cubes - tie_term / 2) / 24, plain)
+    return _SignedRanks(np.where(zero, 0.0, ranks), plus, mean, (cubes - tie_term / 2) / 24, plain)
 
 
 def _average_ranks(size: Floats) -> tuple[Floats, Bools, Floats]:
@@ -124,13 +124,13 @@ def _average_ranks(size: Floats) -> tuple[Floats, Bools, Floats]:
     return ranks, np.asarray((tied > 1).any(axis=1)), tied**3 - tied
 
 
-def _takes_exact(ranked: _Ranked, n_units: int, method: Method) -> Bools:
+def _takes_exact(ranked: _SignedRanks, n_units: int, method: Method) -> Bools:
     if method == "auto":
         return (ranked.plain & (n_units <= _EXACT_WITHOUT)) | (n_units <= _EXACT_WITH_TIES)
     return np.full(ranked.plain.size, method == "exact")
 
 
-def _normal(ranked: _Ranked, *, correction: bool) -> tuple[Floats, Floats, Floats]:
+def _normal(ranked: _SignedRanks, *, correction: bool) -> tuple[Floats, Floats, Floats]:
     step = 0.5 if correction else 0.0
     distance = ranked.plus - ranked.mean
     varied = (ranked.variance > 0) & (ranked.ranks > 0).any(axis=1)
@@ -185,7 +185,7 @@ def stouffer(p_values: Floats) -> Floats:
 
     Source: Stouffer et al. 1949.
     """
-    return np.asarray(special.ndtr(-_summed(-special.ndtri(_positive(p_values)))), dtype=np.float64)
+    return np.asarray(special.ndtr(-_combined_z(-special.ndtri(_positive(p_values)))), dtype=np.float64)
 
 
 def stouffer_signed(p_values: Floats, sides: Floats) -> tuple[Floats, npt.NDArray[np.int8]]:
@@ -195,12 +195,12 @@ def stouffer_signed(p_values: Floats, sides: Floats) -> tuple[Floats, npt.NDArra
     ----------
     p_values : two-sided, shape (strata, pairs). sides : +1, 0 or −1, the direction of each.
     """
-    z = _summed(-special.ndtri(_positive(p_values) / 2) * sides)
+    z = _combined_z(-special.ndtri(_positive(p_values) / 2) * sides)
     lean = np.sign(round_scores(np.nan_to_num(z))).astype(np.int8)
     return np.asarray(np.minimum(1.0, 2 * special.ndtr(-np.abs(z))), dtype=np.float64), lean
 
 
-def _summed(z: Floats) -> Floats:
+def _combined_z(z: Floats) -> Floats:
     """Σ z_k/√K over the strata that have one; NaN without any."""
     strata = (~np.isnan(z)).sum(axis=0)
     return np.where(strata > 0, np.nansum(z, axis=0) / np.sqrt(np.maximum(strata, 1)), np.nan)

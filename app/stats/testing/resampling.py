@@ -72,12 +72,14 @@ def ends(
         for row, drawn in zip(some, draws_of(sums[some], weights[some], draws=draws, seed=seed), strict=True):
             values = drawn[np.isfinite(drawn)]
             own = held[row]
-            at = levels if kind == "percentile" else _corrected(sums[row][own], weights[row][own], values, levels)
+            at = levels if kind == "percentile" else _bca_levels(sums[row][own], weights[row][own], values, levels)
             low[row], high[row] = np.quantile(values, at)
     return low, high
 
 
-def _corrected(sums: Floats, weights: Floats, values: Floats, ends: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _bca_levels(
+    sums: Floats, weights: Floats, values: Floats, ends: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
     """Levels of the percentiles after correction for bias and acceleration."""
     estimate = sums.sum() / weights.sum()
     near = 1e-12 * max(1.0, abs(estimate))

@@ -63,8 +63,8 @@ def _statistics(blocks: Sequence[PairBlock], flips: Floats, n_pairs: int) -> Flo
         weights = block.unit_weights()
         apart = block.differences()
         total, units = weights.sum(), block.units.size
-        sums = _paired(block, block.sums @ signs)
-        crossed = _paired(block, (block.sums * weights) @ signs)
+        sums = _pair_differences(block, block.sums @ signs)
+        crossed = _pair_differences(block, (block.sums * weights) @ signs)
         mean = sums / total
         squares = (apart * apart).sum(axis=1)[:, None]
         spread = squares - 2 * mean * crossed + mean * mean * (weights * weights).sum()
@@ -72,7 +72,7 @@ def _statistics(blocks: Sequence[PairBlock], flips: Floats, n_pairs: int) -> Flo
     return statistics
 
 
-def _paired(block: PairBlock, of_systems: Floats) -> Floats:
+def _pair_differences(block: PairBlock, of_systems: Floats) -> Floats:
     return of_systems[block.first] - of_systems[block.second]
 
 

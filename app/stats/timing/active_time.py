@@ -130,10 +130,10 @@ class _Read:
 def _read(log: EventLog, screens: Screens) -> _Read:
     order = np.lexsort((log.seq, log.session, log.task, log.rater))
     page = _pages(log, order)
-    item, segment = _named(log, order, page)
+    item, segment = _item_and_segment(log, order, page)
     words = _words(screens, log.task[order], item, segment)
-    seen = _seen(log.sign[order], page)
-    at = _placed(log, order, page, PAUSE + PER_WORD * words)
+    seen = _is_visible(log.sign[order], page)
+    at = _server_times(log, order, page, PAUSE + PER_WORD * words)
     return _Read(Actions(log.rater[order], page, at, seen, words), log.task[order], item, segment)
 
 
@@ -152,7 +152,7 @@ def _stretches_of(page: Codes) -> Iterator[slice]:
         yield slice(start, end)
 
 
-def _placed(log: EventLog, order: npt.NDArray[np.intp], page: Codes, most: Floats) -> Micros:
+def _server_times(log: EventLog, order: npt.NDArray[np.intp], page: Codes, most: Floats) -> Micros:
     """Each event as late as its own and every later arrival allow, gaps of the browser kept as far as they count."""
     gap = np.zeros(order.size, dtype=np.int64)
     ahead = np.diff(log.at_ms[order])
@@ -165,7 +165,7 @@ def _placed(log: EventLog, order: npt.NDArray[np.intp], page: Codes, most: Float
     return np.asarray(np.maximum(latest + walked, log.since[order]), dtype=np.int64)
 
 
-def _last_told(told: Bools, page: Codes) -> npt.NDArray[np.intp]:
+def _last_where(told: Bools, page: Codes) -> npt.NDArray[np.intp]:
     """Index of the last event of the same page, itself included, that tells something; else of the next one that does.
 
     Events of a page that tells nothing are given themselves.
@@ -179,17 +179,17 @@ def _last_told(told: Bools, page: Codes) -> npt.NDArray[np.intp]:
     return last
 
 
-def _named(log: EventLog, order: npt.NDArray[np.intp], page: Codes) -> tuple[Codes, Codes]:
+def _item_and_segment(log: EventLog, order: npt.NDArray[np.intp], page: Codes) -> tuple[Codes, Codes]:
     item, segment = log.item[order], log.segment[order]
-    from_ = _last_told(item > 0, page)
+    from_ = _last_where(item > 0, page)
     named = item[from_]
     return np.where(named > 0, named, 1).astype(np.int32), np.maximum(segment[from_], 0).astype(np.int32)
 
 
-def _seen(sign: Codes, page: Codes) -> Bools:
+def _is_visible(sign: Codes, page: Codes) -> Bools:
     """Whether the page is seen from each event on; a page is seen until it says that it is not."""
     told = sign != Sign.NOTHING
-    from_ = _last_told(told, page)
+    from_ = _last_where(told, page)
     before_any = from_ > np.arange(sign.size)
     return np.asarray(before_any | (sign[from_] != Sign.HIDDEN), dtype=np.bool_)
 

@@ -65,7 +65,7 @@ def simulate_recipe(world: World, recipe: Recipe, means: Floats, *, n: int, seed
     truth = Truth({f"S{i:02}": float(mean) for i, mean in enumerate(means)})
     for number in range(n):
         rng = np.random.Generator(np.random.PCG64([_KEY, seed, number]))
-        ranking = _ranked(world, recipe, means, rng)
+        ranking = _rank_or_none(world, recipe, means, rng)
         rows.append({} if ranking is None else findings_of(ranking, truth))
     return OperatingCharacteristics(
         proportion_of(rows, "any_claim"),
@@ -75,7 +75,7 @@ def simulate_recipe(world: World, recipe: Recipe, means: Floats, *, n: int, seed
     )
 
 
-def _ranked(world: World, recipe: Recipe, means: Floats, rng: np.random.Generator) -> Ranking | None:
+def _rank_or_none(world: World, recipe: Recipe, means: Floats, rng: np.random.Generator) -> Ranking | None:
     try:
         return rank(campaign(world, rng, means), recipe)
     except Invalid:

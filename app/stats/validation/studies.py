@@ -64,7 +64,7 @@ class Population:
         made = self._renumbered(at, unit, drawn)
         if null:
             made = replace(
-                made, system=_exchanged(rng, made.system, unit, unit if self.together else np.zeros_like(unit))
+                made, system=_shuffled_systems(rng, made.system, unit, unit if self.together else np.zeros_like(unit))
             )
         return made.canonical(), self._known(drawn)
 
@@ -107,7 +107,7 @@ def _pairs(unit: Indices, code: Codes) -> tuple[Codes, Indices]:
     return inverse.ravel().astype(np.int32), first
 
 
-def _exchanged(rng: np.random.Generator, system: Codes, unit: Indices, within: Indices) -> Codes:
+def _shuffled_systems(rng: np.random.Generator, system: Codes, unit: Indices, within: Indices) -> Codes:
     """The systems of each (unit, system) in a random order among those with the same `within`."""
     codes, place = _pairs(unit, system)
     order = np.lexsort((rng.random(place.size), within[place]))

@@ -82,7 +82,9 @@ def _only(ratings: Ratings, terms: tuple[str, ...]) -> Fit:
     arranged = module.layout(rows, terms)
     x, converged = module._optimum(arranged, rows.score, terms, np.zeros(len(terms)))
     ratios = module._ratios(terms, x)
-    return module._fitted(rows, arranged, module.solve(arranged, rows.score, ratios), ((), ()), ratios, converged)
+    return module._fit_from_solution(
+        rows, arranged, module.solve(arranged, rows.score, ratios), ((), ()), ratios, converged
+    )
 
 
 def test_tendencies_of_raters_are_best_predictions() -> None:
