@@ -15,7 +15,7 @@ import numpy as np
 from app.domain.recipe import NAMED
 from app.reports import registry
 from app.reports.kit import request, store
-from app.reports.ranking import report as reports
+from app.reports.ranking import report as ranking_report
 from app.services.access import tokens
 from app.storage.db import Database
 from benchmarks.hot import serving
@@ -76,7 +76,7 @@ def _computed(database: Database, campaign: str) -> dict[str, str]:
         query = {"bootstrap": "0"} if name == "agreement" else {}
         store.find_or_compute(database, request.ReportRequest(kind, (campaign,), request.parse_options(kind, query)))
         paths[name] = f"/v1/campaigns/{campaign}/reports/{name}" + ("?bootstrap=0" if query else "")
-    reports.ranking(database, campaign, recipe=NAMED["recommended"])
+    ranking_report.find_or_compute(database, campaign, recipe=NAMED["recommended"])
     return {**paths, "ranking": f"/v1/campaigns/{campaign}/ranking"}
 
 

@@ -73,14 +73,14 @@ def rank(url: str, campaign: str, seed: str, extras: str) -> Figures:
     from dataclasses import replace
 
     from app.domain.recipe import NAMED
-    from app.reports.ranking import report as reports
+    from app.reports.ranking import report as ranking_report
 
     with _database(url) as database:
         database.ping()
         ready = time.perf_counter()
         more = extras == "with"
         recipe = replace(NAMED["recommended"], seed=int(seed), rank_sets=more, influence=more)
-        body = reports.ranking(database, campaign, recipe=recipe).body
+        body = ranking_report.find_or_compute(database, campaign, recipe=recipe).body
         done = time.perf_counter()
     answer = json.loads(body)
     return {"seconds": done - ready, "imports": ready - started, "n": answer["n_ratings"], "memory": peak_memory()}

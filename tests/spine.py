@@ -21,7 +21,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from app.domain.recipe import NAMED, Recipe, from_options
 from app.formats.base import Input
-from app.reports.ranking import report as reports
+from app.reports.ranking import report as ranking_report
 from app.services.data import exports, imports
 from app.storage import embedded
 from app.storage.db import APP_ROLE, Database
@@ -64,7 +64,7 @@ class Spine:
 
     def body(self, campaign: str, recipe: str, as_of: int | None = None, **options: str) -> bytes:
         """The bytes of a ranking."""
-        return reports.ranking(self.database, campaign, recipe=chosen(recipe, options), as_of=as_of).body
+        return ranking_report.find_or_compute(self.database, campaign, recipe=chosen(recipe, options), as_of=as_of).body
 
     def rank(self, campaign: str, recipe: str, as_of: int | None = None, **options: str) -> dict[str, Any]:
         """A ranking."""

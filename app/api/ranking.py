@@ -20,7 +20,7 @@ from app.domain.recipe import CHECKED_AGAINST, NAMED, Recipe
 from app.reports.kit.redact import without_raters
 from app.reports.kit.render import parquet
 from app.reports.kit.report import StoredReport
-from app.reports.ranking import report as reports
+from app.reports.ranking import report as ranking_report
 from app.reports.ranking.renderings import MEDIA_TYPES, RANKING_TYPES, TABLES, render, segments
 from app.reports.source import named_recipes
 from app.services.access.tokens import Caller
@@ -164,7 +164,7 @@ def get_segment_scores(
 ) -> StreamingResponse:
     """CSV: what the recipe averages into system scores."""
     recipe = _wanted(request, caller, campaign, asked, database)
-    ranking = reports.segments_of(database, campaign, recipe=recipe, as_of=moment(asked.as_of))
+    ranking = ranking_report.segment_scores(database, campaign, recipe=recipe, as_of=moment(asked.as_of))
     return stream(segments(ranking), MEDIA_TYPES["csv"], filename=f"{campaign}.segments.csv")
 
 

@@ -39,7 +39,7 @@ from app.demo import (
 from app.domain.recipe import NAMED
 from app.reports.kit.request import ReportRequest
 from app.reports.kit.store import find_or_compute
-from app.reports.ranking import report as reports
+from app.reports.ranking import report as ranking_report
 from app.reports.stability.report import REPORT as STABILITY_REPORT
 from app.services.access import tokens
 from app.storage.db import Database
@@ -133,7 +133,7 @@ def _say_conformance(console: Console, database: Database, origin: str) -> None:
 
 
 def _report(console: Console, database: Database, campaign: str) -> None:
-    body = reports.ranking(database, campaign, recipe=NAMED[RECIPE]).body
+    body = ranking_report.find_or_compute(database, campaign, recipe=NAMED[RECIPE]).body
     console.print(ranking_table(json.loads(body)))
     console.print(f"True order, best first: {', '.join(PLANTED_ORDER)}", highlight=False)
     console.print("\nWould it be found again?")

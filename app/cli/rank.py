@@ -24,7 +24,7 @@ from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import CHECKED_AGAINST, NAMED, from_options
 from app.reports.kit.render import parquet
-from app.reports.ranking import report as reports
+from app.reports.ranking import report as ranking_report
 from app.reports.ranking.renderings import TABLES, render, segments
 from app.reports.source.named_recipes import find
 
@@ -116,9 +116,9 @@ def _from_database(asked: Asked) -> Iterator[bytes]:
             base = find(session, asked.campaign, asked.recipe, place=("--recipe",))
             chosen = from_options(base, asked.choices)
         if asked.table == SEGMENTS:
-            yield from segments(reports.segments_of(database, asked.campaign, recipe=chosen, as_of=when))
+            yield from segments(ranking_report.segment_scores(database, asked.campaign, recipe=chosen, as_of=when))
             return
-        body = reports.ranking(database, asked.campaign, recipe=chosen, as_of=when).body
+        body = ranking_report.find_or_compute(database, asked.campaign, recipe=chosen, as_of=when).body
     yield body if asked.kind in ("", "json") else render(body, asked.kind, asked.table)
 
 

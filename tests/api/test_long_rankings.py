@@ -12,7 +12,8 @@ import pytest
 from app.domain.recipe import NAMED
 from app.jobs import work as job_work
 from app.main import create_app
-from app.reports.ranking import report as reports
+from app.reports.ranking import report as ranking_report
+from app.reports.ranking.input import read_input
 from app.reports.ranking.renderings import segments
 from app.reports.side_by_side import report as side_by_side
 from app.reports.source import snapshot
@@ -93,7 +94,7 @@ def test_a_long_ranking_is_a_job_and_its_bytes_are_those_of_one_made_at_once(wor
     by_job = world.get(f"{place}/report")
     with world.spine.database.transaction() as session:
         about = snapshot.snapshot(session, "mqm", None)
-        at_once = reports.read(session, about, chosen("google-mqm", {"seed": "7"})).body()
+        at_once = read_input(session, about, chosen("google-mqm", {"seed": "7"})).body()
     assert (found.status_code, found.content, by_job.content) == (200, at_once, at_once)
     assert by_job.headers["ETag"] == found.headers["ETag"]
     assert world.get(RANKING, headers={"If-None-Match": found.headers["ETag"]}, **asked).status_code == 304
@@ -223,6 +224,7 @@ def test_how_long_many_recipes_take_is_the_sum_of_those_that_are_not_stored() ->
 def test_segment_scores_do_not_hang_on_what_is_not_drawn_for_them(shared: World) -> None:
     for name in ("recommended", "wmt26", "google-mqm"):
         light, whole = (
-            make(shared.spine.database, "mqm", recipe=NAMED[name]) for make in (reports.segments_of, reports.ranking_of)
+            make(shared.spine.database, "mqm", recipe=NAMED[name])
+            for make in (ranking_report.segment_scores, ranking_report.compute)
         )
         assert list(segments(light)) == list(segments(whole))

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import pytest
 
-from app.reports.ranking import report as reports
+from app.reports.ranking import report as ranking_report
 from app.services.campaigns import campaigns
 from app.services.campaigns.campaigns import NewCampaign
 from app.stats.ranking.result import SegmentTable
@@ -58,7 +58,7 @@ def test_fourteen_system_means_are_met(published: Spine) -> None:
 
 
 def test_7406_segment_averages_are_met(published: Spine) -> None:
-    ranking = reports.ranking_of(published.database, "ted", recipe=chosen("google-mqm", {}))
+    ranking = ranking_report.compute(published.database, "ted", recipe=chosen("google-mqm", {}))
     assert_same(by_name(ranking.segments), published_segments())
 
 

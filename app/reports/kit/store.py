@@ -124,11 +124,10 @@ def find_or_compute(
 
     Raises NotFound for an unknown campaign, Invalid where the options do not fit it, Stopped.
     """
-    with database.transaction(snapshot=True) as session:
+    with database.transaction(snapshot=True) as session:  # one state: what is read is what the key says
         lookup = find(session, request)
-    if lookup.body is not None:
-        return lookup.stored(lookup.body)
-    with database.transaction() as session:
+        if lookup.body is not None:
+            return lookup.stored(lookup.body)
         work = request.report.prepare(session, lookup.about, request.options)
     body = compute(work, on_progress=on_progress, should_stop=should_stop, execute=execute)
     return lookup.stored(store(database, lookup.key, body))

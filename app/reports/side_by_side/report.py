@@ -8,9 +8,9 @@ from functools import partial
 
 from app.domain.errors import Invalid
 from app.reports.kit import report
-from app.reports.ranking import report as reports
+from app.reports.ranking import report as ranking_report
 from app.reports.ranking import view as ranking_view
-from app.reports.ranking.report import Wanted
+from app.reports.ranking.report import RankingLookup
 from app.reports.side_by_side.rankings import Column, SideBySide, lay
 from app.reports.source import named_recipes, snapshot
 from app.reports.source.snapshot import Snapshot
@@ -31,16 +31,16 @@ def by_recipes(
 
 def located(
     session: Session, campaign: str, names: Sequence[str], as_of: int | datetime | None
-) -> tuple[Snapshot, dict[str, Wanted]]:
+) -> tuple[Snapshot, dict[str, RankingLookup]]:
     """The campaign at a data version, and by name of a recipe the ranking that it asks for. Raises as `by_recipes`."""
     about = snapshot.snapshot(session, campaign, as_of)
     chosen = {name: named_recipes.find(session, campaign, name, place=("query", "recipes")) for name in names}
-    return about, {name: reports.located(session, campaign, one, about.version) for name, one in chosen.items()}
+    return about, {name: ranking_report.find(session, campaign, one, about.version) for name, one in chosen.items()}
 
 
-def made(database: Database, about: Snapshot, wanted: Mapping[str, Wanted]) -> SideBySide:
+def made(database: Database, about: Snapshot, wanted: Mapping[str, RankingLookup]) -> SideBySide:
     """Rankings beside each other, each from the store or computed here and stored."""
-    columns = [column(name, partial(reports.made, database, one)) for name, one in wanted.items()]
+    columns = [column(name, partial(ranking_report.compute_missing, database, one)) for name, one in wanted.items()]
     return lay(subject(about), columns)
 
 

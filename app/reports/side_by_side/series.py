@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from app.domain.errors import Invalid, NotFound
-from app.reports.ranking import report as reports
-from app.reports.ranking.report import Wanted
+from app.reports.ranking import report as ranking_report
+from app.reports.ranking.report import RankingLookup
 from app.reports.side_by_side.rankings import Column, SideBySide, lay
 from app.reports.side_by_side.report import column
 from app.reports.source import named_recipes, snapshot
@@ -33,7 +33,7 @@ class Member:
     """A campaign of a series, and the ranking that is asked of it; None where the recipe's name means nothing in it."""
 
     about: Snapshot
-    wanted: Wanted | None
+    wanted: RankingLookup | None
 
     @property
     def name(self) -> str:
@@ -102,10 +102,10 @@ def _member(session: Session, campaign: str, recipe: str, unknown: list[NoSuchRe
     except NoSuchRecipe as error:
         unknown.append(error)
         return Member(about, None)
-    return Member(about, reports.located(session, campaign, meant, about.version))
+    return Member(about, ranking_report.find(session, campaign, meant, about.version))
 
 
 def _column(database: Database, member: Member) -> Column:
     if member.wanted is None:
         return lacking(member.name)
-    return column(member.name, partial(reports.made, database, member.wanted))
+    return column(member.name, partial(ranking_report.compute_missing, database, member.wanted))

@@ -9,9 +9,9 @@ from datetime import datetime
 from app.domain.errors import Invalid, NotFound, Place
 from app.domain.recipe import Exclusion, Recipe
 from app.reports.exclusion_preview.forecasts import Stabilities, forecasts
-from app.reports.ranking import report as reports
+from app.reports.ranking import report as ranking_report
 from app.reports.ranking import view as ranking_view
-from app.reports.ranking.report import Wanted
+from app.reports.ranking.report import RankingLookup
 from app.reports.ranking.view import RankingView, SystemLine
 from app.reports.side_by_side.flips import Flip, flips
 from app.reports.source import snapshot
@@ -21,7 +21,7 @@ from app.storage.db import Database, Session
 from app.storage.exclusions import ExcludedAlready
 
 WITHDRAWN = "withdrawn from the campaign"
-Both = tuple[Wanted, Wanted]
+Both = tuple[RankingLookup, RankingLookup]
 """A ranking before and after."""
 
 
@@ -162,13 +162,13 @@ def located(session: Session, campaign: str, wanted: Exclusion, recipe: Recipe) 
     _target(session, about.campaign_id, wanted)
     base = recipe if recipe.standing else replace(recipe, standing=True, name=f"{recipe.name}+standing"[:128])
     without = replace(base, exclude=tuple(sorted({*base.exclude, wanted})), name=f"{base.name}+exclude"[:128])
-    before, after = (reports.located(session, campaign, one, about.version) for one in (base, without))
+    before, after = (ranking_report.find(session, campaign, one, about.version) for one in (base, without))
     return before, after
 
 
 def made(database: Database, both: Both) -> Effect:
     """What becomes of a ranking, from rankings that are stored or computed here and stored."""
-    before, after = (ranking_view.read(reports.made(database, one).body) for one in both)
+    before, after = (ranking_view.read(ranking_report.compute_missing(database, one).body) for one in both)
     about, recipes = both[0].about, [one.recipe for one in both]
     sure = forecasts(database, about.campaign.key, recipes, as_of=about.version)
     return effect(recipes[0].name, before, after, Stabilities(*sure))

@@ -20,7 +20,7 @@ from app.formats.base import Contents, RaterRow, Record, VoidRow
 from app.reports import registry
 from app.reports.kit import request, store
 from app.reports.kit.render import representations
-from app.reports.ranking import report as reports
+from app.reports.ranking import report as ranking_report
 from app.reports.ranking.renderings import render
 from app.reports.source import snapshot
 from app.reports.source.registration import load_registration, with_standing_exclusions
@@ -111,7 +111,9 @@ def _rankings(making: _Making, wanted: Iterable[Recipe]) -> Iterator[File]:
     """By every recipe that fits: those of published practice, and the campaign's own."""
     for recipe in wanted:
         try:
-            body = reports.ranking(making.database, making.campaign, recipe=recipe, as_of=making.version).body
+            body = ranking_report.find_or_compute(
+                making.database, making.campaign, recipe=recipe, as_of=making.version
+            ).body
         except Invalid as why:
             making.refused[recipe.name] = why.detail or why.title()
             continue

@@ -7,8 +7,9 @@ from datetime import datetime
 
 from app.domain.recipe import Recipe
 from app.reports.kit.report import StoredReport, Work, whole
-from app.reports.ranking import report as reports
-from app.reports.ranking.report import Wanted
+from app.reports.ranking import report as ranking_report
+from app.reports.ranking.input import RANKING, read_input
+from app.reports.ranking.report import RankingLookup
 from app.reports.source import snapshot
 from app.reports.source.expected_time import AT_ONCE, CampaignSize, seconds_to_make
 from app.reports.source.registration import stored_recipe
@@ -16,7 +17,7 @@ from app.services.jobs import jobs
 from app.services.jobs.jobs import AskedOtherwise, JobView
 from app.storage.db import Database, Session
 
-KIND = reports.RANKING
+KIND = RANKING
 
 
 def long_answer(
@@ -29,18 +30,18 @@ def long_answer(
 ) -> StoredReport | JobView:
     """The ranking where it is stored or quickly made, else the job that makes it.
 
-    Raises as `reports.ranking`, and what a worker has found the recipe to be refused for.
+    Raises as `ranking_report.find_or_compute`, and what a worker has found the recipe to be refused for.
     """
     with database.transaction(snapshot=True) as session:
-        wanted = reports.located(session, campaign, recipe, as_of)
+        wanted = ranking_report.find(session, campaign, recipe, as_of)
         is_long = take_long(session, [wanted])
     if not is_long:
-        return reports.made(database, wanted)
+        return ranking_report.compute_missing(database, wanted)
     about, given = wanted.about, {"recipe": recipe.as_json()}
     return ask(database, jobs.Request(KIND, wanted.key, {about.campaign.key: about.version}, given))
 
 
-def take_long(session: Session, wanted: Iterable[Wanted]) -> bool:
+def take_long(session: Session, wanted: Iterable[RankingLookup]) -> bool:
     """Whether making those that are not stored, one after another, is expected to be worth a job."""
     missing = [one for one in wanted if one.body is None]
     sizes = {number: CampaignSize.of(session, number) for number in {one.about.campaign_id for one in missing}}
@@ -51,23 +52,23 @@ def one_of_several(database: Database, campaign: str, recipe: Recipe, *, version
     """A ranking that is a chunk of a job, from the store or computed here and stored as its own, too.
 
     told: what its key said of recipe and names when it was asked for. Raises AskedOtherwise where it says otherwise
-    now, for names of today would stand under a key of yesterday's; and as `reports.ranking`.
+    now, for names of today would stand under a key of yesterday's; and as `ranking_report.find_or_compute`.
     """
     try:
-        return reports.ranking(database, campaign, recipe=recipe, as_of=version)
+        return ranking_report.find_or_compute(database, campaign, recipe=recipe, as_of=version)
     finally:
         with database.transaction(snapshot=True) as session:
-            now = reports.located(session, campaign, recipe, version)
+            now = ranking_report.find(session, campaign, recipe, version)
         if now.key.recipe_hash != told:
             raise AskedOtherwise
 
 
 def work(database: Database, request: jobs.Request) -> Work[bytes]:
-    """What remains to be done for a job once the data are read. Raises AskedOtherwise, and as `reports.read`."""
+    """What remains to be done for a job once the data are read. Raises AskedOtherwise, and as `read_input`."""
     ((campaign, version),) = request.campaigns.items()
-    with database.transaction() as session:
+    with database.transaction(snapshot=True) as session:
         about = snapshot.snapshot(session, campaign, version)
-        material = reports.read(session, about, stored_recipe(request.given["recipe"]))
-    if material.key != request.key:
+        given = read_input(session, about, stored_recipe(request.given["recipe"]))
+    if given.key != request.key:
         raise AskedOtherwise
-    return whole(material.body)
+    return whole(given.body)

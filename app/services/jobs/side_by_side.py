@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from app.reports.kit.report import Work
 from app.reports.kit.store import key_from
-from app.reports.ranking.report import Wanted
+from app.reports.ranking.report import RankingLookup
 from app.reports.ranking.view import RankingView
 from app.reports.side_by_side import report as side_by_side
 from app.reports.side_by_side import series
@@ -107,7 +107,7 @@ class Row(NamedTuple):
 
     name: str
     about: Snapshot
-    wanted: Wanted | None
+    wanted: RankingLookup | None
 
     def as_json(self) -> list[Any]:
         """As a job keeps it: name, campaign, recipe, and what the key of the ranking says of recipe and names."""

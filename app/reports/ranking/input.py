@@ -1,0 +1,123 @@
+"""What a ranking is computed from, and the ranking as it is stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from app.domain.recipe import Recipe
+from app.reports.kit.store import key_from
+from app.reports.ranking.captions import HUMANS_COUNT
+from app.reports.source.data_hash import data_hash
+from app.reports.source.recipe_ratings import load_marked
+from app.reports.source.registration import (
+    Registration,
+    against_lock,
+    as_asked,
+    load_registration,
+    with_standing_exclusions,
+)
+from app.reports.source.snapshot import Snapshot
+from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
+from app.stats.ranking.ranking import rank
+from app.stats.ranking.result import METHOD_VERSION, Ranking
+from app.stats.ratings import Ratings
+from app.stats.selection import without
+from app.stats.side_tables import DocumentTable
+from app.storage import side_tables, texts
+from app.storage.db import Session
+from app.storage.reports import ReportKey
+
+RANKING = "ranking"
+"""The name of rankings among stored reports, and of the jobs that compute them."""
+
+
+@dataclass(frozen=True, slots=True)
+class RankingInput:
+    """All that a ranking is computed from.
+
+    names: digest of the names and domains in it. unweighed: marked errors that the weights do not know.
+    """
+
+    about: Snapshot
+    recipe: Recipe
+    rows: Ratings
+    words: Mapping[str, texts.SystemWords]
+    documents: DocumentTable
+    names: str
+    registration: Registration
+    unweighed: ErrorsWithoutWeight | None = None
+
+    @property
+    def key(self) -> ReportKey:
+        """The key of the ranking."""
+        return key_of(self.about, self.recipe, self.names)
+
+    @property
+    def used(self) -> Ratings:
+        """The rows without what the recipe leaves out by name, withdrawn systems and standing exclusions included."""
+        return without(self.rows, with_standing_exclusions(self.recipe, self.registration).exclude)
+
+    def ranking(self) -> Ranking:
+        """The ranking as a value. Raises Invalid where the recipe does not fit the data."""
+        ranking = rank(self.rows, with_standing_exclusions(self.recipe, self.registration), self.documents, self.unweighed)
+        return as_asked(_with_note_on_humans(ranking, self.words), self.recipe, self.registration)
+
+    def body(self) -> bytes:
+        """The ranking as canonical JSON. Raises Invalid where the recipe does not fit the data."""
+        ranking, campaign = self.ranking(), self.about.campaign
+        head = {
+            "campaign": campaign.key,
+            "data_version": self.about.version,
+            "data_hash": data_hash(self.used, self.documents, self.words),
+            "protocol": campaign.protocol,
+            "basis": campaign.basis,
+            "source_language": campaign.source_language,
+            "target_language": campaign.target_language,
+            "locked": against_lock(ranking, self.registration),
+        }
+        fields: dict[str, Any] = ranking.as_json()
+        for system in fields["systems"]:
+            words = self.words[system["system"]]
+            system.update(name=words.name, kind=words.kind)
+        return json.dumps({**head, **fields}, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+def read_input(session: Session, about: Snapshot, recipe: Recipe) -> RankingInput:
+    """Read all that a ranking is computed from, names and domains as they are now.
+
+    session: of a snapshot, so that the names in the ranking are those in its key.
+
+    Raises Invalid where the recipe's scores are not in the judgments.
+    """
+    loaded = load_marked(session, about, recipe)
+    return RankingInput(
+        about,
+        recipe,
+        loaded.rows,
+        texts.system_words(session, about.campaign_id),
+        side_tables.documents(session, about.campaign_id, loaded.rows.labels),
+        texts.names_digest(session, about.campaign_id),
+        load_registration(session, about.campaign_id, about.version),
+        loaded.unweighed,
+    )
+
+
+def key_of(about: Snapshot, recipe: Recipe, names: str) -> ReportKey:
+    """The key of a ranking. names: digest of the names and domains in it.
+
+    The recipe's name is shown in the report, so two names of one analysis are two reports. So are names of systems and
+    domains: no data version counts them, and a ranking of an older version has today's.
+    """
+    parts = [recipe.name, recipe.hash, about.unsettled, names]
+    return key_from(about.campaign_id, RANKING, about.version, parts, seed=recipe.seed, method_version=METHOD_VERSION)
+
+
+def _with_note_on_humans(ranking: Ranking, words: Mapping[str, texts.SystemWords]) -> Ranking:
+    """The ranking with a note where p-values are adjusted for pairs with human translations, too."""
+    adjusted = len(ranking.systems) > 1 and ranking.recipe.test != "none" and ranking.recipe.adjust != "none"
+    if not adjusted or all(words[row.system].kind != "human" for row in ranking.systems):
+        return ranking
+    return replace(ranking, notes=(*ranking.notes, HUMANS_COUNT))
