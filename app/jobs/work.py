@@ -174,7 +174,7 @@ def work_of(database: Database, request: Request) -> Work[Any]:
         return own(database, request)
     kind = report_requests.report_of_job(request.kind)
     given = parse_options(kind, request.given)
-    with database.transaction(snapshot=True) as session:
+    with database.transaction() as session:
         about = store.with_settings(
             kind, [snapshot(session, key, version) for key, version in request.campaigns.items()]
         )

@@ -124,10 +124,11 @@ def find_or_compute(
 
     Raises NotFound for an unknown campaign, Invalid where the options do not fit it, Stopped.
     """
-    with database.transaction(snapshot=True) as session:  # one state: what is read is what the key says
+    with database.transaction(snapshot=True) as session:
         lookup = find(session, request)
-        if lookup.body is not None:
-            return lookup.stored(lookup.body)
+    if lookup.body is not None:
+        return lookup.stored(lookup.body)
+    with database.transaction() as session:  # no snapshot: scores by new weights are derived and stored
         work = request.report.prepare(session, lookup.about, request.options)
     body = compute(work, on_progress=on_progress, should_stop=should_stop, execute=execute)
     return lookup.stored(store(database, lookup.key, body))

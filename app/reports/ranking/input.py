@@ -88,21 +88,27 @@ class RankingInput:
 def read_input(session: Session, about: Snapshot, recipe: Recipe) -> RankingInput:
     """Read all that a ranking is computed from, names and domains as they are now.
 
-    session: of a snapshot, so that the names in the ranking are those in its key.
+    session: no snapshot, because scores by new weights are derived and stored.
 
     Raises Invalid where the recipe's scores are not in the judgments.
     """
     loaded = load_marked(session, about, recipe)
-    return RankingInput(
-        about,
-        recipe,
-        loaded.rows,
-        texts.system_words(session, about.campaign_id),
-        side_tables.documents(session, about.campaign_id, loaded.rows.labels),
-        texts.names_digest(session, about.campaign_id),
-        load_registration(session, about.campaign_id, about.version),
-        loaded.unweighed,
-    )
+    words, documents, names = _read_names(session, about.campaign_id, loaded.rows)
+    registration = load_registration(session, about.campaign_id, about.version)
+    return RankingInput(about, recipe, loaded.rows, words, documents, names, registration, loaded.unweighed)
+
+
+def _read_names(
+    session: Session, campaign_id: int, rows: Ratings
+) -> tuple[Mapping[str, texts.SystemWords], DocumentTable, str]:
+    """Names and domains as they are now, with their digest; read again where somebody changed them in between."""
+    before, names = "", texts.names_digest(session, campaign_id)
+    while before != names:
+        before = names
+        words = texts.system_words(session, campaign_id)
+        documents = side_tables.documents(session, campaign_id, rows.labels)
+        names = texts.names_digest(session, campaign_id)
+    return words, documents, names
 
 
 def key_of(about: Snapshot, recipe: Recipe, names: str) -> ReportKey:

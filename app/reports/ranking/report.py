@@ -53,7 +53,7 @@ def compute_missing(database: Database, lookup: RankingLookup) -> StoredReport:
     """
     body = lookup.body
     if body is None:
-        with database.transaction(snapshot=True) as session:
+        with database.transaction() as session:
             given = read_input(session, lookup.about, lookup.recipe)
         body = store.store(database, given.key, given.body())
     return StoredReport.of(body, lookup.about.version)
@@ -73,6 +73,6 @@ def segment_scores(
 
 def compute(database: Database, campaign: str, *, recipe: Recipe, as_of: int | datetime | None = None) -> Ranking:
     """The ranking as a value, with its segment scores; nothing is stored. Raises as `find_or_compute`."""
-    with database.transaction(snapshot=True) as session:
+    with database.transaction() as session:
         given = read_input(session, snapshot(session, campaign, as_of), recipe)
     return given.ranking()

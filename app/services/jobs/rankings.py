@@ -66,7 +66,7 @@ def one_of_several(database: Database, campaign: str, recipe: Recipe, *, version
 def work(database: Database, request: jobs.Request) -> Work[bytes]:
     """What remains to be done for a job once the data are read. Raises AskedOtherwise, and as `read_input`."""
     ((campaign, version),) = request.campaigns.items()
-    with database.transaction(snapshot=True) as session:
+    with database.transaction() as session:
         about = snapshot.snapshot(session, campaign, version)
         given = read_input(session, about, stored_recipe(request.given["recipe"]))
     if given.key != request.key:
