@@ -62,7 +62,9 @@ class RankingInput:
 
     def ranking(self) -> Ranking:
         """The ranking as a value. Raises Invalid where the recipe does not fit the data."""
-        ranking = rank(self.rows, with_standing_exclusions(self.recipe, self.registration), self.documents, self.unweighed)
+        ranking = rank(
+            self.rows, with_standing_exclusions(self.recipe, self.registration), self.documents, self.unweighed
+        )
         return as_asked(_with_note_on_humans(ranking, self.words), self.recipe, self.registration)
 
     def body(self) -> bytes:
