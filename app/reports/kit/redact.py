@@ -31,7 +31,7 @@ def hide_keys(value: object) -> object:
 def hide_names(text: str, keys: Iterable[str]) -> str:
     """A text that somebody wrote, without these keys and names where they stand as whole words, in capitals or not.
 
-    >>> unnamed("Drop zebra-bert; zebra-berta stays.", ["zebra", "zebra-bert"])
+    >>> hide_names("Drop zebra-bert; zebra-berta stays.", ["zebra", "zebra-bert"])
     'Drop *; *-berta stays.'
     """
     folded = text.casefold()

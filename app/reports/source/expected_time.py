@@ -41,7 +41,7 @@ def seconds_to_rank(size: CampaignSize, recipe: Recipe) -> float:
     """Of draws, which grow with the square of the number of pairs, and of rank sets; the rest is quick.
 
     >>> from app.domain.recipe import NAMED
-    >>> [round(seconds_to_rank(Size(n, 180, 900), NAMED["recommended"]), 1) for n in (10, 30, 60)]
+    >>> [round(seconds_to_rank(CampaignSize(n, 180, 900), NAMED["recommended"]), 1) for n in (10, 30, 60)]
     [0.0, 2.0, 23.5]
     """
     pairs = size.systems * (size.systems - 1) // 2
@@ -60,7 +60,7 @@ def seconds_to_make(size: CampaignSize, recipe: Recipe) -> float:
     """Of the whole ranking. What is read is little for one campaign, and adds up over the campaigns of a series.
 
     >>> from app.domain.recipe import NAMED
-    >>> round(seconds_to_make(Size(15, 180, 900), NAMED["wmt-da"]), 2)
+    >>> round(seconds_to_make(CampaignSize(15, 180, 900), NAMED["wmt-da"]), 2)
     0.08
     """
     return _A_CAMPAIGN + _AN_OUTPUT * size.systems * size.segments + seconds_to_rank(size, recipe)

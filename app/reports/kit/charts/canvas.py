@@ -47,7 +47,7 @@ def to_svg(figure: Figure, *, title: str) -> bytes:
 def inline_styles(svg: str) -> str:
     """The same picture with styles as attributes, which no content security policy switches off.
 
-    >>> inlined('<svg a="b"><path style="fill: none; stroke-width: 0.8"/><text>style="fill: red"</text></svg>')
+    >>> inline_styles('<svg a="b"><path style="fill: none; stroke-width: 0.8"/><text>style="fill: red"</text></svg>')
     '<svg a="b"><path fill="none" stroke-width="0.8"/><text>style="fill: red"</text></svg>'
     """
     bare = svg.replace(_SHEET, "", 1)
