@@ -57,7 +57,7 @@ def segment_test_caveats(panel: ScoreMatrix, recipe: Recipe) -> list[str]:
     sizes = SEGMENT_SIZES.get(recipe.test)
     if recipe.unit != "segment" or sizes is None or panel.n_documents >= panel.segments.size:
         return []
-    what = f"such tests claim {sizes[0]:.0%} to {sizes[1]:.0%} of pairs of equal systems"
+    what = f"tests by segment claim {sizes[0]:.0%} to {sizes[1]:.0%} of pairs of equal systems"
     why = "simulated with 30 documents of 10 segments, because segments of a document are alike"
     return [f"{what} ({why}): test whole documents by permutation"]
 
