@@ -260,7 +260,7 @@ def _map(result: DifficultyView) -> bytes:
         columns=[row.system for row in result.systems],
         cells=[[cell(mean) for mean in row.means] for row in result.documents],
         ends=(f"worst {captions.number(worst, places)}", f"best {captions.number(best, places)}"),
-        told=[*map(captions.sentence, result.warnings), _caption(result)],
+        notes=[*map(captions.sentence, result.warnings), _caption(result)],
         nothing="nothing is rated yet" if result.metric is None else "nothing has a score",
     )
     return heat_map(drawn)

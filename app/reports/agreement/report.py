@@ -153,12 +153,12 @@ def _pairs(plans: Sequence[LevelPlan], choices: CoefficientSettings) -> tuple[li
 def _units(ratings: RawRatings, options: AgreementOptions) -> dict[Level, Units]:
     """By level, those that have a value."""
     rows = ratings.rows
-    made: dict[Level, Callable[[], Units]] = {
+    builders: dict[Level, Callable[[], Units]] = {
         "segments": lambda: segment_units(rows, repeated=options.repeats),
         "documents": lambda: document_units(rows, repeated=options.repeats),
         "averaged": lambda: averaged_units(rows, repeated=options.repeats),
     }
-    units = {level: make() for level, make in made.items() if options.units in {"all", level}}
+    units = {level: make() for level, make in builders.items() if options.units in {"all", level}}
     if options.raters == "complete":
         units = {level: complete_raters(one) for level, one in units.items()}
     if options.normalize == "z":

@@ -163,7 +163,7 @@ def pseudonymize(view: AgreementView) -> AgreementView:
                 (o.model_copy(update={"rater": name(o.rater)}) if o.rater else o for o in view.own),
                 key=lambda o: (o.what, o.rater or ""),
             ),
-            "levels": [_blind_block(one, name) for one in view.levels],
+            "levels": [_pseudonymize_block(one, name) for one in view.levels],
         }
     )
 
@@ -176,7 +176,7 @@ def pseudonyms(keys: set[str], salt: str) -> Callable[[str], str]:
     return names.__getitem__
 
 
-def _blind_block(level: LevelView, name: Callable[[str], str]) -> LevelView:
+def _pseudonymize_block(level: LevelView, name: Callable[[str], str]) -> LevelView:
     if level.block is None:
         return level
     block = level.block.model_copy(update={"rater": sorted(map(name, level.block.rater))})

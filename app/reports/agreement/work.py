@@ -297,20 +297,20 @@ def warnings(ratings: RawRatings, plans: Sequence[LevelPlan], choices: Coefficie
         return [NOTHING]
     if not any(plan.units.n_units for plan in plans):
         return [ONE_RATER]
-    said = []
+    messages = []
     if not ratings.rows.documents_known:
-        said.append(UNKNOWN_DOCUMENTS)
+        messages.append(UNKNOWN_DOCUMENTS)
     for plan in plans:
         documents = np.unique(plan.units.document).size
         if 0 < documents < FEW_DOCUMENTS:
-            said.append(f"{plan.level}: {documents} documents are few for intervals")
+            messages.append(f"{plan.level}: {documents} documents are few for intervals")
         missing = sorted({one.key for one in plan.statistics if np.isnan(one.of(plan.units.once())[0])})
         if missing:
-            said.append(f"{plan.level}: not defined on these scores: {', '.join(missing)}")
+            messages.append(f"{plan.level}: not defined on these scores: {', '.join(missing)}")
     left = [t for t in choices.tolerances if choices.levels is not None and closed_chance(choices, t) is None]
     if left:
-        said.append(f"all scores of the scale are within {', '.join(f'{t:g}' for t in left)}: no κ with these")
-    return said
+        messages.append(f"all scores of the scale are within {', '.join(f'{t:g}' for t in left)}: no κ with these")
+    return messages
 
 
 def agreement_view(

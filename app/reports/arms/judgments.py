@@ -108,7 +108,7 @@ def load_conditions(session: Session, snapshot: Snapshot, options: InclusionOpti
     )
 
 
-def states_beside(session: Session, snapshot: Snapshot) -> list[object]:
+def extra_states(session: Session, snapshot: Snapshot) -> list[object]:
     """Which work is not finished, and whose: a task that is leased, handed in or given to another is no new data."""
     return [sorted(unfinished(session, snapshot.campaign_id)), not_done(session, snapshot.campaign_id)]
 

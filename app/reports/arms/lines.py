@@ -135,7 +135,7 @@ def times(names: Sequence[str], times_by_condition: Times) -> Iterator[ArmTime]:
             after = trim(here.seconds) if here else None
             if here is None or after is None:
                 continue
-            apart = ratio(base, here) if i and base else None
+            time_ratio = ratio(base, here) if i and base else None
             yield ArmTime(
                 arm=name,
                 what=key[0],
@@ -148,10 +148,10 @@ def times(names: Sequence[str], times_by_condition: Times) -> Iterator[ArmTime]:
                 sd=after.sd,
                 median=after.median,
                 change=change(before, after) if i else None,
-                ratio=apart.ratio if apart else None,
-                ratio_interval=apart.interval if apart else None,
-                ratio_raters=apart.raters if apart else None,
-                ratio_design=apart.design if apart else None,
+                ratio=time_ratio.ratio if time_ratio else None,
+                ratio_interval=time_ratio.interval if time_ratio else None,
+                ratio_raters=time_ratio.raters if time_ratio else None,
+                ratio_design=time_ratio.design if time_ratio else None,
             )
 
 
@@ -180,8 +180,8 @@ def revision_lines(names: Sequence[str], parts: Sequence[tuple[TimedJudgments, E
     base: tuple[float | None, float | None] = (None, None)
     for i, (name, (work, events)) in enumerate(zip(names, parts, strict=True)):
         keep = first_rows(work.rows) & (work.rows.kind == Kind.SEGMENT)
-        kept = work.where(keep)
-        changes = revisions(events_of_rows(events, keep), kept.rows.score, shown_documents(kept).code)
+        segments = work.where(keep)
+        changes = revisions(events_of_rows(events, keep), segments.rows.score, shown_documents(segments).code)
         rates = (changes.segment_rate, changes.document_rate)
         base = rates if i == 0 else base
         yield ArmRevisions(

@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.reports.arms import lines
-from app.reports.arms.judgments import Conditions, InclusionOptions, load_conditions, states_beside
+from app.reports.arms.judgments import Conditions, InclusionOptions, extra_states, load_conditions
 from app.reports.arms.prefilled_errors import Counts, count_prefills, prefill_lines
 from app.reports.arms.time_model import ArmModel, fit_arm_model
 from app.reports.arms.view import ArmsView, caption, csv, length_curves, position_curves, tables
@@ -187,5 +187,5 @@ REPORT: Report[ArmsOptions, ArmsView] = Report(
     csv=csv,
     charts={"default": length_curves, "positions": position_curves},
     caption=caption,
-    extra_key=states_beside,
+    extra_key=extra_states,
 )

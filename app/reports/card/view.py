@@ -197,8 +197,8 @@ def csv(view: CardView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
         counts = (domain.ratings, None, domain.documents, domain.segments)
         rows.append(("domain", domain.domain, None, *counts, None, None, campaign))
     for rater in view.by_rater:
-        given = (rater.ratings, rater.judgments, rater.documents)
-        rows.append(("rater", rater.rater, None, *given, None, None, rater.mean, campaign))
+        rater_counts = (rater.ratings, rater.judgments, rater.documents)
+        rows.append(("rater", rater.rater, None, *rater_counts, None, None, rater.mean, campaign))
     rows += [("role", one.role, None, one.ratings, None, None, None, None, None, campaign) for one in view.by_role]
     return CSV, rows
 

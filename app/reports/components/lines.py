@@ -82,9 +82,9 @@ def pairs(fitted: Fit, sign: int) -> list[ContrastLine]:
     contrasts = [(i, j, *fitted.contrast(i, j)) for at, i in enumerate(order) for j in order[at + 1 :]]
     if not contrasts:
         return []
-    apart = np.array([sign * d for *_, d, _ in contrasts])
+    differences = np.array([sign * d for *_, d, _ in contrasts])
     error = np.array([e for *_, e in contrasts])
-    t = np.divide(np.abs(apart), error, out=np.full(apart.shape, np.inf), where=error > 0)
+    t = np.divide(np.abs(differences), error, out=np.full(differences.shape, np.inf), where=error > 0)
     of = degrees.of_differences(fitted)
     own = np.array([of[i, j] for i, j, *_ in contrasts])
     p = 2 * special.stdtr(own, -t)
@@ -100,7 +100,9 @@ def pairs(fitted: Fit, sign: int) -> list[ContrastLine]:
             p_value=float(one),
             p_adjusted=float(adjusted),
         )
-        for (i, j, *_), d, e, r, nu, one, adjusted in zip(contrasts, apart, error, reach, own, p, holm(p), strict=True)
+        for (i, j, *_), d, e, r, nu, one, adjusted in zip(
+            contrasts, differences, error, reach, own, p, holm(p), strict=True
+        )
     ]
 
 
@@ -142,7 +144,7 @@ def tendencies(fitted: Fit) -> list[TendencyLine]:
 def study(fitted: Fit) -> DecisionLine:
     """Reliability of the study at hand, as if every document had its mean number of raters."""
     rows = fitted.rows
-    made = decide(
+    decision_study = decide(
         contrast_components(fitted, fitted.components),
         system_variance(fitted),
         documents=max(rows.n_units_of_a_system, 1),
@@ -150,9 +152,9 @@ def study(fitted: Fit) -> DecisionLine:
         ratings=max(1, round(ratings_per_item(fitted))),
         raters=len(rows.raters),
     )
-    return decision(made)
+    return decision(decision_study)
 
 
-def decision(made: DecisionStudy) -> DecisionLine:
+def decision(study_decision: DecisionStudy) -> DecisionLine:
     """Reliability as it is shown."""
-    return DecisionLine(**asdict(made))
+    return DecisionLine(**asdict(study_decision))

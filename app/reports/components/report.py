@@ -112,8 +112,8 @@ def _disconnected(ratings: Ratings) -> list[str]:
     if len(groups) < 2:
         return []
     named = [", ".join(group) for group in groups[:MOST_GROUPS]] + ["…"] * (len(groups) > MOST_GROUPS)
-    told = " | ".join(named)
-    return [f"no rater links these groups of systems, so differences between them may be due to raters: {told}"]
+    groups_text = " | ".join(named)
+    return [f"no rater links these groups of systems, so differences between them may be due to raters: {groups_text}"]
 
 
 def _coarse(ratings: Ratings, fitted: Fit) -> list[str]:

@@ -92,8 +92,8 @@ def pseudonymize(view: CompositionView) -> CompositionView:
         one.model_copy(update={"task": number(one.task).replace("rater", "task"), "rater": rater(one.rater)})
         for one in view.tasks
     ]
-    kept = {"raters": sorted(raters, key=lambda r: r.rater), "tasks": sorted(tasks, key=lambda t: (t.task, t.rater))}
-    return view.model_copy(update=kept)
+    update = {"raters": sorted(raters, key=lambda r: r.rater), "tasks": sorted(tasks, key=lambda t: (t.task, t.rater))}
+    return view.model_copy(update=update)
 
 
 def tables(view: CompositionView) -> Sequence[Section]:
@@ -201,7 +201,7 @@ def _map(view: CompositionView, meetings: SystemsMet, owner: Owner) -> bytes:
         columns=view.systems,
         cells=cells,
         ends=("0", "1"),
-        told=notes,
+        notes=notes,
         nothing="nothing is judged yet",
     )
     return heat_map(drawn)

@@ -88,7 +88,7 @@ def load_facts(
     )
 
 
-def versions_beside(session: Session, snapshot: Snapshot) -> list[int | None]:
+def extra_versions(session: Session, snapshot: Snapshot) -> list[int | None]:
     """Versions of the guidelines and of the qualification test: new ones of these are no new data."""
     text = guidelines.find(session, snapshot.campaign_id, "guidelines")
     test = qualification.find(session, snapshot.campaign_id)
@@ -104,7 +104,7 @@ def attributes_of(raters: Raters) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
-def answers(facts: Facts) -> dict[str, str]:
+def answers_from(facts: Facts) -> dict[str, str]:
     """Answers by number of the question."""
     answered = dict(_systems(facts))
     answered |= dict(_sample(facts))

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from app.reports.card.report import view_of
-from app.reports.datasheet.facts import Facts, answers, attributes_of, load_facts, versions_beside
+from app.reports.datasheet.facts import Facts, answers_from, attributes_of, extra_versions, load_facts
 from app.reports.datasheet.heds import CHECKLIST, QUESTIONS, SECTIONS
 from app.reports.datasheet.view import Answer, DatasheetView, Point, caption, completeness, csv, tables
 from app.reports.kit import captions
@@ -46,25 +46,25 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Datashe
     card = view_of(snapshots[0], judged, kinds)
     raters = side_tables.raters(session, snapshots[0].campaign_id, judged.rows.labels)
     people = {raters.person[code] for code in np.unique(ratings_of_test_set(judged.rows).rater).tolist()}
-    known = load_facts(session, snapshots[0], card, attributes_of(raters), len(people))
-    return whole(lambda: _view(known))
+    facts = load_facts(session, snapshots[0], card, attributes_of(raters), len(people))
+    return whole(lambda: _view(facts))
 
 
-def _view(known: Facts) -> DatasheetView:
-    said = answers(known)
+def _view(facts: Facts) -> DatasheetView:
+    answers = answers_from(facts)
     sheet = [
-        Answer(number=number, section=_section(number), question=question, answer=said.get(number))
+        Answer(number=number, section=_section(number), question=question, answer=answers.get(number))
         for number, question in QUESTIONS.items()
     ]
-    card = known.card
+    card = facts.card
     return DatasheetView(
         campaigns=card.campaigns,
         data_hash=card.data_hash,
         basis=card.basis,
         warnings=list(card.warnings),
         heds=sheet,
-        checklist=_checklist(known, said),
-        methods=_methods(known, said),
+        checklist=_checklist(facts, answers),
+        methods=_methods(facts, answers),
         answered=sum(one.answer is not None for one in sheet),
         asked=len(sheet),
     )
@@ -74,21 +74,21 @@ def _section(number: str) -> str:
     return next(section for section in SECTIONS if number == section or number.startswith(f"{section}."))
 
 
-def _checklist(known: Facts, said: Mapping[str, str]) -> list[Point]:
-    card, lock = known.card, known.stands.lock
+def _checklist(facts: Facts, answers: Mapping[str, str]) -> list[Point]:
+    card, lock = facts.card, facts.stands.lock
     stored: dict[str, tuple[bool, str | None]] = {
         "systems": (bool(card.by_system), "card"),
         "test_set": (bool(card.segments), "card"),
-        "protocol": (True, f"{known.protocol.name} version {known.protocol.version}"),
-        "context": (known.design is not None, "3.3.4"),
-        "guidelines": (known.guidelines is not None, f"version {known.guidelines}"),
+        "protocol": (True, f"{facts.protocol.name} version {facts.protocol.version}"),
+        "context": (facts.design is not None, "3.3.4"),
+        "guidelines": (facts.guidelines is not None, f"version {facts.guidelines}"),
         "pay": (False, None),
-        "assignment": (known.seed is not None, f"plan, seed {known.seed}"),
+        "assignment": (facts.seed is not None, f"plan, seed {facts.seed}"),
         "overlap": (card.ratings_per_output is not None, "card"),
-        "quality_control": (len(card.by_role) > 1 or bool(known.stands.exclusions), "3.3.3"),
+        "quality_control": (len(card.by_role) > 1 or bool(facts.stands.exclusions), "3.3.3"),
         "preregistration": (bool(lock and lock.preregistered), "3.3.1"),
     }
-    stored |= {key: (number in said, number) for key, number in SAID_BY.items()}
+    stored |= {key: (number in answers, number) for key, number in SAID_BY.items()}
     return [
         Point(
             key=key,
@@ -100,25 +100,31 @@ def _checklist(known: Facts, said: Mapping[str, str]) -> list[Point]:
     ]
 
 
-def _methods(known: Facts, said: Mapping[str, str]) -> str:
+def _methods(facts: Facts, answers: Mapping[str, str]) -> str:
     """Sentences that hold whatever else is unknown."""
-    card, told = known.card, []
-    pair = f" from {said['2.4']} into {said['2.5']}" if "2.4" in said else f" in {said['2.5']}" if "2.5" in said else ""
+    card, sentences = facts.card, []
+    pair = (
+        f" from {answers['2.4']} into {answers['2.5']}"
+        if "2.4" in answers
+        else f" in {answers['2.5']}"
+        if "2.5" in answers
+        else ""
+    )
     documents = f" in {captions.plural(card.documents, 'document')}" if card.documents else ""
-    told.append(
-        f"{captions.plural(known.people, 'rater')} judged {captions.plural(card.systems, 'system')}{pair} on "
-        f"{captions.plural(card.segments, 'segment')}{documents} by {known.protocol.title}, "
+    sentences.append(
+        f"{captions.plural(facts.people, 'rater')} judged {captions.plural(card.systems, 'system')}{pair} on "
+        f"{captions.plural(card.segments, 'segment')}{documents} by {facts.protocol.title}, "
         f"{captions.plural(card.ratings, 'rating')} in all."
     )
-    told.append(f"Judgments are {RESTS[known.campaign.basis]}.")
-    if known.seed is not None and known.design is not None:
-        told.append(f"Items were assigned by a {known.design.get('grouping')} design with seed {known.seed}.")
-    told.append(f"Quality control: {said['3.3.3']}.")
-    told.append(f"Analysis: {said['4.3.9']}.")
-    told.append(f"Registration: {said['3.3.1']}.")
+    sentences.append(f"Judgments are {RESTS[facts.campaign.basis]}.")
+    if facts.seed is not None and facts.design is not None:
+        sentences.append(f"Items were assigned by a {facts.design.get('grouping')} design with seed {facts.seed}.")
+    sentences.append(f"Quality control: {answers['3.3.3']}.")
+    sentences.append(f"Analysis: {answers['4.3.9']}.")
+    sentences.append(f"Registration: {answers['3.3.1']}.")
     version = next(iter(card.campaigns.values()))
-    told.append(f"Data version {version}, {card.data_hash[:23]}…, method {card.method_version}.")
-    return " ".join(told)
+    sentences.append(f"Data version {version}, {card.data_hash[:23]}…, method {card.method_version}.")
+    return " ".join(sentences)
 
 
 RESTS = {
@@ -148,5 +154,5 @@ REPORT = Report(
     csv=csv,
     charts={"default": completeness},
     caption=caption,
-    extra_key=versions_beside,
+    extra_key=extra_versions,
 )

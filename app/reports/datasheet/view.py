@@ -69,11 +69,16 @@ def tables(view: DatasheetView) -> Sequence[Section]:
 
 def _lines(answer: Answer) -> list[tuple[str, str, str]]:
     """A question as rows that fit a page."""
-    asked = textwrap.wrap(answer.question, NARROW)
-    said = textwrap.wrap(answer.answer or UNKNOWN, WIDE)
-    height = max(len(asked), len(said))
-    asked, said = asked + [""] * (height - len(asked)), said + [""] * (height - len(said))
-    return [(answer.number if not n else "", *pair) for n, pair in enumerate(zip(asked, said, strict=True))]
+    question_lines = textwrap.wrap(answer.question, NARROW)
+    answer_lines = textwrap.wrap(answer.answer or UNKNOWN, WIDE)
+    height = max(len(question_lines), len(answer_lines))
+    question_lines, answer_lines = (
+        question_lines + [""] * (height - len(question_lines)),
+        answer_lines + [""] * (height - len(answer_lines)),
+    )
+    return [
+        (answer.number if not n else "", *pair) for n, pair in enumerate(zip(question_lines, answer_lines, strict=True))
+    ]
 
 
 CSV = ("instrument", "number", "section", "question", "answer", "campaign")
@@ -111,12 +116,14 @@ def completeness(view: DatasheetView) -> bytes:
         sheet = Sheet(width, bottom + 18 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(f"Data sheet of {campaign}", "HEDS 3.0: questions answered from what is stored, of all")
         for n, (section, title) in enumerate(SECTIONS.items()):
-            asked = [one for one in view.heds if one.section == section]
-            answered = sum(one.answer is not None for one in asked)
+            questions = [one for one in view.heds if one.section == section]
+            answered = sum(one.answer is not None for one in questions)
             y = top + (n + 0.5) * ROW
             sheet.text(LEFT - 8, y, canvas.shorten(f"{section} {title}", 46), ha="right", size=8.5)
-            sheet.box(LEFT, y - 5, len(asked) / most * PLOT, 10, fill="#ffffff", edge=FAINT)
+            sheet.box(LEFT, y - 5, len(questions) / most * PLOT, 10, fill="#ffffff", edge=FAINT)
             sheet.box(LEFT, y - 5, answered / most * PLOT, 10, fill=BLUE)
-            sheet.text(LEFT + len(asked) / most * PLOT + 6, y, f"{answered} of {len(asked)}", size=8, color=QUIET)
+            sheet.text(
+                LEFT + len(questions) / most * PLOT + 6, y, f"{answered} of {len(questions)}", size=8, color=QUIET
+            )
         sheet.caption(caption_lines, bottom + 18)
         return canvas.to_svg(sheet.figure, title=f"Data sheet of {campaign}")

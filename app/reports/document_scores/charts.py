@@ -53,13 +53,13 @@ def _dots(sheet: Sheet, view: DocumentScoresView, bottom: float) -> None:
 
 
 def _by_length(sheet: Sheet, view: DocumentScoresView, bottom: float) -> None:
-    kept = [one for one in view.correlations if one.documents not in {"short", "long"} and one.part == "mean"]
-    left, wide = LEFT + SIDE + GAP, SIDE / max(len(kept), 1)
+    by_length = [one for one in view.correlations if one.documents not in {"short", "long"} and one.part == "mean"]
+    left, wide = LEFT + SIDE + GAP, SIDE / max(len(by_length), 1)
     for tenths in range(0, 11, 2):
         y = bottom - tenths / 10 * SIDE
         sheet.line((left, left + SIDE), (y, y), color=FAINT, thick=0.8)
         sheet.text(left - 6, y, captions.number(tenths / 10, 1), ha="right", size=7.5, color=QUIET)
-    for i, correlation in enumerate(kept):
+    for i, correlation in enumerate(by_length):
         x = left + (i + 0.5) * wide
         sheet.text(x, bottom + 10, correlation.documents, ha="center", size=7.5, color=QUIET)
         sheet.text(x, bottom + 22, f"n {correlation.n:,}", ha="center", size=7, color=QUIET)

@@ -53,10 +53,10 @@ def forecasts(database: Database, campaign: str, recipes: Sequence[Recipe], *, a
     recipes: of the same scores. Raises NotFound for an unknown campaign, Invalid where a recipe does not fit it.
     """
     with database.transaction(snapshot=True) as session:
-        asked = snapshot.snapshot(session, campaign, as_of)
-        stands = load_registration(session, asked.campaign_id, asked.version)
+        at_data_version = snapshot.snapshot(session, campaign, as_of)
+        stands = load_registration(session, at_data_version.campaign_id, at_data_version.version)
     with database.transaction() as session:  # scores under a profile that nobody read yet are derived and kept
-        rows = recipe_ratings.load(session, asked, recipes[0])
+        rows = recipe_ratings.load(session, at_data_version, recipes[0])
     return [_forecast(rows, with_standing_exclusions(recipe, stands)) for recipe in recipes]
 
 

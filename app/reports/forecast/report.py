@@ -108,7 +108,7 @@ class Forecaster:
         )
         layout = replace(layout, lengths=planner.lengths)
         rng = self._rng(1 if pool == "same" else 2)
-        made = [
+        forecasts = [
             forecast_srp(
                 components,
                 layout,
@@ -122,7 +122,7 @@ class Forecaster:
             )
             for components, means, worlds in self._worlds(planner, planner.components, rng)
         ]
-        return {**mean_forecast(made), "studies": sum(one.worlds * one.studies for one in made)}
+        return {**mean_forecast(forecasts), "studies": sum(one.worlds * one.studies for one in forecasts)}
 
     def _worlds(
         self, planner: Planner, components: VarianceComponents, rng: np.random.Generator
@@ -155,8 +155,8 @@ class Forecaster:
 
     def _pair(self, first: int, second: int, rng: np.random.Generator, *, paired: bool) -> RerunLine:
         matrix = self.matrix
-        apart = difference_by_document(matrix, first, second, self.data.ratings.better_sign, paired=paired)
-        sums, counts = apart.sums, apart.weights
+        differences = difference_by_document(matrix, first, second, self.data.ratings.better_sign, paired=paired)
+        sums, counts = differences.sums, differences.weights
         analytic = replication(sums, counts, alpha=self.options.alpha)
         swapped = analytic.difference is not None and analytic.difference < 0
         if swapped:  # on the documents that both have the order is the other way round
@@ -181,16 +181,16 @@ class Forecaster:
         )
 
 
-def mean_forecast(made: Sequence[StudyForecast]) -> dict[str, Any]:
+def mean_forecast(forecasts: Sequence[StudyForecast]) -> dict[str, Any]:
     """Figures over forecasts that stand for what the truth may be. low, high: between which nine in ten SRP lie."""
-    if len(made) == 1:
-        return asdict(made[0])
-    told = {name: [getattr(one, name) for one in made] for name in asdict(made[0])}
-    srp = np.array(told["srp"])
-    taus = [tau for tau in told["kendall_tau"] if tau is not None]
+    if len(forecasts) == 1:
+        return asdict(forecasts[0])
+    values = {name: [getattr(one, name) for one in forecasts] for name in asdict(forecasts[0])}
+    srp = np.array(values["srp"])
+    taus = [tau for tau in values["kendall_tau"] if tau is not None]
     low, high = np.quantile(srp, [0.05, 0.95])
     return {
-        **{name: float(np.mean(told[name])) for name in AVERAGED},
+        **{name: float(np.mean(values[name])) for name in AVERAGED},
         "mc_error": float(srp.std(ddof=1) / np.sqrt(srp.size)),
         "kendall_tau": float(np.mean(taus)) if taus else None,
         "low": float(low),

@@ -15,7 +15,7 @@ WIDTH, AXIS, TALL = 640.0, 150.0, 190.0
 
 @dataclass(frozen=True, slots=True)
 class GatePicture:
-    """What is drawn. margin: None without one. two_sided: the claim asks for both ends. told: sentences below."""
+    """What is drawn. margin: None without one. two_sided: the claim asks for both ends. notes: sentences below."""
 
     title: str
     verdict: str
@@ -25,12 +25,12 @@ class GatePicture:
     high: float | None
     margin: float | None
     two_sided: bool
-    told: Sequence[str]
+    notes: Sequence[str]
 
 
 def gate_picture(view: GatePicture) -> bytes:
     """A line from one bound to the other, the region where the claim holds shaded; as SVG."""
-    sentences = wrap_sentences(view.told, WIDTH)
+    sentences = wrap_sentences(view.notes, WIDTH)
     with canvas.drawing():
         canvas.prepare()
         sheet = Sheet(WIDTH, TALL + len(sentences) * LINE + MARGIN)

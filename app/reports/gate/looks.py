@@ -60,7 +60,7 @@ def looks(session: Session, snapshot: Snapshot, candidate: str, baseline: str) -
     )
 
 
-def beside(session: Session, snapshot: Snapshot) -> Sequence[object]:
+def extra_key(session: Session, snapshot: Snapshot) -> Sequence[object]:
     """Every earlier comparison, for the key of the report: the answer tells of them."""
     return sorted(set(_compared(session, snapshot)))
 

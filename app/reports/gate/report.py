@@ -14,7 +14,7 @@ from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import Normalize, Recipe
 from app.reports.gate.by_ranking import by_recipe, interval_for_candidate, row_of
 from app.reports.gate.caveats import document_caveats, unlinked_warning
-from app.reports.gate.looks import NEVER, Looks, beside, looks
+from app.reports.gate.looks import NEVER, Looks, extra_key, looks
 from app.reports.gate.tail import FailedRows, both_tails, critical_undefined, failures, with_tail
 from app.reports.gate.view import (
     GateView,
@@ -104,8 +104,8 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: GateOpt
     failed = failures(session, inputs, options.critical)
     if failed is None and options.max_critical is not None:
         raise critical_undefined()
-    known = GateEvidence(failed, looks(session, snapshots[0], options.candidate, options.baseline))
-    return whole(partial(_view, inputs, options, known))
+    evidence = GateEvidence(failed, looks(session, snapshots[0], options.candidate, options.baseline))
+    return whole(partial(_view, inputs, options, evidence))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,16 +126,16 @@ def _wrong(field: str, message: str) -> Invalid:
     return Invalid("the query is not valid", places=(Place(("query", field), message),))
 
 
-def _view(inputs: RecipeInput, options: GateOptions, known: GateEvidence) -> GateView:
+def _view(inputs: RecipeInput, options: GateOptions, evidence: GateEvidence) -> GateView:
     asked_of = replace(inputs.recipe, influence=False, rank_sets=False)
     ranking = rank(inputs.rows, asked_of, inputs.documents, inputs.unweighed)
     recipe = ranking.recipe
     rule = options.rule(recipe)
-    apart, decision = _decided(inputs, recipe, options, rule)
-    again, point = _again(inputs, recipe, options, rule, apart, decision)
+    differences, decision = _decided(inputs, recipe, options, rule)
+    again, point = _again(inputs, recipe, options, rule, differences, decision)
     row, tails = row_of(ranking, options.candidate, options.baseline), None
-    if known.failures is not None and decision.difference is not None:
-        tails = both_tails(inputs, recipe, known.failures, (options.candidate, options.baseline), rule.alpha)
+    if evidence.failures is not None and decision.difference is not None:
+        tails = both_tails(inputs, recipe, evidence.failures, (options.candidate, options.baseline), rule.alpha)
     held, why = with_tail(decision, tails, options.max_critical)
     holds, verdict, refused = _with_replication(held, again, options)
     return GateView(
@@ -148,7 +148,7 @@ def _view(inputs: RecipeInput, options: GateOptions, known: GateEvidence) -> Gat
             *ranking.warnings,
             *_warnings(options, ranking, decision, again),
             *document_caveats(decision, rule),
-            *([] if decision.difference is None else known.looks.warnings()),
+            *([] if decision.difference is None else evidence.looks.warnings()),
             *[*why, *refused],
         ],
         candidate=options.candidate,
@@ -170,15 +170,15 @@ def _view(inputs: RecipeInput, options: GateOptions, known: GateEvidence) -> Gat
         else interval_for_candidate(row, options.candidate, "new_domains_interval"),
         unit=ranking.unit,
         higher_is_better=ranking.higher_is_better,
-        paired=apart is not None and apart.paired,
+        paired=differences is not None and differences.paired,
         n_documents=decision.documents,
-        n_segments=0 if apart is None else apart.segments,
+        n_segments=0 if differences is None else differences.segments,
         skewness=decision.skewness,
         failures=tails,
         max_critical=options.max_critical,
         planned_documents=options.documents,
-        earlier_looks=list(known.looks.earlier),
-        promise=known.looks.promise,
+        earlier_looks=list(evidence.looks.earlier),
+        promise=evidence.looks.promise,
         replication=None if again is None else _replication(again),
         min_replication=options.min_replication,
         srp=None if point is None else point.srp,
@@ -197,16 +197,16 @@ def _decided(
     inputs: RecipeInput, recipe: Recipe, options: GateOptions, rule: GateRule
 ) -> tuple[DocumentDifferences | None, Decision]:
     """The difference by document and what it says; nothing of either where it cannot be told, or not yet."""
-    apart = _apart(inputs, recipe, options)
-    if apart is None:
+    differences = _document_differences(inputs, recipe, options)
+    if differences is None:
         return None, _undecided(inputs)
     if why := unlinked_warning(inputs, recipe, options.candidate, options.baseline):
-        return None, no_data(int(apart.sums.size), why=why)
-    there = int(apart.sums.size)
+        return None, no_data(int(differences.sums.size), why=why)
+    there = int(differences.sums.size)
     if options.documents is not None and there < options.documents:
         why = f"the look was fixed at {options.documents} documents and {there} are judged: no result is shown before"
         return None, no_data(there, why=why)
-    return apart, decide(apart.sums, apart.weights, rule, apart.known)
+    return differences, decide(differences.sums, differences.weights, rule, differences.known)
 
 
 def _early(options: GateOptions, decision: Decision) -> bool:
@@ -214,7 +214,7 @@ def _early(options: GateOptions, decision: Decision) -> bool:
     return options.documents is not None and decision.difference is None
 
 
-def _apart(inputs: RecipeInput, recipe: Recipe, options: GateOptions) -> DocumentDifferences | None:
+def _document_differences(inputs: RecipeInput, recipe: Recipe, options: GateOptions) -> DocumentDifferences | None:
     """The difference by document; None where there is nothing to compare, or documents are unknown."""
     rows = inputs.rows
     if not rows.documents_known:
@@ -249,11 +249,11 @@ def _again(
     recipe: Recipe,
     options: GateOptions,
     rule: GateRule,
-    apart: DocumentDifferences | None,
+    differences: DocumentDifferences | None,
     decision: Decision,
 ) -> tuple[Replication | None, StabilityPoint | None]:
     """Chances of a study run again, simulated where outputs were rated several times; and SRP then."""
-    if apart is None or decision.difference is None:
+    if differences is None or decision.difference is None:
         return None, None
     selection = select(inputs.rows, recipe)
     used: Ratings = selection.ratings.where(selection.ranked)
@@ -262,7 +262,7 @@ def _again(
     data = gate_replication.rated_several_times(used, decision.documents) if alike else None
     method = recipe.normalize
     if data is None or method == "auto" or not {options.candidate, options.baseline} <= set(data.systems):
-        return gate_replication.forecast(apart.sums, apart.weights, rule), None
+        return gate_replication.forecast(differences.sums, differences.weights, rule), None
     pair = data.systems.index(options.candidate), data.systems.index(options.baseline)
     again = gate_replication.simulate_replication(
         data, pair, method, rule, difference=decision.difference, seed=recipe.seed
@@ -394,6 +394,6 @@ REPORT: Report[GateOptions, GateView] = Report(
     charts={"default": picture},
     caption=caption,
     takes_long=_takes_long,
-    extra_key=beside,
+    extra_key=extra_key,
     own_routes=True,
 )

@@ -310,14 +310,14 @@ def caption(view: GateView) -> str:
     unit = "the protocol's unit" if view.unit == "raw" else f"{view.unit} of raters"
     return (
         f"The difference is positive where the candidate is better, in {unit} ({direction} scores are better); the "
-        f"ends of the interval are one-sided bounds at {view.alpha:g}. {_failing_told(view)}"
+        f"ends of the interval are one-sided bounds at {view.alpha:g}. {_failure_sentence(view)}"
         f"Population: {view.population}. "
         f"Recipe {view.recipe} (normalization {view.normalize}), data version {view.data_version}, seed {view.seed}, "
         f"method {view.method_version}."
     )
 
 
-def _failing_told(view: GateView) -> str:
+def _failure_sentence(view: GateView) -> str:
     return "" if view.failures is None else f"A document fails by {view.failures.by}. "
 
 
@@ -333,6 +333,6 @@ def picture(view: GateView) -> bytes:
         high=high,
         margin=view.margin,
         two_sided=view.claim == "equivalent",
-        told=[*map(captions.sentence, view.warnings), caption(view)],
+        notes=[*map(captions.sentence, view.warnings), caption(view)],
     )
     return gate_picture(drawn)

@@ -59,12 +59,12 @@ def section(
     group: Callable[[Row], object] | None = None,
 ) -> Section:
     """The table for people. group: a rule stands above each row of another group than the row before."""
-    shown, given = [column for column in columns if column.heading], list(rows)
-    groups = [] if group is None else [group(row) for row in given]
+    shown, all_rows = [column for column in columns if column.heading], list(rows)
+    groups = [] if group is None else [group(row) for row in all_rows]
     table = Table(
         tuple(column.heading for column in shown),
         tuple("left" if column.digits is None else "right" for column in shown),
-        tuple(tuple(column.shown(row) for column in shown) for row in given),
+        tuple(tuple(column.shown(row) for column in shown) for row in all_rows),
         frozenset(i for i in range(1, len(groups)) if groups[i] != groups[i - 1]),
     )
     return Section(title, table, frozenset(i for i, column in enumerate(shown) if column.names))
@@ -72,8 +72,8 @@ def section(
 
 def lines(columns: Sequence[Column[Row]], rows: Iterable[Row]) -> File:
     """Headings and rows of a file whose columns say all, the campaign and its data version included."""
-    kept = [column for column in columns if column.key]
-    return [column.key for column in kept], [[column.cell(row) for column in kept] for row in rows]
+    keyed = [column for column in columns if column.key]
+    return [column.key for column in keyed], [[column.cell(row) for column in keyed] for row in rows]
 
 
 def file(
@@ -83,12 +83,12 @@ def file(
 
     origin: attributes of the result that stand in every row, after the campaign and its data version.
     """
-    kept = [column for column in columns if column.key]
+    keyed = [column for column in columns if column.key]
 
     def made(result: Result) -> File:
         last = (*_data(result), *(getattr(result, name) for name in origin))
-        headings = (*(column.key for column in kept), "campaign", "data_version", *origin)
-        return headings, [(*(column.cell(row) for column in kept), *last) for row in rows(result)]
+        headings = (*(column.key for column in keyed), "campaign", "data_version", *origin)
+        return headings, [(*(column.cell(row) for column in keyed), *last) for row in rows(result)]
 
     return made
 

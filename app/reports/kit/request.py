@@ -28,13 +28,13 @@ class ReportRequest:
     as_of: int | datetime | None = None
 
 
-def parse_options(report: Report[Any, Any], given: Mapping[str, object], *, place: str = "query") -> BaseModel:
+def parse_options(report: Report[Any, Any], values: Mapping[str, object], *, place: str = "query") -> BaseModel:
     """The options of a report from names and values. Raises Invalid, naming each that is wrong."""
-    unknown = [Place((place, name), _there_are(report)) for name in given if name not in report.options.model_fields]
+    unknown = [Place((place, name), _there_are(report)) for name in values if name not in report.options.model_fields]
     if unknown:
         raise Invalid(f"the {place} is not valid", places=tuple(unknown[:20]))
     try:
-        options: BaseModel = report.options.model_validate(given)
+        options: BaseModel = report.options.model_validate(values)
     except ValidationError as error:
         places = [Place((place, *map(str, each["loc"])), each["msg"]) for each in error.errors()[:20]]
         raise Invalid(f"the {place} is not valid", places=tuple(places)) from None

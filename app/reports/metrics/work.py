@@ -77,10 +77,10 @@ def _means(outputs: Mapping[Output, float]) -> dict[str, float]:
 
 def digest(metrics: Iterable[MetricScores]) -> str:
     """Of all scores, whatever they are stored as."""
-    said = [
+    content = [
         [one.name, one.higher_is_better, sorted(one.systems.items()), sorted(one.outputs.items())] for one in metrics
     ]
-    return "sha256:" + hashlib.sha256(json.dumps(said, ensure_ascii=False).encode()).hexdigest()
+    return "sha256:" + hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,9 @@ class MetricEvaluation:
         scores = scores_of(panel, self.experiments.rows, metric, self.sign)
         systems, outputs = self._of_systems(scores), segment_agreement(scores)
         ties = outputs.ties
-        apart = pair_separation(scores, permutations=self.permutations, seed=self.seed, by_document=self.by_document)
+        separation = pair_separation(
+            scores, permutations=self.permutations, seed=self.seed, by_document=self.by_document
+        )
         return MetricLine(
             metric=metric.name,
             higher_is_better=metric.higher_is_better,
@@ -158,9 +160,9 @@ class MetricEvaluation:
             epsilon=None if ties is None else ties.epsilon,
             acc_without=None if ties is None else ties.plain,
             tied=None if ties is None else ties.n_ties / ties.n_pairs,
-            auc_different=number(apart.different),
-            auc_better=number(apart.better),
-            n_apart=apart.n_apart,
+            auc_different=number(separation.different),
+            auc_better=number(separation.better),
+            n_apart=separation.n_apart,
         )
 
 

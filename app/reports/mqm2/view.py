@@ -70,9 +70,9 @@ def tables(view: MQM2View) -> Sequence[Section]:
 def csv(view: MQM2View) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a system."""
     campaign, version = next(iter(view.campaigns.items()))
-    asked = (view.weights, view.passing, view.points, view.critical_fails, campaign, version)
-    figures = COLUMNS[: -len(asked)]
-    return COLUMNS, [(*(getattr(one, name) for name in figures), *asked) for one in view.systems]
+    settings = (view.weights, view.passing, view.points, view.critical_fails, campaign, version)
+    figures = COLUMNS[: -len(settings)]
+    return COLUMNS, [(*(getattr(one, name) for name in figures), *settings) for one in view.systems]
 
 
 def _threshold(view: MQM2View) -> str:

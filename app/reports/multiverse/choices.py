@@ -67,25 +67,27 @@ def _excluding(inputs: RecipeInput, more: str) -> Iterator[ExclusionChoice]:
     if humans:
         yield ExclusionChoice("human systems too", inputs.recipe.accepted_only, tuple(sorted({*own, *humans})))
     if more:
-        asked = parse_option("exclude", [more])
-        yield ExclusionChoice("as asked too", inputs.recipe.accepted_only, tuple(sorted({*own, *cast("Any", asked)})))
+        exclusions = parse_option("exclude", [more])
+        yield ExclusionChoice(
+            "as asked too", inputs.recipe.accepted_only, tuple(sorted({*own, *cast("Any", exclusions)}))
+        )
 
 
 def different(space: Space, rows: Ratings) -> tuple[Space, list[InapplicableUniverses]]:
     """Exclusions that leave the same rows are one; the others are told, not counted."""
-    kept: dict[bytes, ExclusionChoice] = {}
+    by_rows: dict[bytes, ExclusionChoice] = {}
     same = []
     for exclusion in space.excluding:
         recipe = replace(space.base, accepted_only=exclusion.accepted_only, exclude=exclusion.exclude)
         selection = select(rows, recipe)
         key = b"".join(a.tobytes() for a in (selection.ratings.judgment, selection.ratings.system, selection.ranked))
-        first = kept.setdefault(key, exclusion)
+        first = by_rows.setdefault(key, exclusion)
         if first is not exclusion:
             n = space.universes_of_branch * len(space.normalize)
             same.append(
                 InapplicableUniverses({"exclusion": exclusion.name}, n, f"leaves the same ratings as: {first.name}")
             )
-    return replace(space, excluding=tuple(kept.values())), same
+    return replace(space, excluding=tuple(by_rows.values())), same
 
 
 def distinct_scorings(

@@ -56,8 +56,8 @@ def load_scores(
     if recipe.normalize == "auto":
         recipe = Experiments.of(inputs.rows, recipe, frozenset(), inputs.documents).recipe
     rows, selection = normalized_rows(inputs.rows, recipe)
-    kept = selection.ratings.where(selection.ranked)
-    raw = _means(kept, inputs)
+    ranked = selection.ratings.where(selection.ranked)
+    raw = _means(ranked, inputs)
     texts = {at: row.text for at, row in back_translations.stored_outputs(session, snapshot.campaign_id).items()}
     scores = {}
     different = 0

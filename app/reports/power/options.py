@@ -68,11 +68,11 @@ class PowerOptions(RecipeOptions):
 
     def designs(self) -> tuple[tuple[Grouping, int], ...]:
         """Grouping and ratings an item of every design. Raises Invalid for one that there is not."""
-        asked = self.groupings.split(",")
-        if set(asked) - set(GROUPINGS):
+        groupings = self.groupings.split(",")
+        if set(groupings) - set(GROUPINGS):
             raise _wrong("groupings", f"there are: {', '.join(GROUPINGS)}")
         each = _numbers(self.ratings, "ratings", 20)
-        return tuple((grouping, k) for grouping in GROUPINGS if grouping in asked for k in each)
+        return tuple((grouping, k) for grouping in GROUPINGS if grouping in groupings for k in each)
 
     def sizes(self, own: int) -> tuple[int, ...]:
         """Numbers of documents; by default from a quarter to four times the campaign's own. Raises Invalid."""
@@ -98,7 +98,7 @@ class PowerOptions(RecipeOptions):
             raise _wrong("components", "at least one must be above 0")
         return planning_components(components, source="given")
 
-    def also(self) -> tuple[str, ...]:
+    def pilot_campaigns(self) -> tuple[str, ...]:
         """The pilot, where one is named."""
         return () if self.pilot is None else (self.pilot,)
 

@@ -117,18 +117,18 @@ def _warnings(planner: Planner, parts: Sequence[bytes]) -> list[str]:
 
 def _beyond(planner: Planner, lines: Sequence[DesignLine]) -> list[str]:
     """Sizes at which the ranking can claim nothing, and tests that claim more than they say."""
-    said, points = [], [one for line in lines for one in line.points]
+    warnings, points = [], [one for line in lines for one in line.points]
     if any(one.documents < planner.fewest for one in points):
         named = planner.data.inputs.recipe.name
-        said.append(f"below {planner.fewest} documents no pair can be significant under {named}: power is 0 there")
+        warnings.append(f"below {planner.fewest} documents no pair can be significant under {named}: power is 0 there")
     each = planner.alpha_each
     over = [one.size for one in points if one.size is not None and one.size - 3 * (one.size_error or 0.0) > 1.2 * each]
     if over:
-        said.append(
+        warnings.append(
             f"the test counts documents only, so of new raters it claims up to {max(over):.3f} of equal pairs where "
             f"{each:.2g} is said: power is that of such a test; ask for more raters, or about these raters alone"
         )
-    return said
+    return warnings
 
 
 def power_picture(view: PowerView) -> bytes:
@@ -273,5 +273,5 @@ REPORT: Report[PowerOptions, PowerView] = Report(
     charts={"default": power_picture, "hours": hours_picture, "srp": srp_picture, "clusters": clusters_picture},
     caption=caption,
     long=True,
-    other_campaigns=PowerOptions.also,
+    other_campaigns=PowerOptions.pilot_campaigns,
 )

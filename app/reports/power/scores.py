@@ -34,10 +34,10 @@ class ScoreModel:
             return [f"no studies are simulated: {self.why}"]
         if self.scores is None:
             return []
-        said = ["the closed form, intervals and SRP assume normal scores; simulated power and clusters do not"]
+        warnings = ["the closed form, intervals and SRP assume normal scores; simulated power and clusters do not"]
         if not self.scores.latent.fits:
-            said.append("the components exceed the variance of single ratings, so they are scaled down")
-        return said
+            warnings.append("the components exceed the variance of single ratings, so they are scaled down")
+        return warnings
 
     def power(
         self, layout: StudyLayout, *, difference: float, alpha: float, studies: int, rng: np.random.Generator

@@ -50,9 +50,9 @@ class Planner(StudySizes):
     @cached_property
     def components(self) -> VarianceComponents | str:
         """Those given, else the campaign's own, else published ones of its protocol; or why there are none."""
-        given = self.options.given_components()
-        if given is not None:
-            return given
+        own_components = self.options.given_components()
+        if own_components is not None:
+            return own_components
         key = self.judged.inputs.snapshot.campaign.key
         if self.judged.fitted is not None:
             return components_of(self.judged.fitted, source=key + (", own judgments" if self.own else ", pilot"))
@@ -252,10 +252,10 @@ class Planner(StudySizes):
         if fitted is None or len(fitted.means) != self.systems:
             return None
         between, error = system_variance(fitted), fitted.typical_error() ** 2 / 2
-        kept = between / (between + error) if between + error > 0 else 0.0
+        reliability = between / (between + error) if between + error > 0 else 0.0
         middle = float(fitted.means.mean())
         sign = self.judged.ratings.better_sign
-        return np.asarray(sign * (middle + kept * (fitted.means - middle)), dtype=np.float64)
+        return np.asarray(sign * (middle + reliability * (fitted.means - middle)), dtype=np.float64)
 
     def lines(self, parts: Sequence[bytes]) -> list[DesignLine]:
         """Every design with its points."""
@@ -267,8 +267,8 @@ class Planner(StudySizes):
             if fitted is not None
             else []
         )
-        made: list[Drawing] = [one for part in parts[self._n_draws :] for one in json.loads(part)]
-        by_point = dict(zip(self._points, made, strict=True))
+        drawings: list[Drawing] = [one for part in parts[self._n_draws :] for one in json.loads(part)]
+        by_point = dict(zip(self._points, drawings, strict=True))
         return [self._design(i, self.components, draws, by_point) for i in range(len(self.designs))]
 
     def _design(
@@ -276,7 +276,7 @@ class Planner(StudySizes):
         i: int,
         components: VarianceComponents,
         draws: Sequence[VarianceComponents],
-        made: dict[tuple[int, int], Drawing],
+        by_point: dict[tuple[int, int], Drawing],
     ) -> DesignLine:
         design = self.designs[i]
         base = self.layout(design, 1)
@@ -294,7 +294,7 @@ class Planner(StudySizes):
             raters_told=panel.told,
             raters_at_least=raters_at_least(components, base, **self._aim),
             floor=planning.floor(components, base),
-            points=[self._point(components, draws, self.layout(design, d), made[i, d]) for d in self.sizes],
+            points=[self._point(components, draws, self.layout(design, d), by_point[i, d]) for d in self.sizes],
         )
 
     def _needed(self, components: VarianceComponents, base: StudyLayout) -> int | None:
@@ -320,12 +320,12 @@ class Planner(StudySizes):
         return planning.cost(layout, self.prices, systems=self.systems, words_per_segment=self.words)
 
     def _point(
-        self, components: VarianceComponents, draws: Sequence[VarianceComponents], layout: StudyLayout, made: Drawing
+        self, components: VarianceComponents, draws: Sequence[VarianceComponents], layout: StudyLayout, drawing: Drawing
     ) -> PointLine:
         variance = planning.contrast_variance(components, layout)
         powers = [self._power(layout, planning.contrast_variance(draw, layout)) for draw in draws]
         bill = self._cost(layout)
-        drawn_here = {name: made.get(name) for name in _DRAWN}
+        drawn_here = {name: drawing.get(name) for name in _DRAWN}
         return PointLine(
             documents=layout.documents,
             standard_error=sqrt(variance),

@@ -141,9 +141,9 @@ def _once(rows: Ratings, *, last: bool) -> Bools:
     ends_here = (
         np.append((address[:, 1:] != address[:, :-1]).any(axis=0), True) if order.size else np.ones(0, dtype=bool)
     )
-    kept = np.zeros(order.size, dtype=np.bool_)
-    kept[order[ends_here]] = True
-    return kept
+    keep = np.zeros(order.size, dtype=np.bool_)
+    keep[order[ends_here]] = True
+    return keep
 
 
 def _view(protocols: Sequence[ProtocolRatings], options: ProtocolsOptions) -> ProtocolsView:
@@ -222,10 +222,10 @@ def _alpha(units: Units, options: ProtocolsOptions) -> tuple[float | None, tuple
 
 
 def _gaps(protocol: ProtocolRatings, options: ProtocolsOptions) -> list[GapView]:
-    labels, given = protocol.parts.ratings.rows.labels.systems, protocol.parts
+    labels, campaign = protocol.parts.ratings.rows.labels.systems, protocol.parts
     code = {key: i for i, key in enumerate(labels)}
     there = np.unique(protocol.units.system).tolist()
-    humans = [i for i in there if given.kinds.get(labels[i]) == "human"]
+    humans = [i for i in there if campaign.kinds.get(labels[i]) == "human"]
     order = [code[key] for key in options.order.split(",") if key in code and code[key] in there]
     wanted = expected_pairs(order, humans, [i for i in there if i not in humans])
     shown = []
@@ -236,7 +236,7 @@ def _gaps(protocol: ProtocolRatings, options: ProtocolsOptions) -> list[GapView]
             protocol.units,
             better,
             worse,
-            sign=given.sign,
+            sign=campaign.sign,
             draws=options.bootstrap,
             level=options.level,
             rng=rng,

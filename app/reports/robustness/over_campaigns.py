@@ -74,19 +74,19 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: OverCam
     groups = groups_of(options.changes)
     campaigns = [load_recipe_input(session, one, options) for one in snapshots]
     named = humans_of(options.humans, *campaigns) if options.humans else None
-    made: list[tuple[RecipeInput, Experiments | None, tuple[ScoreChange, ...], str | None]] = []
+    prepared: list[tuple[RecipeInput, Experiments | None, tuple[ScoreChange, ...], str | None]] = []
     for campaign in campaigns:
         humans = campaign.humans if named is None else named.intersection(campaign.names)
         try:
             experiments = Experiments.of(campaign.rows, campaign.recipe, humans, campaign.documents)
         except Invalid as error:
-            made.append((campaign, None, (), error.detail or error.title()))
+            prepared.append((campaign, None, (), error.detail or error.title()))
             continue
         changes, _ = experiments.changes(groups)
         why = None if experiments.known.order else "; ".join(experiments.warnings)
-        made.append((replace(campaign, humans=humans), experiments, changes, why))
-    chunk = partial(_chunk, [(experiments, found) for _, experiments, found, _ in made])
-    return Work(len(made), chunk, lambda parts: _view(made, parts, options.recipe))
+        prepared.append((replace(campaign, humans=humans), experiments, changes, why))
+    chunk = partial(_chunk, [(experiments, found) for _, experiments, found, _ in prepared])
+    return Work(len(prepared), chunk, lambda parts: _view(prepared, parts, options.recipe))
 
 
 def _chunk(work: Sequence[tuple[Experiments | None, Sequence[ScoreChange]]], number: int) -> bytes:
@@ -95,30 +95,30 @@ def _chunk(work: Sequence[tuple[Experiments | None, Sequence[ScoreChange]]], num
 
 
 def _view(
-    made: Sequence[tuple[RecipeInput, Experiments | None, tuple[ScoreChange, ...], str | None]],
+    prepared: Sequence[tuple[RecipeInput, Experiments | None, tuple[ScoreChange, ...], str | None]],
     parts: Sequence[bytes],
     recipe: str,
 ) -> ComparedView:
-    shown = [_campaign(one, why, lines(part)) for (one, _, _, why), part in zip(made, parts, strict=True)]
-    first = made[0][0]
+    shown = [_campaign(one, why, lines(part)) for (one, _, _, why), part in zip(prepared, parts, strict=True)]
+    first = prepared[0][0]
     return ComparedView(
-        campaigns={key: version for one, _, _, _ in made for key, version in one.campaigns.items()},
-        data_hash=" ".join(one.data_hash for one, _, _, _ in made),
+        campaigns={key: version for one, _, _, _ in prepared for key, version in one.campaigns.items()},
+        data_hash=" ".join(one.data_hash for one, _, _, _ in prepared),
         basis=" ".join(sorted({one.basis for one in shown})) or first.snapshot.campaign.basis,
         dropped=[
             {**asdict(line), "campaign": one.snapshot.campaign.key}
-            for one, experiments, _, _ in made
+            for one, experiments, _, _ in prepared
             for line in (experiments.dropped if experiments is not None else ())
         ],
-        warnings=list(_warnings(shown, [experiments for _, experiments, _, _ in made])),
+        warnings=list(_warnings(shown, [experiments for _, experiments, _, _ in prepared])),
         recipe=recipe,
         of_campaigns=shown,
         totals=list(_totals(shown)),
     )
 
 
-def _warnings(shown: Sequence[CampaignView], made: Sequence[Experiments | None]) -> Iterator[str]:
-    for campaign, experiments in zip(shown, made, strict=True):
+def _warnings(shown: Sequence[CampaignView], by_campaign: Sequence[Experiments | None]) -> Iterator[str]:
+    for campaign, experiments in zip(shown, by_campaign, strict=True):
         alone = experiments is not None and len(experiments.known.order) == 1
         if why := ALONE if alone else campaign.why:
             yield f"{campaign.campaign}: {why}"

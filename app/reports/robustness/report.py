@@ -46,11 +46,11 @@ class RobustnessOptions(RecipeOptions):
 
 def groups_of(text: str) -> tuple[Group, ...]:
     """Kinds of change from a list with commas, in a fixed order. Raises Invalid for one that there is not."""
-    asked = set(text.split(","))
-    if asked - set(GROUPS):
+    names = set(text.split(","))
+    if names - set(GROUPS):
         what = f"there are: {', '.join(GROUPS)}"
         raise Invalid("the query is not valid", places=(Place(("query", "changes"), what),))
-    return tuple(group for group in GROUPS if group in asked)
+    return tuple(group for group in GROUPS if group in names)
 
 
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: RobustnessOptions) -> Work[RobustnessView]:

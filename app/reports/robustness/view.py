@@ -142,9 +142,9 @@ def tables(view: RobustnessView) -> Sequence[Section]:
     headings, alignments = zip(*HEADS, strict=True)
     rows = tuple(_group_cells(group) for group in view.groups)
     shown = [Section("By kind of change", Table(headings, alignments, rows), frozenset())]
-    told = [one for one in view.changes if one.group not in UNPLACED or one.rank_changed or one.cluster_changed]
-    if told:
-        shown.append(Section("Changes", _changes_table(told), frozenset({1, 6})))
+    listed = [one for one in view.changes if one.group not in UNPLACED or one.rank_changed or one.cluster_changed]
+    if listed:
+        shown.append(Section("Changes", _changes_table(listed), frozenset({1, 6})))
     return shown
 
 

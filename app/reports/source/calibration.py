@@ -169,7 +169,7 @@ def pool_calibration_units(parts: Sequence[tuple[CampaignParts, Units]]) -> tupl
     rows = [(u, code[r], float(np.mean(v))) for u, p in enumerate(order) for r, v in sorted(scores[p].items())]
     unit, rater, value = zip(*rows, strict=True) if rows else ((), (), ())
     n = np.arange(len(order), dtype=np.int32)
-    made = Units(
+    pooled = Units(
         unit=np.array(unit, dtype=np.int32),
         rater=np.array(rater, dtype=np.int32),
         value=np.array(value, dtype=np.float64),
@@ -179,7 +179,7 @@ def pool_calibration_units(parts: Sequence[tuple[CampaignParts, Units]]) -> tupl
         n_documents=len(order),
         raters=raters,
     )
-    return made, order, np.array([agreed[pair] for pair in order], dtype=np.float64)
+    return pooled, order, np.array([agreed[pair] for pair in order], dtype=np.float64)
 
 
 def by_person(units: Units, people: Sequence[str], raters: tuple[str, ...]) -> Units:

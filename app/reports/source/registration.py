@@ -113,8 +113,8 @@ def against_lock(ranking: Ranking, stands: Registration) -> dict[str, object] | 
     lock = stands.lock
     if lock is None:
         return None
-    asked = replace(ranking.requested, normalize=ranking.recipe.normalize)
-    follows = asked.hash == lock.recipe.hash
+    as_locked = replace(ranking.requested, normalize=ranking.recipe.normalize)
+    follows = as_locked.hash == lock.recipe.hash
     return {
         "hash": lock.hash,
         "follows": follows,

@@ -47,8 +47,8 @@ def reading(campaign: CampaignInfo, wanted: Scoring) -> Reading:
             what = f"{protocol.name} ranks by its score; scoring=spans weighs the errors"
         raise Invalid("the recipe does not fit the campaign", places=(Place(("recipe", "scoring"), what),))
     profile = options.profile if wanted.profile is None else scoring.resolve(wanted.profile)
-    asked = replace(options, profile=profile, measure=measure.name)
-    return Reading(protocol, asked, measure, own=measure == own and profile == options.profile)
+    read_options = replace(options, profile=profile, measure=measure.name)
+    return Reading(protocol, read_options, measure, own=measure == own and profile == options.profile)
 
 
 def profile_id(session: Session, campaign_id: int, read: Reading) -> int:

@@ -25,13 +25,13 @@ def without_excluded(session: Session, parts: CampaignParts) -> CampaignParts:
         keep &= ~named
     if keep.all():
         return parts
-    kept = rows.where(keep)
+    remaining = rows.where(keep)
     words = texts.system_words(session, snapshot.campaign_id)
     ratings = replace(
         parts.ratings,
-        rows=kept,
+        rows=remaining,
         ids=parts.ratings.ids[keep],
-        data_hash=data_hash(kept.canonical(), parts.ratings.documents, words),
+        data_hash=data_hash(remaining.canonical(), parts.ratings.documents, words),
         dropped=(*parts.ratings.dropped, *({"reason": why, "n": n} for why, n in left_out.items() if n)),
     )
     masks = {name: getattr(parts, name)[keep] for name in ("test", "calibration", "references")}

@@ -217,11 +217,12 @@ def _subject(picture: Picture) -> str:
 
 
 def _sentences(view: StabilityView) -> list[str]:
-    asked = view.request
+    request = view.request
     drawn = (
-        f"{asked.studies:,} simulated studies a point, {asked.studies_per_document_set:,} for each draw of documents"
+        f"{request.studies:,} simulated studies a point, "
+        f"{request.studies_per_document_set:,} for each draw of documents"
     )
-    tested = f"p ≤ {asked.alpha:g} by {asked.permutations:,} permutations"
+    tested = f"p ≤ {request.alpha:g} by {request.permutations:,} permutations"
     marks = "bars: one Monte-Carlo standard error; hollow: most studies find nothing"
     data = f"{view.documents_available} multiply-rated documents, data version {view.data_version}, seed {view.seed}"
     sentences = [f"{drawn}, {tested}; {marks}. {data}.", *map(captions.sentence, view.warnings)]

@@ -50,8 +50,8 @@ def _documents(sides: Sequence[Side]) -> MatchedRows:
     judged = [{one.rows.labels.documents[code] for code in np.unique(one.rows.document).tolist()} for one in sides]
     common = set.intersection(*judged)
     other = {key[0] for key in _differing([one.sources for one in sides]) if key[0] in common}
-    kept = common - other
-    return MatchedRows(tuple(_rows_of(one.rows, kept) for one in sides), len(other))
+    matching = common - other
+    return MatchedRows(tuple(_rows_of(one.rows, matching) for one in sides), len(other))
 
 
 def _differing(texts: Sequence[Mapping[tuple[str, int], str]]) -> set[tuple[str, int]]:
@@ -72,9 +72,9 @@ def _outputs(sides: Sequence[Side]) -> MatchedRows:
     first: dict[Output, str] = {}
     other = {key for one in sides for key, digest in one.outputs.items() if first.setdefault(key, digest) != digest}
     differing = {key for key in common if key in other or key[:2] in sources}
-    kept = common - differing
+    matching = common - differing
     return MatchedRows(
-        tuple(np.array([key in kept for key in each], dtype=np.bool_) for each in addresses), len(differing)
+        tuple(np.array([key in matching for key in each], dtype=np.bool_) for each in addresses), len(differing)
     )
 
 

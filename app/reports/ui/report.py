@@ -17,8 +17,8 @@ from app.reports.arms.judgments import (
     Conditions,
     InclusionOptions,
     dropped_of,
+    extra_states,
     load_conditions,
-    states_beside,
 )
 from app.reports.arms.lines import ArmPace
 from app.reports.arms.report import ONE, condition_order
@@ -134,8 +134,8 @@ def _one(
     work, events = part
     scored = work.rows.where(compared_rows(work.rows, controls=options.controls == "keep") & keep)
     whole_task = work.whole_task & bool(keep.all())  # of part of a task nothing can be said about the time of a task
-    kept = replace(work, whole_task=whole_task).where(keep)
-    return ComparedCondition(condition, kept, events_of_rows(events, keep), documents, scored)
+    matched_work = replace(work, whole_task=whole_task).where(keep)
+    return ComparedCondition(condition, matched_work, events_of_rows(events, keep), documents, scored)
 
 
 def _compared(
@@ -193,11 +193,13 @@ def _compared(
 
 def _pace(campaign_conditions: Sequence[Conditions], names: Sequence[str]) -> list[ArmPace]:
     """Of all work of each campaign, whatever was matched: place in one's work counts all of it."""
-    named, at, made = _named(campaign_conditions), 0, []
+    named, at, pace_lines = _named(campaign_conditions), 0, []
     for conditions in campaign_conditions:
-        made += list(lines.pace([each.name for each in named[at : at + len(conditions.names)]], conditions.paced()))
+        pace_lines += list(
+            lines.pace([each.name for each in named[at : at + len(conditions.names)]], conditions.paced())
+        )
         at += len(conditions.names)
-    return sorted(made, key=lambda line: (line.what != "learning", names.index(line.arm)))
+    return sorted(pace_lines, key=lambda line: (line.what != "learning", names.index(line.arm)))
 
 
 def _hash(campaign_conditions: Sequence[Conditions]) -> str:
@@ -301,5 +303,5 @@ REPORT: Report[UiOptions, UiView] = Report(
     charts={"default": score_curves, "times": time_curves},
     caption=caption,
     over="campaigns",
-    extra_key=states_beside,
+    extra_key=extra_states,
 )

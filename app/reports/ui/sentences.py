@@ -56,8 +56,8 @@ def _revisions(lines: Sequence[ArmRevisions]) -> Iterator[str]:
     shares = [f"{one.arm} {100 * one.segment_rate:.1f} %" for one in lines if one.segment_rate is not None]
     if len(shares) > 1:
         last = next(one for one in reversed(lines) if one.segment_rate is not None)
-        apart = "" if last.segment_change is None else f" ({percent(last.segment_change)})"
-        yield f"Segment scores that were changed: {', '.join(shares)}{apart}."
+        change = "" if last.segment_change is None else f" ({percent(last.segment_change)})"
+        yield f"Segment scores that were changed: {', '.join(shares)}{change}."
 
 
 def _spread(lines: Sequence[UiSpread]) -> Iterator[str]:

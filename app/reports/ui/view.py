@@ -164,13 +164,13 @@ def caption(view: UiView) -> str:
     """What the figures are, and from which data."""
     versions = ", ".join(f"{key} at {version}" for key, version in view.campaigns.items())
     n = sum(one.judgments for one in view.arms)
-    said = {
+    compared = {
         "none": "all that was judged under each",
         "documents": "documents that were judged under each",
         "outputs": "outputs that were judged under each",
     }[view.match]
     return (
-        f"{captions.plural(n, 'judgment')} under {captions.plural(len(view.arms), 'condition')}, {said}. Times are "
+        f"{captions.plural(n, 'judgment')} under {captions.plural(len(view.arms), 'condition')}, {compared}. Times are "
         f"means of what lies from the 10th to the 90th percentile. Data versions: {versions}; "
         f"method {view.method_version}."
     )

@@ -14,14 +14,14 @@ from app.stats.calibration.external import correlate_external
 from app.stats.calibration.lines import METHODS, Method
 
 
-def automatic_of(parts: Sequence[CampaignParts], given: str) -> dict[str, float]:
+def automatic_of(parts: Sequence[CampaignParts], text_scores: str) -> dict[str, float]:
     """The automatic score of each campaign: as asked for, else `automatic_score` among its settings.
 
     Raises Invalid for what is not CAMPAIGN=SCORE of a campaign in the request.
     """
     stored = {one.key: one.ratings.snapshot.campaign.settings.get("automatic_score") for one in parts}
     scores = {key: float(value) for key, value in stored.items() if isinstance(value, int | float) and isfinite(value)}
-    for text in filter(None, (part.strip() for part in given.split(","))):
+    for text in filter(None, (part.strip() for part in text_scores.split(","))):
         key, _, score = text.partition("=")
         if key not in stored:
             raise _refused(f"{key} is none of these campaigns")

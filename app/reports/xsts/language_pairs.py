@@ -95,10 +95,10 @@ def check_points(grouped: LanguageGroups, options: XstsOptions) -> None:
         raise Invalid(MISFIT, places=(Place(("query", "method"), what),))
 
 
-def pivot_of(parts: Sequence[CampaignParts], asked: str | None) -> str | None:
+def pivot_of(parts: Sequence[CampaignParts], pivot: str | None) -> str | None:
     """The language that every campaign has on one side, None where there is none or both are."""
-    if asked is not None:
-        return asked
+    if pivot is not None:
+        return pivot
     counts = Counter(language for one in parts for language in set(_languages(one)))
     shared = [language for language, n in counts.items() if n == len(parts)]
     return shared[0] if len(shared) == 1 and len(parts) > 1 else None

@@ -186,8 +186,8 @@ def _direction(
     options: XstsOptions,
 ) -> DirectionView:
     campaign, here = direction.parts.ratings.snapshot.campaign, across.fixed_points(before, target)
-    n_pairs, given = before.anchors.units.n_units, campaign.settings.get("language")
-    attributes = given if isinstance(given, Mapping) else {}
+    n_pairs, stored = before.anchors.units.n_units, campaign.settings.get("language")
+    attributes = stored if isinstance(stored, Mapping) else {}
     return DirectionView(
         campaign=campaign.key,
         source_language=campaign.source_language,

@@ -38,7 +38,7 @@ class Map:
     columns: Sequence[str]
     cells: Sequence[Sequence[Cell | None]]
     ends: tuple[str, str]
-    told: Sequence[str]
+    notes: Sequence[str]
     nothing: str
 
 
@@ -51,7 +51,7 @@ def heat_map(what: Map) -> bytes:
     top = HEAD + max(map(len, columns), default=4) * CHARACTER + 12
     bottom = top + max(1, len(rows)) * high
     width = max(left + len(columns) * wide + MARGIN, LEAST_WIDTH)
-    caption_lines = wrap_sentences([*_cut(what), *what.told], width)
+    caption_lines = wrap_sentences([*_cut(what), *what.notes], width)
     with canvas.drawing():
         canvas.prepare()
         sheet = Sheet(width, bottom + 44 + len(caption_lines) * LINE + MARGIN)

@@ -75,11 +75,13 @@ def caterpillar(title: str, below: str, marks: Sequence[RaterInterval], notes: S
         sheet.line((middle, middle), (HEAD + 10, HEAD + 14 + len(shown) * ROW), color=FAINT)
         for i, mark in enumerate(shown):
             y = HEAD + 12 + (i + 0.5) * ROW
-            apart = mark.interval[0] > 0 or mark.interval[1] < 0
-            colour = INK if not apart else ORANGE if mark.value > 0 else BLUE
+            excludes_zero = mark.interval[0] > 0 or mark.interval[1] < 0
+            colour = INK if not excludes_zero else ORANGE if mark.value > 0 else BLUE
             sheet.text(left - 8, y, _name(mark.name), ha="right")
             sheet.line([middle + BARS / 2 * end / reach for end in mark.interval], (y, y), color=colour, thick=1.4)
-            sheet.line([middle + BARS / 2 * mark.value / reach], [y], color=colour, marker="o", hollow=not apart)
+            sheet.line(
+                [middle + BARS / 2 * mark.value / reach], [y], color=colour, marker="o", hollow=not excludes_zero
+            )
             label = captions.number(mark.value, captions.decimals([reach]))
             sheet.text(left + BARS + 8, y, label, size=8, color=QUIET)
         sheet.caption(sentences, bottom)

@@ -68,9 +68,9 @@ def as_parquet(pieces: Iterable[bytes], types: Types) -> Iterator[bytes]:
         table.seek(0)
         names = head.partition(b"\n")[0].decode().strip("\r").split(",")
         schema = arrow.schema([(name, getattr(arrow, types.get(name, "string"))()) for name in names])
-        kept = csv.ConvertOptions(column_types=schema, strings_can_be_null=True, null_values=[""])
+        convert_options = csv.ConvertOptions(column_types=schema, strings_can_be_null=True, null_values=[""])
         cells = csv.ParseOptions(newlines_in_values=True)
-        rows = csv.open_csv(table, csv.ReadOptions(block_size=BLOCK), cells, kept)
+        rows = csv.open_csv(table, csv.ReadOptions(block_size=BLOCK), cells, convert_options)
         with parquet.ParquetWriter(file, schema) as out:
             for batch in rows:
                 out.write_batch(batch)
