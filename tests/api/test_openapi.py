@@ -29,6 +29,18 @@ LARGEST = 620_000  # bytes
 COMMITTED = Path(__file__).resolve().parents[2] / "openapi.json"
 PUBLIC = {"livez", "readyz", "metrics", "version", "openapi", "docs", "docs_file", "open_session"}
 PUBLIC |= {"list_protocols", "get_protocol", "list_recipes", "claim_invitation"}
+VERBS = {
+    "get": {"get", "list", "export", "count", "stream"},
+    "put": {"put"},
+    "patch": {"patch"},
+    "delete": {"delete", "revoke", "lift", "erase", "close"},
+}
+"""What the name of an operation begins with, by method; a `POST` has the verb of what it does."""
+WITHOUT_VERB = {"livez", "metrics", "readyz", "version"}
+SENT = ("In", "Patch", "Payload")
+ANSWERED = ("Out", "View", "Own", "Out_", "Row_")
+OLDER_THAN_THE_RULE = {"Health", "ImportReport", "Invitation", "Losses", "Me", "Progress", "Readiness", "TestShown"}
+OLDER_THAN_THE_RULE |= {"TokenIssued", "Version"}
 
 
 @pytest.fixture
@@ -170,6 +182,38 @@ def test_schemas_have_names_and_titles_of_their_own_and_none_is_only_another(doc
     titles = [schema["title"] for schema in schemas.values() if "title" in schema]
     assert sorted(titles) == sorted(set(titles))
     assert not [name for name, schema in schemas.items() if "__" in name or "$ref" in schema]
+
+
+def test_operations_are_named_by_verb_and_noun(document: dict[str, Any]) -> None:
+    for name, operation in described(document):
+        verb, _, noun = operation["operationId"].partition("_")
+        method = name.partition(" ")[0].lower()
+        if operation["operationId"] in WITHOUT_VERB:
+            continue
+        assert noun, name
+        if method == "post":
+            assert verb not in {"get", "list", "put", "patch", "delete"}, name
+        else:
+            assert verb in VERBS[method], name
+
+
+def schema_names(document: dict[str, Any], part: dict[str, Any]) -> set[str]:
+    """The schemas that a body or an answer is as a whole."""
+    contents = resolved(document, part).get("content", {}).values()
+    references = (media["schema"].get("$ref", "") for media in contents)
+    return {reference.rpartition("/")[2] for reference in references if reference} - {"JsonValue", "Problem"}
+
+
+def test_schemas_are_named_by_their_direction(document: dict[str, Any]) -> None:
+    sent, answered = set(), set()
+    for _, operation in described(document):
+        sent |= schema_names(document, operation.get("requestBody", {}))
+        for response in operation["responses"].values():
+            answered |= schema_names(document, response)
+    assert len(sent) > 40
+    assert len(answered) > 80
+    assert [name for name in sorted(sent) if not name.endswith(SENT)] == []
+    assert {name for name in answered if not name.endswith(ANSWERED)} == OLDER_THAN_THE_RULE
 
 
 def test_every_handler_says_first_who_may_call(unconnected: FastAPI) -> None:
