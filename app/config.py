@@ -11,7 +11,7 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 from pydantic_settings import SettingsConfigDict as ConfigDict
 
 from app.domain.errors import Invalid, Place
-from app.web.by_address import Allowance
+from app.web.rate_limits import Allowance
 
 SECRETS = Path("/run/secrets")
 USUAL = Allowance()

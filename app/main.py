@@ -21,16 +21,16 @@ from app.storage.db import HURRIED, Database
 from app.storage.recorder.recorder import Recorder
 from app.web import cors, hosts, openapi, problems
 from app.web.admission import PER_CONNECTION, AdmissionLayer
-from app.web.by_address import Allowance
 from app.web.deps import Options
-from app.web.edge import EdgeLayer
 from app.web.fast import route as fast_routes
 from app.web.fast.rater_cache import RaterCache
-from app.web.head import HeadLayer
+from app.web.head_requests import HeadRequestsLayer
 from app.web.hosts import HostsLayer
 from app.web.live import STOPPING, Live
-from app.web.metrics import Metrics
-from app.web.strangers import Familiar, StrangersLayer
+from app.web.metrics import RequestMetrics
+from app.web.rate_limits import Allowance
+from app.web.request_log import RequestLogLayer
+from app.web.strangers import KnownCredentials, StrangersLayer
 
 COLLECT_AFTER = 50_000  # objects
 
@@ -55,19 +55,21 @@ def create_app(database: Database, options: Options) -> FastAPI:
     problems.install(app, page=ui.problem_page)
     app.add_middleware(AdmissionLayer, limit=PER_CONNECTION * database.size, page=ui.problem_page)
     cors.install(app, options.cors_origins)
-    app.openapi = openapi.Document(app)  # type: ignore[method-assign]  # the framework's way to bring one's own
-    app.state.metrics = Metrics()
+    app.openapi = openapi.OpenApiDocument(app)  # type: ignore[method-assign]  # the framework's way to bring one's own
+    app.state.metrics = RequestMetrics()
     app.state.raters = RaterCache()
     app.state.live = Live()
     app.state.desk = Desk(Recorder(database.url, role=database.role, pulse=database.pulse), database, Sheets())
-    app.middleware_stack = EdgeLayer(_guarded(HeadLayer(app.build_middleware_stack()), app), app.state.metrics)
+    app.middleware_stack = RequestLogLayer(
+        _guarded(HeadRequestsLayer(app.build_middleware_stack()), app), app.state.metrics
+    )
     return app
 
 
 def _guarded(layers: ASGIApp, app: FastAPI) -> ASGIApp:
     """What stands before everything else: under which name we are asked, and what strangers may cost."""
     options: Options = app.state.options
-    app.state.familiar = Familiar()
+    app.state.familiar = KnownCredentials()
     if options.strangers is not None:
         layers = StrangersLayer(layers, options.strangers, app.state.familiar, ui.problem_page)
     return layers if options.allowed_hosts is None else HostsLayer(layers, options.allowed_hosts)

@@ -13,7 +13,7 @@ from app.services.campaigns import audit
 from app.web.access import Manager
 from app.web.deps import SessionDep
 from app.web.examples import shows
-from app.web.lists import DIGITS, Key, Limit, Page, page_of, sealed
+from app.web.pagination import CHECK_DIGITS, Key, Limit, Page, cursor_of, page_of
 
 router = APIRouter(prefix="/v1/audit", tags=["audit"])
 
@@ -21,9 +21,9 @@ Only = Annotated[str | None, Query(pattern=KEY_PATTERN, description="Of this cam
 Place = Annotated[
     str | None,
     Query(
-        pattern=rf"^[1-9][0-9]{{0,{17 + DIGITS}}}$",
+        pattern=rf"^[1-9][0-9]{{0,{17 + CHECK_DIGITS}}}$",
         description="`next` of the page before.",
-        examples=[sealed("4711")],
+        examples=[cursor_of("4711")],
     ),
     Key,
 ]

@@ -10,10 +10,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from app.domain.keys import KEY_PATTERN, addressable
 from app.services.data import back_translations
 from app.web.access import Manager, UnboundManager
-from app.web.bodies import Input, json_body
+from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
-from app.web.lists import Limit, Number, Page, page_of
+from app.web.pagination import Limit, Number, Page, page_of
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/back-translations", tags=["test sets"])
 
@@ -25,7 +25,7 @@ REFUSED: dict[int | str, dict[str, Any]] = {
 }
 
 
-class PassOnIn(Input):
+class PassOnIn(BodyModel):
     """Where the texts go."""
 
     to: Key = Field(description="Key of the campaign whose outputs they become, such as one of `bt_msts`.")

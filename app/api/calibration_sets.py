@@ -13,10 +13,10 @@ from app.domain.keys import KEY_PATTERN, addressable
 from app.services.campaigns import calibration_sets
 from app.services.campaigns.calibration_sets import CalibrationSet, Pair, strata
 from app.web.access import Manager, UnboundManager
-from app.web.bodies import Input, json_body
+from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
-from app.web.lists import Cursor, Limit, Page, page_of
+from app.web.pagination import Cursor, Limit, Page, page_of
 
 router = APIRouter(prefix="/v1", tags=["test sets"])
 
@@ -31,7 +31,7 @@ REFUSED: dict[int | str, dict[str, Any]] = {
 }
 
 
-class PairIn(Input):
+class PairIn(BodyModel):
     """Two texts and how alike they are by consensus."""
 
     text1: Annotated[Text, StringConstraints(min_length=1)]
@@ -40,7 +40,7 @@ class PairIn(Input):
     stratum: Label | None = None
 
 
-class SetIn(Input):
+class SetIn(BodyModel):
     """A calibration set."""
 
     protocol: Annotated[str, StringConstraints(pattern="^[a-z0-9_]{1,64}$")]
@@ -82,7 +82,7 @@ class SetRow(BaseModel):
     frozen_at: Time | None
 
 
-class TakeIn(Input):
+class TakeIn(BodyModel):
     """The set to take in."""
 
     set: Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(addressable)]

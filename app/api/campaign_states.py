@@ -16,11 +16,11 @@ from app.services.plans import campaign_states
 from app.services.plans.campaign_states import Step
 from app.storage.db import Session
 from app.web.access import Manager, UnboundManager
-from app.web.bodies import Input, json_body
+from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
-from app.web.ifmatch import quoted
-from app.web.once import OnceDep, created
+from app.web.idempotency import OnceDep, created_answer
+from app.web.ifmatch import quote_tag
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["campaigns"])
 
@@ -29,7 +29,7 @@ REFUSED: dict[int | str, dict[str, Any]] = {409: {"description": "The state of t
 STEPPED: dict[int | str, dict[str, Any]] = {**shows(200, EXAMPLE, "As it is now."), **REFUSED}
 
 
-class CloneIn(Input):
+class CloneIn(BodyModel):
     """The campaign to make."""
 
     key: Key
@@ -38,7 +38,7 @@ class CloneIn(Input):
     systems: bool = Field(default=True, description="With the systems and their outputs.")
 
 
-class CarryIn(Input):
+class CarryIn(BodyModel):
     """Where judgments come from."""
 
     model_config = ConfigDict(validate_by_name=True)
@@ -90,7 +90,7 @@ def clone_campaign(
 
     def make() -> Answer:
         view = cloning.clone(session, campaign, **body.model_dump(), actor=caller.actor)
-        return created(CampaignOut.model_validate(view), location=f"/v1/campaigns/{view.key}")
+        return created_answer(CampaignOut.model_validate(view), location=f"/v1/campaigns/{view.key}")
 
     return once(session, caller, make)
 
@@ -111,5 +111,5 @@ def carry_over(
 
 def _stepped(session: Session, campaign: str, step: Step, caller: Caller, response: Response) -> CampaignOut:
     view = campaign_states.take_step(session, campaign, step, actor=caller.actor)
-    response.headers["ETag"] = quoted(str(view.settings_version))
+    response.headers["ETag"] = quote_tag(str(view.settings_version))
     return CampaignOut.model_validate(view)

@@ -15,12 +15,12 @@ from app.services.campaigns import campaigns
 from app.services.campaigns import settings as campaign_settings
 from app.services.campaigns.campaigns import NewCampaign
 from app.web.access import Manager, UnboundManager, Viewer
-from app.web.bodies import Input, json_body
+from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
-from app.web.ifmatch import IfMatchDep, quoted
-from app.web.lists import Cursor, Limit, Page, page_of
-from app.web.once import OnceDep, created
+from app.web.idempotency import OnceDep, created_answer
+from app.web.ifmatch import IfMatchDep, quote_tag
+from app.web.pagination import Cursor, Limit, Page, page_of
 
 router = APIRouter(prefix="/v1/campaigns", tags=["campaigns"])
 
@@ -29,7 +29,7 @@ Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,8}([-_][A-Za-z
 Basis = Literal["source", "reference", "both", "none"]
 
 
-class CampaignIn(Input):
+class CampaignIn(BodyModel):
     """A campaign to make."""
 
     key: Key
@@ -47,7 +47,7 @@ class CampaignIn(Input):
     settings: dict[str, JsonValue] = Field({}, max_length=100)
 
 
-class CampaignPatch(Input):
+class CampaignPatch(BodyModel):
     """What is to be changed; what is left out stays. Once a campaign is no draft, only `name` and `settings`."""
 
     name: Annotated[str, StringConstraints(min_length=1, max_length=500)] | None = None
@@ -140,7 +140,7 @@ def create_campaign(
 
     def make() -> Answer:
         view = campaigns.create(session, NewCampaign(**body.model_dump()), actor=caller.actor)
-        return created(CampaignOut.model_validate(view), location=f"/v1/campaigns/{view.key}")
+        return created_answer(CampaignOut.model_validate(view), location=f"/v1/campaigns/{view.key}")
 
     return once(session, caller, make)
 
@@ -189,5 +189,5 @@ def patch_campaign(
 
 
 def _shown(view: CampaignInfo, response: Response) -> CampaignOut:
-    response.headers["ETag"] = quoted(str(view.settings_version))
+    response.headers["ETag"] = quote_tag(str(view.settings_version))
     return CampaignOut.model_validate(view)

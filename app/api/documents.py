@@ -12,10 +12,10 @@ from app.services.data import test_set_views as views
 from app.services.data import test_sets
 from app.services.data.test_sets import DocumentText, Put, SegmentText
 from app.web.access import Manager, Viewer
-from app.web.bodies import Input, json_body
+from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
-from app.web.lists import Cursor, Limit, Page, page_of
+from app.web.pagination import Cursor, Limit, Page, page_of
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/documents", tags=["test sets"])
 
@@ -29,7 +29,7 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 Label = Annotated[str, StringConstraints(min_length=1, max_length=128)]
 
 
-class SegmentIn(Input):
+class SegmentIn(BodyModel):
     """A segment: its source, where there is one, and its references by name."""
 
     source: Text | None = None
@@ -37,7 +37,7 @@ class SegmentIn(Input):
     meta: dict[str, JsonValue] = Field({}, max_length=100)
 
 
-class DocumentIn(Input):
+class DocumentIn(BodyModel):
     """A document."""
 
     kind: Literal["test", "tutorial"] = "test"

@@ -28,9 +28,9 @@ from app.web.bodies import json_body
 from app.web.conditional import answer
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import shows
-from app.web.lists import Limit, Page, page_of
-from app.web.lists import Number as Cursor
-from app.web.once import Once, OnceDep, created
+from app.web.idempotency import Once, OnceDep, created_answer
+from app.web.pagination import Limit, Page, page_of
+from app.web.pagination import Number as Cursor
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/exclusions", tags=["campaigns"])
 
@@ -104,7 +104,7 @@ def _stored(caller: Caller, campaign: str, wanted: Exclusion, reason: str, datab
 
         def make() -> Answer:
             view = exclusions.exclude(session, campaign, wanted, reason=reason, actor=caller.actor)
-            return created(ExclusionOut.of(view), location=f"/v1/campaigns/{campaign}/exclusions/{view.n}")
+            return created_answer(ExclusionOut.of(view), location=f"/v1/campaigns/{campaign}/exclusions/{view.n}")
 
         return once(session, caller, make)
 

@@ -13,11 +13,11 @@ from app.services.access.idempotency import Answer
 from app.services.tasks import flags
 from app.services.tasks.flags import FlagView
 from app.web.access import Manager, RaterCaller
-from app.web.bodies import Input, json_body
+from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
-from app.web.lists import Limit, Number, Page, page_of
-from app.web.once import OnceDep
+from app.web.idempotency import OnceDep
+from app.web.pagination import Limit, Number, Page, page_of
 
 router = APIRouter(prefix="/v1", tags=["tasks"])
 
@@ -27,7 +27,7 @@ FlagName = Annotated[str, Path(alias="flag", pattern="^[A-Za-z0-9_-]{1,64}$", ex
 Words = Annotated[str, StringConstraints(min_length=1, max_length=4000)]
 
 
-class FlagIn(Input):
+class FlagIn(BodyModel):
     """A problem. item, segment: where; left out for the whole task or item."""
 
     reason: Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9_]{0,63}$")] = Field(
@@ -64,7 +64,7 @@ class FlagOut(BaseModel):
     answered_at: Time | None
 
 
-class AnswerIn(Input):
+class AnswerIn(BodyModel):
     """What a manager says to it."""
 
     answer: Words

@@ -14,11 +14,11 @@ from pydantic import BaseModel
 from app.domain.errors import AppError
 from app.services.access import readiness
 from app.stats.ranking.result import METHOD_VERSION
-from app.web import parts
+from app.web import supervision
 from app.web.access import Public
 from app.web.deps import DatabaseDep
 from app.web.examples import sends, shows
-from app.web.metrics import MEDIA_TYPE, Metrics
+from app.web.metrics import MEDIA_TYPE, RequestMetrics
 
 router = APIRouter(tags=["health"])
 METRIC = 'plumbline_requests_total{method="GET",route="/v1/campaigns",status="200"} 42\n'
@@ -79,9 +79,11 @@ async def readyz(_: Public, database: DatabaseDep) -> Readiness:
     try:
         await to_thread.run_sync(readiness.check, database, limiter=_asking())
     except AppError as error:
-        error.members = {"parts": parts.told()} if parts.told() else {}
+        error.members = {"parts": supervision.part_states()} if supervision.part_states() else {}
         raise
-    return Readiness(parts={name: PartOfService.model_validate(part) for name, part in parts.told().items()})
+    return Readiness(
+        parts={name: PartOfService.model_validate(part) for name, part in supervision.part_states().items()}
+    )
 
 
 @router.get(
@@ -92,7 +94,7 @@ async def readyz(_: Public, database: DatabaseDep) -> Readiness:
 )
 async def metrics(_: Public, request: Request, database: DatabaseDep) -> PlainTextResponse:
     """By route and status, with requests and database connections in use. No names stand in it."""
-    counted: Metrics = request.app.state.metrics
+    counted: RequestMetrics = request.app.state.metrics
     gauges = {
         "requests_in_flight": ("Requests under way.", counted.in_flight),
         "database_connections_in_use": ("Connections in a transaction.", database.in_use),

@@ -14,9 +14,9 @@ from app.web.access import Coordinator, Manager
 from app.web.bodies import json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import sends, shows
-from app.web.lists import Limit, Page, page_of
-from app.web.negotiation import preferred
-from app.web.once import OnceDep
+from app.web.idempotency import OnceDep
+from app.web.negotiation import preferred_type
+from app.web.pagination import Limit, Page, page_of
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/hours", tags=["raters"])
 
@@ -49,7 +49,7 @@ def get_hours(
 ) -> Response:
     """By rater and day, and by team; a coordinator gets its team. Measured by one rule, in which reading counts."""
     payable = hours.report(session, campaign, by=caller, team=team, utc_offset=utc_offset)
-    if preferred(request, ("application/json", CSV)) == CSV:
+    if preferred_type(request, ("application/json", CSV)) == CSV:
         return Response(hours.csv(payable), media_type=CSV, headers={"Vary": "Accept"})
     body = HoursOut.model_validate(payable).model_dump_json()
     return Response(body, media_type="application/json", headers={"Vary": "Accept"})

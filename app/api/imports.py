@@ -30,8 +30,8 @@ from app.web.access import Manager
 from app.web.bodies import JsonBody, JsonOrFile, Upload, UploadDep
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import shows
-from app.web.lists import Cursor, Limit, Page, page_of
-from app.web.once import Once, OnceDep, created
+from app.web.idempotency import Once, OnceDep, created_answer
+from app.web.pagination import Cursor, Limit, Page, page_of
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/imports", tags=["imports"])
 
@@ -204,4 +204,4 @@ def _import_now(
 
 def _announced(session: Session, campaign: str, format: str, options: dict[str, str]) -> Answer:
     announced = ImportOut.of(imports.announce(session, campaign, format=format, options=options))
-    return created(announced, location=f"/v1/campaigns/{campaign}/imports/{announced.id}")
+    return created_answer(announced, location=f"/v1/campaigns/{campaign}/imports/{announced.id}")

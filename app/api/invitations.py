@@ -16,13 +16,13 @@ from app.services.people import invitations
 from app.storage.db import Session
 from app.web.access import Manager, Public
 from app.web.answers import answer
-from app.web.bodies import Input, json_body
+from app.web.bodies import BodyModel, json_body
 from app.web.cookies import check_not_cross_site, session_cookie, set_session_cookie
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
+from app.web.idempotency import OnceDep, created_answer
 from app.web.links import link
-from app.web.lists import Cursor, Limit, Number, Page, page_of
-from app.web.once import OnceDep, created
+from app.web.pagination import Cursor, Limit, Number, Page, page_of
 
 router = APIRouter(prefix="/v1", tags=["raters"])
 
@@ -41,7 +41,7 @@ ENDED: dict[int | str, dict[str, Any]] = {
 }
 
 
-class InvitationIn(Input):
+class InvitationIn(BodyModel):
     """An invitation to make."""
 
     count: Annotated[int, Field(ge=1, le=100_000)] = Field(description="How many may come.")
@@ -89,7 +89,7 @@ class Invitation(InvitationOut):
     )
 
 
-class ClaimIn(Input):
+class ClaimIn(BodyModel):
     """A seat to take."""
 
     secret: Annotated[str, StringConstraints(pattern="^[A-Za-z0-9_-]{43}$")]
@@ -198,7 +198,7 @@ def create_invitation(
             {**plain, "link": address, "secret": made.secret, "signing_key": made.signing_key}
         )
         here = f"/v1/campaigns/{campaign}/invitations/{made.invitation.public_id}"
-        return created(out, location=here, secret=True)
+        return created_answer(out, location=here, secret=True)
 
     return once(session, caller, make)
 

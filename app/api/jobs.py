@@ -23,7 +23,7 @@ from app.services.plans import plan_jobs, replan_jobs
 from app.web.access import Manager, RoleLacksIt, Viewer
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import shows
-from app.web.lists import DIGITS, Key, Limit, Page, page_of, sealed
+from app.web.pagination import CHECK_DIGITS, Key, Limit, Page, cursor_of, page_of
 
 router = APIRouter(prefix="/v1", tags=["reports"])
 
@@ -32,9 +32,9 @@ After = Annotated[
     str | None,
     Query(
         alias="cursor",
-        pattern=rf"^j_[0-9a-f]{{32,{32 + DIGITS}}}$",
+        pattern=rf"^j_[0-9a-f]{{32,{32 + CHECK_DIGITS}}}$",
         description="`next` of the page before.",
-        examples=[sealed(EXAMPLE.job)],
+        examples=[cursor_of(EXAMPLE.job)],
     ),
     Key,
 ]

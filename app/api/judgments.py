@@ -14,10 +14,10 @@ from app.services.data import recording
 from app.services.data.recording import Sent
 from app.services.people import raters
 from app.web.access import Frontend
-from app.web.bodies import Input, json_body
+from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
-from app.web.once import OnceDep
+from app.web.idempotency import OnceDep
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/judgments", tags=["imports"])
 
@@ -25,7 +25,7 @@ MOST = 5000
 Declare = Annotated[bool, Query(description="Create what is named and unknown, as imports do.")]
 
 
-class JudgmentIn(Input):
+class JudgmentIn(BodyModel):
     """One judgment."""
 
     rater: Key

@@ -34,7 +34,7 @@ from app.web.deps import DeskDep
 from app.web.examples import shows
 from app.web.fast.rater_cache import CachedRater
 from app.web.fast.route import FastRoute
-from app.web.ifmatch import quoted
+from app.web.ifmatch import quote_tag
 
 router = APIRouter(prefix="/v1/tasks/{task}/judgments", tags=["tasks"])
 fast = APIRouter(prefix="/v1/tasks/{task}/judgments", tags=["tasks"], route_class=FastRoute)
@@ -134,7 +134,7 @@ def _address(judgment: AddressedIn | ComparedIn) -> Address | OnScreen:
 async def _judge(desk: Desk, task: str, given: Given, rater: ActingRater) -> Response:
     (receipt,) = await judging.judge(desk, task, [given], rater=rater, whole=False)
     body = receipt_of(receipt).model_dump_json()
-    return Response(body, media_type="application/json", headers={"ETag": quoted(str(receipt.revision))})
+    return Response(body, media_type="application/json", headers={"ETag": quote_tag(str(receipt.revision))})
 
 
 router.routes.extend(fast.routes)

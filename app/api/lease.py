@@ -11,7 +11,7 @@ from app.api.models.tasks import EXAMPLE, LARGEST, LeaseOut, TaskId
 from app.api.models.times import Time
 from app.services.tasks import leases
 from app.storage.recorder.activity import Event
-from app.web.bodies import Input, json_body
+from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, DeskDep
 from app.web.examples import shows
 from app.web.fast.rater_cache import CachedRater
@@ -22,7 +22,7 @@ MOST_EVENTS = 500
 Position = Annotated[int, Field(ge=1, le=LARGEST)]
 
 
-class EventIn(Input):
+class EventIn(BodyModel):
     """Something that the page did. A retry counts once: (task, session, seq) is unique."""
 
     session: Annotated[str, StringConstraints(pattern="^[A-Za-z0-9_-]{1,64}$")] = Field(
@@ -35,7 +35,7 @@ class EventIn(Input):
     segment: Position | None = None
 
 
-class HeartbeatIn(Input):
+class HeartbeatIn(BodyModel):
     """A sign of life."""
 
     events: Annotated[list[EventIn], Field(max_length=MOST_EVENTS)] = Field(default_factory=list)

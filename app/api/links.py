@@ -12,11 +12,11 @@ from app.api.models.times import Time
 from app.services.access.idempotency import Answer
 from app.services.people import links
 from app.web.access import Coordinator
-from app.web.bodies import Input, json_body
+from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import sends, shows
+from app.web.idempotency import OnceDep, created_answer
 from app.web.links import link
-from app.web.once import OnceDep, created
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["raters"])
 
@@ -35,7 +35,7 @@ class LinkOut(BaseModel):
     expires_at: Time
 
 
-class LinksIn(Input):
+class LinksIn(BodyModel):
     """Whose links to make."""
 
     team: Key | None = Field(None, description="Null: a coordinator's own team, a manager's whole campaign.")
@@ -75,7 +75,7 @@ def create_link(
     def make() -> Answer:
         made = links.renew(session, campaign, rater, days=days, by=caller)
         out = LinkOut(rater=made.rater, link=link(request, token=made.secret), expires_at=made.expires_at)
-        return created(out, location=f"/v1/campaigns/{campaign}/raters/{rater}", secret=True)
+        return created_answer(out, location=f"/v1/campaigns/{campaign}/raters/{rater}", secret=True)
 
     return once(session, caller, make)
 

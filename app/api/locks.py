@@ -15,10 +15,10 @@ from app.services.access.idempotency import Answer
 from app.services.campaigns import locks
 from app.services.campaigns.locks import Chain, Wanted
 from app.web.access import Manager, Viewer
-from app.web.bodies import Input, json_body
+from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
-from app.web.once import OnceDep, created
+from app.web.idempotency import OnceDep, created_answer
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/lock", tags=["campaigns"])
 
@@ -26,7 +26,7 @@ Line = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 Lines = Annotated[list[Line], Field(max_length=50)]
 
 
-class LockIn(Input):
+class LockIn(BodyModel):
     """What to lock; what is left out is as it is locked, at first `recommended` and no rules."""
 
     recipe: Key | None = Field(None, description="Name of a recipe, including the campaign's own.")
@@ -148,7 +148,7 @@ def create_lock(
 
     def make() -> Answer:
         chain = locks.lock(session, campaign, Wanted(**body.model_dump()), actor=caller.actor)
-        return created(out(chain), location=f"/v1/campaigns/{campaign}/lock")
+        return created_answer(out(chain), location=f"/v1/campaigns/{campaign}/lock")
 
     return once(session, caller, make)
 

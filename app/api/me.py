@@ -11,11 +11,11 @@ from app.api.models.times import Time
 from app.services.access import sessions
 from app.services.access.tokens import Caller, Role
 from app.web.access import AnyRole, Public
-from app.web.bodies import Input, json_body
+from app.web.bodies import BodyModel, json_body
 from app.web.cookies import Who, check_not_cross_site, clear_session_cookie, either_cookie, set_session_cookie
 from app.web.deps import SessionDep, get_options
 from app.web.examples import shows
-from app.web.strangers import recognized
+from app.web.strangers import recognize_sender
 
 router = APIRouter(prefix="/v1", tags=["access"])
 NONE: dict[int | str, dict[str, Any]] = {404: {"description": "There is no browser session."}}
@@ -38,7 +38,7 @@ class Me(BaseModel):
     rater: str | None = Field(description="Whose credential this is, where the role is rater.")
 
 
-class SessionIn(Input):
+class SessionIn(BodyModel):
     """A token to exchange for a cookie."""
 
     token: Annotated[str, StringConstraints(pattern="^[!-~]{1,200}$")]
@@ -84,7 +84,7 @@ def open_session(
     check_not_cross_site(request)
     opened = sessions.open_session(session, body.token, lifetime=get_options(request).session_lifetime)
     who: Who = "rater" if opened.caller.role == "rater" else "staff"
-    recognized(request, opened.secret)
+    recognize_sender(request, opened.secret)
     set_session_cookie(request, response, opened.secret, who, lifetime=opened.lifetime)
     return SessionOut(me=_me(opened.caller), csrf=opened.csrf, expires_at=opened.expires_at)
 

@@ -13,7 +13,7 @@ from app.web.access import RaterCaller
 from app.web.bodies import json_body
 from app.web.deps import SessionDep
 from app.web.examples import shows
-from app.web.once import OnceDep
+from app.web.idempotency import OnceDep
 
 router = APIRouter(prefix="/v1/me/hours", tags=["raters"])
 

@@ -14,7 +14,7 @@ from app.api.models.times import Time
 from app.services.people import guidelines, invitations, rater_data
 from app.web.access import RaterCaller
 from app.web.answers import answer
-from app.web.bodies import Input, json_body
+from app.web.bodies import BodyModel, json_body
 from app.web.deps import DatabaseDep, SessionDep
 from app.web.examples import sends, shows
 from app.web.streams import stream
@@ -27,7 +27,7 @@ STALE: dict[int | str, dict[str, Any]] = {
 }
 
 
-class ConsentIn(Input):
+class ConsentIn(BodyModel):
     """What a rater agrees to."""
 
     version: Annotated[int, Field(ge=1, le=2**31 - 1)]

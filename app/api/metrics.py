@@ -10,10 +10,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from app.domain.keys import KEY_PATTERN, addressable
 from app.services.data import metrics
 from app.web.access import Manager, Viewer
-from app.web.bodies import Input, json_body
+from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
-from app.web.lists import Page
+from app.web.pagination import Page
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/metrics", tags=["test sets"])
 
@@ -26,7 +26,7 @@ MetricName = Annotated[
 MOST_SYSTEMS, MOST_OUTPUTS = 2_000, 500_000
 
 
-class OutputScore(Input):
+class OutputScore(BodyModel):
     """The score of one output."""
 
     system: Key
@@ -35,7 +35,7 @@ class OutputScore(Input):
     score: float
 
 
-class MetricIn(Input):
+class MetricIn(BodyModel):
     """All scores of a metric."""
 
     higher_is_better: bool = True

@@ -14,7 +14,7 @@ from app.services.plans.items import PlannedItem
 from app.web.access import Manager
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import sends, shows
-from app.web.lists import DIGITS, Key, Limit, Page, page_of, sealed
+from app.web.pagination import CHECK_DIGITS, Key, Limit, Page, cursor_of, page_of
 from app.web.streams import stream
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/plan", tags=["plans"])
@@ -24,9 +24,9 @@ After = Annotated[
     str | None,
     Query(
         alias="cursor",
-        pattern=rf"^[0-9]{{1,18}}\.[0-9]{{1,{9 + DIGITS}}}$",
+        pattern=rf"^[0-9]{{1,18}}\.[0-9]{{1,{9 + CHECK_DIGITS}}}$",
         description="`next` of the page before.",
-        examples=[sealed("8.20")],
+        examples=[cursor_of("8.20")],
     ),
     Key,
 ]

@@ -25,12 +25,12 @@ from app.services.plans.plan_jobs import Later
 from app.services.plans.plans import PlanView
 from app.storage.db import Database, Session
 from app.web.access import Manager, all_seen
-from app.web.bodies import Input, json_body
+from app.web.bodies import BodyModel, json_body
 from app.web.conditional import answer
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import sends, shows
-from app.web.lists import Limit, Number, Page, page_of
-from app.web.once import Once, OnceDep, created
+from app.web.idempotency import Once, OnceDep, created_answer
+from app.web.pagination import Limit, Number, Page, page_of
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["plans"])
 
@@ -161,7 +161,7 @@ async def create_plan(
     return await _answer(request, database, prefer, partial(_made, caller, campaign, database, once, make, dry_run))
 
 
-class ReplanIn(Input):
+class ReplanIn(BodyModel):
     """What changed."""
 
     reason: Annotated[str, StringConstraints(min_length=1, max_length=1000)]
@@ -231,7 +231,7 @@ def _made(
 
         def frozen() -> Answer:
             view = make(session)
-            return created(out(view), location=f"/v1/campaigns/{campaign}/plans/{view.version}")
+            return created_answer(out(view), location=f"/v1/campaigns/{campaign}/plans/{view.version}")
 
         return once(session, caller, frozen)
 

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from app.domain.keys import KEY_PATTERN, addressable
 from app.services.data import reannotation
 from app.web.access import UnboundManager
-from app.web.bodies import Input, json_body
+from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
 
@@ -22,7 +22,7 @@ REFUSED: dict[int | str, dict[str, Any]] = {
 }
 
 
-class PrefillsIn(Input):
+class PrefillsIn(BodyModel):
     """Whose errors are to be shown."""
 
     model_config = ConfigDict(validate_by_name=True)

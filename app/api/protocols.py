@@ -13,7 +13,7 @@ from app.protocols.base import Example, Measure, Protocol, Widget, options_of
 from app.stats.ratings import Scale
 from app.web.access import Public
 from app.web.examples import shows
-from app.web.lists import Page
+from app.web.pagination import Page
 
 # Fields of a protocol that are told as they are.
 SAID_ALIKE = (

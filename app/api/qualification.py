@@ -15,11 +15,11 @@ from app.services.people.qualification import Attempt, Test
 from app.services.people.qualification_marks import Answer, Item
 from app.web.access import Manager, RaterCaller
 from app.web.answers import answer
-from app.web.bodies import Input, json_body
+from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
-from app.web.lists import Cursor, Limit, Page, page_of
-from app.web.once import OnceDep
+from app.web.idempotency import OnceDep
+from app.web.pagination import Cursor, Limit, Page, page_of
 
 router = APIRouter(prefix="/v1", tags=["raters"])
 
@@ -33,7 +33,7 @@ OVER: dict[int | str, dict[str, Any]] = {
 }
 
 
-class TestItemIn(Input):
+class TestItemIn(BodyModel):
     """An item of the test. Its answer is either a payload or a choice."""
 
     source: Words | None = None
@@ -52,7 +52,7 @@ class TestItemIn(Input):
     )
 
 
-class TestIn(Input):
+class TestIn(BodyModel):
     """A test."""
 
     items: Annotated[list[TestItemIn], Field(min_length=1, max_length=500)]
@@ -108,14 +108,14 @@ class TestShown(BaseModel):
     passed: bool
 
 
-class TestAnswerIn(Input):
+class TestAnswerIn(BodyModel):
     """An answer to one item."""
 
     payload: dict[str, JsonValue] | None = None
     choice: Name | None = None
 
 
-class AttemptIn(Input):
+class AttemptIn(BodyModel):
     """Answers to every item, in their order."""
 
     version: Annotated[int, Field(ge=1, le=2**31 - 1)]
@@ -141,7 +141,7 @@ class AttemptOut(BaseModel):
     items: list[TestItemMarked]
 
 
-class WaiverIn(Input):
+class WaiverIn(BodyModel):
     """Why a rater need not take the test."""
 
     reason: Annotated[str, StringConstraints(min_length=1, max_length=2000)]

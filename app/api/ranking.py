@@ -33,8 +33,8 @@ from app.web.bodies import json_body
 from app.web.conditional import answer
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import sends, shows
-from app.web.lists import Page
-from app.web.negotiation import preferred
+from app.web.negotiation import preferred_type
+from app.web.pagination import Page
 from app.web.streams import stream
 
 router = APIRouter(prefix="/v1", tags=["reports"])
@@ -170,7 +170,7 @@ def get_segment_scores(
 
 def _kind(request: Request) -> str:
     """What `Accept` prefers; refused before anything is computed where it cannot be made here."""
-    kind = KINDS[preferred(request, tuple(KINDS))]
+    kind = KINDS[preferred_type(request, tuple(KINDS))]
     _check(kind)
     return kind
 

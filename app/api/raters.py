@@ -28,9 +28,9 @@ from app.web.answers import answer
 from app.web.bodies import json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
+from app.web.idempotency import OnceDep, created_answer
 from app.web.ifmatch import IfMatchOnChange
-from app.web.lists import Cursor, Limit, Page, page_of
-from app.web.once import OnceDep, created
+from app.web.pagination import Cursor, Limit, Page, page_of
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/raters", tags=["raters"])
 
@@ -100,7 +100,7 @@ def post_raters(
         out = EnrolledOut(enrolled=body.keys, dry_run=dry_run, warnings=idle)
         if dry_run:
             return Answer(200, out.model_dump_json().encode())
-        return created(out, location=f"/v1/campaigns/{campaign}/raters")
+        return created_answer(out, location=f"/v1/campaigns/{campaign}/raters")
 
     return once(session, caller, make)
 

@@ -28,7 +28,7 @@ from app.web.access import Viewer
 from app.web.conditional import answer
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import sends, shows
-from app.web.negotiation import preferred
+from app.web.negotiation import preferred_type
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/reports", tags=["reports"])
 
@@ -82,7 +82,7 @@ async def get_recipes_report(
 
     A recipe that does not fit the campaign says why. Many systems by many recipes are a job.
     """
-    kind = KINDS[preferred(request, tuple(KINDS))]
+    kind = KINDS[preferred_type(request, tuple(KINDS))]
     return await _answer(caller, request, campaign, asked, database, prefer, kind)
 
 
@@ -124,7 +124,7 @@ async def answered(caller: Caller, request: Request, database: Database, prefer:
 
 def of_rankings(request: Request, caller: Caller, report: StoredReport, kind: str = "") -> Response:
     """A stored report of a kind, else as `Accept` prefers."""
-    return shown(request, caller, side_by_side.read(report.body), kind or KINDS[preferred(request, tuple(KINDS))])
+    return shown(request, caller, side_by_side.read(report.body), kind or KINDS[preferred_type(request, tuple(KINDS))])
 
 
 def without_raters(rankings: SideBySide) -> SideBySide:

@@ -13,8 +13,8 @@ from app.services.tasks.progress_view import Glance, Sight
 from app.storage.db import Database
 from app.web.access import ViewerOrCoordinator
 from app.web.deps import CampaignKey, DatabaseDep
-from app.web.live import HEADERS, MEDIA_TYPE, EventStream, Live, Seen, event
-from app.web.negotiation import preferred
+from app.web.live import HEADERS, MEDIA_TYPE, EventStream, Live, LiveState, event
+from app.web.negotiation import preferred_type
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/progress", tags=["campaigns"])
 
@@ -42,9 +42,9 @@ async def stream_progress(
     live: Live = request.app.state.live
     sight = Sight.of(caller)
     look = partial(_look, database, campaign, sight)
-    if preferred(request, ("application/json", MEDIA_TYPE)) != MEDIA_TYPE:
+    if preferred_type(request, ("application/json", MEDIA_TYPE)) != MEDIA_TYPE:
         first = await live.thread(partial(look, None))
-        return Response(event(first) if isinstance(first, Seen) else b"", media_type=MEDIA_TYPE, headers=HEADERS)
+        return Response(event(first) if isinstance(first, LiveState) else b"", media_type=MEDIA_TYPE, headers=HEADERS)
     await live.thread(partial(_glance, database, campaign, sight))
     return EventStream(live, (campaign, sight), look, partial(tokens.holds, database, caller), request)
 
@@ -55,10 +55,10 @@ def _glance(database: Database, campaign: str, sight: Sight) -> Glance:
         return progress.glance(session, campaign, sight)
 
 
-def _look(database: Database, campaign: str, sight: Sight, known: str | None) -> Seen | None:
+def _look(database: Database, campaign: str, sight: Sight, known: str | None) -> LiveState | None:
     """The progress, unless it is what is known already: then a few look-ups tell."""
     with database.transaction(snapshot=True) as session:
         seen = progress.glance(session, campaign, sight)
         if seen.tag == known:
             return None
-        return Seen(seen.tag, progress.look(session, seen, sight).model_dump_json().encode())
+        return LiveState(seen.tag, progress.look(session, seen, sight).model_dump_json().encode())

@@ -14,10 +14,10 @@ from app.services.data import test_set_views as views
 from app.services.data import test_sets
 from app.services.data.test_sets import SystemText
 from app.web.access import Manager, Viewer
-from app.web.bodies import Input, json_body
+from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
-from app.web.lists import Cursor, Limit, Page, page_of
+from app.web.pagination import Cursor, Limit, Page, page_of
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/systems", tags=["test sets"])
 
@@ -28,7 +28,7 @@ SystemKey = Annotated[
 ]
 
 
-class SystemIn(Input):
+class SystemIn(BodyModel):
     """A system."""
 
     name: Name | None = Field(None, description="The key where nothing is said.")
@@ -57,7 +57,7 @@ class SystemOut(BaseModel):
     state: str
 
 
-class OutputsIn(Input):
+class OutputsIn(BodyModel):
     """A system's outputs on a document, one entry a segment."""
 
     segments: list[Text | None] = Field(min_length=1, max_length=10_000, description="null where there is none.")

@@ -13,10 +13,10 @@ from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
 from app.services.tasks import board as tasks_board
 from app.web.access import Manager
-from app.web.bodies import Input, json_body
+from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
-from app.web.lists import Limit, Number, Page, page_of
+from app.web.pagination import Limit, Number, Page, page_of
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/tasks", tags=["tasks"])
 
@@ -61,14 +61,14 @@ class BatchOut(BaseModel):
     items: list[BatchItemOut]
 
 
-class ReassignIn(Input):
+class ReassignIn(BodyModel):
     """To whom a task goes."""
 
     rater: Key | None = Field(description="An enrolled rater; null for whoever of its bucket comes first.")
     reason: Reason
 
 
-class ReopenIn(Input):
+class ReopenIn(BodyModel):
     """Why a rater is to go on with a task."""
 
     reason: Reason

@@ -12,10 +12,10 @@ from app.domain.keys import KEY_PATTERN, addressable
 from app.services.people import teams
 from app.web.access import Coordinator, Manager
 from app.web.answers import answer
-from app.web.bodies import Input, json_body
+from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
-from app.web.lists import Cursor, Limit, Page, page_of
+from app.web.pagination import Cursor, Limit, Page, page_of
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/teams", tags=["raters"])
 
@@ -27,7 +27,7 @@ TeamKey = Annotated[
 IN_USE: dict[int | str, dict[str, Any]] = {409: {"description": "The campaign is no draft, or the team is in use."}}
 
 
-class TeamIn(Input):
+class TeamIn(BodyModel):
     """A team."""
 
     name: Annotated[str, StringConstraints(min_length=1, max_length=200)]

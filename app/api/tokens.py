@@ -13,11 +13,11 @@ from app.services.access import tokens
 from app.services.access.idempotency import Answer
 from app.services.access.tokens import Given, Role
 from app.web.access import AnyRole, Manager
-from app.web.bodies import Input, json_body
+from app.web.bodies import BodyModel, json_body
 from app.web.deps import SessionDep
 from app.web.examples import shows
-from app.web.lists import Cursor, Limit, Page, page_of
-from app.web.once import OnceDep, created
+from app.web.idempotency import OnceDep, created_answer
+from app.web.pagination import Cursor, Limit, Page, page_of
 
 router = APIRouter(prefix="/v1/tokens", tags=["access"])
 
@@ -26,7 +26,7 @@ Prefix = Annotated[
 ]
 
 
-class TokenIn(Input):
+class TokenIn(BodyModel):
     """A token to make."""
 
     role: Given
@@ -113,7 +113,7 @@ def create_token(
         issued = tokens.issue(session, **body.model_dump(), by=caller)
         shown = TokenOut.model_validate(issued.token).model_dump()
         made = TokenIssued.model_validate({**shown, "token": issued.secret})
-        return created(made, location=f"/v1/tokens/{issued.token.prefix}", secret=True)
+        return created_answer(made, location=f"/v1/tokens/{issued.token.prefix}", secret=True)
 
     return once(session, caller, make)
 

@@ -11,10 +11,10 @@ from app.api.models.times import Time
 from app.services.people import tutorials
 from app.services.people.tutorials import Course
 from app.web.access import Manager, RaterCaller
-from app.web.bodies import Input, json_body
+from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
-from app.web.lists import Cursor, Limit, Page, page_of
+from app.web.pagination import Cursor, Limit, Page, page_of
 
 router = APIRouter(prefix="/v1", tags=["raters"])
 
@@ -43,7 +43,7 @@ class CourseOut(BaseModel):
     items: list[LessonOut]
 
 
-class LessonIn(Input):
+class LessonIn(BodyModel):
     """A judgment, as the campaign's protocol has it."""
 
     payload: dict[str, JsonValue]

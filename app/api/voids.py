@@ -15,11 +15,11 @@ from app.services.access.idempotency import Answer
 from app.services.tasks import voids
 from app.services.tasks.voids import Filter
 from app.web.access import Manager
-from app.web.bodies import Input, json_body
+from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import shows
-from app.web.lists import LARGEST_PAGE, NUMBER, Page, number_of, page_of
-from app.web.once import OnceDep
+from app.web.idempotency import OnceDep
+from app.web.pagination import LARGEST_PAGE, NUMBER, Page, number_of, page_of
 from app.web.streams import stream
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/judgments", tags=["tasks"])
@@ -75,7 +75,7 @@ class Listing(BaseModel):
         return Filter(self.rater, self.document, self.task, self.segment, self.system)
 
 
-class FilterIn(Input):
+class FilterIn(BodyModel):
     """Which judgments; what is left out does not matter. At least one field must be given."""
 
     rater: Key | None = None
@@ -85,7 +85,7 @@ class FilterIn(Input):
     system: Key | None = None
 
 
-class VoidIn(Input):
+class VoidIn(BodyModel):
     """What is set aside, and why."""
 
     filter: FilterIn

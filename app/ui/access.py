@@ -14,7 +14,7 @@ from app.storage.campaigns import CampaignNotFound
 from app.web.access import NoCredential, RoleLacksIt
 from app.web.cookies import Who, session_cookie
 from app.web.deps import DatabaseDep
-from app.web.strangers import recognized
+from app.web.strangers import recognize_sender
 
 
 def reader(request: Request, database: DatabaseDep) -> Caller:
@@ -42,7 +42,7 @@ def _caller(request: Request, database: DatabaseDep, who: Who) -> Caller:
         raise NoCredential
     with database.transaction() as session:
         caller = sessions.caller(session, cookie)
-    recognized(request, cookie)
+    recognize_sender(request, cookie)
     return caller
 
 

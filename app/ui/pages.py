@@ -20,7 +20,7 @@ from app.services.access.sessions import csrf_token
 from app.ui import messages
 from app.ui.assets import address_of, modules
 from app.web.cookies import Who, session_cookie
-from app.web.negotiation import preferred
+from app.web.negotiation import preferred_type
 from app.web.problems import STATUS, again
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -132,7 +132,7 @@ def environment() -> Environment:
 
 def _prefers_pages(request: Request) -> bool:
     """Whether who asks would rather have a page than JSON, as browsers do; who takes anything gets JSON."""
-    return preferred(request, ("application/json", "text/html")) == "text/html"
+    return preferred_type(request, ("application/json", "text/html")) == "text/html"
 
 
 def _problem(request: Request, status: int, title: str, detail: str, headers: Mapping[str, str]) -> Response:

@@ -23,7 +23,7 @@ from app.storage.campaigns import CampaignNotFound
 from app.web.cookies import Who, check_same_origin, either_cookie, session_cookie
 from app.web.deps import database_of
 from app.web.queries import check_query
-from app.web.strangers import recognized
+from app.web.strangers import recognize_sender
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 RATER_HEADER = "Plumbline-Rater"
@@ -161,14 +161,14 @@ def _authenticate(request: Request, who: Who | None) -> Caller:
             raise NoCredential
         with database.transaction() as session:
             caller = tokens.authenticate(session, secret.strip(" "))
-        recognized(request, secret.strip(" "))
+        recognize_sender(request, secret.strip(" "))
         return caller
     cookie = _cookie(request, who)
     if cookie is None:
         raise NoCredential
     with database.transaction() as session:
         caller = sessions.caller(session, cookie)
-    recognized(request, cookie)
+    recognize_sender(request, cookie)
     if request.method not in SAFE:
         check_same_origin(request, cookie)
     return caller

@@ -10,14 +10,14 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.domain.errors import Unavailable
-from app.web.problems import Shown, problem
+from app.web.problems import ErrorPage, problem
 
 PER_CONNECTION = 4  # requests at once for each database connection
 RETRY_AFTER = 1  # seconds
-PLACE = "place"
+SLOT = "place"
 STRANGER = "stranger"  # in the state of a request of who has not shown who they are
-STRANGERS = 4  # they have one place in so many
-ARRIVING = 16  # bodies that arrive, for each place
+STRANGERS = 4  # they have one slot in so many
+ARRIVING = 16  # bodies that arrive, for each slot
 ALWAYS = frozenset({"/livez", "/readyz", "/metrics", "/version"})
 
 
@@ -25,8 +25,8 @@ class TooBusy(Unavailable):
     """Too many requests at once."""
 
 
-class Place:
-    """The place of one request among those that are let in. Who leaves it early has a bound of its own.
+class Slot:
+    """The slot of one request among those that are let in. Who leaves it early has a bound of its own.
 
     of_stranger: whoever asks shows no credential at all; they have a part of the places only.
     """
@@ -57,7 +57,7 @@ class Place:
         self._aside = True
 
     def come_back(self) -> None:
-        """The body is there. Raises TooBusy where there is no place any more."""
+        """The body is there. Raises TooBusy where there is no slot any more."""
         if self._layer is None or not self._aside:
             return
         if not self._layer.has_room(of_stranger=self._of_stranger):
@@ -67,23 +67,23 @@ class Place:
         self._aside = False
 
 
-def place_of(scope: Scope) -> Place | None:
-    """The place of a request; None for those that need none."""
-    place: Place | None = scope.get("state", {}).get(PLACE)
-    return place
+def slot_of(scope: Scope) -> Slot | None:
+    """The slot of a request; None for those that need none."""
+    slot: Slot | None = scope.get("state", {}).get(SLOT)
+    return slot
 
 
-def leave_place(scope: Scope) -> None:
+def release_slot(scope: Scope) -> None:
     """Do not count a request any more that will stay for long and do little."""
-    place = place_of(scope)
-    if place is not None:
-        place.leave()
+    slot = slot_of(scope)
+    if slot is not None:
+        slot.leave()
 
 
 class AdmissionLayer:
     """Lets at most `limit` requests in; questions about health are always let in. page: what browsers are told."""
 
-    def __init__(self, app: ASGIApp, limit: int, page: Shown) -> None:
+    def __init__(self, app: ASGIApp, limit: int, page: ErrorPage) -> None:
         self.app = app
         self.limit = limit
         self.page = page
@@ -98,20 +98,20 @@ class AdmissionLayer:
         if not self.has_room(of_stranger=of_stranger):
             await self._refusal(Request(scope))(scope, receive, send)
             return
-        place = Place(self, of_stranger=of_stranger)
-        scope.setdefault("state", {})[PLACE] = place
+        slot = Slot(self, of_stranger=of_stranger)
+        scope.setdefault("state", {})[SLOT] = slot
         try:
             await self.app(scope, receive, send)
         finally:
-            place.leave()
+            slot.leave()
 
     def has_room(self, *, of_stranger: bool) -> bool:
-        """Whether there is a place; strangers never hold more than their part."""
+        """Whether there is a slot; strangers never hold more than their part."""
         few = of_stranger and self.strangers >= max(1, self.limit // STRANGERS)
         return self.in_flight < self.limit and not few
 
     def take(self, n: int, *, of_stranger: bool) -> None:
-        """Take a place, or give it back."""
+        """Take a slot, or give it back."""
         self.in_flight += n
         self.strangers += n if of_stranger else 0
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from fastapi import Response
 from pydantic import BaseModel
 
-from app.web.ifmatch import quoted
+from app.web.ifmatch import quote_tag
 
 
 def answer(model: BaseModel, status: int = 200, *, etag: str | None = None) -> Response:
     """The model as JSON."""
-    headers = {"ETag": quoted(etag)} if etag is not None else None
+    headers = {"ETag": quote_tag(etag)} if etag is not None else None
     return Response(model.model_dump_json(by_alias=True), status, headers=headers, media_type="application/json")

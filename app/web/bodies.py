@@ -20,7 +20,7 @@ from starlette.types import Message
 from app.domain.errors import AppError, StorageFull, TooLarge
 from app.domain.faults import first_faults
 from app.web import strict_json
-from app.web.admission import place_of
+from app.web.admission import slot_of
 from app.web.deps import get_options
 
 IN_MEMORY = 1 << 20
@@ -56,7 +56,7 @@ class Cut(AppError):
     kind = "bad_request"
 
 
-class Input(BaseModel):
+class BodyModel(BaseModel):
     """A JSON body: strict, finite, and nothing beyond the declared fields."""
 
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False, frozen=True)
@@ -108,15 +108,15 @@ async def read_json(request: Request) -> bytes:
 async def arriving(request: Request, limit: int) -> AsyncIterator[bytes]:
     """The pieces of a body as they come, at most `limit` bytes in all.
 
-    Meanwhile others have the place of this request. Raises BodyTooLarge, BodyTooSlow, Cut, TooBusy.
+    Meanwhile others have the slot of this request. Raises BodyTooLarge, BodyTooSlow, Cut, TooBusy.
     """
     if int(_content_length(request)) > limit:
         raise BodyTooLarge(f"at most {limit} bytes")
     size, timeout = 0, get_options(request).body_timeout
     begun = anyio.current_time()
-    place = place_of(request.scope)
-    if place is not None:
-        place.stand_aside()
+    slot = slot_of(request.scope)
+    if slot is not None:
+        slot.stand_aside()
     while True:
         # Silence is bounded, and so is a trickle: on the whole a body comes at SLOWEST or faster.
         left = begun + timeout + size / SLOWEST - anyio.current_time()
@@ -126,8 +126,8 @@ async def arriving(request: Request, limit: int) -> AsyncIterator[bytes]:
         if size > limit:
             raise BodyTooLarge(f"at most {limit} bytes")
         whole = not message.get("more_body", False)
-        if whole and place is not None:
-            place.come_back()
+        if whole and slot is not None:
+            slot.come_back()
         if piece:
             yield piece
         if whole:

@@ -12,7 +12,7 @@ from fastapi import Depends, Path, Request
 from app.domain.keys import KEY_PATTERN
 from app.services.tasks.judging import Desk
 from app.storage.db import Database, Session
-from app.web.by_address import Allowance
+from app.web.rate_limits import Allowance
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from app.domain.errors import Unavailable
-from app.web.admission import leave_place
+from app.web.admission import release_slot
 from app.web.problems import problem
 
 STOPPING = "stopping"  # in the state of the application's lifespan: set once the server stops
@@ -34,14 +34,14 @@ HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class LiveState:
     """What there is now. tag: the same tag is the same body."""
 
     tag: str
     body: bytes
 
 
-Look = Callable[[str | None], Seen | None]
+Look = Callable[[str | None], LiveState | None]
 """What there is now; None where it has this tag still. Done in a thread."""
 
 
@@ -50,9 +50,9 @@ class _Shared:
     """What all who watch the same thing share."""
 
     watchers: int = 0
-    seen: Seen | None = None
+    seen: LiveState | None = None
     looked: float = 0.0
-    task: asyncio.Task[Seen] | None = None
+    task: asyncio.Task[LiveState] | None = None
 
 
 class Live:
@@ -109,7 +109,7 @@ class Live:
             with anyio.move_on_after(self.every):
                 await stopping.wait()
 
-    async def _latest(self, shared: _Shared, look: Look) -> Seen:
+    async def _latest(self, shared: _Shared, look: Look) -> LiveState:
         """What there is, as one look found it for all who wait at the same time."""
         if shared.seen is not None and time.monotonic() - shared.looked < self.every / 2:
             return shared.seen
@@ -118,12 +118,12 @@ class Live:
             shared.task.add_done_callback(_heard)
         return await asyncio.shield(shared.task)
 
-    async def _look(self, shared: _Shared, look: Look) -> Seen:
+    async def _look(self, shared: _Shared, look: Look) -> LiveState:
         try:
             known = shared.seen
             self.looks += 1
             change = await self.thread(lambda: look(known.tag if known is not None else None))
-            if isinstance(change, Seen):
+            if isinstance(change, LiveState):
                 shared.seen = change
             shared.looked = time.monotonic()
             assert shared.seen is not None  # noqa: S101  (the first look knows no tag)
@@ -132,16 +132,16 @@ class Live:
             shared.task = None
 
 
-def _heard(task: asyncio.Task[Seen]) -> None:
+def _heard(task: asyncio.Task[LiveState]) -> None:
     """Whoever waits is told of an error; where all have left, nobody is to be."""
     if not task.cancelled():
         task.exception()
 
 
-def event(seen: Seen) -> bytes:
+def event(seen: LiveState) -> bytes:
     """One event: a name, and the body as its data. JSON has no line breaks of its own.
 
-    >>> event(Seen("t", b'{"a": 1}'))
+    >>> event(LiveState("t", b'{"a": 1}'))
     b'event: progress\\ndata: {"a": 1}\\n\\n'
     """
     return b"event: progress\ndata: " + seen.body + b"\n\n"
@@ -163,7 +163,7 @@ class EventStream(StreamingResponse):
             await problem(Request(scope), 503, title, kind="too-busy", headers=headers)(scope, receive, send)
             return
         self._live.open += 1
-        leave_place(scope)
+        release_slot(scope)
         try:
             await super().__call__(scope, receive, send)
         finally:

@@ -9,7 +9,7 @@ MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 Labels = tuple[str, str, int]  # method, route template, status
 
 
-class Metrics:
+class RequestMetrics:
     """Counters of one process, written from its event loop only."""
 
     def __init__(self) -> None:

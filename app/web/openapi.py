@@ -19,8 +19,8 @@ from pydantic.json_schema import models_json_schema
 from app.web.access import Needs, NeedsRater
 from app.web.bodies import JsonBody, JsonOrFile, receive
 from app.web.deps import get_database, get_session
+from app.web.idempotency import get_once
 from app.web.ifmatch import get_if_match
-from app.web.once import get_once
 from app.web.openapi_shared import (
     drop_repeated_descriptions,
     drop_repeated_titles,
@@ -89,7 +89,7 @@ SECURITY = {
 }
 
 
-class Document:
+class OpenApiDocument:
     """The document of an application and the bytes of it, made once: whoever asks first makes them, others wait."""
 
     def __init__(self, app: FastAPI) -> None:

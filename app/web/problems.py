@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from app.domain.errors import AppError, Place
 from app.domain.keys import is_key
 from app.services.access.tokens import MARK
-from app.web.edge import request_id
+from app.web.request_log import request_id
 
 MEDIA_TYPE = "application/problem+json"
 STATUS: Mapping[str, int] = MappingProxyType(
@@ -49,7 +49,7 @@ TITLES: Mapping[int, str] = MappingProxyType(
 BROKEN = "Something went wrong on our side"
 NO_MEMBERS: Mapping[str, object] = MappingProxyType({})
 LONGEST_NAME = 128
-Shown = Callable[[Request, int, Mapping[str, str]], Response | None]
+ErrorPage = Callable[[Request, int, Mapping[str, str]], Response | None]
 """The page that a browser is shown instead of a problem, by its status, with headers; None where it is to have this."""
 
 
@@ -94,21 +94,21 @@ def problem(
         "status": status,
         "detail": detail or title,
         "instance": request_id(request.scope),
-        "errors": [{"loc": [shown(part) for part in place.loc], "msg": place.msg} for place in places],
+        "errors": [{"loc": [safe_name(part) for part in place.loc], "msg": place.msg} for place in places],
         **members,
     }
     body = json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
     return Response(body, status, media_type=MEDIA_TYPE, headers={"Cache-Control": "no-store", **(headers or {})})
 
 
-def shown(name: str | int) -> str | int:
+def safe_name(name: str | int) -> str | int:
     """A name that was sent, where it may be repeated: short, of the alphabet of keys, and no secret."""
     if isinstance(name, int) or (is_key(name) and len(name) <= LONGEST_NAME and MARK not in name):
         return name
     return "(name)"
 
 
-def install(app: FastAPI, *, page: Shown) -> None:
+def install(app: FastAPI, *, page: ErrorPage) -> None:
     """Register the handlers. page: of errors that no route has made a page of."""
     app.add_exception_handler(AppError, _app_error)
     app.add_exception_handler(RequestValidationError, _validation_error)
@@ -149,7 +149,7 @@ def _validation_error(request: Request, error: Exception) -> Response:
     return problem(request, 422, "The input is not valid", kind="invalid", places=places)
 
 
-def _http_exception(request: Request, error: Exception, *, page: Shown) -> Response:
+def _http_exception(request: Request, error: Exception, *, page: ErrorPage) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101  (as registered)
     status = error.status_code
     if (shown_page := page(request, status, error.headers or {})) is not None:
@@ -162,7 +162,7 @@ def _http_exception(request: Request, error: Exception, *, page: Shown) -> Respo
     return problem(request, status, TITLES.get(status, "The request cannot be answered"), headers=headers)
 
 
-def _unhandled(request: Request, error: Exception, *, page: Shown) -> Response:  # noqa: ARG001  (the server logs it with its trace)
+def _unhandled(request: Request, error: Exception, *, page: ErrorPage) -> Response:  # noqa: ARG001  (the server logs it with its trace)
     return page(request, 500, {}) or problem(request, 500, BROKEN)
 
 
@@ -174,7 +174,7 @@ def allowed_methods(request: Request) -> list[str]:
         if context.path_regex.match(path):
             methods |= context.methods or set()
     if "GET" in methods:
-        methods.add("HEAD")  # as `app.web.head` answers it
+        methods.add("HEAD")  # as `app.web.head_requests` answers it
     return sorted(methods)
 
 

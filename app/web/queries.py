@@ -17,7 +17,7 @@ from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute
 
 from app.domain.errors import AppError, Invalid, Place
-from app.web.problems import shown
+from app.web.problems import safe_name
 
 MOST = 200
 LONGEST = 8192
@@ -54,13 +54,13 @@ def check_query(request: Request) -> None:
     raw: bytes = request.scope["query_string"]
     if not raw:
         return
-    known = declared(request.scope["route"], request.method)
+    known = declared_parameters(request.scope["route"], request.method)
     seen: set[str] = set()
     wrong: list[Place] = []
     for name, value in _parsed(raw):
         if name not in known:
             there = f"there are: {', '.join(known)}" if known else "there are none here"
-            wrong.append(Place(("query", shown(name)), f"unknown parameter; {there}"))
+            wrong.append(Place(("query", safe_name(name)), f"unknown parameter; {there}"))
         elif name in seen and not known[name]:
             wrong.append(Place(("query", name), "give it once"))
         elif "\0" in value:
@@ -81,7 +81,7 @@ def _parsed(raw: bytes) -> list[tuple[str, str]]:
         raise NotAQuery(f"it has more than {MOST} parameters") from None
 
 
-def declared(route: BaseRoute, method: str) -> Mapping[str, bool]:
+def declared_parameters(route: BaseRoute, method: str) -> Mapping[str, bool]:
     """The parameters of an address, and whether each may be repeated."""
     if not isinstance(route, APIRoute) or not route.include_in_schema:
         return {}

@@ -21,10 +21,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.web.admission import ALWAYS, STRANGER
 from app.web.bodies import BodyTooLarge, BodyTooSlow
-from app.web.by_address import Allowance, Failures, Rates, Turns, address_of
-from app.web.edge import request_id
 from app.web.logs import REQUEST
-from app.web.problems import Shown, problem
+from app.web.problems import ErrorPage, problem
+from app.web.rate_limits import Allowance, Failures, Rates, Turns, address_of
+from app.web.request_log import request_id
 
 COOKIES = frozenset({"staff", "rater", "__Host-staff", "__Host-rater"})
 REFUSALS, HELD = 50.0, 5.0  # refusals a second of one address, and the most seconds that one waits for its turn
@@ -35,7 +35,7 @@ CLOSE: Mapping[str, str] = MappingProxyType({"Connection": "close"})
 log = logging.getLogger("plumbline.access")
 
 
-class Familiar:
+class KnownCredentials:
     """Digests of credentials that held when they were last looked at. What they allow is asked each time anew."""
 
     def __init__(self) -> None:
@@ -116,7 +116,7 @@ class Stranger:
 class StrangersLayer:
     """Lets strangers in within an allowance; page: what browsers are told."""
 
-    def __init__(self, app: ASGIApp, allowance: Allowance, familiar: Familiar, page: Shown) -> None:
+    def __init__(self, app: ASGIApp, allowance: Allowance, familiar: KnownCredentials, page: ErrorPage) -> None:
         self.app = app
         self.allowance = allowance
         self._familiar, self._page = familiar, page
@@ -131,7 +131,7 @@ class StrangersLayer:
         if scope["type"] != "http" or scope["path"] in ALWAYS:
             await self.app(scope, receive, send)
             return
-        shown = list(shown_by(scope))
+        shown = list(credential_digests(scope))
         if any(self._familiar.has(digest) for digest in shown):
             await self.app(scope, receive, send)
             return
@@ -196,17 +196,17 @@ class StrangersLayer:
         await answer(scope, receive, send)
 
 
-def recognized(request: HTTPConnection, secret: str) -> None:
+def recognize_sender(request: HTTPConnection, secret: str) -> None:
     """Whoever sent this request has shown a credential that holds. May be called from any thread."""
     familiar = getattr(request.app.state, "familiar", None)
-    if isinstance(familiar, Familiar):
+    if isinstance(familiar, KnownCredentials):
         familiar.keep(_digest(secret.encode("utf-8", "replace")))
     stranger = request.scope.get("state", {}).get(STRANGER)
     if isinstance(stranger, Stranger):
         stranger.recognize()
 
 
-def shown_by(scope: Scope) -> Iterator[bytes]:
+def credential_digests(scope: Scope) -> Iterator[bytes]:
     """Digests of the credentials that a request shows: of its token, and of its session cookies."""
     for name, value in scope["headers"]:
         if name == b"authorization":

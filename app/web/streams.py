@@ -23,7 +23,7 @@ BLOCK = 1 << 18
 _heavy: RunVar[CapacityLimiter] = RunVar("heavy streams")
 
 
-class Streamed(StreamingResponse):
+class FileStream(StreamingResponse):
     """A file that is sent as it is made, its head once the first pieces are there."""
 
     def __init__(self, made: AsyncGenerator[bytes, None], media_type: str, headers: dict[str, str]) -> None:
@@ -52,7 +52,7 @@ def stream(pieces: Iterator[bytes], media_type: str, *, filename: str, heavy: bo
     made at a time; who waits for the next holds no thread.
     """
     headers = {"Content-Disposition": f'attachment; filename="{filename}"'}
-    return Streamed(_sent(pieces, heavy=heavy), media_type, headers)
+    return FileStream(_sent(pieces, heavy=heavy), media_type, headers)
 
 
 async def _fill(held: tempfile.SpooledTemporaryFile[bytes], pieces: AsyncIterator[bytes], most: int | None) -> bool:

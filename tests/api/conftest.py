@@ -22,7 +22,7 @@ from app.services.access import tokens
 from app.services.access.tokens import Role
 from app.storage.db import Database
 from app.web.deps import Options
-from app.web.edge import EdgeLayer
+from app.web.request_log import RequestLogLayer
 from tests.api.live_campaign import Auth, open_live, tokens_of
 from tests.collecting import give_task
 from tests.patience import patience as patience  # a fixture
@@ -106,9 +106,9 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Watch]]:
     A negative control empties the list.
     """
     watches: list[Watch] = []
-    built = EdgeLayer.__call__
+    built = RequestLogLayer.__call__
 
-    async def outermost(layer: EdgeLayer, scope: Scope, receive: Receive, send: Send) -> None:
+    async def outermost(layer: RequestLogLayer, scope: Scope, receive: Receive, send: Send) -> None:
         async def inner(s: Scope, r: Receive, w: Send) -> None:
             await built(layer, s, r, w)
 
@@ -116,7 +116,7 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Watch]]:
         watches.append(one)
         await one(scope, receive, send)
 
-    monkeypatch.setattr(EdgeLayer, "__call__", outermost)
+    monkeypatch.setattr(RequestLogLayer, "__call__", outermost)
     yield watches
     broken = [line for one in watches for line in one.broken]
     assert not broken, "\n".join(broken[:10])

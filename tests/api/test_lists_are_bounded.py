@@ -22,7 +22,7 @@ from app.services.tasks import voids
 from app.storage import embedded, judgment_filter
 from app.storage.db import Database, StatementTooLong
 from app.web.deps import Options
-from app.web.lists import Page
+from app.web.pagination import Page
 from tests.api.conftest import _serving
 from tests.grown import LAST, grow
 from tests.spine import Spine, fresh

@@ -22,7 +22,7 @@ from app.storage.db import Database
 from app.web.access import Anyone, Needs, NeedsRater
 from app.web.deps import Options
 from app.web.openapi import dependencies
-from app.web.queries import declared
+from app.web.queries import declared_parameters
 from tests.described import parameters, resolved, with_suffixes
 
 LARGEST = 620_000  # bytes
@@ -113,9 +113,11 @@ def test_a_query_is_held_against_what_the_document_says(unconnected: FastAPI, do
             for method in route.methods or ():
                 operation = whole["paths"][route.path_format][method.lower()]
                 said[method, route.path] = [p["name"] for p in parameters(document, operation) if p["in"] == "query"]
-                checked[method, route.path] = list(declared(route, method))
+                checked[method, route.path] = list(declared_parameters(route, method))
     assert checked == said
-    lists = [name for route in unconnected.routes for name, several in declared(route, "GET").items() if several]
+    lists = [
+        name for route in unconnected.routes for name, several in declared_parameters(route, "GET").items() if several
+    ]
     assert "exclude" in lists
     assert "limit" not in lists
 

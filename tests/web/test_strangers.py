@@ -24,10 +24,10 @@ from app.main import create_app, options
 from app.services.access import tokens
 from app.storage.db import Database
 from app.web import strangers
-from app.web.admission import Place
-from app.web.by_address import Allowance
+from app.web.admission import Slot
 from app.web.deps import Options
 from app.web.protocol import BoundedProtocol, Idle
+from app.web.rate_limits import Allowance
 from tests.working import LIMIT, until
 
 Address = tuple[str, int]
@@ -84,7 +84,7 @@ def test_without_all_this_they_do(
     make_app: MakeApp, serving: Serving, secret: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The negative control: a place is held while the body arrives, and strangers are let in as anybody."""
-    monkeypatch.setattr(Place, "stand_aside", lambda _: None)
+    monkeypatch.setattr(Slot, "stand_aside", lambda _: None)
     with serving(make_app()) as address, ExitStack() as stack:
         half_bodies(stack, address, 45)
         with client(address, secret) as known:
@@ -221,7 +221,7 @@ def test_a_place_is_given_and_taken_once_however_often_it_is_said() -> None:
         steps.append(n)
 
     layer: Any = SimpleNamespace(arriving=0, limit=2, take=take, has_room=lambda **_: True)
-    place = Place(layer)
+    place = Slot(layer)
     told = []
     for said in (place.come_back, *[place.stand_aside] * 2, *[place.come_back] * 2, *[place.leave] * 2):
         said()
@@ -233,7 +233,7 @@ def test_a_place_is_given_and_taken_once_however_often_it_is_said() -> None:
 
 def test_of_too_many_credentials_the_one_shown_longest_ago_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(strangers, "FAMILIAR", 2)
-    familiar = strangers.Familiar()
+    familiar = strangers.KnownCredentials()
     for digest in (b"a", b"b", b"a", b"c"):
         familiar.keep(digest)
     assert [familiar.has(digest) for digest in (b"a", b"b", b"c", b"d")] == [True, False, True, False]

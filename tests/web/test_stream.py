@@ -175,7 +175,7 @@ def test_streams_that_keep_their_places_are_caught(
     client: httpx.Client, campaign: Collecting, manager: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The negative control: eight streams that count as requests, and nobody else gets in."""
-    monkeypatch.setattr(live_module, "leave_place", lambda _: None)
+    monkeypatch.setattr(live_module, "release_slot", lambda _: None)
     with ExitStack() as stack:
         for _ in range(8):
             stack.enter_context(watching(client, campaign, manager))

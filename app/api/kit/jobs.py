@@ -18,7 +18,7 @@ from app.reports.kit.report import StoredReport
 from app.services.jobs import jobs
 from app.services.jobs.jobs import JobView, State
 from app.storage.db import Database
-from app.web.admission import leave_place
+from app.web.admission import release_slot
 from app.web.live import STOPPING
 
 WAIT, LONGEST_WAIT = 5, 30  # seconds
@@ -146,7 +146,7 @@ async def ready(
     answer = await to_thread.run_sync(ask)
     if not isinstance(answer, JobView) or not _let_wait(request):
         return answer
-    leave_place(request.scope)
+    release_slot(request.scope)
     stopping: asyncio.Event = getattr(request.state, STOPPING, None) or asyncio.Event()
     pause = FIRST_LOOK
     try:

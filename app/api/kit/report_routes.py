@@ -27,7 +27,7 @@ from app.web.conditional import answer
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import sends, shows
 from app.web.naming import check_naming
-from app.web.negotiation import preferred
+from app.web.negotiation import preferred_type
 
 AnyKind = Report[Any, Any]
 Handler = Callable[..., Awaitable[Response]]
@@ -165,7 +165,7 @@ def for_caller(
         request,
         kind,
         report,
-        shape or SHAPES[preferred(request, tuple(SHAPES))],
+        shape or SHAPES[preferred_type(request, tuple(SHAPES))],
         picture or representations.chart_names(kind)[0],
     )
 

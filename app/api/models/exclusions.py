@@ -13,12 +13,12 @@ from app.api.models.times import Time
 from app.domain.recipe import Exclusion, Subject
 from app.reports.ranking.view import SystemLine
 from app.services.campaigns.exclusions import Effect, ExclusionView
-from app.web.bodies import Input
+from app.web.bodies import BodyModel
 
 Reason = Annotated[str, StringConstraints(min_length=1, max_length=2000, strip_whitespace=True)]
 
 
-class ExclusionIn(Input):
+class ExclusionIn(BodyModel):
     """What to leave out: one of rater, task, document or system, by its key."""
 
     rater: Key | None = None

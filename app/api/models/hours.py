@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
-from app.web.bodies import Input
-from app.web.lists import Number
+from app.web.bodies import BodyModel
+from app.web.pagination import Number
 
 MOST_SECONDS = 10_000_000
 LARGEST_ID = 2**63 - 1
@@ -103,7 +103,7 @@ class OwnHoursOut(Shape):
     entries: list[EntryOwn]
 
 
-class AdjustmentIn(Input):
+class AdjustmentIn(BodyModel):
     """Seconds that are paid beside the measured ones, or fewer of them."""
 
     rater: Key
@@ -112,14 +112,14 @@ class AdjustmentIn(Input):
     answers: EntryId | None = Field(None, description="The dispute of this rater that is accepted by it.")
 
 
-class RefusalIn(Input):
+class RefusalIn(BodyModel):
     """Why nothing is paid for a dispute."""
 
     dispute: EntryId
     reason: Reason
 
 
-class DisputeIn(Input):
+class DisputeIn(BodyModel):
     """Seconds that are missing, and why."""
 
     seconds: Annotated[int, Field(ge=1, le=MOST_SECONDS)]

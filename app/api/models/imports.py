@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, St
 from app.api.ingest import IngestOut
 from app.api.models.times import Time
 from app.services.data.imports import ImportView
-from app.web.bodies import Input
+from app.web.bodies import BodyModel
 
 
 def _in_order(counts: dict[str, JsonValue]) -> dict[str, JsonValue]:
@@ -21,7 +21,7 @@ Counts = Annotated[dict[str, int], AfterValidator(_in_order)]
 Text = Annotated[str, StringConstraints(max_length=1000)]
 
 
-class ImportIn(Input):
+class ImportIn(BodyModel):
     """An import to announce."""
 
     format: Annotated[str, StringConstraints(pattern="^[a-z0-9-]{1,64}$")]

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Discriminator, Field, RootModel, Tag
 from app.domain.errors import Invalid, Place
 from app.protocols import ALL, PreferencePayload
 from app.protocols.base import Payload
-from app.web.bodies import Input, JsonBody
+from app.web.bodies import BodyModel, JsonBody
 
 MOST = 2000
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class JudgmentPayload(RootModel[AnyPayload]):
     """A rater's answer, as the protocol that it names has it."""
 
 
-class AddressedIn(Input):
+class AddressedIn(BodyModel):
     """One of many answers. segment: null for the item as a whole."""
 
     item: Annotated[int, Field(ge=1, le=2**31 - 1)]
@@ -38,7 +38,7 @@ class AddressedIn(Input):
     )
 
 
-class ComparedIn(Input):
+class ComparedIn(BodyModel):
     """One of many answers: about the columns of a screen together."""
 
     screen: Annotated[int, Field(ge=1, le=2**31 - 1)]

@@ -11,7 +11,7 @@ from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN, addressable
 from app.services.people.enrolment import MOST
 from app.services.people.raters import Contact, Enrolment, State, Unit
-from app.web.bodies import Input
+from app.web.bodies import BodyModel
 
 Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(addressable)]
 Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$", max_length=35)]
@@ -24,7 +24,7 @@ RaterKey = Annotated[
 ]
 
 
-class ContactIn(Input):
+class ContactIn(BodyModel):
     """Personal data: kept apart from everything else, deleted by erasing the rater."""
 
     name: Words | None = None
@@ -32,7 +32,7 @@ class ContactIn(Input):
     note: Annotated[str, StringConstraints(min_length=1, max_length=4000)] | None = None
 
 
-class RaterIn(Input):
+class RaterIn(BodyModel):
     """An enrolment. What is left out becomes as for a new one, but for `person` and `contact`, which stay."""
 
     capacity: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = Field(
@@ -67,7 +67,7 @@ class RaterIn(Input):
         )
 
 
-class EnrolIn(Input):
+class EnrolIn(BodyModel):
     """Raters to be enrolled alike."""
 
     keys: Annotated[list[Annotated[str, StringConstraints(max_length=1000)]], Field(min_length=1, max_length=MOST)] = (

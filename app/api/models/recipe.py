@@ -31,7 +31,7 @@ from app.domain.recipe_choices import (
     Method,
     ZeroMethod,
 )
-from app.web.bodies import Input
+from app.web.bodies import BodyModel
 
 Role = Literal["rating", "repeat", "reference", "degraded", "calibration"]
 Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN)]
@@ -43,7 +43,7 @@ def _left_out(description: str | None = None) -> Any:
     return Field(default=None, description=description, json_schema_extra=lambda schema: schema.pop("default", None))
 
 
-class ScoringIn(Input):
+class ScoringIn(BodyModel):
     """Which number of a judgment is analysed."""
 
     source: Source = Field(
@@ -54,7 +54,7 @@ class ScoringIn(Input):
     criterion: Key | None = Field(None, description="Which of the criteria of a campaign, with `from` criterion.")
 
 
-class RecipeIn(Input):
+class RecipeIn(BodyModel):
     """A recipe: every choice of an analysis."""
 
     @model_validator(mode="before")

@@ -72,9 +72,9 @@ def _server(**more: Any) -> uvicorn.Server:
 
 def main(line: int, listener: int) -> None:
     """Answer requests until told to stop. The event loop gives the signs of life: who hears them is answered."""
-    from app.web import parts
+    from app.web import supervision
 
-    ends = Line(line, told=parts.hear, alone=lambda: os._exit(1))
+    ends = Line(line, told=supervision.keep_states, alone=lambda: os._exit(1))
 
     async def beat() -> None:
         ends.beat()

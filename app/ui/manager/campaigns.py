@@ -10,7 +10,7 @@ from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns import campaigns
 from app.ui.manager.pages import Onlooker
 from app.ui.pages import PageRoute, page
-from app.web import lists
+from app.web import pagination
 from app.web.deps import DatabaseDep
 
 ON_A_PAGE = 50
@@ -18,8 +18,8 @@ CLOSED, OTHER = "closed", "other"
 
 Cursor = Annotated[
     str | None,
-    Query(pattern=rf"^({CLOSED}|{OTHER}):[A-Za-z0-9._~:@+\-]{{1,{128 + lists.DIGITS}}}$"),
-    lists.Key,
+    Query(pattern=rf"^({CLOSED}|{OTHER}):[A-Za-z0-9._~:@+\-]{{1,{128 + pagination.CHECK_DIGITS}}}$"),
+    pagination.Key,
 ]
 """The last one seen: the part of the list that it was in, and its key."""
 
@@ -33,7 +33,7 @@ def campaign_list(request: Request, reader: Onlooker, database: DatabaseDep, cur
     after = (part == CLOSED, key) if cursor else None
     with database.transaction(snapshot=True) as session:
         views = campaigns.page_closed_last(session, after=after, limit=ON_A_PAGE + 1, only=reader.campaign)
-    shown = lists.page_of(views, ON_A_PAGE, _place)
+    shown = pagination.page_of(views, ON_A_PAGE, _place)
     values = {
         "campaigns": shown.items,
         "next": shown.next,

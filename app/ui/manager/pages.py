@@ -19,7 +19,7 @@ from app.ui.pages import page
 from app.web.access import NoCredential, NoTeam, RoleLacksIt
 from app.web.cookies import session_cookie
 from app.web.deps import DatabaseDep
-from app.web.strangers import recognized
+from app.web.strangers import recognize_sender
 
 VIEWER: frozenset[Role] = frozenset({"viewer"})
 COORDINATOR: frozenset[Role] = frozenset({"coordinator"})
@@ -81,7 +81,7 @@ Ways = list[tuple[str, list[tuple[str, str]]]]
 
 
 @dataclass(frozen=True)
-class Needs:
+class NeedsSession:
     """A dependency: the signed-in caller, with the rights of one of some roles."""
 
     roles: frozenset[Role]
@@ -93,7 +93,7 @@ class Needs:
             raise NoCredential
         with database.transaction() as session:
             caller = sessions.caller(session, cookie)
-        recognized(request, cookie)
+        recognize_sender(request, cookie)
         if caller.campaign is not None and request.path_params.get("campaign") not in (None, caller.campaign):
             raise CampaignNotFound
         if not any(caller.may(role) for role in self.roles):
@@ -103,9 +103,9 @@ class Needs:
         return caller
 
 
-Onlooker = Annotated[Caller, Depends(Needs(frozenset({"viewer", "coordinator"})))]
-Coordinator = Annotated[Caller, Depends(Needs(frozenset({"coordinator"})))]
-Manager = Annotated[Caller, Depends(Needs(frozenset({"manager"})))]
+Onlooker = Annotated[Caller, Depends(NeedsSession(frozenset({"viewer", "coordinator"})))]
+Coordinator = Annotated[Caller, Depends(NeedsSession(frozenset({"coordinator"})))]
+Manager = Annotated[Caller, Depends(NeedsSession(frozenset({"manager"})))]
 
 
 def ways(campaign: str, caller: Caller) -> Ways:

@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from app.web import problems
 from app.web.access import NoCredential
-from app.web.bodies import Input, json_body
+from app.web.bodies import BodyModel, json_body
 from app.web.deps import Options
 from app.web.fast.route import FastRoute, NotFast, put_first
 
@@ -45,7 +45,7 @@ REQUESTS: list[dict[str, Any]] = [
 ]
 
 
-class Body(Input):
+class Body(BodyModel):
     """What is sent."""
 
     n: int

@@ -16,24 +16,24 @@ from app.domain.keys import KEY_PATTERN
 
 T = TypeVar("T")
 LARGEST_PAGE = 200
-DIGITS = 4
+CHECK_DIGITS = 4
 
 Limit = Annotated[int, Query(ge=1, le=LARGEST_PAGE, description="Items on a page.", examples=[50])]
 
 
-def sealed(key: str) -> str:
+def cursor_of(key: str) -> str:
     """The cursor of a key: with its check digits behind it.
 
-    >>> sealed("ted-ende")[:-DIGITS]
+    >>> cursor_of("ted-ende")[:-CHECK_DIGITS]
     'ted-ende'
     """
-    return f"{key}{crc32(key.encode()) % 10**DIGITS:0{DIGITS}d}"
+    return f"{key}{crc32(key.encode()) % 10**CHECK_DIGITS:0{CHECK_DIGITS}d}"
 
 
 def key_of(cursor: str) -> str:
     """The key that a cursor names. Raises ValueError where no page gave it."""
-    key = cursor[:-DIGITS]
-    if not key or sealed(key) != cursor:
+    key = cursor[:-CHECK_DIGITS]
+    if not key or cursor_of(key) != cursor:
         raise ValueError("is `next` of no page")
     return key
 
@@ -51,13 +51,13 @@ Key = AfterValidator(_key)
 Cursor = Annotated[
     str | None,
     Query(
-        pattern=KEY_PATTERN.replace("128", str(128 + DIGITS)),
+        pattern=KEY_PATTERN.replace("128", str(128 + CHECK_DIGITS)),
         description="`next` of the page before.",
-        examples=[sealed("ted-ende")],
+        examples=[cursor_of("ted-ende")],
     ),
     Key,
 ]
-NUMBER = int(sealed("8"))
+NUMBER = int(cursor_of("8"))
 Number = Annotated[
     int,
     Query(alias="cursor", ge=0, le=2**63 - 1, description="`next` of the page before.", examples=[NUMBER]),
@@ -79,4 +79,4 @@ def page_of(rows: Sequence[T], limit: int, key: Callable[[T], str], *, reached: 
     """
     shown = list(rows[:limit])
     last = key(shown[-1]) if len(rows) > limit else reached
-    return Page[T](items=shown, next=None if last is None else sealed(last))
+    return Page[T](items=shown, next=None if last is None else cursor_of(last))

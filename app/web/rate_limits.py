@@ -50,7 +50,7 @@ def address_of(scope: Scope) -> str:
     return str(address)
 
 
-class _Known(Generic[T]):
+class _ByAddress(Generic[T]):
     """Something of each address seen lately."""
 
     def __init__(self, make: Callable[[], T]) -> None:
@@ -78,7 +78,7 @@ class Rates:
 
     def __init__(self, rate: float, burst: int, clock: Clock = time.monotonic) -> None:
         self._rate, self._burst, self._clock = rate, burst, clock
-        self._buckets = _Known(lambda: _Bucket(burst, clock()))
+        self._buckets = _ByAddress(lambda: _Bucket(burst, clock()))
 
     def wait(self, address: str) -> int:
         """Count a request; 0 where it may come now, else the seconds after which to try again."""
@@ -99,7 +99,7 @@ class Turns:
 
     def __init__(self, rate: float, longest: float, clock: Clock = time.monotonic) -> None:
         self._every, self._longest, self._clock = 1 / rate, longest, clock
-        self._next = _Known(lambda: [0.0])
+        self._next = _ByAddress(lambda: [0.0])
 
     def wait(self, address: str) -> float:
         """Take a turn; the seconds until it comes, `longest` at most."""
@@ -117,7 +117,7 @@ class Failures:
 
     def __init__(self, most: int, window: float, clock: Clock = time.monotonic) -> None:
         self._most, self._window, self._clock = most, window, clock
-        self._of: _Known[OrderedDict[bytes, float]] = _Known(OrderedDict)
+        self._of: _ByAddress[OrderedDict[bytes, float]] = _ByAddress(OrderedDict)
 
     def note(self, address: str, secret: bytes) -> int:
         """Count one; how many there are now. secret: a digest of what was tried."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
-class HeadLayer:
+class HeadRequestsLayer:
     """Have GET answer a HEAD, and send the status and headers of that answer only (RFC 9110, section 9.3.2)."""
 
     def __init__(self, app: ASGIApp) -> None:

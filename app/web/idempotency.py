@@ -68,7 +68,7 @@ class Once:
         return hashlib.sha256(head + body_digest(self._request)).digest()
 
 
-def created(model: BaseModel, *, location: str, secret: bool = False) -> Answer:
+def created_answer(model: BaseModel, *, location: str, secret: bool = False) -> Answer:
     """201 with the new thing and its address."""
     return Answer(201, model.model_dump_json(by_alias=True).encode(), location=location, secret=secret)
 

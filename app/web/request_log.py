@@ -14,7 +14,7 @@ from types import MappingProxyType
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.web.logs import REQUEST
-from app.web.metrics import Metrics
+from app.web.metrics import RequestMetrics
 
 REQUEST_ID = "X-Request-Id"
 HEADERS: Mapping[str, str] = MappingProxyType(
@@ -38,10 +38,10 @@ def request_id(scope: Scope) -> str:
     return str(state["request_id"])
 
 
-class EdgeLayer:
+class RequestLogLayer:
     """Give every answer its id and headers; those that a handler set itself stay."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, metrics: RequestMetrics) -> None:
         self.app = app
         self.metrics = metrics
 

@@ -1,0 +1,20 @@
+"""How the parts of the service are, as its supervisor said last; empty where nobody supervises this process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+PartStates = Mapping[str, Mapping[str, str]]
+"""By part: its `state`, and the `reason` where it does not run."""
+_latest: PartStates = {}
+
+
+def keep_states(states: PartStates) -> None:
+    """Remember what the supervisor said."""
+    global _latest
+    _latest = states
+
+
+def part_states() -> PartStates:
+    """What the supervisor said last."""
+    return _latest
