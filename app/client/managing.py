@@ -38,8 +38,8 @@ class CampaignClient:
 
     def about(self) -> CampaignFacts:
         """What a model of raters says of it."""
-        told = self.settings()
-        return CampaignFacts(self.campaign, told["protocol"], told["options"], told["basis"])
+        settings = self.settings()
+        return CampaignFacts(self.campaign, settings["protocol"], settings["options"], settings["basis"])
 
     def raters(self) -> list[str]:
         """Keys of those who are enrolled and active."""

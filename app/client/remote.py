@@ -161,10 +161,10 @@ def _refusal(answer: httpx.Response) -> AppError:
 
 def _problem(answer: httpx.Response) -> ServerRefusal:
     try:
-        told = answer.json()
-        title, detail = str(told["title"]), str(told["detail"])
-        places = tuple(Place(tuple(place["loc"]), str(place["msg"])) for place in told["errors"])
+        problem = answer.json()
+        title, detail = str(problem["title"]), str(problem["detail"])
+        places = tuple(Place(tuple(place["loc"]), str(place["msg"])) for place in problem["errors"])
     except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError):
         return ServerRefusal(f"it answers {answer.status_code}, and not as Plumbline does")
-    said = title if detail in ("", title) else f"{title}: {detail}"
-    return ServerRefusal(f"{said[0].lower()}{said[1:]}" if said else str(answer.status_code), places=places)
+    message = title if detail in ("", title) else f"{title}: {detail}"
+    return ServerRefusal(f"{message[0].lower()}{message[1:]}" if message else str(answer.status_code), places=places)

@@ -35,8 +35,8 @@ class RaterFrontEnd:
 
     def send(self, method: str, path: str, body: object = None, **headers: str) -> httpx.Response:
         """One request under the rater's token."""
-        given = {"Authorization": f"Bearer {self.secret}", **headers}
-        return self.client.request(method, path, json=body, headers=given)
+        sent_headers = {"Authorization": f"Bearer {self.secret}", **headers}
+        return self.client.request(method, path, json=body, headers=sent_headers)
 
     def ask(self) -> httpx.Response:
         """For a task."""

@@ -96,10 +96,10 @@ def run_checks(remote: Remote, *, only: str | None = None) -> list[CheckResult]:
     with httpx.Client(base_url=remote.url, timeout=PATIENCE) as client:
         bench = ConformanceRun(remote, client)
         listed = json.loads(remote.body("/v1/protocols", accept="application/json"))["items"]
-        told = [one for one in listed if only in (None, one["name"])]
+        protocols = [one for one in listed if only in (None, one["name"])]
         try:
-            checks = [check for protocol in told for check in _examples(bench, protocol)]
-            fit = [one for one in told if _sits(one)] or [one for one in listed if _sits(one)]
+            checks = [check for protocol in protocols for check in _examples(bench, protocol)]
+            fit = [one for one in protocols if _sits(one)] or [one for one in listed if _sits(one)]
             if not fit:
                 return [
                     *checks,

@@ -87,8 +87,8 @@ def _check_lease(at: RaterSession) -> Iterator[CheckResult]:
     yield CheckResult(
         "the task is leased, until when it says", at.task["state"] == "leased" and bool(at.task["leased_until"])
     )
-    told = json.dumps(at.task)
-    blind = not any(word in told for word in (*PLANTED, '"role"', '"system"'))
+    content = json.dumps(at.task)
+    blind = not any(word in content for word in (*PLANTED, '"role"', '"system"'))
     yield CheckResult("the task names no system, no document and no role", blind)
     missing = [(one["item"], one["segment"]) for one in at.task["missing"]]
     yield CheckResult("`missing` names every address, and no other", missing == at.places(), str(missing))
@@ -178,15 +178,15 @@ def _check_replay(at: RaterSession) -> Iterator[CheckResult]:
 
 
 def _revision(answer: httpx.Response, wanted: int) -> bool:
-    told = answer.status_code == OK and answer.json()["revision"] == wanted
-    return told and answer.headers.get("etag") == f'"{wanted}"'
+    matches = answer.status_code == OK and answer.json()["revision"] == wanted
+    return matches and answer.headers.get("etag") == f'"{wanted}"'
 
 
 def _check_missing(at: RaterSession) -> Iterator[CheckResult]:
     early = at.front.submit(at.task)
     yield _is("handing in too early is 409", early, CONFLICT)
-    given = at.answers()
-    left = [place for place, answer in zip(at.places(), given, strict=True) if answer is None]
+    answers = at.answers()
+    left = [place for place, answer in zip(at.places(), answers, strict=True) if answer is None]
     named = [one["loc"] for one in early.json().get("errors", [])]
     wanted = [["items", item, "segments", segment] for item, segment in left]
     yield CheckResult("and names every missing judgment", bool(left) and named == wanted, f"{named}")
@@ -206,9 +206,11 @@ def _check_hand_in(at: RaterSession) -> Iterator[CheckResult]:
 
     yield _is("releasing what is handed in is 409", at.front.send("POST", f"{at.path}/release"), CONFLICT)
     yield CheckResult("the task says that it is handed in", at.front.look(at.task)["state"] == "handed_in")
-    told = at.front.ask().json()
+    next_task = at.front.ask().json()
     yield CheckResult(
-        "there is no other task, and it says why", told["task"] is None and told["why"] == "finished", str(told)
+        "there is no other task, and it says why",
+        next_task["task"] is None and next_task["why"] == "finished",
+        str(next_task),
     )
     at.managed.step("close")
     closed = at.stranger.lease()

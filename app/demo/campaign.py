@@ -85,17 +85,17 @@ class DemoOutputs:
 def translate(seed: int) -> DemoOutputs:
     """Documents and translations with their planted errors; the same seed gives the same."""
     rng = np.random.default_rng(seed)
-    made = tuple(documents(N_DOCUMENTS, rng))
-    n_segments = sum(len(document.segments) for document in made)
+    sources = tuple(documents(N_DOCUMENTS, rng))
+    n_segments = sum(len(document.segments) for document in sources)
     translations: dict[tuple[str, str], tuple[Translation, ...]] = {}
     for system in SYSTEMS:
         severities = iter(_severities(system, n_segments, rng))
-        for document in made:
+        for document in sources:
             translations[system.key, document.key] = tuple(
                 plant(segment, document.domain, int(rng.integers(2)), next(severities), rng)
                 for segment in document.segments
             )
-    return DemoOutputs(made, translations)
+    return DemoOutputs(sources, translations)
 
 
 def records(seed: int) -> Iterator[Record]:

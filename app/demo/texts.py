@@ -52,15 +52,15 @@ class DemoDocument:
 
 def documents(n: int, rng: np.random.Generator) -> list[DemoDocument]:
     """`n` documents of 5 to 9 segments, their domains in turn."""
-    made = []
+    texts = []
     for i in range(n):
         domain = DOMAINS[i % len(DOMAINS)]
         filling = {name: pick(rng, options) for name, options in domain.slots.items()}
         length = int(rng.integers(FEWEST_SEGMENTS, MOST_SEGMENTS + 1))
         chosen = sorted(rng.choice(len(domain.sentences), size=length, replace=False))
         segments = tuple(_segment(domain.sentences[j], filling) for j in chosen)
-        made.append(DemoDocument(f"{domain.name}-{i // len(DOMAINS) + 1:02}", domain, segments))
-    return made
+        texts.append(DemoDocument(f"{domain.name}-{i // len(DOMAINS) + 1:02}", domain, segments))
+    return texts
 
 
 def pick(rng: np.random.Generator, options: Sequence[T]) -> T:

@@ -253,9 +253,9 @@ def _rater_pairs(plan: Plan) -> tuple[int, int]:
     if plan.design.structure != "latin_square":  # there a unit is a sentence, and no output has two raters
         for group in plan.groups:
             by_unit[group.unit].append(group.rater)
-    met = {pair for raters in by_unit.values() for pair in combinations(sorted(raters), 2)}
+    rater_pairs = {pair for raters in by_unit.values() for pair in combinations(sorted(raters), 2)}
     n = len(plan.raters)
-    return len(met), n * (n - 1) // 2
+    return len(rater_pairs), n * (n - 1) // 2
 
 
 def departures(plan: Plan) -> tuple[Departure, ...]:
@@ -269,13 +269,13 @@ def departures(plan: Plan) -> tuple[Departure, ...]:
         }[design.grouping]
         sentences.append(Departure("one rater judges all outputs of a document (pSxS)", design.grouping, cost))
     if design.balance.kind != "full":
-        given = "by capacity" if design.balance.kind == "capacity" else f"entropy {design.balance.entropy:g}"
+        balance = "by capacity" if design.balance.kind == "capacity" else f"entropy {design.balance.entropy:g}"
         cost = "a few raters decide the ranking: their leanings weigh more, and fewer pairs come out the same again"
-        sentences.append(Departure("equal work for all raters", given, cost))
+        sentences.append(Departure("equal work for all raters", balance, cost))
     if design.ratings_per_item > 1:
-        given = f"{design.ratings_per_item} ratings per item"
+        balance = f"{design.ratings_per_item} ratings per item"
         cost = "for the same money fewer documents; a double-rated half of the documents was less stable than all once"
-        sentences.append(Departure("one rating per item, more documents", given, cost))
+        sentences.append(Departure("one rating per item, more documents", balance, cost))
     return tuple(sentences)
 
 

@@ -46,8 +46,8 @@ def choose_documents(rng: np.random.Generator, design: Design, documents: Sequen
         if missing:
             place = Place(("documents",), f"unknown: {', '.join(missing)}")
             raise Invalid(f"there is no document {missing[0]}", places=(place,))
-        taken = np.array([document.key in set(choice.keys) for document in documents])
-        return everyone[taken], taken.astype(np.float64)
+        is_chosen = np.array([document.key in set(choice.keys) for document in documents])
+        return everyone[is_chosen], is_chosen.astype(np.float64)
     if choice.sample is None:
         return everyone, np.ones(len(documents))
     if choice.sample > len(documents):

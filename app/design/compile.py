@@ -73,7 +73,7 @@ def compile_plan(
     grouped, dealt, layout = _deal(draw, design, test_set, names, able, buckets)
     shared = _shared_packs(draw, design, test_set, names, common)
     work = TaskInputs(design, test_set, names, able, grouped, layout, dealt, shared)
-    made = assemble(draw.rng, work)
+    assembled = assemble(draw.rng, work)
     documents = _documents(keys, chosen, common, buckets, inclusion)
     left_out = [key for key in (keys[n] for n in chosen) if key not in {document.key for document in documents}]
     notes = [f"{rater.key} is another account of a person who has work, and gets none" for rater in idle]
@@ -84,15 +84,15 @@ def compile_plan(
         raters=tuple(rater.key for rater in able),
         buckets=_buckets(buckets, able, keys),
         documents=documents,
-        groups=made.groups,
-        tasks=made.tasks,
+        groups=assembled.groups,
+        tasks=assembled.tasks,
         unmet=(
             *_unmet_documents(left_out),
             *_unmet_outputs(test_set, grouped, buckets),
             *_unmet_overlap(design, layout),
             *_unmet_squares(design, dealt, names),
-            *_unmet_capacity(able, made.tasks),
-            *made.unmet,
+            *_unmet_capacity(able, assembled.tasks),
+            *assembled.unmet,
         ),
         notes=tuple(notes),
         evened=dealt.evened,
@@ -271,13 +271,13 @@ def _unmet_squares(design: Design, dealt: Allocation, names: Sequence[str]) -> t
 
 def _unmet_capacity(raters: Sequence[Rater], tasks: Sequence[Task]) -> tuple[Unmet, ...]:
     """Raters who are given more than they will do, with everything that their tasks hold."""
-    given = {rater.key: WorkSize() for rater in raters}
+    work = {rater.key: WorkSize() for rater in raters}
     for task in tasks:
-        given[task.rater] += task.size
+        work[task.rater] += task.size
     over = [
-        f"{rater.key} ({given[rater.key].of(rater.capacity_unit)} of {rater.capacity} {rater.capacity_unit})"
+        f"{rater.key} ({work[rater.key].of(rater.capacity_unit)} of {rater.capacity} {rater.capacity_unit})"
         for rater in raters
-        if rater.capacity is not None and given[rater.key].of(rater.capacity_unit) > rater.capacity
+        if rater.capacity is not None and work[rater.key].of(rater.capacity_unit) > rater.capacity
     ]
     if not over:
         return ()

@@ -67,7 +67,7 @@ def _choose(
     rng: np.random.Generator,
     ratings: Sequence[UnplacedItem],
     room: Room,
-    given: Sequence[UnplacedItem],
+    controls: Sequence[UnplacedItem],
     needed: Mapping[str, int],
     references: Mapping[str, Sequence[str]],
     *,
@@ -84,14 +84,15 @@ def _choose(
                 able = [piece for piece in able if references.get(piece.document)]
             picked = [able[n % len(able)] for n in range(count)] if able else []
             chosen += [control_of(kind, piece, room.controls, references) for piece in picked]
-        if room.within(total([*given, *chosen])):
+        if room.within(total([*controls, *chosen])):
             break
     while top_up:
         kind = tuple(needed)[len(chosen) % len(needed)]
         fitting = [
             piece
             for piece in ratings
-            if room.within(total([*given, *chosen, piece])) and (kind != "reference" or references.get(piece.document))
+            if room.within(total([*controls, *chosen, piece]))
+            and (kind != "reference" or references.get(piece.document))
         ]
         if not fitting:
             break

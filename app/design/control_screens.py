@@ -73,13 +73,13 @@ def _screens_to_repeat(
     """Screens to show again that fit: random ones, or the smallest where 20 draws did not fit."""
     own = smallest_first(screens)
     able = [screen for screen in own if references.get(screen[0].document)] if room.controls.reference else own
-    given = total([piece for screen in screens for piece in screen])
+    size = total([piece for screen in screens for piece in screen])
     for draw in range(DRAWS + 1):
         drawn = [(able or own)[n] for n in rng.permutation(len(able or own))] if draw < DRAWS else own
         widths = [len(screen) for screen in drawn]
         count = quota.screens if quota else screens_needed(room.controls, _n_rated(screens), widths)
         chosen = [drawn[n % len(drawn)] for n in range(count)]
-        if room.within(given + total([piece for screen in chosen for piece in screen])):
+        if room.within(size + total([piece for screen in chosen for piece in screen])):
             break
     return chosen
 

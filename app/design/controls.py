@@ -141,21 +141,23 @@ def _span_replacement(
     inner = int(len(units) > 3)
     span = min(span_length(len(units), characters=characters), len(units) - 2 * inner)
     start = _between(rng, inner, len(units) - span - inner)
-    taken = _donor_span(rng, donors, units[start : start + span])
-    return _join_units([*units[:start], *taken, *units[start + span :]], ((start, start + len(taken)),), characters)
+    replacement = _donor_span(rng, donors, units[start : start + span])
+    return _join_units(
+        [*units[:start], *replacement, *units[start + span :]], ((start, start + len(replacement)),), characters
+    )
 
 
 def _donor_span(rng: np.random.Generator, donors: Sequence[Sequence[str]], replaced: Sequence[str]) -> list[str]:
     """A span of a random donor, from its inside where it is long enough, and other than what it replaces."""
-    taken: list[str] = []
+    span: list[str] = []
     for pick in rng.permutation(len(donors)):
         units = donors[int(pick)]
         inner = int(len(units) >= len(replaced) + 2)
         start = _between(rng, inner, max(inner, len(units) - len(replaced) - inner))
-        taken = list(units[start : start + len(replaced)])
-        if taken != list(replaced):
+        span = list(units[start : start + len(replaced)])
+        if span != list(replaced):
             break
-    return taken
+    return span
 
 
 def _word_mixing(
@@ -171,9 +173,9 @@ def _word_mixing(
         if not span:
             continue
         start = _between(rng, 0, len(part) - span)
-        taken = _donor_span(rng, donors, part[start : start + span])
-        changed.append((len(units) + start, len(units) + start + len(taken)))
-        units += [*part[:start], *taken, *part[start + span :]]
+        replacement = _donor_span(rng, donors, part[start : start + span])
+        changed.append((len(units) + start, len(units) + start + len(replacement)))
+        units += [*part[:start], *replacement, *part[start + span :]]
     return _join_units(units, changed, characters)
 
 

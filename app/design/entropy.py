@@ -92,7 +92,7 @@ def deal_to_entropy(
     check_pools(layout)
     menus = _menus(rng, layout)
     result: Codes = np.empty((studies, layout.n_groups, menus.sets.shape[2]), dtype=np.int64)
-    left, met = np.arange(studies), list[float]()
+    left, entropies = np.arange(studies), list[float]()
     for _ in range(restarts):
         attempt = _attempt(rng, layout, menus, target, len(left))
         entropy = normalized_entropy(loads(layout, attempt))
@@ -101,13 +101,13 @@ def deal_to_entropy(
         left = left[~near]
         if not len(left):
             return result
-        met += [float(entropy.min()), float(entropy.max())]
-    raise _out_of_reach(target, restarts, *_widen(reachable_entropies(rng, layout), met))
+        entropies += [float(entropy.min()), float(entropy.max())]
+    raise _out_of_reach(target, restarts, *_widen(reachable_entropies(rng, layout), entropies))
 
 
-def _widen(bounds: tuple[float, float], met: list[float]) -> tuple[float, float]:
+def _widen(bounds: tuple[float, float], entropies: list[float]) -> tuple[float, float]:
     """The range with what attempts met, which no range may deny."""
-    return min(bounds[0], *met), max(bounds[1], *met)
+    return min(bounds[0], *entropies), max(bounds[1], *entropies)
 
 
 def _out_of_reach(target: float, restarts: int, low: float, high: float) -> Invalid:
@@ -128,8 +128,8 @@ def _attempt(rng: np.random.Generator, layout: AllocationInput, menus: _Menus, t
     for visit in range(layout.n_groups):
         group = order[:, visit]
         menu, weight = menus.of_group[group], layout.weight[group]
-        given = menus.sets[menu, choice[rows, group]]
-        load[rows[:, None], given] -= weight[:, None]
+        raters = menus.sets[menu, choice[rows, group]]
+        load[rows[:, None], raters] -= weight[:, None]
         sets = menus.sets[menu]
         off = _distance(load, sets, weight, target)
         off[np.arange(sets.shape[1]) >= menus.size[menu][:, None]] = np.inf

@@ -15,12 +15,12 @@ C = TypeVar("C", bound=str)
 class JsonObjectReader:
     """An object being read. Wrong places go to a list shared by all readers of one design."""
 
-    def __init__(self, given: object, loc: tuple[str | int, ...], places: list[Place]) -> None:
-        self._given: dict[str, object] = given if isinstance(given, dict) else {}
+    def __init__(self, body: object, loc: tuple[str | int, ...], places: list[Place]) -> None:
+        self._given: dict[str, object] = body if isinstance(body, dict) else {}
         self._loc = loc
         self._places = places
         self._asked: set[str] = set()
-        if not isinstance(given, dict):
+        if not isinstance(body, dict):
             self.wrong(None, "must be an object")
 
     def wrong(self, name: str | tuple[str | int, ...] | None, msg: str) -> None:
@@ -141,13 +141,13 @@ class JsonObjectReader:
             self.wrong(name, f"unknown; known are {', '.join(sorted(self._asked))}")
 
 
-def read(given: object, inner: Callable[[JsonObjectReader], T], *, loc: tuple[str | int, ...], title: str) -> T:
+def read(body: object, inner: Callable[[JsonObjectReader], T], *, loc: tuple[str | int, ...], title: str) -> T:
     """Read one object whole.
 
     Raises Invalid with every wrong place.
     """
     places: list[Place] = []
-    reader = JsonObjectReader(given, loc, places)
+    reader = JsonObjectReader(body, loc, places)
     result = inner(reader)
     reader.close()
     if places:

@@ -155,17 +155,17 @@ class _Hands:
 
 
 def _unmet(
-    wanted: Sequence[OpenGroup], buckets: Sequence[Bucket], given: Mapping[int, str | None]
+    wanted: Sequence[OpenGroup], buckets: Sequence[Bucket], rater_of_group: Mapping[int, str | None]
 ) -> tuple[Unmet, ...]:
     """Ratings that nobody makes, and late outputs that others judge than the rest of their documents."""
     result = []
-    lacking = {group.bucket for group in wanted if given[group.material] is None}
+    lacking = {group.bucket for group in wanted if rater_of_group[group.material] is None}
     if lacking:
-        missing = sum(given[group.material] is None for group in wanted)
+        missing = sum(rater_of_group[group.material] is None for group in wanted)
         names = ", ".join(bucket.name for bucket in buckets if bucket.number in lacking)
         why = f"in buckets {names} nobody is left who has room and has not judged them"
         result.append(Unmet(f"{missing} ratings are not made", why))
-    apart = sum(group.late and given[group.material] not in (None, group.own) for group in wanted)
+    apart = sum(group.late and rater_of_group[group.material] not in (None, group.own) for group in wanted)
     if apart:
         what = f"{apart} late outputs are judged by others than the rest of their documents"
         why = "who judged those left, or has no room: these raters' leanings do not cancel in comparisons with them"

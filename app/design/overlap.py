@@ -34,7 +34,7 @@ def deal_overlap(rng: np.random.Generator, layout: AllocationInput, raters: Code
     """
     have = counts(layout, raters)
     in_cell = np.zeros((len(layout.bucket), layout.n_raters), dtype=np.int64)
-    met = np.zeros((layout.n_raters, layout.n_raters), dtype=np.int64)
+    common = np.zeros((layout.n_raters, layout.n_raters), dtype=np.int64)
     bucket_of_group = layout.group_bucket
     for group in rng.permutation(groups):
         bucket = bucket_of_group[group]
@@ -42,10 +42,12 @@ def deal_overlap(rng: np.random.Generator, layout: AllocationInput, raters: Code
         picked: list[int] = []
         for _ in range(int(layout.ratings[group])):
             free = pool[~np.isin(pool, picked)]
-            shared = met[free][:, picked].sum(axis=1)
-            order = np.lexsort((met[free].sum(axis=1), shared, in_cell[layout.cell[group], free], have[bucket, free]))
+            shared = common[free][:, picked].sum(axis=1)
+            order = np.lexsort(
+                (common[free].sum(axis=1), shared, in_cell[layout.cell[group], free], have[bucket, free])
+            )
             picked.append(int(free[order[0]]))
         raters[group, : len(picked)] = picked
         have[bucket, picked] += 1
         in_cell[layout.cell[group], picked] += 1
-        met[np.ix_(picked, picked)] += 1
+        common[np.ix_(picked, picked)] += 1

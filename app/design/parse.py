@@ -39,7 +39,7 @@ MIXES = {"70:10:10:10": (0.1, 0.1, 0.1), "80:5:5:10": (0.05, 0.05, 0.1)}
 """Translations : repeats : references : degraded, and the rates of the last three (Knowles 2021, §2)."""
 
 
-def parse_design(given: object, *, loc: tuple[str | int, ...] = ()) -> Design:
+def parse_design(body: object, *, loc: tuple[str | int, ...] = ()) -> Design:
     """The design that a JSON object asks for, with defaults and what its structure fixes filled in.
 
     loc: the place of the object itself, put before every place in an error.
@@ -52,7 +52,7 @@ def parse_design(given: object, *, loc: tuple[str | int, ...] = ()) -> Design:
     >>> parse_design({"ratings_per_item": 3}).overlap is None
     True
     """
-    return read(given, _design, loc=loc, title="The design is not valid")
+    return read(body, _design, loc=loc, title="The design is not valid")
 
 
 def _design(at: JsonObjectReader) -> Design:

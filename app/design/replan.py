@@ -102,7 +102,7 @@ def replan(
     held = work_by_rater(plan, state.kept, able)
     filled = refill(draw.rng("replan"), wanted, able, buckets, taken, held, grouped, rebalance=rebalance)
     shared = {rater.key: shared_left(plan, test_set, now, rater.key, state.kept) for rater in able}
-    made = assemble(draw.rng, remaining_work(plan, test_set, now, able, grouped, filled, buckets, shared))
+    assembled = assemble(draw.rng, remaining_work(plan, test_set, now, able, grouped, filled, buckets, shared))
     changes = tuple(_changes(plan, state, wanted, filled, grouped, test_set))
     surplus = tuple(sorted(state.begun))
     renewed = replace(
@@ -112,9 +112,9 @@ def replan(
         raters=tuple(rater.key for rater in able),
         buckets=buckets,
         documents=_documents(plan, buckets),
-        groups=made.groups,
-        tasks=made.tasks,
-        unmet=(*squares.unmet, *filled.unmet, *made.unmet),
+        groups=assembled.groups,
+        tasks=assembled.tasks,
+        unmet=(*squares.unmet, *filled.unmet, *assembled.unmet),
         notes=(),
         evened=None,
         inputs=inputs_digest(test_set, now, raters),
@@ -221,7 +221,7 @@ def _squares(
         return Squares({}, ())
     before = set(plan.systems) & set(systems)
     edited = [set[str]().union(*(state.entries[group.number] for group in groups)) for groups in state.units.values()]
-    made = added_squares(
+    squares = added_squares(
         lambda bucket: draw.rng("latin", bucket),
         grouped,
         test_set,
@@ -232,9 +232,9 @@ def _squares(
     )
     late = sorted(set(systems) - set(plan.systems))
     if not late:
-        return made
+        return squares
     why = f"their squares are dealt already: {', '.join(late)}"
-    return replace(made, unmet=(*made.unmet, Unmet("late systems have no part in documents planned before", why)))
+    return replace(squares, unmet=(*squares.unmet, Unmet("late systems have no part in documents planned before", why)))
 
 
 def _open_work(
@@ -286,8 +286,8 @@ def _ratings(
             planned[group.nth].append(group)
     if planned or latin:
         return list(planned.items())
-    asked = state.nth_of_document.get(document, plan.design.ratings_per_item)
-    return [(n + 1, ()) for n in range(asked)]
+    ratings = state.nth_of_document.get(document, plan.design.ratings_per_item)
+    return [(n + 1, ()) for n in range(ratings)]
 
 
 def _open_entries(

@@ -62,10 +62,10 @@ class TestSet:
 
     def marks(self, document: str, system: str, first: int, last: int) -> tuple[str, ...] | None:
         """The marks of a stretch; None unless the system has an output for each of its segments."""
-        given = self.outputs.get((document, system))
-        if given is None:
+        texts = self.outputs.get((document, system))
+        if texts is None:
             return None
-        marks = tuple(mark for mark in given[first - 1 : last] if mark is not None)
+        marks = tuple(mark for mark in texts[first - 1 : last] if mark is not None)
         return marks if len(marks) == last - first + 1 else None
 
 

@@ -72,8 +72,8 @@ def capacities(design: Design, grouped: GroupedOutputs, raters: Sequence[Rater])
         place = Place(("balance", "capacity"), f"these raters have none: {', '.join(lacking)}")
         raise Invalid("balance by capacity needs the capacity of every rater", places=(place,))
     controls = design.controls
-    asked = controls.bad_reference + controls.repeat + controls.reference
-    left = 1 - max(asked, controls.reference * design.task.columns)  # a screen of controls holds one reference
+    control_share = controls.bad_reference + controls.repeat + controls.reference
+    left = 1 - max(control_share, controls.reference * design.task.columns)  # a screen of controls holds one reference
     room = [int((rater.capacity or 0) * left + 1e-9) for rater in raters]
     sizes = {unit: grouped.sizes(unit) for unit in {rater.capacity_unit for rater in raters}}
     return np.array(room, dtype=np.int64), np.stack([sizes[rater.capacity_unit] for rater in raters], axis=1)
@@ -99,10 +99,10 @@ def deal_by_weight(rng: np.random.Generator, layout: AllocationInput, raters: Co
             order = order[np.lexsort((weights.sum(axis=0)[order], weights[bucket, order], have[bucket, order]))]
             for j, group_id in enumerate(block):
                 k = int(layout.ratings[group_id])
-                given = order[(j * k + np.arange(k)) % len(pool)]
-                raters[group_id, :k] = given
-                have[bucket, given] += 1
-                weights[bucket, given] += layout.weight[group_id]
+                raters_given = order[(j * k + np.arange(k)) % len(pool)]
+                raters[group_id, :k] = raters_given
+                have[bucket, raters_given] += 1
+                weights[bucket, raters_given] += layout.weight[group_id]
 
 
 def _by_chance(layout: AllocationInput, raters: Codes) -> Floats:

@@ -19,13 +19,13 @@ Link = tuple[int, int]
 def parse(alignment: str) -> list[Link]:
     """The links of an alignment in their order. Raises ValueError naming the first that is none, or is there twice."""
     links: dict[Link, int] = {}
-    for n, said in enumerate(alignment.split(), 1):
-        match = LINK.fullmatch(said)
+    for n, part in enumerate(alignment.split(), 1):
+        match = LINK.fullmatch(part)
         if match is None:
-            raise ValueError(f"link {n}: {said[:40]!r} is not like 0-2, a source word and a word of the output")
+            raise ValueError(f"link {n}: {part[:40]!r} is not like 0-2, a source word and a word of the output")
         link = int(match[1]), int(match[2])
         if link in links:
-            raise ValueError(f"link {n}: {said} is there twice, as link {links[link]} too")
+            raise ValueError(f"link {n}: {part} is there twice, as link {links[link]} too")
         if n > MOST_LINKS:
             raise ValueError(f"more than {MOST_LINKS:,} links")
         links[link] = n

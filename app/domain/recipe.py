@@ -87,11 +87,11 @@ def from_options(base: Recipe, options: Mapping[str, Sequence[str]]) -> Recipe:
     """
     values: dict[str, object] = {}
     wrong: list[Place] = []
-    for name, given in options.items():
+    for name, option in options.items():
         if name in _NOT_CHOICES:
             continue
         try:
-            values[name] = parse_option(name, given)
+            values[name] = parse_option(name, option)
         except WrongValue as error:
             wrong.append(Place(("query", _printable_name(name)), str(error)))
     if wrong:
@@ -100,7 +100,7 @@ def from_options(base: Recipe, options: Mapping[str, Sequence[str]]) -> Recipe:
     return _check_combinations(_name_after_changes(base, _with(base, values)), "query", values)
 
 
-def from_json(given: Mapping[str, object], own: Mapping[str, Recipe] = NAMED) -> Recipe:
+def from_json(body: Mapping[str, object], own: Mapping[str, Recipe] = NAMED) -> Recipe:
     """A recipe from plain JSON values, strictly; what is left out is as in the recipe of that name, or `recommended`.
 
     own: the recipes that a name can mean.
@@ -113,14 +113,14 @@ def from_json(given: Mapping[str, object], own: Mapping[str, Recipe] = NAMED) ->
     """
     values: dict[str, object] = {}
     wrong: list[Place] = []
-    for name, value in given.items():
+    for name, value in body.items():
         if name in {"name", "hash"}:
             continue
         try:
             values[name] = parse_field(name, value)
         except WrongValue as error:
             wrong.append(Place(("body", _printable_name(name)), str(error)))
-    called = given.get("name", "custom")
+    called = body.get("name", "custom")
     if not isinstance(called, str) or not is_key(called):
         wrong.append(Place(("body", "name"), "must be 1 to 128 of A–Z a–z 0–9 . _ ~ : @ + -"))
     if wrong:
@@ -129,7 +129,7 @@ def from_json(given: Mapping[str, object], own: Mapping[str, Recipe] = NAMED) ->
     _imply(base, values)
     recipe = _with(base, values)
     recipe = _name_after_changes(base, recipe) if called in own else replace(recipe, name=str(called))
-    if given.get("hash", recipe.hash) != recipe.hash:
+    if body.get("hash", recipe.hash) != recipe.hash:
         raise _invalid([Place(("body", "hash"), f"is not the hash of these choices, which is {recipe.hash}")])
     return _check_combinations(recipe, "body", values)
 
@@ -160,11 +160,11 @@ def _imply(base: Recipe, values: dict[str, object]) -> None:
         values.setdefault("matched_only", False)
 
 
-def _check_combinations(recipe: Recipe, where: str, given: Mapping[str, object]) -> Recipe:
+def _check_combinations(recipe: Recipe, where: str, options: Mapping[str, object]) -> Recipe:
     """Refuse combinations that no test has; the place is the option that was given, else the test."""
     wrong = [
-        Place((where, name if name in given else "test"), f"{name}: {message}")
-        for name, broken, message in _contradictions(recipe, given)
+        Place((where, name if name in options else "test"), f"{name}: {message}")
+        for name, broken, message in _contradictions(recipe, options)
         if broken
     ]
     if wrong:
@@ -172,7 +172,7 @@ def _check_combinations(recipe: Recipe, where: str, given: Mapping[str, object])
     return recipe
 
 
-def _contradictions(recipe: Recipe, given: Mapping[str, object]) -> Iterator[tuple[str, bool, str]]:
+def _contradictions(recipe: Recipe, options: Mapping[str, object]) -> Iterator[tuple[str, bool, str]]:
     one_sided, segments = recipe.alternative == "greater", recipe.unit == "segment"
     ranks, signed = recipe.test in RANK_SUM_TESTS, recipe.test in SIGNED_RANK_TESTS
     yield "alternative", recipe.test == "marot" and not one_sided, "marot is one-sided: use greater"
@@ -185,7 +185,7 @@ def _contradictions(recipe: Recipe, given: Mapping[str, object]) -> Iterator[tup
     yield "adjust", joint, "maxT is for the two-sided permutation test"
     paired = "is for rank_sum and rank_sum_legacy; paired tests use common segments anyway"
     yield "matched_only", recipe.matched_only and not ranks, paired
-    uncorrected = "correction" in given and not recipe.correction and not (ranks or signed)
+    uncorrected = "correction" in options and not recipe.correction and not (ranks or signed)
     yield "correction", uncorrected, "is for the rank-sum and signed-rank tests"
     for name in ("zero_method", "method"):
         yield name, getattr(recipe, name) != _DEFAULTS[name] and not signed, "is for the signed-rank test"

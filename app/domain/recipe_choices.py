@@ -76,13 +76,13 @@ class WrongValue(ValueError):
     """A value that a field cannot take; the message says what it can."""
 
 
-def parse_option(name: str, given: Sequence[str]) -> object:
+def parse_option(name: str, values: Sequence[str]) -> object:
     """The value of one query option."""
     if name in _LISTS:
-        return parse_field(name, [part for text in given for part in text.split(",") if part])
-    if len(given) != 1:
+        return parse_field(name, [part for text in values for part in text.split(",") if part])
+    if len(values) != 1:
         raise WrongValue("give it once")
-    text = given[0]
+    text = values[0]
     if name == "scoring":
         return _scoring_option(text)
     if name in {"alpha", "permutations", "seed"}:

@@ -230,13 +230,13 @@ class Protocol(Generic[P]):
         raise Invalid(f"{self.name} has no measure {str(options.measure)[:80]!r}; there are {there}")
 
 
-def options_of(protocol: Protocol[Any], given: Mapping[str, object]) -> ScoringOptions:
+def options_of(protocol: Protocol[Any], options: Mapping[str, object]) -> ScoringOptions:
     """What a campaign's options mean to its protocol.
 
     Raises Invalid, naming the option, for one that is unknown or of the wrong kind.
     """
     try:
-        own = protocol.options.model_validate(dict(given))
+        own = protocol.options.model_validate(dict(options))
     except ValidationError as error:
         raise Invalid("the options are not valid", places=tuple(_places(protocol, error))) from None
     weights = getattr(own, "weights", None)

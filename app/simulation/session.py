@@ -138,10 +138,10 @@ def session_acts(mind: SimulatedRater, task: SeenTask, forms: CampaignForms, *, 
 
 def _item(desk: _Desk, item: SeenItem) -> Generator[Act, int | None, bool]:
     """Judge an item; whether the rater leaves."""
-    given: list[tuple[SeenSegment, int, Opinion]] = []
-    asked = {one.segment for one in desk.task.missing if one.item == item.item}
+    answers: list[tuple[SeenSegment, int, Opinion]] = []
+    missing = {one.segment for one in desk.task.missing if one.item == item.item}
     for segment in item.segments:
-        if segment.segment not in asked:
+        if segment.segment not in missing:
             continue
         if _has_stopped(desk):
             return True
@@ -150,17 +150,17 @@ def _item(desk: _Desk, item: SeenItem) -> Generator[Act, int | None, bool]:
         opinion = _opinion(desk, item.item, segment)
         desk.values.setdefault(item.item, []).append(opinion.value)
         revision = yield from _judge(desk, item.item, segment, opinion, _revision_seen(segment.judgment))
-        given.append((segment, revision, opinion))
-    if None in asked:
+        answers.append((segment, revision, opinion))
+    if None in missing:
         yield from _document(desk, item)
     if desk.task.presentation != "segment":
-        yield from _revise_answers(desk, item.item, given)
+        yield from _revise_answers(desk, item.item, answers)
     return False
 
 
-def _revision_seen(given: SeenAnswer | None) -> int:
+def _revision_seen(latest: SeenAnswer | None) -> int:
     """The revision that an answer builds on; of one that was set aside, its own."""
-    return given.revision if given is not None else 0
+    return latest.revision if latest is not None else 0
 
 
 def _has_stopped(desk: _Desk) -> bool:
@@ -216,10 +216,10 @@ def _document(desk: _Desk, item: SeenItem) -> Generator[Act, int | None, None]:
 
 
 def _revise_answers(
-    desk: _Desk, item: int, given: list[tuple[SeenSegment, int, Opinion]]
+    desk: _Desk, item: int, answers: list[tuple[SeenSegment, int, Opinion]]
 ) -> Generator[Act, int | None, None]:
     """Some answers are changed before the next item: the rater looks again, and thinks anew."""
-    for segment, revision, opinion in given:
+    for segment, revision, opinion in answers:
         if desk.mind.draws.happens(desk.mind.temper.revisions, *opinion.key, "again"):
             yield from _judge(desk, item, segment, _opinion(desk, item, segment), revision)
 
@@ -227,13 +227,13 @@ def _revise_answers(
 def _screen(desk: _Desk, screen: SeenScreen) -> Generator[Act, int | None, None]:
     if not any(one.screen == screen.screen for one in desk.task.missing if one.screen is not None):
         return
-    asked = next((one for one in desk.forms.at["screen"].widgets if isinstance(one, Preference)), None)
-    if asked is None:
+    widget = next((one for one in desk.forms.at["screen"].widgets if isinstance(one, Preference)), None)
+    if widget is None:
         return
     parts = {one.item: one for one in desk.task.items}
     values = [
         fmean(desk.values.get(n) or [_opinion(desk, n, one).value for one in parts[n].segments]) for n in screen.items
     ]
     yield SendPreference(
-        screen.screen, preference_answer(desk.forms.protocol.name, asked, values), _revision_seen(screen.judgment)
+        screen.screen, preference_answer(desk.forms.protocol.name, widget, values), _revision_seen(screen.judgment)
     )

@@ -53,7 +53,7 @@ def model_of(
 
     Raises NothingPlanted, Invalid.
     """
-    draws, variances, given = Draws(seed), components or RaterModelVariances(), qualities or {}
+    draws, variances, true_quality = Draws(seed), components or RaterModelVariances(), qualities or {}
     texts = _texts(outputs)
     systems = sorted({system for truth in texts.values() for system in truth.systems})
     people = sorted(raters)
@@ -68,7 +68,7 @@ def model_of(
         options=about.options,
         basis=about.basis,  # type: ignore[arg-type]  # checked by the model
         components=variances,
-        systems={key: float(given.get(key, drawn[key])) for key in systems},
+        systems={key: float(true_quality.get(key, drawn[key])) for key in systems},
         raters={key: _temper(draws, variances, key) for key in people},
         texts=texts,
     )

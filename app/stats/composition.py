@@ -118,9 +118,9 @@ def co_occurrence(ratings: Ratings, owner: Codes) -> Table:
     regular = np.isin(ratings.role, REGULAR)
     owners, place = np.unique(owner[regular], return_inverse=True)
     shape = (owners.size, ratings.n_systems)
-    met = sparse.csr_array((np.ones(place.size, dtype=np.int64), (place, ratings.system[regular])), shape=shape)
-    met.data[:] = 1
-    return np.asarray((met.T @ met).toarray(), dtype=np.int64)
+    occurrence = sparse.csr_array((np.ones(place.size, dtype=np.int64), (place, ratings.system[regular])), shape=shape)
+    occurrence.data[:] = 1
+    return np.asarray((occurrence.T @ occurrence).toarray(), dtype=np.int64)
 
 
 def co_occurrence_shares(table: Table) -> Floats:
@@ -135,6 +135,6 @@ def rarely_together(table: Table, least: float = 0.5) -> int:
 
     Source: Knowles 2021, §5.4 (pairs that are hardly compared under the same conditions).
     """
-    met = np.flatnonzero(np.diag(table))
-    low = co_occurrence_shares(table)[np.ix_(met, met)] < least
+    occurring = np.flatnonzero(np.diag(table))
+    low = co_occurrence_shares(table)[np.ix_(occurring, occurring)] < least
     return int(np.triu(low | low.T, 1).sum())

@@ -122,12 +122,12 @@ def _standardize(ratings: Ratings, moments: Moments, sd0: ConstantRaters) -> Nor
     if sd0 == "drop":
         return NormalizedRatings(kept.with_score(z), kept, "z", n, 0, (f"constant raters dropped: {names}", *warnings))
     if sd0 == "drop_z":
-        said = f"constant raters have no z, their raw scores count: {names}"
-        return NormalizedRatings(kept.with_score(z), ratings, "z", 0, n, (said, *warnings))
+        warning = f"constant raters have no z, their raw scores count: {names}"
+        return NormalizedRatings(kept.with_score(z), ratings, "z", 0, n, (warning, *warnings))
     filled = np.zeros(len(ratings))
     filled[~constant] = z
-    said = f"constant raters have z = 0, their raw scores count: {names}"
-    return NormalizedRatings(ratings.with_score(filled), ratings, "z", 0, 0, (said, *warnings))
+    warning = f"constant raters have z = 0, their raw scores count: {names}"
+    return NormalizedRatings(ratings.with_score(filled), ratings, "z", 0, 0, (warning, *warnings))
 
 
 def _scale_to_mean(ratings: Ratings, moments: Moments) -> Floats:

@@ -96,13 +96,13 @@ def rater_form(
     if not widgets:
         raise NotAsked(f"nothing is asked of a {level}, but of {', '.join(levels_asked(protocol, options))}")
     seen = visible(protocol, basis)
-    said = ("" if protocol.hides_source else RESTS_ON[basis], LEVEL_SAYS[level])
+    sentences = ("" if protocol.hides_source else RESTS_ON[basis], LEVEL_SAYS[level])
     return RaterForm(
         level=level,
         widgets=tuple(_without_source(widget) if not seen.source else widget for widget in widgets),
         rubric=rubric_of(protocol, options),
         labels=labels(protocol, basis, n_references=n_references),
-        instructions=(protocol.instructions, *(sentence for sentence in said if sentence)),
+        instructions=(protocol.instructions, *(sentence for sentence in sentences if sentence)),
     )
 
 
@@ -130,8 +130,8 @@ def check_answer(
     try:
         protocol.check(payload, shown, options)
     except Invalid as error:  # of one place only what the form offers is told, which may be less
-        told = {place.loc for place in places}
-        places = (*places, *(place for place in error.places if place.loc not in told))
+        reported = {place.loc for place in places}
+        places = (*places, *(place for place in error.places if place.loc not in reported))
         if not places:
             raise
     if places:
@@ -144,9 +144,9 @@ def _without_source(widget: Widget) -> Widget:
 
 def _not_asked(payload: Payload, form: RaterForm) -> Iterator[Place]:
     """Fields that say something though the form has no question for them."""
-    asked = {"protocol"}.union(*(widget.fields for widget in form.widgets))
+    fields = {"protocol"}.union(*(widget.fields for widget in form.widgets))
     for name, field in type(payload).model_fields.items():
-        if name not in asked and getattr(payload, name) != field.get_default(call_default_factory=True):
+        if name not in fields and getattr(payload, name) != field.get_default(call_default_factory=True):
             yield Place((name,), f"is not asked of a {form.level}")
 
 

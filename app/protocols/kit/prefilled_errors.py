@@ -93,8 +93,8 @@ def as_prefill(errors: Iterable[Span], *, prior_rater: str) -> tuple[tuple[Span,
 
 def with_ids(errors: Sequence[Span]) -> tuple[Span, ...]:
     """Errors as they can be shown ready made: those without an id, or with an earlier one's, get one no other has."""
-    taken = {span.prefill for span in errors}
-    free = (name for n in count(1) if (name := f"p{n}") not in taken)
+    ids = {span.prefill for span in errors}
+    free = (name for n in count(1) if (name := f"p{n}") not in ids)
     seen: set[str | None] = {None, ""}
     shown = []
     for span in errors:

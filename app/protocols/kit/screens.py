@@ -26,7 +26,7 @@ class PreferencePayload(Payload):
     preference: Annotated[tuple[Group, ...], Field(min_length=1, max_length=MOST_COLUMNS, strict=False)]
 
 
-def check_preference(payload: PreferencePayload, asked: Preference, *, protocol: str, columns: int) -> None:
+def check_preference(payload: PreferencePayload, widget: Preference, *, protocol: str, columns: int) -> None:
     """Raise Invalid where an answer does not put each column of the screen in one group.
 
     asked: the widget. `best` takes the best ones and, if any are left, one group of all others.
@@ -36,7 +36,7 @@ def check_preference(payload: PreferencePayload, asked: Preference, *, protocol:
         raise Invalid(f"the campaign judges by {protocol}", places=(Place(("protocol",), f"must be {protocol}"),))
     if sorted(column for group in payload.preference for column in group) != list(range(1, columns + 1)):
         why = f"must name each of the columns 1 to {columns} once"
-    elif asked.mode == "best" and len(payload.preference) > 2:
+    elif widget.mode == "best" and len(payload.preference) > 2:
         why = "must be the best columns and then all others"
     if why is not None:
         raise Invalid(f"the preference {why}", places=(Place((FIELD,), why),))

@@ -156,11 +156,11 @@ def _by_coincidence(units: Units, pool: PooledValues) -> Callable[[Floats, Float
         unit = units.unit[first]
         at = (units.document[unit], pool.code[first] * k + pool.code[first + lag])
         parts.append(sparse.coo_array((2 / (size[unit] - 1), at), shape=(units.n_documents, k * k)).tocsr())
-    met = sum(parts[1:], parts[0]) if parts else sparse.csr_array((units.n_documents, k * k))
+    coincidences = sum(parts[1:], parts[0]) if parts else sparse.csr_array((units.n_documents, k * k))
     lower, upper = np.divmod(np.arange(k * k), k)
 
     def inside(weights: Floats, ranks: Floats) -> Floats:
-        drawn = np.asarray((met.T @ weights.T).T, dtype=np.float64)
+        drawn = np.asarray((coincidences.T @ weights.T).T, dtype=np.float64)
         return np.asarray((drawn * (ranks[:, lower] - ranks[:, upper]) ** 2).sum(axis=1), dtype=np.float64)
 
     return inside

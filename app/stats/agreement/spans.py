@@ -134,8 +134,8 @@ def overlaps(marked: MarkedJudgments) -> Overlaps:
         times = np.searchsorted(marked.row, mine, side="right") - low
         pair = np.repeat(np.arange(mine.size), times)
         mark = np.arange(pair.size) - np.repeat(np.cumsum(times) - times, times) + np.repeat(low, times)
-        met = _overlap_kinds(marked, mark, other[pair])
-        np.add.at(sums, marked.document[mine[pair]], np.column_stack((np.ones(mark.size), met)))
+        kinds = _overlap_kinds(marked, mark, other[pair])
+        np.add.at(sums, marked.document[mine[pair]], np.column_stack((np.ones(mark.size), kinds)))
     return Overlaps(sums)
 
 

@@ -53,8 +53,8 @@ def compared_rows(ratings: Ratings, *, controls: bool) -> Bools:
     if controls or not len(ratings):
         return keep
     screen = combination_codes(ratings.rater, ratings.task, ratings.document)
-    met = np.unique(screen[np.isin(ratings.role, CONTROLS)])
-    return np.asarray(keep & ~np.isin(screen, met), dtype=np.bool_)
+    with_controls = np.unique(screen[np.isin(ratings.role, CONTROLS)])
+    return np.asarray(keep & ~np.isin(screen, with_controls), dtype=np.bool_)
 
 
 def spreads(ratings: Ratings) -> Iterator[ScoreSpread]:

@@ -77,9 +77,9 @@ def mean_of_medians(units: Units) -> float:
 def fixed_points(pair: LanguagePairRatings, target: float | None) -> FixedPoints:
     """The fixed points of a language pair: C and c over the same pairs, h over all its human references."""
     consensus = float(pair.anchors.consensus.mean()) if pair.anchors.units.n_units else float("nan")
-    given = mean_of_medians(pair.anchors.units)
+    anchors = mean_of_medians(pair.anchors.units)
     goal = float("nan") if target is None else target
-    return fixed_points_of(consensus, given, goal, mean_of_medians(pair.humans), pair.sign)
+    return fixed_points_of(consensus, anchors, goal, mean_of_medians(pair.humans), pair.sign)
 
 
 def default_target(pairs: Sequence[LanguagePairRatings]) -> float | None:
@@ -116,13 +116,13 @@ def bootstrap_points(
     pair: LanguagePairRatings, target: float | None, drawn: BootstrapCounts
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """C, c, H and h of every draw; the target stays, as it is a parameter."""
-    consensus, given = (
+    consensus, anchors = (
         _weighted_means(values, pair.anchors.pair, drawn.pairs)
         for values in (pair.anchors.consensus, medians(pair.anchors.units))
     )
     human = _weighted_means(medians(pair.humans), pair.humans.document, drawn.documents)
     goal = np.full(human.size, np.nan if target is None else target)
-    return consensus, given, goal, human
+    return consensus, anchors, goal, human
 
 
 def _weighted_means(values: Floats, group: Indices | Codes, times: Floats) -> Floats:
@@ -185,13 +185,13 @@ def calibrate_by_rater(
     Source: Licht et al. 2022, §4.
     """
     size = len(pair.systems.raters)
-    consensus, given = (
+    consensus, anchor_means = (
         _rater_mean(pair.anchors.units, v, size)
         for v in (pair.anchors.consensus[pair.anchors.units.unit], pair.anchors.units.value)
     )
     human = _rater_mean(pair.humans, pair.humans.value, size)
     goal = np.full(size, np.nan if target is None else target)
-    slope, intercept = lines(method, consensus, given, goal, human, pair.sign)
+    slope, intercept = lines(method, consensus, anchor_means, goal, human, pair.sign)
     usable = np.isfinite(slope) & np.isfinite(intercept)
     slope, intercept = np.where(usable, slope, 1.0), np.where(usable, intercept, 0.0)
 
@@ -199,7 +199,9 @@ def calibrate_by_rater(
         return units.with_value(slope[units.rater] * units.value + intercept[units.rater])
 
     names = pair.systems.raters
-    known = {names[i]: fixed_points_of(consensus[i], given[i], goal[i], human[i], pair.sign) for i in range(size)}
+    known = {
+        names[i]: fixed_points_of(consensus[i], anchor_means[i], goal[i], human[i], pair.sign) for i in range(size)
+    }
     left = tuple(names[i] for i in np.unique(pair.systems.rater).tolist() if not usable[i])
     anchors = replace(pair.anchors, units=moved(pair.anchors.units))
     return replace(pair, systems=moved(pair.systems), humans=moved(pair.humans), anchors=anchors), known, left

@@ -54,7 +54,7 @@ class ScaleLink:
     why: str | None
 
 
-def link(given: LinkAnchors, method: Link, *, draws: int, level: float, rng: np.random.Generator) -> ScaleLink:
+def link(anchors: LinkAnchors, method: Link, *, draws: int, level: float, rng: np.random.Generator) -> ScaleLink:
     """The line from the other campaign's scores to the base's.
 
     `mean` moves the other's mean of the anchors to the base's; `mean_sigma` their standard deviation too.
@@ -64,21 +64,21 @@ def link(given: LinkAnchors, method: Link, *, draws: int, level: float, rng: np.
     >>> found.slope, found.intercept
     (0.5, 0.0)
     """
-    n = given.base.size
+    n = anchors.base.size
     none = np.empty(0)
     if not n:
         return ScaleLink(0, None, None, None, none, none, None, None, None, "no item is judged in both campaigns")
-    slope, intercept = (float(v[0]) for v in _lines(given, np.ones((1, np.unique(given.document).size)), method))
+    slope, intercept = (float(v[0]) for v in _lines(anchors, np.ones((1, np.unique(anchors.document).size)), method))
     if not np.isfinite(slope):
         why = "the anchors have constant scores in one of the two campaigns, so their spread cannot link them"
         return ScaleLink(n, None, None, None, none, none, None, None, None, why)
-    times = _times(given.document, draws, rng)
-    slopes, intercepts = _lines(given, times, method)
-    off = given.base - (slope * given.other + intercept)
-    kind, ends = _kinds(given, times, slopes, intercepts, off, level)
+    times = _times(anchors.document, draws, rng)
+    slopes, intercepts = _lines(anchors, times, method)
+    off = anchors.base - (slope * anchors.other + intercept)
+    kind, ends = _kinds(anchors, times, slopes, intercepts, off, level)
     return ScaleLink(
         n=n,
-        pearson=number(pearson(given.base, given.other)),
+        pearson=number(pearson(anchors.base, anchors.other)),
         slope=slope,
         intercept=intercept,
         slopes=slopes,
@@ -99,26 +99,26 @@ def _unfit(n: int, ends: tuple[float, float] | None) -> str | None:
     return None
 
 
-def _lines(given: LinkAnchors, times: Floats, method: Link) -> tuple[Floats, Floats]:
+def _lines(anchors: LinkAnchors, times: Floats, method: Link) -> tuple[Floats, Floats]:
     """Slope and intercept where each document counts so often, shapes (B, D) → (B,); NaN where nothing counts."""
-    weight = times @ _sums(given, np.ones(given.base.size))
+    weight = times @ _sums(anchors, np.ones(anchors.base.size))
     usable = weight > 0
     total = np.where(usable, weight, 1.0)
-    means = [times @ _sums(given, values) / total for values in (given.base, given.other)]
+    means = [times @ _sums(anchors, values) / total for values in (anchors.base, anchors.other)]
     slope = np.where(usable, 1.0, np.nan)
     if method == "mean_sigma":
         squares = [
-            np.maximum(times @ _sums(given, values * values) / total - mean * mean, 0)
-            for values, mean in zip((given.base, given.other), means, strict=True)
+            np.maximum(times @ _sums(anchors, values * values) / total - mean * mean, 0)
+            for values, mean in zip((anchors.base, anchors.other), means, strict=True)
         ]
         fit = usable & (squares[1] > 1e-12) & (squares[0] > 1e-12)
         slope = np.sqrt(np.divide(squares[0], squares[1], out=np.full(weight.size, np.nan), where=fit))
     return np.asarray(slope), np.asarray(means[0] - slope * means[1], dtype=np.float64)
 
 
-def _sums(given: LinkAnchors, values: Floats) -> Floats:
+def _sums(anchors: LinkAnchors, values: Floats) -> Floats:
     """Sums over the anchors of each document, shape (D,)."""
-    _, code = np.unique(given.document, return_inverse=True)
+    _, code = np.unique(anchors.document, return_inverse=True)
     return np.asarray(np.bincount(code, weights=values), dtype=np.float64)
 
 
@@ -130,16 +130,16 @@ def _times(document: Codes, draws: int, rng: np.random.Generator) -> Floats:
 
 
 def _kinds(
-    given: LinkAnchors, times: Floats, slopes: Floats, intercepts: Floats, off: Floats, level: float
+    anchors: LinkAnchors, times: Floats, slopes: Floats, intercepts: Floats, off: Floats, level: float
 ) -> tuple[float | None, tuple[float, float] | None]:
-    human = given.human
+    human = anchors.human
     if not human.any() or human.all():
         return None, None
     difference = float(off[human].mean() - off[~human].mean())
     parts = []
     for own in (human, ~human):
-        values = (np.ones(given.base.size), given.base, given.other)
-        weight, base, other = (times @ _sums(given, np.where(own, value, 0.0)) for value in values)
+        values = (np.ones(anchors.base.size), anchors.base, anchors.other)
+        weight, base, other = (times @ _sums(anchors, np.where(own, value, 0.0)) for value in values)
         total = base - slopes * other - intercepts * weight
         parts.append(np.divide(total, weight, out=np.full(weight.size, np.nan), where=weight > 0))
     return difference, ends(parts[0] - parts[1], level)

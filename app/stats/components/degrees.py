@@ -49,9 +49,9 @@ def of_differences(fitted: Fit) -> Floats:
     spread = variance**2 / (arranged.n_rows - arranged.n_systems)
     if terms:
         values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
-        told = values > _FLAT * max(values.max(), 0.0)
-        turned = np.einsum("ka,kij->aij", vectors[:, told], slopes)
-        spread = spread + (turned**2 / values[told][:, None, None]).sum(axis=0)
+        informative = values > _FLAT * max(values.max(), 0.0)
+        turned = np.einsum("ka,kij->aij", vectors[:, informative], slopes)
+        spread = spread + (turned**2 / values[informative][:, None, None]).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(variance**2 / spread, dtype=np.float64)
 

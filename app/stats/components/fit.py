@@ -194,11 +194,11 @@ def _fit_from_solution(
     rows: Observations,
     arranged: ModelLayout,
     solution: Solution,
-    said: tuple[tuple[OmittedTerm, ...], tuple[str, ...]],
+    notes: tuple[tuple[OmittedTerm, ...], tuple[str, ...]],
     ratios: dict[str, float],
     converged: bool,
 ) -> Fit:
-    left_out, at_bound = said
+    left_out, at_bound = notes
     n = arranged.n_systems
     variance = solution.residual
     components = {term: 0.0 if term in at_bound else ratio * variance for term, ratio in ratios.items()}

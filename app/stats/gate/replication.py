@@ -44,8 +44,10 @@ def rated_several_times(ratings: Ratings, documents: int) -> MultiplyRated | Non
 def stability(data: MultiplyRated, method: Method, *, alpha: float, seed: int) -> StabilityPoint:
     """SRP and what stands beside it: studies of one rating an item on all these documents, pSxS, dealt evenly."""
     design = StudyDesign(Assignment("psxs"), method)
-    asked = StabilityRequest((design,), documents=(len(data.documents),), studies=STUDIES, alpha=alpha, seed=seed)
-    request = asked.resolved(len(data.documents), len(data.systems))
+    stability_request = StabilityRequest(
+        (design,), documents=(len(data.documents),), studies=STUDIES, alpha=alpha, seed=seed
+    )
+    request = stability_request.resolved(len(data.documents), len(data.systems))
     return compute_curves(Simulator(data, request))[0].points[0]
 
 

@@ -112,10 +112,10 @@ def accuracy_of(human: Floats, metric: Floats) -> tuple[float, int]:
     """
     first, second = np.triu_indices(human.size, 1)
     order = np.sign(np.round(human[first] - human[second], 10))
-    said = np.sign(np.round(metric[first] - metric[second], 10))
+    metric_sign = np.sign(np.round(metric[first] - metric[second], 10))
     known = order != 0
     n = int(known.sum())
-    return (float((order[known] == said[known]).mean()) if n else float("nan")), n
+    return (float((order[known] == metric_sign[known]).mean()) if n else float("nan")), n
 
 
 def _spa(scores: HumanAndMetricScores, permutations: int, seed: int, *, by_document: bool) -> tuple[float, int]:

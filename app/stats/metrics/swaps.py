@@ -153,8 +153,8 @@ class _SwapMeasures:
         """Every measure of scorings of shape (b, S, G); shape (b,), NaN where not defined."""
         means = scores.mean(axis=2)
         known = self.ordered != 0
-        said = np.sign(np.round(means[:, self.pairs[0]] - means[:, self.pairs[1]], 10))
-        alike = (said == self.ordered)[:, known]
+        metric_sign = np.sign(np.round(means[:, self.pairs[0]] - means[:, self.pairs[1]], 10))
+        alike = (metric_sign == self.ordered)[:, known]
         flat = scores.reshape(len(scores), -1)
         return {
             "spa": 1 - np.abs(self._p_values(scores) - self.p_human).mean(axis=1),

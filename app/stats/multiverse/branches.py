@@ -67,8 +67,8 @@ class Branch:
     @classmethod
     def from_bytes(cls, body: bytes) -> Branch:
         """What `to_bytes` wrote."""
-        given = io.BytesIO(body)
-        text, claims, ahead = (np.load(given, allow_pickle=False) for _ in range(3))
+        buffer = io.BytesIO(body)
+        text, claims, ahead = (np.load(buffer, allow_pickle=False) for _ in range(3))
         head = json.loads(text.tobytes())
         universes = tuple((test, adjust) for test, adjust in head["universes"])
         missing = tuple(InapplicableUniverses(choices, n, reason) for choices, n, reason in head["missing"])
@@ -94,59 +94,59 @@ def branch(
     ----------
     systems : keys of all systems in sorted order; the pairs of the result are theirs.
     """
-    given = {"scoring": scored.name, "exclusion": excluding.name, "normalize": normalize}
+    choices = {"scoring": scored.name, "exclusion": excluding.name, "normalize": normalize}
     recipe = space.branch(excluding, normalize)
-    laid = _matrix_or_reason(scored, recipe)
-    if isinstance(laid, str):
+    matrix = _matrix_or_reason(scored, recipe)
+    if isinstance(matrix, str):
         n_pairs = len(systems) * (len(systems) - 1) // 2
         claims, ahead = np.zeros((0, n_pairs), dtype=np.int8), np.full(n_pairs, ABSENT)
-        why = InapplicableUniverses(given, space.universes_of_branch, laid)
+        why = InapplicableUniverses(choices, space.universes_of_branch, matrix)
         return Branch(scored.name, excluding.name, normalize, (), claims, ahead, (why,))
-    universes, claims, ahead, missing = _Universes(scored, space, recipe, laid, systems).all(given)
+    universes, claims, ahead, missing = _Universes(scored, space, recipe, matrix, systems).all(choices)
     return Branch(scored.name, excluding.name, normalize, universes, claims, ahead, missing)
 
 
 def _matrix_or_reason(scored: ScoredRatings, recipe: Recipe) -> ScoreMatrix | str:
     """System × segment scores, or why the scores do not allow the recipe."""
     try:
-        laid = ranked_score_matrix(scored.rows, recipe, scored.domains)
+        matrix = ranked_score_matrix(scored.rows, recipe, scored.domains)
     except Invalid as error:
         return error.detail or error.title()
-    return laid if len(laid.systems) > 1 else "fewer than two systems have a score"
+    return matrix if len(matrix.systems) > 1 else "fewer than two systems have a score"
 
 
 class _Universes:
     """Tests and adjustments of one branch."""
 
     def __init__(
-        self, scored: ScoredRatings, space: Space, recipe: Recipe, laid: ScoreMatrix, systems: Sequence[str]
+        self, scored: ScoredRatings, space: Space, recipe: Recipe, matrix: ScoreMatrix, systems: Sequence[str]
     ) -> None:
         self.rows, self.domains, self.space, self.recipe, self.laid = (
             scored.rows,
             scored.domains,
             space,
             recipe,
-            laid,
+            matrix,
         )
         self.sign = scored.rows.better_sign
-        self.place, self.turned = _pairs_among(scored.rows, laid, systems)
+        self.place, self.turned = _pairs_among(scored.rows, matrix, systems)
         self.n_pairs = len(systems) * (len(systems) - 1) // 2
         self.shared: dict[str, CommonSegments] = {}
 
     def all(
-        self, given: Mapping[str, str]
+        self, choices: Mapping[str, str]
     ) -> tuple[tuple[tuple[str, str], ...], Marks, Marks, tuple[InapplicableUniverses, ...]]:
         """Universes, their claims, who is ahead, and the universes that do not apply."""
         universes, claims, missing = list[tuple[str, str]](), list[Marks](), list[InapplicableUniverses]()
         for test in self.space.tests:
             tests = self._test(test)
             if isinstance(tests, str):
-                missing.append(InapplicableUniverses({**given, "test": test.name}, len(self.space.adjust), tests))
+                missing.append(InapplicableUniverses({**choices, "test": test.name}, len(self.space.adjust), tests))
                 continue
             for adjust in self.space.adjust:
                 if adjust == "maxT" and test.test != "permutation":
                     why = "maxT is the joint permutation of all pairs: it needs test=permutation"
-                    missing.append(InapplicableUniverses({**given, "test": test.name, "adjust": adjust}, 1, why))
+                    missing.append(InapplicableUniverses({**choices, "test": test.name, "adjust": adjust}, 1, why))
                     continue
                 recipe = self.space.tested(self.recipe, test, adjust, self.place.size)
                 wins = decide(tests, self.laid, self.shared[test.unit], recipe, self.sign).wins
@@ -185,10 +185,10 @@ class _Universes:
         return everything
 
 
-def _pairs_among(rows: Ratings, laid: ScoreMatrix, systems: Sequence[str]) -> tuple[npt.NDArray[np.intp], Marks]:
+def _pairs_among(rows: Ratings, matrix: ScoreMatrix, systems: Sequence[str]) -> tuple[npt.NDArray[np.intp], Marks]:
     """Where each pair of a panel stands among the pairs of all systems, and −1 where it is the other way round."""
     at = {key: i for i, key in enumerate(systems)}
-    own = np.array([at[rows.labels.systems[code]] for code in laid.systems], dtype=np.intp)
+    own = np.array([at[rows.labels.systems[code]] for code in matrix.systems], dtype=np.intp)
     first, second = pairs_of(own.size)
     low, high = np.minimum(own[first], own[second]), np.maximum(own[first], own[second])
     place = low * len(systems) - low * (low + 1) // 2 + high - low - 1

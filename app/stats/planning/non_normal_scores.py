@@ -194,10 +194,10 @@ def _cluster_counts(sums: Floats, counts: Floats | None, rule: ClusterRule, alph
     n, n_systems, _ = sums.shape
     apart, error = contrasts(sums, counts)
     p = 2 * special.stdtr(degrees_of(sums, counts)[:, None], -t_statistics(apart, error))
-    told = significant(p, alpha, holm=holm)
+    is_significant = significant(p, alpha, holm=holm)
     first, second = np.triu_indices(n_systems, k=1)
     wins = np.zeros((n, n_systems, n_systems), dtype=np.bool_)
-    wins[:, first, second], wins[:, second, first] = told & (apart > 0), told & (apart < 0)
+    wins[:, first, second], wins[:, second, first] = is_significant & (apart > 0), is_significant & (apart < 0)
     order = np.argsort(-sums.sum(axis=2), axis=1, kind="stable")
     totals = []
     for won, place in zip(wins, order, strict=True):

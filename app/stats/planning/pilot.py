@@ -86,25 +86,25 @@ def pilot(ratings: Ratings, *, grouping: Grouping = "psxs", ratings_per_item: in
 
 
 def _as_rated(ratings: Ratings) -> Pilot:
-    laid = score_matrix(segment_scores(ratings), ratings.labels)
-    if laid.systems.size < 2:
+    matrix = score_matrix(segment_scores(ratings), ratings.labels)
+    if matrix.systems.size < 2:
         raise Invalid("a difference takes two systems")
-    common = laid.present.all(axis=0)
+    common = matrix.present.all(axis=0)
     at = np.flatnonzero(common)
-    documents, document = np.unique(laid.document[at], return_inverse=True)
+    documents, document = np.unique(matrix.document[at], return_inverse=True)
     if documents.size < FEWEST_DOCUMENTS:
         there = "no document has" if not documents.size else f"{documents.size} document"
         there += "" if not documents.size else " has" if documents.size == 1 else "s have"
         raise TooFewDocuments(f"{there} segments that all systems were rated on; it takes {FEWEST_DOCUMENTS}")
     counts = np.bincount(document).astype(np.float64)
-    by_document = [np.bincount(document, weights=row[at] * ratings.better_sign) for row in laid.score]
+    by_document = [np.bincount(document, weights=row[at] * ratings.better_sign) for row in matrix.score]
     sums: Floats = np.array(by_document, dtype=np.float64)
 
     def draw(rng: np.random.Generator, studies: int, size: int) -> Drawn:
         chosen = rng.integers(documents.size, size=(studies, size))
         return sums[:, chosen].transpose(1, 0, 2), counts[chosen]
 
-    names = tuple(ratings.labels.systems[i] for i in laid.systems)
+    names = tuple(ratings.labels.systems[i] for i in matrix.systems)
     return Pilot(names, int(documents.size), draw, (sums[None], counts[None]), rated_anew=False)
 
 
@@ -190,12 +190,12 @@ def forecast_bootstrap(
     error = monte_carlo_error([group])
     full_sums, full_counts = source.full
     true = order_of(full_sums.sum(axis=2) / full_counts.sum(axis=1)[:, None], 1)[0]
-    made = np.abs(claimed).sum(axis=1, dtype=np.int64)
+    n_claims = np.abs(claimed).sum(axis=1, dtype=np.int64)
     return BootstrapForecast(
         srp=srp_of([group]),
         mc_error=0.0 if np.isnan(error) else error,
-        mean_significant_pairs=float(made.mean()),
-        share_without_significance=float((made == 0).mean()),
+        mean_significant_pairs=float(n_claims.mean()),
+        share_without_significance=float((n_claims == 0).mean()),
         kendall_tau=min(1.0, group.tau[0] / group.tau[1]) if group.tau[1] else None,
         retained_claims=group.retained / group.pairs,
         same_direction=tuple(((order == true) & (true != 0)).mean(axis=0).tolist()),

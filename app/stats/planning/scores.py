@@ -86,8 +86,8 @@ def zero_inflated_gamma(ratings: Floats) -> Marginal:
         return np.asarray(np.where(latent <= first, 0.0, np.interp(latent, at, values)), dtype=np.float64)
 
     variance = (1 - zeros) * (spread + mean**2) - ((1 - zeros) * mean) ** 2
-    told = f"{zeros:.1%} zeros, the rest gamma of mean {mean:.3g}, shape {shape:.3g}"
-    return Marginal(score, variance, told)
+    description = f"{zeros:.1%} zeros, the rest gamma of mean {mean:.3g}, shape {shape:.3g}"
+    return Marginal(score, variance, description)
 
 
 def ordinal(ratings: Floats) -> Marginal:
@@ -102,8 +102,8 @@ def ordinal(ratings: Floats) -> Marginal:
         return np.asarray(levels[np.searchsorted(cuts, latent)], dtype=np.float64)
 
     mean = float(shares @ levels)
-    told = f"{levels.size} levels with their observed frequencies"
-    return Marginal(score, float(shares @ (levels - mean) ** 2), told)
+    description = f"{levels.size} levels with their observed frequencies"
+    return Marginal(score, float(shares @ (levels - mean) ** 2), description)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,8 +134,8 @@ def latent(components: VarianceComponents, shape: Marginal) -> Latent:
     order = (c.rater, c.rater_doc, c.rater_segment, c.rater_system, c.doc_system, c.segment_system, c.rater_doc_system)
     total = sum(order) + c.residual
     whole = max(total, shape.variance)
-    asked = np.minimum(np.cumsum([whole - total, *order]) / whole, 1.0)
-    needed = np.interp(asked, _correlation(shape), _RHO)
+    correlations = np.minimum(np.cumsum([whole - total, *order]) / whole, 1.0)
+    needed = np.interp(correlations, _correlation(shape), _RHO)
     shared, r, rd, rg, rs, ds, gs, rds = (max(0.0, float(one)) for one in np.diff(needed, prepend=0.0))
     parts = VarianceComponents(ds, gs, r, rs, rd, rg, rds, max(0.0, 1.0 - float(needed[-1])), c.source)
     return Latent(shared, parts, fits=total <= shape.variance * (1 + 1e-9))

@@ -161,7 +161,7 @@ def forecast_srp(
         raise Invalid("a forecast takes two systems and two documents")
     panel = panel or RaterPools.one(layout)
     _check(layout.documents * n_systems * max(panel.n_raters, studies))
-    groups, made, wrong = [], [], 0
+    groups, n_claims, wrong = [], [], 0
     for _ in range(worlds):
         true = rng.normal(0.0, sqrt(between), n_systems) if means is None else means
         counts = lengths_of(layout, 1, rng)[0]
@@ -170,23 +170,23 @@ def forecast_srp(
         claimed = t_claims(scores, alpha, counts[None], rule)
         order = order_of(means_of, 1)
         groups.append(compare(means_of, claimed, order))
-        made.append(np.abs(claimed).sum(axis=1, dtype=np.int64))
+        n_claims.append(np.abs(claimed).sum(axis=1, dtype=np.int64))
         wrong += int(((claimed * order_of(true[None], 1)) < 0).sum())
-    return _study_forecast(groups, np.concatenate(made), wrong, pool)
+    return _study_forecast(groups, np.concatenate(n_claims), wrong, pool)
 
 
-def _study_forecast(groups: list[StudyGroup], made: Codes, wrong: int, pool: Pool) -> StudyForecast:
-    """Figures over all worlds; made: claims of each study, wrong: those against the true order."""
+def _study_forecast(groups: list[StudyGroup], n_claims: Codes, wrong: int, pool: Pool) -> StudyForecast:
+    """Figures over all worlds; n_claims: claims of each study, wrong: those against the true order."""
     error = monte_carlo_error(groups)
     tau, defined = sum(group.tau[0] for group in groups), sum(group.tau[1] for group in groups)
     return StudyForecast(
         srp=srp_of(groups),
         mc_error=0.0 if np.isnan(error) else error,
-        mean_significant_pairs=float(made.mean()),
-        share_without_significance=float((made == 0).mean()),
+        mean_significant_pairs=float(n_claims.mean()),
+        share_without_significance=float((n_claims == 0).mean()),
         kendall_tau=min(1.0, tau / defined) if defined else None,
         retained_claims=sum(group.retained for group in groups) / sum(group.pairs for group in groups),
-        sign_error_rate=wrong / int(made.sum()) if made.any() else None,
+        sign_error_rate=wrong / int(n_claims.sum()) if n_claims.any() else None,
         pool=pool,
         worlds=len(groups),
         studies=groups[0].n,
@@ -335,9 +335,9 @@ def assign_raters(
     )
 
 
-def _scores(own: _Outputs, given: _Ratings, raters: Codes) -> Floats:
+def _scores(own: _Outputs, ratings: _Ratings, raters: Codes) -> Floats:
     """Document scores, shape (studies, S, D)."""
-    rated = np.take_along_axis(np.broadcast_to(given.effect, (len(raters), *given.effect.shape)), raters, axis=3)
+    rated = np.take_along_axis(np.broadcast_to(ratings.effect, (len(raters), *ratings.effect.shape)), raters, axis=3)
     return np.asarray(own.effect + rated.mean(axis=3).transpose(0, 2, 1), dtype=np.float64)
 
 
@@ -353,14 +353,14 @@ def _world(
 ) -> Floats:
     """Document scores of the studies of one world, shape (studies, S, D). counts: segments of its documents, (D,)."""
     own = _Outputs.drawn(components, counts, len(true), rng)
-    given = _Ratings.drawn(components, layout, panel, counts, len(true), rng)
+    ratings = _Ratings.drawn(components, layout, panel, counts, len(true), rng)
     held = layout.documents * len(true) * layout.ratings_per_item
     step = 1 if pool == "new" else max(1, _AT_ONCE // held)
     parts = []
     for start in range(0, studies, step):
         if pool == "new" and start:
-            given = _Ratings.drawn(components, layout, panel, counts, len(true), rng)
-        parts.append(_scores(own, given, assign_raters(layout, panel, len(true), min(step, studies - start), rng)))
+            ratings = _Ratings.drawn(components, layout, panel, counts, len(true), rng)
+        parts.append(_scores(own, ratings, assign_raters(layout, panel, len(true), min(step, studies - start), rng)))
     return np.asarray(np.concatenate(parts) + true[:, None], dtype=np.float64)
 
 

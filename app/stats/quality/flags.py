@@ -37,7 +37,7 @@ class Evidence:
 def flags_of(limits: Limits, evidence: Evidence, names: tuple[str, ...]) -> dict[int, tuple[Flag, ...]]:
     """The flags of each rater (by code) who has habits: by which check, and what is to be seen. names: by code."""
     flags: dict[int, list[Flag]] = {r: [] for r in evidence.ways}
-    told: dict[Check, FlagTexts] = {
+    by_check: dict[Check, FlagTexts] = {
         "habits": _of_habits(limits, evidence.ways),
         "speed": _of_speed(limits, evidence.speeds),
         "panel": _of_panel(limits, evidence.panel),
@@ -46,7 +46,7 @@ def flags_of(limits: Limits, evidence: Evidence, names: tuple[str, ...]) -> dict
         "within_tasks": _of_tasks(limits, evidence.within),
         "alike": _of_pairs(limits, evidence.pairs, names),
     }
-    for check, part in told.items():
+    for check, part in by_check.items():
         for rater, text in part:
             flags[rater].append((check, text))
     return {rater: tuple(told) for rater, told in flags.items()}

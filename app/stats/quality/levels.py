@@ -67,8 +67,8 @@ def _solve_levels(cells: RaterItemMeans, inside: Bools, n_items: int, n_raters: 
     item, rater, score = cells.item[inside], cells.rater[inside], cells.score[inside]
     count = np.bincount(item, minlength=n_items)
     mean = np.bincount(item, weights=score, minlength=n_items) / np.maximum(count, 1)
-    met = count[item] > 1
-    item, rater, score = item[met], rater[met], score[met]
+    is_shared = count[item] > 1
+    item, rater, score = item[is_shared], rater[is_shared], score[is_shared]
     right = np.bincount(rater, weights=score - mean[item], minlength=n_raters)
     matrix = np.zeros((n_raters, n_raters))
     np.add.at(matrix, (rater, rater), 1.0)

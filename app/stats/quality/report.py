@@ -110,8 +110,8 @@ def quality(
     shown = references(rows)
     evidence = _evidence(work, chosen)
     flags = flags_of(chosen.limits, evidence, rows.labels.raters)
-    made = [_rater(rows, r, controls.get(r), evidence, flags[r]) for r in work.order]
-    by_rater = [replace(one, reference=shown.get(r)) for one, r in zip(made, work.order, strict=True)]
+    raters = [_rater(rows, r, controls.get(r), evidence, flags[r]) for r in work.order]
+    by_rater = [replace(one, reference=shown.get(r)) for one, r in zip(raters, work.order, strict=True)]
     counts = {verdict: sum(one.verdict == verdict for one in by_rater) for verdict in ("pass", "fail", "not_testable")}
     n = sum(one.n_judgments for one in by_rater)
     similar = tuple(
@@ -214,8 +214,10 @@ class _Work:
             alpha=chosen.alpha,
             only=only,
         )
-        told = None if events is None else events_of_rows(events, keep)
-        return cls(rows, unit, links, _order(rows, told), told, None if words is None else words[keep], controls)
+        kept_events = None if events is None else events_of_rows(events, keep)
+        return cls(
+            rows, unit, links, _order(rows, kept_events), kept_events, None if words is None else words[keep], controls
+        )
 
 
 def _evidence(
@@ -356,12 +358,12 @@ def _of_pair(pair: AlikePair) -> str:
 
 
 def _warnings(controls: dict[int, ControlTest], events: Events | None) -> tuple[str, ...]:
-    told = []
+    warnings = []
     if not controls:
-        told.append("no degraded items: no rater can be tested")
+        warnings.append("no degraded items: no rater can be tested")
     lost = sum(one.n_unmatched for one in controls.values())
     if lost:
-        told.append(f"{lost} degraded judgments have no rated original by the same rater")
+        warnings.append(f"{lost} degraded judgments have no rated original by the same rater")
     if events is None or not (events.submitted >= 0).any():
-        told.append("no times are known: the order of work is that of tasks and positions")
-    return tuple(told)
+        warnings.append("no times are known: the order of work is that of tasks and positions")
+    return tuple(warnings)

@@ -58,12 +58,12 @@ def span_hits(seeded: Iterable[SeededSegment]) -> dict[str, SpanHits]:
     return {rater: SpanHits(len(found), sum(found)) for rater, found in counts.items()}
 
 
-def attention(said: Mapping[str, Sequence[str]]) -> dict[str, Attention]:
+def attention(answers: Mapping[str, Sequence[str]]) -> dict[str, Attention]:
     """By rater, of what the file says of each check: `Found` or `Missed` in any case, else it is not counted.
 
     >>> attention({"r1": ["Found", "missed", "Found", "?"]})
     {'r1': Attention(found=2, missed=1)}
     """
-    plain = {rater: [one.strip().casefold() for one in words] for rater, words in said.items()}
+    plain = {rater: [one.strip().casefold() for one in words] for rater, words in answers.items()}
     counted = {rater: Attention(words.count("found"), words.count("missed")) for rater, words in plain.items()}
     return {rater: one for rater, one in counted.items() if one.found + one.missed}

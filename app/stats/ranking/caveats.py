@@ -220,8 +220,8 @@ def _too_few_draws(tests: PairTests, n_pairs: int, recipe: Recipe) -> list[str]:
     if enough is None:
         return []
     drawn = "bootstrap samples" if recipe.test == "bootstrap" else "permutations"
-    made = f"{draws(recipe, n_pairs):,} {drawn} were drawn, the maximum"
-    return [f"{made}; this number of pairs and alpha {recipe.alpha:g} require {enough:,}"]
+    message = f"{draws(recipe, n_pairs):,} {drawn} were drawn, the maximum"
+    return [f"{message}; this number of pairs and alpha {recipe.alpha:g} require {enough:,}"]
 
 
 def _power(limit: Floor, n_pairs: int, recipe: Recipe) -> list[str]:

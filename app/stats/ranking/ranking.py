@@ -58,26 +58,26 @@ def rank(
     scores = segment_scores(scored, repeats=resolved.repeats, median=median)
     raw = scores if unscaled is scored else segment_scores(unscaled, repeats=resolved.repeats, median=median)
     macro = resolved.aggregate == "macro_domain"
-    laid = score_matrix(scores, scored.labels, domains=domains, macro=macro)
-    laid = laid.arranged(_order(laid, rows.better_sign))
-    raw_laid = laid
+    matrix = score_matrix(scores, scored.labels, domains=domains, macro=macro)
+    matrix = matrix.arranged(_order(matrix, rows.better_sign))
+    raw_laid = matrix
     if raw is not scores:
-        raw_laid = score_matrix(raw, scored.labels, domains=domains, macro=macro).of(laid.systems)
-    resolved, more = _resolve_test(laid, rows, resolved)
-    linked = design_checks.comparable(ranked, laid.systems)
-    shared = replace(shared_data(laid, rows.better_sign, unit=resolved.unit), linked=linked[pairs_of(len(linked))])
-    verdict = compare_systems(laid, shared, resolved, rows.better_sign)
-    floor = caveats.floor(verdict.tests, resolved, len(laid.systems))
-    caveat_warnings = caveats.data_caveats(ranked, laid, shared, verdict.tests, floor, resolved)
-    sets = _rank_sets(laid, rows, resolved, linked if caveats.something_reachable(floor, resolved) else None)
-    left_out = _left_out(laid, scored, documents, resolved, paired=on_common_segments(resolved, shared))
+        raw_laid = score_matrix(raw, scored.labels, domains=domains, macro=macro).of(matrix.systems)
+    resolved, more = _resolve_test(matrix, rows, resolved)
+    linked = design_checks.comparable(ranked, matrix.systems)
+    shared = replace(shared_data(matrix, rows.better_sign, unit=resolved.unit), linked=linked[pairs_of(len(linked))])
+    verdict = compare_systems(matrix, shared, resolved, rows.better_sign)
+    floor = caveats.floor(verdict.tests, resolved, len(matrix.systems))
+    caveat_warnings = caveats.data_caveats(ranked, matrix, shared, verdict.tests, floor, resolved)
+    sets = _rank_sets(matrix, rows, resolved, linked if caveats.something_reachable(floor, resolved) else None)
+    left_out = _left_out(matrix, scored, documents, resolved, paired=on_common_segments(resolved, shared))
     return Ranking(
         recipe=resolved,
         requested=recipe,
         higher_is_better=rows.higher_is_better,
         unit=normalized.unit,
         n_ratings=_judgments(normalized.scored),
-        hypotheses=caveats.hypotheses(resolved, len(laid.systems)),
+        hypotheses=caveats.hypotheses(resolved, len(matrix.systems)),
         smallest_p=floor.smallest,
         smallest_p_adjusted=floor.adjusted,
         documents_needed=floor.documents_needed,
@@ -85,8 +85,8 @@ def rank(
         interval_kind="marginal",
         interval_level=1 - resolved.alpha,
         dropped=(*selection.dropped, DroppedRows("constant rater", normalized.dropped)),
-        systems=assemble.system_rows(rows, laid, raw_laid, verdict, sets, resolved),
-        pairs=pair_rows(rows, (laid, raw_laid), shared, verdict, left_out, resolved, scored),
+        systems=assemble.system_rows(rows, matrix, raw_laid, verdict, sets, resolved),
+        pairs=pair_rows(rows, (matrix, raw_laid), shared, verdict, left_out, resolved, scored),
         warnings=(
             *(*warnings, *more, *normalized.warnings, *warnings_of_unknown_errors(unweighed, normalized.scored)),
             *(*caveat_warnings, *caveats.rank_set_caveats(sets, rows, resolved, floor)),
@@ -96,32 +96,32 @@ def rank(
     )
 
 
-def _rank_sets(laid: ScoreMatrix, ratings: Ratings, recipe: Recipe, comparable: Bools | None) -> RankSets | None:
+def _rank_sets(matrix: ScoreMatrix, ratings: Ratings, recipe: Recipe, comparable: Bools | None) -> RankSets | None:
     """Rank sets; every rank in every set where `comparable` is None: the tests beside them can claim nothing."""
-    if not recipe.rank_sets or not ratings.documents_known or not laid.systems.size:
+    if not recipe.rank_sets or not ratings.documents_known or not matrix.systems.size:
         return None
-    sums = ratings.better_sign * laid.document_sums()
+    sums = ratings.better_sign * matrix.document_sums()
     if comparable is None:
         comparable = np.zeros((len(sums), len(sums)), dtype=np.bool_)
-    return rank_sets(sums, laid.document_weights(), alpha=recipe.alpha, seed=recipe.seed, comparable=comparable)
+    return rank_sets(sums, matrix.document_weights(), alpha=recipe.alpha, seed=recipe.seed, comparable=comparable)
 
 
 def _left_out(
-    laid: ScoreMatrix, scored: Ratings, documents: DocumentTable | None, recipe: Recipe, *, paired: bool
+    matrix: ScoreMatrix, scored: Ratings, documents: DocumentTable | None, recipe: Recipe, *, paired: bool
 ) -> list[LeaveOneOut]:
     """Differences without each rater, document and domain, as far as these are known."""
-    if not recipe.influence or len(laid.systems) < 2:
+    if not recipe.influence or len(matrix.systems) < 2:
         return []
     sign = scored.better_sign
     median = recipe.aggregate == "median"
-    influences = [influence.by_rater(laid, sign, scored, paired=paired, repeats=recipe.repeats, median=median)]
-    n_pairs = len(laid.systems) * (len(laid.systems) - 1) // 2
-    if scored.documents_known and laid.n_documents * n_pairs <= influence.MOST_CELLS:
-        codes = scored.labels.segment_document[laid.segments[laid.starts]]
+    influences = [influence.by_rater(matrix, sign, scored, paired=paired, repeats=recipe.repeats, median=median)]
+    n_pairs = len(matrix.systems) * (len(matrix.systems) - 1) // 2
+    if scored.documents_known and matrix.n_documents * n_pairs <= influence.MOST_CELLS:
+        codes = scored.labels.segment_document[matrix.segments[matrix.starts]]
         keys = [scored.labels.documents[code] for code in codes]
-        influences.append(influence.by_document(laid, sign, keys, paired=paired))
-    if laid.domain is not None and documents is not None:
-        influences.append(influence.by_domain(laid, sign, documents.domain_codes()[1], paired=paired))
+        influences.append(influence.by_document(matrix, sign, keys, paired=paired))
+    if matrix.domain is not None and documents is not None:
+        influences.append(influence.by_domain(matrix, sign, documents.domain_codes()[1], paired=paired))
     return influences
 
 
@@ -195,14 +195,14 @@ def _resolve_normalization(ranked: Ratings, recipe: Recipe) -> tuple[Recipe, tup
     return replace(recipe, normalize="none"), warnings
 
 
-def _order(laid: ScoreMatrix, sign: int) -> Indices:
+def _order(matrix: ScoreMatrix, sign: int) -> Indices:
     """Best first; equal scores in the order of the keys."""
-    return np.lexsort((laid.systems, -sign * round_scores(laid.means())))
+    return np.lexsort((matrix.systems, -sign * round_scores(matrix.means())))
 
 
-def _resolve_test(laid: ScoreMatrix, ratings: Ratings, recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:
+def _resolve_test(matrix: ScoreMatrix, ratings: Ratings, recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:
     """Take the test that the data support, or refuse the one they do not."""
-    if recipe.test == "none" or len(laid.systems) < 2:
+    if recipe.test == "none" or len(matrix.systems) < 2:
         return recipe, ()
     if recipe.unit == "document" and not ratings.documents_known:
         if recipe.test == "bootstrap" and recipe.fallback:
@@ -210,7 +210,7 @@ def _resolve_test(laid: ScoreMatrix, ratings: Ratings, recipe: Recipe) -> tuple[
             return replace(recipe, unit="segment"), (warning,)
         instead = replace(recipe, test="rank_sum", unit="segment")
         return _instead(recipe, instead, "documents are unknown", "a document-level test")
-    if (recipe.test in PAIRED_TESTS or recipe.matched_only) and design_checks.is_unpaired(laid):
+    if (recipe.test in PAIRED_TESTS or recipe.matched_only) and design_checks.is_unpaired(matrix):
         instead = replace(recipe, test="welch", unit="document")
         return _instead(recipe, instead, "unpaired design: no two systems share a segment", "a paired test")
     return recipe, ()

@@ -132,8 +132,8 @@ def ranked_score_matrix(rows: Ratings, recipe: Recipe, domains: Codes | None = N
     if recipe.repeats == "separate":
         scored = one_row_per_rating(scored)
     scores = segment_scores(scored, repeats=recipe.repeats, median=recipe.aggregate == "median")
-    laid = score_matrix(scores, scored.labels, domains=domains, macro=recipe.aggregate == "macro_domain")
-    return laid.arranged(np.lexsort((laid.systems, -rows.better_sign * round_scores(laid.means()))))
+    matrix = score_matrix(scores, scored.labels, domains=domains, macro=recipe.aggregate == "macro_domain")
+    return matrix.arranged(np.lexsort((matrix.systems, -rows.better_sign * round_scores(matrix.means()))))
 
 
 def _plain(recipe: Recipe) -> Recipe:

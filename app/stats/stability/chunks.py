@@ -77,8 +77,8 @@ class ChunkOutcome:
     @classmethod
     def from_bytes(cls, body: bytes) -> ChunkOutcome:
         """What `to_bytes` wrote."""
-        given = io.BytesIO(body)
-        means, claimed, why = (np.load(given, allow_pickle=False) for _ in range(3))
+        buffer = io.BytesIO(body)
+        means, claimed, why = (np.load(buffer, allow_pickle=False) for _ in range(3))
         return cls(means, claimed, why.tobytes().decode() or None)
 
 

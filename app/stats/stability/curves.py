@@ -122,9 +122,9 @@ class _Why:
     def of(self, assignment: Assignment) -> str | None:
         """The reasons in words, those of a few counts in full."""
         counts = [count for count in self._request.counts if (assignment, count) in self._found]
-        told = [f"{count} documents: {self._found[assignment, count][1]}" for count in counts[:MOST_REASONS]]
+        reasons = [f"{count} documents: {self._found[assignment, count][1]}" for count in counts[:MOST_REASONS]]
         more = ", ".join(map(str, counts[MOST_REASONS:]))
-        return "; ".join([*told, *([f"nor can studies of {more} documents be assigned"] if more else [])]) or None
+        return "; ".join([*reasons, *([f"nor can studies of {more} documents be assigned"] if more else [])]) or None
 
     def refuse_without_points(self, curves: tuple[StabilityCurve, ...]) -> None:
         """Raise Invalid for the first curve without a point, unless the request is lenient."""
@@ -187,7 +187,7 @@ class _Fit:
             for at in range(0, len(means), size)
         ]
         pairs = sum(group.pairs for group in groups)
-        made = np.abs(claimed).sum(axis=1, dtype=np.int64)
+        n_claims = np.abs(claimed).sum(axis=1, dtype=np.int64)
         wrong = int(((claimed * truth.order) < 0).sum())
         error = monte_carlo_error(groups)
         sets = 1 if documents == self.available else self.request.n_sets
@@ -198,18 +198,18 @@ class _Fit:
             srp=srp_of(groups),
             mc_error=None if np.isnan(error) else error,
             n_pairs=pairs,
-            mean_significant_pairs=float(made.mean()),
-            share_without_significance=float((made == 0).mean()),
+            mean_significant_pairs=float(n_claims.mean()),
+            share_without_significance=float((n_claims == 0).mean()),
             kendall_tau=_mean_of([group.tau for group in groups]),
             pearson=_mean_of([group.pearson for group in groups]),
-            sign_error_rate=wrong / int(made.sum()) if made.any() else None,
+            sign_error_rate=wrong / int(n_claims.sum()) if n_claims.any() else None,
             retained_claims=sum(group.retained for group in groups) / pairs,
             both_significant_srp=sum(group.both for group in groups) / pairs,
             full_data_tau=_tau_with(order, truth.order),
             same_claims_as_full_data=float((claimed == truth.claims).all(axis=1).mean()),
             claimed=as_ordered,
             contradicted=turned,
-            warnings=_warnings(documents, made, self.request),
+            warnings=_warnings(documents, n_claims, self.request),
         )
 
     def _group_size(self, documents: int, studies: int) -> int:
@@ -232,9 +232,9 @@ def _tau_with(order: Order, truth: Order) -> float | None:
     return _mean_of([(float((agree[known] / untied[known]).sum()), int(known.sum()))])
 
 
-def _warnings(documents: int, made: Indices, request: StabilityRequest) -> tuple[str, ...]:
+def _warnings(documents: int, n_claims: Indices, request: StabilityRequest) -> tuple[str, ...]:
     warnings = []
-    silent = float((made == 0).mean())
+    silent = float((n_claims == 0).mean())
     if silent >= VACUOUS_SHARE:
         warnings.append(
             f"vacuous: {100 * silent:.0f} % of the studies claim nothing, and such a study counts as stable"

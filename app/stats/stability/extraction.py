@@ -80,8 +80,8 @@ def multiply_rated(ratings: Ratings) -> MultiplyRated:
     if cells.n_systems == 1:
         raise NotMultiplyRated("only one system was rated, so there is nothing to rank")
     if not usable.any():
-        told = (f"{dropped.n:,} document{'' if dropped.n == 1 else 's'}: {dropped.reason}" for dropped in left_out)
-        raise NotMultiplyRated("; ".join(told))
+        reasons = (f"{dropped.n:,} document{'' if dropped.n == 1 else 's'}: {dropped.reason}" for dropped in left_out)
+        raise NotMultiplyRated("; ".join(reasons))
     return _dense_arrays(ratings, cells, usable, left_out)
 
 

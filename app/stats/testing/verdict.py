@@ -28,16 +28,16 @@ class AdjustedTests:
     apart: Bools
 
 
-def compare_systems(laid: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: int) -> AdjustedTests:
+def compare_systems(matrix: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: int) -> AdjustedTests:
     """Test, adjust and say who beats whom.
 
     A one-sided pair enters an adjustment with min(1, 2·min(p, p_reverse)), the side with the smaller p as winner;
     without adjustment each direction stands alone.
     """
-    return decide(compare_pairs(laid, shared, recipe, sign), laid, shared, recipe, sign)
+    return decide(compare_pairs(matrix, shared, recipe, sign), matrix, shared, recipe, sign)
 
 
-def decide(tests: PairTests, laid: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: int) -> AdjustedTests:
+def decide(tests: PairTests, matrix: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: int) -> AdjustedTests:
     """`compare_systems` of tests that are made already: one test serves every adjustment and level."""
     one_sided = recipe.test in {"marot", "rank_sum_legacy"} or recipe.alternative == "greater"
     entering = np.where(tests.testable, tests.p_value, 1.0)
@@ -47,23 +47,23 @@ def decide(tests: PairTests, laid: ScoreMatrix, shared: CommonSegments, recipe: 
         forward, backward = entering <= reverse, reverse < entering
         entering = both_directions(entering, reverse)
     joint = recipe.adjust == "maxT"
-    adjusted = _jointly(laid, shared, tests, recipe) if joint else adjust(entering, recipe.adjust)
+    adjusted = _jointly(matrix, shared, tests, recipe) if joint else adjust(entering, recipe.adjust)
     if recipe.adjust == "none" and one_sided:
         won, lost = _below(adjusted, recipe), _below(np.nan_to_num(tests.p_reverse, nan=1.0), recipe)
     else:
         won, lost = _below(adjusted, recipe) & forward, _below(adjusted, recipe) & backward
-    told = (won | lost if one_sided else _below(adjusted, recipe)) & tests.testable
-    wins = _wins(laid, won & tests.testable, lost & tests.testable, recipe, sign)
+    differs = (won | lost if one_sided else _below(adjusted, recipe)) & tests.testable
+    wins = _wins(matrix, won & tests.testable, lost & tests.testable, recipe, sign)
     return AdjustedTests(
-        tests, np.where(tests.testable, adjusted, np.nan), wins, _square(told, told, len(laid.systems))
+        tests, np.where(tests.testable, adjusted, np.nan), wins, _square(differs, differs, len(matrix.systems))
     )
 
 
-def _jointly(laid: ScoreMatrix, shared: CommonSegments, tests: PairTests, recipe: Recipe) -> Floats:
+def _jointly(matrix: ScoreMatrix, shared: CommonSegments, tests: PairTests, recipe: Recipe) -> Floats:
     return max_t(
         shared.blocks,
         tests.testable,
-        laid.n_documents if recipe.unit == "document" else laid.segments.size,
+        matrix.n_documents if recipe.unit == "document" else matrix.segments.size,
         permutations=draws(recipe, tests.testable.size),
         seed=recipe.seed,
         plus_one=recipe.plus_one,
@@ -74,10 +74,10 @@ def _below(p_values: Floats, recipe: Recipe) -> Bools:
     return np.asarray(p_values <= recipe.alpha if recipe.inclusive else p_values < recipe.alpha)
 
 
-def _wins(laid: ScoreMatrix, won: Bools, lost: Bools, recipe: Recipe, sign: int) -> Bools:
-    wins = _square(won, lost, len(laid.systems))
+def _wins(matrix: ScoreMatrix, won: Bools, lost: Bools, recipe: Recipe, sign: int) -> Bools:
+    wins = _square(won, lost, len(matrix.systems))
     if recipe.require_mean:
-        scores = sign * round_scores(laid.means())
+        scores = sign * round_scores(matrix.means())
         wins &= scores[:, None] > scores[None, :]
     return wins
 

@@ -165,15 +165,15 @@ def _server_times(log: EventLog, order: npt.NDArray[np.intp], page: Codes, most:
     return np.asarray(np.maximum(latest + walked, log.since[order]), dtype=np.int64)
 
 
-def _last_where(told: Bools, page: Codes) -> npt.NDArray[np.intp]:
+def _last_where(mask: Bools, page: Codes) -> npt.NDArray[np.intp]:
     """Index of the last event of the same page, itself included, that tells something; else of the next one that does.
 
     Events of a page that tells nothing are given themselves.
     """
-    at = np.arange(told.size)
+    at = np.arange(mask.size)
     last = at.copy()
     for here in _stretches_of(page):
-        telling = at[here][told[here]]
+        telling = at[here][mask[here]]
         if telling.size:
             last[here] = telling[np.maximum(np.searchsorted(telling, at[here], side="right") - 1, 0)]
     return last
@@ -188,8 +188,8 @@ def _item_and_segment(log: EventLog, order: npt.NDArray[np.intp], page: Codes) -
 
 def _is_visible(sign: Codes, page: Codes) -> Bools:
     """Whether the page is seen from each event on; a page is seen until it says that it is not."""
-    told = sign != Sign.NOTHING
-    from_ = _last_where(told, page)
+    has_sign = sign != Sign.NOTHING
+    from_ = _last_where(has_sign, page)
     before_any = from_ > np.arange(sign.size)
     return np.asarray(before_any | (sign[from_] != Sign.HIDDEN), dtype=np.bool_)
 

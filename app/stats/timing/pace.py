@@ -85,8 +85,8 @@ def _ends(
             ends = np.maximum(ends, walked[:, workload.remaining - 1])
         arrivals.append(walked[:, workload.remaining :])
     if shared:
-        taken = np.partition(np.concatenate(arrivals, axis=1), shared - 1, axis=1)[:, shared - 1]
-        ends = np.maximum(ends, taken)
+        finish_times = np.partition(np.concatenate(arrivals, axis=1), shared - 1, axis=1)[:, shared - 1]
+        ends = np.maximum(ends, finish_times)
     return ends
 
 

@@ -37,9 +37,9 @@ class Population:
         """The units that `rows` rate."""
         unit = rows.document if rows.documents_known else rows.segment
         order = np.argsort(unit, kind="stable")
-        taken = rows.take(order)
+        ordered = rows.take(order)
         edges = np.flatnonzero(np.diff(unit[order], prepend=-2))
-        return cls(taken, documents, np.append(edges, len(rows)).astype(np.intp))
+        return cls(ordered, documents, np.append(edges, len(rows)).astype(np.intp))
 
     @property
     def units(self) -> int:
@@ -61,12 +61,13 @@ class Population:
         lengths = self.starts[drawn + 1] - self.starts[drawn]
         at = np.repeat(self.starts[drawn] - np.append(0, np.cumsum(lengths)[:-1]), lengths) + np.arange(lengths.sum())
         unit = np.repeat(np.arange(drawn.size), lengths)
-        made = self._renumbered(at, unit, drawn)
+        ratings = self._renumbered(at, unit, drawn)
         if null:
-            made = replace(
-                made, system=_shuffled_systems(rng, made.system, unit, unit if self.together else np.zeros_like(unit))
+            ratings = replace(
+                ratings,
+                system=_shuffled_systems(rng, ratings.system, unit, unit if self.together else np.zeros_like(unit)),
             )
-        return made.canonical(), self._known(drawn)
+        return ratings.canonical(), self._known(drawn)
 
     def _renumbered(self, at: Indices, unit: Indices, drawn: Indices) -> Ratings:
         """The rows of the drawn units, each draw a unit of its own."""

@@ -72,19 +72,19 @@ def _claims(ranking: Ranking, truth: Truth) -> dict[str, float]:
         return {}
     claims = [pair for pair in tested if pair.significant or pair.significant_reverse]
     wrong = sum(_is_wrong(pair, truth.scores) for pair in claims)
-    told = {
+    measures = {
         "pairs_claimed": len(claims) / len(tested),
         "wrong_claims": wrong / len(tested),
         "any_claim": float(wrong > 0),
     }
     if not truth.equal:
-        return told
+        return measures
     clusters = {row.cluster for row in ranking.systems}
     if None not in clusters:
-        told["any_line"] = float(len(clusters) > 1)
+        measures["any_line"] = float(len(clusters) > 1)
     p = np.array([_p(pair) for pair in tested])
     p = p[~np.isnan(p)]
-    return {**told, **({f"p_below_{x:g}": float((p <= x).mean()) for x in LEVELS} if p.size else {})}
+    return {**measures, **({f"p_below_{x:g}": float((p <= x).mean()) for x in LEVELS} if p.size else {})}
 
 
 def _p(pair: PairRow) -> float:
@@ -101,7 +101,7 @@ def _is_wrong(pair: PairRow, score: Mapping[str, float]) -> bool:
 
 
 def _intervals(ranking: Ranking, truth: Truth) -> dict[str, float]:
-    told = {}
+    coverage = {}
     for name, of in _OF_DIFFERENCES.items():
         held = [
             _holds(interval, value)
@@ -109,7 +109,7 @@ def _intervals(ranking: Ranking, truth: Truth) -> dict[str, float]:
             if (interval := of(pair)) and (value := truth.difference((pair.better, pair.worse))) is not None
         ]
         if held:
-            told[name] = float(np.mean(held))
+            coverage[name] = float(np.mean(held))
     values = truth.values or {}
     marginal = [
         _holds(row.interval, values[row.system])
@@ -117,8 +117,8 @@ def _intervals(ranking: Ranking, truth: Truth) -> dict[str, float]:
         if row.interval is not None and row.system in values
     ]
     if marginal:
-        told["score_interval"] = float(np.mean(marginal))
-    return told
+        coverage["score_interval"] = float(np.mean(marginal))
+    return coverage
 
 
 _OF_DIFFERENCES: Final[Mapping[str, Callable[[PairRow], tuple[float, float] | None]]] = {

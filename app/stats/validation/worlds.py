@@ -57,18 +57,18 @@ class ScoreProcess:
     depth: float = 5.0
     exponential: float = 0.0
 
-    def documents(self, made: SimulatedDesign, rng: np.random.Generator, n: int) -> Floats:
+    def documents(self, layout: SimulatedDesign, rng: np.random.Generator, n: int) -> Floats:
         """What each system has on each document before segments, in n campaigns of mean 0: shape (n, S, D)."""
-        s, d = made.systems, made.documents
-        raters = int(made.rater.max(initial=0)) + 1
+        s, d = layout.systems, layout.documents
+        raters = int(layout.rater.max(initial=0)) + 1
         effects = self.document * rng.normal(size=(n, 1, d)) + self.document_system * rng.normal(size=(n, s, d))
         if self.topic_system:
-            by_topic = self.topic_system * rng.normal(size=(n, s, int(made.topic.max(initial=0)) + 1))
-            effects += by_topic[:, :, made.topic]
-        effects += (self.rater * rng.normal(size=(n, raters)))[:, made.rater]
+            by_topic = self.topic_system * rng.normal(size=(n, s, int(layout.topic.max(initial=0)) + 1))
+            effects += by_topic[:, :, layout.topic]
+        effects += (self.rater * rng.normal(size=(n, raters)))[:, layout.rater]
         if self.rater_system:
             taste = self.rater_system * rng.normal(size=(n, s, raters))
-            effects += taste[:, np.arange(s)[:, None], made.rater]
+            effects += taste[:, np.arange(s)[:, None], layout.rater]
         effects[:, -1] += self.of_the_last(rng, (n, d))
         return np.asarray(effects, dtype=np.float64)
 
@@ -107,11 +107,11 @@ class World:
 
 def campaign(world: World, rng: np.random.Generator, means: Floats) -> Ratings:
     """One campaign of systems with these true means, shape (S,); larger is better."""
-    made = world.design(rng, len(means))
-    level = world.process.documents(made, rng, 1)[0] + np.asarray(means, dtype=np.float64)[:, None]
-    rows = made.ratings()
+    layout = world.design(rng, len(means))
+    level = world.process.documents(layout, rng, 1)[0] + np.asarray(means, dtype=np.float64)[:, None]
+    rows = layout.ratings()
     noise = world.process.segment * rng.normal(size=len(rows))
-    return rows.with_score(np.repeat(level, made.lengths, axis=1).ravel() + noise)
+    return rows.with_score(np.repeat(level, layout.lengths, axis=1).ravel() + noise)
 
 
 def campaigns(
@@ -124,11 +124,11 @@ def campaigns(
     drawn = []
     batches = [n] if alike else [n // _DESIGNS + (i < n % _DESIGNS) for i in range(min(n, _DESIGNS))]
     for k in batches:
-        made = world.design(rng, len(means))
-        level = world.process.documents(made, rng, k) + np.asarray(means, dtype=np.float64)[:, None]
-        counts = made.lengths.astype(np.float64)
+        layout = world.design(rng, len(means))
+        level = world.process.documents(layout, rng, k) + np.asarray(means, dtype=np.float64)[:, None]
+        counts = layout.lengths.astype(np.float64)
         sums = counts * level + np.sqrt(counts) * world.process.segment * rng.normal(size=level.shape)
-        drawn.append((sums, counts, made))
+        drawn.append((sums, counts, layout))
     return drawn
 
 
