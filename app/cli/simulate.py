@@ -81,7 +81,7 @@ def rehearse(managed: CampaignClient, model: RaterModel, pace: Pace) -> Tally:
     there = sorted(model.raters.keys() & set(managed.raters()))
     if not there:
         raise NobodyComes
-    total, links = managed.left(), managed.links(there)
+    total, links = managed.open_judgments(), managed.links(there)
     with Progress(*COLUMNS, console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task("judging", total=total)
         judging = work(managed.remote.url, model, links, pace, judged=lambda n: progress.advance(bar, n))

@@ -73,7 +73,7 @@ class CampaignClient:
             raise LinkWithoutToken
         return tokens[0]
 
-    def left(self) -> int:
+    def open_judgments(self) -> int:
         """Judgments of segments that tasks still ask for, as far as tasks are not handed in."""
         tasks = self.remote.items(f"{self.path}/tasks")
         return sum(int(str(one["segments"] or 0)) for one in tasks if one["state"] in ("free", "leased"))

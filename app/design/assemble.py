@@ -46,11 +46,11 @@ def assemble(rngs: Rngs, work: TaskInputs) -> AssembledTasks:
 
 def planned_groups(rngs: Rngs, work: TaskInputs) -> list[tuple[Group, int]]:
     """A planned group for each (group, rater), in the order of the test set, and which group of the material it is."""
-    raters, rows = work.dealt.raters, _rows(work)
+    raters, rows = work.allocation.raters, _rows(work)
     arms = _arms(rngs, work, rows)
     result = []
     for number, (group, unit, turn, place) in enumerate(rows):
-        stretch = work.found.stretches[work.found.stretch_of(group)]
+        stretch = work.outputs.stretches[work.outputs.stretch_of(group)]
         planned = Group(
             number + 1,
             int(work.layout.bucket[work.layout.cell[group]]) + 1,
@@ -60,7 +60,7 @@ def planned_groups(rngs: Rngs, work: TaskInputs) -> list[tuple[Group, int]]:
             stretch.first,
             stretch.last,
             work.raters[int(raters[group, place])].key,
-            float(work.dealt.propensity[group, place]),
+            float(work.allocation.propensity[group, place]),
             arms[number],
         )
         result.append((planned, group))
@@ -69,11 +69,11 @@ def planned_groups(rngs: Rngs, work: TaskInputs) -> list[tuple[Group, int]]:
 
 def _rows(work: TaskInputs) -> list[tuple[int, int, int, int]]:
     """Group of the material, unit, nth rating, and place among the group's raters, of each planned group."""
-    raters, latin = work.dealt.raters, work.design.structure == "latin_square"
+    raters, latin = work.allocation.raters, work.design.structure == "latin_square"
     rows: list[tuple[int, int, int, int]] = []
     nth: Counter[int] = Counter()
     for group in range(len(raters)):
-        unit = (work.found.stretch_of(group) if latin else group) + 1
+        unit = (work.outputs.stretch_of(group) if latin else group) + 1
         for place in np.flatnonzero(raters[group] >= 0).tolist():
             nth[unit] += 1
             label = work.labels[group] if work.labels else (unit, nth[unit])
@@ -87,7 +87,7 @@ def _arms(rngs: Rngs, work: TaskInputs, rows: Sequence[tuple[int, int, int, int]
         return [work.arms[group] for group, _, _, _ in rows]
     if not n_arms:
         return [None] * len(rows)
-    rater = np.array([work.dealt.raters[group, place] for group, _, _, place in rows], dtype=np.int64)
+    rater = np.array([work.allocation.raters[group, place] for group, _, _, place in rows], dtype=np.int64)
     if work.design.cross == "raters":
         arm_of = arms_of_raters(rngs("arms"), work.layout.pools, len(work.raters), n_arms)
         return [int(arm_of[code]) for code in rater]

@@ -46,9 +46,9 @@ class OpenGroup:
 
 @dataclass(frozen=True, slots=True)
 class Refill:
-    """given: every open group with its rater, None where nobody can."""
+    """assignments: every open group with its rater, None where nobody can."""
 
-    given: tuple[tuple[OpenGroup, str | None], ...]
+    assignments: tuple[tuple[OpenGroup, str | None], ...]
     unmet: tuple[Unmet, ...]
 
 
@@ -77,13 +77,16 @@ def refill(
         if own is not None and hands.can(group, own, again=group.late):
             hands.give(group, own)
     for group in order:
-        if group.material not in hands.given:
+        if group.material not in hands.assignments:
             pool = hands.pools[group.bucket]
             shuffled = [pool[n] for n in rng.permutation(len(pool))]
             hands.give_least(group, [key for key in shuffled if hands.can(group, key)])
     if rebalance:
         hands.level(rng, [group for group in order if not group.late and group.square is None])
-    return Refill(tuple((group, hands.given[group.material]) for group in wanted), _unmet(wanted, buckets, hands.given))
+    return Refill(
+        tuple((group, hands.assignments[group.material]) for group in wanted),
+        _unmet(wanted, buckets, hands.assignments),
+    )
 
 
 class _Hands:
@@ -97,7 +100,7 @@ class _Hands:
         held: Mapping[str, WorkSize],
         grouped: GroupedOutputs,
     ) -> None:
-        self.given: dict[int, str | None] = {}
+        self.assignments: dict[int, str | None] = {}
         self.pools = {bucket.number: bucket.raters for bucket in buckets}
         self._able = {rater.key: rater for rater in raters}
         self._load = dict(held)
@@ -116,7 +119,7 @@ class _Hands:
 
     def give(self, group: OpenGroup, key: str) -> None:
         """Give a group to a rater."""
-        self.given[group.material] = key
+        self.assignments[group.material] = key
         self._load[key] += self._found.size(group.material)
         self._on_unit[group.unit].add(key)
         self._groups[group.bucket, key] += 1
@@ -127,7 +130,7 @@ class _Hands:
         if able:
             self.give(group, min(able, key=lambda key: (self._groups[group.bucket, key], self._load[key].segments)))
         else:
-            self.given[group.material] = None
+            self.assignments[group.material] = None
 
     def level(self, rng: np.random.Generator, groups: Sequence[OpenGroup]) -> None:
         """Pass groups on to raters who have at least two fewer; each lessens the sum of squares, so it ends."""
@@ -135,7 +138,7 @@ class _Hands:
         while moved:
             moved = False
             for n in rng.permutation(len(groups)):
-                group, holder = groups[n], self.given[groups[n].material]
+                group, holder = groups[n], self.assignments[groups[n].material]
                 fewer = [] if holder is None else self._with_fewer(group, holder)
                 if holder is not None and fewer:
                     self._take(group, holder)

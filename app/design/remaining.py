@@ -39,7 +39,7 @@ def remaining_work(
     """The open groups that somebody judges, each with its one rater."""
     code = {rater.key: n for n, rater in enumerate(raters)}
     place = {bucket.number: n for n, bucket in enumerate(buckets)}
-    done = [(group, key) for group, key in filled.given if key is not None]
+    done = [(group, key) for group, key in filled.assignments if key is not None]
     kept = GroupedOutputs(
         grouped.stretches, grouped.entries, tuple(grouped.groups[group.material] for group, _ in done)
     )

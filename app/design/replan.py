@@ -333,7 +333,7 @@ def _changes(
     for number in sorted(state.finished):
         stays = plan.groups[number - 1]
         yield RatingChange("stayed", stays.document, stays.first, stays.last, stays.nth, stays.rater, stays.rater)
-    for group, after in filled.given:
+    for group, after in filled.assignments:
         stretch, key = _place(grouped, grouped.groups[group.material], test_set)
         before = None if group.before is None or group.before.number in state.finished else group.before
         what: ChangeKind = "new" if before is None else "stayed" if after == before.rater else "moved"

@@ -36,9 +36,9 @@ class TaskInputs:
     test_set: TestSet
     systems: tuple[str, ...]
     raters: tuple[Rater, ...]
-    found: GroupedOutputs
+    outputs: GroupedOutputs
     layout: AllocationInput
-    dealt: Allocation
+    allocation: Allocation
     shared: tuple[tuple[UnplacedItem, ...], ...]
     labels: tuple[tuple[int, int], ...] | None = None
     arms: tuple[int | None, ...] | None = None
@@ -149,7 +149,7 @@ class TaskMaker:
         return [((piece,),) for piece in singles]
 
     def _pieces(self, group: Group, of: int) -> list[UnplacedItem]:
-        grouped = self.work.found
+        grouped = self.work.outputs
         stretch = grouped.stretches[grouped.stretch_of(of)]
         return [
             UnplacedItem(

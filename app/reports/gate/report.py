@@ -206,7 +206,7 @@ def _decided(
     if options.documents is not None and there < options.documents:
         why = f"the look was fixed at {options.documents} documents and {there} are judged: no result is shown before"
         return None, no_data(there, why=why)
-    return differences, decide(differences.sums, differences.weights, rule, differences.known)
+    return differences, decide(differences.sums, differences.weights, rule, differences.precision)
 
 
 def _early(options: GateOptions, decision: Decision) -> bool:

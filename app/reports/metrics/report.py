@@ -52,7 +52,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Metrics
     groups = () if options.changes == "none" else groups_of(options.changes)
     inputs, metrics = load_recipe_input(session, snapshots[0], options), metrics_of(session, snapshots[0])
     experiments = Experiments.of(inputs.rows, inputs.recipe, inputs.humans, inputs.documents)
-    if not metrics or not experiments.known.order:
+    if not metrics or not experiments.facts.order:
         return whole(lambda: _view(inputs, experiments, metrics, options, ()))
     compared = MetricEvaluation(
         inputs=inputs,
@@ -94,9 +94,9 @@ def _view(
     done: Sequence[bytes],
 ) -> MetricsView:
     lines = LINES.validate_json(done[0]) if done else []
-    order = [key for key in experiments.known.order if options.humans or key not in inputs.humans]
+    order = [key for key in experiments.facts.order if options.humans or key not in inputs.humans]
     groups = () if options.changes == "none" else groups_of(options.changes)
-    left = len(experiments.known.order) - len(order)
+    left = len(experiments.facts.order) - len(order)
     known = inputs.rows.documents_known
     return MetricsView(
         campaigns=inputs.campaigns,

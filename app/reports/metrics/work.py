@@ -106,7 +106,7 @@ class MetricEvaluation:
         figures: list[Found] = []
         for change in changes:
             try:
-                rows = apply_change(self.experiments.rows, change, self.experiments.known.documents)
+                rows = apply_change(self.experiments.rows, change, self.experiments.facts.documents)
                 panel = self.panel(rows, change.unshown)
             except Invalid:
                 continue

@@ -68,7 +68,7 @@ def _view(planner: Planner, parts: Sequence[bytes]) -> PowerView:
         draws=len(planner.draws(parts)) if known else 0,
         seed=data.inputs.recipe.seed,
         scores=options.scores,
-        marginal=planner.shaped.shape.told if known and planner.shaped.shape is not None else None,
+        marginal=planner.shaped.shape.description if known and planner.shaped.shape is not None else None,
         clusters=options.clusters,
         components=planner.components_line(),
         designs=planner.lines(parts),

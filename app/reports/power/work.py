@@ -291,7 +291,7 @@ class Planner(StudySizes):
             hours_needed=None if bill is None else bill.judging_hours + bill.onboarding_hours,
             price_needed=None if bill is None else bill.price,
             raters_needed=panel.least,
-            raters_told=panel.told,
+            raters_told=panel.note,
             raters_at_least=raters_at_least(components, base, **self._aim),
             floor=planning.floor(components, base),
             points=[self._point(components, draws, self.layout(design, d), by_point[i, d]) for d in self.sizes],

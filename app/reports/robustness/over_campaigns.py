@@ -83,7 +83,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: OverCam
             prepared.append((campaign, None, (), error.detail or error.title()))
             continue
         changes, _ = experiments.changes(groups)
-        why = None if experiments.known.order else "; ".join(experiments.warnings)
+        why = None if experiments.facts.order else "; ".join(experiments.warnings)
         prepared.append((replace(campaign, humans=humans), experiments, changes, why))
     chunk = partial(_chunk, [(experiments, found) for _, experiments, found, _ in prepared])
     return Work(len(prepared), chunk, lambda parts: _view(prepared, parts, options.recipe))
@@ -119,7 +119,7 @@ def _view(
 
 def _warnings(shown: Sequence[CampaignView], by_campaign: Sequence[Experiments | None]) -> Iterator[str]:
     for campaign, experiments in zip(shown, by_campaign, strict=True):
-        alone = experiments is not None and len(experiments.known.order) == 1
+        alone = experiments is not None and len(experiments.facts.order) == 1
         if why := ALONE if alone else campaign.why:
             yield f"{campaign.campaign}: {why}"
 

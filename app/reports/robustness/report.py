@@ -60,7 +60,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Robustn
         inputs = replace(inputs, humans=humans_of(options.humans, inputs))
     experiments = Experiments.of(inputs.rows, inputs.recipe, inputs.humans, inputs.documents)
     changes, none = experiments.changes(groups)
-    if not experiments.known.order:
+    if not experiments.facts.order:
         return whole(lambda: view_of(inputs, experiments, groups, none, ()))
     parts = [changes[at : at + AT_ONCE] for at in range(0, len(changes), AT_ONCE)]
     return Work(
@@ -100,7 +100,7 @@ def view_of(
     changes: Sequence[ChangeView],
 ) -> RobustnessView:
     """The report of one campaign."""
-    recipe, order = experiments.recipe, experiments.known.order
+    recipe, order = experiments.recipe, experiments.facts.order
     return RobustnessView(
         campaigns=inputs.campaigns,
         data_hash=inputs.data_hash,
@@ -120,7 +120,7 @@ def view_of(
 
 
 def _warnings(inputs: RecipeInput, experiments: Experiments) -> Sequence[str]:
-    order = experiments.known.order
+    order = experiments.facts.order
     if not order:
         return experiments.warnings
     warnings = [ALONE] if len(order) == 1 else []

@@ -72,12 +72,12 @@ class Decision:
 class DocumentDifferences:
     """The difference of two systems by document: Σsums/Σweights is the whole.
 
-    known: its error. segments: behind it; paired: common.
+    precision: its error. segments: behind it; paired: common.
     """
 
     sums: Floats
     weights: Floats
-    known: Precision
+    precision: Precision
     segments: int
     paired: bool
 
@@ -171,8 +171,8 @@ def _verdict(low: float, high: float, rule: GateRule) -> Verdict:
     return "better" if low > margin else "worse" if high < -margin else "inconclusive"
 
 
-def _p_value(known: SkewCorrectedMean, rule: GateRule) -> float:
+def _p_value(mean: SkewCorrectedMean, rule: GateRule) -> float:
     if rule.claim == "better":
-        return known.p_above(0.0)
-    from_below = known.p_above(-rule.margin)
-    return from_below if rule.claim == "not_worse" else max(from_below, known.p_below(rule.margin))
+        return mean.p_above(0.0)
+    from_below = mean.p_above(-rule.margin)
+    return from_below if rule.claim == "not_worse" else max(from_below, mean.p_below(rule.margin))

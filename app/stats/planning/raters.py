@@ -25,10 +25,10 @@ _SHARED: dict[Grouping, str] = {"psxs": "documents", "system_balanced": "outputs
 
 @dataclass(frozen=True, slots=True)
 class RatersNeeded:
-    """least: fewest raters that are enough, None where no number is. told: why, or what to know of the number."""
+    """least: fewest raters that are enough, None where no number is. note: why, or what to know of the number."""
 
     least: int | None
-    told: str | None = None
+    note: str | None = None
 
 
 def raters_needed(

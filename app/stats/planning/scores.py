@@ -39,14 +39,14 @@ class NoSuchScores(Invalid):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Marginal:
-    """How single ratings are distributed. score: of latent values, standard normal, any shape. told: in words.
+    """How single ratings are distributed. score: of latent values, standard normal, any shape. description: in words.
 
     variance: of the scores.
     """
 
     score: Callable[[Floats], Floats]
     variance: float
-    told: str
+    description: str
 
 
 def marginal(scores: Scores, ratings: Floats) -> Marginal:

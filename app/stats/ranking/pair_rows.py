@@ -101,7 +101,7 @@ def _differences(
 ) -> tuple[Floats, Precision]:
     """Difference of each pair and how well it is known: over common segments where tests are paired."""
     if paired:
-        return shared.difference, shared.known
+        return shared.difference, shared.precision
     first, second = pairs_of(len(panel.systems))
     scores = panel.means()
     difference = ratings.better_sign * (scores[first] - scores[second])

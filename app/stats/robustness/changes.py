@@ -58,14 +58,14 @@ class RankingFacts:
     documents: DocumentTable | None = None
 
 
-def changes(rows: Ratings, known: RankingFacts, groups: Sequence[Group]) -> tuple[ScoreChange, ...]:
+def changes(rows: Ratings, facts: RankingFacts, groups: Sequence[Group]) -> tuple[ScoreChange, ...]:
     """Every change of the groups asked for that these data can have, in a fixed order."""
-    return tuple(change for group in GROUPS if group in groups for change in _of_group(rows, known, group))
+    return tuple(change for group in GROUPS if group in groups for change in _of_group(rows, facts, group))
 
 
-def why_none(rows: Ratings, known: RankingFacts, group: Group) -> str | None:
+def why_none(rows: Ratings, facts: RankingFacts, group: Group) -> str | None:
     """Why a group has no change here; None where it has some."""
-    if next(_of_group(rows, known, group), None) is not None:
+    if next(_of_group(rows, facts, group), None) is not None:
         return None
     if group == "degraded_reference_rows":
         return "there are no reference rows"
@@ -78,19 +78,19 @@ def why_none(rows: Ratings, known: RankingFacts, group: Group) -> str | None:
     return f"it takes 2 to {MOST_UNITS:,} {group}s"
 
 
-def _of_group(rows: Ratings, known: RankingFacts, group: Group) -> Iterator[ScoreChange]:
+def _of_group(rows: Ratings, facts: RankingFacts, group: Group) -> Iterator[ScoreChange]:
     if group in {"references", "degraded", "degraded_reference_rows"}:
-        return _of_references(rows, known, group)
+        return _of_references(rows, facts, group)
     return (
-        _of_ranks(known, group)
+        _of_ranks(facts, group)
         if group in {"lowest", "highest", "inflated", "system"}
-        else _of_units(rows, known, group)
+        else _of_units(rows, facts, group)
     )
 
 
-def _of_references(rows: Ratings, known: RankingFacts, group: Group) -> Iterator[ScoreChange]:
+def _of_references(rows: Ratings, facts: RankingFacts, group: Group) -> Iterator[ScoreChange]:
     """Human systems and reference rows: gone, or worse by each factor; the humans are not ranked."""
-    humans = known.humans & frozenset(known.order)
+    humans = facts.humans & frozenset(facts.order)
     reference_rows = bool((rows.role == Role.REFERENCE).any())
     only_rows = group == "degraded_reference_rows"
     if not reference_rows and (only_rows or not humans):
@@ -103,31 +103,31 @@ def _of_references(rows: Ratings, known: RankingFacts, group: Group) -> Iterator
         yield ScoreChange(group, f"{d:g}", scaled=scaled, references=True, factor=d, unshown=humans)
 
 
-def _of_ranks(known: RankingFacts, group: Group) -> Iterator[ScoreChange]:
+def _of_ranks(facts: RankingFacts, group: Group) -> Iterator[ScoreChange]:
     """Systems by their rank: the last, the first, the last made better, each."""
-    if not 2 < len(known.order) <= MOST_UNITS:
+    if not 2 < len(facts.order) <= MOST_UNITS:
         return
     if group == "inflated":
-        last = frozenset({known.order[-1]})
+        last = frozenset({facts.order[-1]})
         yield from (ScoreChange(group, f"{d:g}", scaled=last, factor=d, unshown=last) for d in FACTORS)
         return
-    chosen = {"lowest": known.order[-1:], "highest": known.order[:1]}.get(group, known.order)
+    chosen = {"lowest": facts.order[-1:], "highest": facts.order[:1]}.get(group, facts.order)
     for system in chosen:
         gone = frozenset({system})
         yield ScoreChange(group, f"system:{system}", left_out=gone, unshown=gone)
 
 
-def _of_units(rows: Ratings, known: RankingFacts, group: Group) -> Iterator[ScoreChange]:
+def _of_units(rows: Ratings, facts: RankingFacts, group: Group) -> Iterator[ScoreChange]:
     """Raters, documents and domains, each in turn."""
-    names = _domains(rows, known) if group == "domain" else _units(rows, group)
+    names = _domains(rows, facts) if group == "domain" else _units(rows, group)
     if 1 < len(names) <= MOST_UNITS:
         yield from (ScoreChange(group, f"{group}:{name}") for name in names)
 
 
-def _domains(rows: Ratings, known: RankingFacts) -> list[str]:
-    if known.documents is None or not rows.documents_known:
+def _domains(rows: Ratings, facts: RankingFacts) -> list[str]:
+    if facts.documents is None or not rows.documents_known:
         return []
-    return sorted({known.documents.domain[code] or "unknown" for code in np.unique(rows.document)})
+    return sorted({facts.documents.domain[code] or "unknown" for code in np.unique(rows.document)})
 
 
 def _units(rows: Ratings, group: Group) -> list[str]:

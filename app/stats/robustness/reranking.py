@@ -42,7 +42,7 @@ class Experiments:
 
     rows: Ratings
     recipe: Recipe
-    known: RankingFacts
+    facts: RankingFacts
     warnings: tuple[str, ...] = ()
     dropped: tuple[DroppedRows, ...] = ()
 
@@ -59,8 +59,8 @@ class Experiments:
     def changes(self, groups: Sequence[Group]) -> tuple[tuple[ScoreChange, ...], dict[Group, str]]:
         """Every change of these groups, and for groups that have none the reason."""
         ranked = self._ranked
-        none = {group: why for group in groups if (why := why_none(ranked, self.known, group)) is not None}
-        return changes(ranked, self.known, groups), none
+        none = {group: why for group in groups if (why := why_none(ranked, self.facts, group)) is not None}
+        return changes(ranked, self.facts, groups), none
 
     @property
     def _ranked(self) -> Ratings:
@@ -81,8 +81,8 @@ class Experiments:
     def _places(self, change: ScoreChange | None, unshown: frozenset[str]) -> SystemPlaces | str:
         """Who stands where, or the reason why there is no ranking."""
         try:
-            rows = self.rows if change is None else apply_change(self.rows, change, self.known.documents)
-            return places_of(rerank(rows, self.recipe, unshown, self.known))
+            rows = self.rows if change is None else apply_change(self.rows, change, self.facts.documents)
+            return places_of(rerank(rows, self.recipe, unshown, self.facts))
         except Invalid as error:
             return error.detail or error.title()
 
@@ -96,7 +96,7 @@ def _effect(change: ScoreChange, before: SystemPlaces | str, after: SystemPlaces
     return ChangeEffect(change, before, after, difference(before, after))
 
 
-def rerank(rows: Ratings, recipe: Recipe, unshown: frozenset[str], known: RankingFacts) -> Ranking:
+def rerank(rows: Ratings, recipe: Recipe, unshown: frozenset[str], facts: RankingFacts) -> Ranking:
     """Normalize by all rows, take the systems that are not shown away, and rank the others.
 
     Raises Invalid where the recipe does not fit the rows.
@@ -106,7 +106,7 @@ def rerank(rows: Ratings, recipe: Recipe, unshown: frozenset[str], known: Rankin
     shown = scored.where(~np.isin(scored.system, gone)).canonical()
     # What the recipe says of rows and normalization is done.
     rest = replace(_plain(recipe), normalize="none", roles=EVERY_ROLE, accepted_only=False, exclude=())
-    return rank(shown, rest, known.documents)
+    return rank(shown, rest, facts.documents)
 
 
 def normalized_rows(rows: Ratings, recipe: Recipe) -> tuple[Ratings, Selection]:

@@ -24,13 +24,13 @@ class CommonSegments:
     """What the two systems of each pair have in common; arrays of shape (pairs,).
 
     difference: mean over common segments, first minus second, positive when the first is better; NaN without any.
-    known: its error by documents. segments: common ones. share: of the segments that either has.
+    precision: its error by documents. segments: common ones. share: of the segments that either has.
     blocks: sums for the sign permutation, by the unit asked for; by_document: the same by document. linked: whether a
     chain of raters links the two systems; None where nobody asked.
     """
 
     difference: Floats
-    known: Precision
+    precision: Precision
     segments: Indices
     share: Floats
     blocks: tuple[PairBlock, ...]
@@ -40,7 +40,7 @@ class CommonSegments:
     @property
     def documents(self) -> Indices:
         """Common documents of each pair."""
-        return self.known.documents
+        return self.precision.documents
 
 
 def differences_of(blocks: Sequence[PairBlock]) -> Iterator[tuple[Indices, Floats, Floats]]:

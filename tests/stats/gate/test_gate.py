@@ -154,18 +154,18 @@ def test_difference_and_error_are_those_of_the_ranking(paired: bool) -> None:
     ranking = rank(rows, replace(NAMED["recommended"], normalize="none"))
     row = next(pair for pair in ranking.pairs if {pair.better, pair.worse} == {"A", "B"})
     sign = 1 if row.better == "A" else -1
-    found = decide(apart.sums, apart.weights, GateRule(alpha=0.025), apart.known)
+    found = decide(apart.sums, apart.weights, GateRule(alpha=0.025), apart.precision)
     assert sign * found.difference == pytest.approx(row.difference, abs=1e-9)
     low, high = sorted((sign * found.low, sign * found.high))
     assert low <= row.interval[0] + 1e-9
     assert high >= row.interval[1] - 1e-9
     if paired:
         known = SkewCorrectedMean(
-            found.difference, found.standard_error, float(apart.known.degrees), found.documents, 0.0
+            found.difference, found.standard_error, float(apart.precision.degrees), found.documents, 0.0
         )
         t = sorted((sign * known.low(0.025), sign * known.high(0.025)))
         assert t == pytest.approx(row.interval, abs=1e-9), "without skewness the bounds are the ranking's interval"
-    assert found.standard_error == float(apart.known.error)
+    assert found.standard_error == float(apart.precision.error)
     if paired:
         assert found == decide(apart.sums, apart.weights, GateRule(alpha=0.025))
 

@@ -34,7 +34,7 @@ def test_the_fewest_raters_are_those_found_by_trying(components: VarianceCompone
         for difference in (1.5, 2.5, 3.1, 3.7, 4.3, 5.1, 6.3, 9.0):
             panel = raters_needed(components, layout, difference=difference, systems=SYSTEMS)
             assert panel.least == tried(components, layout, difference), (layout, difference)
-            assert panel.least is not None or panel.told, "none has a reason"
+            assert panel.least is not None or panel.note, "none has a reason"
             numbers.add(panel.least)
     assert None in numbers
     assert len(numbers) > 2
@@ -52,7 +52,7 @@ def test_what_a_layout_finds_takes_its_own_raters_and_documents() -> None:
 def test_why_no_number_of_raters_is_enough() -> None:
     def told(difference: float, components: VarianceComponents = EN_DE, **layout: object) -> str | None:
         base = replace(StudyLayout(30, 104 / 30, 10), **layout)  # type: ignore[arg-type]  # fields of a layout
-        return raters_needed(components, base, difference=difference, systems=SYSTEMS).told
+        return raters_needed(components, base, difference=difference, systems=SYSTEMS).note
 
     endless = found(EN_DE, StudyLayout(30, 104 / 30, 10), 10**12)
     assert (
