@@ -40,8 +40,19 @@ LEFT: dict[str, dict[str, int]] = {
         "stats": 3,
         "storage": 14,
     },
-    "participles": {"api": 12, "cli": 8, "formats": 7, "reports": 7, "services": 87, "storage": 51, "ui": 8, "web": 11},
-    "vague": {"storage": 2},
+    "participles": {
+        "api": 12,
+        "cli": 8,
+        "formats": 7,
+        "reports": 7,
+        "services": 87,
+        "storage": 51,
+        "ui": 8,
+        "web": 11,
+    },
+    "vague": {
+        "storage": 2,
+    },
 }
 
 
