@@ -19,7 +19,7 @@ from app.reports.source import named_recipes
 from app.services.access.idempotency import Answer
 from app.services.access.tokens import Caller
 from app.services.campaigns import exclusions
-from app.services.campaigns.exclusions import Effect
+from app.services.campaigns.exclusions import ExclusionEffect
 from app.services.jobs import exclusion_preview
 from app.services.jobs.jobs import JobView
 from app.storage.db import Database
@@ -109,13 +109,13 @@ def _stored(caller: Caller, campaign: str, wanted: Exclusion, reason: str, datab
         return once(session, caller, make)
 
 
-def _previewed(campaign: str, wanted: Exclusion, name: str, database: Database) -> Effect | JobView:
+def _previewed(campaign: str, wanted: Exclusion, name: str, database: Database) -> ExclusionEffect | JobView:
     with database.transaction(snapshot=True) as session:
         recipe = named_recipes.find(session, campaign, name)
     return exclusion_preview.long_answer(database, campaign, wanted, recipe=recipe)
 
 
-def _shown(outcome: Effect | StoredReport) -> bytes:
+def _shown(outcome: ExclusionEffect | StoredReport) -> bytes:
     effect = exclusion_preview.read(outcome.body) if isinstance(outcome, StoredReport) else outcome
     return EffectOut.of(effect).model_dump_json().encode()
 

@@ -205,7 +205,7 @@ def test_many_recipes_are_a_job_with_a_ranking_a_chunk_and_the_answer_that_is_ma
     assert world.get(RANKING, recipe="mine").status_code == 200, "each is stored as a ranking of its own, too"
     with world.spine.database.transaction(snapshot=True) as session:
         stored = side_by_side_jobs.read(jobs.report(session, jobs_of(world, place)).body)
-    assert side_by_side.by_recipes(world.spine.database, "mqm", named.split(",")) == stored
+    assert side_by_side.find_or_compute(world.spine.database, "mqm", named.split(",")) == stored
     for media_type, suffix in SHAPES.items():
         by_suffix = world.get(f"{BESIDE}{suffix}", recipes=named)
         assert world.get(f"{place}/report", headers={"Accept": media_type}).content == by_suffix.content

@@ -36,23 +36,12 @@ LEFT: dict[str, dict[str, int]] = {
         "jobs": 1,
         "protocols": 1,
         "reports": 11,
-        "services": 69,
+        "services": 65,
         "stats": 3,
         "storage": 14,
     },
-    "participles": {
-        "api": 12,
-        "cli": 8,
-        "formats": 7,
-        "reports": 7,
-        "services": 87,
-        "storage": 51,
-        "ui": 8,
-        "web": 11,
-    },
-    "vague": {
-        "storage": 2,
-    },
+    "participles": {"api": 12, "cli": 8, "formats": 7, "reports": 3, "services": 82, "storage": 51, "ui": 8},
+    "vague": {"storage": 2},
 }
 
 

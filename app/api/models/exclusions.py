@@ -12,7 +12,7 @@ from app.api.models.side_by_side import VerdictOut, verdict
 from app.api.models.times import Time
 from app.domain.recipe import Exclusion, Subject
 from app.reports.ranking.view import SystemLine
-from app.services.campaigns.exclusions import Effect, ExclusionView
+from app.services.campaigns.exclusions import ExclusionEffect, ExclusionView
 from app.web.bodies import BodyModel
 
 Reason = Annotated[str, StringConstraints(min_length=1, max_length=2000, strip_whitespace=True)]
@@ -125,7 +125,7 @@ class EffectOut(BaseModel):
     warnings: list[str] = Field(description="Of the ranking afterwards.")
 
     @classmethod
-    def of(cls, effect: Effect) -> Self:
+    def of(cls, effect: ExclusionEffect) -> Self:
         """From what the service knows."""
         return cls(
             recipe=effect.recipe,

@@ -17,7 +17,7 @@ from app.reports.source.snapshot import Snapshot
 from app.storage.db import Database, Session
 
 
-def by_recipes(
+def find_or_compute(
     database: Database, campaign: str, names: Sequence[str], *, as_of: int | datetime | None = None
 ) -> SideBySide:
     """A campaign under several recipes, all at one data version. A recipe that does not fit it says why.
@@ -25,20 +25,20 @@ def by_recipes(
     Raises NotFound for an unknown campaign, NoSuchRecipe.
     """
     with database.transaction(snapshot=True) as session:
-        about, wanted = located(session, campaign, names, as_of)
-    return made(database, about, wanted)
+        about, wanted = find(session, campaign, names, as_of)
+    return compute_missing(database, about, wanted)
 
 
-def located(
+def find(
     session: Session, campaign: str, names: Sequence[str], as_of: int | datetime | None
 ) -> tuple[Snapshot, dict[str, RankingLookup]]:
-    """The campaign at a data version, and by name of a recipe the ranking that it asks for. Raises as `by_recipes`."""
+    """The campaign at a data version, and the ranking of each recipe by its name. Raises as `find_or_compute`."""
     about = snapshot.snapshot(session, campaign, as_of)
     chosen = {name: named_recipes.find(session, campaign, name, place=("query", "recipes")) for name in names}
     return about, {name: ranking_report.find(session, campaign, one, about.version) for name, one in chosen.items()}
 
 
-def made(database: Database, about: Snapshot, wanted: Mapping[str, RankingLookup]) -> SideBySide:
+def compute_missing(database: Database, about: Snapshot, wanted: Mapping[str, RankingLookup]) -> SideBySide:
     """Rankings beside each other, each from the store or computed here and stored."""
     columns = [column(name, partial(ranking_report.compute_missing, database, one)) for name, one in wanted.items()]
     return lay(subject(about), columns)

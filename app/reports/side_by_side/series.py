@@ -41,7 +41,7 @@ class Member:
         return self.about.campaign.key
 
 
-def ranking(database: Database, name: str, *, recipe: str, only: str | None = None) -> SideBySide:
+def find_or_compute(database: Database, name: str, *, recipe: str, only: str | None = None) -> SideBySide:
     """The campaigns of a series beside each other, each by what the recipe's name means in it.
 
     only: the one campaign that the caller may see. A campaign that the recipe does not fit says why.
@@ -49,12 +49,12 @@ def ranking(database: Database, name: str, *, recipe: str, only: str | None = No
     Raises NotFound where no campaign is found, NoSuchRecipe where the name means nothing in any of them.
     """
     with database.transaction(snapshot=True) as session:
-        members = located(session, name, recipe, only)
-    return made(database, subject(name, recipe), members)
+        members = find(session, name, recipe, only)
+    return compute_missing(database, subject(name, recipe), members)
 
 
-def located(session: Session, name: str, recipe: str, only: str | None) -> list[Member]:
-    """The campaigns by key, each at its data version with the ranking that is asked of it. Raises as `ranking`."""
+def find(session: Session, name: str, recipe: str, only: str | None) -> list[Member]:
+    """The campaigns by key, each at its data version, with its ranking. Raises as `find_or_compute`."""
     keys = series.members(session, name, only=only, limit=MOST_CAMPAIGNS + 1)
     if not keys:
         raise SeriesNotFound
@@ -67,7 +67,7 @@ def located(session: Session, name: str, recipe: str, only: str | None) -> list[
     return members
 
 
-def made(database: Database, subject: str, members: Sequence[Member]) -> SideBySide:
+def compute_missing(database: Database, subject: str, members: Sequence[Member]) -> SideBySide:
     """Rankings beside each other, each from the store or computed here and stored."""
     columns = [_column(database, one) for one in members]
     return lay(subject, columns, notes(columns))
@@ -78,7 +78,7 @@ def subject(name: str, recipe: str) -> str:
     return f"{name} by {recipe}"
 
 
-def lacking(campaign: str) -> Column:
+def without_recipe(campaign: str) -> Column:
     """A campaign in which the name of the recipe means nothing."""
     return Column(campaign, None, NoSuchRecipe.title())
 
@@ -107,5 +107,5 @@ def _member(session: Session, campaign: str, recipe: str, unknown: list[NoSuchRe
 
 def _column(database: Database, member: Member) -> Column:
     if member.wanted is None:
-        return lacking(member.name)
+        return without_recipe(member.name)
     return column(member.name, partial(ranking_report.compute_missing, database, member.wanted))

@@ -21,7 +21,7 @@ from app.storage.db import Database, Session
 from app.storage.exclusions import ExcludedAlready
 
 WITHDRAWN = "withdrawn from the campaign"
-Both = tuple[RankingLookup, RankingLookup]
+RankingPair = tuple[RankingLookup, RankingLookup]
 """A ranking before and after."""
 
 
@@ -49,7 +49,7 @@ class ExclusionView:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class SystemChange:
     """A system in the ranking before and after; None where it is not in it."""
 
     system: str
@@ -58,14 +58,14 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class ExclusionEffect:
     """What an exclusion would do to a ranking, and to how sure it would be found again. systems: in the order of the
     ranking before."""
 
     recipe: str
     before: RankingView
     after: RankingView
-    systems: tuple[Moved, ...]
+    systems: tuple[SystemChange, ...]
     order_changed: bool
     pairs: tuple[Flip, ...]
     stability: Stabilities
@@ -144,7 +144,7 @@ def page(session: Session, campaign: str, *, after: int, limit: int) -> list[Exc
     return [_view(row) for row in exclusions.page(session, campaign_id, after=after, limit=limit)]
 
 
-def preview(database: Database, campaign: str, wanted: Exclusion, *, recipe: Recipe) -> Effect:
+def preview(database: Database, campaign: str, wanted: Exclusion, *, recipe: Recipe) -> ExclusionEffect:
     """What excluding something would do to the ranking under a recipe, with what stands already.
 
     A recipe that leaves standing exclusions alone is shown as if it applied them.
@@ -152,11 +152,11 @@ def preview(database: Database, campaign: str, wanted: Exclusion, *, recipe: Rec
     Raises NotFound, NothingNamed, Conflict as `exclude`; Invalid where the recipe does not fit the campaign.
     """
     with database.transaction(snapshot=True) as session:
-        both = located(session, campaign, wanted, recipe)
-    return made(database, both)
+        both = find_rankings(session, campaign, wanted, recipe)
+    return compute_effect(database, both)
 
 
-def located(session: Session, campaign: str, wanted: Exclusion, recipe: Recipe) -> Both:
+def find_rankings(session: Session, campaign: str, wanted: Exclusion, recipe: Recipe) -> RankingPair:
     """The rankings that a preview compares, with and without what it would leave out. Raises as `exclude`."""
     about = snapshot.snapshot(session, campaign, None)
     _target(session, about.campaign_id, wanted)
@@ -166,7 +166,7 @@ def located(session: Session, campaign: str, wanted: Exclusion, recipe: Recipe) 
     return before, after
 
 
-def made(database: Database, both: Both) -> Effect:
+def compute_effect(database: Database, both: RankingPair) -> ExclusionEffect:
     """What becomes of a ranking, from rankings that are stored or computed here and stored."""
     before, after = (ranking_view.read(ranking_report.compute_missing(database, one).body) for one in both)
     about, recipes = both[0].about, [one.recipe for one in both]
@@ -174,15 +174,15 @@ def made(database: Database, both: Both) -> Effect:
     return effect(recipes[0].name, before, after, Stabilities(*sure))
 
 
-def effect(recipe: str, before: RankingView, after: RankingView, stability: Stabilities) -> Effect:
+def effect(recipe: str, before: RankingView, after: RankingView, stability: Stabilities) -> ExclusionEffect:
     """What becomes of a ranking, and of how sure it is."""
     first, then = _by_system(before), _by_system(after)
     order = [system for system in first if system in then]
-    return Effect(
+    return ExclusionEffect(
         recipe=recipe,
         before=before,
         after=after,
-        systems=tuple(Moved(system, first.get(system), then.get(system)) for system in {**first, **then}),
+        systems=tuple(SystemChange(system, first.get(system), then.get(system)) for system in {**first, **then}),
         order_changed=order != [system for system in then if system in first],
         pairs=tuple(flips([before, after])),
         stability=stability,

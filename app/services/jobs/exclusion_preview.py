@@ -17,7 +17,7 @@ from app.reports.ranking import view as ranking_view
 from app.reports.ranking.view import RankingView
 from app.reports.source.registration import stored_recipe
 from app.services.campaigns import exclusions
-from app.services.campaigns.exclusions import Both, Effect
+from app.services.campaigns.exclusions import ExclusionEffect, RankingPair
 from app.services.jobs import jobs, rankings
 from app.services.jobs.jobs import JobView, Request
 from app.stats.ranking.result import METHOD_VERSION
@@ -27,7 +27,7 @@ from app.storage.db import Database
 KIND = "exclusion"
 
 
-class Part(BaseModel):
+class StoredRanking(BaseModel):
     """A ranking and its forecast, as they are kept."""
 
     model_config = ConfigDict(frozen=True)
@@ -36,56 +36,56 @@ class Part(BaseModel):
     stability: Stability
 
 
-class Kept(BaseModel):
+class StoredEffect(BaseModel):
     """A preview as it is kept."""
 
     model_config = ConfigDict(frozen=True)
 
     recipe: str
-    before: Part
-    after: Part
+    before: StoredRanking
+    after: StoredRanking
 
 
-def read(body: bytes) -> Effect:
+def read(body: bytes) -> ExclusionEffect:
     """The preview of a stored report."""
-    kept = Kept.model_validate_json(body)
+    kept = StoredEffect.model_validate_json(body)
     sure = Stabilities(kept.before.stability, kept.after.stability)
     return exclusions.effect(kept.recipe, kept.before.view, kept.after.view, sure)
 
 
-def long_answer(database: Database, campaign: str, wanted: Exclusion, *, recipe: Recipe) -> Effect | JobView:
+def long_answer(database: Database, campaign: str, wanted: Exclusion, *, recipe: Recipe) -> ExclusionEffect | JobView:
     """The preview where its rankings are stored or quickly made, else the job that makes it.
 
     Raises as `exclusions.preview`, and what a worker has found the recipe to be refused for.
     """
     with database.transaction(snapshot=True) as session:
-        both = exclusions.located(session, campaign, wanted, recipe)
+        both = exclusions.find_rankings(session, campaign, wanted, recipe)
         is_long = rankings.take_long(session, both)  # the forecasts are quick: .2 s for 60 systems on 180 documents
     if not is_long:
-        return exclusions.made(database, both)
+        return exclusions.compute_effect(database, both)
     about, given = both[0].about, {"recipes": [[one.recipe.as_json(), one.key.recipe_hash] for one in both]}
     return jobs.ask(database, Request(KIND, _key(both), {about.campaign.key: about.version}, given, role="manager"))
 
 
-def _key(both: Both) -> stored.ReportKey:
+def _key(both: RankingPair) -> stored.ReportKey:
     about, parts = both[0].about, [one.key.recipe_hash for one in both]
     seed = both[0].recipe.seed
     return key_from(about.campaign_id, KIND, about.version, parts, seed=seed, method_version=METHOD_VERSION)
 
 
-def work(database: Database, request: Request) -> Work[Kept]:
+def work(database: Database, request: Request) -> Work[StoredEffect]:
     """What remains to be done for a job: a ranking with its forecast a chunk, which raises AskedOtherwise, Invalid."""
     ((campaign, version),) = request.campaigns.items()
     recipes = [(stored_recipe(recipe), told) for recipe, told in request.given["recipes"]]
 
     def chunk(n: int) -> bytes:
         recipe, told = recipes[n]
-        made = rankings.one_of_several(database, campaign, recipe, version=version, told=told)
+        made = rankings.ranking_in_job(database, campaign, recipe, version=version, told=told)
         (sure,) = forecasts(database, campaign, [recipe], as_of=version)
-        return Part(view=ranking_view.read(made.body), stability=sure).model_dump_json().encode()
+        return StoredRanking(view=ranking_view.read(made.body), stability=sure).model_dump_json().encode()
 
-    def finish(parts: Sequence[bytes]) -> Kept:
-        before, after = (Part.model_validate_json(part) for part in parts)
-        return Kept(recipe=recipes[0][0].name, before=before, after=after)
+    def finish(parts: Sequence[bytes]) -> StoredEffect:
+        before, after = (StoredRanking.model_validate_json(part) for part in parts)
+        return StoredEffect(recipe=recipes[0][0].name, before=before, after=after)
 
     return Work(len(recipes), chunk, finish)

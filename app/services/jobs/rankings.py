@@ -48,7 +48,7 @@ def take_long(session: Session, wanted: Iterable[RankingLookup]) -> bool:
     return sum(seconds_to_make(sizes[one.about.campaign_id], one.recipe) for one in missing) > AT_ONCE
 
 
-def one_of_several(database: Database, campaign: str, recipe: Recipe, *, version: int, told: str) -> StoredReport:
+def ranking_in_job(database: Database, campaign: str, recipe: Recipe, *, version: int, told: str) -> StoredReport:
     """A ranking that is a chunk of a job, from the store or computed here and stored as its own, too.
 
     told: what its key said of recipe and names when it was asked for. Raises AskedOtherwise where it says otherwise

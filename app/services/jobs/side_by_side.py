@@ -32,7 +32,7 @@ SERIES = "campaigns/series"
 KINDS = (KIND, SERIES)
 
 
-class Part(BaseModel):
+class StoredColumn(BaseModel):
     """One ranking of a report, as it is kept."""
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
@@ -52,19 +52,19 @@ class Part(BaseModel):
         return Column(self.name, self.view, self.why, self.etag)
 
 
-class Kept(BaseModel):
+class StoredComparison(BaseModel):
     """Rankings beside each other, as they are kept."""
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
     subject: str
-    parts: list[Part]
+    parts: list[StoredColumn]
     notes: list[str] = []
 
 
 def read(body: bytes) -> SideBySide:
     """The rankings of a stored report."""
-    kept = Kept.model_validate_json(body)
+    kept = StoredComparison.model_validate_json(body)
     return lay(kept.subject, [part.column() for part in kept.parts], kept.notes)
 
 
@@ -78,13 +78,15 @@ def long_answer(
 ) -> SideBySide | JobView:
     """The rankings by some recipes where they are stored or quickly made, else the job that makes them.
 
-    Raises as `side_by_side.by_recipes`.
+    Raises as `side_by_side.find_or_compute`.
     """
     with database.transaction(snapshot=True) as session:
-        about, wanted = side_by_side.located(session, campaign, names, as_of)
+        about, wanted = side_by_side.find(session, campaign, names, as_of)
         rows = [Row(name, about, one) for name, one in wanted.items()]
         outcome = _later(session, KIND, side_by_side.subject(about), rows)
-    return side_by_side.made(database, about, wanted) if outcome is None else _answered(database, outcome, ask)
+    return (
+        side_by_side.compute_missing(database, about, wanted) if outcome is None else _answered(database, outcome, ask)
+    )
 
 
 def of_series(
@@ -92,14 +94,14 @@ def of_series(
 ) -> SideBySide | JobView:
     """The campaigns of a series where their rankings are stored or quickly made, else the job that makes them.
 
-    Raises as `series.ranking`.
+    Raises as `series.find_or_compute`.
     """
     subject = series.subject(name, recipe)
     with database.transaction(snapshot=True) as session:
-        members = series.located(session, name, recipe, only)
+        members = series.find(session, name, recipe, only)
         rows = [Row(one.name, one.about, one.wanted) for one in members]
         outcome = _later(session, SERIES, subject, rows)
-    return series.made(database, subject, members) if outcome is None else _answered(database, outcome, ask)
+    return series.compute_missing(database, subject, members) if outcome is None else _answered(database, outcome, ask)
 
 
 class Row(NamedTuple):
@@ -131,23 +133,23 @@ def _answered(database: Database, outcome: SideBySide | Request, ask: jobs.Ask) 
     return ask(database, outcome) if isinstance(outcome, Request) else outcome
 
 
-def work(database: Database, request: Request) -> Work[Kept]:
+def work(database: Database, request: Request) -> Work[StoredComparison]:
     """What remains to be done for a job: a ranking a chunk, which raises AskedOtherwise."""
     columns = request.given["columns"]
 
     def chunk(n: int) -> bytes:
         name, campaign, recipe, told = columns[n]
         if recipe is None:
-            return Part.of(series.lacking(name)).model_dump_json().encode()
+            return StoredColumn.of(series.without_recipe(name)).model_dump_json().encode()
         meant, version = stored_recipe(recipe), request.campaigns[campaign]
         made = side_by_side.column(
-            name, lambda: rankings.one_of_several(database, campaign, meant, version=version, told=told)
+            name, lambda: rankings.ranking_in_job(database, campaign, meant, version=version, told=told)
         )
-        return Part.of(made).model_dump_json().encode()
+        return StoredColumn.of(made).model_dump_json().encode()
 
-    def finish(parts: Sequence[bytes]) -> Kept:
-        made = [Part.model_validate_json(part) for part in parts]
+    def finish(parts: Sequence[bytes]) -> StoredComparison:
+        made = [StoredColumn.model_validate_json(part) for part in parts]
         notes = series.notes([one.column() for one in made]) if request.kind == SERIES else []
-        return Kept(subject=request.given["subject"], parts=made, notes=notes)
+        return StoredComparison(subject=request.given["subject"], parts=made, notes=notes)
 
     return Work(len(columns), chunk, finish)
