@@ -10,19 +10,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from app.protocols.base import Example, Protocol
-from app.protocols.kit.similarity import (
-    FORM,
-    INSTRUCTIONS,
-    RUBRIC,
-    SCALE,
-    SimilarityOptions,
-    SimilarityPayload,
-    adapt,
-    check,
-    measures,
-    score,
-)
+from app.protocols.kit.similarity import SimilarityPayload, similarity
+from app.protocols.kit.single_score import worked_examples
 
 
 class BTMSTSPayload(SimilarityPayload):
@@ -31,31 +20,16 @@ class BTMSTSPayload(SimilarityPayload):
     protocol: Literal["bt_msts"] = "bt_msts"
 
 
-def _example(output: str, points: int, why: str) -> Example[BTMSTSPayload]:
-    return Example("", output, BTMSTSPayload(score=points), float(points), f"beside 'The bridge is closed.': {why}")
-
-
-PROTOCOL = Protocol(
-    name="bt_msts",
-    version=1,
+PROTOCOL = similarity(
+    BTMSTSPayload,
     title="Back-translation and monolingual semantic similarity (BT+MSTS)",
-    payload=BTMSTSPayload,
-    higher_is_better=True,
-    scale=SCALE,
-    form=FORM,
-    rubric=RUBRIC,
-    instructions=INSTRUCTIONS,
-    bases=("reference",),
-    hides_source=True,
-    adapt=adapt,
-    check=check,
-    score=score,
-    options=SimilarityOptions,
-    measures=measures,
-    examples=(
-        _example("The bridge is closed.", 5, "nothing was lost on the way there and back"),
-        _example("The bridge has been shut.", 4, "the same in other words"),
-        _example("The bridge is open.", 2, "the opposite"),
-        _example("The cheese is ripe.", 1, "another topic"),
+    basis="reference",
+    examples=worked_examples(
+        BTMSTSPayload,
+        "",
+        ("The bridge is closed.", 5, "beside 'The bridge is closed.': nothing was lost on the way there and back"),
+        ("The bridge has been shut.", 4, "beside 'The bridge is closed.': the same in other words"),
+        ("The bridge is open.", 2, "beside 'The bridge is closed.': the opposite"),
+        ("The cheese is ripe.", 1, "beside 'The bridge is closed.': another topic"),
     ),
 )

@@ -7,17 +7,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from app.protocols.base import (
-    Choice,
-    Example,
-    GradedOptions,
-    JudgedTexts,
-    JudgmentScore,
-    Payload,
-    Protocol,
-    ScoringOptions,
-)
-from app.protocols.kit.scales import Number, check_score
+from app.protocols.base import Choice
+from app.protocols.kit.single_score import SingleScorePayload, single_score, worked_examples
 from app.stats.ratings import Scale
 
 SCALE = Scale(1.0, 5.0, 1.0)
@@ -37,46 +28,25 @@ RUBRIC = (
 )
 
 
-class DA5Payload(Payload):
+class DA5Payload(SingleScorePayload):
     """The point that the rater chose; a standardised score of an import may lie outside the scale."""
 
     protocol: Literal["da5"] = "da5"
-    score: Number
 
 
-def check(payload: DA5Payload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
-    """Raise Invalid where the score is none of the five points."""
-    check_score(payload.score, SCALE, options)
-
-
-def score(payload: DA5Payload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
-    """The point as it stands (higher is better)."""
-    return JudgmentScore(payload.score + 0.0)
-
-
-def _example(output: str, points: int, why: str) -> Example[DA5Payload]:
-    return Example("The train leaves at six.", output, DA5Payload(score=points), float(points), why)
-
-
-PROTOCOL = Protocol(
-    name="da5",
-    version=1,
+PROTOCOL = single_score(
+    DA5Payload,
     title="Direct assessment (5 points)",
-    payload=DA5Payload,
-    higher_is_better=True,
     scale=SCALE,
-    form=(Choice("score", POINTS),),
+    widget=Choice("score", POINTS),
     rubric=RUBRIC,
     instructions="Choose the point that says best how good the text is.",
-    document_form=(Choice("score", POINTS),),
-    contrastive=True,
-    check=check,
-    score=score,
-    options=GradedOptions,
-    examples=(
-        _example("Der Zug fährt um sechs ab.", 5, "meaning and language are right"),
-        _example("Der Zug abfährt um sechs.", 4, "the order of the words is wrong"),
-        _example("Der Zug fährt um sieben ab.", 2, "what matters is wrong"),
-        _example("Das Essen ist fertig.", 1, "nothing of it is right"),
+    examples=worked_examples(
+        DA5Payload,
+        "The train leaves at six.",
+        ("Der Zug fährt um sechs ab.", 5, "meaning and language are right"),
+        ("Der Zug abfährt um sechs.", 4, "the order of the words is wrong"),
+        ("Der Zug fährt um sieben ab.", 2, "what matters is wrong"),
+        ("Das Essen ist fertig.", 1, "nothing of it is right"),
     ),
 )

@@ -8,17 +8,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from app.protocols.base import (
-    ColumnScoreOptions,
-    Example,
-    JudgedTexts,
-    JudgmentScore,
-    Payload,
-    Protocol,
-    ScoringOptions,
-    Slider,
-)
-from app.protocols.kit.scales import Number, check_score
+from app.protocols.base import Slider
+from app.protocols.kit.single_score import SingleScorePayload, single_score, worked_examples
 from app.stats.ratings import Scale
 
 SCALE = Scale(0.0, 100.0)
@@ -30,52 +21,29 @@ RUBRIC = (
 )
 
 
-class DADocumentPayload(Payload):
+class DADocumentPayload(SingleScorePayload):
     """Where the rater put the slider; a standardised score of an import may lie outside its range."""
 
     protocol: Literal["da_document"] = "da_document"
-    score: Number
 
 
-def check(payload: DADocumentPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
-    """Raise Invalid where the score is off the slider."""
-    check_score(payload.score, SCALE, options)
-
-
-def score(payload: DADocumentPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
-    """The slider as it stands (higher is better)."""
-    return JudgmentScore(payload.score + 0.0)
-
-
-def _example(output: str, value: float, why: str) -> Example[DADocumentPayload]:
-    source = "Anna called. She had lost her keys. Could we let her in?"
-    return Example(source, output, DADocumentPayload(score=value), value, why)
-
-
-PROTOCOL = Protocol(
-    name="da_document",
-    version=1,
+PROTOCOL = single_score(
+    DADocumentPayload,
     title="Direct assessment of documents",
-    payload=DADocumentPayload,
-    higher_is_better=True,
     scale=SCALE,
-    form=(Slider("score", SCALE.minimum, SCALE.maximum, step=1.0, ticks=TICKS),),
-    level="document",
+    widget=Slider("score", SCALE.minimum, SCALE.maximum, step=1.0, ticks=TICKS),
     rubric=RUBRIC,
     instructions="Read the whole document, then say how much of its meaning the text expresses, and how well.",
-    contrastive=True,
-    check=check,
-    score=score,
-    options=ColumnScoreOptions,
-    examples=(
-        _example(
-            "Anna rief an. Sie hatte ihre Schlüssel verloren. Könnten wir sie hereinlassen?", 100.0, "reads as one text"
-        ),
-        _example(
+    level="document",
+    examples=worked_examples(
+        DADocumentPayload,
+        "Anna called. She had lost her keys. Could we let her in?",
+        ("Anna rief an. Sie hatte ihre Schlüssel verloren. Könnten wir sie hereinlassen?", 100.0, "reads as one text"),
+        (
             "Anna rief an. Er hatte ihre Tasten verloren. Könnten wir sie hereinlassen?",
             55.0,
             "each sentence could stand somewhere, together they do not fit",
         ),
-        _example("Das Wetter ist schön.", 0.0, "0 is a score"),
+        ("Das Wetter ist schön.", 0.0, "0 is a score"),
     ),
 )

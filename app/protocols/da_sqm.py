@@ -8,17 +8,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from app.protocols.base import (
-    Example,
-    GradedOptions,
-    JudgedTexts,
-    JudgmentScore,
-    Payload,
-    Protocol,
-    ScoringOptions,
-    Slider,
-)
-from app.protocols.kit.scales import Number, check_score
+from app.protocols.base import Slider
+from app.protocols.kit.single_score import SingleScorePayload, single_score, worked_examples
 from app.stats.ratings import Scale
 
 SCALE = Scale(0.0, 100.0)
@@ -37,45 +28,24 @@ RUBRIC = (
 )
 
 
-class DASQMPayload(Payload):
+class DASQMPayload(SingleScorePayload):
     """Where the rater put the slider; a standardised score of an import may lie outside its range."""
 
     protocol: Literal["da_sqm"] = "da_sqm"
-    score: Number
 
 
-def check(payload: DASQMPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
-    """Raise Invalid where the score is off the slider."""
-    check_score(payload.score, SCALE, options)
-
-
-def score(payload: DASQMPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
-    """The slider as it stands (higher is better)."""
-    return JudgmentScore(payload.score + 0.0)
-
-
-def _example(output: str, value: float, why: str) -> Example[DASQMPayload]:
-    return Example("The shop opens at nine.", output, DASQMPayload(score=value), value, why)
-
-
-PROTOCOL = Protocol(
-    name="da_sqm",
-    version=1,
+PROTOCOL = single_score(
+    DASQMPayload,
     title="Direct assessment with SQM labels",
-    payload=DASQMPayload,
-    higher_is_better=True,
     scale=SCALE,
-    form=(Slider("score", SCALE.minimum, SCALE.maximum, step=1.0, ticks=TICKS),),
+    widget=Slider("score", SCALE.minimum, SCALE.maximum, step=1.0, ticks=TICKS),
     rubric=RUBRIC,
     instructions="Say how good the text is in its context: meaning first, then grammar.",
-    document_form=(Slider("score", SCALE.minimum, SCALE.maximum, step=1.0, ticks=TICKS),),
-    contrastive=True,
-    check=check,
-    score=score,
-    options=GradedOptions,
-    examples=(
-        _example("Das Geschäft öffnet um neun.", 100.0, "nothing to find fault with"),
-        _example("Das Geschäft öffnet an neun.", 78.0, "all is there, a preposition is wrong: between ticks 4 and 5"),
-        _example("Das Wetter ist schön.", 0.0, "0 is a score"),
+    examples=worked_examples(
+        DASQMPayload,
+        "The shop opens at nine.",
+        ("Das Geschäft öffnet um neun.", 100.0, "nothing to find fault with"),
+        ("Das Geschäft öffnet an neun.", 78.0, "all is there, a preposition is wrong: between ticks 4 and 5"),
+        ("Das Wetter ist schön.", 0.0, "0 is a score"),
     ),
 )

@@ -8,19 +8,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from app.protocols.base import Example, Protocol
-from app.protocols.kit.similarity import (
-    FORM,
-    INSTRUCTIONS,
-    RUBRIC,
-    SCALE,
-    SimilarityOptions,
-    SimilarityPayload,
-    adapt,
-    check,
-    measures,
-    score,
-)
+from app.protocols.kit.similarity import SimilarityPayload, similarity
+from app.protocols.kit.single_score import worked_examples
 
 
 class MSTSPayload(SimilarityPayload):
@@ -29,32 +18,21 @@ class MSTSPayload(SimilarityPayload):
     protocol: Literal["msts"] = "msts"
 
 
-def _example(output: str, points: int, why: str) -> Example[MSTSPayload]:
-    return Example("", output, MSTSPayload(score=points), float(points), f"beside 'She sold her boat in May.': {why}")
-
-
-PROTOCOL = Protocol(
-    name="msts",
-    version=1,
+PROTOCOL = similarity(
+    MSTSPayload,
     title="Monolingual semantic similarity (MSTS)",
-    payload=MSTSPayload,
-    higher_is_better=True,
-    scale=SCALE,
-    form=FORM,
-    rubric=RUBRIC,
-    instructions=INSTRUCTIONS,
-    bases=("reference",),
-    hides_source=True,
-    adapt=adapt,
-    check=check,
-    score=score,
-    options=SimilarityOptions,
-    measures=measures,
-    examples=(
-        _example("She sold her boat in May.", 5, "the same"),
-        _example("In May she got rid of her boat, for money.", 4, "the same in other words"),
-        _example("She sold her boat.", 3, "when is lost"),
-        _example("She bought a boat in May.", 2, "what happened differs"),
-        _example("It rained all week.", 1, "another topic"),
+    basis="reference",
+    examples=worked_examples(
+        MSTSPayload,
+        "",
+        ("She sold her boat in May.", 5, "beside 'She sold her boat in May.': the same"),
+        (
+            "In May she got rid of her boat, for money.",
+            4,
+            "beside 'She sold her boat in May.': the same in other words",
+        ),
+        ("She sold her boat.", 3, "beside 'She sold her boat in May.': when is lost"),
+        ("She bought a boat in May.", 2, "beside 'She sold her boat in May.': what happened differs"),
+        ("It rained all week.", 1, "beside 'She sold her boat in May.': another topic"),
     ),
 )

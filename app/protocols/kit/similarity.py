@@ -8,14 +8,17 @@ Mistakes of language that leave the meaning clear are not held against a text.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 from app.protocols.base import (
+    Basis,
     Choice,
+    Example,
     JudgedTexts,
     JudgmentScore,
     Measure,
     Payload,
+    Protocol,
     ScoreOptions,
     ScoringOptions,
     Widget,
@@ -59,6 +62,9 @@ class SimilarityPayload(Payload):
     score: Number
 
 
+S = TypeVar("S", bound=SimilarityPayload)
+
+
 def scale_of(options: ScoringOptions) -> Scale:
     """The scale of a campaign: 1 to 5, or 1 to 4."""
     points = options.own.points if isinstance(options.own, SimilarityOptions) else 5
@@ -85,3 +91,26 @@ def check(payload: SimilarityPayload, shown: JudgedTexts, options: ScoringOption
 def score(payload: SimilarityPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
     """The point as it stands (higher is better)."""
     return JudgmentScore(payload.score + 0.0)
+
+
+def similarity(payload: type[S], *, title: str, basis: Basis, examples: tuple[Example[S], ...]) -> Protocol[S]:
+    """A protocol that shows two texts without their roles. basis: which text stands beside the output."""
+    return Protocol(
+        name=payload.model_fields["protocol"].default,
+        version=1,
+        title=title,
+        payload=payload,
+        higher_is_better=True,
+        scale=SCALE,
+        form=FORM,
+        rubric=RUBRIC,
+        instructions=INSTRUCTIONS,
+        bases=(basis,),
+        hides_source=True,
+        adapt=adapt,
+        check=check,
+        score=score,
+        options=SimilarityOptions,
+        measures=measures,
+        examples=examples,
+    )

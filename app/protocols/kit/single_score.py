@@ -1,0 +1,82 @@
+"""Protocols that ask for one number and rank by it as it stands; they differ in scale, words and examples."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Literal
+
+from app.protocols.base import (
+    ColumnScoreOptions,
+    Example,
+    GradedOptions,
+    JudgedTexts,
+    JudgmentScore,
+    P,
+    Payload,
+    Protocol,
+    ScoringOptions,
+    Widget,
+)
+from app.protocols.kit.scales import Number, check_score
+from app.stats.ratings import Scale
+
+
+class SingleScorePayload(Payload):
+    """One number; a standardised score of an import may lie outside the scale."""
+
+    protocol: str
+    score: Number
+
+
+def single_score(
+    payload: type[SingleScorePayload],
+    *,
+    title: str,
+    scale: Scale,
+    widget: Widget,
+    rubric: tuple[tuple[str, str], ...],
+    instructions: str,
+    examples: tuple[Example[SingleScorePayload], ...],
+    level: Literal["segment", "document"] = "segment",
+) -> Protocol[SingleScorePayload]:
+    """A protocol of one number, higher is better, named as its payload says.
+
+    level: what is judged; where it is segments, campaigns can have whole documents scored too, by the same widget.
+    """
+    of_documents = level == "document"
+    return Protocol(
+        name=payload.model_fields["protocol"].default,
+        version=1,
+        title=title,
+        payload=payload,
+        higher_is_better=True,
+        scale=scale,
+        form=(widget,),
+        rubric=rubric,
+        instructions=instructions,
+        level=level,
+        document_form=() if of_documents else (widget,),
+        contrastive=True,
+        check=partial(_check, scale),
+        score=score,
+        options=ColumnScoreOptions if of_documents else GradedOptions,
+        examples=examples,
+    )
+
+
+def worked_examples(payload: type[P], source: str, *cases: tuple[str, float, str]) -> tuple[Example[P], ...]:
+    """Outputs for one source, each with its score and why."""
+    return tuple(
+        Example(source, output, payload.model_validate({"score": number}), float(number), why)
+        for output, number, why in cases
+    )
+
+
+def score(payload: SingleScorePayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
+    """The number as it stands; 0 is a score, and −0 is 0."""
+    return JudgmentScore(payload.score + 0.0)
+
+
+def _check(scale: Scale, payload: SingleScorePayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
+    """Raise Invalid where the score is no value of the scale; standardised scores know none."""
+    check_score(payload.score, scale, options)
