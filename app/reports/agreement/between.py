@@ -67,26 +67,26 @@ class SharedUnits:
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: BetweenOptions) -> Work[BetweenView]:
     campaign_ratings = [of_wanted_raters(load_raw_ratings(session, one, options), options) for one in snapshots]
     texts = [source_digests(session, one.campaign_id) for one in snapshots]
-    joined = _shared_units(campaign_ratings, texts, options)
-    same = len({one.scale for one in campaign_ratings}) == 1 and not joined.turned
+    shared = _shared_units(campaign_ratings, texts, options)
+    same = len({one.scale for one in campaign_ratings}) == 1 and not shared.turned
     choices = choices_of(campaign_ratings[0], options.tolerance, options.levels, options.bins)
 
     @cache
     def statistics() -> tuple[Coefficient, ...]:
-        return _statistics(joined.units, choices, same_scale=same)
+        return _statistics(shared.units, choices, same_scale=same)
 
     def spread() -> work.BootstrapDraws:
         return work.BootstrapDraws(
-            ((joined.units, tuple(one.drawn for one in statistics())),), options.bootstrap, options.seed
+            ((shared.units, tuple(one.drawn for one in statistics())),), options.bootstrap, options.seed
         )
 
     def finish(done: Sequence[bytes]) -> BetweenView:
         ends = spread().intervals(done, options.level)[0]
         drawn = options.level if options.bootstrap else None
-        shown = [work.statistic_view(one, e, joined.units, drawn) for one, e in zip(statistics(), ends, strict=True)]
-        return _view(campaign_ratings, joined, shown, options, choices.levels if same else None)
+        shown = [work.statistic_view(one, e, shared.units, drawn) for one, e in zip(statistics(), ends, strict=True)]
+        return _view(campaign_ratings, shared, shown, options, choices.levels if same else None)
 
-    return Work(work.n_chunks([joined.units], options.bootstrap), lambda part: spread().chunk(part), finish)
+    return Work(work.n_chunks([shared.units], options.bootstrap), lambda part: spread().chunk(part), finish)
 
 
 def _shared_units(
@@ -160,37 +160,37 @@ def _statistics(units: Units, choices: CoefficientSettings, *, same_scale: bool)
 
 def _view(
     campaign_ratings: Sequence[RawRatings],
-    joined: SharedUnits,
+    shared: SharedUnits,
     statistics: list[Statistic],
     options: BetweenOptions,
     levels: int | None,
 ) -> BetweenView:
     dropped = [{**one, "campaign": each.snapshot.campaign.key} for each in campaign_ratings for one in each.dropped]
-    if joined.differing:
-        dropped.append({"reason": "unit whose source differs between campaigns", "n": joined.differing})
-    same = len({one.scale for one in campaign_ratings}) == 1 and not joined.turned
+    if shared.differing:
+        dropped.append({"reason": "unit whose source differs between campaigns", "n": shared.differing})
+    same = len({one.scale for one in campaign_ratings}) == 1 and not shared.turned
     return BetweenView(
         campaigns={one.snapshot.campaign.key: one.snapshot.version for one in campaign_ratings},
         data_hash=" ".join(one.data_hash for one in campaign_ratings),
         basis=", ".join(sorted({one.snapshot.campaign.basis for one in campaign_ratings})),
         dropped=dropped,
-        warnings=_warnings(campaign_ratings, joined, same_scale=same),
+        warnings=_warnings(campaign_ratings, shared, same_scale=same),
         complete=options.complete,
-        n_units=joined.units.n_units,
-        n_documents=np.unique(joined.units.document).size,
+        n_units=shared.units.n_units,
+        n_documents=np.unique(shared.units.document).size,
         same_scale=same,
         chance_levels=levels,
         draws=options.bootstrap,
         interval_level=options.level,
         seed=options.seed,
-        each=[_campaign_line(one, joined) for one in campaign_ratings],
+        each=[_campaign_line(one, shared) for one in campaign_ratings],
         statistics=statistics,
-        pairs=_pairs(joined.units, same_scale=same),
-        repeated=repeatability(joined.units, joined.systems, campaign_ratings[0].scale) if same else [],
+        pairs=_pairs(shared.units, same_scale=same),
+        repeated=repeatability(shared.units, shared.systems, campaign_ratings[0].scale) if same else [],
     )
 
 
-def _campaign_line(ratings: RawRatings, joined: SharedUnits) -> CampaignLine:
+def _campaign_line(ratings: RawRatings, shared: SharedUnits) -> CampaignLine:
     rows = ratings.rows.segments()
     return CampaignLine(
         campaign=ratings.snapshot.campaign.key,
@@ -198,7 +198,7 @@ def _campaign_line(ratings: RawRatings, joined: SharedUnits) -> CampaignLine:
         n_units=np.unique(rows.segment.astype(np.int64) * max(rows.n_systems, 1) + rows.system).size,
         n_raters=np.unique(rows.rater).size,
         mean=number(float(rows.score.mean())) if len(rows) else None,
-        turned=joined.turned and not rows.higher_is_better,
+        turned=shared.turned and not rows.higher_is_better,
     )
 
 
@@ -225,17 +225,17 @@ def _pairs(units: Units, *, same_scale: bool) -> list[CampaignPair]:
     return lines
 
 
-def _warnings(campaign_ratings: Sequence[RawRatings], joined: SharedUnits, *, same_scale: bool) -> list[str]:
+def _warnings(campaign_ratings: Sequence[RawRatings], shared: SharedUnits, *, same_scale: bool) -> list[str]:
     if not any(len(one.rows) for one in campaign_ratings):
         return [NOTHING]
-    if not joined.units.n_units:
+    if not shared.units.n_units:
         return [NOTHING_SHARED]
     warnings = []
     if not same_scale:
         warnings.append("the scales differ: only correlations and rankings are compared")
-    if joined.turned:
+    if shared.turned:
         warnings.append("penalties are negated so that higher is better throughout")
-    if np.unique(joined.units.document).size < work.FEW_DOCUMENTS:
+    if np.unique(shared.units.document).size < work.FEW_DOCUMENTS:
         warnings.append("few documents for intervals")
     return warnings
 

@@ -42,14 +42,14 @@ class CardOptions(BaseModel):
 
 
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: CardOptions) -> Work[CardView]:  # noqa: ARG001  (as every kind is asked)
-    judged = load_judged_ratings(session, snapshots[0], activity=False)
+    ratings = load_judged_ratings(session, snapshots[0], activity=False)
     kinds = {key: one.kind for key, one in texts.system_words(session, snapshots[0].campaign_id).items()}
-    return whole(lambda: view_of(snapshots[0], judged, kinds))
+    return whole(lambda: view_of(snapshots[0], ratings, kinds))
 
 
-def view_of(snapshot: Snapshot, judged: JudgedRatings, kinds: Mapping[str, str]) -> CardView:
+def view_of(snapshot: Snapshot, ratings: JudgedRatings, kinds: Mapping[str, str]) -> CardView:
     """The card of ratings that were read. kinds: of each system by key."""
-    rows, names, documents = stats.ratings_of_test_set(judged.rows), judged.rows.labels, judged.documents
+    rows, names, documents = stats.ratings_of_test_set(ratings.rows), ratings.rows.labels, ratings.documents
     test = np.array([kind == "test" for kind in documents.kind], dtype=np.bool_)
     lengths = np.where(test, documents.segments, 0)
     segments, known = int(lengths.sum()), snapshot.campaign.documents_known
@@ -59,15 +59,15 @@ def view_of(snapshot: Snapshot, judged: JudgedRatings, kinds: Mapping[str, str])
     columns, grid = _map(rows, lengths, used)
     return CardView(
         campaigns={snapshot.campaign.key: snapshot.version},
-        data_hash=judged.head.data_hash,
+        data_hash=ratings.head.data_hash,
         basis=snapshot.campaign.basis,
-        dropped=_dropped(judged.rows),
+        dropped=_dropped(ratings.rows),
         warnings=_warnings(rows, known=known, words=words),
         protocol=snapshot.campaign.protocol,
         source_language=snapshot.campaign.source_language,
         target_language=snapshot.campaign.target_language,
         documents_known=known,
-        higher_is_better=judged.rows.higher_is_better,
+        higher_is_better=ratings.rows.higher_is_better,
         documents=int((lengths > 0).sum()) if known else None,
         segments=segments,
         words=words,
@@ -101,8 +101,8 @@ def view_of(snapshot: Snapshot, judged: JudgedRatings, kinds: Mapping[str, str])
             )
             for one in stats.rating_counts(rows, rows.rater, len(names.raters))
         ],
-        by_domain=_domains(rows, judged, lengths) if known else [],
-        by_role=_roles(judged.rows),
+        by_domain=_domains(rows, ratings, lengths) if known else [],
+        by_role=_roles(ratings.rows),
         buckets=_buckets(rows) if known else [],
         columns=columns,
         map=grid,
@@ -121,8 +121,8 @@ def _map(rows: Ratings, lengths: Codes, used: Codes) -> tuple[list[int], list[li
     return [int(group.size) for group in groups], grid
 
 
-def _domains(rows: Ratings, judged: JudgedRatings, lengths: Codes) -> list[DomainPart]:
-    codes, labels = judged.documents.domain_codes()
+def _domains(rows: Ratings, ratings: JudgedRatings, lengths: Codes) -> list[DomainPart]:
+    codes, labels = ratings.documents.domain_codes()
     of_rows = codes[rows.document]
     return [
         DomainPart(

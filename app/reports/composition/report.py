@@ -56,11 +56,11 @@ class CompositionOptions(BaseModel):
 
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: CompositionOptions) -> Work[CompositionView]:
     snapshot = snapshots[0]
-    read = load_judged_ratings(session, snapshot, activity=False)
+    ratings = load_judged_ratings(session, snapshot, activity=False)
     known = system_words(session, snapshot.campaign_id)
-    humans = np.array([known[key].kind == "human" for key in read.rows.labels.systems], dtype=np.bool_)
-    digest = read.head.data_hash
-    return whole(lambda: _view(snapshot, read.rows, humans, digest, options))
+    humans = np.array([known[key].kind == "human" for key in ratings.rows.labels.systems], dtype=np.bool_)
+    digest = ratings.head.data_hash
+    return whole(lambda: _view(snapshot, ratings.rows, humans, digest, options))
 
 
 def _view(

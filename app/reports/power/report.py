@@ -68,7 +68,7 @@ def _view(planner: Planner, parts: Sequence[bytes]) -> PowerView:
         draws=len(planner.draws(parts)) if known else 0,
         seed=data.inputs.recipe.seed,
         scores=options.scores,
-        marginal=planner.shaped.shape.description if known and planner.shaped.shape is not None else None,
+        marginal=planner.score_model.shape.description if known and planner.score_model.shape is not None else None,
         clusters=options.clusters,
         components=planner.components_line(),
         designs=planner.lines(parts),
@@ -101,12 +101,12 @@ def _warnings(planner: Planner, parts: Sequence[bytes]) -> list[str]:
         warnings.append("some outputs were rated once, so rater variance is confounded with that of outputs")
     if planner.measured:
         warnings += planner.judged.unlike()
-    warnings += planner.shaped.warnings
+    warnings += planner.score_model.warnings
     left = [design for design in planner.options.designs() if design not in planner.designs]
     if left:
         warnings.append(f"{len(left)} designs need more ratings per item than there are raters")
     lines = planner.lines(parts)
-    if planner.shaped.why is None and any(
+    if planner.score_model.why is None and any(
         one.simulated is None and one.documents > 1 for line in lines for one in line.points
     ):
         warnings.append("the largest designs were not simulated")

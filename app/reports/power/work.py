@@ -123,7 +123,7 @@ class Planner(StudySizes):
         return planning.detectable(variance, alpha=self.alpha_each, power=self.options.power)
 
     @cached_property
-    def shaped(self) -> ScoreModel:
+    def score_model(self) -> ScoreModel:
         """Scores of simulated studies. There must be components."""
         if isinstance(self.components, str):
             raise Invalid(self.components)
@@ -169,7 +169,7 @@ class Planner(StudySizes):
 
     def _clusters(self, layout: StudyLayout, rng: np.random.Generator) -> Drawing:
         """From a seed of its own, so that to ask for clusters changes nothing else."""
-        return self.shaped.clusters(
+        return self.score_model.clusters(
             self.options, layout, means=self.true_means, between=self.between, systems=self.systems, rng=rng
         )
 
@@ -178,8 +178,10 @@ class Planner(StudySizes):
         if isinstance(components, str) or layout.documents < 2:
             return {}
         try:
-            power = self.shaped.power(layout, difference=self.difference, alpha=self.alpha_each, studies=n, rng=rng)
-            size = self.shaped.size(layout, alpha=self.alpha_each, studies=max(n, FEWEST_FOR_SIZE), rng=rng)
+            power = self.score_model.power(
+                layout, difference=self.difference, alpha=self.alpha_each, studies=n, rng=rng
+            )
+            size = self.score_model.size(layout, alpha=self.alpha_each, studies=max(n, FEWEST_FOR_SIZE), rng=rng)
             if layout.documents < self.fewest:
                 power, size = dict.fromkeys(power, 0.0), dict.fromkeys(size, 0.0)
             ahead = forecast_srp(

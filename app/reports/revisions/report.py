@@ -45,9 +45,9 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], _: NoOptions) ->
     return whole(partial(_result, load_judged_ratings(session, snapshots[0])))
 
 
-def _result(read: JudgedRatings) -> RevisionsView:
-    once = first_rows(read.rows) & (read.rows.kind == Kind.SEGMENT)
-    rows, events = read.rows.where(once), events_of_rows(read.events, once)
+def _result(ratings: JudgedRatings) -> RevisionsView:
+    once = first_rows(ratings.rows) & (ratings.rows.kind == Kind.SEGMENT)
+    rows, events = ratings.rows.where(once), events_of_rows(ratings.events, once)
     units = row_documents(rows)
     raters = []
     for code in np.unique(rows.rater).tolist():
@@ -56,7 +56,7 @@ def _result(read: JudgedRatings) -> RevisionsView:
         raters.append(RaterRevisions(rows.labels.raters[code], rates))
     overall = revisions(events, rows.score, units)
     warnings = [] if raters else [NO_SCORES]
-    return RevisionsView(**read.head.model_dump(), overall=overall, raters=raters, warnings=warnings)
+    return RevisionsView(**ratings.head.model_dump(), overall=overall, raters=raters, warnings=warnings)
 
 
 def _share(value: float | None) -> str:
