@@ -89,10 +89,10 @@ class Room:
     ) -> list[UnplacedItem]:
         """The shortest originals of all control items; with several columns those of whole screens."""
         if self.task.columns > 1:
-            again = smallest_first(shown)
-            widths = [len(screen) for screen in again]
+            repeatable = smallest_first(shown)
+            widths = [len(screen) for screen in repeatable]
             count = quota.screens if quota else screens_needed(self.controls, len(own), widths)
-            return [piece for n in range(count) for piece in again[n % len(again)]]
+            return [piece for n in range(count) for piece in repeatable[n % len(repeatable)]]
         needed = quota.kinds if quota else control_counts(self.controls, len(own))
         return [piece for kind, n in needed.items() for piece in self.shortest(kind, n, own)]
 

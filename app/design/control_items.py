@@ -138,7 +138,7 @@ def _insert_repeats(
         if piece.role != "repeat":
             continue
         planned = PlannedRepeat(room, size, (piece,))
-        again, gap = place_repeat(rng, screens, seen, room, planned.gives_way_to)
-        original = again[0]
+        repeat, gap = place_repeat(rng, screens, seen, room, planned.gives_way_to)
+        original = repeat[0]
         screens.insert(gap, (replace(original, role="repeat", group=None, propensity=None, of=original),))
         size = planned.with_instead((original,))

@@ -105,7 +105,7 @@ def _assign_kinds(
 def _insert(
     rng: np.random.Generator,
     screens: list[Screen],
-    again: _Again,
+    repeat_screen: _Again,
     planned: PlannedRepeat,
     references: References,
     seen: RaterHistory,
@@ -113,12 +113,12 @@ def _insert(
     """Show a screen again, or one of its width for it; which."""
 
     def stands_in(screen: Screen) -> bool:
-        able = "reference" not in again.kinds or bool(references.get(screen[0].document))
-        return able and len(screen) == len(again.screen) and planned.gives_way_to(screen)
+        able = "reference" not in repeat_screen.kinds or bool(references.get(screen[0].document))
+        return able and len(screen) == len(repeat_screen.screen) and planned.gives_way_to(screen)
 
     room = planned.room
     original, gap = place_repeat(rng, screens, seen, room, stands_in)
-    pairs = zip(again.kinds, original, strict=True)
+    pairs = zip(repeat_screen.kinds, original, strict=True)
     screens.insert(gap, tuple(control_of(kind, piece, room.controls, references) for kind, piece in pairs))
     return original
 

@@ -91,13 +91,13 @@ def replication(
     theta = float(round_scores(np.asarray(sums.sum() / counts.sum())))
     known = precision(sums, counts)
     error, degrees = float(known.error), float(known.degrees)
-    spread, again = sqrt(2 * error**2 + extra_variance), sqrt(error**2 + extra_variance)
+    spread, new_error = sqrt(2 * error**2 + extra_variance), sqrt(error**2 + extra_variance)
     quantile = float(special.stdtrit(degrees, 1 - (alpha / 2 if two_sided and claim != "equivalent" else alpha)))
     if theta == 0.0:
         same, why = None, "the systems are equal: there is no direction to replicate"
     else:
         same, why = _below(abs(theta), spread, degrees), None
-    holds = _claim_holds(claim, theta, quantile * again, margin, spread, degrees)
+    holds = _claim_holds(claim, theta, quantile * new_error, margin, spread, degrees)
     return Replication(same, holds, theta, error, documents, why=why)
 
 

@@ -100,8 +100,8 @@ def _ratio(units: Units, pool: PooledValues) -> OfDocuments:
         expected = np.zeros(len(histogram))
         for start in range(0, pool.values.size, _BLOCK):
             part = slice(start, start + _BLOCK)
-            apart = _relative(pool.values[part, None], pool.values[None, :])
-            expected += (histogram[:, part] * (histogram @ apart.T)).sum(axis=1)
+            distances = _relative(pool.values[part, None], pool.values[None, :])
+            expected += (histogram[:, part] * (histogram @ distances.T)).sum(axis=1)
         return _alpha(weights @ sums, expected, histogram.sum(axis=1))
 
     return value
@@ -118,8 +118,8 @@ def _ratio_inside(units: Units) -> Floats:
     out = np.zeros(units.n_units)
     for lag in range(1, int(size.max(initial=0))):
         first = np.flatnonzero(units.unit[:-lag] == units.unit[lag:])
-        apart = _relative(units.value[first], units.value[first + lag])
-        out += np.bincount(units.unit[first], weights=2 * apart, minlength=size.size)
+        distances = _relative(units.value[first], units.value[first + lag])
+        out += np.bincount(units.unit[first], weights=2 * distances, minlength=size.size)
     return np.asarray(out / (size - 1), dtype=np.float64)
 
 

@@ -74,12 +74,12 @@ def self_agreement(pairs: RepeatedRatings, *, tolerance: float, chance: float | 
     """
     if not pairs.first.size:
         return None
-    apart = np.abs(pairs.first - pairs.second)
-    within = float((apart <= tolerance + SLACK).mean())
+    distances = np.abs(pairs.first - pairs.second)
+    within = float((distances <= tolerance + SLACK).mean())
     return SelfAgreement(
-        n=apart.size,
-        absolute=float(apart.mean()),
-        identical=float((apart <= SLACK).mean()),
+        n=distances.size,
+        absolute=float(distances.mean()),
+        identical=float((distances <= SLACK).mean()),
         within=within,
         kappa=None if chance is None else (within - chance) / (1 - chance),
         pearson=number(pearson(pairs.first, pairs.second)),

@@ -77,8 +77,8 @@ def agreement_weights(levels: int, kind: Weights) -> Floats:
     """How far two categories agree, shape (K, K): 1 for the same; `linear` and `quadratic` in the distance of ranks."""
     if kind == "identity" or levels < 2:
         return np.eye(levels)
-    apart = np.abs(np.subtract.outer(np.arange(levels), np.arange(levels))) / (levels - 1)
-    return np.asarray(1 - (apart if kind == "linear" else apart**2), dtype=np.float64)
+    distance = np.abs(np.subtract.outer(np.arange(levels), np.arange(levels))) / (levels - 1)
+    return np.asarray(1 - (distance if kind == "linear" else distance**2), dtype=np.float64)
 
 
 def category_counts(units: Units, levels: int) -> Floats:

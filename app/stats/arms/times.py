@@ -226,11 +226,11 @@ def ratio(before: Durations, after: Durations, *, level: float = 0.95) -> Ratio 
         return None
     both = sorted(old.keys() & new.keys())
     if len(both) > 1:
-        apart = np.array([new[rater] - old[rater] for rater in both])
+        log_ratios = np.array([new[rater] - old[rater] for rater in both])
         if len(both) < FEWEST_RATERS:
-            return Ratio(exp(float(apart.mean())), None, len(both), "within")
-        error = float(apart.std(ddof=1)) / len(both) ** 0.5
-        return _ratio(float(apart.mean()), error, len(both) - 1.0, len(both), level, "within")
+            return Ratio(exp(float(log_ratios.mean())), None, len(both), "within")
+        error = float(log_ratios.std(ddof=1)) / len(both) ** 0.5
+        return _ratio(float(log_ratios.mean()), error, len(both) - 1.0, len(both), level, "within")
     x, y = np.array(list(old.values())), np.array(list(new.values()))
     apart_means = float(y.mean() - x.mean())
     raters = len(old.keys() | new.keys())

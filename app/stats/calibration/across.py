@@ -151,7 +151,7 @@ def calibrate_systems(
     for code in np.unique(pair.systems.system).tolist():
         own = pair.systems.system == code
         raw = float(middle[own].mean())
-        again = _weighted_means(middle[own], pair.systems.document[own], drawn.documents)
+        redrawn = _weighted_means(middle[own], pair.systems.document[own], drawn.documents)
         moved = {}
         for method, why in whys.items():
             if why is not None:
@@ -159,7 +159,7 @@ def calibrate_systems(
                 continue
             slope, intercept = lines(method, *single, sign=pair.sign)
             slopes, intercepts = lines(method, *at, sign=pair.sign)
-            ends = _ends(slopes * again + intercepts, level)
+            ends = _ends(slopes * redrawn + intercepts, level)
             moved[method] = CalibratedScore(float(slope[0] * raw + intercept[0]), ends)
         n_ratings = int(own[pair.systems.unit].sum())
         rows.append(CalibratedSystem(code, int(own.sum()), n_ratings, raw, moved))

@@ -132,14 +132,14 @@ class _Equations:
     def __init__(self, y: Floats, x: Floats, levels: Mapping[str, Indices]) -> None:
         self.n, self.p = x.shape
         sizes = {term: int(codes.max(initial=-1)) + 1 for term, codes in levels.items()}
-        apart = max(sizes, key=lambda term: sizes[term], default=None)
-        rest = [term for term in levels if term != apart]
-        self.terms = [*rest, *([] if apart is None else [apart])]
+        widest = max(sizes, key=lambda term: sizes[term], default=None)
+        rest = [term for term in levels if term != widest]
+        self.terms = [*rest, *([] if widest is None else [widest])]
         self.sizes = [sizes[term] for term in self.terms]
         if self.p + sum(sizes[term] for term in rest) > MOST_DENSE:
             raise TooManyLevels(f"{sum(self.sizes):,} levels of {', '.join(levels)}; they are too many to fit together")
         dense = sparse.hstack([sparse.csr_array(x), *(_incidence(levels[term], sizes[term]) for term in rest)]).tocsr()
-        own = sparse.csr_array((self.n, 0)) if apart is None else _incidence(levels[apart], sizes[apart])
+        own = sparse.csr_array((self.n, 0)) if widest is None else _incidence(levels[widest], sizes[widest])
         self.within = np.asarray((dense.T @ dense).toarray(), dtype=np.float64)
         self.across = (own.T @ dense).tocsr()
         self.counts = np.asarray(own.sum(axis=0), dtype=np.float64).ravel()

@@ -76,16 +76,16 @@ def simulate_replication(
     rng = np.random.Generator(np.random.PCG64([seed, 0x6A7E]))
     items = item_sums(data)
     buckets = [np.flatnonzero(data.bucket == bucket) for bucket in range(len(data.pools))]
-    same = again = 0
+    same = n_holds = 0
     for _ in range(studies):
         documents = np.sort(np.concatenate([rng.choice(own, size=own.size) for own in buckets]))
-        apart = _study(rng, items, documents, pair, method)
-        decision = decide(apart, items.n_segments[documents], rule)
+        differences = _study(rng, items, documents, pair, method)
+        decision = decide(differences, items.n_segments[documents], rule)
         same += decision.difference is not None and decision.difference * difference > 0
-        again += decision.holds
+        n_holds += decision.holds
     error, why = None, None if difference else "the systems are equal: there is no direction to replicate"
     direction = same / studies if difference else None
-    return Replication(direction, again / studies, difference, error, len(data.documents), SIMULATED, why)
+    return Replication(direction, n_holds / studies, difference, error, len(data.documents), SIMULATED, why)
 
 
 def _study(

@@ -46,10 +46,10 @@ def pair_values(
     first, second = np.triu_indices(score.shape[0], 1)
     n_units = int(unit.max(initial=-1)) + 1
     shared = present[first] & present[second]
-    apart = np.where(shared, score[first] - score[second], 0.0)
+    differences = np.where(shared, score[first] - score[second], 0.0)
     places = (np.arange(unit.size), unit)
     onto = sparse.csr_array((np.ones(unit.size), places), shape=(unit.size, n_units))
-    sums = apart @ onto
+    sums = differences @ onto
     n = shared.sum(axis=1)
     place = np.arange(first.size)
     held = (shared @ onto) > 0
@@ -77,5 +77,5 @@ def pair_values(
         p = np.where(n > 0, counts.p_values(plus_one=False), np.nan)
         p_reverse = np.where(n > 0, counts.p_reverse(plus_one=False), np.nan)
     difference = np.full(first.size, np.nan)
-    np.divide(apart.sum(axis=1), n, out=difference, where=n > 0)
+    np.divide(differences.sum(axis=1), n, out=difference, where=n > 0)
     return PairValues(first, second, p, p_reverse, difference)

@@ -66,12 +66,12 @@ def separation(human: PairValues, metric: Floats, *, alpha: float = ALPHA) -> Se
     so it does not hang on which system of a pair is named first.
     """
     known = np.isfinite(human.p) & np.isfinite(metric)
-    apart = significant_pairs(human, alpha) & known
+    is_separated = significant_pairs(human, alpha) & known
     size = np.abs(metric)
-    towards = np.where(human.difference[apart] >= 0, metric[apart], -metric[apart])
+    towards = np.where(human.difference[is_separated] >= 0, metric[is_separated], -metric[is_separated])
     return Separation(
-        different=auc(size[apart], size[known & ~apart]),
+        different=auc(size[is_separated], size[known & ~is_separated]),
         better=auc(towards, -towards),
         n=int(known.sum()),
-        n_apart=int(apart.sum()),
+        n_apart=int(is_separated.sum()),
     )

@@ -102,8 +102,8 @@ def compare(common: CommonScores, *, permutations: int, seed: int, swaps: int = 
     for masks in exchanges(common.human.shape, swaps, seed, measured.at_once):
         mine, theirs = (measured.values(scores) for scores in exchange_scores(common, masks))
         for name in MEASURES:
-            apart = np.abs(np.nan_to_num(mine[name]) - np.nan_to_num(theirs[name]))
-            beyond[name] += int((apart >= abs(observed[name]) - 1e-9).sum())
+            distance = np.abs(np.nan_to_num(mine[name]) - np.nan_to_num(theirs[name]))
+            beyond[name] += int((distance >= abs(observed[name]) - 1e-9).sum())
     return tuple(
         MetricComparison(
             measure=name,

@@ -192,12 +192,15 @@ def _sums(means: Floats, counts: Floats | None) -> tuple[Floats, Floats | None]:
 def _cluster_counts(sums: Floats, counts: Floats | None, rule: ClusterRule, alpha: float, holm: bool) -> list[int]:
     """Clusters of each study; shapes as of a `Draw`."""
     n, n_systems, _ = sums.shape
-    apart, error = contrasts(sums, counts)
-    p = 2 * special.stdtr(degrees_of(sums, counts)[:, None], -t_statistics(apart, error))
+    difference, error = contrasts(sums, counts)
+    p = 2 * special.stdtr(degrees_of(sums, counts)[:, None], -t_statistics(difference, error))
     is_significant = significant(p, alpha, holm=holm)
     first, second = np.triu_indices(n_systems, k=1)
     wins = np.zeros((n, n_systems, n_systems), dtype=np.bool_)
-    wins[:, first, second], wins[:, second, first] = is_significant & (apart > 0), is_significant & (apart < 0)
+    wins[:, first, second], wins[:, second, first] = (
+        is_significant & (difference > 0),
+        is_significant & (difference < 0),
+    )
     order = np.argsort(-sums.sum(axis=2), axis=1, kind="stable")
     totals = []
     for won, place in zip(wins, order, strict=True):

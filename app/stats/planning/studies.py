@@ -200,12 +200,12 @@ def t_claims(sums: Floats, alpha: float, counts: Floats | None = None, rule: Rec
     default. Two-sided at alpha, with the errors and degrees of `inference.by_document`. rule : how a ranking will
     correct; each pair at alpha by default. Returns shape (n, S(S−1)/2).
     """
-    apart, error = contrasts(sums, counts)
+    difference, error = contrasts(sums, counts)
     if rule is None:
-        reached = t_statistics(apart, error) >= critical_t(degrees_of(sums, counts), alpha)[:, None]
-        return np.asarray(np.sign(apart) * reached, dtype=np.int8)
-    p = 2 * special.stdtr(degrees_of(sums, counts)[:, None], -t_statistics(apart, error))
-    return np.asarray(np.sign(apart) * rule.significant(p, sums.shape[2], alpha), dtype=np.int8)
+        reached = t_statistics(difference, error) >= critical_t(degrees_of(sums, counts), alpha)[:, None]
+        return np.asarray(np.sign(difference) * reached, dtype=np.int8)
+    p = 2 * special.stdtr(degrees_of(sums, counts)[:, None], -t_statistics(difference, error))
+    return np.asarray(np.sign(difference) * rule.significant(p, sums.shape[2], alpha), dtype=np.int8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,11 +251,11 @@ def critical_t(degrees: Floats, alpha: float) -> Floats:
     return np.asarray(special.stdtrit(degrees, 1 - alpha / 2), dtype=np.float64)
 
 
-def t_statistics(apart: Floats, error: Floats) -> Floats:
+def t_statistics(difference: Floats, error: Floats) -> Floats:
     """|t|; infinite where a difference does not vary, 0 where there is none."""
-    tiny = error <= 1e-12 * np.maximum(1.0, np.abs(apart))
-    sure = np.where(np.abs(apart) > 1e-10, np.inf, 0.0)
-    return np.asarray(np.where(tiny, sure, np.abs(apart) / np.where(tiny, 1.0, error)), dtype=np.float64)
+    tiny = error <= 1e-12 * np.maximum(1.0, np.abs(difference))
+    sure = np.where(np.abs(difference) > 1e-10, np.inf, 0.0)
+    return np.asarray(np.where(tiny, sure, np.abs(difference) / np.where(tiny, 1.0, error)), dtype=np.float64)
 
 
 def contrasts(sums: Floats, counts: Floats | None = None) -> tuple[Floats, Floats]:

@@ -186,21 +186,21 @@ def drifts(
 
     Sources: Page 1954; Benjamini & Hochberg 1995.
     """
-    beside = np.ones(n_raters, dtype=np.bool_) if trusted is None else trusted.copy()
+    is_compared = np.ones(n_raters, dtype=np.bool_) if trusted is None else trusted.copy()
     by_rater: dict[int, Drift] = {}
-    again = set(np.unique(cells.rater).tolist())
-    while again:
-        blocks = _blocks(cells, course, sign * levels(cells, n_raters, beside).residual)
-        for rater in sorted(again):
+    pending = set(np.unique(cells.rater).tolist())
+    while pending:
+        blocks = _blocks(cells, course, sign * levels(cells, n_raters, is_compared).residual)
+        for rater in sorted(pending):
             drift_ = _of_rater(blocks, rater, k, h)
             if drift_ is not None:
                 by_rater[rater] = drift_
-        moved = [r for r, one in by_rater.items() if beside[r] and one.either < chance]
+        moved = [r for r, one in by_rater.items() if is_compared[r] and one.either < chance]
         if not moved:
             break
         worst = min(moved, key=lambda r: (by_rater[r].either, -abs(by_rater[r].slope or 0.0), r))
-        beside[worst] = False
-        again = _raters_sharing_items(cells, worst, beside)
+        is_compared[worst] = False
+        pending = _raters_sharing_items(cells, worst, is_compared)
     return _with_q_values(by_rater)
 
 
@@ -246,10 +246,10 @@ def _with_q_values(by_rater: dict[int, Drift]) -> dict[int, Drift]:
     return {r: replace(one, q_value=q) for (r, one), q in zip(by_rater.items(), q_values, strict=True)}
 
 
-def _raters_sharing_items(cells: RaterItemMeans, rater: int, beside: Bools) -> set[int]:
+def _raters_sharing_items(cells: RaterItemMeans, rater: int, is_compared: Bools) -> set[int]:
     """Who is still compared and shares an item with a rater."""
     shared = np.isin(cells.item, cells.item[cells.rater == rater])
-    return {r for r in np.unique(cells.rater[shared]).tolist() if beside[r]}
+    return {r for r in np.unique(cells.rater[shared]).tolist() if is_compared[r]}
 
 
 def trend(x: Floats, y: Floats) -> tuple[float, float]:

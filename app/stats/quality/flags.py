@@ -87,8 +87,8 @@ def _of_panel(limits: Limits, panel: dict[int, Against]) -> FlagTexts:
             yield r, f"{'lenient' if comparison.lenient > 0 else 'severe'}: {comparison.sds:.1f} SDs from the others"
 
 
-def _of_repeats(limits: Limits, again: dict[int, Repeats]) -> FlagTexts:
-    for r, pairs in again.items():
+def _of_repeats(limits: Limits, by_rater: dict[int, Repeats]) -> FlagTexts:
+    for r, pairs in by_rater.items():
         if pairs.usual is not None and pairs.n >= limits.min_repeats and _rare(limits, pairs.q_value):
             yield r, f"repeats lie {pairs.mean_difference:.3g} apart on average, where {pairs.usual:.3g} is usual"
 

@@ -89,9 +89,9 @@ def meetings(item: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     order = np.argsort(item, kind="stable")
     ordered = item[order]
     meets = [(order, order)]
-    apart = 1
-    while (same := np.flatnonzero(ordered[apart:] == ordered[:-apart])).size:
-        first, second = order[same], order[same + apart]
+    lag = 1
+    while (same := np.flatnonzero(ordered[lag:] == ordered[:-lag])).size:
+        first, second = order[same], order[same + lag]
         meets += [(first, second), (second, first)]
-        apart += 1
+        lag += 1
     return meets

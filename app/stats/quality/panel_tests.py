@@ -45,19 +45,22 @@ def paces_with_chances(speeds: dict[int, Speed], least: int) -> dict[int, Speed]
     return {r: replace(one, q_value=q_values.get(r)) for r, one in speeds.items()}
 
 
-def panel_with_chances(panel: dict[int, Against], cells: RaterItemMeans, beside: Levels) -> dict[int, Against]:
+def panel_with_chances(panel: dict[int, Against], cells: RaterItemMeans, rater_levels: Levels) -> dict[int, Against]:
     """The panel with chances of each rater's level and correlation; who is not trusted is in nobody's comparison."""
     ranks: dict[int, float] = {}
     level: dict[int, float] = {}
     errors: dict[int, float] = {}
     rank_errors: dict[int, float] = {}
     for r in panel:
-        mine = (cells.rater == r) & ~np.isnan(beside.residual)
+        mine = (cells.rater == r) & ~np.isnan(rater_levels.residual)
         n = int(mine.sum())
         if n < MIN_ITEMS:
             continue
-        level[r], errors[r] = float(beside.of_rater[r]), float(beside.residual[mine].std(ddof=1) / np.sqrt(n))
-        rank = spearman(cells.score[mine], beside.others[mine])
+        level[r], errors[r] = (
+            float(rater_levels.of_rater[r]),
+            float(rater_levels.residual[mine].std(ddof=1) / np.sqrt(n)),
+        )
+        rank = spearman(cells.score[mine], rater_levels.others[mine])
         if np.isfinite(rank):
             ranks[r], rank_errors[r] = -float(np.arctanh(np.clip(rank, -0.99, 0.99))), float(1 / np.sqrt(n - 3))
     floor = float(np.median(list(errors.values()))) if errors else 1.0
@@ -134,9 +137,9 @@ def deviation_from_group(score: Floats, group: Ints, trusted: Bools) -> Floats:
     """
     n = int(group.max(initial=0)) + 1
     kept = trusted | (np.bincount(group[trusted], minlength=n) == 0)[group]
-    beside = score - _means(score, group, kept, n)[group]
-    average = _means(np.abs(beside), group, kept, n)[group]
-    return np.asarray(np.where(average > 0, beside / np.where(average > 0, average, 1.0), 0.0))
+    deviation = score - _means(score, group, kept, n)[group]
+    average = _means(np.abs(deviation), group, kept, n)[group]
+    return np.asarray(np.where(average > 0, deviation / np.where(average > 0, average, 1.0), 0.0))
 
 
 def _means(value: Floats, code: Ints, kept: Bools, n: int) -> Floats:

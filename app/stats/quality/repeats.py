@@ -111,12 +111,12 @@ def default_tolerance(scale: Scale | None) -> float:
     return float(max(step, np.floor(wide / step + SLACK) * step)) if step else wide
 
 
-def _agreement(again: Floats, first: Floats, tolerance: float) -> Repeats:
-    distance = np.abs(again - first)
+def _agreement(second: Floats, first: Floats, tolerance: float) -> Repeats:
+    distance = np.abs(second - first)
     return Repeats(
         n=distance.size,
         mean_difference=float(distance.mean()),
-        icc=number(icc_of_pairs(first, again)),
+        icc=number(icc_of_pairs(first, second)),
         within=float((distance <= tolerance + SLACK).mean()),
         tolerance=tolerance,
     )

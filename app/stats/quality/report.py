@@ -237,14 +237,17 @@ def _evidence(
         return none
     trusted = _reference_raters(work, flags_of(limits, none, rows.labels.raters))
     cells, course = _cells(rows, order)
-    beside = levels(cells, trusted.size, trusted)
+    rater_levels = levels(cells, trusted.size, trusted)
     evidence = none
     if "panel" in checks:
-        evidence = replace(evidence, panel=panel_tests.panel_with_chances(against_panel(rows), cells, beside))
+        evidence = replace(evidence, panel=panel_tests.panel_with_chances(against_panel(rows), cells, rater_levels))
     if "repeats" in checks:
-        again, pairs = repeats(rows, work.links, tolerance=chosen.tolerance), pairs_of(rows, work.links, Role.REPEAT)
-        again = compare_repeats(again, pairs, trusted, margin=limits.repeats, least=limits.min_repeats)
-        evidence = replace(evidence, again=again)
+        agreement, pairs = (
+            repeats(rows, work.links, tolerance=chosen.tolerance),
+            pairs_of(rows, work.links, Role.REPEAT),
+        )
+        agreement = compare_repeats(agreement, pairs, trusted, margin=limits.repeats, least=limits.min_repeats)
+        evidence = replace(evidence, again=agreement)
     if "drift" in checks:
         drifting = drifts(
             cells,
@@ -258,7 +261,7 @@ def _evidence(
         )
         evidence = replace(evidence, drifts=drifting)
     if "within_tasks" in checks:
-        evidence = replace(evidence, within=_within(_steps(rows, order, beside, trusted), limits.chance, only))
+        evidence = replace(evidence, within=_within(_steps(rows, order, rater_levels, trusted), limits.chance, only))
     if "alike" in checks:
         evidence = replace(evidence, pairs=alike(cells, course.document))
     return evidence
@@ -302,11 +305,11 @@ def _cells(rows: Ratings, order: Orders) -> tuple[RaterItemMeans, CellPositions]
     return cells, CellPositions(total / np.maximum(n, 1), document)
 
 
-def _steps(rows: Ratings, order: Orders, beside: Levels, trusted: Bools) -> dict[int, Steps]:
+def _steps(rows: Ratings, order: Orders, rater_levels: Levels, trusted: Bools) -> dict[int, Steps]:
     """Each rater's judgments from the beginning to the end of their tasks, by how far they lie from the usual ones."""
     degraded = rows.role == Role.DEGRADED
     group = np.where(degraded, len(rows.labels.systems), rows.system)
-    level = np.where(degraded, 0.0, np.nan_to_num(beside.of_rater)[rows.rater])
+    level = np.where(degraded, 0.0, np.nan_to_num(rater_levels.of_rater)[rows.rater])
     usual = panel_tests.deviation_from_group(rows.score - level, group, trusted[rows.rater])
     units = rows.document if rows.documents_known else rows.segment
     steps = {}

@@ -135,8 +135,8 @@ def _ends(
     low, high = difference - widths, difference + widths
     if shared is None or recipe.interval == "t":
         return low, high
-    for pairs, apart, weights in differences_of(shared.by_document):
+    for pairs, differences, weights in differences_of(shared.by_document):
         low[pairs], high[pairs] = resampling.ends(
-            apart, weights, alpha=recipe.alpha, kind=recipe.interval, seed=recipe.seed
+            differences, weights, alpha=recipe.alpha, kind=recipe.interval, seed=recipe.seed
         )
     return low, high

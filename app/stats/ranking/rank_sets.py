@@ -120,10 +120,12 @@ def normal_campaigns(psi: Floats, weights: Floats, *, seed: int) -> Floats | Non
     if float(degrees_of_freedom(weights, _CORRELATION).min()) >= _MANY_DEGREES:
         return None
     rng = np.random.Generator(np.random.PCG64(seed))
-    apart = psi - psi.mean(axis=0)
+    deviations = psi - psi.mean(axis=0)
     share = weights / weights.sum(axis=1, keepdims=True)
     variance = (1 - _CORRELATION) * weights + _CORRELATION * weights * weights
-    scale = np.sqrt((apart * apart).sum(axis=1, keepdims=True) * variance / variance.sum(axis=1, keepdims=True))
+    scale = np.sqrt(
+        (deviations * deviations).sum(axis=1, keepdims=True) * variance / variance.sum(axis=1, keepdims=True)
+    )
     factor = np.sqrt(1.0 / np.where(share < 1, 1 - share, 1.0))
     campaigns = []
     step = max(1, _CHUNK // weights.size)

@@ -20,8 +20,8 @@ def precision_for_new_domains(shared: CommonSegments, panel: ScoreMatrix) -> Pre
     n = shared.difference.size
     error, degrees, effective = np.full(n, np.nan), np.zeros(n), np.zeros(n)
     count = np.zeros(n, dtype=np.intp)
-    for pairs, apart, weights in differences_of(shared.by_document):
-        known = precision(apart @ gathered, weights @ gathered)
+    for pairs, differences, weights in differences_of(shared.by_document):
+        known = precision(differences @ gathered, weights @ gathered)
         error[pairs], degrees[pairs], effective[pairs] = known.error, known.degrees, known.effective
         count[pairs] = known.documents
     return Precision(error, degrees, count, effective)

@@ -91,9 +91,9 @@ def compare(means: Floats, claims: Claims, order: Order) -> StudyGroup:
         kept[np.arange(own.size), own] = False
         stable_of[rows] = kept.sum(axis=1)
         stable_to += kept.sum(axis=0)
-        again = _broken(held[rows], held) == 0
-        again[np.arange(own.size), own] = False
-        both += int(again.sum())
+        both_significant = _broken(held[rows], held) == 0
+        both_significant[np.arange(own.size), own] = False
+        both += int(both_significant.sum())
     retained = float(held.sum(axis=0, dtype=np.float64) @ better.sum(axis=0, dtype=np.float64) - (held * better).sum())
     unit = _unit_rows(order.astype(np.float64))
     return StudyGroup(
