@@ -40,8 +40,18 @@ LEFT: dict[str, dict[str, int]] = {
         "stats": 3,
         "storage": 14,
     },
-    "participles": {"api": 12, "cli": 8, "formats": 7, "reports": 3, "services": 82, "storage": 51, "ui": 8},
-    "vague": {"storage": 2},
+    "participles": {
+        "api": 12,
+        "cli": 8,
+        "formats": 7,
+        "reports": 3,
+        "services": 82,
+        "storage": 51,
+        "ui": 8,
+    },
+    "vague": {
+        "storage": 2,
+    },
 }
 
 
