@@ -8,8 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from app.demo.grammar import Domain
-from app.demo.phrases import POOR_TERMS
+from app.demo.grammar import POOR_TERMS, Domain
 from app.demo.texts import Segment, TextPiece, pick
 
 Severity = Literal["major", "minor"]

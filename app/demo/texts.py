@@ -9,8 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from app.demo.grammar import Domain, Sentence
-from app.demo.phrases import DOMAINS
+from app.demo.grammar import DOMAINS, Domain, Sentence
 
 FEWEST_SEGMENTS, MOST_SEGMENTS = 5, 9
 _PIECE = re.compile(r"\{(\w+)\}|(\w+)|(\s+)|([^\w\s{])")

@@ -9,7 +9,7 @@ import pytest
 
 from app.demo import PLANTED_ORDER, load_demo
 from app.demo.campaign import SYSTEMS, records, translate
-from app.demo.phrases import DOMAINS, POOR_TERMS
+from app.demo.grammar import DOMAINS, POOR_TERMS
 from app.domain.recipe import NAMED
 from app.formats.base import OutputRow, SegmentRow
 from app.reports.ranking import report as ranking_report
