@@ -1,10 +1,10 @@
-"""Who may call: every handler says so in its signature, by one of the types below, and says it first.
+"""Access: the first parameter of every handler says who may call it, by one of the types below.
 
     def get_campaign(caller: Viewer, campaign: CampaignKey, session: SessionDep) -> CampaignOut: ...
 
-A credential of another campaign is told 404, as if the campaign did not exist. A cookie counts like its token for
-reading; to change something the page must also prove that it is ours (`app.web.cookies`). Rater routes read the
-rater's cookie, all others that of staff; what both have (who am I, signing out) reads either.
+A credential of another campaign gets 404, as if the campaign did not exist. For reading, a cookie is as good as its
+token; for a change the page must also prove that it is ours (`app.web.cookies`). Routes of raters read the rater's
+cookie, all others that of staff; routes that both have (who am I, signing out) read either.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Admission: at most so many requests at once; whoever comes then is told at once when to come again.
+"""Admission: a bounded number of requests at once. Further ones get 503 at once, with the time to try again.
 
-A queue without a bound makes everybody wait and nobody served; a short answer lets a client decide.
+In a queue without a bound everybody waits and nobody is served; a quick refusal lets a client decide.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from app.web.problems import ErrorPage, problem
 PER_CONNECTION = 4  # requests at once for each database connection
 RETRY_AFTER = 1  # seconds
 SLOT = "place"
-STRANGER = "stranger"  # in the state of a request of who has not shown who they are
+STRANGER = "stranger"  # in the state of a request without a valid credential
 STRANGERS = 4  # they have one slot in so many
 ARRIVING = 16  # bodies that arrive, for each slot
 ALWAYS = frozenset({"/livez", "/readyz", "/metrics", "/version"})
@@ -26,9 +26,9 @@ class TooBusy(Unavailable):
 
 
 class Slot:
-    """The slot of one request among those that are let in. Who leaves it early has a bound of its own.
+    """The slot of one admitted request. Requests that stand aside while their body arrives have a bound of their own.
 
-    of_stranger: whoever asks shows no credential at all; they have a part of the places only.
+    of_stranger: the request shows no credential at all; such requests have a part of the slots only.
     """
 
     def __init__(self, layer: AdmissionLayer, *, of_stranger: bool = False) -> None:
@@ -37,7 +37,7 @@ class Slot:
         layer.take(1, of_stranger=of_stranger)
 
     def leave(self) -> None:
-        """Make room for the next; once, however often it is said."""
+        """Give the slot back; a second call does nothing."""
         if self._layer is None:
             return
         if self._aside:
@@ -47,7 +47,7 @@ class Slot:
         self._layer = None
 
     def stand_aside(self) -> None:
-        """Make room while the body arrives. Raises TooBusy where too many wait like this."""
+        """Give the slot back while the body arrives. Raises TooBusy where too many wait like this."""
         if self._layer is None or self._aside:
             return
         if self._layer.arriving >= ARRIVING * self._layer.limit:
@@ -57,7 +57,7 @@ class Slot:
         self._aside = True
 
     def come_back(self) -> None:
-        """The body is there. Raises TooBusy where there is no slot any more."""
+        """Take a slot again when the body is there. Raises TooBusy where none is free."""
         if self._layer is None or not self._aside:
             return
         if not self._layer.has_room(of_stranger=self._of_stranger):
@@ -74,14 +74,14 @@ def slot_of(scope: Scope) -> Slot | None:
 
 
 def release_slot(scope: Scope) -> None:
-    """Do not count a request any more that will stay for long and do little."""
+    """Give back the slot of a request that will stay for long and do little."""
     slot = slot_of(scope)
     if slot is not None:
         slot.leave()
 
 
 class AdmissionLayer:
-    """Lets at most `limit` requests in; questions about health are always let in. page: what browsers are told."""
+    """Admits at most `limit` requests, and health checks always. page: the error page for browsers."""
 
     def __init__(self, app: ASGIApp, limit: int, page: ErrorPage) -> None:
         self.app = app
@@ -106,7 +106,7 @@ class AdmissionLayer:
             slot.leave()
 
     def has_room(self, *, of_stranger: bool) -> bool:
-        """Whether there is a slot; strangers never hold more than their part."""
+        """Whether a slot is free; strangers never hold more than their part."""
         few = of_stranger and self.strangers >= max(1, self.limit // STRANGERS)
         return self.in_flight < self.limit and not few
 

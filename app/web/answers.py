@@ -1,8 +1,7 @@
-"""Answers made by the handler itself.
+"""Responses that the handler itself makes JSON of.
 
-A handler that holds a row until its transaction ends must answer with a finished `Response`. The framework turns a
-model into JSON in a thread of the pool while the transaction is still open, and every thread may be waiting for
-that very row.
+A handler that locks a row until its transaction ends must return a finished `Response`. Of a model the framework makes
+JSON in a thread of the pool while the transaction is still open, and every thread may be waiting for that very row.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""ETags of answers that are the same for the same question."""
+"""Conditional GET: ETags, and 304 for a client that has the response already."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def answer(
     etag: str,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """200 with the body, or 304 where the client has it already; a body that must be made is made only then."""
+    """304 where the client has the body already, else 200; a callable body is called only for 200."""
     tag = f'"{etag}"'
     common = {"ETag": tag, "Vary": VARY, "Cache-Control": "private, no-cache", **(headers or {})}
     if is_known(request, tag):

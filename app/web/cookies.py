@@ -1,4 +1,4 @@
-"""The two cookies, and the proof that a change comes from our own page."""
+"""The session cookies of staff and raters, and the proof that a change comes from our own page (CSRF)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def session_cookie(request: Request, who: Who = "staff") -> str | None:
 
 
 def either_cookie(request: Request) -> tuple[Who, str] | None:
-    """For what staff and raters share: the session that the CSRF token is of, else that of staff, else a rater's."""
+    """For routes of both: the session that the CSRF token belongs to, else that of staff, else that of a rater."""
     both: tuple[Who, Who] = ("staff", "rater")
     there = [(who, secret) for who in both if (secret := session_cookie(request, who)) is not None]
     proven = [(who, secret) for who, secret in there if is_csrf_token(secret, request.headers.get(CSRF_HEADER, ""))]

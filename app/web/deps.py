@@ -1,4 +1,4 @@
-"""What handlers are given: the database, one transaction a request, and the plain values of this installation."""
+"""Dependencies of handlers: the database, one transaction a request, and the settings of the HTTP edge."""
 
 from __future__ import annotations
 

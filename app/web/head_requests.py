@@ -1,4 +1,4 @@
-"""HEAD wherever GET is: the same answer, without its body."""
+"""HEAD requests: wherever there is GET, the same response without its body."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 class HeadRequestsLayer:
-    """Have GET answer a HEAD, and send the status and headers of that answer only (RFC 9110, section 9.3.2)."""
+    """Answers HEAD by GET, and sends status and headers only (RFC 9110, section 9.3.2)."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -26,7 +26,7 @@ class HeadRequestsLayer:
                 scope.update({name: asked[name] for name in ("route", "endpoint") if name in asked})
                 await send(message)
             elif not ended:
-                # The answer ends here, so what is streamed as it is made need not be made.
+                # The response ends here, so the rest of a stream is not made.
                 ended = True
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
 

@@ -1,7 +1,7 @@
-"""Under which names the service is asked for: links that it makes carry the name, so it has to be one of ours.
+"""Allowed hosts: requests under a name that is not ours are refused.
 
-Without a list this machine's own names count, and the name that the service listens on. A page of another site, whose
-name suddenly points to us, is refused.
+Links that the service makes carry the name of the request, and a page of another site could point its own name to us
+(DNS rebinding). Without a list, this machine's names and the name that the service listens on are allowed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ANY = "*"
 
 
 def own_names(*further: str) -> frozenset[str]:
-    """The names of this machine that are known without asking another one."""
+    """Names of this machine that need no look-up, and further ones."""
     return frozenset({"localhost", socket.gethostname().lower(), *map(str.lower, further)})
 
 
@@ -42,7 +42,7 @@ class HostsLayer:
         await problem(Request(scope), 421, title, kind="not-our-name", detail=detail)(scope, receive, send)
 
     def _ours(self, given: list[str]) -> bool:
-        """Numbers always count: nobody can make a name of theirs out of one."""
+        """Whether one of our names is given. IP addresses are always allowed: nobody can point one to us."""
         name = name_of(given[0]) if len(given) == 1 else ""
         return ANY in self.names or name in self.names or _is_number(name)
 

@@ -26,7 +26,7 @@ Key = Annotated[
 
 
 class HasToken(Protocol):
-    """Who is told apart by a token: a caller, or a rater who asks."""
+    """A caller or a rater, identified by a token."""
 
     @property
     def token_id(self) -> int:

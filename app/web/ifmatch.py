@@ -1,4 +1,4 @@
-"""If-Match: who changes something says which state of it they saw."""
+"""If-Match: a change names the state that its sender saw."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ IfMatchDep = Annotated[IfMatch, Depends(get_if_match)]
 
 
 async def get_if_match_on_change(request: Request, seen: Seen = None) -> IfMatch | None:
-    """The tags, or None: for a PUT that may make the thing too, which only a change of what is there asks for."""
+    """The tags, or None. For a PUT that creates or changes; only the change needs them."""
     return await get_if_match(request, seen) if "if-match" in request.headers else None
 
 

@@ -1,4 +1,4 @@
-"""What this process has answered, as counters in Prometheus' text format; route templates only, never a name."""
+"""Counters of this process's responses in Prometheus' text format, by route template, never by name."""
 
 from __future__ import annotations
 

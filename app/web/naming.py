@@ -1,4 +1,4 @@
-"""Questions in which raters are named: not for who only views, for the answer would tell which raters there are."""
+"""Options that name raters: refused to viewers, as the response would tell which raters there are."""
 
 from __future__ import annotations
 

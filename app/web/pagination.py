@@ -1,6 +1,6 @@
-"""Lists: `{"items": […], "next": cursor|null}`, by a cursor that names the last key seen.
+"""Pages of lists: `{"items": […], "next": cursor|null}`. A cursor names the last key of the page before.
 
-A cursor ends in check digits: one that no page gave is refused, and one whose row was deleted since is still good.
+A cursor ends in check digits. An invented one is refused; one whose row has been deleted since still works.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every error as RFC 9457 problem+json, in one place; nothing of what was sent, and nothing internal, is shown."""
+"""Errors as RFC 9457 problem+json, all in one place. They show nothing that was sent, and nothing internal."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def problem(
 
 
 def safe_name(name: str | int) -> str | int:
-    """A name that was sent, where it may be repeated: short, of the alphabet of keys, and no secret."""
+    """A name that was sent, or `(name)` where it is long, no key, or might hold a secret."""
     if isinstance(name, int) or (is_key(name) and len(name) <= LONGEST_NAME and MARK not in name):
         return name
     return "(name)"
@@ -137,7 +137,7 @@ def _app_error(request: Request, error: Exception) -> Response:
 
 
 def again(error: AppError) -> dict[str, str]:
-    """The header that says when to come again, where an error is one of the moment."""
+    """`Retry-After`, where an error is temporary."""
     if error.retry_after is None and STATUS.get(error.kind) not in {429, 503}:
         return {}
     return {"Retry-After": str(error.retry_after or 1)}

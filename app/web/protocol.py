@@ -1,4 +1,4 @@
-"""uvicorn's HTTP protocol with bounds on clients that take their time: it has none on headers, nor on readers."""
+"""uvicorn's HTTP protocol with limits on slow clients: uvicorn has none for sending headers or for reading."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ MOST_FILES = 1 << 14  # that are reckoned with, whatever the system allows
 
 
 def files() -> int:
-    """How many files and connections this process may have open."""
+    """How many files and connections this process may open."""
     return min(resource.getrlimit(resource.RLIMIT_NOFILE)[0], MOST_FILES)
 
 
 class Idle:
     """Connections on which no request is under way: new ones, those whose headers arrive, and those kept alive.
 
-    Who opens more than there may be has its own oldest closed, so that a newcomer always finds one. most: of all.
+    Where there are too many, the oldest of the address that has most is closed, so that a new client always finds one.
+    most: of all addresses together.
     """
 
     def __init__(self, most: int) -> None:

@@ -1,6 +1,6 @@
 """Query strings, strictly: only declared parameters, each once unless it is a list, in UTF-8.
 
-What is declared is what the OpenAPI document says, so the document cannot fall behind.
+The declared parameters are read from the OpenAPI document, so the document cannot fall behind.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class BadQuery(Invalid):
 
 @dataclass(frozen=True, eq=False)
 class Routes:
-    """Routes that are the same where each of them is the very same object."""
+    """A hashable key of routes: equal where each of them is the very same object."""
 
     routes: tuple[APIRoute, ...]
 

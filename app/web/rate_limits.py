@@ -1,4 +1,4 @@
-"""What is counted of each address from which somebody asks who has not shown who they are."""
+"""Rates, refusals and failed sign-ins of each address, for clients without a valid credential."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What all have together who ask from one address and have not shown a credential that holds.
+    """Limits that all strangers of one address share.
 
     body: bytes of one body. seconds: until it is whole. places: bodies that arrive at once.
     rate, burst: requests a second, and at once after a rest. failures, window: refused sign-ins within seconds.
@@ -36,7 +36,7 @@ class Allowance:
 
 
 def address_of(scope: Scope) -> str:
-    """Who asks, as far as the network tells: an IPv4 address, or the network of an IPv6 address."""
+    """The client's IPv4 address, or the network of its IPv6 address."""
     client = scope.get("client")
     if not client:
         return ""
@@ -51,7 +51,7 @@ def address_of(scope: Scope) -> str:
 
 
 class _ByAddress(Generic[T]):
-    """Something of each address seen lately."""
+    """A counter for each address seen lately."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
@@ -74,14 +74,14 @@ class _Bucket:
 
 
 class Rates:
-    """Requests of each address: so many a second, and some at once after a rest."""
+    """A token bucket for each address: requests a second, and a burst after a rest."""
 
     def __init__(self, rate: float, burst: int, clock: Clock = time.monotonic) -> None:
         self._rate, self._burst, self._clock = rate, burst, clock
         self._buckets = _ByAddress(lambda: _Bucket(burst, clock()))
 
     def wait(self, address: str) -> int:
-        """Count a request; 0 where it may come now, else the seconds after which to try again."""
+        """Count a request. 0 where it is allowed now, else the seconds after which to try again."""
         bucket, now = self._buckets.of(address), self._clock()
         bucket.left = min(self._burst, bucket.left + (now - bucket.since) * self._rate)
         bucket.since = now
@@ -92,9 +92,9 @@ class Rates:
 
 
 class Turns:
-    """Refusals of each address, one after another: so many a second, however many ask and however soon they come again.
+    """Spaces out the refusals of each address: so many a second, however many clients try again and however soon.
 
-    Who is refused at once comes again at once, and a thousand such clients keep a process busy with refusing them.
+    A client that is refused at once tries again at once, and a thousand of them keep a process busy with refusals.
     """
 
     def __init__(self, rate: float, longest: float, clock: Clock = time.monotonic) -> None:
@@ -102,7 +102,7 @@ class Turns:
         self._next = _ByAddress(lambda: [0.0])
 
     def wait(self, address: str) -> float:
-        """Take a turn; the seconds until it comes, `longest` at most."""
+        """Seconds to delay the next refusal, `longest` at most."""
         last, now = self._next.of(address), self._clock()
         turn = min(max(last[0] + self._every, now), now + self._longest)
         last[0] = turn
@@ -110,9 +110,9 @@ class Turns:
 
 
 class Failures:
-    """Sign-ins of each address that were refused within a window; the same wrong secret again counts once.
+    """Failed sign-ins of each address within a window. The same wrong secret counts once.
 
-    A success takes none of them back: else whoever has one credential could try as many others as they like.
+    A success does not reset them: else the owner of one credential could try any number of others.
     """
 
     def __init__(self, most: int, window: float, clock: Clock = time.monotonic) -> None:
@@ -120,13 +120,13 @@ class Failures:
         self._of: _ByAddress[OrderedDict[bytes, float]] = _ByAddress(OrderedDict)
 
     def note(self, address: str, secret: bytes) -> int:
-        """Count one; how many there are now. secret: a digest of what was tried."""
+        """Count a failure. How many there are now. secret: a digest of what was tried."""
         failures = self._within(address)
         failures.setdefault(secret, self._clock())
         return len(failures)
 
     def wait(self, address: str) -> int:
-        """0 where another may be tried, else the seconds after which it may."""
+        """0 where another try is allowed, else the seconds until it is."""
         failures = self._within(address)
         if len(failures) < self._most:
             return 0

@@ -1,6 +1,6 @@
-"""The outermost layer of ours: a request id, headers that every answer carries, one line in the log, one count.
+"""The outermost layer: a request id, headers for every response, one line in the log, one count in the metrics.
 
-Both name the route's template, never the path or query that was asked for, so that nothing secret gets there.
+Log and metrics name the route's template, never the path or query, so that no secret gets there.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ log = logging.getLogger("plumbline.requests")
 
 
 def request_id(scope: Scope) -> str:
-    """The id of this request, made on first asking."""
+    """The id of this request, made on the first call."""
     state: dict[str, object] = scope.setdefault("state", {})
     if "request_id" not in state:
         state["request_id"] = f"r_{secrets.token_hex(16)}"
@@ -39,7 +39,7 @@ def request_id(scope: Scope) -> str:
 
 
 class RequestLogLayer:
-    """Give every answer its id and headers; those that a handler set itself stay."""
+    """Gives every response its id and headers. Headers that a handler has set stay."""
 
     def __init__(self, app: ASGIApp, metrics: RequestMetrics) -> None:
         self.app = app
@@ -69,7 +69,7 @@ class RequestLogLayer:
             self.metrics.in_flight -= 1
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
-        """An address that we do not have is counted as one, whatever it was, and so is its method."""
+        """Log and count a response. All addresses that do not exist count as one."""
         route = getattr(scope.get("route"), "path", "-")
         method = scope["method"] if route != "-" else "-"
         self.metrics.note(method, route, status, seconds)

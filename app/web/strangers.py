@@ -1,8 +1,8 @@
-"""What those may cost who have not shown who they are: the outermost layer, before anything is parsed or given a place.
+"""Limits for strangers: clients who have not shown a valid credential. Applied before a request is parsed or admitted.
 
-A stranger has a small body, little time for it, and a rate, all by address; when an address has as many bodies under
-way as it may, the oldest is given up for the newest, so that who sends 200 bytes at once gets through among those who
-hold a connection for as long as they can. Whoever shows a credential that holds is a stranger no more, at once.
+Each address has a rate, and its bodies have to be small and to arrive soon. When too many bodies of one address arrive
+at once, the oldest is dropped for the newest: a client that sends 200 bytes at once gets through although others hold
+their connections open. A client that shows a valid credential is no stranger from that moment on.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ log = logging.getLogger("plumbline.access")
 
 
 class KnownCredentials:
-    """Digests of credentials that held when they were last looked at. What they allow is asked each time anew."""
+    """Digests of credentials that were valid when last checked. What they allow is checked on every request."""
 
     def __init__(self) -> None:
         self._seen: OrderedDict[bytes, float] = OrderedDict()
 
     def has(self, digest: bytes) -> bool:
-        """Whether this one was shown lately."""
+        """Whether this credential was shown lately."""
         seen = self._seen.get(digest)
         return seen is not None and time.monotonic() - seen < FAMILIAR_FOR
 
     def keep(self, digest: bytes) -> None:
-        """Remember one in place of the one that was shown longest ago."""
+        """Remember a credential. Where there are too many, the one shown longest ago is forgotten."""
         self._seen[digest] = time.monotonic()
         self._seen.move_to_end(digest)
         while len(self._seen) > FAMILIAR:
@@ -55,7 +55,7 @@ class KnownCredentials:
 
 
 class Stranger:
-    """One request of somebody who has not shown who they are. Raises BodyTooLarge and BodyTooSlow where it is read."""
+    """One request of a stranger. Reading its body raises BodyTooLarge and BodyTooSlow."""
 
     def __init__(
         self, layer: StrangersLayer, address: str, receive: Receive, scope: Scope, *, shows_nothing: bool
@@ -76,7 +76,7 @@ class Stranger:
         return self._size > 0
 
     async def receive(self) -> Message:
-        """The next message, within what strangers may cost."""
+        """The next message, within the limits for strangers."""
         if self.known or self._whole:
             return await self._receive()
         self._layer.enter(self.address, self)
@@ -98,23 +98,23 @@ class Stranger:
         return message
 
     def give_up(self) -> None:
-        """Wait no longer: another has come."""
+        """Wait no longer for the body, as a newer one has come."""
         self._until = self._loop.time()
         if self._waiting is not None:
             self._waiting.reschedule(self._until)
 
     def leave(self) -> None:
-        """No more body of this one arrives."""
+        """Count this body as arriving no more."""
         self._layer.forget(self.address, self)
 
     def recognize(self) -> None:
-        """They have shown who they are. May be called from any thread."""
+        """Lift the limits: a valid credential was shown. May be called from any thread."""
         self.known = True
         self._loop.call_soon_threadsafe(self.leave)
 
 
 class StrangersLayer:
-    """Lets strangers in within an allowance; page: what browsers are told."""
+    """Applies an allowance to strangers. page: the error page for browsers."""
 
     def __init__(self, app: ASGIApp, allowance: Allowance, familiar: KnownCredentials, page: ErrorPage) -> None:
         self.app = app
@@ -150,7 +150,7 @@ class StrangersLayer:
             stranger.leave()
 
     def enter(self, address: str, stranger: Stranger) -> None:
-        """A body arrives; where there are too many, the oldest of the same address is given up."""
+        """Count an arriving body. Where there are too many, the oldest of the same address is dropped."""
         arriving = self._arriving[address]
         if stranger in arriving:
             return
@@ -159,7 +159,7 @@ class StrangersLayer:
         arriving[stranger] = None
 
     def forget(self, address: str, stranger: Stranger) -> None:
-        """It has arrived, or will not."""
+        """Count it no more: it has arrived, or will not."""
         arriving = self._arriving.get(address)
         if arriving is not None:
             arriving.pop(stranger, None)
@@ -167,7 +167,7 @@ class StrangersLayer:
                 del self._arriving[address]
 
     def _watched(self, stranger: Stranger, shown: list[bytes], send: Send) -> Send:
-        """Looks whether a credential is refused: one that stood in the head, or in a body that was read."""
+        """A `send` that counts refused credentials, of the headers or of a body that was read."""
 
         async def watched(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] == 401 and (shown or stranger.said):
@@ -180,7 +180,7 @@ class StrangersLayer:
         return watched
 
     async def _hold(self, address: str) -> None:
-        """Wait for the turn to be refused: whoever comes again at once then waits, and costs next to nothing."""
+        """Delay a refusal: a client that tries again at once then waits, and costs next to nothing."""
         if self._held >= MOST_HELD:
             return
         self._held += 1
@@ -197,7 +197,7 @@ class StrangersLayer:
 
 
 def recognize_sender(request: HTTPConnection, secret: str) -> None:
-    """Whoever sent this request has shown a credential that holds. May be called from any thread."""
+    """Note that the sender of this request has shown a valid credential. May be called from any thread."""
     familiar = getattr(request.app.state, "familiar", None)
     if isinstance(familiar, KnownCredentials):
         familiar.keep(_digest(secret.encode("utf-8", "replace")))
@@ -207,7 +207,7 @@ def recognize_sender(request: HTTPConnection, secret: str) -> None:
 
 
 def credential_digests(scope: Scope) -> Iterator[bytes]:
-    """Digests of the credentials that a request shows: of its token, and of its session cookies."""
+    """Digests of a request's credentials: of its token and of its session cookies."""
     for name, value in scope["headers"]:
         if name == b"authorization":
             yield _digest(value.partition(b" ")[2].strip(b" "))

@@ -1,9 +1,9 @@
-"""Answers that are sent as they are made.
+"""Files that are sent while they are made.
 
-What can go wrong goes wrong before the head is sent wherever that can be had: the first pieces are made by then, and a
-file that ends with them is sent with its length. What fails later closes the connection without the last chunk, which
-no client takes for the end. HTTP/1.0 has no chunks, and an end like any other would be taken for the whole: whoever
-speaks it (a proxy, by default) gets files that are made to their end first, on disk where they are large.
+The first pieces are made before the headers are sent, so that most errors still get a proper status; a file that ends
+with them is sent with its length. A later error closes the connection without the last chunk, which no client takes for
+the end. HTTP/1.0 has no chunks, and its clients would take a cut file for a whole one: they (a proxy, by default) get
+files that were made to their end first, on disk where they are large.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _heavy: RunVar[CapacityLimiter] = RunVar("heavy streams")
 
 
 class FileStream(StreamingResponse):
-    """A file that is sent as it is made, its head once the first pieces are there."""
+    """A file that is sent while it is made. Its headers go when the first pieces are there."""
 
     def __init__(self, made: AsyncGenerator[bytes, None], media_type: str, headers: dict[str, str]) -> None:
         super().__init__(made, media_type=media_type, headers=headers)
