@@ -26,16 +26,18 @@ TERMS = frozenset({"crossed", "paired", "unpaired", "unauthorized"})
 """Participles that are terms: of statistics (factors, tests), and of HTTP."""
 PUBLISHED = frozenset({"Conflict", "Cut", "Evened", "NoRaterNamed", "Spread", "Trimmed"})
 """Names that clients know, of schemas in `openapi.json` and of problems."""
+BOTH_PUBLISHED = frozenset({"Conflict"})
+"""A problem by its kind and the schema of a report: clients know both by this name."""
 LEFT: dict[str, dict[str, int]] = {
     "classes": {
         "api": 10,
         "cli": 9,
         "design": 6,
-        "domain": 2,
+        "domain": 1,
         "formats": 20,
         "jobs": 1,
         "protocols": 1,
-        "reports": 11,
+        "reports": 10,
         "services": 65,
         "stats": 3,
         "storage": 14,
@@ -93,7 +95,10 @@ def test_every_class_has_a_name_of_its_own(modules: Modules) -> None:
         if isinstance(node, ast.ClassDef)
     ]
     often = Counter(name for name, _ in places)
-    assert dict(Counter(package for name, package in places if often[name] > 1)) == LEFT["classes"]
+    assert (
+        dict(Counter(package for name, package in places if often[name] > 1 and name not in BOTH_PUBLISHED))
+        == LEFT["classes"]
+    )
 
 
 def test_no_public_name_is_a_bare_participle(modules: Modules) -> None:
