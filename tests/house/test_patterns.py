@@ -52,7 +52,7 @@ def test_patterns_are_found_wherever_they_are_written(
     """Compiled in a module, in a table of a module, and written where they are used."""
     places = {(one.place.split(":")[0], one.use) for one in everything.values()}
     assert {
-        ("app.web.strict_json._TEXT_OR_BRACKET", "finditer"),
+        ("app.domain.strict_json._TEXT_OR_BRACKET", "finditer"),
         ("app.formats.mtme.format.ROLES", "fullmatch"),
         ("app.reports.kit.redact", "finditer"),
         ("app.web.problems", "finditer"),
