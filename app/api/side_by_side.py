@@ -18,7 +18,7 @@ from app.domain.recipe import NAMED
 from app.reports.kit.redact import hide_keys
 from app.reports.kit.report import StoredReport
 from app.reports.ranking.renderings import MEDIA_TYPES
-from app.reports.side_by_side.rankings import Column, SideBySide
+from app.reports.side_by_side.rankings import ComparedRanking, SideBySide
 from app.reports.side_by_side.tables import render
 from app.services.access.tokens import Caller
 from app.services.jobs import side_by_side
@@ -132,7 +132,7 @@ def without_raters(rankings: SideBySide) -> SideBySide:
     return replace(rankings, columns=tuple(map(_blind, rankings.columns)))
 
 
-def _blind(column: Column) -> Column:
+def _blind(column: ComparedRanking) -> ComparedRanking:
     view = column.view
     if view is not None:
         view = view.model_copy(update={"warnings": tuple(str(hide_keys(text)) for text in view.warnings)})

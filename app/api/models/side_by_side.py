@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, Field
 
 from app.reports.side_by_side.flips import Verdict
-from app.reports.side_by_side.rankings import Column, SideBySide
+from app.reports.side_by_side.rankings import ComparedRanking, SideBySide
 
 
 class ColumnOut(BaseModel):
@@ -29,7 +29,7 @@ class ColumnOut(BaseModel):
     warnings: list[str]
 
     @classmethod
-    def of(cls, column: Column) -> Self:
+    def of(cls, column: ComparedRanking) -> Self:
         """From what the service knows."""
         view = column.view
         if view is None:
@@ -122,7 +122,7 @@ def _row(shown: SideBySide, system: str) -> RowOut:
     return RowOut(system=system, name=name, mean_relative_rank=mean, n_rankings=n, places=places)
 
 
-def _place(column: Column, system: str) -> RankedPlaceOut | None:
+def _place(column: ComparedRanking, system: str) -> RankedPlaceOut | None:
     line, relative = column.line(system), column.relative_rank(system)
     if line is None or relative is None:
         return None

@@ -10,7 +10,7 @@ from app.reports.agreement.view import AgreementView, LevelView, RaterPairLine, 
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrap_sentences
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 ROW, PLOT, FIGURES = 16.0, 280.0, 150.0
 LEFT = 300.0
@@ -47,7 +47,7 @@ def coefficients(title: str, groups: Sequence[Group], notes: Sequence[str]) -> b
     caption_lines = wrap_sentences(notes, width)
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 34 + len(caption_lines) * LINE + MARGIN)
+        sheet = ChartSheet(width, bottom + 34 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(title, "Filled: value and interval; hollow: expected by the model")
         low = _lowest([one for _, found in drawn for one in found])
         _axis(sheet, low, top, bottom)
@@ -76,7 +76,7 @@ def _at(value: float, low: float) -> float:
     return LEFT + (min(max(value, low), 1.0) - low) / (1 - low) * PLOT
 
 
-def _axis(sheet: Sheet, low: float, top: float, bottom: float) -> None:
+def _axis(sheet: ChartSheet, low: float, top: float, bottom: float) -> None:
     n = round((1 - low) * 5)
     for i in range(n + 1):
         value = low + i / 5
@@ -85,7 +85,7 @@ def _axis(sheet: Sheet, low: float, top: float, bottom: float) -> None:
         sheet.text(x, bottom + 10, captions.number(value, 1), ha="center", size=7.5, color=QUIET)
 
 
-def _mark(sheet: Sheet, statistic: Statistic, y: float, low: float) -> None:
+def _mark(sheet: ChartSheet, statistic: Statistic, y: float, low: float) -> None:
     text = captions.number(statistic.value, 2)
     if statistic.interval is not None:
         ends = tuple(_at(v, low) for v in statistic.interval)
@@ -114,7 +114,7 @@ def heat_map(view: AgreementView) -> bytes:
     caption_lines = wrap_sentences(_heat_notes(view, len(names)), width)
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 56 + len(caption_lines) * LINE + MARGIN)
+        sheet = ChartSheet(width, bottom + 56 + len(caption_lines) * LINE + MARGIN)
         campaign = next(iter(view.campaigns))
         sheet.heading(f"Pairs of raters in {campaign}", "Above: Pearson; below: mean difference without sign")
         _names(sheet, shown, left, top, cell)
@@ -138,7 +138,7 @@ def _heat_notes(view: AgreementView, n: int) -> list[str]:
     return notes + [captions.sentence(w) for w in view.warnings]
 
 
-def _names(sheet: Sheet, names: list[str], left: float, top: float, cell: float) -> None:
+def _names(sheet: ChartSheet, names: list[str], left: float, top: float, cell: float) -> None:
     for i, name in enumerate(names):
         short = canvas.shorten(name, LONGEST_NAME)
         sheet.text(left - 6, top + (i + 0.5) * cell, short, ha="right", size=7.5)
@@ -147,7 +147,7 @@ def _names(sheet: Sheet, names: list[str], left: float, top: float, cell: float)
 
 
 def _cells(
-    sheet: Sheet, pair: RaterPairLine, at: tuple[int, int], grid: tuple[float, float, float], reach: float
+    sheet: ChartSheet, pair: RaterPairLine, at: tuple[int, int], grid: tuple[float, float, float], reach: float
 ) -> None:
     left, top, cell = grid
     low, high = min(at), max(at)
@@ -168,7 +168,7 @@ def _short(value: float | None, places: int) -> str:
     return text.replace("0.", ".", 1) if text.startswith(("0.", "−0.")) else text
 
 
-def _legend(sheet: Sheet, y: float) -> None:
+def _legend(sheet: ChartSheet, y: float) -> None:
     x = MARGIN
     for shade, text in ((NEGATIVE, "below 0"), *((s, f"from {i / 6:.2f}") for i, s in enumerate(SHADES))):
         sheet.box(x, y - 5, 10, 10, fill=shade, edge=FAINT, thick=0.6)

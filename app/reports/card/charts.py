@@ -6,7 +6,7 @@ from app.reports.card.view import CardView, caption
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import FAINT, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrap_sentences
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 ROW, GRID, LONGEST, ROOM = 16.0, 520.0, 26, 84.0
 SHADES = ("#ffffff", "#c6dbef", "#6baed6", "#2171b5", "#08306b")
@@ -24,7 +24,7 @@ def coverage_map(view: CardView) -> bytes:
     below = f"{captions.plural(view.ratings, 'rating')} by {captions.plural(view.raters, 'rater')}"
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 52 + len(caption_lines) * LINE + MARGIN)
+        sheet = ChartSheet(width, bottom + 52 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(f"Data of {campaign}", f"{below}: ratings an output, by system and document")
         if view.map:
             _grid(sheet, view, names, left, top)
@@ -35,7 +35,7 @@ def coverage_map(view: CardView) -> bytes:
         return canvas.to_svg(sheet.figure, title=f"Data of {campaign}")
 
 
-def _grid(sheet: Sheet, view: CardView, names: list[str], left: float, top: float) -> None:
+def _grid(sheet: ChartSheet, view: CardView, names: list[str], left: float, top: float) -> None:
     wide = GRID / len(view.columns)
     sheet.text(left + GRID + 8, top - 8, "ratings", size=7.5, color=QUIET)
     for i, (name, line, system) in enumerate(zip(names, view.map, view.by_system, strict=True)):
@@ -64,7 +64,7 @@ def _level(value: float) -> int:
     return 3 if value <= 3 + 1e-9 else 4
 
 
-def _legend(sheet: Sheet, left: float, y: float) -> None:
+def _legend(sheet: ChartSheet, left: float, y: float) -> None:
     x = left
     for shade, word in zip(SHADES, LEVELS, strict=True):
         sheet.box(x, y - 5, 12, 9, fill=shade, edge=FAINT, thick=0.6)

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.reports.datasheet.heds import SECTIONS
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, QUIET
-from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, Sheet, wrap_sentences
+from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 from app.reports.kit.report import ReportHead, Section
 from app.reports.kit.table import Cell, Table
 
@@ -113,7 +113,7 @@ def completeness(view: DatasheetView) -> bytes:
     most = max(sum(one.section == section for one in view.heds) for section in SECTIONS)
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 18 + len(caption_lines) * LINE + MARGIN)
+        sheet = ChartSheet(width, bottom + 18 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(f"Data sheet of {campaign}", "HEDS 3.0: questions answered from what is stored, of all")
         for n, (section, title) in enumerate(SECTIONS.items()):
             questions = [one for one in view.heds if one.section == section]

@@ -8,7 +8,7 @@ from app.reports.distributions.view import DistributionsView, RaterSpread, Syste
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrap_sentences
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 HEIGHT, GAP, PLOT, FIGURES = 34.0, 8.0, 360.0, 130.0
 MOST = 60
@@ -40,7 +40,7 @@ def _histograms(
     campaign = next(iter(view.campaigns))
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 34 + len(caption_lines) * LINE + MARGIN)
+        sheet = ChartSheet(width, bottom + 34 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(f"Scores by {what} in {campaign}", "Share of the ratings in each bin, on one scale for all")
         highest = max((share for one in shown for share in one.shares), default=1.0) or 1.0
         for i, (line, name) in enumerate(zip(shown, names, strict=True)):
@@ -56,7 +56,7 @@ def _histograms(
         return canvas.to_svg(sheet.figure, title=f"Scores by {what} in {campaign}")
 
 
-def _bars(sheet: Sheet, shares: list[float], highest: float, at: tuple[float, float], color: str) -> None:
+def _bars(sheet: ChartSheet, shares: list[float], highest: float, at: tuple[float, float], color: str) -> None:
     x, y = at
     wide = PLOT / max(len(shares), 1)
     sheet.line((x, x + PLOT), (y, y), color=FAINT, thick=0.8)
@@ -66,7 +66,7 @@ def _bars(sheet: Sheet, shares: list[float], highest: float, at: tuple[float, fl
             sheet.box(x + i * wide + 0.5, y - tall, wide - 1, tall, fill=color)
 
 
-def _labels(sheet: Sheet, bins: list[str], left: float, y: float, *, discrete: bool) -> None:
+def _labels(sheet: ChartSheet, bins: list[str], left: float, y: float, *, discrete: bool) -> None:
     """Under the middle of a bin that is one score, else where every fifth bin begins."""
     wide = PLOT / max(len(bins), 1)
     for i, label in enumerate(bins):

@@ -6,7 +6,7 @@ from app.reports.document_scores.view import DocumentScoresView, caption
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, Sheet, wrap_sentences
+from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 SIDE, LEFT, GAP = 300.0, 56.0, 70.0
 
@@ -19,7 +19,7 @@ def scatter(view: DocumentScoresView) -> bytes:
     campaign = next(iter(view.campaigns))
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 50 + len(caption_lines) * LINE + MARGIN)
+        sheet = ChartSheet(width, bottom + 50 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(f"Document scores in {campaign}", "Left: documents; right: Pearson's correlation by length")
         if view.points:
             _dots(sheet, view, bottom)
@@ -30,7 +30,7 @@ def scatter(view: DocumentScoresView) -> bytes:
         return canvas.to_svg(sheet.figure, title=f"Document scores in {campaign}")
 
 
-def _dots(sheet: Sheet, view: DocumentScoresView, bottom: float) -> None:
+def _dots(sheet: ChartSheet, view: DocumentScoresView, bottom: float) -> None:
     values = [value for point in view.points for value in point]
     low, high = min(values), max(values)
     pad = 0.04 * (high - low) or 1.0
@@ -52,7 +52,7 @@ def _dots(sheet: Sheet, view: DocumentScoresView, bottom: float) -> None:
     sheet.text(14, bottom - SIDE / 2, "document score", size=8, color=QUIET, upright=True)
 
 
-def _by_length(sheet: Sheet, view: DocumentScoresView, bottom: float) -> None:
+def _by_length(sheet: ChartSheet, view: DocumentScoresView, bottom: float) -> None:
     by_length = [one for one in view.correlations if one.documents not in {"short", "long"} and one.part == "mean"]
     left, wide = LEFT + SIDE + GAP, SIDE / max(len(by_length), 1)
     for tenths in range(0, 11, 2):

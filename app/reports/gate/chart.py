@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, Sheet, wrap_sentences
+from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 WIDTH, AXIS, TALL = 640.0, 150.0, 190.0
 
@@ -33,7 +33,7 @@ def gate_picture(view: GatePicture) -> bytes:
     sentences = wrap_sentences(view.notes, WIDTH)
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(WIDTH, TALL + len(sentences) * LINE + MARGIN)
+        sheet = ChartSheet(WIDTH, TALL + len(sentences) * LINE + MARGIN)
         sheet.heading(view.title, f"{view.verdict}. The claim holds where the whole interval is in the shade")
         if view.low is None or view.high is None or view.difference is None:
             sheet.text(MARGIN, HEAD + 50, "There is no difference to show.", color=QUIET)
@@ -43,7 +43,7 @@ def gate_picture(view: GatePicture) -> bytes:
         return canvas.to_svg(sheet.figure, title=view.title)
 
 
-def _interval(sheet: Sheet, view: GatePicture, low: float, middle: float, high: float) -> None:
+def _interval(sheet: ChartSheet, view: GatePicture, low: float, middle: float, high: float) -> None:
     margin = view.margin or 0.0
     least, most = min(low, -margin, 0.0), max(high, margin if view.two_sided else 0.0, 0.0)
     room = (most - least) * 0.12 or 1.0

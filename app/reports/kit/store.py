@@ -29,7 +29,7 @@ Execute = Callable[[Work[Any]], Iterator[bytes]]
 """Computes the chunks of work, on whatever processes; gives their bytes in order."""
 
 
-class Stopped(Exception):
+class RequestAborted(Exception):
     """Whoever asked does not wait any longer; nothing is stored."""
 
 
@@ -122,7 +122,7 @@ def find_or_compute(
     on_progress: told how many chunks are done, of how many; not called where the report is stored already.
     should_stop: asked after every chunk. execute: computes the chunks; it changes nothing in the report.
 
-    Raises NotFound for an unknown campaign, Invalid where the options do not fit it, Stopped.
+    Raises NotFound for an unknown campaign, Invalid where the options do not fit it, RequestAborted.
     """
     with database.transaction(snapshot=True) as session:
         lookup = find(session, request)
@@ -137,14 +137,14 @@ def find_or_compute(
 def compute(
     work: Work[Any], *, on_progress: Progress, should_stop: Callable[[], bool], execute: Execute = here
 ) -> bytes:
-    """All chunks and their end. Raises Stopped."""
+    """All chunks and their end. Raises RequestAborted."""
     parts: list[bytes] = []
     if work.n_chunks:
         on_progress(0, work.n_chunks)
     with closing(_of(execute, work)) as computed:
         for part in computed:
             if should_stop():
-                raise Stopped
+                raise RequestAborted
             parts.append(part)
             on_progress(len(parts), work.n_chunks)
     return finish(work, parts)

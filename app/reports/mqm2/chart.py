@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, caption_lines
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, caption_lines
 
 PLOT, ROW, FIGURES, LONGEST = 300.0, 18.0, 230.0, 28
 
@@ -33,7 +33,7 @@ def penalty_plot(
     most = max([acceptable or 0.0, *(row.value for row in rows)]) or 1.0
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 40 + len(sentences) * LINE + MARGIN)
+        sheet = ChartSheet(width, bottom + 40 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, f"{below}; fewer are better" + ("; hollow: fails" if acceptable else ""))
         reach = most
         if rows:
@@ -51,7 +51,7 @@ def penalty_plot(
         return canvas.to_svg(sheet.figure, title=title)
 
 
-def _axis(sheet: Sheet, left: float, top: float, bottom: float, most: float, acceptable: float | None) -> float:
+def _axis(sheet: ChartSheet, left: float, top: float, bottom: float, most: float, acceptable: float | None) -> float:
     """Draw the axis from 0 up to `most` or a little more; where it ends."""
     from matplotlib.ticker import MaxNLocator
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrap_sentences
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 CELL, ROW, BARS = 40.0, 17.0, 300.0
 NARROWEST = 560.0
@@ -46,7 +46,7 @@ def shares_picture(title: str, systems: Sequence[str], pairs: Sequence[SharedPai
     shares = _both_ways(pairs)
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
+        sheet = ChartSheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
         below = "Per cent of universes in which the row is significantly better than the column; framed: both ways"
         sheet.heading(title, below)
         for i, name in enumerate(names):
@@ -66,7 +66,7 @@ def _both_ways(pairs: Sequence[SharedPair]) -> dict[tuple[str, str], float | Non
     return shares | {(pair.second, pair.first): pair.second_better for pair in pairs}
 
 
-def _cell(sheet: Sheet, x: float, y: float, share: float | None, turned: float | None) -> None:
+def _cell(sheet: ChartSheet, x: float, y: float, share: float | None, turned: float | None) -> None:
     if share is None:
         sheet.text(x + CELL / 2, y + CELL / 2, "–", ha="center", size=8, color=FAINT)
         return
@@ -93,7 +93,7 @@ def choices_picture(title: str, bars: Sequence[ChoiceBar], notes: Sequence[str])
     bottom = top + max(1, len(bars)) * ROW + len(starts) * 8
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
+        sheet = ChartSheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, "Share of the tested pairs that universes with each choice claim, mean")
         y = top
         for i, (bar, name) in enumerate(zip(bars, names, strict=True)):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, caption_lines
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, caption_lines
 
 ROW, BARS, NUMBERS = 22.0, 360.0, 60.0
 NARROWEST = 560.0
@@ -53,7 +53,7 @@ def rate_dots(title: str, below: str, rows: Sequence[RateDots], notes: Sequence[
     sentences = caption_lines(notes, width)
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 22 + len(sentences) * LINE + MARGIN)
+        sheet = ChartSheet(width, bottom + 22 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, below)
         if not any(rate for row in rows for rate in row.rates):
             sheet.text(MARGIN, top + 8, "there is no rate to draw", color=QUIET)
@@ -63,7 +63,7 @@ def rate_dots(title: str, below: str, rows: Sequence[RateDots], notes: Sequence[
         return canvas.to_svg(sheet.figure, title=title)
 
 
-def _dots(sheet: Sheet, rows: Sequence[RateDots], left: float, top: float, bottom: float) -> None:
+def _dots(sheet: ChartSheet, rows: Sequence[RateDots], left: float, top: float, bottom: float) -> None:
     ends = [end for row in rows for rate in row.rates if rate for end in (rate[0], *(rate[1] or ()))]
     most = max(*ends, 1.0)
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
@@ -94,7 +94,7 @@ def stacks(title: str, below: str, rows: Sequence[Stack], notes: Sequence[str]) 
     sentences = caption_lines([*more, *notes], width)
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 16 + len(sentences) * LINE + MARGIN)
+        sheet = ChartSheet(width, bottom + 16 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, below)
         if not shown:
             sheet.text(MARGIN, top + 8, "there is nothing to compare", color=QUIET)
@@ -119,7 +119,7 @@ def steps(title: str, below: str, bars: Sequence[CurveBar], notes: Sequence[str]
     sentences = caption_lines(notes, width)
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 40 + len(sentences) * LINE + MARGIN)
+        sheet = ChartSheet(width, bottom + 40 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, below)
         if bars:
             _steps(sheet, bars, left, bottom)
@@ -129,7 +129,7 @@ def steps(title: str, below: str, bars: Sequence[CurveBar], notes: Sequence[str]
         return canvas.to_svg(sheet.figure, title=title)
 
 
-def _steps(sheet: Sheet, bars: Sequence[CurveBar], left: float, bottom: float) -> None:
+def _steps(sheet: ChartSheet, bars: Sequence[CurveBar], left: float, bottom: float) -> None:
     most = max(1.0, *(value for step in bars for value in (step.bar, step.line)))
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         y = bottom - share * HEIGHT

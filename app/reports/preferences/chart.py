@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, caption_lines
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, caption_lines
 
 ROW, BARS = 20.0, 320.0
 NARROWEST = 560.0
@@ -39,7 +39,7 @@ def preference_bars(title: str, pairs: Sequence[PairBar], notes: Sequence[str]) 
     bottom = top + max(1, len(shown)) * ROW
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 16 + len(sentences) * LINE + MARGIN)
+        sheet = ChartSheet(width, bottom + 16 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, "Wins (left, filled), ties, losses (right, hatched); bold: significant")
         for i, pair in enumerate(shown):
             _row(sheet, pair, left, top + i * ROW)
@@ -49,7 +49,7 @@ def preference_bars(title: str, pairs: Sequence[PairBar], notes: Sequence[str]) 
         return canvas.to_svg(sheet.figure, title=title)
 
 
-def _row(sheet: Sheet, pair: PairBar, left: float, y: float) -> None:
+def _row(sheet: ChartSheet, pair: PairBar, left: float, y: float) -> None:
     middle, n = y + ROW / 2, pair.wins + pair.ties + pair.losses
     won, lost = BARS * pair.wins / n, BARS * pair.losses / n
     sheet.text(left - 8, middle, _name(pair.better), ha="right", bold=pair.significant)

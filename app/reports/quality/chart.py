@@ -7,7 +7,7 @@ from math import floor, log10
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrap_sentences
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 from app.reports.quality.view import QualityView
 
 ROW, PLOT, WIDTH_OF_FIGURES = 16.0, 260.0, 150.0
@@ -30,7 +30,7 @@ def control_plot(view: QualityView) -> bytes:
     reach = _reach(view)
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 34 + len(caption_lines) * LINE + MARGIN)
+        sheet = ChartSheet(width, bottom + 34 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(f"Control items of {view.campaign}", "Degraded minus original, mean for each rater")
         middle = left + PLOT / 2
         for share in (-1.0, -0.5, 0.0, 0.5, 1.0):

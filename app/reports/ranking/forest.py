@@ -28,7 +28,7 @@ CAPTION_COLUMNS = 136
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ForestRow:
     """A system and where it stands: y counts rows downwards."""
 
     line: SystemLine
@@ -36,13 +36,13 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ForestLayout:
     """Everything that is decided before anything is drawn; lengths in points.
 
     relative: intervals of the system minus the mean of all systems, instead of intervals of the score.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[ForestRow, ...]
     relative: bool
     places: int
     left: float
@@ -69,14 +69,14 @@ def forest_plot(view: RankingView) -> bytes:
         return canvas.to_svg(figure, title=f"Ranking of {ranking_captions.title(view)} by {view.recipe.name}")
 
 
-def _lay_out(view: RankingView) -> Layout:
+def _lay_out(view: RankingView) -> ForestLayout:
     humans = [s for s in view.systems if s.kind == "human"]
     others = [s for s in view.systems if s.kind != "human"]
     gap = BLOCK_GAP if humans and others else 0.0
-    rows = [Row(s, i + 0.5) for i, s in enumerate(humans)]
-    rows += [Row(s, len(humans) + gap + i + 0.5) for i, s in enumerate(others)]
+    rows = [ForestRow(s, i + 0.5) for i, s in enumerate(humans)]
+    rows += [ForestRow(s, len(humans) + gap + i + 0.5) for i, s in enumerate(others)]
     longest = max((len(label(s)) for s in view.systems), default=8)
-    return Layout(
+    return ForestLayout(
         rows=tuple(rows),
         relative=view.is_paired,
         places=captions.decimals(s.score for s in view.systems),
@@ -95,7 +95,7 @@ def _caption(view: RankingView) -> tuple[str, ...]:
     )
 
 
-def _draw(figure: Figure, view: RankingView, layout: Layout) -> None:
+def _draw(figure: Figure, view: RankingView, layout: ForestLayout) -> None:
     height = layout.height
     axes = figure.add_axes(
         (
@@ -112,7 +112,7 @@ def _draw(figure: Figure, view: RankingView, layout: Layout) -> None:
     _words(figure, view, layout)
 
 
-def _scale(axes: Axes, view: RankingView, layout: Layout) -> None:
+def _scale(axes: Axes, view: RankingView, layout: ForestLayout) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axes.set_ylim(layout.depth, 0)
@@ -131,7 +131,7 @@ def _scale(axes: Axes, view: RankingView, layout: Layout) -> None:
         axes.axvline(0, color=QUIET, linewidth=0.8, dashes=(3, 2), zorder=1.5)
 
 
-def _axis_text(view: RankingView, layout: Layout) -> str:
+def _axis_text(view: RankingView, layout: ForestLayout) -> str:
     better = "better →" if view.higher_is_better else "← better"
     what = ranking_captions.score_name(view)
     level = f"{view.interval_level:.0%} interval"
@@ -141,7 +141,7 @@ def _axis_text(view: RankingView, layout: Layout) -> str:
     return f"{what}{f', {level} for new documents' if known else ''}  ·  {better}"
 
 
-def _limits(layout: Layout) -> Range:
+def _limits(layout: ForestLayout) -> Range:
     values = [0.0] if layout.relative else []
     for row in layout.rows:
         at, bounds = _drawn(row.line, relative=layout.relative)
@@ -158,7 +158,7 @@ def _drawn(line: SystemLine, *, relative: bool) -> tuple[float, Range | None]:
     return line.score, line.interval
 
 
-def _bands(axes: Axes, layout: Layout) -> None:
+def _bands(axes: Axes, layout: ForestLayout) -> None:
     """A band under every other cluster, and the number of each at the left."""
     from matplotlib.patches import Rectangle
 
@@ -186,7 +186,7 @@ def _bands(axes: Axes, layout: Layout) -> None:
         _text(axes, across + 20, (top + bottom) / 2, str(cluster), ha="center", weight="bold", color=QUIET)
 
 
-def _intervals(axes: Axes, layout: Layout) -> None:
+def _intervals(axes: Axes, layout: ForestLayout) -> None:
     for row in layout.rows:
         at, bounds = _drawn(row.line, relative=layout.relative)
         human = row.line.kind == "human"
@@ -205,7 +205,7 @@ def _intervals(axes: Axes, layout: Layout) -> None:
         )
 
 
-def _columns(axes: Axes, layout: Layout) -> None:
+def _columns(axes: Axes, layout: ForestLayout) -> None:
     """The texts beside the plot: rank and name at the left, score and rank range at the right."""
     plot = WIDTH - RIGHT - layout.left
     right = (("Score", plot + 52), ("Rank range", plot + 106))
@@ -241,7 +241,7 @@ def _text(
     axes.text(across, y, text, transform=place, ha=ha, va="center_baseline", color=color, size=size, weight=weight)
 
 
-def _words(figure: Figure, view: RankingView, layout: Layout) -> None:
+def _words(figure: Figure, view: RankingView, layout: ForestLayout) -> None:
     height = layout.height
     heading = f"{ranking_captions.title(view)}: {view.recipe.name}"
     figure.text(MARGIN / WIDTH, 1 - 18 / height, canvas.shorten(heading, 84), size=11.5, weight="bold", color=INK)

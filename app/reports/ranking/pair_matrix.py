@@ -8,7 +8,7 @@ from itertools import groupby
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrap_sentences
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking.labels import label
 from app.reports.ranking.view import PairLine, RankingView
@@ -57,7 +57,7 @@ def pair_matrix(view: RankingView) -> bytes:
     height = grid.bottom + 22 + LEGEND + len(caption) * LINE + MARGIN
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, height)
+        sheet = ChartSheet(width, height)
         sheet.heading(
             f"{ranking_captions.title(view)}: {view.recipe.name}, pairs",
             _below(view, figures=cell >= SMALLEST_WITH_TEXT),
@@ -88,7 +88,7 @@ def _sentences(view: RankingView) -> list[str]:
     return sentences
 
 
-def _names(sheet: Sheet, view: RankingView, names: list[str], grid: Grid) -> None:
+def _names(sheet: ChartSheet, view: RankingView, names: list[str], grid: Grid) -> None:
     size = 9.0 if grid.cell >= 12 else 7.0
     for i, (line, name) in enumerate(zip(view.systems, names, strict=True)):
         x, y = grid.at(i, i)
@@ -98,7 +98,7 @@ def _names(sheet: Sheet, view: RankingView, names: list[str], grid: Grid) -> Non
         sheet.text(x + grid.cell / 2, grid.top - 5, name, ha="center", size=size, upright=True, color=color)
 
 
-def _cells(sheet: Sheet, view: RankingView, grid: Grid) -> None:
+def _cells(sheet: ChartSheet, view: RankingView, grid: Grid) -> None:
     place = {line.system: i for i, line in enumerate(view.systems)}
     digits = captions.decimals(pair.difference for pair in view.pairs)
     for pair in view.pairs:
@@ -117,7 +117,7 @@ def _cells(sheet: Sheet, view: RankingView, grid: Grid) -> None:
 
 
 def _figures(
-    sheet: Sheet,
+    sheet: ChartSheet,
     pair: PairLine,
     view: RankingView,
     above: tuple[float, float],
@@ -166,7 +166,7 @@ def _shade(pair: PairLine, view: RankingView) -> str:
     return SHADES[3][1] if p <= (SHADES[3][0] or 0) else SHADES[4][1]
 
 
-def _clusters(sheet: Sheet, view: RankingView, grid: Grid) -> None:
+def _clusters(sheet: ChartSheet, view: RankingView, grid: Grid) -> None:
     """A frame round the pairs within each cluster. Clusters follow the order of ranks, human translations included."""
     start = 0
     for cluster, group in groupby(view.systems, key=lambda line: line.cluster):
@@ -177,7 +177,7 @@ def _clusters(sheet: Sheet, view: RankingView, grid: Grid) -> None:
         start += n
 
 
-def _legend(sheet: Sheet, view: RankingView, grid: Grid) -> None:
+def _legend(sheet: ChartSheet, view: RankingView, grid: Grid) -> None:
     alpha = f"{view.recipe.alpha:g}"
     relation = "≤" if view.recipe.inclusive else "<"
     parts = [

@@ -22,7 +22,12 @@ def systems_table(view: RankingView) -> Table:
     columns += [("Segments", "right"), ("Documents", "right"), ("Effective", "right"), ("Ratings", "right")]
     rows = []
     for line in view.systems:
-        row = [_whole(line.cluster), captions.rank(line.rank), named(line), captions.number(line.score, places)]
+        row = [
+            _whole(line.cluster),
+            captions.rank(line.rank),
+            label_with_kind(line),
+            captions.number(line.score, places),
+        ]
         if view.has_raw:
             row.append(captions.number(line.raw, raw_places))
         row += [interval(line.interval, places), captions.span(line.rank_range)]
@@ -35,7 +40,10 @@ def systems_table(view: RankingView) -> Table:
 
 def pairs_table(view: RankingView) -> Table:
     """One row a pair, the higher-ranked system first; intervals for other raters and domains where they are known."""
-    places, names = captions.decimals(p.difference for p in view.pairs), {s.system: labelled(s) for s in view.systems}
+    places, names = (
+        captions.decimals(p.difference for p in view.pairs),
+        {s.system: system_label(s) for s in view.systems},
+    )
     level = f"{view.interval_level:.0%} interval"
     wider = [(f"{level}, {of}", ends) for of, ends in _WIDER if any(ends(pair) is not None for pair in view.pairs)]
     columns: list[tuple[str, Alignment]] = [("Better", "left"), ("Worse", "left"), ("Difference", "right")]
@@ -85,13 +93,13 @@ def interval(bounds: tuple[float, float] | None, places: int) -> str:
     return f"[{captions.number(bounds[0], places)}, {captions.number(bounds[1], places)}]"
 
 
-def named(line: SystemLine) -> str:
+def label_with_kind(line: SystemLine) -> str:
     """A system's key, after its name where that is another; human translations say so."""
-    label = labelled(line)
+    label = system_label(line)
     return f"{label} (human)" if line.kind == "human" else label
 
 
-def labelled(line: SystemLine) -> str:
+def system_label(line: SystemLine) -> str:
     """A system's key, after its name where that is another: addresses have the key, so both are needed."""
     name = captions.printable(line.name or line.system)
     return line.system if name in ("", line.system, captions.printable(line.system)) else f"{name} [{line.system}]"

@@ -9,7 +9,7 @@ from itertools import pairwise
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Across, Sheet, caption_lines
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Across, ChartSheet, caption_lines
 
 ROW, BARS, FIGURES, STEP = 34.0, 300.0, 190.0, 72.0
 LINE_HEIGHT = 19.0
@@ -49,7 +49,7 @@ def change_bars(title: str, rows: Sequence[ChangeBar], notes: Sequence[str]) -> 
     bottom = top + max(1, len(rows)) * ROW
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 16 + len(sentences) * LINE + MARGIN)
+        sheet = ChartSheet(width, bottom + 16 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, "Share of rankings that differ in order (upper bar) and in clusters (hatched bar)")
         for i, row in enumerate(rows):
             _bar(sheet, row, left, top + i * ROW)
@@ -57,7 +57,7 @@ def change_bars(title: str, rows: Sequence[ChangeBar], notes: Sequence[str]) -> 
         return canvas.to_svg(sheet.figure, title=title)
 
 
-def _bar(sheet: Sheet, row: ChangeBar, left: float, y: float) -> None:
+def _bar(sheet: ChartSheet, row: ChangeBar, left: float, y: float) -> None:
     sheet.text(left - 8, y + ROW / 2, row.name, ha="right", color=INK if row.n else QUIET)
     if not row.n:
         sheet.text(left, y + ROW / 2, canvas.shorten(row.why or "no ranking to compare", 70), color=QUIET, size=8)
@@ -82,7 +82,7 @@ def bump(title: str, below: str, columns: Sequence[RankedColumn], notes: Sequenc
     bottom = top + max(1, len(systems)) * LINE_HEIGHT
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
+        sheet = ChartSheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, f"{below}; bars end clusters")
         xs = [left + i * STEP for i in range(len(columns))]
         for x, column in zip(xs, columns, strict=True):
@@ -95,7 +95,7 @@ def bump(title: str, below: str, columns: Sequence[RankedColumn], notes: Sequenc
         return canvas.to_svg(sheet.figure, title=title)
 
 
-def _names(sheet: Sheet, columns: Sequence[RankedColumn], xs: Sequence[float], top: float) -> None:
+def _names(sheet: ChartSheet, columns: Sequence[RankedColumn], xs: Sequence[float], top: float) -> None:
     """Names at both ends, in the order of the first and of the last ranking."""
     if not columns:
         return
@@ -109,7 +109,7 @@ def _names(sheet: Sheet, columns: Sequence[RankedColumn], xs: Sequence[float], t
 
 
 def _line(
-    sheet: Sheet, system: str, columns: Sequence[RankedColumn], xs: Sequence[float], top: float, colour: str
+    sheet: ChartSheet, system: str, columns: Sequence[RankedColumn], xs: Sequence[float], top: float, colour: str
 ) -> None:
     rows = [column.systems.index(system) if system in column.systems else None for column in columns]
     moves = len(set(rows)) > 1
@@ -126,7 +126,7 @@ def _line(
             sheet.text(x, y, rank, ha="center", size=7.5, color=GROUND if moves else INK)
 
 
-def _ends(sheet: Sheet, column: RankedColumn, x: float, top: float) -> None:
+def _ends(sheet: ChartSheet, column: RankedColumn, x: float, top: float) -> None:
     for row, (cluster, following) in enumerate(pairwise(column.clusters), 1):
         if cluster != following:
             sheet.line((x - 15, x + 15), (top + row * LINE_HEIGHT,) * 2, color=INK, thick=1.4)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrap_sentences
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 from app.reports.ranking.labels import label
 from app.reports.side_by_side.lines_chart import name_of, sentences
-from app.reports.side_by_side.rankings import Column, SideBySide
+from app.reports.side_by_side.rankings import ComparedRanking, SideBySide
 
 ROW, STEP, MEAN = 19.0, 58.0, 52.0
 NARROWEST = 520.0
@@ -29,7 +29,7 @@ def rank_grid(shown: SideBySide) -> bytes:
     bottom = top + ROW * len(shown.systems)
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 18 + len(caption) * LINE + MARGIN)
+        sheet = ChartSheet(width, bottom + 18 + len(caption) * LINE + MARGIN)
         sheet.heading(
             shown.subject, "Rank, and cluster in brackets; darker is better; the systems by mean relative rank"
         )
@@ -48,7 +48,7 @@ def rank_grid(shown: SideBySide) -> bytes:
         return canvas.to_svg(sheet.figure, title=f"Rankings of {shown.subject}")
 
 
-def _cell(sheet: Sheet, column: Column, system: str, x: float, y: float) -> None:
+def _cell(sheet: ChartSheet, column: ComparedRanking, system: str, x: float, y: float) -> None:
     """One rank; a cell without a frame where the ranking does not have the system."""
     line, relative = column.line(system), column.relative_rank(system)
     if line is None or relative is None:

@@ -8,10 +8,10 @@ from itertools import pairwise
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrap_sentences
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 from app.reports.ranking.labels import label
 from app.reports.ranking.view import RankingView
-from app.reports.side_by_side.rankings import Column, SideBySide
+from app.reports.side_by_side.rankings import ComparedRanking, SideBySide
 
 ROW = 19.0
 NARROWEST_STEP, WIDEST_STEP, MOST_ACROSS = 62.0, 120.0, 760.0
@@ -37,7 +37,7 @@ def bump_chart(shown: SideBySide) -> bytes:
     caption = wrap_sentences(sentences(shown), width)
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 18 + len(caption) * LINE + MARGIN)
+        sheet = ChartSheet(width, bottom + 18 + len(caption) * LINE + MARGIN)
         sheet.heading(shown.subject, "Ranks, best at the top; bars end clusters; bold lines change rank")
         xs = [left + i * step for i in range(len(columns))]
         for x, column in zip(xs, columns, strict=True):
@@ -62,7 +62,7 @@ def sentences(shown: SideBySide) -> list[str]:
     return [f"{note[0].upper()}{note[1:]}." for note in shown.notes] + [f"No ranking by {text}" for text in told]
 
 
-def _places(columns: Sequence[Column], system: str) -> list[tuple[int, int, float]]:
+def _places(columns: Sequence[ComparedRanking], system: str) -> list[tuple[int, int, float]]:
     """Where a system stands: index of the column, row from 0, rank."""
     places = []
     for i, column in enumerate(columns):
@@ -72,7 +72,9 @@ def _places(columns: Sequence[Column], system: str) -> list[tuple[int, int, floa
     return places
 
 
-def _system(sheet: Sheet, system: str, columns: Sequence[Column], xs: Sequence[float], top: float, colour: str) -> None:
+def _system(
+    sheet: ChartSheet, system: str, columns: Sequence[ComparedRanking], xs: Sequence[float], top: float, colour: str
+) -> None:
     """The line of a system, broken where a ranking does not have it, and its rank at every column."""
     places = _places(columns, system)
     ranks = [rank for _, _, rank in places]
@@ -92,7 +94,7 @@ def _system(sheet: Sheet, system: str, columns: Sequence[Column], xs: Sequence[f
         sheet.text(xs[i], y, captions.rank(rank), ha="center", size=7.5, color=ink)
 
 
-def _cluster_ends(sheet: Sheet, view: RankingView, x: float, top: float) -> None:
+def _cluster_ends(sheet: ChartSheet, view: RankingView, x: float, top: float) -> None:
     for row, (line, following) in enumerate(pairwise(view.systems), 1):
         if line.cluster != following.cluster:
             y = top + row * ROW
@@ -101,7 +103,7 @@ def _cluster_ends(sheet: Sheet, view: RankingView, x: float, top: float) -> None
     sheet.line((x - 15, x + 15), (y, y), color=FAINT, thick=0.8)
 
 
-def _names(sheet: Sheet, columns: Sequence[Column], xs: Sequence[float], top: float) -> None:
+def _names(sheet: ChartSheet, columns: Sequence[ComparedRanking], xs: Sequence[float], top: float) -> None:
     """Names at both ends, in the order of the first and of the last ranking."""
     if not columns:
         return

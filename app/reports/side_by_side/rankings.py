@@ -14,7 +14,7 @@ from app.storage.imports.staging import json_text
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ComparedRanking:
     """One ranking. name: of the recipe or the campaign. view: None where there is none, and why not."""
 
     name: str
@@ -43,7 +43,7 @@ class SideBySide:
     """
 
     subject: str
-    columns: tuple[Column, ...]
+    columns: tuple[ComparedRanking, ...]
     systems: tuple[str, ...]
     mean_relative_rank: Mapping[str, float]
     notes: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class SideBySide:
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     @property
-    def ranked(self) -> tuple[Column, ...]:
+    def ranked(self) -> tuple[ComparedRanking, ...]:
         """The columns that hold a ranking."""
         return tuple(column for column in self.columns if column.view is not None)
 
@@ -73,7 +73,7 @@ class SideBySide:
         return flips([column.view for column in self.columns if column.view is not None])
 
 
-def lay(subject: str, columns: Sequence[Column], notes: Sequence[str] = ()) -> SideBySide:
+def lay(subject: str, columns: Sequence[ComparedRanking], notes: Sequence[str] = ()) -> SideBySide:
     """Columns with their systems, the best first; equal ones by how many rankings have them, then by key."""
     ranks_by_system: dict[str, list[float]] = {}
     for column in columns:

@@ -11,7 +11,7 @@ from app.reports.kit import report
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.report import RankingLookup
-from app.reports.side_by_side.rankings import Column, SideBySide, lay
+from app.reports.side_by_side.rankings import ComparedRanking, SideBySide, lay
 from app.reports.source import named_recipes, snapshot
 from app.reports.source.snapshot import Snapshot
 from app.storage.db import Database, Session
@@ -49,10 +49,10 @@ def subject(about: Snapshot) -> str:
     return f"{about.campaign.key}, data version {about.version}"
 
 
-def column(name: str, ask: Callable[[], report.StoredReport]) -> Column:
+def column(name: str, ask: Callable[[], report.StoredReport]) -> ComparedRanking:
     """A ranking as a column, or the reason why there is none."""
     try:
         report = ask()
     except Invalid as error:
-        return Column(name, None, error.detail or error.title())
-    return Column(name, ranking_view.read(report.body), None, report.etag)
+        return ComparedRanking(name, None, error.detail or error.title())
+    return ComparedRanking(name, ranking_view.read(report.body), None, report.etag)

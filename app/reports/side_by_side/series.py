@@ -9,7 +9,7 @@ from functools import partial
 from app.domain.errors import Invalid, NotFound
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking.report import RankingLookup
-from app.reports.side_by_side.rankings import Column, SideBySide, lay
+from app.reports.side_by_side.rankings import ComparedRanking, SideBySide, lay
 from app.reports.side_by_side.report import column
 from app.reports.source import named_recipes, snapshot
 from app.reports.source.named_recipes import NoSuchRecipe
@@ -29,7 +29,7 @@ class TooManyCampaigns(Invalid):
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class SeriesMember:
     """A campaign of a series, and the ranking that is asked of it; None where the recipe's name means nothing in it."""
 
     about: Snapshot
@@ -53,7 +53,7 @@ def find_or_compute(database: Database, name: str, *, recipe: str, only: str | N
     return compute_missing(database, subject(name, recipe), members)
 
 
-def find(session: Session, name: str, recipe: str, only: str | None) -> list[Member]:
+def find(session: Session, name: str, recipe: str, only: str | None) -> list[SeriesMember]:
     """The campaigns by key, each at its data version, with its ranking. Raises as `find_or_compute`."""
     keys = series.members(session, name, only=only, limit=MOST_CAMPAIGNS + 1)
     if not keys:
@@ -67,7 +67,7 @@ def find(session: Session, name: str, recipe: str, only: str | None) -> list[Mem
     return members
 
 
-def compute_missing(database: Database, subject: str, members: Sequence[Member]) -> SideBySide:
+def compute_missing(database: Database, subject: str, members: Sequence[SeriesMember]) -> SideBySide:
     """Rankings beside each other, each from the store or computed here and stored."""
     columns = [_column(database, one) for one in members]
     return lay(subject, columns, notes(columns))
@@ -78,12 +78,12 @@ def subject(name: str, recipe: str) -> str:
     return f"{name} by {recipe}"
 
 
-def without_recipe(campaign: str) -> Column:
+def without_recipe(campaign: str) -> ComparedRanking:
     """A campaign in which the name of the recipe means nothing."""
-    return Column(campaign, None, NoSuchRecipe.title())
+    return ComparedRanking(campaign, None, NoSuchRecipe.title())
 
 
-def notes(columns: Sequence[Column]) -> list[str]:
+def notes(columns: Sequence[ComparedRanking]) -> list[str]:
     """What keeps the means over these campaigns from being compared."""
     views = [one.view for one in columns if one.view is not None]
     everywhere = set.intersection(*({line.system for line in view.systems} for view in views)) if views else set()
@@ -95,17 +95,17 @@ def notes(columns: Sequence[Column]) -> list[str]:
     return told
 
 
-def _member(session: Session, campaign: str, recipe: str, unknown: list[NoSuchRecipe]) -> Member:
+def _member(session: Session, campaign: str, recipe: str, unknown: list[NoSuchRecipe]) -> SeriesMember:
     about = snapshot.snapshot(session, campaign, None)
     try:
         meant = named_recipes.find(session, campaign, recipe)
     except NoSuchRecipe as error:
         unknown.append(error)
-        return Member(about, None)
-    return Member(about, ranking_report.find(session, campaign, meant, about.version))
+        return SeriesMember(about, None)
+    return SeriesMember(about, ranking_report.find(session, campaign, meant, about.version))
 
 
-def _column(database: Database, member: Member) -> Column:
+def _column(database: Database, member: SeriesMember) -> ComparedRanking:
     if member.wanted is None:
         return without_recipe(member.name)
     return column(member.name, partial(ranking_report.compute_missing, database, member.wanted))

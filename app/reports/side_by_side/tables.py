@@ -15,7 +15,7 @@ from app.reports.ranking import tables as ranking_tables
 from app.reports.ranking.view import RankingView, SystemLine
 from app.reports.side_by_side.grid_chart import rank_grid
 from app.reports.side_by_side.lines_chart import bump_chart
-from app.reports.side_by_side.rankings import Column as RankingColumn
+from app.reports.side_by_side.rankings import ComparedRanking as RankingColumn
 from app.reports.side_by_side.rankings import SideBySide
 
 
@@ -40,7 +40,7 @@ def render(shown: SideBySide, kind: str) -> bytes:
 def table(shown: SideBySide) -> Table:
     """One row a system: its mean relative rank, and rank and cluster in every ranking."""
     columns: list[Column[str]] = [
-        Column(heading="System", text=lambda system: ranking_tables.labelled(shown.line(system))),
+        Column(heading="System", text=lambda system: ranking_tables.system_label(shown.line(system))),
         Column(heading="Mean relative rank", value=shown.mean_relative_rank.get, digits=2),
         *(Column(heading=ranking.name, digits=0, text=partial(_place, ranking)) for ranking in shown.columns),
     ]

@@ -10,7 +10,7 @@ from typing import Literal
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, Sheet, wrap_sentences
+from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 from app.reports.stability.view import CurveView, DesignView, PointView, StabilityView
 
 Picture = Literal["documents", "power"]
@@ -48,7 +48,7 @@ def stability_plot(view: StabilityView, picture: Picture = "documents") -> bytes
     title = f"Stability of the ranking of {view.campaign}"
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 6 + len(caption_lines) * LINE + MARGIN)
+        sheet = ChartSheet(width, bottom + 6 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(title, _subject(picture))
         looks = {name: LOOKS[i % len(LOOKS)] for i, name in enumerate(names)}
         _legend(sheet, looks)
@@ -163,7 +163,7 @@ class _PanelPlace:
     wide: float
 
 
-def _legend(sheet: Sheet, looks: dict[str, tuple[str, str]]) -> None:
+def _legend(sheet: ChartSheet, looks: dict[str, tuple[str, str]]) -> None:
     for i, (name, (color, marker)) in enumerate(looks.items()):
         y = HEAD + 12 + i * LINE * 1.4
         sheet.line((MARGIN, MARGIN + 14, MARGIN + 28), (y, y, y), color=color, thick=1.6)
@@ -171,7 +171,7 @@ def _legend(sheet: Sheet, looks: dict[str, tuple[str, str]]) -> None:
         sheet.text(MARGIN + 36, y, name, size=8.5)
 
 
-def _panel(sheet: Sheet, panel: _Panel, frame: _Frame, at: _PanelPlace, looks: dict[str, tuple[str, str]]) -> None:
+def _panel(sheet: ChartSheet, panel: _Panel, frame: _Frame, at: _PanelPlace, looks: dict[str, tuple[str, str]]) -> None:
     def across(value: float) -> float:
         return at.left + (value - frame.low) / (frame.high - frame.low) * at.wide
 
@@ -190,7 +190,7 @@ def _panel(sheet: Sheet, panel: _Panel, frame: _Frame, at: _PanelPlace, looks: d
             sheet.line((x,), (up(point.srp),), color=color, marker=marker, hollow=is_vacuous(point))
 
 
-def _axes(sheet: Sheet, title: str, frame: _Frame, at: _PanelPlace) -> None:
+def _axes(sheet: ChartSheet, title: str, frame: _Frame, at: _PanelPlace) -> None:
     bottom, right = at.top + HIGH, at.left + at.wide
     sheet.text(at.left, at.top - 12, title, size=9, bold=True)
     for level in frame.levels():

@@ -17,7 +17,7 @@ from app.reports.ranking.report import RankingLookup
 from app.reports.ranking.view import RankingView
 from app.reports.side_by_side import report as side_by_side
 from app.reports.side_by_side import series
-from app.reports.side_by_side.rankings import Column, SideBySide, lay
+from app.reports.side_by_side.rankings import ComparedRanking, SideBySide, lay
 from app.reports.source.registration import stored_recipe
 from app.reports.source.snapshot import Snapshot
 from app.services.jobs import jobs, rankings
@@ -43,13 +43,13 @@ class StoredColumn(BaseModel):
     etag: str
 
     @classmethod
-    def of(cls, column: Column) -> Self:
+    def of(cls, column: ComparedRanking) -> Self:
         """From a column."""
         return cls(name=column.name, view=column.view, why=column.why, etag=column.etag)
 
-    def column(self) -> Column:
+    def column(self) -> ComparedRanking:
         """As a column again."""
-        return Column(self.name, self.view, self.why, self.etag)
+        return ComparedRanking(self.name, self.view, self.why, self.etag)
 
 
 class StoredComparison(BaseModel):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, INK, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrap_sentences
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 ROW, CELL, BARS, FIGURES = 16.0, 26.0, 170.0, 120.0
 LONGEST_NAME, MOST_RATERS, MOST_SYSTEMS = 22, 60, 40
@@ -47,7 +47,7 @@ def plan_picture(view: PlanPicture) -> bytes:
     told = wrap_sentences(view.told, width)
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 22 + len(told) * LINE + MARGIN)
+        sheet = ChartSheet(width, bottom + 22 + len(told) * LINE + MARGIN)
         sheet.heading(f"Plan of {view.campaign}", view.heading)
         _bars(sheet, view, names, left, head)
         _grid(sheet, view, shown, grid, head)
@@ -55,7 +55,7 @@ def plan_picture(view: PlanPicture) -> bytes:
         return canvas.to_svg(sheet.figure, title=f"Plan of {view.campaign}")
 
 
-def _bars(sheet: Sheet, view: PlanPicture, names: Sequence[str], left: float, top: float) -> None:
+def _bars(sheet: ChartSheet, view: PlanPicture, names: Sequence[str], left: float, top: float) -> None:
     most = max((one.segments for one in view.raters), default=0) or 1
     sheet.text(left, top - 10, "Segments and expected hours", size=7.5, color=QUIET)
     for i, (rater, name) in enumerate(zip(view.raters, names, strict=True)):
@@ -66,7 +66,7 @@ def _bars(sheet: Sheet, view: PlanPicture, names: Sequence[str], left: float, to
         sheet.text(left + BARS + 8, y + ROW / 2, f"{rater.segments:,} · {rater.hours:.1f} h", size=8, color=QUIET)
 
 
-def _grid(sheet: Sheet, view: PlanPicture, systems: Sequence[str], left: float, top: float) -> None:
+def _grid(sheet: ChartSheet, view: PlanPicture, systems: Sequence[str], left: float, top: float) -> None:
     """Items of each system by rater; the darker, the more."""
     most = max((one.systems.get(name, 0) for one in view.raters for name in view.systems), default=0) or 1
     for j, name in enumerate(systems):

@@ -16,7 +16,7 @@ from app.reports.ranking import tables as ranking_tables
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.renderings import render
 from app.reports.side_by_side import tables as side_by_side_renderings
-from app.reports.side_by_side.rankings import Column, lay
+from app.reports.side_by_side.rankings import ComparedRanking, lay
 from tests.services.data.test_imports import judgment, lines
 from tests.spine import opened
 
@@ -101,7 +101,7 @@ def test_pairs_have_the_names_in_columns_of_their_own(body):
 
 @pytest.fixture
 def beside(body):
-    columns = [Column(name, ranking_view.read(body)) for name in ("first", "second")]
+    columns = [ComparedRanking(name, ranking_view.read(body)) for name in ("first", "second")]
     return lay("subject", columns)
 
 

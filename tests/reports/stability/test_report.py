@@ -18,7 +18,7 @@ from app.reports.kit.processes import in_processes
 from app.reports.kit.render.representations import render
 from app.reports.kit.report import StoredReport, Work
 from app.reports.kit.request import ReportRequest
-from app.reports.kit.store import Stopped
+from app.reports.kit.store import RequestAborted
 from app.reports.source import named_recipes
 from app.reports.stability.options import StabilityIn, StudyDesignIn
 from app.reports.stability.report import EARLIER, REPORT
@@ -169,7 +169,7 @@ def test_a_process_that_refuses_a_chunk_says_the_same_as_one_here(spine: Spine) 
 
 def test_work_that_is_stopped_stores_nothing(spine: Spine) -> None:
     options = with_seed(13)
-    with pytest.raises(Stopped):
+    with pytest.raises(RequestAborted):
         store.find_or_compute(spine.database, request(options), should_stop=lambda: True)
     assert not is_stored(spine, options)
     stored(spine, options)
@@ -188,7 +188,7 @@ def test_whoever_computes_chunks_is_told_when_the_work_is_stopped() -> None:
     work = Work(3, lambda number: bytes([number]), b"".join)
     assert store.compute(work, on_progress=lambda *_: None, should_stop=lambda: False, execute=watched) == b"\0\1\2"
     assert closed.pop()
-    with pytest.raises(Stopped) as stopped:
+    with pytest.raises(RequestAborted) as stopped:
         store.compute(work, on_progress=lambda *_: None, should_stop=lambda: True, execute=watched)
     assert closed
     # The traceback holds every frame, so it was closed, not forgotten.

@@ -9,7 +9,7 @@ from math import ceil, floor, log10
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrap_sentences
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 ROW, PLOT, FIGURES = 21.0, 330.0, 130.0
 MOST, LONGEST_NAME = 60, 34
@@ -44,7 +44,7 @@ def before_after_plot(title: str, below: str, rows: Sequence[BeforeAfterRow], no
     low, high = _range(shown)
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 40 + len(lines) * LINE + MARGIN)
+        sheet = ChartSheet(width, bottom + 40 + len(lines) * LINE + MARGIN)
         sheet.heading(title, below)
         _axis(sheet, (low, high), left, top, bottom)
         for i, (row, name) in enumerate(zip(shown, names, strict=True)):
@@ -69,7 +69,7 @@ def _x(value: float, ends: tuple[float, float], left: float) -> float:
     return left + (value - ends[0]) / (ends[1] - ends[0]) * PLOT
 
 
-def _axis(sheet: Sheet, ends: tuple[float, float], left: float, top: float, bottom: float) -> None:
+def _axis(sheet: ChartSheet, ends: tuple[float, float], left: float, top: float, bottom: float) -> None:
     step = _step((ends[1] - ends[0]) / TICKS)
     for i in range(ceil(ends[0] / step), floor(ends[1] / step) + 1):
         x = _x(i * step, ends, left)
@@ -83,7 +83,7 @@ def _step(least: float) -> float:
     return next(round(n * decade, 12) for n in (1, 2, 5, 10) if n * decade >= least * (1 - 1e-9))
 
 
-def _row(sheet: Sheet, row: BeforeAfterRow, ends: tuple[float, float], left: float, y: float) -> None:
+def _row(sheet: ChartSheet, row: BeforeAfterRow, ends: tuple[float, float], left: float, y: float) -> None:
     if row.before is not None and row.after is not None:
         sheet.line(
             (_x(row.before, ends, left), _x(row.after, ends, left)), (y, y), color=ORANGE, thick=0.9, dashed=True

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, caption_lines
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, caption_lines
 
 ROW, WIDE = 24.0, 360.0
 NARROWEST = 560.0
@@ -53,7 +53,7 @@ def dots(
     sentences = caption_lines([*more, *notes], width)
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
+        sheet = ChartSheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, below)
         if not any(row.values for row in shown):
             sheet.text(MARGIN, top + 4, "there is no correlation to draw", color=QUIET)
@@ -65,7 +65,7 @@ def dots(
         return canvas.to_svg(sheet.figure, title=title)
 
 
-def _scale(sheet: Sheet, left: float, top: float, bottom: float, ends: tuple[float, float]) -> None:
+def _scale(sheet: ChartSheet, left: float, top: float, bottom: float, ends: tuple[float, float]) -> None:
     low, high = ends
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         x, value = left + share * WIDE, low + share * (high - low)
@@ -73,7 +73,7 @@ def _scale(sheet: Sheet, left: float, top: float, bottom: float, ends: tuple[flo
         sheet.text(x, top - 9, captions.number(value, 2), ha="center", size=7.5, color=QUIET)
 
 
-def _row(sheet: Sheet, row: DotRow, left: float, y: float, ends: tuple[float, float]) -> None:
+def _row(sheet: ChartSheet, row: DotRow, left: float, y: float, ends: tuple[float, float]) -> None:
     low, high = ends
 
     def at(value: float) -> float:
@@ -99,7 +99,7 @@ def scatters(title: str, below: str, panels: Sequence[ScatterPanel], notes: Sequ
     sentences = caption_lines([*more, *notes], width)
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 8 + len(sentences) * LINE + MARGIN)
+        sheet = ChartSheet(width, bottom + 8 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, below)
         points = [point for panel in shown for point in panel.points]
         if not points:
@@ -118,7 +118,7 @@ def _ends(points: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], t
 
 
 def _panel(
-    sheet: Sheet,
+    sheet: ChartSheet,
     panel: ScatterPanel,
     corner: tuple[float, float],
     ends: tuple[tuple[float, float], tuple[float, float]],

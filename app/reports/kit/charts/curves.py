@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, ORANGE, QUIET
-from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, Sheet, caption_lines
+from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, ChartSheet, caption_lines
 
 WIDE, HIGH, LEFT = 480.0, 210.0, 44.0
 LOOKS = ((BLUE, "o"), (ORANGE, "s"), ("#1a7f5a", "^"), ("#7b3f8c", "D"), ("#6b5b00", "v"), ("#00707a", "P"))
@@ -55,7 +55,7 @@ def curves(
     right = max((step.x for line in shown for step in line.steps), default=1.0) or 1.0
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 42 + len(sentences) * LINE + MARGIN)
+        sheet = ChartSheet(width, bottom + 42 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, heading)
         _axes(sheet, bottom, (right, highest), across)
         if mark is not None:
@@ -69,7 +69,7 @@ def curves(
         return canvas.to_svg(sheet.figure, title=title)
 
 
-def _axes(sheet: Sheet, bottom: float, ends: tuple[float, float], across: str) -> None:
+def _axes(sheet: ChartSheet, bottom: float, ends: tuple[float, float], across: str) -> None:
     right, highest = ends
     left = MARGIN + LEFT
     rise = 0.2 if highest == 1 else _step(highest)
@@ -97,7 +97,7 @@ def _step(right: float) -> float:
     return right / 8
 
 
-def _draw(sheet: Sheet, line: LineSeries, frame: tuple[float, float, float], colour: str, marker: str) -> None:
+def _draw(sheet: ChartSheet, line: LineSeries, frame: tuple[float, float, float], colour: str, marker: str) -> None:
     bottom, right, high = frame
     left = MARGIN + LEFT
     xs = [left + WIDE * step.x / right for step in line.steps]

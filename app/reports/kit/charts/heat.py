@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import FAINT, GROUND, INK, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrap_sentences
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 SHADES = ("#f7fbff", "#d6e6f4", "#abd0e6", "#6aaed6", "#3787c0", "#105ba4")
 DARK = 4
@@ -54,7 +54,7 @@ def heat_map(what: Map) -> bytes:
     caption_lines = wrap_sentences([*_cut(what), *what.notes], width)
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 44 + len(caption_lines) * LINE + MARGIN)
+        sheet = ChartSheet(width, bottom + 44 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(what.title, what.below)
         for i, name in enumerate(columns):
             sheet.text(left + (i + 0.5) * wide, top - 6, name, ha="center", size=7.5, upright=True)
@@ -76,7 +76,7 @@ def _cut(what: Map) -> list[str]:
     return [f"The first {MOST_ROWS} rows and {MOST_COLUMNS} columns; the table has all."]
 
 
-def _cell(sheet: Sheet, cell: Cell | None, at: tuple[float, float, float, float]) -> None:
+def _cell(sheet: ChartSheet, cell: Cell | None, at: tuple[float, float, float, float]) -> None:
     x, y, wide, high = at
     shade = None if cell is None else min(int(min(max(cell.share, 0.0), 1.0) * len(SHADES)), len(SHADES) - 1)
     sheet.box(x, y, wide, high, fill=GROUND if shade is None else SHADES[shade], edge=FAINT, thick=0.6)
@@ -85,7 +85,7 @@ def _cell(sheet: Sheet, cell: Cell | None, at: tuple[float, float, float, float]
         sheet.text(x + wide / 2, y + high / 2, cell.text, ha="center", size=7, color=ink)
 
 
-def _legend(sheet: Sheet, ends: tuple[str, str], y: float) -> None:
+def _legend(sheet: ChartSheet, ends: tuple[str, str], y: float) -> None:
     sheet.text(MARGIN, y, ends[0], size=7.5, color=QUIET)
     x = MARGIN + len(ends[0]) * CHARACTER * 0.85 + 6
     for shade in SHADES:

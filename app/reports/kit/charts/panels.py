@@ -8,7 +8,7 @@ from math import floor, log10
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrap_sentences
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 WIDTH, HEIGHT, LEFT, GAP = 300.0, 190.0, 44.0, 64.0
 LOOKS = (
@@ -51,7 +51,7 @@ def panels(title: str, below: str, drawn: Sequence[LinePanel], notes: Sequence[s
     lines = wrap_sentences(notes, width)
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 16 + len(lines) * LINE + MARGIN)
+        sheet = ChartSheet(width, bottom + 16 + len(lines) * LINE + MARGIN)
         sheet.heading(title, below)
         for i, name in enumerate(names[: len(LOOKS)]):
             _key(sheet, i, name)
@@ -64,7 +64,7 @@ def panels(title: str, below: str, drawn: Sequence[LinePanel], notes: Sequence[s
         return canvas.to_svg(sheet.figure, title=title)
 
 
-def _key(sheet: Sheet, i: int, name: str) -> None:
+def _key(sheet: ChartSheet, i: int, name: str) -> None:
     color, marker, hollow, dashed = LOOKS[i]
     y = HEAD + 8 + 14 * i
     sheet.line((MARGIN, MARGIN + 24), (y, y), color=color, thick=1.4, dashed=dashed)
@@ -72,7 +72,7 @@ def _key(sheet: Sheet, i: int, name: str) -> None:
     sheet.text(MARGIN + 32, y, canvas.shorten(name, LONGEST_NAME), size=8)
 
 
-def _panel(sheet: Sheet, panel: LinePanel, names: Sequence[str], at: tuple[float, float]) -> None:
+def _panel(sheet: ChartSheet, panel: LinePanel, names: Sequence[str], at: tuple[float, float]) -> None:
     left, top = at
     bottom, high = top + HEIGHT, _highest(panel)
     sheet.text(left, top - 14, panel.title, size=8.5, bold=True)
@@ -92,7 +92,7 @@ def _panel(sheet: Sheet, panel: LinePanel, names: Sequence[str], at: tuple[float
 
 
 def _curve(
-    sheet: Sheet, curve: PanelSeries, look: tuple[str, str, bool, bool], at: tuple[float, float, float, float]
+    sheet: ChartSheet, curve: PanelSeries, look: tuple[str, str, bool, bool], at: tuple[float, float, float, float]
 ) -> None:
     left, bottom, step, scale = at
     color, marker, hollow, dashed = look

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrap_sentences
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 ROW, PLOT, ROOM = 16.0, 280.0, 120.0
 LONGEST_NAME = 26
@@ -22,7 +22,7 @@ def rater_bars(title: str, below: str, bars: Sequence[tuple[str, float, str]], n
     most = max((value for _, value, _ in bars), default=0.0) or 1.0
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 20 + len(caption_lines) * LINE + MARGIN)
+        sheet = ChartSheet(width, bottom + 20 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(title, below)
         sheet.line((left, left), (top, bottom), color=FAINT, thick=0.8)
         for i, (name, (_, value, text)) in enumerate(zip(names, bars, strict=True)):

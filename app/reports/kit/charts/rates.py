@@ -8,7 +8,7 @@ from typing import Protocol
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, wrap_sentences
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 ROW, SCALE, FIGURES = 18.0, 260.0, 170.0
 
@@ -41,7 +41,7 @@ def rates_chart(title: str, groups: Mapping[str, Sequence[PromisedRate]], notes:
     bottom = HEAD + 6 + len(rates) * ROW + len(groups) * 28
     with canvas.drawing():
         canvas.prepare()
-        sheet = Sheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
+        sheet = ChartSheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, "Simulated shares with one-sided bounds at 99 %; the vertical line is the nominal value")
         y = HEAD + 6
         for heading, rows in groups.items():
@@ -54,7 +54,7 @@ def rates_chart(title: str, groups: Mapping[str, Sequence[PromisedRate]], notes:
         return canvas.to_svg(sheet.figure, title=title)
 
 
-def _row(sheet: Sheet, rate: PromisedRate, left: float, y: float) -> None:
+def _row(sheet: ChartSheet, rate: PromisedRate, left: float, y: float) -> None:
     middle = y + ROW / 2
     sheet.text(left - 8, middle, rate.meaning, ha="right")
     sheet.box(left, y + 4, SCALE, ROW - 8, fill=BAND)

@@ -24,7 +24,7 @@ Across = Literal["left", "center", "right"]
 
 
 @dataclass(slots=True)
-class Sheet:
+class ChartSheet:
     """An empty sheet; sizes in points."""
 
     width: float

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Sheet, caption_lines
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, caption_lines
 
 ROW, BARS, FIGURES, CELL = 18.0, 300.0, 130.0, 34.0
 NARROWEST, LONGEST, MOST_ROWS, MOST_COLUMNS = 560.0, 28, 80, 40
@@ -122,7 +122,7 @@ def heat_map(
         return canvas.to_svg(sheet.figure, title=title)
 
 
-def _cell(sheet: Sheet, x: float, y: float, part: float, text: str) -> None:
+def _cell(sheet: ChartSheet, x: float, y: float, part: float, text: str) -> None:
     shades = UPPER if part > 0 else LOWER
     shade = min(len(shades) - 1, round(abs(part) * (len(shades) - 1)))
     sheet.box(x, y, CELL, ROW, fill=shades[shade], edge=FAINT, thick=0.5)
@@ -130,11 +130,13 @@ def _cell(sheet: Sheet, x: float, y: float, part: float, text: str) -> None:
     sheet.text(x + CELL / 2, y + ROW / 2, text, ha="center", size=7.5, color=ink)
 
 
-def _sheet(width: float, rows: int, notes: Sequence[str], above: float = 0.0) -> tuple[Sheet, float, tuple[str, ...]]:
+def _sheet(
+    width: float, rows: int, notes: Sequence[str], above: float = 0.0
+) -> tuple[ChartSheet, float, tuple[str, ...]]:
     """An empty sheet for so many rows, where its caption begins, and the caption."""
     sentences = caption_lines(notes, width)
     bottom = HEAD + 12 + above + max(1, rows) * ROW + 18
-    return Sheet(width, bottom + len(sentences) * LINE + MARGIN), bottom, sentences
+    return ChartSheet(width, bottom + len(sentences) * LINE + MARGIN), bottom, sentences
 
 
 def _ends(marks: Sequence[RaterInterval]) -> tuple[list[RaterInterval], list[str]]:

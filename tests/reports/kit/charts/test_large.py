@@ -8,7 +8,7 @@ import pytest
 
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.renderings import render
-from app.reports.side_by_side.rankings import Column, lay
+from app.reports.side_by_side.rankings import ComparedRanking, lay
 from app.reports.side_by_side.tables import render as render_beside
 from tests.reports.ranking.test_forest import texts
 
@@ -24,7 +24,9 @@ def view(system, pair, report):
 
 
 def beside(view, *rankings):
-    return lay("subject", [Column(f"c{i}", ranking_view.read(view(names))) for i, names in enumerate(rankings)])
+    return lay(
+        "subject", [ComparedRanking(f"c{i}", ranking_view.read(view(names))) for i, names in enumerate(rankings)]
+    )
 
 
 def test_a_matrix_of_forty_systems_has_its_figures_and_one_of_sixty_says_that_it_has_not(view):
