@@ -90,8 +90,8 @@ def _float(digits: str) -> float:
     return value
 
 
-def _constant(_: str) -> object:
-    raise NotStrictError("NaN and infinities are not numbers that can be used")
+def _constant(name: str) -> object:
+    raise NotStrictError(f"{name} is not a number that can be used")
 
 
 def _refuse_bad_text(value: object) -> None:
