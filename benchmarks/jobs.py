@@ -87,7 +87,7 @@ def until_done(database: Database, job: JobView, look: Callable[[JobView], None]
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         with database.transaction() as session:
-            view = jobs.seen(session, job.job)
+            view = jobs.get_job(session, job.job)
         look(view)
         if view.ended:
             return view
@@ -234,7 +234,7 @@ def until_done_some(database: Database, job: JobView) -> None:
     until = time.monotonic() + 60
     while time.monotonic() < until:
         with database.transaction() as session:
-            if jobs.seen(session, job.job).done:
+            if jobs.get_job(session, job.job).done:
                 return
         time.sleep(0.2)
 

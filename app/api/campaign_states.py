@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from app.api.campaigns import EXAMPLE, CampaignOut, Key
 from app.domain.keys import KEY_PATTERN, addressable
-from app.services.access.idempotency import Answer
+from app.services.access.idempotency import IdempotentAnswer
 from app.services.access.tokens import Caller
 from app.services.data import cloning
 from app.services.plans import campaign_states
@@ -88,7 +88,7 @@ def clone_campaign(
 ) -> Response:
     """A draft with its settings, test set, guidelines, qualification and recipes, but no raters, plans or judgments."""
 
-    def make() -> Answer:
+    def make() -> IdempotentAnswer:
         view = cloning.clone(session, campaign, **body.model_dump(), actor=caller.actor)
         return created_answer(CampaignOut.model_validate(view), location=f"/v1/campaigns/{view.key}")
 

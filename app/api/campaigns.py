@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, St
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN, addressable
 from app.reports.source.campaign import CampaignInfo
-from app.services.access.idempotency import Answer
+from app.services.access.idempotency import IdempotentAnswer
 from app.services.campaigns import campaigns
 from app.services.campaigns import settings as campaign_settings
 from app.services.campaigns.campaigns import NewCampaign
@@ -138,7 +138,7 @@ def create_campaign(
 ) -> Response:
     """A campaign in state draft; judgments come by imports or from raters."""
 
-    def make() -> Answer:
+    def make() -> IdempotentAnswer:
         view = campaigns.create(session, NewCampaign(**body.model_dump()), actor=caller.actor)
         return created_answer(CampaignOut.model_validate(view), location=f"/v1/campaigns/{view.key}")
 

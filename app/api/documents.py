@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, St
 from app.domain.keys import KEY_PATTERN, addressable
 from app.services.data import test_set_views as views
 from app.services.data import test_sets
-from app.services.data.test_sets import DocumentText, Put, SegmentText
+from app.services.data.test_sets import DocumentText, PutResult, SegmentText
 from app.web.access import Manager, Viewer
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
@@ -125,7 +125,7 @@ def put_document(
     session: SessionDep,
 ) -> PutOut:
     """A document as a whole. The same again changes nothing; a text that a task shows stays as it is."""
-    put: Put = test_sets.put_document(session, campaign, document, body.text(), actor=caller.actor)
+    put: PutResult = test_sets.put_document(session, campaign, document, body.text(), actor=caller.actor)
     return PutOut.model_validate(put)
 
 

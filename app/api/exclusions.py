@@ -16,7 +16,7 @@ from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import Exclusion
 from app.reports.kit.report import StoredReport
 from app.reports.source import named_recipes
-from app.services.access.idempotency import Answer
+from app.services.access.idempotency import IdempotentAnswer
 from app.services.access.tokens import Caller
 from app.services.campaigns import exclusions
 from app.services.campaigns.exclusions import ExclusionEffect
@@ -102,7 +102,7 @@ def of_exclusion(request: Request, report: StoredReport) -> Response:
 def _stored(caller: Caller, campaign: str, wanted: Exclusion, reason: str, database: Database, once: Once) -> Response:
     with database.transaction() as session:
 
-        def make() -> Answer:
+        def make() -> IdempotentAnswer:
             view = exclusions.exclude(session, campaign, wanted, reason=reason, actor=caller.actor)
             return created_answer(ExclusionOut.of(view), location=f"/v1/campaigns/{campaign}/exclusions/{view.n}")
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.api.models.tasks import LARGEST, TaskId
 from app.api.models.times import Time
-from app.services.access.idempotency import Answer
+from app.services.access.idempotency import IdempotentAnswer
 from app.services.tasks import flags
 from app.services.tasks.flags import FlagView
 from app.web.access import Manager, RaterCaller
@@ -102,9 +102,9 @@ def create_flag(
 ) -> Response:
     """About a task that the rater has or had; it stays with the rater."""
 
-    def make() -> Answer:
+    def make() -> IdempotentAnswer:
         name = flags.report(session, task, **body.model_dump(), rater=rater)
-        return Answer(201, FlaggedOut(flag=name).model_dump_json().encode())
+        return IdempotentAnswer(201, FlaggedOut(flag=name).model_dump_json().encode())
 
     return once(session, rater, make)
 

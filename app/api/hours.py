@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Request, Response
 
 from app.api.models.hours import ENTRY, HOURS, AdjustmentIn, After, EntryOut, HoursOut, Offset, RefusalIn, Team
-from app.services.access.idempotency import Answer
+from app.services.access.idempotency import IdempotentAnswer
 from app.services.people import hours
-from app.services.people.hours import Entry
+from app.services.people.hours import HoursEntry
 from app.web.access import Coordinator, Manager
 from app.web.bodies import json_body
 from app.web.deps import CampaignKey, SessionDep
@@ -94,7 +94,7 @@ def adjust_hours(
 ) -> Response:
     """Add seconds, or take some off; with `answers` it accepts a dispute, in whole or in part."""
 
-    def make() -> Answer:
+    def make() -> IdempotentAnswer:
         return _answer(hours.adjust(session, campaign, **body.model_dump(), actor=caller.actor))
 
     return once(session, caller, make)
@@ -112,11 +112,11 @@ def refuse_dispute(
 ) -> Response:
     """With a reason that the rater sees."""
 
-    def make() -> Answer:
+    def make() -> IdempotentAnswer:
         return _answer(hours.refuse(session, campaign, **body.model_dump(), actor=caller.actor))
 
     return once(session, caller, make)
 
 
-def _answer(made: Entry) -> Answer:
-    return Answer(201, EntryOut.model_validate(made).model_dump_json().encode())
+def _answer(made: HoursEntry) -> IdempotentAnswer:
+    return IdempotentAnswer(201, EntryOut.model_validate(made).model_dump_json().encode())

@@ -21,7 +21,7 @@ from app.api.models.imports import (
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN, addressable
 from app.formats.base import Input
-from app.services.access.idempotency import Answer
+from app.services.access.idempotency import IdempotentAnswer
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.data import imports
@@ -182,7 +182,7 @@ def _import_now(
     with database.transaction() as session:
         campaigns.get(session, campaign)
 
-        def make() -> Answer:
+        def make() -> IdempotentAnswer:
             report = imports.run_in(
                 session,
                 campaign,
@@ -195,13 +195,13 @@ def _import_now(
                 bound=caller.campaign is not None,
                 beside=True,
             )
-            return Answer(200, ImportReport.model_validate(report).model_dump_json().encode())
+            return IdempotentAnswer(200, ImportReport.model_validate(report).model_dump_json().encode())
 
         if asked.dry_run:
             return Response(make().body, media_type="application/json")
         return once(session, caller, make)
 
 
-def _announced(session: Session, campaign: str, format: str, options: dict[str, str]) -> Answer:
+def _announced(session: Session, campaign: str, format: str, options: dict[str, str]) -> IdempotentAnswer:
     announced = ImportOut.of(imports.announce(session, campaign, format=format, options=options))
     return created_answer(announced, location=f"/v1/campaigns/{campaign}/imports/{announced.id}")

@@ -9,9 +9,9 @@ from pydantic import BaseModel, Field, JsonValue, RootModel, StringConstraints
 
 from app.api.models.recipe import Key
 from app.api.models.times import TimeIn
-from app.services.access.idempotency import Answer
+from app.services.access.idempotency import IdempotentAnswer
 from app.services.data import recording
-from app.services.data.recording import Sent
+from app.services.data.recording import SentJudgment
 from app.services.people import raters
 from app.web.access import Frontend
 from app.web.bodies import BodyModel, json_body
@@ -100,13 +100,13 @@ def record_judgments(
     The same answer again changes nothing, another answer of the same rater for the same output is a revision.
     A front-end speaks for enrolled raters of its campaign only, and cannot `declare`.
     """
-    sent = [Sent(**one.model_dump()) for one in body.root]
+    sent = [SentJudgment(**one.model_dump()) for one in body.root]
 
-    def make() -> Answer:
+    def make() -> IdempotentAnswer:
         if not caller.may("manager"):
             raters.require_enrolled(session, campaign, [one.rater for one in sent], declare=declare)
         recorded = recording.record(session, campaign, sent, declare=declare, actor=caller.actor)
         out = RecordedOut.model_validate(recorded, from_attributes=True)
-        return Answer(200, out.model_dump_json().encode())
+        return IdempotentAnswer(200, out.model_dump_json().encode())
 
     return once(session, caller, make)

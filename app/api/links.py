@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from app.api.models.raters import Key, RaterKey
 from app.api.models.times import Time
-from app.services.access.idempotency import Answer
+from app.services.access.idempotency import IdempotentAnswer
 from app.services.people import links
 from app.web.access import Coordinator
 from app.web.bodies import BodyModel, json_body
@@ -72,7 +72,7 @@ def create_link(
 ) -> Response:
     """It signs its rater in. The one before, and every session it opened, ends at once."""
 
-    def make() -> Answer:
+    def make() -> IdempotentAnswer:
         made = links.renew(session, campaign, rater, days=days, by=caller)
         out = LinkOut(rater=made.rater, link=link(request, token=made.secret), expires_at=made.expires_at)
         return created_answer(out, location=f"/v1/campaigns/{campaign}/raters/{rater}", secret=True)
@@ -97,9 +97,9 @@ def create_links(
 ) -> Response:
     """One line a rater who is active or paused. The links they had before end at once."""
 
-    def make() -> Answer:
+    def make() -> IdempotentAnswer:
         made = links.renew_all(session, campaign, body.team, days=body.days, by=caller)
         data = links.as_csv(made, lambda secret: link(request, token=secret))
-        return Answer(201, data, content_type=CSV, secret=True)
+        return IdempotentAnswer(201, data, content_type=CSV, secret=True)
 
     return once(session, caller, make)

@@ -11,9 +11,9 @@ from app.api.models.recipe import Key
 from app.api.models.times import Time
 from app.domain.recipe import NAMED
 from app.reports.kit.redact import hide_keys
-from app.services.access.idempotency import Answer
+from app.services.access.idempotency import IdempotentAnswer
 from app.services.campaigns import locks
-from app.services.campaigns.locks import Chain, Wanted
+from app.services.campaigns.locks import Chain, LockRequest
 from app.web.access import Manager, Viewer
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
@@ -146,8 +146,8 @@ def create_lock(
     `recipe=locked` asks for the one that does.
     """
 
-    def make() -> Answer:
-        chain = locks.lock(session, campaign, Wanted(**body.model_dump()), actor=caller.actor)
+    def make() -> IdempotentAnswer:
+        chain = locks.lock(session, campaign, LockRequest(**body.model_dump()), actor=caller.actor)
         return created_answer(out(chain), location=f"/v1/campaigns/{campaign}/lock")
 
     return once(session, caller, make)

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Response
 
 from app.api.models.hours import DISPUTE, OWN, DisputeIn, EntryOwn, Offset, OwnHoursOut
-from app.services.access.idempotency import Answer
+from app.services.access.idempotency import IdempotentAnswer
 from app.services.people import hours
 from app.web.access import RaterCaller
 from app.web.bodies import json_body
@@ -40,8 +40,8 @@ def dispute_hours(
 ) -> Response:
     """A manager answers; both stay on record."""
 
-    def make() -> Answer:
+    def make() -> IdempotentAnswer:
         made = hours.say_wrong(session, rater, seconds=body.seconds, reason=body.reason)
-        return Answer(201, EntryOwn.model_validate(made).model_dump_json().encode())
+        return IdempotentAnswer(201, EntryOwn.model_validate(made).model_dump_json().encode())
 
     return once(session, rater, make)

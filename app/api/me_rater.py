@@ -80,7 +80,7 @@ CODES = CompletionsOwn(
 @router.get("/consent", summary="What am I to agree to", responses=shows(200, EXAMPLE))
 def get_own_consent(rater: RaterCaller, session: SessionDep) -> ConsentOut:
     """The text that is asked now, and what was agreed to last."""
-    asked, given = guidelines.asked(session, rater)
+    asked, given = guidelines.requested_consent(session, rater)
     return ConsentOut(
         asked=None if asked is None else TextsOut.model_validate(asked),
         given=None if given is None else AgreementOut.model_validate(given),

@@ -81,7 +81,7 @@ def put_metric(
     session: SessionDep,
 ) -> MetricOut:
     """In place of what it had; the same again changes nothing. What the campaign does not have is left and counted."""
-    given = metrics.Scores(
+    given = metrics.ScoreSet(
         higher_is_better=body.higher_is_better,
         systems=body.systems,
         outputs=[metrics.Output(one.system, one.document, one.segment, one.score) for one in body.outputs],

@@ -10,7 +10,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.services.plans import items as plan_items
-from app.services.plans.items import PlannedItem
+from app.services.plans.items import PlannedItemView
 from app.web.access import Manager
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import sends, shows
@@ -160,10 +160,10 @@ def export_plan_items(
     return stream(pieces, LINES, filename=f"{campaign}.plan.jsonl")
 
 
-def _lines(pages: Iterator[Sequence[PlannedItem]]) -> Iterator[bytes]:
+def _lines(pages: Iterator[Sequence[PlannedItemView]]) -> Iterator[bytes]:
     for some in pages:
         yield "".join(f"{_out(one).model_dump_json()}\n" for one in some).encode()
 
 
-def _out(planned: PlannedItem) -> PlannedItemOut:
+def _out(planned: PlannedItemView) -> PlannedItemOut:
     return PlannedItemOut.model_validate(planned)

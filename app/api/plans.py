@@ -16,7 +16,7 @@ from app.api.models.design import DesignJson, ReportJson
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
 from app.reports.kit.report import StoredReport
-from app.services.access.idempotency import Answer
+from app.services.access.idempotency import IdempotentAnswer
 from app.services.access.tokens import Caller
 from app.services.jobs import jobs
 from app.services.jobs.jobs import JobView
@@ -229,7 +229,7 @@ def _made(
 
     with database.transaction() as session:
 
-        def frozen() -> Answer:
+        def frozen() -> IdempotentAnswer:
             view = make(session)
             return created_answer(out(view), location=f"/v1/campaigns/{campaign}/plans/{view.version}")
 
@@ -265,7 +265,7 @@ def get_plan(caller: Manager, campaign: CampaignKey, session: SessionDep) -> Pla
 )
 def get_plan_picture(caller: Manager, campaign: CampaignKey, session: SessionDep) -> Response:  # noqa: ARG001  (says who may call)
     """Work by rater, and how often each rater judges each system."""
-    view = plans.stored(session, campaign)
+    view = plans.stored_plan(session, campaign)
     if not view.report:
         raise plans.NotCompiled
     return Response(plan_report.picture(campaign, view.version, view.report), media_type="image/svg+xml")
@@ -274,7 +274,7 @@ def get_plan_picture(caller: Manager, campaign: CampaignKey, session: SessionDep
 @router.get("/plans/{plan}", summary="Look at a plan", responses=shows(200, EXAMPLE))
 def get_plan_version(caller: Manager, campaign: CampaignKey, plan: Version, session: SessionDep) -> PlanOut:  # noqa: ARG001  (says who may call)
     """By its version, with its report."""
-    return out(plans.stored(session, campaign, plan))
+    return out(plans.stored_plan(session, campaign, plan))
 
 
 @router.get(

@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 from app.api.models.raters import Language, RaterKey
 from app.api.models.times import Time
-from app.services.access.idempotency import Answer as Sent
+from app.services.access.idempotency import IdempotentAnswer as Sent
 from app.services.people import qualification
 from app.services.people.qualification import Attempt, Test
-from app.services.people.qualification_marks import Answer, Item
+from app.services.people.qualification_marks import QualificationAnswer, QualificationItem
 from app.web.access import Manager, RaterCaller
 from app.web.answers import answer
 from app.web.bodies import BodyModel, json_body
@@ -219,7 +219,7 @@ def put_qualification(
     session: SessionDep,
 ) -> Response:
     """Nobody gets a task before passing. Another test is a new version; who passed an earlier one has passed."""
-    items = [Item(**{**one.model_dump(), "choices": tuple(one.choices)}) for one in body.items]
+    items = [QualificationItem(**{**one.model_dump(), "choices": tuple(one.choices)}) for one in body.items]
     test = qualification.put(
         session, campaign, items, pass_mark=body.pass_mark, attempts=body.attempts, actor=caller.actor
     )
@@ -298,7 +298,7 @@ def attempt_qualification(
     """Which answers were right and why. An answer that cannot be judged is refused and does not count."""
 
     def make() -> Sent:
-        answers = [Answer(payload=one.payload, choice=one.choice) for one in body.answers]
+        answers = [QualificationAnswer(payload=one.payload, choice=one.choice) for one in body.answers]
         tried = qualification.attempt(session, rater, version=body.version, answers=answers)
         return Sent(201, _tried(tried).model_dump_json().encode())
 

@@ -195,7 +195,7 @@ def _ranking(request: Request, caller: Caller, campaign: str, asked: Choices, da
 def _by_sent(caller: Caller, campaign: str, asked: AsOf, body: RecipeIn, database: Database) -> Found:
     check_exclusions(caller, body.exclude)
     with database.transaction(snapshot=True) as session:
-        recipe = recipes.sent(session, campaign, body.given())
+        recipe = recipes.recipe_from_json(session, campaign, body.given())
     return rankings.long_answer(database, campaign, recipe=recipe, as_of=moment(asked.as_of))
 
 

@@ -20,7 +20,7 @@ from app.api.models.raters import (
     RaterOut,
 )
 from app.domain.keys import KEY_PATTERN
-from app.services.access.idempotency import Answer
+from app.services.access.idempotency import IdempotentAnswer
 from app.services.people import enrolment, idle_raters, raters
 from app.services.people.raters import RaterView
 from app.web.access import Coordinator, Manager
@@ -94,12 +94,12 @@ def post_raters(
 ) -> Response:
     """All or nobody: the list is checked whole, and each fault is named by its place in it."""
 
-    def make() -> Answer:
+    def make() -> IdempotentAnswer:
         enrolment.enrol(session, campaign, body.keys, body.enrolment(), by=caller, dry_run=dry_run)
         idle = idle_raters.of_enrolled(session, campaign, body.keys)
         out = EnrolledOut(enrolled=body.keys, dry_run=dry_run, warnings=idle)
         if dry_run:
-            return Answer(200, out.model_dump_json().encode())
+            return IdempotentAnswer(200, out.model_dump_json().encode())
         return created_answer(out, location=f"/v1/campaigns/{campaign}/raters")
 
     return once(session, caller, make)

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from app.api.models.times import Time, TimeIn
 from app.domain.keys import KEY_PATTERN
 from app.services.access import tokens
-from app.services.access.idempotency import Answer
+from app.services.access.idempotency import IdempotentAnswer
 from app.services.access.tokens import Given, Role
 from app.web.access import AnyRole, Manager
 from app.web.bodies import BodyModel, json_body
@@ -106,7 +106,7 @@ def create_token(
 ) -> Response:
     """An admin makes any token, a manager those of viewers, coordinators and front-ends of its campaigns."""
 
-    def make() -> Answer:
+    def make() -> IdempotentAnswer:
         # Only what is made now: a repeated request is answered as before, even when its token has ended since.
         if body.expires_at is not None:
             tokens.require_future(session, body.expires_at)

@@ -11,7 +11,7 @@ from app.api.models.recipe import Key
 from app.api.models.tasks import LARGEST
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
-from app.services.access.idempotency import Answer
+from app.services.access.idempotency import IdempotentAnswer
 from app.services.tasks import voids
 from app.services.tasks.voids import Filter
 from app.web.access import Manager
@@ -166,8 +166,8 @@ def void_judgments(
 ) -> Response:
     """All that the filter names now, from the next data version on. Nothing is deleted."""
 
-    def make() -> Answer:
+    def make() -> IdempotentAnswer:
         done = voids.void(session, campaign, Filter(**body.filter.model_dump()), reason=body.reason, actor=caller.actor)
-        return Answer(200, VoidedOut.model_validate(done).model_dump_json().encode())
+        return IdempotentAnswer(200, VoidedOut.model_validate(done).model_dump_json().encode())
 
     return once(session, caller, make)

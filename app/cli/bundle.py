@@ -18,7 +18,7 @@ from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.services.data import bundle as bundles
 from app.services.data import bundle_check
-from app.services.data.bundle_check import Verified
+from app.services.data.bundle_check import Verification
 from app.storage import embedded, migrate
 from app.storage.db import APP_ROLE, Database
 from app.storage.embedded.roles import prepare_roles
@@ -87,7 +87,7 @@ def _archive(remote: _remote.Remote, campaign: str) -> Iterator[bytes]:
     return remote.pieces(f"/v1/campaigns/{quote(campaign, safe='')}/exports/{bundles.NAME}")
 
 
-def _verified(given: Path) -> Verified:
+def _verified(given: Path) -> Verification:
     """Check an archive or a folder, then import and rank it in an empty database."""
     with tempfile.TemporaryDirectory(prefix="plumbline-") as name:
         Path(name).chmod(0o755)  # under root another user runs the server
@@ -118,7 +118,7 @@ def _empty(folder: Path) -> Iterator[Database]:
             handle.close()
 
 
-def _say(verified: Verified) -> None:
+def _say(verified: Verification) -> None:
     ranked = ", ".join(verified.rankings) or "no recipe, because nothing could be ranked"
     sys.stdout.write(f"{verified.campaign}: {verified.files:,} files are unchanged since release\n")
     for what in verified.beside:

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from app.cli.kit import context
 from app.cli.kit.progress_bar import bar
-from app.cli.kit.raters_at_work import Pace
+from app.cli.kit.raters_at_work import RaterPace
 from app.cli.kit.terminal import ranking_table
 from app.cli.report import show
 from app.cli.serving.beside import served
@@ -111,7 +111,7 @@ def _collect(console: Console, database: Database, managed: CampaignClient) -> N
     if managed.settings()["state"] == "planned":
         managed.step("open")
     if managed.settings()["state"] == "open":
-        tally = rehearse(managed, rater_model(managed.campaign, DEMO_SEED), Pace())
+        tally = rehearse(managed, rater_model(managed.campaign, DEMO_SEED), RaterPace())
         if tally.judgments:
             console.print(f"Judged over HTTP: {'; '.join(summary_lines(tally))}", highlight=False, markup=False)
 

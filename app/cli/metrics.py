@@ -39,7 +39,7 @@ def import_(
 ) -> None:
     """Store the scores of one metric in place of what it had."""
     texts = {path.as_posix(): _text(path) for path in files}
-    said = {named for path in texts if (named := metrics_files.named(path)) is not None}
+    said = {named for path in texts if (named := metrics_files.metric_name(path)) is not None}
     if name is None and len(said) != 1:
         raise Invalid("name the metric: --name NAME" if not said else f"several metrics: {', '.join(sorted(said))}")
     metric = name or said.pop()

@@ -31,7 +31,7 @@ from app.services.access.tokens import THE_OPERATOR
 from app.services.series import steps
 from app.services.series.database_desk import DatabaseDesk
 from app.services.series.manifest import LARGEST, FilesOf, Manifest, read_manifest
-from app.services.series.steps import Desk, NewLink, Outcome
+from app.services.series.steps import NewLink, SeriesDesk, StepOutcome
 
 LINKS, PROGRESS, RANKING = "links", "progress", "ranking"
 ALL = (*steps.STEPS, LINKS, PROGRESS, RANKING)
@@ -60,7 +60,7 @@ def series(
             "the arguments are not valid", places=(Place((unknown[0][:80],), f"there are: {', '.join(ALL)}"),)
         )
     content = _read(manifest)
-    doing: Mapping[str, Callable[[Desk], Iterator[Outcome]]] = {
+    doing: Mapping[str, Callable[[SeriesDesk], Iterator[StepOutcome]]] = {
         "create": lambda desk: steps.create(desk, content, partial(_inputs, manifest.parent)),
         "plan": lambda desk: steps.plan(desk, content),
         "open": lambda desk: steps.open_all(desk, content),
@@ -91,7 +91,7 @@ def _read(path: Path) -> Manifest:
 
 
 @contextmanager
-def _desk(server: str | None) -> Iterator[Desk]:
+def _desk(server: str | None) -> Iterator[SeriesDesk]:
     remote = _remote.configured_remote(server)
     if remote is not None:
         yield RemoteDesk(remote)
@@ -129,12 +129,12 @@ def _open(path: Path) -> IO[bytes]:
     return path.open("rb")
 
 
-def _tell(outcome: Outcome, *, as_json: bool) -> None:
+def _tell(outcome: StepOutcome, *, as_json: bool) -> None:
     said = json.dumps(asdict(outcome), ensure_ascii=False) if as_json else _line(outcome)
     typer.echo(said)
 
 
-def _line(outcome: Outcome) -> str:
+def _line(outcome: StepOutcome) -> str:
     return f"{outcome.campaign}: {outcome.what}" + ("" if outcome.changed else " (as it was)")
 
 

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 from app.cli.kit import context
-from app.cli.kit.raters_at_work import Pace, Tally, first_error, work
+from app.cli.kit.raters_at_work import RaterPace, Tally, first_error, work
 from app.cli.serving.beside import own_server
 from app.cli.serving.service import prepare, stoppable
 from app.client import remote as _remote
@@ -62,7 +62,7 @@ def simulate(
     model = None if raters is None else _model(raters, campaign, seed)
     with stoppable(), managing(campaign, server) as managed:
         if model is not None:
-            _say(rehearse(managed, model, Pace(workers, speed, patience)), as_json=as_json)
+            _say(rehearse(managed, model, RaterPace(workers, speed, patience)), as_json=as_json)
             return
         about, outputs = managed.about(), managed.outputs()
         _write(write_model(model_of(about, outputs, managed.raters(), seed=seed or 0, qualities=qualities)), output)
@@ -76,7 +76,7 @@ def _model(path: Path, campaign: str, seed: int | None) -> RaterModel:
     return model if seed is None else model.model_copy(update={"seed": seed})
 
 
-def rehearse(managed: CampaignClient, model: RaterModel, pace: Pace) -> Tally:
+def rehearse(managed: CampaignClient, model: RaterModel, pace: RaterPace) -> Tally:
     """Let the raters of a model judge on a server, with a bar on standard error. Raises NobodyComes, NotServed."""
     there = sorted(model.raters.keys() & set(managed.raters()))
     if not there:

@@ -141,7 +141,7 @@ class Worker:
     def _is_hopeless(self, entry: Job) -> bool:
         """Whether this was a crash too many; one that cannot be noted now is none."""
         try:
-            return entry.id is not None and jobs.crashed(self._database, entry.id)
+            return entry.id is not None and jobs.note_crash(self._database, entry.id)
         except AppError:
             return False
 

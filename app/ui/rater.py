@@ -40,7 +40,7 @@ def how_to_judge(request: Request, rater: RaterAtWork, database: DatabaseDep) ->
 def consent(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
     """What the rater is to agree to, or has agreed to."""
     with database.transaction(snapshot=True) as session:
-        asked, given = guidelines.asked(session, rater)
+        asked, given = guidelines.requested_consent(session, rater)
     values = {"asked": asked, "given": given, "agreed": asked and given and given.version == asked.version}
     return _page(request, "consent", rater, database, {**values, **_shown(request, asked)})
 

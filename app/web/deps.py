@@ -10,7 +10,7 @@ from typing import Annotated
 from fastapi import Depends, Path, Request
 
 from app.domain.keys import KEY_PATTERN
-from app.services.tasks.judging import Desk
+from app.services.tasks.judging import JudgingService
 from app.storage.db import Database, Session
 from app.web.rate_limits import Allowance
 
@@ -55,14 +55,14 @@ def get_session(request: Request) -> Iterator[Session]:
         yield session
 
 
-async def get_desk(request: Request) -> Desk:
+async def get_desk(request: Request) -> JudgingService:
     """What judging needs of this process."""
-    desk: Desk = request.app.state.desk
+    desk: JudgingService = request.app.state.desk
     return desk
 
 
 DatabaseDep = Annotated[Database, Depends(get_database)]
-DeskDep = Annotated[Desk, Depends(get_desk)]
+DeskDep = Annotated[JudgingService, Depends(get_desk)]
 SessionDep = Annotated[Session, Depends(get_session, scope="function")]
 CampaignKey = Annotated[
     str, Path(alias="campaign", pattern=KEY_PATTERN, description="Key of the campaign.", examples=["ted-ende"])

@@ -9,7 +9,7 @@ from typing import Annotated, Protocol
 from fastapi import Depends, Header, Request, Response
 from pydantic import BaseModel
 
-from app.services.access.idempotency import Answer, once
+from app.services.access.idempotency import IdempotentAnswer, once
 from app.storage.db import Session
 from app.web.access import RATER_HEADER
 from app.web.bodies import body_digest
@@ -40,7 +40,7 @@ class Once:
         self._request = request
         self._key = key
 
-    def __call__(self, session: Session, caller: HasToken, make: Callable[[], Answer]) -> Response:
+    def __call__(self, session: Session, caller: HasToken, make: Callable[[], IdempotentAnswer]) -> Response:
         """The answer of `make`, or the one kept from the first time."""
         answer = self.answer(session, caller, make)
         response = Response(answer.body, answer.status, media_type=answer.content_type)
@@ -50,7 +50,7 @@ class Once:
             response.headers["Idempotent-Replayed"] = "true"
         return response
 
-    def answer(self, session: Session, caller: HasToken, make: Callable[[], Answer]) -> Answer:
+    def answer(self, session: Session, caller: HasToken, make: Callable[[], IdempotentAnswer]) -> IdempotentAnswer:
         """The same as a value, for a creation that is only the first half of an answer."""
         return once(session, make, token_id=caller.token_id, key=self._key, request_hash=self._digest())
 
@@ -68,9 +68,9 @@ class Once:
         return hashlib.sha256(head + body_digest(self._request)).digest()
 
 
-def created_answer(model: BaseModel, *, location: str, secret: bool = False) -> Answer:
+def created_answer(model: BaseModel, *, location: str, secret: bool = False) -> IdempotentAnswer:
     """201 with the new thing and its address."""
-    return Answer(201, model.model_dump_json(by_alias=True).encode(), location=location, secret=secret)
+    return IdempotentAnswer(201, model.model_dump_json(by_alias=True).encode(), location=location, secret=secret)
 
 
 async def get_once(request: Request, key: Key = None) -> Once:

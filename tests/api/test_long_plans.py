@@ -249,15 +249,15 @@ def test_a_design_that_is_not_valid_is_refused_at_once_and_one_that_cannot_be_me
 def test_a_drawn_seed_that_cannot_be_met_is_drawn_anew_when_it_is_asked_again(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn, real = [], plans.dealt
+    drawn, real = [], plans.plan_of_seed
 
-    def unlucky_once(wanted: plans.Asked, seed: int) -> Plan:
+    def unlucky_once(wanted: plans.PlanRequest, seed: int) -> Plan:
         drawn.append(seed)
         if len(drawn) == 1:
             raise Invalid("out of reach", places=(Place(("body", "balance"), "reachable: 0.9 to 1"),))
         return real(wanted, seed)
 
-    monkeypatch.setattr(plans, "dealt", unlucky_once)
+    monkeypatch.setattr(plans, "plan_of_seed", unlucky_once)
     design = {"overlap": {"share": 0.5, "ratings_per_item": 2}}
     place = world.later(design)
     drained(world.spine.database)

@@ -185,7 +185,7 @@ def rename(world: World, name: str) -> None:
 
 def jobs_of(world: World, place: str) -> jobs.JobView:
     with world.spine.database.transaction() as session:
-        return jobs.seen(session, place.rpartition("/")[2])
+        return jobs.get_job(session, place.rpartition("/")[2])
 
 
 def test_many_recipes_are_a_job_with_a_ranking_a_chunk_and_the_answer_that_is_made_at_once(world: World) -> None:

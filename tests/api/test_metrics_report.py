@@ -84,11 +84,11 @@ def fill(session: Any, campaign: str, given: list[Row]) -> None:
     # Items count from 0 in these files.
     ann = [(s, d, p + 1, x) for rater, d, p, s, x in given if rater == "ann" and p is not None]
     alike = [metrics.Output(*one) for one in ann]
-    metrics.put(session, campaign, "alike", metrics.Scores(outputs=alike), actor="test")
+    metrics.put(session, campaign, "alike", metrics.ScoreSet(outputs=alike), actor="test")
     errors = [metrics.Output(s, d, p, 100 - x) for s, d, p, x in ann]
-    metrics.put(session, campaign, "errors", metrics.Scores(higher_is_better=False, outputs=errors), actor="test")
+    metrics.put(session, campaign, "errors", metrics.ScoreSet(higher_is_better=False, outputs=errors), actor="test")
     systems = {key: float(ord(key)) for key in sorted({one[0] for one in ann})}
-    metrics.put(session, campaign, "systems", metrics.Scores(systems=systems), actor="test")
+    metrics.put(session, campaign, "systems", metrics.ScoreSet(systems=systems), actor="test")
 
 
 def test_a_metric_is_judged_by_how_it_orders_systems_and_outputs(world: World) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.cli.kit.raters_at_work import Pace
+from app.cli.kit.raters_at_work import RaterPace
 from app.cli.simulate import rehearse
 from app.simulation.template import model_of
 from tests.browser.desk import glance, sign_in
@@ -129,7 +129,7 @@ def judge(served) -> None:
 
     def work() -> None:
         try:
-            rehearse(managed, model, Pace(workers=3))
+            rehearse(managed, model, RaterPace(workers=3))
         except BaseException as error:
             failed.append(error)
             raise

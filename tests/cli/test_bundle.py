@@ -24,7 +24,7 @@ from tests.spine import Spine, fresh
 def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
     with fresh(postgres, migrated_template) as found:
         found.take("da", "wmt-da", DA.encode())
-        given = metrics.Scores(systems={"A": 0.5}, outputs=[metrics.Output("B", "doc1_1", 1, 0.25)])
+        given = metrics.ScoreSet(systems={"A": 0.5}, outputs=[metrics.Output("B", "doc1_1", 1, 0.25)])
         with found.database.transaction() as session:
             metrics.put(session, "da", "comet", given, actor="test")
         yield found
@@ -64,7 +64,7 @@ def test_a_bundle_of_another_method_version_is_refused_with_both_and_not_called_
     with pytest.raises(Invalid, match="another version of the program") as refused:
         bundle_check.rank_again(tmp_path, spine.database)
 
-    assert not isinstance(refused.value, bundle_check.Altered)
+    assert not isinstance(refused.value, bundle_check.BundleAltered)
     (place,) = refused.value.places
     assert place.loc == (bundle.ABOUT,)
     assert f"of method version 1; this program makes {bundle.VERSION} of {METHOD_VERSION}" in place.msg
@@ -127,7 +127,7 @@ def test_an_archive_that_would_write_elsewhere_is_refused(tmp_path: Path) -> Non
     folder.mkdir()
     with tarfile.open(file, "w") as out:
         out.addfile(tarfile.TarInfo("../outside"))
-    with pytest.raises(bundle_check.Altered, match="outside"):
+    with pytest.raises(bundle_check.BundleAltered, match="outside"):
         bundle_check.unpack(file, folder)
     assert not (tmp_path / "outside").exists()
 
@@ -171,7 +171,7 @@ def test_one_digit_in_any_file_is_refused_by_name_though_the_sums_were_mended(
         folders.add(path.partition("/")[0])
     mended(tmp_path)
     (tmp_path / "rankings" / "more.csv").write_bytes(b"")
-    with pytest.raises(bundle_check.Altered, match=r"rankings/more\.csv"):
+    with pytest.raises(bundle_check.BundleAltered, match=r"rankings/more\.csv"):
         bundle_check.compare(tmp_path, database)
     database.close()
     assert tried > 10

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from scipy.stats import kendalltau
 
-from app.cli.kit.raters_at_work import Pace, Tally, work
+from app.cli.kit.raters_at_work import RaterPace, Tally, work
 from app.cli.serving.beside import own_server
 from app.client.managing import CampaignClient
 from app.services.access import tokens
@@ -34,7 +34,7 @@ SMALL = Made([2, 1, 2, 1, 2, 1, 2] * 2, {"A": 90.0, "B": 70.0, "C": 50.0, "D": 3
 FULL = Made([8] * 48 + [7] * 133, {f"S{n:02}": 90.0 - 2.5 * n for n in range(15)}, RATERS)
 
 
-def judged(managed: CampaignClient, made: Made, pace: Pace) -> tuple[RaterModel, Tally]:
+def judged(managed: CampaignClient, made: Made, pace: RaterPace) -> tuple[RaterModel, Tally]:
     """Let the raters judge all that there is."""
     planted = model_of(managed.about(), managed.outputs(), managed.raters(), seed=7, qualities=made.systems)
     links = managed.links(made.raters)
@@ -81,7 +81,7 @@ def test_a_small_rehearsal_runs_over_http_to_closed_and_recovers_the_planted_ord
     with serving(database_url) as served:
         managed = set_up(served, "small", SMALL, DESIGN)
 
-        planted, tally = judged(managed, SMALL, Pace(workers=7, patience=LONG))
+        planted, tally = judged(managed, SMALL, RaterPace(workers=7, patience=LONG))
         order, _ = closed_and_ranked(managed, planted)
 
     found = figures(database_url, "small")
@@ -99,7 +99,7 @@ def test_raters_who_ignore_the_texts_do_not_recover_it(database_url: str) -> Non
         planted = model_of(managed.about(), managed.outputs(), managed.raters(), seed=7, qualities=SMALL.systems)
         careless = {key: one.model_copy(update={"careless": True}) for key, one in planted.raters.items()}
         blind = planted.model_copy(update={"raters": careless})
-        asyncio.run(work(served.url, blind, managed.links(RATERS), Pace(workers=7, patience=LONG)))
+        asyncio.run(work(served.url, blind, managed.links(RATERS), RaterPace(workers=7, patience=LONG)))
         order, _ = closed_and_ranked(managed, planted)
 
     assert tuple(order) != planted.order
@@ -115,7 +115,7 @@ def test_a_rehearsal_of_the_size_of_the_study_runs_over_http_to_closed(database_
     database.close()
     with own_server(database_url, "plumbline_app") as origin:
         managed = set_up(Served(origin, secret), "full", FULL, DESIGN)
-        planted, tally = judged(managed, FULL, Pace(workers=7, patience=LONG))
+        planted, tally = judged(managed, FULL, RaterPace(workers=7, patience=LONG))
         order, tau = closed_and_ranked(managed, planted)
 
     sys.stdout.write(json.dumps({**tally.summary(), "kendall_tau": round(tau, 4), "order": order}) + "\n")

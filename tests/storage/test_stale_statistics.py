@@ -85,7 +85,7 @@ def spine(
         segments = found.ask("SELECT count(*) FROM segments g JOIN campaigns c ON c.id = campaign_id AND c.key = 'new'")
         scores = {key: [draw.random() for _ in range(segments[0][0])] for key in reports_data.SYSTEMS}
         with found.database.transaction() as session:
-            metric_service.put(session, "new", "comet", metric_service.Scores(in_order=scores), actor="test")
+            metric_service.put(session, "new", "comet", metric_service.ScoreSet(in_order=scores), actor="test")
             how: dict[str, Any] = {"name": None, "series": None, "systems": True, "actor": "test"}
             cloning_service.clone(session, "new", key="twin", **how)
             campaign_service.create(session, campaign_service.NewCampaign(key="empty", protocol="da"), actor="test")

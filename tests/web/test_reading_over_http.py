@@ -50,7 +50,7 @@ def origin(database: Database, serving: Serving) -> Iterator[str]:
         for wanted, why in ((Exclusion("rater", "r0"), "=asleep"), (Exclusion("system", "B"), "late")):
             exclusions.exclude(session, "demo", wanted, reason=why, actor="test")
         locks.lock(
-            session, "demo", locks.Wanted(recipe="google-mqm", hypotheses=["A is best"], reason="late"), actor="t"
+            session, "demo", locks.LockRequest(recipe="google-mqm", hypotheses=["A is best"], reason="late"), actor="t"
         )
         exclusions.lift(session, "demo", 3, reason="it was there", actor="test")
     with serving(create_app(database, Options())) as (host, port):

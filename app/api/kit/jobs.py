@@ -170,7 +170,7 @@ def _let_wait(request: Request) -> bool:
 
 def _seen(database: Database, job: str) -> JobView:
     with database.transaction() as session:
-        return jobs.seen(session, job)
+        return jobs.get_job(session, job)
 
 
 def _made(database: Database, view: JobView) -> StoredReport:

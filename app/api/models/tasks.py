@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from app.api.models.times import Time
 from app.services.tasks.judging import Receipt
-from app.services.tasks.leases import Leased
-from app.services.tasks.tasks import Given, ItemView, ScreenView, SegmentView, TaskView
+from app.services.tasks.leases import LeaseResult
+from app.services.tasks.tasks import ItemView, OwnAnswer, ScreenView, SegmentView, TaskView
 
 LARGEST = 2**31 - 1
 TaskId = Annotated[
@@ -186,7 +186,7 @@ class LeaseOut(BaseModel):
     retry_after: int | None = Field(None, description="Seconds until it is worth asking again; null: there is no more.")
 
     @classmethod
-    def of(cls, leased: Leased) -> LeaseOut:
+    def of(cls, leased: LeaseResult) -> LeaseOut:
         """From what the service found."""
         task = TaskOut.of(leased.task) if leased.task is not None else None
         return cls(task=task, why=leased.why, retry_after=leased.retry_after)
@@ -218,7 +218,7 @@ def receipt_of(receipt: Receipt) -> ReceiptOut | ComparedOut:
     return ReceiptOut(score=receipt.score, revision=receipt.revision, kept=kept, leased_until=receipt.leased_until)
 
 
-def _given(given: Given | None) -> GivenOut | None:
+def _given(given: OwnAnswer | None) -> GivenOut | None:
     return (
         None if given is None else GivenOut(revision=given.revision, payload=dict(given.payload), hidden=given.hidden)
     )

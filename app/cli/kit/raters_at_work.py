@@ -82,7 +82,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class RaterPace:
     """How raters work. workers: how many at a time. speed: times as fast as people; 0 for no pauses at all.
 
     patience: seconds that a rater waits for work before giving up.
@@ -94,7 +94,7 @@ class Pace:
 
 
 async def work(
-    server: str, model: RaterModel, secrets_of: Mapping[str, str], pace: Pace, *, judged: Judged | None = None
+    server: str, model: RaterModel, secrets_of: Mapping[str, str], pace: RaterPace, *, judged: Judged | None = None
 ) -> Tally:
     """Let the raters of a model judge until there is nothing left for them.
 
@@ -132,7 +132,7 @@ class _Rater:
     forms: CampaignForms
     client: httpx.AsyncClient
     secret: str
-    pace: Pace
+    pace: RaterPace
     tally: Tally
     judged: Judged
     waited: float = 0.0

@@ -15,7 +15,7 @@ from app.domain.keys import is_key
 from app.formats.base import Input
 from app.services.data.import_options import usual_basis
 from app.services.series.manifest import CampaignOf, FilesOf, RaterOf
-from app.services.series.steps import Frozen, Known
+from app.services.series.steps import ExistingCampaign, FrozenPlan
 
 JSON = "application/json"
 
@@ -26,10 +26,10 @@ class RemoteDesk:
     def __init__(self, remote: Remote) -> None:
         self._remote = remote
 
-    def campaign(self, key: str) -> Known | None:
+    def campaign(self, key: str) -> ExistingCampaign | None:
         """A campaign, None where there is none."""
         stored = self._there(_path(key))
-        return None if stored is None else Known(stored["state"], stored)
+        return None if stored is None else ExistingCampaign(stored["state"], stored)
 
     def create(self, series: str, wanted: CampaignOf) -> None:
         """Make a campaign."""
@@ -65,12 +65,12 @@ class RemoteDesk:
         body = rater.model_dump(mode="json", exclude=left_out)
         self._remote.write("PUT", f"{_path(campaign)}/raters/{quote(rater.key, safe='')}", {}, body)
 
-    def plan(self, campaign: str) -> Frozen | None:
+    def plan(self, campaign: str) -> FrozenPlan | None:
         """The plan in force."""
         stored = self._there(f"{_path(campaign)}/plan")
         return None if stored is None else _short(stored)
 
-    def compile(self, campaign: str, design: Mapping[str, object], *, dry_run: bool) -> Frozen:
+    def compile(self, campaign: str, design: Mapping[str, object], *, dry_run: bool) -> FrozenPlan:
         """Compile a design and freeze it, or only look at it."""
         query = {"dry_run": str(dry_run).lower()}
         with bar(f"compiling the plan of {campaign}") as on_progress:
@@ -111,5 +111,5 @@ def _path(campaign: str) -> str:
     return f"/v1/campaigns/{quote(campaign, safe='')}"
 
 
-def _short(stored_plan: Mapping[str, Any]) -> Frozen:
-    return Frozen(stored_plan["version"], stored_plan["hash"], stored_plan["seed"])
+def _short(stored_plan: Mapping[str, Any]) -> FrozenPlan:
+    return FrozenPlan(stored_plan["version"], stored_plan["hash"], stored_plan["seed"])

@@ -19,7 +19,7 @@ class AlreadyIssued(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class IdempotentAnswer:
     """An answer as it leaves. secret: it may be shown once and is not kept. replayed: it was kept."""
 
     status: int
@@ -31,8 +31,8 @@ class Answer:
 
 
 def once(
-    session: Session, make: Callable[[], Answer], *, token_id: int, key: str | None, request_hash: bytes
-) -> Answer:
+    session: Session, make: Callable[[], IdempotentAnswer], *, token_id: int, key: str | None, request_hash: bytes
+) -> IdempotentAnswer:
     """Carry out `make` once for each (token, key) and keep its answer in the same transaction.
 
     Whoever comes second waits for the first to commit and gets its answer; if the first fails, the second is the first.
@@ -56,9 +56,11 @@ def once(
     return made
 
 
-def _kept(kept: idempotency.KeptAnswer, request_hash: bytes) -> Answer:
+def _kept(kept: idempotency.KeptAnswer, request_hash: bytes) -> IdempotentAnswer:
     if kept.request_hash != request_hash:
         raise KeyReused(places=(Place(("header", "Idempotency-Key"), "was used for another request"),))
     if kept.body is None:
         raise AlreadyIssued
-    return Answer(kept.status, kept.body, kept.content_type or "application/json", kept.location, replayed=True)
+    return IdempotentAnswer(
+        kept.status, kept.body, kept.content_type or "application/json", kept.location, replayed=True
+    )

@@ -21,7 +21,7 @@ class NoSession(NotFound):
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class NewSession:
     """A new session. secret: for the cookie only; csrf: for pages, which send it with every change."""
 
     caller: Caller
@@ -32,10 +32,10 @@ class Opened:
 
     def __repr__(self) -> str:
         """Without the secrets, so that no log or trace can hold them."""
-        return f"Opened({self.caller!r})"
+        return f"NewSession({self.caller!r})"
 
 
-def open_session(session: Session, token: str, *, lifetime: timedelta) -> Opened:
+def open_session(session: Session, token: str, *, lifetime: timedelta) -> NewSession:
     """Exchange a token for a session. Raises BadCredential, LinkOpened.
 
     A session that no token can open again lasts as long as its token.
@@ -46,7 +46,7 @@ def open_session(session: Session, token: str, *, lifetime: timedelta) -> Opened
     secret = base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("=")
     expires_at = sessions.add(session, digest=digest(secret), token_id=caller.token_id, lifetime=lifetime)
     _record(session, caller, "session opened")
-    return Opened(caller, secret, csrf_token(secret), expires_at, lifetime)
+    return NewSession(caller, secret, csrf_token(secret), expires_at, lifetime)
 
 
 def caller(session: Session, secret: str) -> Caller:

@@ -115,7 +115,7 @@ class TokenView:
 
 
 @dataclass(frozen=True, slots=True)
-class Issued:
+class IssuedToken:
     """A new token with its secret, which is nowhere else and cannot be shown again."""
 
     token: TokenView
@@ -136,7 +136,7 @@ def issue(
     rater: str | None = None,
     expires_at: datetime | None = None,
     by: Caller | None = None,
-) -> Issued:
+) -> IssuedToken:
     """Make a token. by: who asks; None is the operator at the command line, who may do all.
 
     team: of a coordinator. rater: whose token it is; no other role has one, and a rater must.
@@ -180,7 +180,7 @@ def make(
     expires_at: datetime | None,
     actor: str,
     once: bool = False,
-) -> Issued:
+) -> IssuedToken:
     """Make a token that may be made: whoever calls this has seen to the rights. Raises NotFound.
 
     once: it opens one session, is no credential by itself, and shows no answers from before it was made.
@@ -197,7 +197,7 @@ def make(
     given = {"token": prefix, "role": role, "expires_at": expires_at and expires_at.isoformat()}
     given |= {noun: key for noun, key in (("team", team), ("rater", rater)) if key is not None}
     audit.record(session, campaign_id, actor=actor, action="token made", what=given)
-    return Issued(_view(row), secret)
+    return IssuedToken(_view(row), secret)
 
 
 def new_secret() -> tuple[str, str]:
@@ -274,7 +274,7 @@ def revoke(session: Session, prefix: str, *, by: Caller | None) -> None:
     audit.record(session, campaign_id, actor=_actor(by), action="token revoked", what={"token": prefix})
 
 
-def first_admin(session: Session) -> Issued | None:
+def first_admin(session: Session) -> IssuedToken | None:
     """A token of role admin where no live one exists, so that no default credential ever does.
 
     It lasts for a day: it was printed, or stands in a file, and is there to make another by.

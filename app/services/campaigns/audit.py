@@ -14,7 +14,7 @@ OPERATOR = "operator"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AuditEntry:
     """One row. campaign: None for what belongs to the installation. n: its place in the chain, from 1."""
 
     id: int
@@ -50,7 +50,7 @@ def record(
 
 def page(
     session: Session, *, only: str | None, installation: bool, before: int | None, limit: int, own: str | None = None
-) -> list[Entry]:
+) -> list[AuditEntry]:
     """Rows from the newest on, those older than id `before`.
 
     only: of this campaign. own: the one campaign that the reader may see, None for all. installation: the reader may
@@ -83,6 +83,6 @@ def check(session: Session) -> Iterator[Seal]:
         yield Seal(key, rows, previous.hex(), tuple(faults))
 
 
-def _entry(row: audit.AuditRecord) -> Entry:
+def _entry(row: audit.AuditRecord) -> AuditEntry:
     what = json.loads(row.what)
-    return Entry(row.id, row.campaign, row.n, row.at, row.actor, row.action, what, row.hash.hex())
+    return AuditEntry(row.id, row.campaign, row.n, row.at, row.actor, row.action, what, row.hash.hex())

@@ -23,7 +23,7 @@ from app.storage.tables import documents, systems
 LONGEST_KEY = 100  # so that a document's key, the set's with the number of the pair, is a key too
 
 
-class JudgesOtherwise(Conflict):
+class SetOfOtherProtocol(Conflict):
     """The set is for another protocol than the campaign's."""
 
 
@@ -31,7 +31,7 @@ class TakenIn(Conflict):
     """The campaign has another version of this set already."""
 
 
-class TooLate(Conflict):
+class CalibrationTooLate(Conflict):
     """Calibration items are taken in before a campaign is open."""
 
 
@@ -118,9 +118,9 @@ def take_in(session: Session, campaign: str, key: str, version: int | None, *, a
     row = campaigns.get(session, campaign, lock=True)
     view, chosen = campaign_view(session, campaign), get(session, key, version)
     if row.state not in {"draft", "planned"}:
-        raise TooLate(f"it is {row.state}")
+        raise CalibrationTooLate(f"it is {row.state}")
     if chosen.protocol != view.protocol:
-        raise JudgesOtherwise(f"{chosen.protocol}, and the campaign judges by {view.protocol}")
+        raise SetOfOtherProtocol(f"{chosen.protocol}, and the campaign judges by {view.protocol}")
     origin, first = f"{key}@{chosen.version}", test_sets.document(session, row.id, document_key(key, 1))
     if first is not None:
         if first.origin != origin:

@@ -28,7 +28,7 @@ class DataSeal:
 def check(session: Session) -> Iterator[DataSeal]:
     """Compute the hash of every sealed row and every seal anew."""
     for campaign in seals.campaigns(session):
-        rows = seals.compared(session, campaign.id, purged(session, campaign.id))
+        rows = seals.compared(session, campaign.id, purged_rows(session, campaign.id))
         faults = [*_faults(rows, int(campaign.data_version)), *_disowned(session, campaign.id, rows)]
         last = next((row.hash for row in reversed(rows) if row.sealed), b"")
         judgments = sum(row.found for row in rows)
@@ -51,7 +51,7 @@ def seal_all(session: Session, *, actor: str) -> list[str]:
 
 def catch_up(session: Session, campaign_id: int, *, first: int, actor: str) -> bool:
     """Seal the versions of a campaign from the first one that is not; whether there was any."""
-    last = seals.catch_up(session, campaign_id, purged(session, campaign_id), hold=True)
+    last = seals.catch_up(session, campaign_id, purged_rows(session, campaign_id), hold=True)
     if last is None:
         return False
     what = {"first": first, "version": last[0], "hash": last[1].hex()}
@@ -59,7 +59,7 @@ def catch_up(session: Session, campaign_id: int, *, first: int, actor: str) -> b
     return True
 
 
-def purged(session: Session, campaign_id: int) -> seals.Purged:
+def purged_rows(session: Session, campaign_id: int) -> seals.Purged:
     """Rows that were deleted lawfully, by what the audit log keeps of them."""
     rows = seals.Purged()
     for what in log.of_action(session, campaign_id, PURGED):

@@ -45,7 +45,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class LockRequest:
     """What to lock; None is as it is locked, at first `recommended` and no rules.
 
     normalize: settles a recipe that leaves it to the data, while there are none.
@@ -60,7 +60,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LockEntry:
     """One entry of the chain. hash: of everything else in it, so of all entries before by `previous`.
 
     choices: the recipe as it was stored, which a later version reads as `recipe`.
@@ -103,11 +103,11 @@ class Chain:
     """The lock with its amendments. intact: every hash matches its entry and the entry before."""
 
     campaign: str
-    entries: tuple[Entry, ...]
+    entries: tuple[LockEntry, ...]
     intact: bool
 
 
-def lock(session: Session, campaign: str, wanted: Wanted, *, actor: str) -> Chain:
+def lock(session: Session, campaign: str, wanted: LockRequest, *, actor: str) -> Chain:
     """Lock recipe and rules, or amend the lock. Before the first judgment the first entry is a pre-registration.
 
     Raises NotFound, ReasonNeeded for an amendment without one, NothingChanges, NotSettled, or Invalid naming the field.
@@ -123,7 +123,7 @@ def lock(session: Session, campaign: str, wanted: Wanted, *, actor: str) -> Chai
     if last is not None and (last.recipe, last.rules) == (recipe, rules):
         raise NothingChanges
     version = campaigns.next_version(session, row.id, actor=actor, what="amendment" if before else "lock")
-    entry = Entry(
+    entry = LockEntry(
         n=len(before) + 1,
         data_version=version,
         before_judgments=untouched,
@@ -158,7 +158,7 @@ def without_raters(session: Session, chain: Chain) -> Chain:
     """
     known = raters.keys_and_names(session, campaigns.get(session, chain.campaign).id)
 
-    def plain(entry: Entry) -> Entry:
+    def plain(entry: LockEntry) -> LockEntry:
         rules = Rules(
             hypotheses=tuple(hide_names(text, known) for text in entry.rules.hypotheses),
             exclusion_rules=tuple(hide_names(text, known) for text in entry.rules.exclusion_rules),
@@ -169,7 +169,7 @@ def without_raters(session: Session, chain: Chain) -> Chain:
     return replace(chain, entries=tuple(map(plain, chain.entries)))
 
 
-def _recipe(session: Session, campaign: str, wanted: Wanted, last: Entry | None) -> Recipe:
+def _recipe(session: Session, campaign: str, wanted: LockRequest, last: LockEntry | None) -> Recipe:
     """The recipe as it is frozen. Raises NoSuchRecipe, NotSettled."""
     if wanted.recipe is None and last is not None:
         recipe = last.recipe
@@ -198,7 +198,7 @@ def _by_data(session: Session, campaign: str, recipe: Recipe) -> str:
     return rank(rows, replace(plain, influence=False)).recipe.normalize
 
 
-def _rules(wanted: Wanted, last: Entry | None) -> Rules:
+def _rules(wanted: LockRequest, last: LockEntry | None) -> Rules:
     """The rules as they are locked from now on."""
     had = last.rules if last else Rules()
     return Rules(
@@ -208,7 +208,7 @@ def _rules(wanted: Wanted, last: Entry | None) -> Rules:
     )
 
 
-def _store(session: Session, campaign_id: int, entry: Entry, digest: bytes) -> None:
+def _store(session: Session, campaign_id: int, entry: LockEntry, digest: bytes) -> None:
     values: Mapping[str, object] = {
         "n": entry.n,
         "before_judgments": entry.before_judgments,
@@ -223,13 +223,13 @@ def _store(session: Session, campaign_id: int, entry: Entry, digest: bytes) -> N
     locks.add(session, campaign_id, values)
 
 
-def _entries(session: Session, campaign_id: int, version: int) -> list[Entry]:
-    entries: list[Entry] = []
+def _entries(session: Session, campaign_id: int, version: int) -> list[LockEntry]:
+    entries: list[LockEntry] = []
     for row in locks.chain(session, campaign_id, version):
         said = row.rules
         rules = Rules(tuple(said["hypotheses"]), tuple(said["exclusion_rules"]), said["stopping_rule"])
         entries.append(
-            Entry(
+            LockEntry(
                 n=row.n,
                 data_version=row.version,
                 before_judgments=row.before_judgments,

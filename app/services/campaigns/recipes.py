@@ -61,7 +61,7 @@ def page(session: Session, campaign: str, *, after: str | None, limit: int) -> l
     return [named_recipe(row) for row in recipes.page(session, campaign_id, after=after, limit=limit)]
 
 
-def sent(session: Session, campaign: str, given: Mapping[str, object]) -> Recipe:
+def recipe_from_json(session: Session, campaign: str, given: Mapping[str, object]) -> Recipe:
     """A recipe sent as plain JSON values; one of the campaign's own names is the recipe to start from.
 
     Raises NotFound for an unknown campaign, Invalid with places in the body.

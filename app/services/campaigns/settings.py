@@ -22,7 +22,7 @@ class ChangedSince(AppError):
     kind = "precondition_failed"
 
 
-class Settled(Conflict):
+class ChangeTooLate(Conflict):
     """The campaign is too far for this change."""
 
 
@@ -56,7 +56,7 @@ def _check_open(row: campaigns.CampaignRecord, changes: Mapping[str, object]) ->
         elif name in WITHOUT_DATA and row.data_version:
             places.append(Place((name,), "cannot change once there are data, because every score depends on it"))
     if places:
-        raise Settled(places=tuple(places))
+        raise ChangeTooLate(places=tuple(places))
 
 
 def _checked(row: campaigns.CampaignRecord, changes: Mapping[str, object]) -> dict[str, object]:

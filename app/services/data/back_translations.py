@@ -28,7 +28,7 @@ from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns.campaigns import get
 from app.services.data import exports
 from app.services.data.intake import Intake, take_in
-from app.services.data.test_sets import CHANGES, Closed
+from app.services.data.test_sets import CHANGES, TestSetClosed
 from app.storage import back_translations as stored
 from app.storage import campaigns, test_sets
 from app.storage.db import Session
@@ -47,7 +47,7 @@ class OtherLanguage(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class NewOutputs:
     """What became outputs. left: texts that stayed behind, by reason."""
 
     outputs: int
@@ -73,7 +73,7 @@ class Author:
 
 
 @dataclass(slots=True)
-class _Found:
+class _CampaignTexts:
     """What a campaign holds that matters here. texts: the judgment whose text is taken, by output."""
 
     systems: dict[str, SystemRow] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class _Found:
         return latest
 
 
-def pass_on(session: Session, campaign: str, target: str, *, rater: str | None, actor: str) -> Passed:
+def pass_on(session: Session, campaign: str, target: str, *, rater: str | None, actor: str) -> NewOutputs:
     """Make the texts that raters of a campaign wrote the outputs of the same systems in another.
 
     rater: whose; None takes, output by output, the first by key. Documents that the other campaign lacks are made
@@ -120,7 +120,7 @@ def pass_on(session: Session, campaign: str, target: str, *, rater: str | None, 
     stored.put_authors(session, target_id, rows)
     raters = {row.rater for row in wanted.values()}
     made = (counts["outputs"], len(same), counts["systems"], counts["documents"], len(raters))
-    return Passed(*made, dict(left), counts["data_version"])
+    return NewOutputs(*made, dict(left), counts["data_version"])
 
 
 def authors(session: Session, campaign: str, *, after: int, limit: int) -> list[Author]:
@@ -142,11 +142,11 @@ def _check(view: CampaignInfo, other: CampaignInfo) -> None:
     if language is not None and other.target_language is not None and language != other.target_language:
         raise OtherLanguage(f"{language} there, {other.target_language} here")
     if other.state not in CHANGES:
-        raise Closed
+        raise TestSetClosed
 
 
-def _gather(records: Iterator[Record], rater: str | None, left: Counter[str]) -> _Found:
-    gathered = _Found()
+def _gather(records: Iterator[Record], rater: str | None, left: Counter[str]) -> _CampaignTexts:
+    gathered = _CampaignTexts()
     for record in records:
         if isinstance(record, SystemRow):
             gathered.systems[record.key] = record
@@ -161,7 +161,7 @@ def _gather(records: Iterator[Record], rater: str | None, left: Counter[str]) ->
     return gathered
 
 
-def _take(gathered: _Found, row: JudgmentRow, rater: str | None, left: Counter[str]) -> None:
+def _take(gathered: _CampaignTexts, row: JudgmentRow, rater: str | None, left: Counter[str]) -> None:
     """Note an answer; later revisions come later."""
     if row.position is None or row.role not in RANKED or not row.accepted:
         left["not a rating of a segment"] += 1
@@ -173,7 +173,9 @@ def _take(gathered: _Found, row: JudgmentRow, rater: str | None, left: Counter[s
         gathered.answers[(system, row.document, row.position), row.rater] = row
 
 
-def _fitting(session: Session, target_id: int, gathered: _Found, left: Counter[str]) -> dict[Address, JudgmentRow]:
+def _fitting(
+    session: Session, target_id: int, gathered: _CampaignTexts, left: Counter[str]
+) -> dict[Address, JudgmentRow]:
     """The texts that can become outputs: the segment is there or can be made, and no task shows another text."""
     known, shown = dict(test_sets.outline(session, target_id)), stored.shown(session, target_id)
     texts = gathered.texts
@@ -197,7 +199,7 @@ def _written(view: CampaignInfo, row: JudgmentRow) -> str:
     return text.strip()
 
 
-def _records(gathered: _Found, texts: Mapping[Address, str], known: Mapping[str, int]) -> Iterator[Record]:
+def _records(gathered: _CampaignTexts, texts: Mapping[Address, str], known: Mapping[str, int]) -> Iterator[Record]:
     """Systems, documents that are not there with their sources as references, and outputs."""
     for system in sorted({system for system, _, _ in texts}):
         yield gathered.systems[system]

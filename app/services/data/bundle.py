@@ -40,7 +40,7 @@ MOST_RECIPES = 100
 File = tuple[str, Iterable[bytes]]
 
 
-class ChangedMeanwhile(Conflict):
+class CampaignChanged(Conflict):
     """The campaign changed while its bundle was made; make it again."""
 
 
@@ -165,7 +165,7 @@ def _data(making: _Making) -> Iterator[File]:
     """The data in every format that holds them, from one snapshot."""
     with making.database.transaction(snapshot=True) as session:
         if campaigns.get(session, making.campaign).data_version != making.version:
-            raise ChangedMeanwhile
+            raise CampaignChanged
         contents = _contents(session, making.campaign)
         write = formats.get("jsonl").write
         if write is not None:

@@ -28,12 +28,12 @@ BESIDE = {"papers/datasheet.json": frozenset({"answered", "checklist", "heds", "
 """Members of papers that also say what is no part of the data: the plan, the lock, the guidelines."""
 
 
-class Altered(Invalid):
+class BundleAltered(Invalid):
     """This bundle is not as it was released."""
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class Verification:
     """What was found. rankings: names of those that came out identical. beside: what says more than data can tell."""
 
     campaign: str
@@ -63,7 +63,7 @@ def check_folder(folder: Path) -> None:
     _check_sums(folder, [path.relative_to(folder).as_posix() for path in paths])
 
 
-def rank_again(folder: Path, database: Database) -> Verified:
+def rank_again(folder: Path, database: Database) -> Verification:
     """Import the data into a database that is empty, and make every file of the bundle again.
 
     Raises Altered, naming the file that came out otherwise, Invalid where another version of the program or of its
@@ -87,7 +87,7 @@ def rank_again(folder: Path, database: Database) -> Verified:
     n = stored.get("judgments", 0) if isinstance(stored, Mapping) else 0
     names = tuple(str(one["recipe"]["name"]) for one in about["rankings"])
     n_files = len((folder / SUMS).read_text("utf-8").splitlines()) + 1
-    return Verified(campaign, n_files, n if isinstance(n, int) else 0, names, beside)
+    return Verification(campaign, n_files, n if isinstance(n, int) else 0, names, beside)
 
 
 def compare(folder: Path, database: Database) -> tuple[str, ...]:
@@ -259,5 +259,5 @@ def _at(archive: Path, offset: int) -> str:
     return names[-1] if names else archive.name
 
 
-def _altered(path: str, what: str) -> Altered:
-    return Altered(f"{path}: {what}", places=(Place((path,), what),))
+def _altered(path: str, what: str) -> BundleAltered:
+    return BundleAltered(f"{path}: {what}", places=(Place((path,), what),))

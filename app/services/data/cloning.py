@@ -13,19 +13,19 @@ from app.services.campaigns import audit
 from app.services.campaigns.campaigns import NewCampaign, create, get
 from app.services.data import exports
 from app.services.data.intake import Intake, take_in
-from app.services.data.recording import keyed
+from app.services.data.recording import joint_key
 from app.storage import campaigns, cloning
 from app.storage.db import Session
 
 RANKED = frozenset({"rating", "repeat"})
 
 
-class JudgesOtherwise(Conflict):
+class ProtocolsDiffer(Conflict):
     """The campaigns do not judge alike, so nothing can be carried over."""
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class CarryOverResult:
     """What was carried over. left: judgments that stayed behind, by reason."""
 
     judgments: int
@@ -66,7 +66,7 @@ def clone(
     return get(session, key)
 
 
-def carry_over(session: Session, campaign: str, source: str, *, actor: str) -> Carried:
+def carry_over(session: Session, campaign: str, source: str, *, actor: str) -> CarryOverResult:
     """Store in a campaign the judgments that another has of the same outputs on the same sources.
 
     They stand under tasks of their own; carrying over again adds only what is new. What is set aside there, by a void
@@ -81,7 +81,7 @@ def carry_over(session: Session, campaign: str, source: str, *, actor: str) -> C
     view, other = get(session, campaign), get(session, source)
     for field in ("protocol", "basis", "target_language"):
         if getattr(view, field) != getattr(other, field):
-            raise JudgesOtherwise(f"{field}: {getattr(view, field)} here, {getattr(other, field)} there")
+            raise ProtocolsDiffer(f"{field}: {getattr(view, field)} here, {getattr(other, field)} there")
     sieve = _Sieve(
         source,
         cloning.unchanged(session, source=source_id, target=target_id),
@@ -91,7 +91,7 @@ def carry_over(session: Session, campaign: str, source: str, *, actor: str) -> C
     carried = list(sieve(exports.records(session, source)))
     intake = Intake(session, view, actor=actor, what=f"carried over from {source}")
     counts = take_in(intake, carried, ReadLog())
-    return Carried(counts["judgments"], counts["raters"], dict(sieve.left), counts["data_version"])
+    return CarryOverResult(counts["judgments"], counts["raters"], dict(sieve.left), counts["data_version"])
 
 
 class _Sieve:
@@ -135,7 +135,7 @@ class _Sieve:
             return
         yield replace(
             record,
-            task=keyed("carried", self._source, record.task),
+            task=joint_key("carried", self._source, record.task),
             systems=systems,
             external_id=None,
             item_position=None,

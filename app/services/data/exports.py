@@ -65,7 +65,7 @@ Files = Iterator[tuple[str, Iterable[bytes]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ExportTarget:
     """What an export gives. suffix: what a file's name ends in. files: it is several, sent as one tar archive."""
 
     suffix: str
@@ -77,17 +77,17 @@ class Target:
         return MEDIA_TYPES[self.suffix.rpartition(".")[2]]
 
 
-def target(format: str) -> Target:
+def target(format: str) -> ExportTarget:
     """How a format is written. Raises NotFound, NotWritable, or NeedsExtra."""
     if format in EXTRAS:
         if format in PARQUET:
             parquet.check_installed()
-        return Target(SUFFIXES.get(format, format), files=False)
+        return ExportTarget(SUFFIXES.get(format, format), files=False)
     writer = formats.get(format)
     if not (writer.write or writer.write_book or writer.write_tree):
         raise NotWritable(format)
     suffix = writer.suffix or writer.name
-    return Target(f"{suffix}.tar" if writer.write_tree else suffix, files=writer.write_tree is not None)
+    return ExportTarget(f"{suffix}.tar" if writer.write_tree else suffix, files=writer.write_tree is not None)
 
 
 def writable() -> list[str]:
@@ -179,7 +179,7 @@ def contents(session: Session, campaign: str, *, judged: bool = False) -> Conten
 
     judged: of what tasks show only what was judged, which is what the records tell.
     """
-    return Contents(partial(records, session, campaign), partial(shown, session, campaign, judged=judged))
+    return Contents(partial(records, session, campaign), partial(shown_tasks, session, campaign, judged=judged))
 
 
 def records(session: Session, campaign: str) -> Iterator[Record]:
@@ -226,7 +226,7 @@ def _judgments(rows: Iterator[exports.Row], surplus: dict[Address, VoidRow]) -> 
         yield from map(_judgment, counted or revisions)
 
 
-def shown(session: Session, campaign: str, *, judged: bool = False) -> Iterator[ShownRow]:
+def shown_tasks(session: Session, campaign: str, *, judged: bool = False) -> Iterator[ShownRow]:
     """What tasks show, task by task. judged: only what was judged, as the tasks of an import."""
     row = campaigns.get(session, campaign)
     with closing(exports.rows(session, exports.SHOWN, row.id, row.data_version, judged=judged)) as rows:

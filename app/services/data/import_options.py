@@ -39,13 +39,13 @@ def check_options(format: str, options: Mapping[str, str]) -> None:
         )
 
 
-def told(format: Format, options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+def format_options(format: Format, options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """The options of the format itself, and what the others say of the campaign."""
     about = {name: value for name, value in options.items() if name in ABOUT and name not in format.options}
     return {name: value for name, value in options.items() if name not in about}, about
 
 
-def said(about: Mapping[str, str]) -> list[Record]:
+def campaign_record(about: Mapping[str, str]) -> list[Record]:
     """What options say of the campaign, as a record before those of the files."""
     return [CampaignRow(HERE, **about)] if about else []  # type: ignore[arg-type]  # names of ABOUT
 

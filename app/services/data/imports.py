@@ -16,7 +16,14 @@ from app.formats.base import MOST_ERRORS, CampaignRow, Input, Limits, ReadContex
 from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns.campaigns import NewCampaign, create, get
 from app.services.data import exports, ingest
-from app.services.data.import_options import NotReadable, check_options, head_of, said, told, usual_basis
+from app.services.data.import_options import (
+    NotReadable,
+    campaign_record,
+    check_options,
+    format_options,
+    head_of,
+    usual_basis,
+)
 from app.services.data.intake import Intake, Progress, take_in
 from app.services.data.isolated import reading as isolated_reading
 from app.services.data.parallel import dispatch as parallel_reading
@@ -242,17 +249,17 @@ def _records(
     reader = formats.get(format)
     if reader.read is None:
         raise NotReadable(format)
-    own, about = told(reader, options)
+    own, about = format_options(reader, options)
     protocol = known.protocol if known else about.get("protocol")
     outline = partial(test_sets.outline, session, campaigns.get(session, known.key).id) if known else tuple
-    shown = partial(exports.shown, session, known.key) if known else tuple
+    shown = partial(exports.shown_tasks, session, known.key) if known else tuple
     context = ReadContext(own, Limits(), protocol, outline, shown)
     read = (
         isolated_reading.records
         if beside and isolated_reading.is_worthwhile(reader, files, context.limits)
         else parallel_reading.records
     )
-    return chain(said(about), _some(read(reader, files, context, log), files, log))
+    return chain(campaign_record(about), _some(read(reader, files, context, log), files, log))
 
 
 def _some(records: Iterable[Record | Elsewhere], files: Sequence[Input], log: ReadLog) -> Iterator[Record | Elsewhere]:
@@ -304,7 +311,7 @@ def _store_parts(
     if wanted.parts is None:
         raise NotReadable(f"{format} cannot be split")
     stored: dict[str, object] = {}
-    own, about = told(wanted, options)
+    own, about = format_options(wanted, options)
     context = ReadContext(own, Limits(), about.get("protocol"))
     read = (
         partial(isolated_reading.parts, wanted)
@@ -312,7 +319,7 @@ def _store_parts(
         else wanted.parts
     )
     for value, part_records in read(files, context, log):
-        key, part = f"{campaign}-{to_key(value)}", chain(said(about), part_records)
+        key, part = f"{campaign}-{to_key(value)}", chain(campaign_record(about), part_records)
         view, records = _campaign(session, key, _known(session, key), part, log, actor=actor, series=campaign)
         stored[key] = _store(session, view, format, records, log, actor=actor, progress=progress)
         staging.close_staging(session)

@@ -19,7 +19,7 @@ VOID = frozenset({"br", "hr", "img", "input", "meta", "link", "wbr"})
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class IngestFinding:
     """Something to look at. n: how often; examples: the first addresses, as `system document:position`."""
 
     what: str
@@ -50,7 +50,7 @@ class Ingest:
     words: int
     references: tuple[str, ...]
     systems: tuple[SystemCount, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[IngestFinding, ...]
 
 
 @dataclass(slots=True)
@@ -96,7 +96,7 @@ def report(session: Session, campaign: str) -> Ingest:
         words=words,
         references=tuple(sorted(names)),
         systems=tuple(_system(tally, key) for key in keys),
-        findings=tuple(Finding(what, n, tuple(tally.examples[what])) for what, n in sorted(tally.found.items())),
+        findings=tuple(IngestFinding(what, n, tuple(tally.examples[what])) for what, n in sorted(tally.found.items())),
     )
 
 

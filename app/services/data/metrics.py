@@ -29,7 +29,7 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
+class ScoreSet:
     """A set of scores. systems: of systems as a whole. in_order: by system, of every test segment in the order of the
     campaign, None where there is none.
     """
@@ -56,7 +56,7 @@ class Metric:
 Address = tuple[int, int | None]
 
 
-def put(session: Session, campaign: str, metric: str, given: Scores, *, actor: str) -> Metric:
+def put(session: Session, campaign: str, metric: str, given: ScoreSet, *, actor: str) -> Metric:
     """Store the scores of a metric in place of what it had; the same set again changes nothing.
 
     Scores of systems and segments that the campaign does not have, or could still lose, stay out and are counted.
@@ -99,7 +99,7 @@ def _with(metric: Metric, left: Mapping[str, int]) -> Metric:
     return Metric(metric.metric, metric.higher_is_better, *counts, dict(left))
 
 
-def _rows(session: Session, campaign_id: int, given: Scores) -> tuple[dict[Address, float], Counter[str]]:
+def _rows(session: Session, campaign_id: int, given: ScoreSet) -> tuple[dict[Address, float], Counter[str]]:
     """Scores by (system id, segment id), and how many stay out by reason."""
     systems, segments = stored.systems(session, campaign_id), stored.segments(session, campaign_id)
     known = {(row.key, row.position): row for row in segments}
@@ -124,7 +124,7 @@ def _rows(session: Session, campaign_id: int, given: Scores) -> tuple[dict[Addre
 
 
 def _scored(
-    given: Scores, segments: Sequence[Any]
+    given: ScoreSet, segments: Sequence[Any]
 ) -> Iterator[tuple[str, tuple[str, int], float, tuple[str | int, ...]]]:
     for n, output in enumerate(given.outputs):
         yield output.system, (output.document, output.segment), output.score, ("body", "outputs", n)
@@ -137,7 +137,7 @@ def _scored(
                 yield system, (row.key, row.position), score, ("body", "in_order", system)
 
 
-def _same(session: Session, campaign_id: int, before: Any, rows: Mapping[Address, float], given: Scores) -> bool:
+def _same(session: Session, campaign_id: int, before: Any, rows: Mapping[Address, float], given: ScoreSet) -> bool:
     if before.higher_is_better != given.higher_is_better:
         return False
     systems = stored.systems(session, campaign_id)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from app.domain.errors import Invalid
-from app.services.data.metrics import Output, Scores
+from app.services.data.metrics import Output, ScoreSet
 
 MTME = re.compile(r"(?:.*/)?(?P<name>[^/]+)\.(?P<level>seg|sys)\.score")
 NEEDED = ("system", "score")
@@ -18,7 +18,7 @@ Value = TypeVar("Value")
 NONE = frozenset({"", "none", "nan"})
 
 
-def named(path: str) -> str | None:
+def metric_name(path: str) -> str | None:
     """The name of the metric that a score file of mt-metrics-eval says.
 
     >>> named("metric-scores/en-de/COMET-22-refA.seg.score"), named("scores.tsv")
@@ -28,7 +28,7 @@ def named(path: str) -> str | None:
     return None if match is None else re.sub(r"[^A-Za-z0-9._~:@+\-]", "_", match["name"])[:128]
 
 
-def read(files: Mapping[str, str], *, higher_is_better: bool) -> Scores:
+def read(files: Mapping[str, str], *, higher_is_better: bool) -> ScoreSet:
     """The scores of one metric from its files: texts by path.
 
     A table has a header with `system`, `score` and for scores of outputs `document` and `segment`, between tabs or
@@ -37,7 +37,7 @@ def read(files: Mapping[str, str], *, higher_is_better: bool) -> Scores:
 
     Raises Invalid, naming file and line.
     """
-    scores = Scores(higher_is_better=higher_is_better)
+    scores = ScoreSet(higher_is_better=higher_is_better)
     for path, text in files.items():
         match = MTME.fullmatch(path)
         rows = [line.split() for line in text.splitlines() if line.strip()] if match else []
@@ -94,7 +94,7 @@ def _number(path: str, line: int, text: str) -> float | None:
     return value
 
 
-def _table(before: Scores, path: str, text: str) -> Scores:
+def _table(before: ScoreSet, path: str, text: str) -> ScoreSet:
     lines = text.splitlines()
     reader = csv.DictReader(lines, delimiter="\t" if lines and "\t" in lines[0] else ",")
     if any(name not in (reader.fieldnames or ()) for name in NEEDED):

@@ -28,12 +28,12 @@ class TakesNone(Conflict):
     """The campaign's protocol does not support prefilled errors."""
 
 
-class TooLate(Conflict):
+class PrefillTooLate(Conflict):
     """Errors to be shown are settled before a campaign is open."""
 
 
 @dataclass(frozen=True, slots=True)
-class Prefilled:
+class PrefillResult:
     """What was taken over. left: judgments that stayed behind, by reason."""
 
     outputs: int
@@ -43,7 +43,7 @@ class Prefilled:
     data_version: int
 
 
-def take_over(session: Session, campaign: str, source: str, *, rater: str | None, actor: str) -> Prefilled:
+def take_over(session: Session, campaign: str, source: str, *, rater: str | None, actor: str) -> PrefillResult:
     """Show with every output that both campaigns have the errors that a rater of the other marked on it.
 
     rater: whose; None takes, output by output, the first by key who judged it. What is set aside there, by a void or as
@@ -56,7 +56,7 @@ def take_over(session: Session, campaign: str, source: str, *, rater: str | None
     row = campaigns.get(session, campaign, lock=True)
     source_id = campaigns.get(session, source).id
     if row.state not in BEFORE_OPEN:
-        raise TooLate(f"it is {row.state}")
+        raise PrefillTooLate(f"it is {row.state}")
     if not protocols.get(get(session, campaign).protocol).accepts_prefill:
         raise TakesNone
     same = cloning.unchanged(session, source=source_id, target=row.id)
@@ -74,7 +74,7 @@ def take_over(session: Session, campaign: str, source: str, *, rater: str | None
     raters = {record.rater for record in chosen.values()}
     what = {"from": source, "outputs": len(rows), "errors": errors}
     audit.record(session, row.id, actor=actor, action="prefills taken over", what=what)
-    return Prefilled(len(rows), errors, len(raters), dict(left), version)
+    return PrefillResult(len(rows), errors, len(raters), dict(left), version)
 
 
 def _chosen(

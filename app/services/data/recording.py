@@ -40,7 +40,7 @@ class NamedOtherwise(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentJudgment:
     """A judgment as it was sent. segment: position from 1, None for the whole document."""
 
     rater: str
@@ -53,7 +53,7 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordingResult:
     """What became of them. unchanged: sent before and known. created: rows by noun, for names that were declared.
 
     planned: of those not known, how many answer what a plan gave to the rater. handed_in: tasks that are whole by them.
@@ -68,7 +68,9 @@ class Recorded:
     data_version: int
 
 
-def record(session: Session, campaign: str, sent: Sequence[Sent], *, declare: bool, actor: str) -> Recorded:
+def record(
+    session: Session, campaign: str, sent: Sequence[SentJudgment], *, declare: bool, actor: str
+) -> RecordingResult:
     """Store judgments made elsewhere, all of them or none, under one data version.
 
     What a plan gave to the rater is answered where it stands in their task, and a task in which nothing is missing any
@@ -105,7 +107,7 @@ def record(session: Session, campaign: str, sent: Sequence[Sent], *, declare: bo
         counts = take_in(intake, rows, ReadLog())
     except Invalid as error:
         raise NotRecorded(error.detail, places=tuple(map(_in_payload, error.places))) from None
-    return Recorded(
+    return RecordingResult(
         judgments=counts["judgments"],
         revisions=counts["revisions"],
         unchanged=counts["unchanged"] + len(sent) - len(left),
@@ -116,7 +118,7 @@ def record(session: Session, campaign: str, sent: Sequence[Sent], *, declare: bo
     )
 
 
-def _wrong_payload(intake: Intake, i: int, judgment: Sent) -> Iterator[Place]:
+def _wrong_payload(intake: Intake, i: int, judgment: SentJudgment) -> Iterator[Place]:
     """What the campaign's protocol finds wrong with a payload, without its texts."""
     protocol, options = intake.judged_by()
     said = judgment.payload.get("protocol", protocol.name)
@@ -136,14 +138,14 @@ def _wrong_payload(intake: Intake, i: int, judgment: Sent) -> Iterator[Place]:
             yield Place((BODY, i, "payload", *place.loc), place.msg)
 
 
-def _not_yet(sent: Sequence[Sent], latest: datetime) -> Iterator[Place]:
+def _not_yet(sent: Sequence[SentJudgment], latest: datetime) -> Iterator[Place]:
     """Times to come: of several answers the last by time counts, so none later could ever correct such a one."""
     for i, judgment in enumerate(sent):
         if judgment.submitted_at is not None and judgment.submitted_at > latest:
             yield Place((BODY, i, "submitted_at"), "is in the future according to the database's clock")
 
 
-def _unknown(session: Session, campaign_id: int, sent: Sequence[Sent]) -> Iterator[Place]:
+def _unknown(session: Session, campaign_id: int, sent: Sequence[SentJudgment]) -> Iterator[Place]:
     """Names that the campaign does not have."""
     documents = sorted({one.document for one in sent})
     there = {
@@ -161,7 +163,7 @@ def _unknown(session: Session, campaign_id: int, sent: Sequence[Sent]) -> Iterat
             yield Place((BODY, i, "segment"), "the document has no such segment; `declare=true` creates it")
 
 
-def _twice_named(sent: Sequence[Sent]) -> Iterator[Place]:
+def _twice_named(sent: Sequence[SentJudgment]) -> Iterator[Place]:
     """Judgments that bear the external_id of an earlier one in the same request."""
     first: dict[str, int] = {}
     for i, judgment in enumerate(sent):
@@ -169,7 +171,7 @@ def _twice_named(sent: Sequence[Sent]) -> Iterator[Place]:
             yield Place((BODY, i, "external_id"), f"judgment {first[judgment.external_id]} has it, too")
 
 
-def _known(session: Session, campaign_id: int, sent: Sequence[Sent]) -> set[int]:
+def _known(session: Session, campaign_id: int, sent: Sequence[SentJudgment]) -> set[int]:
     """Which of them were stored before under their external_id. Raises NamedOtherwise."""
     stored = external_judgments.named(
         session, campaign_id, [one.external_id for one in sent if one.external_id is not None]
@@ -186,17 +188,17 @@ def _known(session: Session, campaign_id: int, sent: Sequence[Sent]) -> set[int]
     return known
 
 
-def _same(judgment: Sent, stored: external_judgments.Known) -> bool:
+def _same(judgment: SentJudgment, stored: external_judgments.Known) -> bool:
     address = (judgment.rater, judgment.document, judgment.segment) == (stored.rater, stored.document, stored.segment)
     return address and judgment.system in stored.systems and json_text(judgment.payload) == json_text(stored.payload)
 
 
-def _row(i: int, judgment: Sent, planned: external_judgments.PlannedItem | None) -> JudgmentRow:
+def _row(i: int, judgment: SentJudgment, planned: external_judgments.PlannedItem | None) -> JudgmentRow:
     """As an import would say it: the item that a plan gave to the rater, else one of a task of the rater's own."""
     return JudgmentRow(
         at=At(BODY, i),
-        task=planned.task if planned else keyed("elsewhere", judgment.rater),
-        item=planned.item if planned else keyed(judgment.system, judgment.document),
+        task=planned.task if planned else joint_key("elsewhere", judgment.rater),
+        item=planned.item if planned else joint_key(judgment.system, judgment.document),
         systems=planned.systems if planned else (judgment.system,),
         role=planned.role if planned else "rating",
         document=judgment.document,
@@ -208,7 +210,7 @@ def _row(i: int, judgment: Sent, planned: external_judgments.PlannedItem | None)
     )
 
 
-def keyed(*parts: str) -> str:
+def joint_key(*parts: str) -> str:
     """A key for keys together: readable, and never that of other parts."""
     text = ":".join(parts)
     if len(text) <= LONGEST_KEY and not any(set(part) & {":", "~"} for part in parts):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from app.domain.errors import Conflict, Place
-from app.services.data.recording_planned import MOST_PLACES, Named, Planned
+from app.services.data.recording_planned import MOST_PLACES, OutputAddress, PlannedPlaces
 from app.storage import campaigns, replans
 from app.storage.db import Session
 from app.storage.imports import external_judges
@@ -15,7 +15,7 @@ class JudgedByThePerson(Conflict):
     """Another account of the same person has a judgment of this, or is at it; nothing was stored."""
 
 
-def look_ahead(session: Session, campaign: str, sent: Sequence[Named]) -> bool:
+def look_ahead(session: Session, campaign: str, sent: Sequence[OutputAddress]) -> bool:
     """Whether any of the raters has other accounts. Then nobody leases until the transaction ends. Raises NotFound.
 
     Called before the campaign's row is held: whoever leases takes the two locks in this order.
@@ -29,7 +29,7 @@ def look_ahead(session: Session, campaign: str, sent: Sequence[Named]) -> bool:
 
 
 def refuse_second(
-    session: Session, campaign_id: int, sent: Sequence[Named], there: Planned, left: Collection[int]
+    session: Session, campaign_id: int, sent: Sequence[OutputAddress], there: PlannedPlaces, left: Collection[int]
 ) -> None:
     """Refuse what would be a person's second judgment of an output, by the rule for late answers.
 

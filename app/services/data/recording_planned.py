@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from app.domain.errors import Place
 from app.protocols import base as _base
 from app.services.tasks.task_content import load
-from app.services.tasks.tasks import Answers, TaskHandedIn, missing
+from app.services.tasks.tasks import OwnAnswers, TaskHandedIn, missing
 from app.storage import tasks
 from app.storage.db import Session
 from app.storage.imports import external_judgments
@@ -17,7 +17,7 @@ from app.storage.imports import external_judgments
 MOST_PLACES = 100
 
 
-class Named(Protocol):
+class OutputAddress(Protocol):
     """What names the output that a judgment is of, and who judged it."""
 
     @property
@@ -42,7 +42,7 @@ class Named(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedPlaces:
     """Where judgments belong in the plan. at: by number of the judgment. known: those that say what is there."""
 
     at: Mapping[int, external_judgments.PlannedItem]
@@ -54,7 +54,9 @@ class Planned:
         return sum(_complete(session, campaign_id, touched[name]) for name in sorted(touched))
 
 
-def planned(session: Session, campaign_id: int, protocol: _base.Protocol[Any], sent: Sequence[Named]) -> Planned:
+def planned(
+    session: Session, campaign_id: int, protocol: _base.Protocol[Any], sent: Sequence[OutputAddress]
+) -> PlannedPlaces:
     """Find the planned items of judgments made elsewhere.
 
     Raises TaskHandedIn where a task that is handed in says otherwise; places are `("body", i)`.
@@ -65,10 +67,10 @@ def planned(session: Session, campaign_id: int, protocol: _base.Protocol[Any], s
     other = [n for n, at in sorted(items.items()) if at.state == "handed_in" and n not in known]
     if other:
         raise TaskHandedIn(places=tuple(Place(("body", n), TaskHandedIn.title()) for n in other[:MOST_PLACES]))
-    return Planned({n: at for n, at in items.items() if n not in known}, frozenset(known))
+    return PlannedPlaces({n: at for n, at in items.items() if n not in known}, frozenset(known))
 
 
-def _same(protocol: _base.Protocol[Any], stored: Mapping[str, object], judgment: Named) -> bool:
+def _same(protocol: _base.Protocol[Any], stored: Mapping[str, object], judgment: OutputAddress) -> bool:
     """Whether an answer says what is stored, be it with fewer words: a field left out has its default."""
     if judgment.segment is None:
         return stored == dict(judgment.payload)
@@ -77,7 +79,7 @@ def _same(protocol: _base.Protocol[Any], stored: Mapping[str, object], judgment:
 
 def _complete(session: Session, campaign_id: int, at: external_judgments.PlannedItem) -> bool:
     sheet = load(session, at.public_id)
-    if missing(sheet, Answers.read(session, sheet, at.rater_id)):
+    if missing(sheet, OwnAnswers.read(session, sheet, at.rater_id)):
         return False
     external_judgments.hold(session, campaign_id, sheet.task_id, at.rater_id)
     tasks.hand_in(session, campaign_id, sheet.task_id, rater_id=at.rater_id, code=None)

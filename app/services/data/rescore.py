@@ -36,7 +36,7 @@ class ProfileCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class ProfilesCheck:
     """All profiles of a campaign. corrected: scores that were put right. added: those that were missing."""
 
     campaign: str
@@ -50,14 +50,14 @@ class Checked:
         return not any(one.different or one.missing for one in self.profiles)
 
 
-def check(session: Session, campaign: str) -> Checked:
+def check(session: Session, campaign: str) -> ProfilesCheck:
     """Compare every stored score with what its payload comes to now. Raises NotFound."""
     row, view = campaigns.get(session, campaign), get(session, campaign)
     compared = [_compared(session, row.id, view, one) for one in stored_scores.profiles(session, row.id)]
-    return Checked(campaign, tuple(compared))
+    return ProfilesCheck(campaign, tuple(compared))
 
 
-def rescore(session: Session, campaign: str, *, actor: str) -> Checked:
+def rescore(session: Session, campaign: str, *, actor: str) -> ProfilesCheck:
     """Put right what differs and add what is missing, under a new data version where anything is. Raises NotFound."""
     row, view = campaigns.get(session, campaign, lock=True), get(session, campaign)
     profiles = stored_scores.profiles(session, row.id)
@@ -67,7 +67,7 @@ def rescore(session: Session, campaign: str, *, actor: str) -> Checked:
         campaigns.next_version(session, row.id, actor=actor, what="rescored")
         what = {"scores": corrected, "added": added}
         audit.record(session, row.id, actor=actor, action="rescored", what=what)
-    return Checked(campaign, tuple(compared), corrected, added)
+    return ProfilesCheck(campaign, tuple(compared), corrected, added)
 
 
 def _compared(

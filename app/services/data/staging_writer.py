@@ -30,7 +30,7 @@ from app.formats.base import (
     VoidRow,
 )
 from app.protocols.base import JudgedTexts, JudgmentScore, Protocol, ScoringOptions, Spans
-from app.services.plans.prefilled_errors import prefilled
+from app.services.plans.prefilled_errors import prefilled_spans
 from app.stats.ratings import Role
 from app.storage.imports import copy_text
 
@@ -52,7 +52,7 @@ class OtherProtocol(Invalid):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class PayloadFacts:
     """What follows from a payload alone.
 
     derived: the last columns of its COPY line. ends: the furthest mark in the target and in the source. fitting: the
@@ -90,8 +90,8 @@ class Stage:
     source: tuple[tuple[str, int], int] = (("", 0), 0)
     places: set[tuple[str, int]] = field(default_factory=set)
     items: dict[tuple[str, str], tuple[int, Facts]] = field(default_factory=dict)
-    remembered: dict[str, Known] = field(default_factory=dict)
-    seen: dict[int, tuple[object, str, Known]] = field(default_factory=dict)
+    remembered: dict[str, PayloadFacts] = field(default_factory=dict)
+    seen: dict[int, tuple[object, str, PayloadFacts]] = field(default_factory=dict)
 
     @cached_property
     def span_fields(self) -> tuple[str, ...]:
@@ -243,7 +243,7 @@ def _refuse(at: At, error: Invalid, log: ReadLog) -> None:
     log.bad_line(at, where + (place.msg if place else error.detail))
 
 
-def _note_unmatched(known: Known, log: ReadLog) -> None:
+def _note_unmatched(known: PayloadFacts, log: ReadLog) -> None:
     for path in known.unmatched:
         log.notes[f"no weight for {path}: it weighs 0"] += 1
 
@@ -281,7 +281,7 @@ def _item(stage: Stage, file: str, line: int, name: tuple[str, str], facts: Fact
     return stage.n_items
 
 
-def _remembered(stage: Stage, payload: Mapping[str, object]) -> tuple[str, Known]:
+def _remembered(stage: Stage, payload: Mapping[str, object]) -> tuple[str, PayloadFacts]:
     """The payload as COPY wants it, and what follows from it. Raises Invalid, naming the field."""
     same = stage.seen.get(id(payload))
     if same is not None:
@@ -299,7 +299,7 @@ def _remembered(stage: Stage, payload: Mapping[str, object]) -> tuple[str, Known
     return escaped, known
 
 
-def _known(stage: Stage, said: Mapping[str, object]) -> Known:
+def _known(stage: Stage, said: Mapping[str, object]) -> PayloadFacts:
     """Validate a payload and derive what is stored beside it. Raises Invalid, naming the field."""
     protocol, options = stage.judge()
     named = said.get("protocol", protocol.name)
@@ -319,7 +319,9 @@ def _known(stage: Stage, said: Mapping[str, object]) -> Known:
     columns = f"\t{scored.score!r}\t{scored.n_errors}"
     target, source = ends["target"], ends["source"]
     derived = f"{columns}\t{target}\t{source}\n"
-    return Known(derived, scored.unmatched, (target, source), f"{columns}\t0\t0\n" if target or source else derived)
+    return PayloadFacts(
+        derived, scored.unmatched, (target, source), f"{columns}\t0\t0\n" if target or source else derived
+    )
 
 
 def _declaration(record: Record) -> tuple[str, str]:
@@ -332,7 +334,7 @@ def _declaration(record: Record) -> tuple[str, str]:
         case OutputRow():
             if record.alignment and (wrong := alignment.fault(record.alignment, source=None, text=record.text)):
                 raise Invalid(f"alignment: {wrong}")
-            said = (record.system, record.document, record.position, record.text, prefilled(record), record.led)
+            said = (record.system, record.document, record.position, record.text, prefilled_spans(record), record.led)
             return "staged_outputs", copy_text.line((*at, *said))
         case SegmentRow():
             known = (record.source, record.references, record.meta, record.led)

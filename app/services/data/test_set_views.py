@@ -26,7 +26,7 @@ class DocumentView:
 
 
 @dataclass(frozen=True, slots=True)
-class SystemView:
+class StoredSystemView:
     """A system as it is stored."""
 
     key: str
@@ -64,7 +64,7 @@ def get_document(session: Session, campaign: str, key: str) -> DocumentView:
     return _document_view(row, tuple(SegmentText(one.source, one.references, one.meta) for one in rows))
 
 
-def get_system(session: Session, campaign: str, key: str) -> SystemView:
+def get_system(session: Session, campaign: str, key: str) -> StoredSystemView:
     """A system. Raises NotFound."""
     return _system_view(system_row(session, campaigns.get(session, campaign).id, key))
 
@@ -100,7 +100,7 @@ def documents_page(session: Session, campaign: str, *, after: str | None, limit:
     return [_document_view(row, None) for row in rows]
 
 
-def systems_page(session: Session, campaign: str, *, after: str | None, limit: int) -> list[SystemView]:
+def systems_page(session: Session, campaign: str, *, after: str | None, limit: int) -> list[StoredSystemView]:
     """Systems by key after `after`."""
     rows = stored.systems_page(session, campaigns.get(session, campaign).id, after=after, limit=limit)
     return [_system_view(row) for row in rows]
@@ -110,5 +110,5 @@ def _document_view(row: Any, segments: tuple[SegmentText, ...] | None) -> Docume
     return DocumentView(row.key, row.name, row.kind, row.domain, row.origin, row.position, segments)
 
 
-def _system_view(row: Any) -> SystemView:
-    return SystemView(row.key, row.name, row.kind, row.lab, tuple(row.tags), row.state)
+def _system_view(row: Any) -> StoredSystemView:
+    return StoredSystemView(row.key, row.name, row.kind, row.lab, tuple(row.tags), row.state)

@@ -27,7 +27,7 @@ KINDS = ("test", "tutorial")
 SCORED = "scores of automatic metrics are about it"
 
 
-class Closed(Conflict):
+class TestSetClosed(Conflict):
     """The campaign is closed; its test set stays as it is."""
 
 
@@ -89,7 +89,7 @@ class Outputs:
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
+class PutResult:
     """What became of it. repaired: texts that had white space at their ends."""
 
     created: bool
@@ -98,7 +98,7 @@ class Put:
     data_version: int
 
 
-def put_document(session: Session, campaign: str, key: str, given: DocumentText, *, actor: str) -> Put:
+def put_document(session: Session, campaign: str, key: str, given: DocumentText, *, actor: str) -> PutResult:
     """Store a document with its segments, or change it while no task shows it.
 
     Raises NotFound, Closed, TextShown, InUse where outputs stand on segments that would go, Invalid with places.
@@ -122,7 +122,7 @@ def put_document(session: Session, campaign: str, key: str, given: DocumentText,
     same_texts = had is not None and before == texts
     repaired = sum(_repairs(one) for one in given.segments)
     if same_fields and same_texts:
-        return Put(created=False, changed=False, repaired=repaired, data_version=row.data_version)
+        return PutResult(created=False, changed=False, repaired=repaired, data_version=row.data_version)
     if had is not None and not same_texts:
         _check_free(session, row.id, had.id)
     document_id = stored.put(session, documents, row.id, key, values)
@@ -131,7 +131,7 @@ def put_document(session: Session, campaign: str, key: str, given: DocumentText,
     return _changed(session, row.id, created=had is None, repaired=repaired, actor=actor, what={"document": key})
 
 
-def put_system(session: Session, campaign: str, key: str, given: SystemText, *, actor: str) -> Put:
+def put_system(session: Session, campaign: str, key: str, given: SystemText, *, actor: str) -> PutResult:
     """Store a system, or change what is known of it. Raises NotFound, Closed."""
     row = _open_for_changes(session, campaign)
     values = {
@@ -143,7 +143,7 @@ def put_system(session: Session, campaign: str, key: str, given: SystemText, *, 
     }
     had = stored.system(session, row.id, key)
     if had is not None and all(getattr(had, name) == value for name, value in values.items()):
-        return Put(created=False, changed=False, repaired=0, data_version=row.data_version)
+        return PutResult(created=False, changed=False, repaired=0, data_version=row.data_version)
     system_id = stored.put(session, systems, row.id, key, values)
     put = _changed(session, row.id, created=had is None, actor=actor, what={"system": key})
     if given.state != (had.state if had is not None else "active"):
@@ -160,7 +160,7 @@ def put_outputs(
     given: Outputs,
     *,
     actor: str,
-) -> Put:
+) -> PutResult:
     """Store a system's outputs on a document.
 
     Raises NotFound, Closed, TextShown, InUse where a metric scored what was there, Invalid with places where the
@@ -181,7 +181,7 @@ def put_outputs(
     repaired = sum(text != plain for text, plain in zip(texts, stripped, strict=True))
     wanted = list(zip(stripped, filled, aligned, strict=True))
     if [(one.text, _as_put(one.prefill), one.alignment) for one in before] == wanted:
-        return Put(created=False, changed=False, repaired=repaired, data_version=row.data_version)
+        return PutResult(created=False, changed=False, repaired=repaired, data_version=row.data_version)
     created = all(one.text is None for one in before)
     if not created and stored.is_shown(session, row.id, on.id, system_id=of.id):
         raise TextShown(f"the output of {system} on {document}")
@@ -231,7 +231,7 @@ def delete_outputs(session: Session, campaign: str, system: str, document: str, 
 def _open_for_changes(session: Session, campaign: str) -> campaigns.CampaignRecord:
     row = campaigns.get(session, campaign, lock=True)
     if row.state not in CHANGES:
-        raise Closed
+        raise TestSetClosed
     return row
 
 
@@ -348,7 +348,7 @@ def _changed(
     what: Mapping[str, object],
     created: bool = False,
     repaired: int = 0,
-) -> Put:
+) -> PutResult:
     version = campaigns.next_version(session, campaign_id, actor=actor, what="texts")
     audit.record(session, campaign_id, actor=actor, action="test set changed", what=dict(what))
-    return Put(created=created, changed=True, repaired=repaired, data_version=version)
+    return PutResult(created=created, changed=True, repaired=repaired, data_version=version)

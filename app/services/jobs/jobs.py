@@ -165,7 +165,7 @@ def under_way(database: Database, request: Request) -> JobView:
         return _view(session, row)
 
 
-def seen(session: Session, job: str) -> JobView:
+def get_job(session: Session, job: str) -> JobView:
     """A job, for whoever asked for it. Raises JobNotFound."""
     return _view(session, jobs.get(session, job))
 
@@ -304,7 +304,7 @@ def sweep(database: Database) -> int:
     return len(entries) + sum(_enter_again(database, number) for number in sorted(idle))
 
 
-def crashed(database: Database, entry: int) -> bool:
+def note_crash(database: Database, entry: int) -> bool:
     """Note that the process that computed an entry ended by itself; whether that was once too often."""
     with database.transaction() as session:
         return jobs_queue.count(session, entry, "crashed") >= MOST_TRIES

@@ -82,7 +82,7 @@ def long_answer(
     """
     with database.transaction(snapshot=True) as session:
         about, wanted = side_by_side.find(session, campaign, names, as_of)
-        rows = [Row(name, about, one) for name, one in wanted.items()]
+        rows = [RequestedRanking(name, about, one) for name, one in wanted.items()]
         outcome = _later(session, KIND, side_by_side.subject(about), rows)
     return (
         side_by_side.compute_missing(database, about, wanted) if outcome is None else _answered(database, outcome, ask)
@@ -99,12 +99,12 @@ def of_series(
     subject = series.subject(name, recipe)
     with database.transaction(snapshot=True) as session:
         members = series.find(session, name, recipe, only)
-        rows = [Row(one.name, one.about, one.wanted) for one in members]
+        rows = [RequestedRanking(one.name, one.about, one.wanted) for one in members]
         outcome = _later(session, SERIES, subject, rows)
     return series.compute_missing(database, subject, members) if outcome is None else _answered(database, outcome, ask)
 
 
-class Row(NamedTuple):
+class RequestedRanking(NamedTuple):
     """A ranking that is asked for, by the name of its column; None where the recipe's name means nothing."""
 
     name: str
@@ -117,7 +117,7 @@ class Row(NamedTuple):
         return [self.name, self.about.campaign.key, *plain]
 
 
-def _later(session: Session, kind: str, subject: str, rows: Sequence[Row]) -> SideBySide | Request | None:
+def _later(session: Session, kind: str, subject: str, rows: Sequence[RequestedRanking]) -> SideBySide | Request | None:
     """None where the rankings are quickly made; else they, where they are stored together, or what to ask a job for."""
     if not rankings.take_long(session, [one.wanted for one in rows if one.wanted is not None]):
         return None

@@ -28,14 +28,14 @@ PER_ENTRY = 1000  # hashes in one row of the audit log
 
 
 @dataclass(frozen=True, slots=True)
-class Erased:
+class ErasedAccount:
     """An account that has no identity any more."""
 
     campaign: str
     rater: str
 
 
-def erase(session: Session, key: str, *, campaign: str | None, by: Caller) -> list[Erased]:
+def erase(session: Session, key: str, *, campaign: str | None, by: Caller) -> list[ErasedAccount]:
     """Erase the rater of this key with every account of the same person; once more changes nothing.
 
     campaign: which rater is meant, where several campaigns have one of this key.
@@ -54,7 +54,7 @@ def erase(session: Session, key: str, *, campaign: str | None, by: Caller) -> li
     for person in sorted({account.person_id for account in accounts if account.person_id is not None}):
         if any(account.state != "erased" for account in accounts if account.person_id == person):
             erasure.rename_person(session, person, f"erased~{secrets.token_hex(8)}")
-    return [Erased(account.campaign, account.key) for account in accounts]
+    return [ErasedAccount(account.campaign, account.key) for account in accounts]
 
 
 def _all_accounts(session: Session, named: Sequence[erasure.AccountRecord]) -> list[erasure.AccountRecord]:

@@ -56,7 +56,7 @@ def get(session: Session, campaign: str, kind: Kind, *, version: int | None = No
     return Texts(row.version, row.texts, row.at)
 
 
-def asked(session: Session, rater: ActingRater) -> tuple[Texts | None, Agreement | None]:
+def requested_consent(session: Session, rater: ActingRater) -> tuple[Texts | None, Agreement | None]:
     """What a rater is to agree to, None where nothing is asked, and what they agreed to last."""
     row = guidelines.find(session, rater.campaign_id, "consent")
     given = guidelines.agreed(session, rater.rater_id)
@@ -71,7 +71,7 @@ def agree(session: Session, rater: ActingRater, *, version: int, language: str) 
 
     Raises NotFound where nothing is asked, ConsentChanged for another version than the latest, Invalid.
     """
-    text, _ = asked(session, rater)
+    text, _ = requested_consent(session, rater)
     if text is None:
         raise guidelines.NoTexts("consent")
     if version != text.version:
@@ -82,7 +82,7 @@ def agree(session: Session, rater: ActingRater, *, version: int, language: str) 
     if guidelines.agree(session, rater.campaign_id, rater.rater_id, version=version, language=language):
         what = {"rater": rater.rater, "version": version, "language": language}
         audit.record(session, rater.campaign_id, actor=rater.actor, action="consent given", what=what)
-    _, given = asked(session, rater)
+    _, given = requested_consent(session, rater)
     if given is None:
         raise guidelines.NoTexts("consent")
     return given

@@ -82,7 +82,7 @@ class Hours:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class HoursEntry:
     """An adjustment, a dispute or a refusal. answers: the dispute that it answers; answered: what a dispute led to."""
 
     id: int
@@ -101,7 +101,7 @@ class OwnHours:
     """A rater's own hours, and all that was said about them."""
 
     hours: RaterHours
-    entries: tuple[Entry, ...]
+    entries: tuple[HoursEntry, ...]
 
 
 def report(session: Session, campaign: str, *, by: Caller, utc_offset: int = 0, team: str | None = None) -> Hours:
@@ -134,7 +134,7 @@ def own(session: Session, rater: ActingRater, *, utc_offset: int = 0) -> OwnHour
     return OwnHours(counted, tuple(_entry(row) for row in entries))
 
 
-def page(session: Session, campaign: str, *, by: Caller, after: int, limit: int) -> list[Entry]:
+def page(session: Session, campaign: str, *, by: Caller, after: int, limit: int) -> list[HoursEntry]:
     """Adjustments, disputes and refusals in their order, by id after `after`; a coordinator gets those of its team."""
     row = campaigns.get(session, campaign)
     only = team_of(session, row.id, None, by)
@@ -143,7 +143,7 @@ def page(session: Session, campaign: str, *, by: Caller, after: int, limit: int)
 
 def adjust(
     session: Session, campaign: str, *, rater: str, seconds: int, reason: str, answers: int | None, actor: str
-) -> Entry:
+) -> HoursEntry:
     """Add seconds to what a rater is paid, or take some off. answers: the dispute of theirs that this accepts.
 
     Raises NotFound, AnsweredAlready, Invalid for a rater who is not enrolled or whose dispute it is not.
@@ -157,14 +157,14 @@ def adjust(
     return _add(session, row.id, account.id, "adjustment", seconds, reason, actor, answers)
 
 
-def refuse(session: Session, campaign: str, *, dispute: int, reason: str, actor: str) -> Entry:
+def refuse(session: Session, campaign: str, *, dispute: int, reason: str, actor: str) -> HoursEntry:
     """Answer a dispute by a reason why nothing is paid for it. Raises NotFound, AnsweredAlready."""
     row = campaigns.get(session, campaign, lock=True)
     entry = _to_answer(session, row.id, dispute)
     return _add(session, row.id, entry.rater_id, "refusal", 0, reason, actor, dispute)
 
 
-def say_wrong(session: Session, rater: ActingRater, *, seconds: int, reason: str) -> Entry:
+def say_wrong(session: Session, rater: ActingRater, *, seconds: int, reason: str) -> HoursEntry:
     """A rater says that so many seconds are missing. Raises TooManyDisputes."""
     campaigns.get(session, rater.campaign, lock=True)
     if hours.open_disputes(session, rater.campaign_id, rater.rater_id) >= MOST_OPEN:
@@ -269,7 +269,7 @@ def _add(
     reason: str,
     actor: str,
     answers: int | None,
-) -> Entry:
+) -> HoursEntry:
     values = {"rater_id": rater_id, "kind": kind, "seconds": seconds, "reason": reason, "actor": actor}
     made = _entry(hours.add(session, campaign_id, {**values, "answers_id": answers}))
     what = {"entry": made.id, "rater": made.rater, "seconds": seconds, "answers": answers}
@@ -277,5 +277,5 @@ def _add(
     return made
 
 
-def _entry(row: hours.Row) -> Entry:
-    return Entry(**{name: getattr(row, name) for name in Entry.__slots__})
+def _entry(row: hours.Row) -> HoursEntry:
+    return HoursEntry(**{name: getattr(row, name) for name in HoursEntry.__slots__})

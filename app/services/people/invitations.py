@@ -28,7 +28,7 @@ class NoSeatLeft(Conflict):
     """All places of this invitation are taken."""
 
 
-class CampaignClosed(Conflict):
+class ClosedToInvitations(Conflict):
     """This campaign is closed."""
 
 
@@ -64,7 +64,7 @@ class InvitationView:
 
 
 @dataclass(frozen=True, slots=True)
-class Invited:
+class NewInvitation:
     """A new invitation with its secret, which is nowhere else.
 
     signing_key: what the platform signs its ids with, in hexadecimal; None where it does not.
@@ -105,7 +105,7 @@ def create(
     signed: bool = False,
     per_hour: int | None = None,
     by: Caller,
-) -> Invited:
+) -> NewInvitation:
     """Invite as many as there are seats. Raises NotFound, and Invalid for a team or an address that cannot be.
 
     signed: whether the platform signs its ids. per_hour: how many may come in any hour; None: half of the seats where
@@ -134,7 +134,7 @@ def create(
     view = _view(invitations.add(session, values))
     what = {"invitation": public_id, "seats": seats, "platform": platform, "team": team}
     audit.record(session, row.id, actor=by.actor, action="invitation made", what=what)
-    return Invited(view, secret, None if key is None else key.hex())
+    return NewInvitation(view, secret, None if key is None else key.hex())
 
 
 def get(session: Session, campaign: str, public_id: str) -> InvitationView:
@@ -176,7 +176,7 @@ def sign(key: bytes, external_id: str) -> str:
     return hmac.new(key, external_id.encode(), hashlib.sha256).hexdigest()
 
 
-def claim(session: Session, public_id: str, given: Claim, *, days: float) -> links.Link:
+def claim(session: Session, public_id: str, given: Claim, *, days: float) -> links.RaterLink:
     """Take a seat: a new rater under a made-up key, or the one who claimed under this external id before.
 
     Who comes again shows the credential of before, or an id that the platform signed: everybody else could make the id
@@ -192,7 +192,7 @@ def claim(session: Session, public_id: str, given: Claim, *, days: float) -> lin
     if signed and not hmac.compare_digest(sign(invitation.signing_key, given.external_id), given.signature or ""):
         raise NotSigned
     if invitations.hold_campaign(session, invitation.campaign_id) == "closed":
-        raise CampaignClosed
+        raise ClosedToInvitations
     key = invitations.rater_of(session, invitation.campaign_id, given.external_id)
     actor = f"invitation:{public_id}"
     came_before = key is not None

@@ -27,7 +27,7 @@ class NotEnrolled(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class RaterLink:
     """A new link. secret: stands in its fragment, and is nowhere else."""
 
     campaign: str
@@ -40,7 +40,7 @@ class Link:
         return f"Link({self.rater!r})"
 
 
-def renew(session: Session, campaign: str, key: str, *, days: float, by: Caller) -> Link:
+def renew(session: Session, campaign: str, key: str, *, days: float, by: Caller) -> RaterLink:
     """Give a rater a link; what they had before ends at once, its sessions too.
 
     Raises NotFound where the rater is not the caller's, NotEnrolled, RaterErased.
@@ -70,7 +70,7 @@ def replace_token(
     name: str,
     actor: str,
     once: bool = False,
-) -> Link:
+) -> RaterLink:
     """A new token for a rater, good for so many days, in the place of all that they have."""
     ended = stored.revoke_of_rater(session, rater.campaign_id, rater.id)
     if ended:
@@ -87,10 +87,10 @@ def replace_token(
         actor=actor,
         once=once,
     )
-    return Link(campaign, rater.key, issued.secret, expires_at)
+    return RaterLink(campaign, rater.key, issued.secret, expires_at)
 
 
-def renew_all(session: Session, campaign: str, team: str | None, *, days: float, by: Caller) -> list[Link]:
+def renew_all(session: Session, campaign: str, team: str | None, *, days: float, by: Caller) -> list[RaterLink]:
     """Links for everybody active or paused in a team; None: a coordinator's own team, a manager's whole campaign.
 
     Raises NotFound for a team that is not the caller's.
@@ -113,7 +113,7 @@ def renew_all(session: Session, campaign: str, team: str | None, *, days: float,
     ]
 
 
-def as_csv(links: Sequence[Link], address: Callable[[str], str]) -> bytes:
+def as_csv(links: Sequence[RaterLink], address: Callable[[str], str]) -> bytes:
     """Rater, link and end, one line each; nothing that a spreadsheet would run. address: the link of a secret."""
     out = io.StringIO()
     lines = csv.writer(out, lineterminator="\r\n")

@@ -11,7 +11,7 @@ from app.reports.source.campaign import CampaignInfo
 from app.services.access.tokens import Caller
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get as campaign_view
-from app.services.people.qualification_marks import Answer, Item, check_item, right
+from app.services.people.qualification_marks import QualificationAnswer, QualificationItem, check_item, right
 from app.services.people.raters import ActingRater, RaterErased
 from app.storage import campaigns, qualification, raters
 from app.storage.db import Session
@@ -34,14 +34,14 @@ class Test:
     """A version of the test. pass_mark: share of the items that must be right. attempts: how many; None: no bound."""
 
     version: int
-    items: tuple[Item, ...]
+    items: tuple[QualificationItem, ...]
     pass_mark: float
     attempts: int | None
     at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class QualificationStanding:
     """Where a rater stands. version: of the test that they passed. left: attempts left; None: no bound."""
 
     tried: int
@@ -59,12 +59,12 @@ class Attempt:
     share: float
     passed: bool
     right: tuple[bool, ...]
-    items: tuple[Item, ...]
+    items: tuple[QualificationItem, ...]
     left: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class QualificationResult:
     """How a rater did, for the manager."""
 
     rater: str
@@ -78,7 +78,13 @@ class Result:
 
 
 def put(
-    session: Session, campaign: str, items: Sequence[Item], *, pass_mark: float, attempts: int | None, actor: str
+    session: Session,
+    campaign: str,
+    items: Sequence[QualificationItem],
+    *,
+    pass_mark: float,
+    attempts: int | None,
+    actor: str,
 ) -> Test:
     """Store a new version; the same again is the same version. Raises NotFound, and Invalid naming what is wrong."""
     row = campaigns.get(session, campaign, lock=True)
@@ -107,14 +113,14 @@ def get(session: Session, campaign: str, *, version: int | None = None) -> Test:
     return _load(session, campaigns.get(session, campaign).id, version)
 
 
-def for_rater(session: Session, rater: ActingRater) -> tuple[Test, Standing, str]:
+def for_rater(session: Session, rater: ActingRater) -> tuple[Test, QualificationStanding, str]:
     """The test that a rater is to pass, where they stand, and the protocol. Raises NotFound where there is none."""
     test = _load(session, rater.campaign_id, None)
     standing = _standing(test, qualification.attempts(session, rater.rater_id))
     return test, standing, campaign_view(session, rater.campaign).protocol
 
 
-def attempt(session: Session, rater: ActingRater, *, version: int, answers: Sequence[Answer]) -> Attempt:
+def attempt(session: Session, rater: ActingRater, *, version: int, answers: Sequence[QualificationAnswer]) -> Attempt:
     """Judge a rater's answers to the latest version of the test.
 
     Raises NotFound, TestChanged, PassedAlready, NoAttemptLeft, or Invalid naming the answer that cannot be judged,
@@ -159,10 +165,13 @@ def waive(session: Session, campaign: str, key: str, *, reason: str, by: Caller)
     audit.record(session, row.id, actor=by.actor, action="qualification waived", what=what)
 
 
-def results(session: Session, campaign: str, *, after: str | None, limit: int) -> list[Result]:
+def results(session: Session, campaign: str, *, after: str | None, limit: int) -> list[QualificationResult]:
     """How every enrolled rater did, by key after `after`."""
     campaign_id = campaigns.get(session, campaign).id
-    return [Result(**row._asdict()) for row in qualification.results(session, campaign_id, after=after, limit=limit)]
+    return [
+        QualificationResult(**row._asdict())
+        for row in qualification.results(session, campaign_id, after=after, limit=limit)
+    ]
 
 
 def _load(session: Session, campaign_id: int, version: int | None) -> Test:
@@ -173,18 +182,20 @@ def _load(session: Session, campaign_id: int, version: int | None) -> Test:
 
 
 def _test(row: qualification.Row) -> Test:
-    items = tuple(Item.of(each) for each in row.items)
+    items = tuple(QualificationItem.of(each) for each in row.items)
     return Test(row.version, items, row.pass_mark, row.attempts, row.at)
 
 
-def _standing(test: Test, attempts: Sequence[qualification.Row]) -> Standing:
+def _standing(test: Test, attempts: Sequence[qualification.Row]) -> QualificationStanding:
     tried = sum(one.version == test.version and one.waived is None for one in attempts)
     left = None if test.attempts is None else max(test.attempts - tried, 0)
     passed = next((one.version for one in attempts if one.passed), None)
-    return Standing(tried, left, passed is not None, passed)
+    return QualificationStanding(tried, left, passed is not None, passed)
 
 
-def _verdicts(campaign: CampaignInfo, items: Sequence[Item], answers: Sequence[Answer]) -> tuple[bool, ...]:
+def _verdicts(
+    campaign: CampaignInfo, items: Sequence[QualificationItem], answers: Sequence[QualificationAnswer]
+) -> tuple[bool, ...]:
     if len(answers) != len(items):
         raise Invalid(places=(Place(("body", "answers"), f"there are {len(items)} items; answer each"),))
     places: list[Place] = []

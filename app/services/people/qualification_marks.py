@@ -15,7 +15,7 @@ from app.reports.source.campaign import CampaignInfo, options_of, protocol_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class QualificationItem:
     """One question. Either `payload`, judged by the campaign's protocol, or `choice`, one of `choices`, is right.
 
     tolerance: how far each measure of the protocol may be from that of the right payload, by name; what is not named
@@ -32,7 +32,7 @@ class Item:
     reasons: Mapping[str, str]
 
     @classmethod
-    def of(cls, stored: Mapping[str, Any]) -> Item:
+    def of(cls, stored: Mapping[str, Any]) -> QualificationItem:
         """As it was stored."""
         return cls(**{**stored, "choices": tuple(stored["choices"])})
 
@@ -43,14 +43,14 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class QualificationAnswer:
     """What a rater answers to one item."""
 
     payload: Mapping[str, object] | None = None
     choice: str | None = None
 
 
-def check_item(campaign: CampaignInfo, n: int, item: Item) -> Iterator[Place]:
+def check_item(campaign: CampaignInfo, n: int, item: QualificationItem) -> Iterator[Place]:
     """What is wrong with an item of a new test."""
     here = ("body", "items", n)
     if (item.payload is None) == (item.choice is None):
@@ -61,7 +61,7 @@ def check_item(campaign: CampaignInfo, n: int, item: Item) -> Iterator[Place]:
         yield Place((*here, "choice"), "must be one of the choices")
 
 
-def right(campaign: CampaignInfo, item: Item, given: Answer) -> bool:
+def right(campaign: CampaignInfo, item: QualificationItem, given: QualificationAnswer) -> bool:
     """Whether an answer is right. Raises Invalid where it is none."""
     if item.payload is None:
         if given.choice not in item.choices:
@@ -74,7 +74,7 @@ def right(campaign: CampaignInfo, item: Item, given: Answer) -> bool:
     return all(abs(values[name] - wanted[name]) <= within for name, within in (item.tolerance or {}).items())
 
 
-def numbers(campaign: CampaignInfo, item: Item, payload: Mapping[str, object]) -> dict[str, float]:
+def numbers(campaign: CampaignInfo, item: QualificationItem, payload: Mapping[str, object]) -> dict[str, float]:
     """What a payload comes to, by measure. Raises Invalid, with places in the item."""
     protocol, options = protocol_of(campaign), options_of(campaign)
     parsed = _parsed(protocol, options, item, payload)
@@ -85,7 +85,7 @@ def numbers(campaign: CampaignInfo, item: Item, payload: Mapping[str, object]) -
     return values
 
 
-def _wrong_payload(campaign: CampaignInfo, item: Item, here: tuple[str | int, ...]) -> Iterator[Place]:
+def _wrong_payload(campaign: CampaignInfo, item: QualificationItem, here: tuple[str | int, ...]) -> Iterator[Place]:
     try:
         known = numbers(campaign, item, item.payload or {})
     except Invalid as error:
@@ -99,7 +99,9 @@ def _wrong_payload(campaign: CampaignInfo, item: Item, here: tuple[str | int, ..
         yield Place((*here, "tolerance"), f"must name what is compared; there are: {', '.join(known)}")
 
 
-def _parsed(protocol: Protocol[Any], options: ScoringOptions, item: Item, payload: Mapping[str, object]) -> Any:
+def _parsed(
+    protocol: Protocol[Any], options: ScoringOptions, item: QualificationItem, payload: Mapping[str, object]
+) -> Any:
     if payload.get("protocol", protocol.name) != protocol.name:
         raise Invalid(places=(Place(("payload", "protocol"), f"must be {protocol.name}"),))
     try:

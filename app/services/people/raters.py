@@ -128,7 +128,7 @@ def themselves(caller: Caller) -> ActingRater | None:
     )
 
 
-def blocked(session: Session, campaign_id: int, rater_id: int) -> Blocked | None:
+def why_blocked(session: Session, campaign_id: int, rater_id: int) -> Blocked | None:
     """Why a rater gets no task; None where nothing stands in the way.
 
     consent: the campaign's latest text of consent is not agreed to. qualification: there is a test, and no version of

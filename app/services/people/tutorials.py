@@ -16,7 +16,7 @@ from app.domain.errors import Invalid, NotFound, Place
 from app.domain.faults import first_faults
 from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns.campaigns import get
-from app.services.people.qualification_marks import Answer, Item, check_item, numbers, right
+from app.services.people.qualification_marks import QualificationAnswer, QualificationItem, check_item, numbers, right
 from app.services.people.raters import ActingRater
 from app.storage import campaigns, tutorials
 from app.storage.db import Session
@@ -29,7 +29,7 @@ class NoSuchItem(NotFound):
     """The tutorial has no such item."""
 
 
-class Known(BaseModel):
+class TutorialNote(BaseModel):
     """What a segment of a tutorial says of itself, under `tutorial` in its `meta`. reasons: by language."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
@@ -49,7 +49,7 @@ class Lesson:
     document: int
     key: str
     position: int
-    item: Item
+    item: QualificationItem
 
     @property
     def place(self) -> tuple[str, int]:
@@ -68,7 +68,7 @@ class Course:
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class MarkedAnswer:
     """What became of an answer. right: None where no answer is known. payload: the right one, for comparison."""
 
     n: int
@@ -78,7 +78,7 @@ class Marked:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class TutorialResult:
     """How a rater did, for the manager. marked: answers that could be right or wrong."""
 
     rater: str
@@ -106,7 +106,7 @@ def course(session: Session, rater: ActingRater) -> Course:
     return Course(view.protocol, lessons, done, left)
 
 
-def mark(session: Session, rater: ActingRater, n: int, payload: Mapping[str, object]) -> Marked:
+def mark(session: Session, rater: ActingRater, n: int, payload: Mapping[str, object]) -> MarkedAnswer:
     """Say whether an answer is right and why; the first one to each segment is kept.
 
     Raises NoSuchItem, or Invalid where the campaign's protocol does not take the answer.
@@ -123,13 +123,15 @@ def mark(session: Session, rater: ActingRater, n: int, payload: Mapping[str, obj
         raise Invalid(error.detail, places=places) from None
     kept = {"document": lesson.key, "position": lesson.position, "payload": dict(payload), "right": said}
     tutorials.record(session, rater.campaign_id, rater.rater_id, kept)
-    return Marked(n, said, lesson.item.payload, lesson.item.reasons)
+    return MarkedAnswer(n, said, lesson.item.payload, lesson.item.reasons)
 
 
-def results(session: Session, campaign: str, *, after: str | None, limit: int) -> list[Result]:
+def results(session: Session, campaign: str, *, after: str | None, limit: int) -> list[TutorialResult]:
     """How every enrolled rater did, by key after `after`. Raises NotFound."""
     campaign_id = campaigns.get(session, campaign).id
-    return [Result(**row._asdict()) for row in tutorials.results(session, campaign_id, after=after, limit=limit)]
+    return [
+        TutorialResult(**row._asdict()) for row in tutorials.results(session, campaign_id, after=after, limit=limit)
+    ]
 
 
 def _lessons(session: Session, view: CampaignInfo, campaign_id: int) -> tuple[Lesson, ...]:
@@ -143,25 +145,25 @@ def _lessons(session: Session, view: CampaignInfo, campaign_id: int) -> tuple[Le
     return tuple(lessons)
 
 
-def _item(view: CampaignInfo, meta: Mapping[str, object], source: str | None, output: str | None) -> Item:
+def _item(view: CampaignInfo, meta: Mapping[str, object], source: str | None, output: str | None) -> QualificationItem:
     """What raters see of a segment. A known answer that an import brought and that is none, is not known."""
     try:
-        known = Known.model_validate(meta.get(NAME) or {})
+        known = TutorialNote.model_validate(meta.get(NAME) or {})
     except ValidationError:
-        known = Known()
-    item = Item(source=source, **{**known.model_dump(), "text": known.text or output})
+        known = TutorialNote()
+    item = QualificationItem(source=source, **{**known.model_dump(), "text": known.text or output})
     return item if _answerable(view, item) else replace(item, payload=None, tolerance=None)
 
 
-def _answerable(view: CampaignInfo, item: Item) -> bool:
+def _answerable(view: CampaignInfo, item: QualificationItem) -> bool:
     return item.payload is not None and not any(check_item(view, 0, item))
 
 
-def _judged(view: CampaignInfo, item: Item, payload: Mapping[str, object]) -> bool | None:
+def _judged(view: CampaignInfo, item: QualificationItem, payload: Mapping[str, object]) -> bool | None:
     if item.payload is None:
         numbers(view, item, payload)
         return None
-    return right(view, item, Answer(payload=payload))
+    return right(view, item, QualificationAnswer(payload=payload))
 
 
 def _wrong(campaign: CampaignInfo, n: int, meta: Mapping[str, object]) -> Iterator[Place]:
@@ -169,7 +171,7 @@ def _wrong(campaign: CampaignInfo, n: int, meta: Mapping[str, object]) -> Iterat
     if NAME not in meta:
         return
     try:
-        known = Known.model_validate(meta[NAME])
+        known = TutorialNote.model_validate(meta[NAME])
     except ValidationError as error:
         for fault in first_faults(error, 20):
             yield Place((*here, *fault["loc"]), fault["msg"])
@@ -179,5 +181,5 @@ def _wrong(campaign: CampaignInfo, n: int, meta: Mapping[str, object]) -> Iterat
     if known.text is None:
         yield Place((*here, "text"), "is required if the right judgment is given")
         return
-    for place in check_item(campaign, n, Item(**known.model_dump())):
+    for place in check_item(campaign, n, QualificationItem(**known.model_dump())):
         yield Place((*here, *place.loc[3:]), place.msg)

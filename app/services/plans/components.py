@@ -31,7 +31,7 @@ RATED_ONCE = ("components from outputs rated once: rater variance is partly attr
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class PilotComponents:
     """Components, and the variance between systems beside them (None where unknown), or why there are none.
 
     pilot: the judgments of the pilot that was named, whose documents can be drawn again. told: what a plan says of it.
@@ -45,7 +45,9 @@ class Known:
     told: Mapping[str, object] | None = None
 
 
-def known(session: Session, view: CampaignInfo, pilot: str | None = None, *, version: int | None = None) -> Known:
+def components_for_plan(
+    session: Session, view: CampaignInfo, pilot: str | None = None, *, version: int | None = None
+) -> PilotComponents:
     """The components for a plan of this campaign.
 
     pilot: key of the campaign whose judgments they are of; that it may be read is checked by who asks. version: of the
@@ -65,12 +67,12 @@ def known(session: Session, view: CampaignInfo, pilot: str | None = None, *, ver
     if own is not None:
         return own
     try:
-        return Known(default_components(view.protocol), BETWEEN.get(view.protocol))
+        return PilotComponents(default_components(view.protocol), BETWEEN.get(view.protocol))
     except NoComponents as error:
-        return Known(None, why=error.detail or error.title())
+        return PilotComponents(None, why=error.detail or error.title())
 
 
-def kept(report: Mapping[str, Any]) -> Known | None:
+def kept(report: Mapping[str, Any]) -> PilotComponents | None:
     """What a plan's report says of its pilot, for the next plan of the campaign: the pilot itself is not read again.
 
     None where it had none.
@@ -79,10 +81,10 @@ def kept(report: Mapping[str, Any]) -> Known | None:
     if not told or not forecast or "components" not in forecast:
         return None
     again = {**told, "resampled": None, "why_not_resampled": "a replan does not read the pilot again"}
-    return Known(VarianceComponents(**forecast["components"]), told["between_systems"], told=again)
+    return PilotComponents(VarianceComponents(**forecast["components"]), told["between_systems"], told=again)
 
 
-def _of_pilot(session: Session, view: CampaignInfo, about: Snapshot) -> Known:
+def _of_pilot(session: Session, view: CampaignInfo, about: Snapshot) -> PilotComponents:
     campaign = about.campaign
     if campaign.protocol != view.protocol:
         raise _unfit(f"is judged by {campaign.protocol}, this campaign by {view.protocol}")
@@ -108,16 +110,16 @@ def _unfit(what: str) -> Invalid:
     return Invalid("the query is not valid", places=(Place(("query", "pilot"), what),))
 
 
-def _given(value: object) -> Known | None:
+def _given(value: object) -> PilotComponents | None:
     """Those of the setting; None where it holds none that can be used."""
     if not isinstance(value, Mapping):
         return None
     names = {*TERMS, RESIDUAL, "system"}
     variances = {name: float(v) for name, v in value.items() if name in names and _is_variance(v)}
     if RESIDUAL not in variances or len(variances) < len([name for name in value if name != "source"]):
-        return Known(None, why="the setting components must hold variances by name, `residual` among them")
+        return PilotComponents(None, why="the setting components must hold variances by name, `residual` among them")
     source = value.get("source")
-    return Known(
+    return PilotComponents(
         planning_components(variances, source=source if isinstance(source, str) else "given"), variances.get("system")
     )
 
@@ -126,7 +128,7 @@ def _is_variance(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12
 
 
-def _own(session: Session, about: Snapshot) -> Known | None:
+def _own(session: Session, about: Snapshot) -> PilotComponents | None:
     recipe = NAMED["recommended"]
     if not profiles.scored(session, about.campaign_id):  # a plan may be looked at where nothing may be written
         return None
@@ -142,7 +144,7 @@ def _own(session: Session, about: Snapshot) -> Known | None:
     source = f"{about.campaign.key}, own judgments" + ("" if part is rows else f" on {of:,} documents")
     once = ratings_per_item(model) < 1 + 1e-9
     notes = RATED_ONCE if once else ()
-    return Known(components_of(model, source=source), system_variance(model), notes=notes, pilot=rows)
+    return PilotComponents(components_of(model, source=source), system_variance(model), notes=notes, pilot=rows)
 
 
 def _part(rows: Ratings) -> tuple[Ratings, int]:

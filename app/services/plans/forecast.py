@@ -11,7 +11,7 @@ import numpy as np
 from app.design.checks import Checks
 from app.design.plan import Plan
 from app.domain.errors import Invalid
-from app.services.plans.components import Known
+from app.services.plans.components import PilotComponents
 from app.stats.planning.pilot import pilot, resampled_power
 from app.stats.planning.planning import PowerForecast, StudyLayout, fewest_documents, forecast
 from app.stats.planning.studies import RaterPools, RecipeTest, StudyForecast, forecast_srp, rater_pools
@@ -24,7 +24,9 @@ TOO_LITTLE = "a difference takes two systems and two documents"
 UNSPREAD = "the variance between systems is unknown: give a pilot, or `system` in the setting components"
 
 
-def ahead(plan: Plan, checks: Checks, known: Known, lengths: Mapping[str, int]) -> dict[str, dict[str, object]]:
+def ahead(
+    plan: Plan, checks: Checks, known: PilotComponents, lengths: Mapping[str, int]
+) -> dict[str, dict[str, object]]:
     """`forecast`, the smallest difference that is found with 80 % power, `srp` and `pilot`; null with the reason.
 
     lengths: segments of each document.
@@ -77,7 +79,7 @@ def impossible(plan: Plan) -> list[str]:
     return [f"no pair can be significant: {smallest} after adjustment; {floor.needed} documents would be needed"]
 
 
-def _piloted(plan: Plan, layout: StudyLayout, known: Known, made: PowerForecast) -> dict[str, object]:
+def _piloted(plan: Plan, layout: StudyLayout, known: PilotComponents, made: PowerForecast) -> dict[str, object]:
     """What is told of the pilot, and the share of studies on its documents, drawn again, that find such a difference.
 
     Unlike the power of the forecast nothing is assumed of the scores' distribution.
@@ -117,7 +119,7 @@ def _layout(plan: Plan, checks: Checks, lengths: Mapping[str, int]) -> StudyLayo
     )
 
 
-def _srp(plan: Plan, layout: StudyLayout, known: Known) -> dict[str, object]:
+def _srp(plan: Plan, layout: StudyLayout, known: PilotComponents) -> dict[str, object]:
     """Studies dealt again within the plan's own buckets, systems as far apart as the components say."""
     if known.components is None or known.between is None:
         return {"value": None, "reason": UNSPREAD}
@@ -137,7 +139,7 @@ def _srp(plan: Plan, layout: StudyLayout, known: Known) -> dict[str, object]:
     return _told(made, known, len(plan.systems))
 
 
-def _told(made: StudyForecast, known: Known, systems: int) -> dict[str, object]:
+def _told(made: StudyForecast, known: PilotComponents, systems: int) -> dict[str, object]:
     told = asdict(made)
     source = known.components.source if known.components else ""
     return {

@@ -8,7 +8,7 @@ from itertools import islice
 
 from app.design.plan import Item, Plan, Task
 from app.services.plans.plan_input import SEAT
-from app.services.plans.plans import unpacked
+from app.services.plans.plans import unpack
 from app.stats.ratings import Role
 from app.storage import campaigns, plan_items, plans
 from app.storage.db import Database, Session
@@ -19,7 +19,7 @@ START = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ItemGroup:
     """The rating that an item is part of. unit: the same for all ratings of the same outputs; nth: which of these."""
 
     group: int
@@ -28,7 +28,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Original:
+class OriginalPlace:
     """Where the item stands that a control item goes back to. task: None in an earlier plan; number: of the task."""
 
     task: str | None
@@ -37,7 +37,7 @@ class Original:
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedItem:
+class PlannedItemView:
     """An item of a plan. at: where a list goes on after it. task, state: None in an earlier plan."""
 
     at: tuple[int, int]
@@ -59,8 +59,8 @@ class PlannedItem:
     last: int | None
     role: str
     systems: tuple[str, ...]
-    group: Group | None
-    of: Original | None
+    group: ItemGroup | None
+    of: OriginalPlace | None
     variant: str | None
     reference: str | None
     prefill: str | None
@@ -71,7 +71,7 @@ class PlannedItem:
 
 def page(
     session: Session, campaign: str, *, plan: int | None = None, after: tuple[int, int] = START, limit: int
-) -> list[PlannedItem]:
+) -> list[PlannedItemView]:
     """Items by task and place in it, after a place: of the plan in force as it is, of an earlier one as it was made.
 
     Raises NotFound where there is no such plan, NotCompiled.
@@ -80,21 +80,21 @@ def page(
     version = int(plans.get(session, row.id, None).version)
     if plan is None or plan == version:
         return [_view(one) for one in plan_items.page(session, row.id, version, after=after, limit=limit)]
-    made = _made(plan, unpacked(plans.get(session, row.id, plan).compiled))
+    made = _made(plan, unpack(plans.get(session, row.id, plan).compiled))
     return list(islice((one for one in made if one.at > after), limit))
 
 
-def every(database: Database, campaign: str, plan: int | None = None) -> Iterator[Sequence[PlannedItem]]:
+def every(database: Database, campaign: str, plan: int | None = None) -> Iterator[Sequence[PlannedItemView]]:
     """All items, some at a time, from one snapshot. Raises as `page`, before the first."""
     with database.transaction() as session:
         row = campaigns.get(session, campaign)
         there = plans.get(session, row.id, plan)
         if plan is not None and plan != plans.get(session, row.id, None).version:
-            return iter([list(_made(plan, unpacked(there.compiled)))])
+            return iter([list(_made(plan, unpack(there.compiled)))])
     return _every(database, campaign)
 
 
-def _every(database: Database, campaign: str) -> Iterator[Sequence[PlannedItem]]:
+def _every(database: Database, campaign: str) -> Iterator[Sequence[PlannedItemView]]:
     with database.transaction(snapshot=True) as session:
         after = START
         while rows := page(session, campaign, after=after, limit=AT_A_TIME):
@@ -102,17 +102,17 @@ def _every(database: Database, campaign: str) -> Iterator[Sequence[PlannedItem]]
             after = rows[-1].at
 
 
-def _made(version: int, plan: Plan) -> Iterable[PlannedItem]:
+def _made(version: int, plan: Plan) -> Iterable[PlannedItemView]:
     """The items of a plan as it was compiled, in order."""
-    groups = {group.number: Group(group.number, group.unit, group.nth) for group in plan.groups}
+    groups = {group.number: ItemGroup(group.number, group.unit, group.nth) for group in plan.groups}
     for task in sorted(plan.tasks, key=lambda one: one.number):
         for item in task.items:
             yield _planned(version, plan, task, item, None if item.group is None else groups[item.group])
 
 
-def _planned(version: int, plan: Plan, task: Task, item: Item, group: Group | None) -> PlannedItem:
+def _planned(version: int, plan: Plan, task: Task, item: Item, group: ItemGroup | None) -> PlannedItemView:
     arm = None if task.arm is None else plan.arms[task.arm]
-    return PlannedItem(
+    return PlannedItemView(
         at=(task.number, item.position),
         plan=version,
         task=None,
@@ -133,7 +133,7 @@ def _planned(version: int, plan: Plan, task: Task, item: Item, group: Group | No
         role=item.role,
         systems=item.systems,
         group=group,
-        of=None if item.of is None else Original(None, item.of.task, item.of.position),
+        of=None if item.of is None else OriginalPlace(None, item.of.task, item.of.position),
         variant=item.variant,
         reference=item.reference,
         prefill=None if arm is None else arm.prefill,
@@ -143,8 +143,8 @@ def _planned(version: int, plan: Plan, task: Task, item: Item, group: Group | No
     )
 
 
-def _view(row: Row) -> PlannedItem:
-    return PlannedItem(
+def _view(row: Row) -> PlannedItemView:
+    return PlannedItemView(
         at=(row.task_id, row.item),
         plan=row.plan,
         task=row.task,
@@ -164,8 +164,8 @@ def _view(row: Row) -> PlannedItem:
         last=row.last,
         role=Role(row.role).name.lower(),
         systems=tuple(row.systems),
-        group=None if row.group is None else Group(row.group, row.unit, row.nth),
-        of=None if row.of_task is None else Original(row.of_task, row.of_number, row.of_item),
+        group=None if row.group is None else ItemGroup(row.group, row.unit, row.nth),
+        of=None if row.of_task is None else OriginalPlace(row.of_task, row.of_number, row.of_item),
         variant=row.variant,
         reference=row.reference,
         prefill=row.prefill,

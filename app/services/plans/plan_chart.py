@@ -15,7 +15,7 @@ SHADES = ("#ffffff", "#dbe9f6", "#b0d2e9", "#75b3d8", "#3f8ec4", "#0b5fa5")
 
 
 @dataclass(frozen=True, slots=True)
-class RaterWork:
+class RaterLoad:
     """What a plan asks of one rater. systems: items of each system."""
 
     rater: str
@@ -30,7 +30,7 @@ class PlanPicture:
 
     campaign: str
     heading: str
-    raters: tuple[RaterWork, ...]
+    raters: tuple[RaterLoad, ...]
     systems: tuple[str, ...]
     told: tuple[str, ...]
 

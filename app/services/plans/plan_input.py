@@ -98,7 +98,7 @@ def read(session: Session, view: CampaignInfo, campaign_id: int) -> Material:
     )
 
 
-def calibrated(material: Material, key: str | None) -> Material:
+def with_calibration_set(material: Material, key: str | None) -> Material:
     """The same, with the pairs of one calibration set only. Raises SetNotTakenIn where the campaign has none of it."""
     pairs = tuple(one for one in material.test_set.calibration if key and one.key.startswith(f"{key}:"))
     if key and not pairs:

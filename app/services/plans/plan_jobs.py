@@ -24,7 +24,7 @@ from app.services.jobs.jobs import AskedOtherwise, ByChance, Request
 from app.services.plans import components as plan_components
 from app.services.plans import expected_time, plans
 from app.services.plans.plan_input import Material
-from app.services.plans.plans import Asked, Compiled, PlanView
+from app.services.plans.plans import CompiledPlan, PlanRequest, PlanView
 from app.storage import profiles
 from app.storage import reports as stored
 from app.storage.db import Database, Session
@@ -44,7 +44,7 @@ class Later(Exception):
         self.request = request
 
 
-class Kept(BaseModel):
+class StoredPlan(BaseModel):
     """A compiled plan as it is kept. compiled: as whoever freezes it needs it; the rest is what it is looked at by."""
 
     model_config = ConfigDict(frozen=True)
@@ -59,15 +59,15 @@ class Kept(BaseModel):
     compiled: Base64Bytes
 
 
-def written(view: PlanView, compiled: bytes) -> bytes:
+def as_stored_report(view: PlanView, compiled: bytes) -> bytes:
     """A plan that is looked at, as a stored report."""
-    shown = {name: getattr(view, name) for name in Kept.model_fields if name != "compiled"}
-    return Kept.model_construct(**shown, compiled=compiled).model_dump_json().encode()
+    shown = {name: getattr(view, name) for name in StoredPlan.model_fields if name != "compiled"}
+    return StoredPlan.model_construct(**shown, compiled=compiled).model_dump_json().encode()
 
 
 def read(body: bytes) -> PlanView:
     """The plan of a stored report, as it would be."""
-    shown = Kept.model_validate_json(body).model_dump(exclude={"compiled"})
+    shown = StoredPlan.model_validate_json(body).model_dump(exclude={"compiled"})
     return PlanView(**shown, version=None, method_version=plans.METHOD_VERSION, actor=None, at=None, stale=())
 
 
@@ -83,7 +83,7 @@ def compile_design(
     return plans.looked_at(wanted, made) if dry_run else plans.frozen(session, wanted, made, actor=actor)
 
 
-def _compiled(session: Session, wanted: Asked) -> Compiled:
+def _compiled(session: Session, wanted: PlanRequest) -> CompiledPlan:
     if not expected_time.takes_long(wanted.design, wanted.material):
         return plans.compiled_here(session, wanted)
     about = None if wanted.pilot is None else snapshot(session, wanted.pilot, None)
@@ -94,11 +94,11 @@ def _compiled(session: Session, wanted: Asked) -> Compiled:
         seed = plans.seed_of(wanted.design)
         asked = {"design": json.dumps(wanted.given), "pilot": wanted.pilot, "seed": seed}
         raise Later(Request(key.kind, key, versions, asked, role="manager"))
-    kept = Kept.model_validate_json(body)
-    return Compiled(plans.unpacked(kept.compiled), kept.report, bytes.fromhex(kept.hash.removeprefix("sha256:")))
+    kept = StoredPlan.model_validate_json(body)
+    return CompiledPlan(plans.unpack(kept.compiled), kept.report, bytes.fromhex(kept.hash.removeprefix("sha256:")))
 
 
-def _key(session: Session, wanted: Asked, about: Snapshot | None) -> stored.ReportKey:
+def _key(session: Session, wanted: PlanRequest, about: Snapshot | None) -> stored.ReportKey:
     """Of all that a plan follows from; a seed that is drawn is no part of the question. about: the pilot."""
     parts = [
         wanted.given,
@@ -153,15 +153,15 @@ def work(database: Database, request: Request) -> Work[bytes]:
             about = None if pilot is None else snapshot(session, pilot, version)
             if _key(session, wanted, about) != request.key:
                 raise AskedOtherwise
-        known = plan_components.known(session, wanted.view, pilot, version=version)
+        known = plan_components.components_for_plan(session, wanted.view, pilot, version=version)
 
     def make() -> bytes:
         try:
-            plan = plans.dealt(wanted, given["seed"])
+            plan = plans.plan_of_seed(wanted, given["seed"])
         except Invalid as error:
             if wanted.design.seed is None:  # as it would be if every plan were compiled at once
                 raise ByChance(error.detail, places=error.places) from error
             raise
-        return written(plans.looked_at(wanted, plans.told(wanted, plan, known)), plans.packed(plan))
+        return as_stored_report(plans.looked_at(wanted, plans.with_report(wanted, plan, known)), plans.pack(plan))
 
     return whole(make)

@@ -12,9 +12,9 @@ from app.design.checks import Checks, Load, check
 from app.design.plan import Plan
 from app.reports.source.campaign import CampaignInfo
 from app.services.people import idle_raters
-from app.services.plans.components import Known
+from app.services.plans.components import PilotComponents
 from app.services.plans.forecast import ahead, impossible
-from app.services.plans.plan_chart import MOST_RATERS, MOST_SYSTEMS, PlanPicture, RaterWork, plan_picture
+from app.services.plans.plan_chart import MOST_RATERS, MOST_SYSTEMS, PlanPicture, RaterLoad, plan_picture
 from app.services.plans.plan_input import Material
 from app.stats.planning.planning import Prices
 
@@ -23,7 +23,7 @@ NAMES = {"degraded": "degraded items", "repeat": "repeats", "reference": "refere
 ENTROPY_DECIMALS = 12  # of work that is dealt evenly the sum of logarithms is 1 to some 16
 
 
-def report(view: CampaignInfo, material: Material, plan: Plan, known: Known) -> dict[str, object]:
+def report(view: CampaignInfo, material: Material, plan: Plan, known: PilotComponents) -> dict[str, object]:
     """The report as plain JSON values; known: the components that it is forecast with."""
     checks = check(plan)
     prices = prices_of(view)
@@ -144,7 +144,7 @@ def _warnings(checks: Checks) -> list[str]:
         notes.append("some systems share fewer than half of their tasks")
     idle = [load.rater for load in checks.loads if not load.tasks]
     if idle:
-        notes.append(idle_raters.told(idle, "rater"))
+        notes.append(idle_raters.idle_warning(idle, "rater"))
     return [*notes, *_control_warnings(checks)]
 
 
@@ -197,7 +197,7 @@ def _drawn(campaign: str, version: int | None, report: Mapping[str, Any]) -> Pla
         campaign=campaign,
         heading="Looked at, not stored" if version is None else f"Version {version}",
         raters=tuple(
-            RaterWork(load["rater"], load["segments"], load["hours"], table.get(load["rater"], {})) for load in loads
+            RaterLoad(load["rater"], load["segments"], load["hours"], table.get(load["rater"], {})) for load in loads
         ),
         systems=tuple(systems[:MOST_SYSTEMS]),
         told=tuple(told),

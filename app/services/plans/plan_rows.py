@@ -27,7 +27,7 @@ Row = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class PlanTarget:
     """Where a plan is stored: campaign, version, and what its names stand for."""
 
     campaign_id: int
@@ -36,7 +36,7 @@ class Target:
     material: Material
 
 
-def store(session: Session, target: Target, plan: Plan, *, tasks: Sequence[Task], groups: Sequence[Group]) -> None:
+def store(session: Session, target: PlanTarget, plan: Plan, *, tasks: Sequence[Task], groups: Sequence[Group]) -> None:
     """Write a plan's tasks, those that are given, with all that they need; the plan itself is stored already."""
     session.flush()
     group_ids = dict(zip((g.number for g in groups), plans.ids(session, "groups", len(groups)), strict=True))
@@ -60,7 +60,7 @@ def store(session: Session, target: Target, plan: Plan, *, tasks: Sequence[Task]
         plans.join_pool(session, target.campaign_id, rater_id)
 
 
-def _arms(target: Target, plan: Plan) -> Batch:
+def _arms(target: PlanTarget, plan: Plan) -> Batch:
     shown = shown_errors.of_arms(target.view, plan.arms)
     rows = [
         (target.campaign_id, target.version, n, arm.name, arm.presentation, prefill)
@@ -69,7 +69,7 @@ def _arms(target: Target, plan: Plan) -> Batch:
     return Batch("arms", ("campaign_id", "plan", "n", "name", "presentation", "prefill"), rows)
 
 
-def _bucket_raters(target: Target, plan: Plan) -> Batch:
+def _bucket_raters(target: PlanTarget, plan: Plan) -> Batch:
     rows = [
         (target.campaign_id, target.version, bucket.number, target.material.rater_ids[rater])
         for bucket in plan.buckets
@@ -79,7 +79,7 @@ def _bucket_raters(target: Target, plan: Plan) -> Batch:
     return Batch("bucket_raters", ("campaign_id", "plan", "bucket", "rater_id"), rows)
 
 
-def _documents(target: Target, plan: Plan) -> Batch:
+def _documents(target: PlanTarget, plan: Plan) -> Batch:
     rows = [
         (target.campaign_id, target.version, target.material.document_ids[one.key], one.bucket, one.inclusion)
         for one in plan.documents
@@ -87,7 +87,7 @@ def _documents(target: Target, plan: Plan) -> Batch:
     return Batch("plan_documents", ("campaign_id", "plan", "document_id", "bucket", "inclusion"), rows)
 
 
-def _groups(target: Target, groups: Sequence[Group], ids: Mapping[int, int]) -> Batch:
+def _groups(target: PlanTarget, groups: Sequence[Group], ids: Mapping[int, int]) -> Batch:
     names = target.material
     columns = (
         *("id", "campaign_id", "plan", "bucket", "unit", "nth", "document_id"),
@@ -103,7 +103,7 @@ def _groups(target: Target, groups: Sequence[Group], ids: Mapping[int, int]) -> 
     return Batch("groups", columns, rows)
 
 
-def _tasks(target: Target, plan: Plan, tasks: Sequence[Task], ids: Mapping[int, int]) -> Batch:
+def _tasks(target: PlanTarget, plan: Plan, tasks: Sequence[Task], ids: Mapping[int, int]) -> Batch:
     names = target.material
     columns = (
         *("id", "campaign_id", "public_id", "key", "rater_id", "state", "meta", "plan", "arm", "bucket", "chain"),
@@ -121,7 +121,7 @@ def _tasks(target: Target, plan: Plan, tasks: Sequence[Task], ids: Mapping[int, 
     return Batch("tasks", columns, rows)
 
 
-def presentation(target: Target, plan: Plan, task: Task) -> str:
+def presentation(target: PlanTarget, plan: Plan, task: Task) -> str:
     """How a task is shown: as its arm says, side by side where screens have columns, else as the campaign says."""
     if task.arm is not None and plan.arms:
         return plan.arms[task.arm].presentation
@@ -131,14 +131,14 @@ def presentation(target: Target, plan: Plan, task: Task) -> str:
     return str(said) if said in PRESENTATIONS else PRESENTATIONS[0]
 
 
-def _prefills(session: Session, target: Target, plan: Plan) -> dict[int | None, str | None]:
+def _prefills(session: Session, target: PlanTarget, plan: Plan) -> dict[int | None, str | None]:
     """The name of the errors that tasks show, by their arm."""
     of_campaign = shown_errors.going_on(session, target.campaign_id, target.view)
     return {None: of_campaign, **dict(enumerate(shown_errors.of_arms(target.view, plan.arms)))}
 
 
 def _items(
-    target: Target,
+    target: PlanTarget,
     tasks: Sequence[Task],
     task_ids: Mapping[int, int],
     item_ids: Mapping[tuple[int, int], int],
@@ -167,17 +167,17 @@ def _items(
     return Batch("items", columns, rows)
 
 
-def _credits(target: Target, tasks: Sequence[Task], item_ids: Mapping[tuple[int, int], int]) -> Batch:
+def _credits(target: PlanTarget, tasks: Sequence[Task], item_ids: Mapping[tuple[int, int], int]) -> Batch:
     rows = [
         (target.campaign_id, item_ids[task.number, item.position], target.material.system_ids[system])
         for task in tasks
         for item in task.items
-        for system in credited(item, target.material)
+        for system in credited_systems(item, target.material)
     ]
     return Batch("credits", ("campaign_id", "item_id", "system_id"), rows)
 
 
-def credited(item: Item, material: Material) -> tuple[str, ...]:
+def credited_systems(item: Item, material: Material) -> tuple[str, ...]:
     """Systems that an item's judgments are of. A degraded copy is its system's, so that the two can be compared; a
     pair of a calibration set is of the system that stands for the set."""
     if item.systems:
@@ -192,13 +192,13 @@ def calibration_system(document: str) -> str:
     return document.rpartition(":")[0]
 
 
-def _variants(session: Session, target: Target, plan: Plan, tasks: Sequence[Task]) -> Batch:
+def _variants(session: Session, target: PlanTarget, plan: Plan, tasks: Sequence[Task]) -> Batch:
     degraded = [item for task in tasks for item in task.items if item.variant is not None]
     columns = ("campaign_id", "output_id", "kind", "name", "text", "how")
     return Batch("variants", columns, list(_degraded(session, target, plan, degraded)))
 
 
-def _degraded(session: Session, target: Target, plan: Plan, items: Sequence[Item]) -> Iterator[Row]:
+def _degraded(session: Session, target: PlanTarget, plan: Plan, items: Sequence[Item]) -> Iterator[Row]:
     """Every degraded text once; its draw hangs on its own address, so that it is the same in every plan of a seed.
 
     What was degraded for an earlier plan stays as it was: raters may have seen it.

@@ -21,7 +21,7 @@ from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get
 from app.services.plans import components as plan_components
 from app.services.plans import plan_input, plan_report, plan_rows, shown_errors
-from app.services.plans.components import Known
+from app.services.plans.components import PilotComponents
 from app.services.plans.plan_input import Material
 from app.storage import campaigns, plans
 from app.storage.db import Session
@@ -62,7 +62,7 @@ class PlanView:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PlanRequest:
     """A design that is asked for, and what there is to compile it for. pilot: key of a campaign, where one is named."""
 
     row: campaigns.CampaignRecord
@@ -74,7 +74,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class CompiledPlan:
     """A plan that is compiled and not stored yet. digest: of all that it is."""
 
     plan: Plan
@@ -98,7 +98,7 @@ def compile_design(
     return looked_at(wanted, made) if dry_run else frozen(session, wanted, made, actor=actor)
 
 
-def asked(session: Session, campaign: str, given: object, *, pilot: str | None, lock: bool) -> Asked:
+def asked(session: Session, campaign: str, given: object, *, pilot: str | None, lock: bool) -> PlanRequest:
     """Read what a design is compiled from. lock: hold the campaign, as whoever freezes must. Raises as it does."""
     row = campaigns.get(session, campaign, lock=lock)
     if row.state not in {"draft", "planned"}:
@@ -106,8 +106,8 @@ def asked(session: Session, campaign: str, given: object, *, pilot: str | None, 
     view, design = get(session, campaign), parse_design(given, loc=BODY)
     material = plan_input.read(session, view, row.id)
     shown_errors.check(session, row.id, view, design)
-    material = plan_input.calibrated(material, design.calibration.set if design.calibration else None)
-    return Asked(row, view, given, design, material, pilot)
+    material = plan_input.with_calibration_set(material, design.calibration.set if design.calibration else None)
+    return PlanRequest(row, view, given, design, material, pilot)
 
 
 def seed_of(design: Design) -> int:
@@ -115,13 +115,13 @@ def seed_of(design: Design) -> int:
     return secrets.randbelow(LARGEST_SEED) if design.seed is None else design.seed
 
 
-def compiled_here(session: Session, wanted: Asked) -> Compiled:
+def compiled_here(session: Session, wanted: PlanRequest) -> CompiledPlan:
     """The plan, compiled now. Raises Invalid with places in the body."""
-    plan = dealt(wanted, seed_of(wanted.design))
-    return told(wanted, plan, plan_components.known(session, wanted.view, wanted.pilot))
+    plan = plan_of_seed(wanted, seed_of(wanted.design))
+    return with_report(wanted, plan, plan_components.components_for_plan(session, wanted.view, wanted.pilot))
 
 
-def dealt(wanted: Asked, seed: int) -> Plan:
+def plan_of_seed(wanted: PlanRequest, seed: int) -> Plan:
     """The plan of a seed. Raises Invalid with places in the body where the design cannot be met."""
     material = wanted.material
     try:
@@ -131,32 +131,32 @@ def dealt(wanted: Asked, seed: int) -> Plan:
         raise Invalid(error.detail, places=places) from None
 
 
-def told(wanted: Asked, plan: Plan, known: Known) -> Compiled:
+def with_report(wanted: PlanRequest, plan: Plan, known: PilotComponents) -> CompiledPlan:
     """A plan with its report and its digest. known: the components that it is forecast with."""
     report = plan_report.report(wanted.view, wanted.material, plan, known)
-    return Compiled(plan, report, digest_of(plan, wanted.material))
+    return CompiledPlan(plan, report, digest_of(plan, wanted.material))
 
 
-def looked_at(wanted: Asked, made: Compiled) -> PlanView:
+def looked_at(wanted: PlanRequest, made: CompiledPlan) -> PlanView:
     """A plan as it would be."""
-    return unstored(wanted.view, wanted.given, made.plan, made.report, made.digest, int(wanted.row.data_version))
+    return preview_plan(wanted.view, wanted.given, made.plan, made.report, made.digest, int(wanted.row.data_version))
 
 
-def frozen(session: Session, wanted: Asked, made: Compiled, *, actor: str) -> PlanView:
+def frozen(session: Session, wanted: PlanRequest, made: CompiledPlan, *, actor: str) -> PlanView:
     """Store a plan as the one in force; the campaign must be held since what it is compiled from was read."""
     row, campaign = wanted.row, wanted.view.key
     plans.forget_tasks(session, row.id)
     version = freeze(session, row, wanted.given, made.plan, made.report, made.digest, actor=actor)
-    target = plan_rows.Target(row.id, version, wanted.view, wanted.material)
+    target = plan_rows.PlanTarget(row.id, version, wanted.view, wanted.material)
     plan_rows.store(session, target, made.plan, tasks=made.plan.tasks, groups=made.plan.groups)
     if row.state != "planned":
         campaigns.change(session, row.id, {"state": "planned", "settings_version": row.settings_version + 1})
     what = {"plan": version, "hash": made.digest.hex(), "seed": made.plan.seed}
     audit.record(session, row.id, actor=actor, action="plan frozen", what=what)
-    return replace(stored(session, campaign, version), stale=())
+    return replace(stored_plan(session, campaign, version), stale=())
 
 
-def stored(session: Session, campaign: str, version: int | None = None) -> PlanView:
+def stored_plan(session: Session, campaign: str, version: int | None = None) -> PlanView:
     """A plan by its version, the one in force where none is named. Raises NotFound."""
     return _view(campaign, plans.get(session, campaigns.get(session, campaign).id, version))
 
@@ -167,12 +167,12 @@ def page(session: Session, campaign: str, *, after: int, limit: int) -> list[Pla
     return [_view(campaign, row) for row in rows]
 
 
-def packed(plan: Plan) -> bytes:
-    """A plan as bytes, which `unpacked` reads."""
+def pack(plan: Plan) -> bytes:
+    """A plan as bytes, which `unpack` reads."""
     return gzip.compress(_PLANS.dump_json(plan), compresslevel=6, mtime=0)
 
 
-def unpacked(data: bytes) -> Plan:
+def unpack(data: bytes) -> Plan:
     """The plan of these bytes. Raises NotCompiled where there are none."""
     if not data:
         raise NotCompiled
@@ -209,7 +209,7 @@ def freeze(
         "seed": plan.seed,
         "hash": digest,
         "report": dict(report),
-        "compiled": packed(plan),
+        "compiled": pack(plan),
         "change": None if change is None else dict(change),
         "method_version": METHOD_VERSION,
         "data_version": data_version,
@@ -243,7 +243,7 @@ def _view(campaign: str, row: plans.Row) -> PlanView:
     )
 
 
-def unstored(
+def preview_plan(
     view: CampaignInfo,
     given: object,
     plan: Plan,

@@ -21,9 +21,9 @@ from app.reports.kit.store import key_from
 from app.services.campaigns.campaigns import get
 from app.services.jobs.jobs import AskedOtherwise, Request
 from app.services.plans import expected_time, plan_input, plans, replanning
-from app.services.plans.plan_jobs import Kept, Later, as_asked, digest_of, rests_on, written
+from app.services.plans.plan_jobs import Later, StoredPlan, as_asked, as_stored_report, digest_of, rests_on
 from app.services.plans.plans import PlanView
-from app.services.plans.replanning import ATTEMPTS, Basis, Compiled, Left, NoPlanYet, Wish
+from app.services.plans.replanning import ATTEMPTS, Basis, CompiledReplan, NoPlanYet, RemainingWork, Wish
 from app.storage import campaigns, jobs
 from app.storage import plans as stored_plans
 from app.storage import reports as stored
@@ -48,7 +48,7 @@ def replan_campaign(
     Raises as it does, and Later where no job has yet.
     """
 
-    def make(session: Session, campaign: str, wish: Wish) -> Compiled:
+    def make(session: Session, campaign: str, wish: Wish) -> CompiledReplan:
         basis = replanning.rests_on(session, campaign)
         left = replanning.left_of(session, campaign, basis, wish)
         if not expected_time.takes_long(left.old.design, left.material):
@@ -60,7 +60,7 @@ def replan_campaign(
         if dry_run or jobs.n_alike(session, request.key.campaign_id, KIND, request.given["question"]) < ATTEMPTS - 1:
             raise Later(request)
         replanning.hold(session, campaign)
-        return replanning.compiled(session, campaign, wish)
+        return replanning.compile_replan(session, campaign, wish)
 
     return replanning.replan_campaign(
         session,
@@ -74,15 +74,15 @@ def replan_campaign(
     )
 
 
-def _compiled(basis: Basis, left: Left, body: bytes) -> Compiled:
-    kept = Kept.model_validate_json(body)
+def _compiled(basis: Basis, left: RemainingWork, body: bytes) -> CompiledReplan:
+    kept = StoredPlan.model_validate_json(body)
     compiled = _FOUND.validate_json(gzip.decompress(kept.compiled))
-    return Compiled(left, basis, compiled, replanning.merge(left.old, compiled), kept.report)
+    return CompiledReplan(left, basis, compiled, replanning.merge(left.old, compiled), kept.report)
 
 
-def _request(session: Session, basis: Basis, left: Left, reason: str, *, dry_run: bool) -> Request:
+def _request(session: Session, basis: Basis, left: RemainingWork, reason: str, *, dry_run: bool) -> Request:
     """question: the same as long as only raters went on. The reason is told, and is no part of what is asked."""
-    planned = plans.unpacked(left.before.compiled)
+    planned = plans.unpack(left.before.compiled)
     now = replanning.holders(planned, basis.tasks, basis.material.seats)
     staying = {rater.key for rater in people(left.material.raters)[0]}
     whose = {task.number: task.rater for task in left.old.tasks}
@@ -100,14 +100,14 @@ def _request(session: Session, basis: Basis, left: Left, reason: str, *, dry_run
     return Request(KIND, key, {left.view.key: version}, {**given, "reason": reason, "dry_run": dry_run}, role="manager")
 
 
-def _question(session: Session, left: Left) -> str:
+def _question(session: Session, left: RemainingWork) -> str:
     campaign_id, before = int(left.before.campaign_id), left.before
     beside = rests_on(session, left.view, campaign_id, left.material)
     how = ["rebalance"] if left.rebalance else []
     return digest_of([int(before.version), bytes(before.hash).hex(), beside, list(left.bought), *how])
 
 
-def _key(left: Left, given: Mapping[str, Any]) -> stored.ReportKey:
+def _key(left: RemainingWork, given: Mapping[str, Any]) -> stored.ReportKey:
     """Under the data version of the plan in force, for that of the campaign counts every task that is handed in."""
     parts = [given["question"], given["tasks"]]
     before, seed = left.before, left.old.seed
@@ -129,7 +129,7 @@ def work(database: Database, request: Request) -> Work[bytes]:
     def make() -> bytes:
         replanned = left.replanned()
         merged = replanning.merge(left.old, replanned)
-        view = plans.unstored(
+        view = plans.preview_plan(
             replace(left.view, data_version=version),
             left.before.design,
             merged.plan,
@@ -138,28 +138,28 @@ def work(database: Database, request: Request) -> Work[bytes]:
             version,
             change=replanning.change_of(replanned, given["reason"]),
         )
-        return written(view, gzip.compress(_FOUND.dump_json(replanned), compresslevel=6, mtime=0))
+        return as_stored_report(view, gzip.compress(_FOUND.dump_json(replanned), compresslevel=6, mtime=0))
 
     return whole(make)
 
 
-def _left(session: Session, campaign: str, given: Mapping[str, Any]) -> Left:
+def _left(session: Session, campaign: str, given: Mapping[str, Any]) -> RemainingWork:
     """What is left to plan, the tasks as they were when it was asked for."""
     row, view = campaigns.get(session, campaign), get(session, campaign)
     before = stored_plans.latest(session, row.id)
     if before is None:
         raise NoPlanYet
-    tasks, planned = given["tasks"], plans.unpacked(before.compiled)
+    tasks, planned = given["tasks"], plans.unpack(before.compiled)
     known = {task.number for task in planned.tasks}
     if not known.issuperset((*tasks["handed_in"], *tasks["started"])):  # of a plan that is in force no more
         raise AskedOtherwise
     calibration = planned.design.calibration
     material = plan_input.read(session, view, row.id)
-    return Left(
+    return RemainingWork(
         view=view,
         before=before,
-        old=replanning.moved(planned, dict(tasks["held"])),
-        material=plan_input.calibrated(material, calibration.set if calibration else None),
+        old=replanning.move_tasks(planned, dict(tasks["held"])),
+        material=plan_input.with_calibration_set(material, calibration.set if calibration else None),
         handed_in=frozenset(tasks["handed_in"]),
         started=frozenset(tasks["started"]),
         bought=tuple(given["bought"]),

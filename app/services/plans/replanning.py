@@ -15,7 +15,7 @@ from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get
 from app.services.plans import components as plan_components
 from app.services.plans import plan_input, plan_report, plan_rows, plans, shown_errors
-from app.services.plans.components import Known
+from app.services.plans.components import PilotComponents
 from app.services.plans.plan_input import SEAT, Material
 from app.services.plans.plans import PlanView
 from app.storage import campaigns, replans
@@ -31,7 +31,7 @@ class NoPlanYet(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergedPlan:
     """The plan in force after a replan. tasks, groups: the new number of each that stays, by its old one.
 
     added_tasks, added_groups: those that are new, with their numbers in the plan.
@@ -58,7 +58,7 @@ def replan_campaign(
     """Plan anew what is left of a campaign; finished groups stay, and a half-done one is judged again whole.
 
     bought: documents to take in; None takes all that the plan does not know, where its design did not choose any.
-    rebalance: whether what is open is shared evenly, with newcomers too. make: compiles it, where not `compiled` does.
+    rebalance: whether what is open is shared evenly, with newcomers too. make: compiles it; default `compile_replan`.
 
     A closed campaign can be planned on, too, and opened again for it. The plan is compiled while raters go on, and only
     its storing holds them up. Where what it rests on changed meanwhile, it is compiled again, the last time of ATTEMPTS
@@ -66,7 +66,7 @@ def replan_campaign(
 
     Raises NotFound, NoPlanYet, NobodyJudges where nobody is left, Invalid for documents that cannot be bought.
     """
-    make = make or compiled
+    make = make or compile_replan
     for left in range(ATTEMPTS if not dry_run else 1, 0, -1):
         if left == 1 and not dry_run:
             hold(session, campaign)
@@ -115,7 +115,7 @@ def rests_on(session: Session, campaign: str) -> Basis:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class RemainingWork:
     """What is left to plan. All that is new follows from it, whoever compiles it and when.
 
     before: the plan in force as it is stored. old: with its tasks at those who have them. material: with the pairs of
@@ -146,54 +146,54 @@ class Left:
             rebalance=self.rebalance,
         )
 
-    def known(self, session: Session, version: int | None = None) -> Known:
+    def known(self, session: Session, version: int | None = None) -> PilotComponents:
         """The components that it is forecast with: of the judgments up to a data version, where they are its own."""
         kept = plan_components.kept(self.before.report)
-        return kept or plan_components.known(session, self.view, version=version)
+        return kept or plan_components.components_for_plan(session, self.view, version=version)
 
-    def report(self, plan: Plan, known: Known) -> Mapping[str, object]:
+    def report(self, plan: Plan, known: PilotComponents) -> Mapping[str, object]:
         """Of the plan that comes of it."""
         return plan_report.report(self.view, _with_past(self.material, plan), plan, known)
 
 
-def left_of(session: Session, campaign: str, basis: Basis, wish: Wish) -> Left:
+def left_of(session: Session, campaign: str, basis: Basis, wish: Wish) -> RemainingWork:
     """What is left to plan of what it rests on.
 
     Raises Invalid for documents that cannot be bought and errors to be shown that are not there, SetNotTakenIn.
     """
     before = stored.get(session, campaigns.get(session, campaign).id, basis.version)
-    old = as_held(plans.unpacked(before.compiled), basis.tasks, basis.material.seats)
+    old = as_held(plans.unpack(before.compiled), basis.tasks, basis.material.seats)
     view = get(session, campaign)
     shown_errors.check_going_on(session, int(before.campaign_id), view, old.design)
     calibration = old.design.calibration.set if old.design.calibration else None
-    material = plan_input.calibrated(basis.material, calibration)
+    material = plan_input.with_calibration_set(basis.material, calibration)
     done = frozenset(task.number for task in basis.tasks if task.state == "handed_in")
     begun = frozenset(task.number for task in basis.tasks if task.state != "handed_in" and task.begun)
     wanted = _bought(old, material, wish.bought)
-    return Left(view, before, old, material, done, begun, wanted, wish.rebalance)
+    return RemainingWork(view, before, old, material, done, begun, wanted, wish.rebalance)
 
 
-def compiled(session: Session, campaign: str, wish: Wish) -> Compiled:
+def compile_replan(session: Session, campaign: str, wish: Wish) -> CompiledReplan:
     """The new plan, compiled now. Raises as `rests_on` and `left_of`."""
     basis = rests_on(session, campaign)
     return compiled_of(session, basis, left_of(session, campaign, basis, wish))
 
 
-def compiled_of(session: Session, basis: Basis, left: Left) -> Compiled:
+def compiled_of(session: Session, basis: Basis, left: RemainingWork) -> CompiledReplan:
     """The new plan of what is left, compiled now."""
     replanned = left.replanned()
     merged = merge(left.old, replanned)
-    return Compiled(left, basis, replanned, merged, left.report(merged.plan, left.known(session)))
+    return CompiledReplan(left, basis, replanned, merged, left.report(merged.plan, left.known(session)))
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class CompiledReplan:
     """A plan that is compiled and not stored yet."""
 
-    left: Left
+    left: RemainingWork
     rests_on: Basis
     found: Replan
-    merged: Merged
+    merged: MergedPlan
     report: Mapping[str, object]
 
     @property
@@ -205,7 +205,7 @@ class Compiled:
         """As it would be."""
         view = self.left.view
         given = (view, self.left.before.design, self.merged.plan, self.report, self.digest, view.data_version)
-        return plans.unstored(*given, change=change_of(self.found, reason))
+        return plans.preview_plan(*given, change=change_of(self.found, reason))
 
     def freeze(self, session: Session, *, reason: str, actor: str) -> PlanView:
         """Store it; what it rests on must be held."""
@@ -217,14 +217,14 @@ class Compiled:
         data_version = int(campaigns.get(session, campaign).data_version)
         tasks = self.rests_on.tasks
         _apply(session, row.id, tasks, self.left.old, self.found, merged, old_groups, version, data_version)
-        target = plan_rows.Target(row.id, version, get(session, campaign), self.left.material)
+        target = plan_rows.PlanTarget(row.id, version, get(session, campaign), self.left.material)
         plan_rows.store(session, target, merged.plan, tasks=merged.added_tasks, groups=merged.added_groups)
         what = {"plan": version, "hash": digest.hex(), "reason": reason, **self.found.counts()}
         audit.record(session, row.id, actor=actor, action="plan renewed", what=what)
-        return replace(plans.stored(session, campaign, version), stale=())
+        return replace(plans.stored_plan(session, campaign, version), stale=())
 
 
-Make = Callable[[Session, str, Wish], Compiled]
+Make = Callable[[Session, str, Wish], CompiledReplan]
 """Compiles what is left of a campaign."""
 
 
@@ -240,7 +240,7 @@ def as_held(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> 
     seats: that there are still. What an invited rater has of a seat that is gone is at the one that they have now; what
     one who left has not handed in is at no seat that there is.
     """
-    return moved(plan, holders(plan, tasks, seats))
+    return move_tasks(plan, holders(plan, tasks, seats))
 
 
 def holders(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> dict[int, str]:
@@ -250,7 +250,7 @@ def holders(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> 
     return now | {task.number: f"{SEAT}{task.rater}" for task in tasks if task.gone and task.state != "handed_in"}
 
 
-def moved(plan: Plan, now: Mapping[int, str]) -> Plan:
+def move_tasks(plan: Plan, now: Mapping[int, str]) -> Plan:
     """The plan with tasks at those who have them, by number, and their groups with them."""
     held = tuple(replace(task, rater=now.get(task.number, task.rater)) for task in plan.tasks)
     whose = {item.group: task.rater for task in reversed(held) for item in task.items if task.number in now}
@@ -286,7 +286,7 @@ def _apply(
     tasks: Sequence[stored.Row],
     old: Plan,
     replanned: Replan,
-    merged: Merged,
+    merged: MergedPlan,
     old_groups: Mapping[tuple[int, int], int],
     version: int,
     data_version: int,
@@ -314,7 +314,7 @@ def _ids_of_groups(old: Plan, stored_groups: Mapping[tuple[int, int], int]) -> d
     }
 
 
-def merge(old: Plan, replanned: Replan) -> Merged:
+def merge(old: Plan, replanned: Replan) -> MergedPlan:
     """The plan in force: what stays of the old one, then what is new, tasks and groups numbered from 1.
 
     Groups that were begun in vain are in no plan any more, so their items in tasks that stay belong to none.
@@ -347,7 +347,7 @@ def merge(old: Plan, replanned: Replan) -> Merged:
         groups=(*(replace(group, number=groups[group.number]) for group in kept_groups), *added_groups),
         tasks=(*stays, *added),
     )
-    return Merged(plan, tasks, groups, added, added_groups)
+    return MergedPlan(plan, tasks, groups, added, added_groups)
 
 
 def _shown(tasks: Sequence[Task]) -> set[str]:

@@ -76,7 +76,7 @@ def of_arms(view: CampaignInfo, arms: Sequence[Arm]) -> tuple[str | None, ...]:
     return tuple(arm.prefill or needed for arm in arms)
 
 
-def changed(session: Session, campaign_id: int, view: CampaignInfo, arms: Sequence[Arm]) -> Iterator[str]:
+def change_warning(session: Session, campaign_id: int, view: CampaignInfo, arms: Sequence[Arm]) -> Iterator[str]:
     """That a plan nobody has begun shows other errors than it would now, in words."""
     had = None if arms else prefills.planned(session, campaign_id)
     now = of_campaign(session, campaign_id, view)

@@ -25,7 +25,7 @@ UNNAMED = "what is known of the documents or of the raters (their capacity, buck
 
 def in_force(session: Session, campaign: str) -> PlanView:
     """The plan in force with what has changed since it was compiled. Raises NotFound."""
-    plan, view = plans.stored(session, campaign), get(session, campaign)
+    plan, view = plans.stored_plan(session, campaign), get(session, campaign)
     try:
         reasons = changes(session, view, campaigns.get(session, campaign).id)
     except (NothingToJudge, NobodyJudges, SetNotTakenIn) as error:
@@ -41,13 +41,13 @@ def changes(session: Session, view: CampaignInfo, campaign_id: int) -> tuple[str
     row = stored.latest(session, campaign_id)
     if row is None or not row.compiled:
         return ()
-    plan = plans.unpacked(row.compiled)
+    plan = plans.unpack(row.compiled)
     calibration = plan.design.calibration
     material = plan_input.read(session, view, campaign_id)
-    material = plan_input.calibrated(material, calibration.set if calibration else None)
+    material = plan_input.with_calibration_set(material, calibration.set if calibration else None)
     reasons = _changes(plan, material, row.hash)
     if view.state == "planned":  # what is begun goes on as it was
-        reasons = (*reasons, *shown_errors.changed(session, campaign_id, view, plan.arms))
+        reasons = (*reasons, *shown_errors.change_warning(session, campaign_id, view, plan.arms))
     elif any(line.startswith(CAME) for line in reasons):
         reasons = (*reasons, IDLE)
     return reasons

@@ -16,7 +16,7 @@ from app.services.people import links, raters, teams
 from app.services.plans import campaign_states, plans
 from app.services.plans.plans import PlanView
 from app.services.series.manifest import CampaignOf, FilesOf, RaterOf
-from app.services.series.steps import Frozen, Known
+from app.services.series.steps import ExistingCampaign, FrozenPlan
 from app.services.tasks import progress
 from app.services.tasks.progress import Sight
 from app.storage.db import Database
@@ -30,7 +30,7 @@ class DatabaseDesk:
     def __init__(self, database: Database, *, actor: str, by: Caller, address: Callable[[str], str]) -> None:
         self._database, self._actor, self._by, self._address = database, actor, by, address
 
-    def campaign(self, key: str) -> Known | None:
+    def campaign(self, key: str) -> ExistingCampaign | None:
         """A campaign, None where there is none."""
         with self._database.transaction(snapshot=True) as session:
             try:
@@ -38,7 +38,7 @@ class DatabaseDesk:
             except NotFound:
                 return None
         named = ("protocol", "series", "basis", "source_language", "target_language", "options")
-        return Known(view.state, {name: getattr(view, name) for name in named})
+        return ExistingCampaign(view.state, {name: getattr(view, name) for name in named})
 
     def create(self, series: str, wanted: CampaignOf) -> None:
         """Make a campaign."""
@@ -75,15 +75,15 @@ class DatabaseDesk:
         with self._database.transaction() as session:
             raters.put(session, campaign, rater.key, rater.enrolment(), given=rater.given, seen=None, by=self._by)
 
-    def plan(self, campaign: str) -> Frozen | None:
+    def plan(self, campaign: str) -> FrozenPlan | None:
         """The plan in force."""
         with self._database.transaction(snapshot=True) as session:
             try:
-                return _short(plans.stored(session, campaign))
+                return _short(plans.stored_plan(session, campaign))
             except NotFound:
                 return None
 
-    def compile(self, campaign: str, design: Mapping[str, object], *, dry_run: bool) -> Frozen:
+    def compile(self, campaign: str, design: Mapping[str, object], *, dry_run: bool) -> FrozenPlan:
         """Compile a design and freeze it, or only look at it."""
         with self._database.transaction() as session:
             given = dict(design)
@@ -119,5 +119,5 @@ class DatabaseDesk:
             return progress.look(session, seen, sight).model_dump(mode="json")
 
 
-def _short(view: PlanView) -> Frozen:
-    return Frozen(view.version, view.hash, view.seed)
+def _short(view: PlanView) -> FrozenPlan:
+    return FrozenPlan(view.version, view.hash, view.seed)

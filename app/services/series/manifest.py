@@ -27,11 +27,11 @@ Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(addr
 Path = Annotated[str, StringConstraints(min_length=1, max_length=4096)]
 
 
-class _Model(BaseModel):
+class _ManifestModel(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
 
 
-class FilesOf(_Model):
+class FilesOf(_ManifestModel):
     """Files of one import: paths from the folder of the manifest on, with `*` for several."""
 
     format: Annotated[str, StringConstraints(pattern="^[a-z0-9-]{1,64}$")]
@@ -40,7 +40,7 @@ class FilesOf(_Model):
     skip_bad_lines: bool = False
 
 
-class ContactOf(_Model):
+class ContactOf(_ManifestModel):
     """Personal data of a rater."""
 
     name: str | None = None
@@ -48,7 +48,7 @@ class ContactOf(_Model):
     note: str | None = None
 
 
-class RaterOf(_Model):
+class RaterOf(_ManifestModel):
     """A rater to enrol."""
 
     key: Key
@@ -75,7 +75,7 @@ class RaterOf(_Model):
         return frozenset({"person", "contact"} & self.model_fields_set)
 
 
-class CampaignOf(_Model):
+class CampaignOf(_ManifestModel):
     """One campaign of the series. What is left out is as `defaults` says."""
 
     key: Key
@@ -98,7 +98,7 @@ class CampaignOf(_Model):
         return self
 
 
-class Manifest(_Model):
+class Manifest(_ManifestModel):
     """A series of campaigns."""
 
     series: Key

@@ -32,7 +32,7 @@ class NoDesign(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ExistingCampaign:
     """A campaign as it is. said: its fields by name."""
 
     state: str
@@ -40,7 +40,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Frozen:
+class FrozenPlan:
     """A plan, in short."""
 
     version: int | None
@@ -59,7 +59,7 @@ class NewLink:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class StepOutcome:
     """What became of one thing. changed: False where it was so already."""
 
     campaign: str
@@ -67,10 +67,10 @@ class Outcome:
     changed: bool
 
 
-class Desk(Protocol):
+class SeriesDesk(Protocol):
     """Where the steps are done."""
 
-    def campaign(self, key: str) -> Known | None:
+    def campaign(self, key: str) -> ExistingCampaign | None:
         """A campaign, None where there is none."""
 
     def create(self, series: str, wanted: CampaignOf) -> None:
@@ -85,10 +85,10 @@ class Desk(Protocol):
     def put_rater(self, campaign: str, rater: RaterOf) -> None:
         """Enrol a rater; the same again changes nothing."""
 
-    def plan(self, campaign: str) -> Frozen | None:
+    def plan(self, campaign: str) -> FrozenPlan | None:
         """The plan in force."""
 
-    def compile(self, campaign: str, design: Mapping[str, object], *, dry_run: bool) -> Frozen:
+    def compile(self, campaign: str, design: Mapping[str, object], *, dry_run: bool) -> FrozenPlan:
         """Compile a design and freeze it, or only look at it."""
 
     def open(self, campaign: str) -> None:
@@ -107,7 +107,7 @@ class Desk(Protocol):
 FindFiles = Callable[[FilesOf], Sequence[Input]]
 
 
-def create(desk: Desk, manifest: Manifest, find: FindFiles) -> Iterator[Outcome]:
+def create(desk: SeriesDesk, manifest: Manifest, find: FindFiles) -> Iterator[StepOutcome]:
     """Make the campaigns, import their files, enrol their raters. Raises AppError, naming the place."""
     for n, wanted in enumerate(manifest.campaigns):
         with at(manifest, n):
@@ -116,23 +116,23 @@ def create(desk: Desk, manifest: Manifest, find: FindFiles) -> Iterator[Outcome]
                 desk.create(manifest.series, wanted)
             else:
                 _check(known, manifest.series, wanted)
-        yield Outcome(wanted.key, "created", known is None)
+        yield StepOutcome(wanted.key, "created", known is None)
         draft = known is None or known.state == "draft"
         for i, files in enumerate(wanted.files if draft else ()):
             with at(manifest, n, "files", i):
                 stored = desk.take(wanted.key, files, find(files))
             counts = ", ".join(f"{count} {noun}" for noun, count in stored.items() if count and noun != "data_version")
-            yield Outcome(wanted.key, f"files {i + 1}: {counts or 'nothing new'}", bool(counts))
+            yield StepOutcome(wanted.key, f"files {i + 1}: {counts or 'nothing new'}", bool(counts))
         yield from _enrol(desk, manifest, n)
 
 
-def plan(desk: Desk, manifest: Manifest) -> Iterator[Outcome]:
+def plan(desk: SeriesDesk, manifest: Manifest) -> Iterator[StepOutcome]:
     """Compile each design, unless the plan in force is what it comes to. Raises AppError, naming the place."""
     for n, wanted in enumerate(manifest.campaigns):
         with at(manifest, n, "design"):
             known = _found(desk, wanted)
             if known.state not in PLANNABLE:
-                yield Outcome(wanted.key, f"is {known.state}; its plan stays", changed=False)
+                yield StepOutcome(wanted.key, f"is {known.state}; its plan stays", changed=False)
                 continue
             if wanted.design is None:
                 raise NoDesign
@@ -140,27 +140,27 @@ def plan(desk: Desk, manifest: Manifest) -> Iterator[Outcome]:
             if there is not None:
                 design = {"seed": there.seed, **wanted.design}
                 if desk.compile(wanted.key, design, dry_run=True).hash == there.hash:
-                    yield Outcome(wanted.key, f"plan {there.version} stands", changed=False)
+                    yield StepOutcome(wanted.key, f"plan {there.version} stands", changed=False)
                     continue
             # With its seed told, the same design again comes to the same hash.
             seed = secrets.randbelow(LARGEST_SEED)
             made = desk.compile(wanted.key, {"seed": seed, **wanted.design}, dry_run=False)
-        yield Outcome(wanted.key, f"plan {made.version}, seed {made.seed}", changed=True)
+        yield StepOutcome(wanted.key, f"plan {made.version}, seed {made.seed}", changed=True)
 
 
-def open_all(desk: Desk, manifest: Manifest) -> Iterator[Outcome]:
+def open_all(desk: SeriesDesk, manifest: Manifest) -> Iterator[StepOutcome]:
     """Open what is planned; what is open, paused or closed stays so. Raises AppError, naming the place."""
     for n, wanted in enumerate(manifest.campaigns):
         with at(manifest, n):
             state = _found(desk, wanted).state
             if state not in PLANNABLE:
-                yield Outcome(wanted.key, f"is {state}", changed=False)
+                yield StepOutcome(wanted.key, f"is {state}", changed=False)
                 continue
             desk.open(wanted.key)
-        yield Outcome(wanted.key, "opened", changed=True)
+        yield StepOutcome(wanted.key, "opened", changed=True)
 
 
-def links(desk: Desk, manifest: Manifest, *, days: int, renew: bool) -> Iterator[NewLink]:
+def links(desk: SeriesDesk, manifest: Manifest, *, days: int, renew: bool) -> Iterator[NewLink]:
     """Links for the raters of the manifest that have none that works; renew: for all, and those they had end."""
     for n, wanted in enumerate(manifest.campaigns):
         with at(manifest, n):
@@ -173,7 +173,7 @@ def links(desk: Desk, manifest: Manifest, *, days: int, renew: bool) -> Iterator
                 yield NewLink(wanted.key, rater.key, link, ends if isinstance(ends, str) else ends.isoformat())
 
 
-def progress(desk: Desk, manifest: Manifest) -> Iterator[tuple[str, Mapping[str, object] | None]]:
+def progress(desk: SeriesDesk, manifest: Manifest) -> Iterator[tuple[str, Mapping[str, object] | None]]:
     """Key and progress of each campaign, None for one that there is not."""
     for n, wanted in enumerate(manifest.campaigns):
         with at(manifest, n):
@@ -195,7 +195,7 @@ def at(manifest: Manifest, n: int, *loc: str | int) -> Iterator[None]:
         raise
 
 
-def _enrol(desk: Desk, manifest: Manifest, n: int) -> Iterator[Outcome]:
+def _enrol(desk: SeriesDesk, manifest: Manifest, n: int) -> Iterator[StepOutcome]:
     wanted = manifest.campaigns[n]
     with at(manifest, n, "raters"):
         for team in sorted({rater.team for rater in wanted.raters if rater.team is not None}):
@@ -204,17 +204,17 @@ def _enrol(desk: Desk, manifest: Manifest, n: int) -> Iterator[Outcome]:
         with at(manifest, n, "raters", i):
             desk.put_rater(wanted.key, rater)
     if wanted.raters:
-        yield Outcome(wanted.key, f"{len(wanted.raters)} raters enrolled", changed=False)
+        yield StepOutcome(wanted.key, f"{len(wanted.raters)} raters enrolled", changed=False)
 
 
-def _found(desk: Desk, wanted: CampaignOf) -> Known:
+def _found(desk: SeriesDesk, wanted: CampaignOf) -> ExistingCampaign:
     known = desk.campaign(wanted.key)
     if known is None:
         raise Conflict("there is no such campaign yet; run the step create first")
     return known
 
 
-def _check(known: Known, series: str, wanted: CampaignOf) -> None:
+def _check(known: ExistingCampaign, series: str, wanted: CampaignOf) -> None:
     """Raise OtherwiseThere where a campaign is not what the manifest says."""
     says = {**wanted.model_dump(include=set(COMPARED), exclude_none=True), "series": series}
     places = [

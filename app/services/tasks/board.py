@@ -39,7 +39,7 @@ class Withdrawn(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class BoardTask:
     """A task as managers see it. items: with the systems credited and the role of each."""
 
     id: int
@@ -68,14 +68,16 @@ def page(
     state: str | None,
     rater: str | None,
     bucket: int | None,
-) -> list[Batch]:
+) -> list[BoardTask]:
     """Tasks of plans, in the order in which they were made. Raises NotFound."""
     campaign_id = campaigns.get(session, campaign).id
     rows = tasks.page(session, campaign_id, after=after, limit=limit, state=state, rater=rater, bucket=bucket)
     return [_view(row) for row in rows]
 
 
-def reassign(session: Session, campaign: str, public_id: str, *, rater: str | None, reason: str, actor: str) -> Batch:
+def reassign(
+    session: Session, campaign: str, public_id: str, *, rater: str | None, reason: str, actor: str
+) -> BoardTask:
     """Give a task that is not handed in to another rater, or back to its bucket (None), and the rest of its chain.
 
     What somebody began stays with a withdrawn original, as surplus, and the task goes on as an empty copy.
@@ -118,7 +120,7 @@ def _move(session: Session, campaign_id: int, task: tasks.Row, rater_id: int | N
     return str(name)
 
 
-def reopen(session: Session, campaign: str, public_id: str, *, reason: str, actor: str) -> Batch:
+def reopen(session: Session, campaign: str, public_id: str, *, reason: str, actor: str) -> BoardTask:
     """Let the rater of a handed-in task go on with it. Raises NotFound, NotHandedIn."""
     row, task = _locked(session, campaign, public_id)
     if task.state != "handed_in":
@@ -138,11 +140,11 @@ def _locked(session: Session, campaign: str, public_id: str) -> tuple[campaigns.
     return row, task
 
 
-def _one(session: Session, campaign_id: int, public_id: str) -> Batch:
+def _one(session: Session, campaign_id: int, public_id: str) -> BoardTask:
     return _view(tasks.page(session, campaign_id, task=public_id)[0])
 
 
-def _view(row: tasks.Row) -> Batch:
-    fields = {name: getattr(row, name) for name in Batch.__slots__}
+def _view(row: tasks.Row) -> BoardTask:
+    fields = {name: getattr(row, name) for name in BoardTask.__slots__}
     items = tuple({**item, "role": ROLES[item["role"]]} for item in row.items or ())
-    return Batch(**{**fields, "items": items})
+    return BoardTask(**{**fields, "items": items})

@@ -15,8 +15,8 @@ from app.protocols import PreferencePayload, check_answer, check_preference, pay
 from app.protocols.base import Level, Payload, Preference
 from app.services.access.tokens import BadCredential
 from app.services.people.raters import ActingRater
-from app.services.tasks.task_content import NoSuchAddress, Sheet, Sheets, load
-from app.services.tasks.tasks import Answers, CampaignClosed, TaskHandedIn, TaskReleased, own
+from app.services.tasks.task_content import NoSuchAddress, Sheets, TaskContent, load
+from app.services.tasks.tasks import ClosedToRaters, OwnAnswers, TaskHandedIn, TaskReleased, own
 from app.storage.db import Database, Session
 from app.storage.leases import late, leases
 from app.storage.recorder import comparisons as recorder_comparisons
@@ -57,7 +57,7 @@ class OnScreen:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class SentAnswer:
     """An answer as it comes. seen: the revision that its sender saw, None where it does not say."""
 
     address: Address | OnScreen
@@ -76,14 +76,14 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class JudgingService:
     """What judging needs of this process: the recorder, the database for what is read, and the sheets in memory."""
 
     recorder: Recorder
     database: Database
     sheets: Sheets
 
-    async def sheet(self, public_id: str, rater: ActingRater) -> Sheet:
+    async def sheet(self, public_id: str, rater: ActingRater) -> TaskContent:
         """The sheet of a task that the rater has or had. Raises TaskNotFound."""
         content = self.sheets.find(public_id, rater.rater_id)
         if content is not None and content.campaign_id == rater.campaign_id:
@@ -100,13 +100,13 @@ class Desk:
         return await to_thread.run_sync(run)
 
 
-def _load(session: Session, public_id: str, rater: ActingRater) -> Sheet:
+def _load(session: Session, public_id: str, rater: ActingRater) -> TaskContent:
     own(session, public_id, rater)
     return load(session, public_id)
 
 
 async def judge(
-    desk: Desk, public_id: str, given: Sequence[Given], *, rater: ActingRater, whole: bool
+    desk: JudgingService, public_id: str, given: Sequence[SentAnswer], *, rater: ActingRater, whole: bool
 ) -> list[Receipt]:
     """Record answers; each is on disk when this returns. whole: all of them or none, with `("body", i)` in errors.
 
@@ -130,7 +130,7 @@ async def judge(
     ]
 
 
-async def _record(connection: Connection, *, sheet: Sheet, answers: Sequence[Written], by: str) -> list[Outcome]:
+async def _record(connection: Connection, *, sheet: TaskContent, answers: Sequence[Written], by: str) -> list[Outcome]:
     """Write answers of both kinds in one transaction; what became of each, in their order."""
     judged = [one for one in answers if isinstance(one, Answer)]
     compared = [one for one in answers if isinstance(one, Comparison)]
@@ -143,7 +143,7 @@ def _stored(outcomes: Sequence[Outcome]) -> bool:
     return all(one.verdict in STORED for one in outcomes)
 
 
-def _answers(sheet: Sheet, given: Sequence[Given], rater: ActingRater, *, whole: bool) -> list[Written]:
+def _answers(sheet: TaskContent, given: Sequence[SentAnswer], rater: ActingRater, *, whole: bool) -> list[Written]:
     """The answers as they are stored, checked against what was shown. Raises Invalid, NoSuchAddress."""
     answers: list[Written] = []
     places: list[Place] = []
@@ -164,21 +164,21 @@ def _answers(sheet: Sheet, given: Sequence[Given], rater: ActingRater, *, whole:
     return answers
 
 
-def _misnamed(sheet: Sheet, address: Address | OnScreen) -> str:
+def _misnamed(sheet: TaskContent, address: Address | OnScreen) -> str:
     """The part of an address that names nothing."""
     if isinstance(address, OnScreen):
         return "screen"
     return "item" if address.segment is None or address.item not in sheet.items else "segment"
 
 
-def _twice(given: Sequence[Given]) -> list[Place]:
+def _twice(given: Sequence[SentAnswer]) -> list[Place]:
     """Answers for what an earlier one of them answers already."""
     first: dict[Address | OnScreen, int] = {}
     repeats = ((i, first.setdefault(one.address, i)) for i, one in enumerate(given))
     return [Place(("body", i), f"answers the same as number {before}") for i, before in repeats if before != i]
 
 
-def _answer(sheet: Sheet, given: Given, rater: ActingRater) -> Written:
+def _answer(sheet: TaskContent, given: SentAnswer, rater: ActingRater) -> Written:
     if isinstance(given.address, OnScreen):
         return _comparison(sheet, given.address.screen, given, rater)
     item = sheet.item(given.address.item)
@@ -204,7 +204,7 @@ def _answer(sheet: Sheet, given: Given, rater: ActingRater) -> Written:
     )
 
 
-def _comparison(sheet: Sheet, screen: int, given: Given, rater: ActingRater) -> Comparison:
+def _comparison(sheet: TaskContent, screen: int, given: SentAnswer, rater: ActingRater) -> Comparison:
     """An answer about the columns of a screen together."""
     items = sheet.screens.get(screen, [])
     if "screen" not in sheet.forms or len(items) < 2:
@@ -226,10 +226,10 @@ def _comparison(sheet: Sheet, screen: int, given: Given, rater: ActingRater) -> 
 
 
 def _as_shown(
-    session: Session, *, sheet: Sheet, answers: Sequence[Written], outcomes: Sequence[Outcome], rater: ActingRater
+    session: Session, *, sheet: TaskContent, answers: Sequence[Written], outcomes: Sequence[Outcome], rater: ActingRater
 ) -> list[Outcome]:
     """What became of the answers, with stored ones as the rater's credential shows them."""
-    stored = Answers.read(session, sheet, rater.rater_id, since=rater.answers_since)
+    stored = OwnAnswers.read(session, sheet, rater.rater_id, since=rater.answers_since)
 
     def hidden(answer: Written) -> bool:
         had = stored.screens[answer.screen] if isinstance(answer, Comparison) else stored.at[answer.address[:2]]
@@ -241,7 +241,9 @@ def _as_shown(
     ]
 
 
-async def _late(desk: Desk, sheet: Sheet, answers: Sequence[Written], rater: ActingRater) -> list[Outcome]:
+async def _late(
+    desk: JudgingService, sheet: TaskContent, answers: Sequence[Written], rater: ActingRater
+) -> list[Outcome]:
     """Record answers to a task whose lease ran out: all of them, or none where one cannot be stored."""
     asking = leases.Asking(rater.campaign_id, rater.rater_id, rater.token_id, sheet.lasts, rater.actor)
     kept = [replace(answer, lapsed=True) for answer in answers]
@@ -256,7 +258,7 @@ async def _late(desk: Desk, sheet: Sheet, answers: Sequence[Written], rater: Act
 REFUSALS: Mapping[str, type[AppError]] = {
     "unauthorized": BadCredential,
     "unknown": TaskNotFound,
-    "closed": CampaignClosed,
+    "closed": ClosedToRaters,
     "handed_in": TaskHandedIn,
     "final": JudgedAlready,
     "released": TaskReleased,
@@ -264,7 +266,7 @@ REFUSALS: Mapping[str, type[AppError]] = {
 }
 
 
-def _refuse(given: Sequence[Given], outcomes: Sequence[Outcome], *, whole: bool) -> None:
+def _refuse(given: Sequence[SentAnswer], outcomes: Sequence[Outcome], *, whole: bool) -> None:
     """Raise what the first refused answer is refused for, naming all of them."""
     bad = [i for i, one in enumerate(outcomes) if one.verdict not in STORED]
     if not bad:

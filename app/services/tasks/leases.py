@@ -13,8 +13,8 @@ from app.services.access.tokens import BadCredential
 from app.services.people import raters
 from app.services.people.raters import ActingRater
 from app.services.tasks import quality_policy, tasks
-from app.services.tasks.judging import MOST_PLACES, Desk
-from app.services.tasks.task_content import Sheet, lease_of
+from app.services.tasks.judging import MOST_PLACES, JudgingService
+from app.services.tasks.task_content import TaskContent, lease_of
 from app.services.tasks.tasks import TaskHandedIn, TaskView
 from app.storage import campaigns
 from app.storage.db import Session
@@ -29,7 +29,7 @@ Why = Literal["finished", "nothing_planned", "wait", "paused", "capacity", "not_
 
 
 @dataclass(frozen=True, slots=True)
-class Leased:
+class LeaseResult:
     """A task, or why there is none now and in how many seconds to ask again (None: there will be none)."""
 
     task: TaskView | None
@@ -45,30 +45,30 @@ class Alive:
     surplus: bool
 
 
-async def lease(desk: Desk, *, rater: ActingRater) -> Leased:
+async def lease(desk: JudgingService, *, rater: ActingRater) -> LeaseResult:
     """The task that the rater holds, or the next one. Raises NotFound, BadCredential, Unavailable."""
     asking, why = await desk.thread(partial(_ask, rater=rater))
     if why is not None:
-        return Leased(None, why)
+        return LeaseResult(None, why)
     leased = await desk.recorder.run(partial(leases.lease, asking=asking))
     if isinstance(leased, leases.NotLive):
         raise BadCredential
     if isinstance(leased, leases.Nothing):
-        return Leased(None, leased.why, leased.retry_after)
-    return Leased(await desk.thread(partial(tasks.see, public_id=leased.public_id, rater=rater)))
+        return LeaseResult(None, leased.why, leased.retry_after)
+    return LeaseResult(await desk.thread(partial(tasks.see, public_id=leased.public_id, rater=rater)))
 
 
 def _ask(session: Session, rater: ActingRater) -> tuple[leases.Asking, Why | None]:
     """Who asks, and what is to be done before there can be a task."""
     lasts = lease_of(campaigns.get(session, rater.campaign).settings)
-    blocked = raters.blocked(session, rater.campaign_id, rater.rater_id)
+    blocked = raters.why_blocked(session, rater.campaign_id, rater.rater_id)
     asking = leases.Asking(rater.campaign_id, rater.rater_id, rater.token_id, lasts, rater.actor)
     if blocked in ("consent", "qualification"):
         return asking, blocked
     return asking, "finished" if quality_policy.has_ended(session, rater) else None
 
 
-async def heartbeat(desk: Desk, public_id: str, events: Sequence[Event], *, rater: ActingRater) -> Alive:
+async def heartbeat(desk: JudgingService, public_id: str, events: Sequence[Event], *, rater: ActingRater) -> Alive:
     """Extend the lease and note what was done, each event once.
 
     Raises TaskNotFound, Invalid for events of items or segments that the task does not have, TaskHandedIn,
@@ -98,7 +98,7 @@ async def heartbeat(desk: Desk, public_id: str, events: Sequence[Event], *, rate
     return Alive(beaten.leased_until, surplus=beaten.standing == "surplus")
 
 
-def _check_places(sheet: Sheet, events: Sequence[Event]) -> None:
+def _check_places(sheet: TaskContent, events: Sequence[Event]) -> None:
     """Events are of what the task shows."""
     places = []
     for n, event in enumerate(events):

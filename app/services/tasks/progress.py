@@ -13,7 +13,7 @@ from app.services.campaigns.deadlines import deadline_of
 from app.services.people import idle_raters
 from app.services.plans.plan_input import CHARACTERS_A_WORD
 from app.services.tasks import progress_counts as counted
-from app.services.tasks.progress_counts import DAY, Task
+from app.services.tasks.progress_counts import DAY, CountedTask
 from app.services.tasks.progress_view import Deadline, Forecast, Glance, Groups, OfSystem, Progress, Sight
 from app.storage import progress
 from app.storage.db import Session
@@ -33,7 +33,7 @@ def look(session: Session, seen: Glance, sight: Sight) -> Progress:
     """The progress of a campaign as far as somebody sees it."""
     everybody = progress.raters(session, seen.campaign_id)
     raters = [one for one in everybody if sight.team is None or one.team == sight.team]
-    sources = _Found(seen, sight, raters, progress.counts(session, seen.campaign_id, seen.at - DAY))
+    sources = _ProgressCounts(seen, sight, raters, progress.counts(session, seen.campaign_id, seen.at - DAY))
     tasks = sources.tasks(progress.tasks(session, seen.campaign_id), _imported(session, seen))
     plan = progress.plan(session, seen.campaign_id) if sight.team is None else None
     balance = counted.balance(raters, tasks, plan) if sight.team is None else None
@@ -66,7 +66,9 @@ def _idle(session: Session, seen: Glance, sight: Sight, raters: Sequence[progres
     return idle_raters.warnings(session, seen.campaign_id, seen.state, of=ours, named=sight.raters)
 
 
-def _deadline(at: datetime | None, seen: Glance, tasks: Sequence[Task], forecast: Forecast | None) -> Deadline | None:
+def _deadline(
+    at: datetime | None, seen: Glance, tasks: Sequence[CountedTask], forecast: Forecast | None
+) -> Deadline | None:
     """What the deadline asks for from now on, and whether raters who go on as before meet it."""
     if at is None:
         return None
@@ -80,7 +82,7 @@ def _deadline(at: datetime | None, seen: Glance, tasks: Sequence[Task], forecast
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _ProgressCounts:
     """What was counted, and whose of it is to be seen."""
 
     seen: Glance
@@ -88,7 +90,7 @@ class _Found:
     raters: Sequence[progress.Row]
     counts: Sequence[progress.Row]
 
-    def tasks(self, rows: Iterable[progress.Row], came: Mapping[int, progress.Row]) -> list[Task]:
+    def tasks(self, rows: Iterable[progress.Row], came: Mapping[int, progress.Row]) -> list[CountedTask]:
         ours = {one.id for one in self.raters} if self.sight.team is not None else None
         of = {row.id: row for row in self.counts if row.what == "task"}
         mine = [row for row in rows if ours is None or row.rater_id in ours]
@@ -122,7 +124,7 @@ def _imported(session: Session, seen: Glance) -> dict[int, progress.Row]:
     return {row.id: row for row in progress.imported(session, seen.campaign_id, characters=characters)}
 
 
-def _task(row: progress.Row, size: progress.Row, n: progress.Row | None) -> Task:
+def _task(row: progress.Row, size: progress.Row, n: progress.Row | None) -> CountedTask:
     if n is None:
-        return Task(row, size.segments, size.words, 0, 0, 0, 0, None, None)
-    return Task(row, size.segments, size.words, n.items, n.rated, n.judgments, n.recent, n.first, n.last)
+        return CountedTask(row, size.segments, size.words, 0, 0, 0, 0, None, None)
+    return CountedTask(row, size.segments, size.words, n.items, n.rated, n.judgments, n.recent, n.first, n.last)

@@ -35,7 +35,7 @@ DONE = frozenset({"handed_in", "imported"})
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class CountedTask:
     """A task with what is counted of it. segments, words: as planned, or of what came with its answers."""
 
     row: progress.Row
@@ -49,7 +49,7 @@ class Task:
     last: datetime | None
 
 
-def amount(tasks: Sequence[Task]) -> Amount:
+def amount(tasks: Sequence[CountedTask]) -> Amount:
     """How much some tasks hold, and how much of it is judged."""
     return Amount(
         tasks=len(tasks),
@@ -60,7 +60,7 @@ def amount(tasks: Sequence[Task]) -> Amount:
     )
 
 
-def states(tasks: Sequence[Task]) -> list[OfState]:
+def states(tasks: Sequence[CountedTask]) -> list[OfState]:
     """The same by state."""
     by_state = {state: [one for one in tasks if one.row.state == state] for state in STATES}
     return [
@@ -70,7 +70,7 @@ def states(tasks: Sequence[Task]) -> list[OfState]:
     ]
 
 
-def share(tasks: Sequence[Task]) -> float | None:
+def share(tasks: Sequence[CountedTask]) -> float | None:
     """Share that is handed in, by segments where they are known; None without tasks."""
     if not tasks:
         return None
@@ -79,7 +79,7 @@ def share(tasks: Sequence[Task]) -> float | None:
     return done / sum(sizes)
 
 
-def pace(tasks: Sequence[Task], at: datetime) -> Pace:
+def pace(tasks: Sequence[CountedTask], at: datetime) -> Pace:
     """How fast it went in the last day, and since the first judgment."""
     began = min((one.first for one in tasks if one.first is not None), default=None)
     handed_in = [one.row.handed_in_at for one in tasks if one.row.handed_in_at is not None]
@@ -93,7 +93,7 @@ def pace(tasks: Sequence[Task], at: datetime) -> Pace:
     )
 
 
-def _workloads(raters: Sequence[progress.Row], tasks: Sequence[Task]) -> dict[int, Workload]:
+def _workloads(raters: Sequence[progress.Row], tasks: Sequence[CountedTask]) -> dict[int, Workload]:
     """When each rater handed tasks in, in seconds, and how many they have left."""
     done: dict[int, list[float]] = defaultdict(list)
     left: dict[int, int] = defaultdict(int)
@@ -110,7 +110,7 @@ def _workloads(raters: Sequence[progress.Row], tasks: Sequence[Task]) -> dict[in
     return workloads
 
 
-def forecast(raters: Sequence[progress.Row], tasks: Sequence[Task], seen: Glance) -> Forecast | None:
+def forecast(raters: Sequence[progress.Row], tasks: Sequence[CountedTask], seen: Glance) -> Forecast | None:
     """By gaps between hand-ins drawn anew, from a seed that only the data decide; None while nobody works."""
     if seen.state != "open":
         return None
@@ -126,10 +126,10 @@ def forecast(raters: Sequence[progress.Row], tasks: Sequence[Task], seen: Glance
     return Forecast(median=median, low=low, high=high, level=end.level)
 
 
-def raters(raters: Sequence[progress.Row], tasks: Sequence[Task], at: datetime) -> list[OfRater]:
+def raters(raters: Sequence[progress.Row], tasks: Sequence[CountedTask], at: datetime) -> list[OfRater]:
     """What each rater did and has left."""
     work = _workloads(raters, tasks)
-    mine: dict[int, list[Task]] = defaultdict(list)
+    mine: dict[int, list[CountedTask]] = defaultdict(list)
     for own in tasks:
         if own.row.rater_id is not None:
             mine[own.row.rater_id].append(own)
@@ -157,9 +157,9 @@ def _a_day(work: Workload, at: datetime) -> float | None:
     return None if tasks_a_second is None else tasks_a_second * DAY.total_seconds()
 
 
-def buckets(tasks: Sequence[Task]) -> list[OfBucket]:
+def buckets(tasks: Sequence[CountedTask]) -> list[OfBucket]:
     """What is done in each bucket, and by whom how much."""
-    by_bucket: dict[int | None, list[Task]] = defaultdict(list)
+    by_bucket: dict[int | None, list[CountedTask]] = defaultdict(list)
     for task in tasks:
         by_bucket[task.row.bucket].append(task)
     counts = []
@@ -178,7 +178,7 @@ def buckets(tasks: Sequence[Task]) -> list[OfBucket]:
     return counts
 
 
-def _items_by_rater(tasks: Iterable[Task]) -> Mapping[int, int]:
+def _items_by_rater(tasks: Iterable[CountedTask]) -> Mapping[int, int]:
     """Regular items with judgments, of every rater who was given a task."""
     counts: dict[int, int] = defaultdict(int)
     for task in tasks:
@@ -187,7 +187,7 @@ def _items_by_rater(tasks: Iterable[Task]) -> Mapping[int, int]:
     return counts
 
 
-def balance(raters: Sequence[progress.Row], tasks: Sequence[Task], plan: progress.Row | None) -> Balance | None:
+def balance(raters: Sequence[progress.Row], tasks: Sequence[CountedTask], plan: progress.Row | None) -> Balance | None:
     """Normalized entropy of regular items over all raters that the plan counts on (Riley et al. 2024, §6.1.2)."""
     items = _items_by_rater(tasks)
     counted = [items.get(one.id, 0) for one in raters if one.planned or one.id in items]
@@ -203,7 +203,7 @@ def balance(raters: Sequence[progress.Row], tasks: Sequence[Task], plan: progres
     )
 
 
-def leases(tasks: Sequence[Task], raters: Sequence[progress.Row], sight: Sight) -> Leases:
+def leases(tasks: Sequence[CountedTask], raters: Sequence[progress.Row], sight: Sight) -> Leases:
     """Tasks in somebody's hands, and leases that ran out."""
     names = {one.id: one.key for one in raters} if sight.raters else {}
     gone = [one.row for one in tasks if one.row.expired]

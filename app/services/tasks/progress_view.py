@@ -40,13 +40,13 @@ class Glance:
     tag: str
 
 
-class Frozen(BaseModel):
+class FrozenModel(BaseModel):
     """A value."""
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
 
-class Amount(Frozen):
+class Amount(FrozenModel):
     """How much of something. judgments: answers that count, each once however often it was revised."""
 
     tasks: int
@@ -62,7 +62,7 @@ class OfState(Amount):
     state: str
 
 
-class OfBucket(Frozen):
+class OfBucket(FrozenModel):
     """One bucket, null for tasks of none. least, most: items that a rater of it judged."""
 
     bucket: int | None
@@ -73,7 +73,7 @@ class OfBucket(Frozen):
     most: int
 
 
-class OfRater(Frozen):
+class OfRater(FrozenModel):
     """One rater. tasks_left: given to them and not handed in. pace: tasks a day, of gaps between hand-ins."""
 
     rater: str
@@ -90,7 +90,7 @@ class OfRater(Frozen):
     open_flags: int
 
 
-class OfSystem(Frozen):
+class OfSystem(FrozenModel):
     """One system: items that show it, controls and repeats apart."""
 
     system: str
@@ -101,7 +101,7 @@ class OfSystem(Frozen):
     judgments: int
 
 
-class Pace(Frozen):
+class Pace(FrozenModel):
     """How fast it goes. began_at: of the first judgment. Of a day: 24 hours."""
 
     began_at: datetime | None
@@ -111,7 +111,7 @@ class Pace(Frozen):
     tasks_a_day: float | None
 
 
-class Forecast(Frozen):
+class Forecast(FrozenModel):
     """When the last task will be handed in if raters go on as before; an interval of `level`."""
 
     median: datetime
@@ -120,7 +120,7 @@ class Forecast(Frozen):
     level: float
 
 
-class Deadline(Frozen):
+class Deadline(FrozenModel):
     """How the work stands against the deadline of the settings."""
 
     at: datetime
@@ -130,7 +130,7 @@ class Deadline(Frozen):
     on_time: bool | None = Field(description="If raters go on as before; null where nothing can be said.")
 
 
-class Balance(Frozen):
+class Balance(FrozenModel):
     """Who did how much of what is done. least, most: items by rater."""
 
     normalized_entropy: float
@@ -140,7 +140,7 @@ class Balance(Frozen):
     most: int
 
 
-class Groups(Frozen):
+class Groups(FrozenModel):
     """Groups that must come from one rater: finished, half done, untouched."""
 
     finished: int
@@ -148,7 +148,7 @@ class Groups(Frozen):
     untouched: int
 
 
-class Expired(Frozen):
+class Expired(FrozenModel):
     """A lease that ran out and that nobody took over yet."""
 
     task: str
@@ -156,7 +156,7 @@ class Expired(Frozen):
     since: datetime
 
 
-class Leases(Frozen):
+class Leases(FrozenModel):
     """Tasks in somebody's hands. expired: the first hundred of those that ran out."""
 
     held: int
@@ -164,7 +164,7 @@ class Leases(Frozen):
     expired: list[Expired]
 
 
-class Progress(Frozen):
+class Progress(FrozenModel):
     """How far a campaign is, or a coordinator's team in it. What the reader may not see is null."""
 
     campaign: str

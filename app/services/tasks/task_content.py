@@ -67,7 +67,7 @@ class ItemSheet:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class TaskContent:
     """All of a task that does not change while it is judged. forms: by the level that is asked."""
 
     task_id: int
@@ -121,11 +121,11 @@ class Sheet:
 
 
 @dataclass(slots=True)
-class Kept:
+class CachedContent:
     """A sheet in memory. holders: raters who are known to have or to have had the task; that never ends."""
 
     at: float
-    sheet: Sheet
+    sheet: TaskContent
     holders: set[int] = field(default_factory=set)
 
 
@@ -136,20 +136,20 @@ class Sheets:
     most: int = 4096
     lasts: float = 60.0
     clock: Callable[[], float] = time.monotonic
-    _kept: OrderedDict[str, Kept] = field(default_factory=OrderedDict)
+    _kept: OrderedDict[str, CachedContent] = field(default_factory=OrderedDict)
 
-    def find(self, public_id: str, rater_id: int) -> Sheet | None:
+    def find(self, public_id: str, rater_id: int) -> TaskContent | None:
         """The sheet of a task that is this rater's, if it is kept and fresh."""
         entry = self._kept.get(public_id)
         if entry is None or self.clock() - entry.at > self.lasts or rater_id not in entry.holders:
             return None
         return entry.sheet
 
-    def keep(self, sheet: Sheet, rater_id: int) -> Sheet:
+    def keep(self, sheet: TaskContent, rater_id: int) -> TaskContent:
         """Keep the sheet of a task that is this rater's in place of the oldest."""
         before = self._kept.get(sheet.public_id)
         holders = before.holders if before is not None else set()
-        self._kept[sheet.public_id] = Kept(self.clock(), sheet, holders | {rater_id})
+        self._kept[sheet.public_id] = CachedContent(self.clock(), sheet, holders | {rater_id})
         self._kept.move_to_end(sheet.public_id)
         while len(self._kept) > self.most:
             self._kept.popitem(last=False)
@@ -164,7 +164,7 @@ def lease_of(settings: Mapping[str, object]) -> timedelta:
     return timedelta(seconds=min(max(float(given), SHORTEST_LEASE), LONGEST_LEASE))
 
 
-def load(session: Session, public_id: str) -> Sheet:
+def load(session: Session, public_id: str) -> TaskContent:
     """Read a task's sheet. Raises TaskNotFound."""
     row = tasks.find(session, public_id)
     view = campaigns.get(session, row.campaign)
@@ -175,7 +175,7 @@ def load(session: Session, public_id: str) -> Sheet:
         level: rater_form(protocol, options, basis=view.basis, level=level)  # type: ignore[arg-type]  # checked in SQL
         for level in levels_asked(protocol, options)
     }
-    return Sheet(
+    return TaskContent(
         task_id=row.id,
         public_id=public_id,
         campaign=row.campaign,
@@ -234,4 +234,4 @@ def _fitting(row: tasks.Row, spans: Iterable[Span]) -> Iterator[Span]:
     return (span for span in spans if span.end is None or span.end <= lengths[span.side])
 
 
-__all__ = ["ItemSheet", "NoSuchAddress", "SegmentSheet", "Sheet", "Sheets", "TaskNotFound", "lease_of", "load"]
+__all__ = ["ItemSheet", "NoSuchAddress", "SegmentSheet", "Sheets", "TaskContent", "TaskNotFound", "lease_of", "load"]

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from app.domain.errors import Conflict, Place
 from app.protocols import LabelledText, RaterForm, labelled_texts, visible
 from app.services.people.raters import ActingRater
-from app.services.tasks.task_content import ItemSheet, SegmentSheet, Sheet, load
+from app.services.tasks.task_content import ItemSheet, SegmentSheet, TaskContent, load
 from app.storage import campaigns, tasks
 from app.storage.db import Session
 from app.storage.tasks import TaskNotFound
@@ -20,7 +20,7 @@ State = Literal["leased", "lapsed", "handed_in", "surplus"]
 NOT_JUDGED, NO_DOCUMENT, NO_SCREEN = "not judged", "the document as a whole is not judged", "not compared"
 
 
-class Unfinished(Conflict):
+class TaskUnfinished(Conflict):
     """Some judgments are missing."""
 
 
@@ -36,12 +36,12 @@ class TaskReleased(Conflict):
     """You gave this task back, so it takes no new answer from you; those that you gave are kept. Lease a task again."""
 
 
-class CampaignClosed(Conflict):
+class ClosedToRaters(Conflict):
     """The campaign is closed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class OwnAnswer:
     """The rater's own latest answer. hidden: it is not shown to this credential, and the payload is empty."""
 
     revision: int
@@ -49,7 +49,7 @@ class Given:
     hidden: bool = False
 
     @classmethod
-    def shown(cls, row: tasks.Row, since: datetime | None) -> Given:
+    def shown(cls, row: tasks.Row, since: datetime | None) -> OwnAnswer:
         """A stored answer, without what it says where it was given before a time."""
         hidden = since is not None and row.recorded_at < since
         return cls(row.revision, {} if hidden else row.payload, hidden)
@@ -67,7 +67,7 @@ class SegmentView:
     prefill: tuple[Mapping[str, Any], ...] | None
     alignment: str | None
     texts: tuple[LabelledText, ...]
-    judgment: Given | None
+    judgment: OwnAnswer | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class ItemView:
 
     item: int
     segments: tuple[SegmentView, ...]
-    judgment: Given | None
+    judgment: OwnAnswer | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class ScreenView:
     items: tuple[int, ...]
     before: tuple[str, ...]
     after: tuple[str, ...]
-    judgment: Given | None
+    judgment: OwnAnswer | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,24 +130,24 @@ class TaskView:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class OwnAnswers:
     """A rater's own answers in a task, by address.
 
     again: those set aside in a task that was reopened, to be given once more, also where answers are final.
     """
 
-    at: Mapping[tuple[int, int | None], Given]
-    screens: Mapping[int, Given]
+    at: Mapping[tuple[int, int | None], OwnAnswer]
+    screens: Mapping[int, OwnAnswer]
     again: frozenset[tuple[int, int | None]] = frozenset()
 
     @classmethod
-    def read(cls, session: Session, sheet: Sheet, rater_id: int, *, since: datetime | None = None) -> Answers:
+    def read(cls, session: Session, sheet: TaskContent, rater_id: int, *, since: datetime | None = None) -> OwnAnswers:
         """The latest at each address. since: those from before this time do not say what they are."""
         rows = tasks.answers(session, sheet.campaign_id, sheet.task_id, rater_id)
         screens = tasks.screen_answers(session, sheet.campaign_id, sheet.task_id, rater_id)
         return cls(
-            {(row.item_id, row.segment_id): Given.shown(row, since) for row in rows},
-            {row.screen: Given.shown(row, since) for row in screens},
+            {(row.item_id, row.segment_id): OwnAnswer.shown(row, since) for row in rows},
+            {row.screen: OwnAnswer.shown(row, since) for row in screens},
             frozenset((row.item_id, row.segment_id) for row in rows if row.again),
         )
 
@@ -160,7 +160,7 @@ def see(session: Session, public_id: str, *, rater: ActingRater) -> TaskView:
     """A task that the rater has or had, blind. Raises TaskNotFound."""
     row = own(session, public_id, rater)
     sheet = load(session, public_id)
-    answers = Answers.read(session, sheet, rater.rater_id, since=rater.answers_since)
+    answers = OwnAnswers.read(session, sheet, rater.rater_id, since=rater.answers_since)
     state = standing(session, row, rater)
     return TaskView(
         task=public_id,
@@ -203,7 +203,7 @@ def standing(session: Session, row: tasks.Row, rater: ActingRater) -> State:
     return "lapsed" if free and last else "surplus"
 
 
-def missing(sheet: Sheet, answers: Answers) -> tuple[Missing, ...]:
+def missing(sheet: TaskContent, answers: OwnAnswers) -> tuple[Missing, ...]:
     """What is asked and not answered, in the order of the task."""
     gaps = []
     for item in sheet.items.values():
@@ -235,13 +235,13 @@ def hand_in(session: Session, public_id: str, *, rater: ActingRater, coded: bool
         given: str | None = row.completion_code
         return given
     if campaign.state == "closed":
-        raise CampaignClosed
+        raise ClosedToRaters
     if state == "surplus":
         raise TaskLost
     sheet = load(session, public_id)
-    left = missing(sheet, Answers.read(session, sheet, rater.rater_id))
+    left = missing(sheet, OwnAnswers.read(session, sheet, rater.rater_id))
     if left:
-        raise Unfinished(f"{len(left)} missing", places=tuple(one.place for one in left))
+        raise TaskUnfinished(f"{len(left)} missing", places=tuple(one.place for one in left))
     code: str | None = row.completion_code or (secrets.token_hex(5).upper() if coded else None)
     tasks.hand_in(session, row.campaign_id, row.id, rater_id=rater.rater_id, code=code)
     campaigns.next_version(session, row.campaign_id, actor=rater.actor, what="hand-in")
@@ -264,7 +264,7 @@ def release(session: Session, public_id: str, *, rater: ActingRater) -> None:
     tasks.free(session, row.campaign_id, row.id, {"rater_id": None, "pooled": False} if back else {})
 
 
-def _screens(sheet: Sheet, answers: Answers) -> tuple[ScreenView, ...]:
+def _screens(sheet: TaskContent, answers: OwnAnswers) -> tuple[ScreenView, ...]:
     around = visible(sheet.protocol, sheet.basis).source and not sheet.protocol.hides_source
     return tuple(
         ScreenView(
@@ -278,12 +278,12 @@ def _screens(sheet: Sheet, answers: Answers) -> tuple[ScreenView, ...]:
     )
 
 
-def _item(sheet: Sheet, item: ItemSheet, answers: Answers) -> ItemView:
+def _item(sheet: TaskContent, item: ItemSheet, answers: OwnAnswers) -> ItemView:
     views = (_segment(sheet, item, n, segment, answers) for n, segment in enumerate(item.segments, 1))
     return ItemView(item.position, tuple(views), answers.at.get((item.id, None)))
 
 
-def _segment(sheet: Sheet, item: ItemSheet, n: int, segment: SegmentSheet, answers: Answers) -> SegmentView:
+def _segment(sheet: TaskContent, item: ItemSheet, n: int, segment: SegmentSheet, answers: OwnAnswers) -> SegmentView:
     seen, hidden = visible(sheet.protocol, sheet.basis), sheet.protocol.hides_source
     texts = labelled_texts(
         sheet.protocol,

@@ -60,7 +60,7 @@ class JudgmentView:
 
 
 @dataclass(frozen=True, slots=True)
-class Voided:
+class VoidResult:
     """What was set aside, under which data version."""
 
     judgments: int
@@ -95,7 +95,7 @@ def _lines(database: Database, campaign_id: int, profile: int, wanted: Filter) -
             yield json.dumps(said, ensure_ascii=False, default=_time).encode() + b"\n"
 
 
-def void(session: Session, campaign: str, wanted: Filter, *, reason: str, actor: str) -> Voided:
+def void(session: Session, campaign: str, wanted: Filter, *, reason: str, actor: str) -> VoidResult:
     """Set judgments aside from the campaign's next data version on; those that are already stay as they are.
 
     Raises NotFound, Invalid where nothing is said of which.
@@ -104,12 +104,12 @@ def void(session: Session, campaign: str, wanted: Filter, *, reason: str, actor:
         raise Invalid("say which", places=(Place(("body", "filter"), "name at least one of its fields"),))
     row = campaigns.get(session, campaign, lock=True)
     if not voids.count(session, row.id, only=wanted.said):
-        return Voided(0, row.data_version)
+        return VoidResult(0, row.data_version)
     version = campaigns.next_version(session, row.id, actor=actor, what="voids", judged=True)
     n = voids.void(session, row.id, only=wanted.said, reason=reason, actor=actor, version=version)
     what = {"judgments": n, "filter": wanted.said, "data_version": version}
     audit.record(session, row.id, actor=actor, action="judgments set aside", what=what)
-    return Voided(n, version)
+    return VoidResult(n, version)
 
 
 def _profile(session: Session, campaign_id: int, campaign: str) -> int:

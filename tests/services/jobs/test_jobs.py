@@ -79,7 +79,7 @@ def undisturbed(spine: Spine, seed: int = 0) -> bytes:
 
 def report_of(spine: Spine, job: JobView) -> bytes:
     with spine.database.transaction() as session:
-        return jobs.report(session, jobs.seen(session, job.job)).body
+        return jobs.report(session, jobs.get_job(session, job.job)).body
 
 
 def take(spine: Spine, *, ago: float) -> Entry:
@@ -212,7 +212,7 @@ def test_a_first_crash_after_database_restarts_does_not_end_a_job(spine: Spine) 
         take(spine, ago=STALLED_AFTER + 1)
         jobs.sweep(spine.database)
         assert not now(spine, job).ended
-    assert [jobs.crashed(spine.database, entry) for _ in range(MOST_TRIES)] == [False, False, True]
+    assert [jobs.note_crash(spine.database, entry) for _ in range(MOST_TRIES)] == [False, False, True]
     drained(spine.database)
     assert now(spine, job).state == "done"
 

@@ -12,7 +12,7 @@ from app.design.design import Design
 from app.design.plan import Plan
 from app.design.values import Document, TestSet
 from app.services.plans import forecast as plan_forecast
-from app.services.plans.plan_input import Material, SetNotTakenIn, calibrated
+from app.services.plans.plan_input import Material, SetNotTakenIn, with_calibration_set
 
 LENGTHS = {"d1": 4, "d2": 6, "d3": 11, "cal:1": 50, "cal:2": 50}
 
@@ -51,7 +51,7 @@ def material(*calibration: str) -> Material:
 )
 def test_pairs_of_one_calibration_set_are_taken_and_of_no_other(key: str | None, taken: list[str]) -> None:
     """A set whose key begins with another's is another set."""
-    found = calibrated(material("cal:1", "cal:2", "cal2:1"), key)
+    found = with_calibration_set(material("cal:1", "cal:2", "cal2:1"), key)
     assert [one.key for one in found.test_set.calibration] == taken
     assert [one.key for one in found.test_set.documents] == ["d1"]
 
@@ -59,7 +59,7 @@ def test_pairs_of_one_calibration_set_are_taken_and_of_no_other(key: str | None,
 def test_a_calibration_set_that_was_not_taken_in_is_refused() -> None:
     for there in ((), ("cal2:1",), ("cal:1",)):
         with pytest.raises(SetNotTakenIn):
-            calibrated(material(*there), "ca")
+            with_calibration_set(material(*there), "ca")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ INTERPRETED = ("-P", "-m", "app.services.data.isolated.reader")
 
 
 @dataclass(frozen=True, slots=True)
-class Begin:
+class ReadRequest:
     """To the reader, once: which format, of which files, and what it is told beside them."""
 
     format: str
@@ -48,14 +48,14 @@ class PartBegins:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class RecordsRead:
     """From the reader: what it read next."""
 
     items: Sequence[Record | BadLine | PartBegins]
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class FileOpened:
     """From the reader: it reads the file of this number from its start; streams are numbered as they are opened."""
 
     file: int
@@ -70,7 +70,7 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TasksRequest:
     """From the reader, which waits for it: what the tasks of the campaign show, or else its outline."""
 
     shown: bool

@@ -19,8 +19,17 @@ from typing import IO, Any
 from app import formats
 from app.domain.errors import AppError, NotFound
 from app.formats.base import At, Input, ReadContext, ReadLog, Record
-from app.services.data.isolated.messages import Asked, BadLine, Begin, Fault, Given, Opened, PartBegins, Read
-from app.services.data.parallel.messages import Done
+from app.services.data.isolated.messages import (
+    BadLine,
+    Fault,
+    FileOpened,
+    PartBegins,
+    Read,
+    ReadRequest,
+    RecordsRead,
+    TasksRequest,
+)
+from app.services.data.parallel.messages import ReaderDone
 
 AT_ONCE = 500  # records of one message
 BLOCK = 1 << 18
@@ -43,18 +52,18 @@ class _Outbox:
     def flush(self) -> None:
         """Give what is held."""
         if self.held:
-            self.line.send(Given(self.held))
+            self.line.send(RecordsRead(self.held))
             self.held = []
 
     def ask(self, *, shown: bool) -> Any:
         """What the campaign has already."""
         self.flush()
-        self.line.send(Asked(shown))
+        self.line.send(TasksRequest(shown))
         return self.line.recv()
 
     def open(self, file: int) -> IO[bytes]:
         """The bytes of a file from its start."""
-        self.line.send(Opened(file))
+        self.line.send(FileOpened(file))
         self.streams += 1
         return io.BufferedReader(_Stream(self.line, self.streams - 1), BLOCK)
 
@@ -92,7 +101,7 @@ def main(line: int) -> None:
     """Read for whoever holds the other end of the line, and end with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to both; the import ends, and so its line
     with Connection(line) as ours, suppress(EOFError, ConnectionError):
-        begin: Begin = ours.recv()
+        begin: ReadRequest = ours.recv()
         outbox = _Outbox(ours)
         log = _Log(skip_bad_lines=begin.skip_bad_lines)
         log.outbox = outbox
@@ -104,10 +113,10 @@ def main(line: int) -> None:
             ours.send(_fault(error, log))
             return
         outbox.flush()
-        ours.send(Done(_rest(log)))
+        ours.send(ReaderDone(_rest(log)))
 
 
-def _items(begin: Begin, outbox: _Outbox, log: ReadLog) -> Iterator[Record | PartBegins]:
+def _items(begin: ReadRequest, outbox: _Outbox, log: ReadLog) -> Iterator[Record | PartBegins]:
     reader = formats.get(begin.format)
     ask = partial(outbox.ask, shown=False), partial(outbox.ask, shown=True)
     context = ReadContext(begin.options, begin.limits, begin.protocol, *ask)

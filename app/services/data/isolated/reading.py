@@ -19,17 +19,17 @@ from app.domain.errors import AppError, Invalid
 from app.formats.base import Format, Input, Limits, ReadContext, ReadLog, Record
 from app.services.data.isolated.messages import (
     INTERPRETED,
-    Asked,
     BadLine,
-    Begin,
     Fault,
-    Given,
-    Opened,
+    FileOpened,
     PartBegins,
     Read,
+    ReadRequest,
+    RecordsRead,
+    TasksRequest,
 )
 from app.services.data.parallel.dispatch import LARGE, PATIENCE, ReaderLost, add_logs, at_least, environment
-from app.services.data.parallel.messages import Done
+from app.services.data.parallel.messages import ReaderDone
 from app.storage.processes import Stillness
 
 FROM: Final = 1 << 20  # bytes unpacked: the limit of a body of JSON, which is parsed where it arrives
@@ -51,7 +51,7 @@ def is_worthwhile(format: Format, files: Sequence[Input], limits: Limits) -> boo
 
 def records(format: Format, files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """What the format's `read` gives, in its order, and what it notes and raises. Raises ReaderLost, too."""
-    with closing(_items(Begin.of(format.name, files, context, log, parts=False), files, context, log)) as items:
+    with closing(_items(ReadRequest.of(format.name, files, context, log, parts=False), files, context, log)) as items:
         yield from (item for item in items if not isinstance(item, PartBegins))
 
 
@@ -59,7 +59,7 @@ def parts(
     format: Format, files: Sequence[Input], context: ReadContext, log: ReadLog
 ) -> Iterator[tuple[str, Iterator[Record]]]:
     """What the format's `parts` gives; as there, each stream is to be read to its end before the next."""
-    items = _items(Begin.of(format.name, files, context, log, parts=True), files, context, log)
+    items = _items(ReadRequest.of(format.name, files, context, log, parts=True), files, context, log)
     ahead = [item for item in (next(items, None),) if item is not None]
 
     def part() -> Iterator[Record]:
@@ -76,21 +76,23 @@ def parts(
                 yield begins.value, part()
 
 
-def _items(begin: Begin, files: Sequence[Input], context: ReadContext, log: ReadLog) -> Generator[Item, None, None]:
+def _items(
+    begin: ReadRequest, files: Sequence[Input], context: ReadContext, log: ReadLog
+) -> Generator[Item, None, None]:
     with _reader(begin) as (line, still), closing(_Streams(files)) as streams:
-        while not isinstance(message := _next(line, still), Done):
+        while not isinstance(message := _next(line, still), ReaderDone):
             match message:
-                case Given(items):
+                case RecordsRead(items):
                     for item in items:
                         if isinstance(item, BadLine):
                             log.bad_line(item.at, item.reason)
                         else:
                             yield item
-                case Opened(file):
+                case FileOpened(file):
                     streams.open(file)
                 case Read(stream, size):
                     _say(line.send_bytes, streams.read(stream, size))
-                case Asked(shown):
+                case TasksRequest(shown):
                     _say(line.send, list(context.shown() if shown else context.outline()))
                 case Fault():
                     raise _as_here(message, log)
@@ -144,7 +146,7 @@ def _as_here(fault: Fault, log: ReadLog) -> AppError:
 
 
 @contextmanager
-def _reader(begin: Begin) -> Iterator[tuple[Connection, Stillness]]:
+def _reader(begin: ReadRequest) -> Iterator[tuple[Connection, Stillness]]:
     """A process that reads, and the line to it; it ends with the block, whatever it does."""
     ours, theirs = Pipe()
     with closing(ours):

@@ -38,15 +38,15 @@ from app.formats.base import (
 from app.services.data.parallel.messages import (
     INTERPRETED,
     AllDealt,
-    Begin,
-    Block,
     ChunkEnds,
-    Dealt,
-    Done,
+    CopyBlock,
+    FileStart,
     Judge,
-    Opened,
-    Refused,
-    Told,
+    LineBatch,
+    ReaderDone,
+    ReaderFacts,
+    ReaderRefusal,
+    ReaderStart,
 )
 from app.storage.imports.copy_text import Lines
 
@@ -77,7 +77,7 @@ class Chunk:
 class Reader:
     """One process that reads; see `app.services.data.parallel.reader`."""
 
-    def __init__(self, begin: Begin) -> None:
+    def __init__(self, begin: ReaderStart) -> None:
         (theirs_in, ours_out), (ours_in, theirs_out) = _pipe(), _pipe()
         try:
             self._process = subprocess.Popen(
@@ -95,7 +95,7 @@ class Reader:
         self._lines: list[str] = []
         self._size = 0
         self._letters: queue.Queue[object] = queue.Queue(LETTERS)
-        self._chunks: queue.Queue[Chunk | Done | AppError] = queue.Queue(1)
+        self._chunks: queue.Queue[Chunk | ReaderDone | AppError] = queue.Queue(1)
         self._threads = [threading.Thread(target=self._post, name="deal", daemon=True)]
         self._threads[0].start()
         self.send(begin)
@@ -114,7 +114,7 @@ class Reader:
     def flush(self) -> bool:
         """Hand over the lines that wait; whether the reader has had enough."""
         if self._lines:
-            self.send(Dealt(self._numbers.tobytes(), "\n".join(self._lines).encode()))
+            self.send(LineBatch(self._numbers.tobytes(), "\n".join(self._lines).encode()))
             self._numbers, self._lines, self._size = array("q"), [], 0
         return self._from.poll()
 
@@ -123,13 +123,13 @@ class Reader:
         self.flush()
         self.send(AllDealt())
 
-    def told(self) -> Told:
+    def told(self) -> ReaderFacts:
         """What the lines say, when all are dealt. Raises Invalid, StorageFull and ReaderLost."""
         while True:
             message = self._received()
             if isinstance(message, AppError):
                 raise message
-            if isinstance(message, Told):
+            if isinstance(message, ReaderFacts):
                 return message
 
     def start(self, judge: Judge) -> None:
@@ -138,7 +138,7 @@ class Reader:
         self._threads.append(threading.Thread(target=self._receive, name="read", daemon=True))
         self._threads[-1].start()
 
-    def next(self) -> Chunk | Done:
+    def next(self) -> Chunk | ReaderDone:
         """The next chunk, or what was seen in all. Raises Invalid, StorageFull and ReaderLost."""
         message = self._chunks.get()
         if isinstance(message, AppError):
@@ -172,12 +172,12 @@ class Reader:
         held = Lines()
         while True:
             message = self._received()
-            if isinstance(message, Block):
+            if isinstance(message, CopyBlock):
                 held.hold(message.table, message.data)
             elif isinstance(message, ChunkEnds):
                 self._chunks.put(Chunk(held, message.n_records, message.n_judgments, message.n_voids))
                 held = Lines()
-            elif isinstance(message, Done | AppError):
+            elif isinstance(message, ReaderDone | AppError):
                 self._chunks.put(message)
                 return
 
@@ -187,7 +187,7 @@ class Reader:
             message = self._from.recv()
         except (EOFError, OSError):
             return ReaderLost()
-        if isinstance(message, Refused):
+        if isinstance(message, ReaderRefusal):
             kind = StorageFull if message.full else Invalid
             return kind(message.detail, places=message.places)
         return message
@@ -233,7 +233,7 @@ class Elsewhere:
         while left:
             for reader in tuple(left):
                 message = reader.next()
-                if isinstance(message, Done):
+                if isinstance(message, ReaderDone):
                     left.remove(reader)
                     add_logs(self._log, [message.log])
                     continue
@@ -252,7 +252,7 @@ def records(format: Format, files: Sequence[Input], context: ReadContext, log: R
         yield from format.read(files, context, log)
         return
     names = tuple(file.name for file in files)
-    begin = Begin(format.name, names, dict(context.options), context.limits, context.protocol)
+    begin = ReaderStart(format.name, names, dict(context.options), context.limits, context.protocol)
     with ExitStack() as stack:
         readers: list[Reader] = []
         for _ in range(READERS):
@@ -318,7 +318,7 @@ def _deal_file(spread: Spread, readers: Sequence[Reader], file: Input, limits: L
         about, is_data = spread.route(At(file.name, number), line, own)
         for reader in readers:
             reader.flush()
-            reader.send(Opened(file.name, number, line))
+            reader.send(FileStart(file.name, number, line))
         if is_data:
             deals[_share(about(line))](number, line)
         break

@@ -12,7 +12,7 @@ INTERPRETED = ("-P", "-m", "app.services.data.parallel.reader")
 
 
 @dataclass(frozen=True, slots=True)
-class Begin:
+class ReaderStart:
     """To a reader, first: which format, of which files, and what it is told beside them."""
 
     format: str
@@ -23,7 +23,7 @@ class Begin:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class FileStart:
     """To a reader: a file begins, with this first line."""
 
     file: str
@@ -32,7 +32,7 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
-class Dealt:
+class LineBatch:
     """To a reader: lines of the file that began last. numbers: int64 of each; text: the lines, joined by line feeds."""
 
     numbers: bytes
@@ -61,7 +61,7 @@ class Enough:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ReaderFacts:
     """From a reader, when all lines are taken in: what they say of the campaign, and what was seen in them."""
 
     told: object
@@ -69,7 +69,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class CopyBlock:
     """From a reader: COPY lines of one staging table."""
 
     table: str
@@ -86,14 +86,14 @@ class ChunkEnds:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ReaderDone:
     """From a reader, last: what was seen in making records, but for what it told before."""
 
     log: ReadLog
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class ReaderRefusal:
     """From a reader, last: the input is not valid, or there is no space for sorting it (full)."""
 
     detail: str

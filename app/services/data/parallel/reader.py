@@ -19,16 +19,16 @@ from app.formats.base import MOST_ERRORS, Part, ReadContext, ReadLog
 from app.protocols.base import options_of
 from app.services.data.parallel.messages import (
     AllDealt,
-    Begin,
-    Block,
     ChunkEnds,
-    Dealt,
-    Done,
+    CopyBlock,
     Enough,
+    FileStart,
     Judge,
-    Opened,
-    Refused,
-    Told,
+    LineBatch,
+    ReaderDone,
+    ReaderFacts,
+    ReaderRefusal,
+    ReaderStart,
 )
 from app.services.data.staging_writer import Stage, rarely_collecting
 from app.storage.imports.copy_text import Lines
@@ -55,13 +55,13 @@ def main(arrives: int, leaves: int) -> None:
         try:
             _read(inbox, outbox)
         except Invalid as fault:
-            outbox.send(Refused(fault.detail, fault.places))
+            outbox.send(ReaderRefusal(fault.detail, fault.places))
         except StorageFull as fault:
-            outbox.send(Refused(fault.detail, (), full=True))
+            outbox.send(ReaderRefusal(fault.detail, (), full=True))
 
 
 def _read(inbox: Connection, outbox: Connection) -> None:
-    begin: Begin = inbox.recv()
+    begin: ReaderStart = inbox.recv()
     spread = formats.get(begin.format).spread
     if spread is None:
         raise Invalid(f"{begin.format} is read by one process")
@@ -69,16 +69,16 @@ def _read(inbox: Connection, outbox: Connection) -> None:
     context = ReadContext(begin.options, begin.limits, begin.protocol)
     with closing(spread.part(begin.names, context, log)) as part:
         _take_in(inbox, outbox, part, log)
-        outbox.send(Told(part.told(), log))
+        outbox.send(ReaderFacts(part.told(), log))
         _give(outbox, part, inbox.recv(), log)
 
 
 def _take_in(inbox: Connection, outbox: Connection, part: Part, log: ReadLog) -> None:
     said = False
     while not isinstance(message := inbox.recv(), AllDealt):
-        if isinstance(message, Opened):
+        if isinstance(message, FileStart):
             part.open(message.file, message.number, message.line)
-        elif isinstance(message, Dealt):
+        elif isinstance(message, LineBatch):
             take, numbers = part.take, array("q", message.numbers)
             for number, line in zip(numbers, message.text.decode().split("\n"), strict=True):
                 take(number, line)
@@ -92,14 +92,14 @@ def _give(outbox: Connection, part: Part, judge: Judge, log: ReadLog) -> None:
     _forget(log, skip_bad_lines=judge.skip_bad_lines)
     protocol = protocols.get(judge.protocol)
     judged_by = protocol, options_of(protocol, judge.options)
-    stage = Stage(lambda: judged_by, Lines(lambda table, data: outbox.send(Block(table, data))))
+    stage = Stage(lambda: judged_by, Lines(lambda table, data: outbox.send(CopyBlock(table, data))))
     counted = _Counted()
     for record in part.records():
         if stage.n_held >= judge.chunk and stage.ends_before(record, by_segment=judge.by_segment):
             _end_chunk(outbox, stage, counted)
         stage.add(record, log)
     _end_chunk(outbox, stage, counted)
-    outbox.send(Done(log))
+    outbox.send(ReaderDone(log))
 
 
 def _end_chunk(outbox: Connection, stage: Stage, counted: _Counted) -> None:

@@ -18,12 +18,12 @@ from app.formats.base import Limits
 from app.services.data import intake
 from app.services.data.parallel import dispatch
 from app.services.data.parallel.dispatch import Reader, ReaderLost
-from app.services.data.parallel.messages import Begin
+from app.services.data.parallel.messages import ReaderStart
 from tests.services.data.test_chunked_imports import DA_HEADER, HEADER, da, mqm, said
 from tests.spine import Spine, opened
 from tests.working import until
 
-MQM = Begin("mqm-tsv", ("f.tsv",), {}, Limits(), None)
+MQM = ReaderStart("mqm-tsv", ("f.tsv",), {}, Limits(), None)
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def readers(monkeypatch: pytest.MonkeyPatch) -> list[Reader]:
     started: list[Reader] = []
     begin = Reader.__init__
 
-    def counted(self: Reader, message: Begin) -> None:
+    def counted(self: Reader, message: ReaderStart) -> None:
         begin(self, message)
         started.append(self)
 
