@@ -33,16 +33,24 @@ LEFT: dict[str, dict[str, int]] = {
         "api": 7,
         "cli": 7,
         "design": 3,
-        "domain": 1,
         "formats": 16,
         "jobs": 1,
-        "reports": 3,
+        "reports": 2,
         "services": 1,
         "stats": 3,
         "storage": 7,
     },
-    "participles": {"api": 12, "cli": 8, "formats": 7, "services": 11, "storage": 51, "ui": 8},
-    "vague": {"storage": 2},
+    "participles": {
+        "api": 12,
+        "cli": 8,
+        "formats": 7,
+        "services": 11,
+        "storage": 51,
+        "ui": 8,
+    },
+    "vague": {
+        "storage": 2,
+    },
 }
 
 
