@@ -1,4 +1,4 @@
-"""REST under /v1, one file per noun; every module here without a leading underscore holds one `router`."""
+"""REST under /v1, one module per noun. Each module here defines one `router` and is discovered."""
 
 from __future__ import annotations
 

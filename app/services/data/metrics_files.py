@@ -21,7 +21,7 @@ NONE = frozenset({"", "none", "nan"})
 def metric_name(path: str) -> str | None:
     """The name of the metric that a score file of mt-metrics-eval says.
 
-    >>> named("metric-scores/en-de/COMET-22-refA.seg.score"), named("scores.tsv")
+    >>> metric_name("metric-scores/en-de/COMET-22-refA.seg.score"), metric_name("scores.tsv")
     ('COMET-22-refA', None)
     """
     match = MTME.fullmatch(path)
