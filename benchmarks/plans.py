@@ -15,7 +15,7 @@ import numpy as np
 from app.design.compile import compile_plan
 from app.design.parse import parse_design
 from app.design.plan import Plan
-from app.design.values import Document, Rater, System, TestSet
+from app.design.values import DesignDocument, Rater, System, TestSet
 
 DESIGNS: Mapping[str, Mapping[str, object]] = {
     "psxs, two ratings, evened out": {"ratings_per_item": 2, "even_out": True},
@@ -32,7 +32,7 @@ def world(documents: int, systems: int, raters: int) -> tuple[TestSet, list[Syst
     """A made-up campaign: words 5 to 40 a segment, no two outputs alike."""
     rng = np.random.default_rng(20261120)
     made = tuple(
-        Document(f"d{n:05}", tuple(rng.integers(5, 41, size=int(rng.integers(1, 11))).tolist()))
+        DesignDocument(f"d{n:05}", tuple(rng.integers(5, 41, size=int(rng.integers(1, 11))).tolist()))
         for n in range(documents)
     )
     compared = [System(f"s{n:03}") for n in range(systems)]

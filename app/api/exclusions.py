@@ -9,7 +9,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from app.api.kit.jobs import LATER, Prefer, accepted, ready
+from app.api.kit.jobs import LATER, Prefer, job_response, ready
 from app.api.models.exclusions import EFFECT, EXAMPLE, LIFTED, EffectOut, ExclusionIn, ExclusionOut, Reason
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
@@ -90,7 +90,7 @@ async def create_exclusion(
         return await to_thread.run_sync(_stored, caller, campaign, wanted, body.reason, database, once)
     preview = await ready(request, database, prefer, partial(_previewed, campaign, wanted, asked.recipe, database))
     if isinstance(preview, JobView):
-        return accepted(preview)
+        return job_response(preview)
     return Response(await to_thread.run_sync(_shown, preview), media_type=JSON)
 
 

@@ -9,7 +9,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from app.api.kit.choices import AsOf
-from app.api.kit.jobs import LATER, Prefer, accepted, ready
+from app.api.kit.jobs import LATER, Prefer, job_response, ready
 from app.api.kit.report_routes import KNOWN, TEXTS, Shape, asking, for_caller
 from app.reports.gate.report import REPORT as GATE
 from app.reports.gate.report import GateOptions
@@ -76,5 +76,5 @@ async def _answer(
     ask = partial(report_requests.find_or_queue, database, asking(GATE, (campaign,), given))
     report = await ready(request, database, prefer, ask)
     if isinstance(report, JobView):
-        return accepted(report)
+        return job_response(report)
     return await to_thread.run_sync(partial(for_caller, request, caller, GATE, report, shape=shape))

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.exclusions import of_exclusion
 from app.api.kit import report_routes
-from app.api.kit.jobs import EXAMPLE, LATER, JobOut, accepted
+from app.api.kit.jobs import EXAMPLE, LATER, JobOut, job_response
 from app.api.plans import of_plan
 from app.api.ranking import of_ranking
 from app.api.side_by_side import of_rankings
@@ -41,7 +41,7 @@ After = Annotated[
 IN_JSON = shows(200, EXAMPLE, "The job.")
 
 
-class Drawn(BaseModel):
+class PictureQuery(BaseModel):
     """Which picture, where the answer is SVG."""
 
     model_config = ConfigDict(extra="forbid")
@@ -54,13 +54,13 @@ def get_job(caller: Viewer, job: JobId, session: SessionDep) -> Response:
     """`Retry-After` says when to look again; once it is done, `Location` says where the report is."""
     view = jobs.look(session, job, caller)
     _check_role(caller, view)
-    return accepted(view, 200)
+    return job_response(view, 200)
 
 
 @router.delete("/jobs/{job}", summary="Cancel a job", response_class=Response, responses=IN_JSON)
 def delete_job(caller: Manager, job: JobId, session: SessionDep) -> Response:
     """Whoever computes for it stops within two seconds; a job that has ended stays as it is."""
-    return accepted(jobs.cancel(session, job, caller), 200)
+    return job_response(jobs.cancel(session, job, caller), 200)
 
 
 @router.get(
@@ -81,7 +81,7 @@ def list_jobs(
     responses={**report_routes.ANY_REPORT, **LATER},
 )
 def get_job_report(
-    caller: Viewer, request: Request, job: JobId, drawn: Annotated[Drawn, Query()], database: DatabaseDep
+    caller: Viewer, request: Request, job: JobId, drawn: Annotated[PictureQuery, Query()], database: DatabaseDep
 ) -> Response:
     """As JSON, CSV, LaTeX, Markdown or SVG, by Accept; 202 with the job while there is none."""
     with database.transaction() as session:
@@ -89,7 +89,7 @@ def get_job_report(
         _check_role(caller, view)
         report = None if view.state in ("queued", "running") else jobs.report(session, view)
     if report is None:
-        return accepted(view)
+        return job_response(view)
     shown = SHOWN.get(view.kind)
     if shown is not None:
         return shown(request, caller, report, drawn.picture)

@@ -11,7 +11,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel, StringConstraints
 
-from app.api.kit.jobs import LATER, Prefer, accepted, ready
+from app.api.kit.jobs import LATER, Prefer, job_response, ready
 from app.api.models.design import DesignJson, ReportJson
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
@@ -248,7 +248,7 @@ async def _answer(request: Request, database: Database, prefer: str, made: Calla
     outcome = await ready(request, database, prefer, ask)
     if isinstance(outcome, StoredReport):  # compiled meanwhile
         outcome = await to_thread.run_sync(ask)
-    return accepted(outcome) if isinstance(outcome, JobView) else outcome
+    return job_response(outcome) if isinstance(outcome, JobView) else outcome
 
 
 @router.get("/plan", summary="Look at the plan in force", responses=shows(200, EXAMPLE))

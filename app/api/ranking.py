@@ -11,8 +11,8 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from app.api.kit.choices import AsOf, Choices, check_exclusions, chosen, moment
-from app.api.kit.jobs import LATER, Prefer, accepted, ready
+from app.api.kit.choices import AsOf, RecipeQuery, check_exclusions, moment, recipe_of
+from app.api.kit.jobs import LATER, Prefer, job_response, ready
 from app.api.models.ranking import EXAMPLE, RECIPE, RecipeOut
 from app.api.models.recipe import RecipeIn
 from app.domain.errors import Invalid, Place
@@ -76,7 +76,7 @@ def _recipe(recipe: Recipe) -> RecipeOut:
 RECIPE_OUT = _recipe(NAMED["google-mqm"])
 
 
-class ChoicesOfTable(Choices):
+class ChoicesOfTable(RecipeQuery):
     """Choices, and what is wanted of a ranking that is sent as a table or as a picture."""
 
     table: Literal["systems", "pairs"] = "systems"
@@ -159,7 +159,7 @@ def get_segment_scores(
     caller: Viewer,
     request: Request,
     campaign: CampaignKey,
-    asked: Annotated[Choices, Query()],
+    asked: Annotated[RecipeQuery, Query()],
     database: DatabaseDep,
 ) -> StreamingResponse:
     """CSV: what the recipe averages into system scores."""
@@ -180,14 +180,14 @@ def _check(kind: str) -> None:
         parquet.check_installed()
 
 
-def _wanted(request: Request, caller: Caller, campaign: str, asked: Choices, database: Database) -> Recipe:
+def _wanted(request: Request, caller: Caller, campaign: str, asked: RecipeQuery, database: Database) -> Recipe:
     """The recipe that a query asks for: one that the campaign knows by name, and the choices that replace its own."""
     check_exclusions(caller, asked.exclude)
     with database.transaction(snapshot=True) as session:
-        return chosen(request, named_recipes.find(session, campaign, asked.recipe))
+        return recipe_of(request, named_recipes.find(session, campaign, asked.recipe))
 
 
-def _ranking(request: Request, caller: Caller, campaign: str, asked: Choices, database: Database) -> Found:
+def _ranking(request: Request, caller: Caller, campaign: str, asked: RecipeQuery, database: Database) -> Found:
     recipe = _wanted(request, caller, campaign, asked, database)
     return rankings.long_answer(database, campaign, recipe=recipe, as_of=moment(asked.as_of))
 
@@ -210,7 +210,7 @@ async def _answer(
 ) -> Response:
     outcome = await ready(request, database, prefer, ask)
     if isinstance(outcome, JobView):
-        return accepted(outcome)
+        return job_response(outcome)
     return await to_thread.run_sync(
         _shown, request, caller, outcome, kind, asked.picture if kind == "svg" else asked.table
     )

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.api.kit.jobs import LATER, Prefer
-from app.api.side_by_side import ANY, KINDS, KNOWN, TEXTS, Kind, answered
+from app.api.side_by_side import ANY, KINDS, KNOWN, TEXTS, Kind, rankings_or_job
 from app.domain.keys import KEY_PATTERN
 from app.services.access.tokens import Caller
 from app.services.jobs import side_by_side
@@ -25,7 +25,7 @@ SeriesKey = Annotated[
 ]
 
 
-class ByRecipe(BaseModel):
+class SeriesQuery(BaseModel):
     """The recipe of every ranking."""
 
     model_config = ConfigDict(extra="forbid")
@@ -42,7 +42,7 @@ async def get_series_ranking(
     caller: Viewer,
     request: Request,
     name: SeriesKey,
-    asked: Annotated[ByRecipe, Query()],
+    asked: Annotated[SeriesQuery, Query()],
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:
@@ -65,7 +65,7 @@ async def get_series_ranking_as(
     request: Request,
     name: SeriesKey,
     kind: Kind,
-    asked: Annotated[ByRecipe, Query()],
+    asked: Annotated[SeriesQuery, Query()],
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:
@@ -74,7 +74,7 @@ async def get_series_ranking_as(
 
 
 async def _answer(
-    caller: Caller, request: Request, name: str, asked: ByRecipe, database: Database, prefer: str, kind: str
+    caller: Caller, request: Request, name: str, asked: SeriesQuery, database: Database, prefer: str, kind: str
 ) -> Response:
     ask = partial(side_by_side.of_series, database, name, recipe=asked.recipe, only=caller.campaign)
-    return await answered(caller, request, database, prefer, ask, kind)
+    return await rankings_or_job(caller, request, database, prefer, ask, kind)

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, StringConstraints
 
 from app.api.kit.choices import AsOf, moment
-from app.api.kit.jobs import LATER, Prefer, accepted, ready
+from app.api.kit.jobs import LATER, Prefer, job_response, ready
 from app.api.models.side_by_side import EXAMPLE, SideBySideOut
 from app.domain.recipe import NAMED
 from app.reports.kit.redact import hide_keys
@@ -55,7 +55,7 @@ ANY: dict[int | str, dict[str, Any]] = {
 Ask = Callable[[], SideBySide | JobView]
 
 
-class Asked(AsOf):
+class RecipesQuery(AsOf):
     """Which recipes."""
 
     recipes: Annotated[str, StringConstraints(pattern=NAMES)] = Field(
@@ -74,7 +74,7 @@ async def get_recipes_report(
     caller: Viewer,
     request: Request,
     campaign: CampaignKey,
-    asked: Annotated[Asked, Query()],
+    asked: Annotated[RecipesQuery, Query()],
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:
@@ -97,7 +97,7 @@ async def get_recipes_report_as(
     request: Request,
     campaign: CampaignKey,
     kind: Kind,
-    asked: Annotated[Asked, Query()],
+    asked: Annotated[RecipesQuery, Query()],
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:
@@ -106,25 +106,29 @@ async def get_recipes_report_as(
 
 
 async def _answer(
-    caller: Caller, request: Request, campaign: str, asked: Asked, database: Database, prefer: str, kind: str
+    caller: Caller, request: Request, campaign: str, asked: RecipesQuery, database: Database, prefer: str, kind: str
 ) -> Response:
     ask = partial(side_by_side.long_answer, database, campaign, asked.names(), as_of=moment(asked.as_of))
-    return await answered(caller, request, database, prefer, ask, kind)
+    return await rankings_or_job(caller, request, database, prefer, ask, kind)
 
 
-async def answered(caller: Caller, request: Request, database: Database, prefer: str, ask: Ask, kind: str) -> Response:
+async def rankings_or_job(
+    caller: Caller, request: Request, database: Database, prefer: str, ask: Ask, kind: str
+) -> Response:
     """The rankings as soon as they are there, else the job that makes them."""
     outcome = await ready(request, database, prefer, ask)
     if isinstance(outcome, JobView):
-        return accepted(outcome)
+        return job_response(outcome)
     if isinstance(outcome, StoredReport):
         return await to_thread.run_sync(of_rankings, request, caller, outcome, kind)
-    return await to_thread.run_sync(shown, request, caller, outcome, kind)
+    return await to_thread.run_sync(comparison_response, request, caller, outcome, kind)
 
 
 def of_rankings(request: Request, caller: Caller, report: StoredReport, kind: str = "") -> Response:
     """A stored report of a kind, else as `Accept` prefers."""
-    return shown(request, caller, side_by_side.read(report.body), kind or KINDS[preferred_type(request, tuple(KINDS))])
+    return comparison_response(
+        request, caller, side_by_side.read(report.body), kind or KINDS[preferred_type(request, tuple(KINDS))]
+    )
 
 
 def without_raters(rankings: SideBySide) -> SideBySide:
@@ -140,7 +144,7 @@ def _blind(column: ComparedRanking) -> ComparedRanking:
     return replace(column, view=view, why=why, etag=f"{column.etag}.blind")
 
 
-def shown(request: Request, caller: Caller, rankings: SideBySide, kind: str) -> Response:
+def comparison_response(request: Request, caller: Caller, rankings: SideBySide, kind: str) -> Response:
     """A representation, with an ETag of its own; who only views learns nothing of the raters."""
     if not caller.may("manager"):
         rankings = without_raters(rankings)

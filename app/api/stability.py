@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from app.api.kit.choices import AsOf, moment
-from app.api.kit.jobs import LATER, Prefer, accepted, ready
+from app.api.kit.jobs import LATER, Prefer, job_response, ready
 from app.api.kit.report_routes import for_caller
 from app.reports.kit.request import ReportRequest
 from app.reports.stability.options import StabilityIn
@@ -47,7 +47,7 @@ ANY: Final[dict[int | str, dict[str, Any]]] = {
 }
 
 
-class Shown(AsOf):
+class StabilityPicture(AsOf):
     """What is wanted of a report that is sent as a picture."""
 
     picture: Picture = Field(
@@ -62,7 +62,7 @@ async def post_stability(
     caller: Viewer,
     request: Request,
     campaign: CampaignKey,
-    shown: Annotated[Shown, Query()],
+    shown: Annotated[StabilityPicture, Query()],
     body: Annotated[StabilityIn, json_body(StabilityIn, small=ASKED, defaults={}, paper={"designs": "paper"})],
     database: DatabaseDep,
     prefer: Prefer = "",
@@ -74,5 +74,5 @@ async def post_stability(
     asking = ReportRequest(REPORT, (campaign,), body, moment(shown.as_of))
     report = await ready(request, database, prefer, partial(report_requests.find_or_queue, database, asking))
     if isinstance(report, JobView):
-        return accepted(report)
+        return job_response(report)
     return await to_thread.run_sync(for_caller, request, caller, REPORT, report, shown.picture)

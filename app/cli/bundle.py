@@ -61,14 +61,14 @@ def release(
 ) -> None:
     """Fill a folder with the release bundle of a campaign, and verify it."""
     if (remote := _remote.configured_remote(server)) is not None:
-        fill(fetched(remote, campaign), output)
+        fill(fetch_archive(remote, campaign), output)
     else:
         with context.database() as database:
             fill(bundles.files(database, campaign), output)
     _say(_verified(output))
 
 
-def fetched(remote: _remote.Remote, campaign: str) -> Iterator[tuple[str, Iterator[bytes]]]:
+def fetch_archive(remote: _remote.Remote, campaign: str) -> Iterator[tuple[str, Iterator[bytes]]]:
     """The files of a server's archive, once it is here and as it was made.
 
     Raises ServerRefusal, ServerUnreachable, Altered.

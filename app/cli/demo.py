@@ -18,7 +18,7 @@ from app.cli.kit.progress_bar import bar
 from app.cli.kit.raters_at_work import RaterPace
 from app.cli.kit.terminal import ranking_table
 from app.cli.report import show
-from app.cli.serving.beside import served
+from app.cli.serving.beside import serve_beside
 from app.cli.serving.service import CannotListen, keep, listening, origin_of, prepare, stoppable
 from app.cli.simulate import rehearse, summary_lines
 from app.client.managing import CampaignClient
@@ -72,7 +72,7 @@ def demo(
         campaign = _load(database)
         secret = _issue(database, campaign, ours=settings.database_url is None)
         listener = _somewhere(stack, settings.host, settings.port)
-        with served(url, role, listener):
+        with serve_beside(url, role, listener):
             managed = CampaignClient(Remote(origin_of(listener), secret), campaign)
             _say_what_is_there(console, managed, settings)
             _collect(console, database, managed)

@@ -75,7 +75,7 @@ def rank(
             "choose only one output format", places=(Place(("--" + kinds[1],), f"--{kinds[0]} is given too"),)
         )
     _check_table(table, kinds)
-    asked = Asked(campaign, recipe, as_of, _choices(context.args), kinds[0] if kinds else "", table)
+    asked = RankArguments(campaign, recipe, as_of, _choices(context.args), kinds[0] if kinds else "", table)
     remote = _remote.configured_remote(server)
     pieces = _from_database(asked) if remote is None else _from_server(remote, asked)
     if not kinds:
@@ -96,7 +96,7 @@ def _print(pieces: Iterator[bytes]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RankArguments:
     """What is wanted. choices: those that replace the recipe's own. kind: "" for the terminal."""
 
     campaign: str
@@ -107,7 +107,7 @@ class Asked:
     table: str
 
 
-def _from_database(asked: Asked) -> Iterator[bytes]:
+def _from_database(asked: RankArguments) -> Iterator[bytes]:
     when = moment(asked.as_of)
     if asked.kind == parquet.SUFFIX:
         parquet.check_installed()
@@ -122,7 +122,7 @@ def _from_database(asked: Asked) -> Iterator[bytes]:
     yield body if asked.kind in ("", "json") else render(body, asked.kind, asked.table)
 
 
-def _from_server(remote: _remote.Remote, asked: Asked) -> Iterator[bytes]:
+def _from_server(remote: _remote.Remote, asked: RankArguments) -> Iterator[bytes]:
     path = f"/v1/campaigns/{quote(asked.campaign, safe='')}/ranking"
     query: dict[str, str | int | list[str]] = {"recipe": asked.recipe, **asked.choices}
     if asked.as_of is not None:

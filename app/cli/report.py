@@ -102,14 +102,16 @@ def report(names: list[str], options: Options, how: How) -> None:
     if name not in _there():
         raise Invalid("the arguments are not valid", places=(Place((name[:80],), f"there are: {', '.join(_there())}"),))
     kind = registry.WITH_OWN_ROUTES[f"campaign/{name}"] if name in OF_RATERS else report_requests.report_of(name)
-    return _answer(Wanted(kind, (campaign,), options, how))
+    return _answer(ReportArguments(kind, (campaign,), options, how))
 
 
 def compare(names: list[str], options: Options, how: How) -> None:
     """Campaigns beside each other."""
     if len(names) < 3:
         raise Invalid("the arguments are not valid", places=(Place(("CAMPAIGN…",), "two or more are needed"),))
-    _answer(Wanted(report_requests.report_of(names[0], "campaigns"), tuple(dict.fromkeys(names[1:])), options, how))
+    _answer(
+        ReportArguments(report_requests.report_of(names[0], "campaigns"), tuple(dict.fromkeys(names[1:])), options, how)
+    )
 
 
 def _there() -> tuple[str, ...]:
@@ -134,7 +136,7 @@ def _version(as_of: str | None) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ReportArguments:
     """A report as it was asked for."""
 
     kind: AnyKind
@@ -166,7 +168,7 @@ class Wanted:
         return any(get_origin(each) in (list, tuple, set, frozenset) for each in kinds)
 
 
-def _answer(wanted: Wanted) -> None:
+def _answer(wanted: ReportArguments) -> None:
     shape, remote = wanted.how.shape, wanted.how.remote
     if remote is None:
         with context.database() as database, bar("computing") as on_progress:

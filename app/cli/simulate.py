@@ -105,14 +105,14 @@ def managing(campaign: str | None, server: str | None) -> Iterator[CampaignClien
         role = prepare(url, upgrade=True)
         with (
             closing(Database(url, size=2, role=role)) as database,
-            borrowed(database, campaign) as secret,
+            temporary_token(database, campaign) as secret,
             own_server(url, role) as origin,
         ):
             yield CampaignClient(_remote.Remote(origin, secret.get_secret_value()), campaign or "")
 
 
 @contextmanager
-def borrowed(database: Database, campaign: str | None) -> Iterator[SecretStr]:
+def temporary_token(database: Database, campaign: str | None) -> Iterator[SecretStr]:
     """A manager's token for as long as the block lasts; it ends by itself where we are killed."""
     with database.transaction() as session:
         ends = datetime.now(UTC) + TOKEN_LASTS

@@ -13,11 +13,11 @@ from app.demo.texts import DemoDocument, documents
 from app.formats.base import (
     At,
     CampaignRow,
-    DocumentRow,
+    DocumentRecord,
     OutputRow,
     Record,
     SegmentRow,
-    SystemRow,
+    SystemRecord,
 )
 from app.protocols.base import Span
 from app.reports.stability.options import StabilityIn, StudyDesignIn
@@ -103,9 +103,9 @@ def records(seed: int) -> Iterator[Record]:
     outputs = translate(seed)
     yield CampaignRow(_HERE, protocol=PROTOCOL, source_language="en", target_language="de", basis=BASIS, name=TITLE)
     for system in SYSTEMS:
-        yield SystemRow(_HERE, system.key, system.key, kind="human" if system.human else "mt")
+        yield SystemRecord(_HERE, system.key, system.key, kind="human" if system.human else "mt")
     for position, document in enumerate(outputs.documents, start=1):
-        yield DocumentRow(_HERE, document.key, document.key, domain=document.domain.name, position=position)
+        yield DocumentRecord(_HERE, document.key, document.key, domain=document.domain.name, position=position)
         yield from _texts(outputs, document)
 
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from app.design.design import Calibration, Placement
 from app.design.order import Block, UnplacedItem
-from app.design.values import Codes, Document
+from app.design.values import Codes, DesignDocument
 from app.domain.errors import Invalid, Place
 
 
 def sampled_set(
-    rng: np.random.Generator, calibration: Calibration, documents: Sequence[Document]
+    rng: np.random.Generator, calibration: Calibration, documents: Sequence[DesignDocument]
 ) -> list[UnplacedItem]:
     """The items of the calibration set that everyone judges: the same for all, in the set's order.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from app.design.entropy import normalized_entropy
 from app.design.places import KINDS, ControlPositions, control_places
-from app.design.plan import Item, Plan, Task
+from app.design.plan import Plan, PlanItem, Task
 from app.design.values import WorkSize
 
 OVERSHOOT = 1.25
@@ -123,7 +123,7 @@ def check(plan: Plan) -> Checks:
     )
 
 
-Rated = list[tuple[Task, Item]]
+Rated = list[tuple[Task, PlanItem]]
 
 
 def _total(tasks: tuple[Task, ...]) -> WorkSize:
@@ -184,7 +184,7 @@ def _system_system(plan: Plan) -> Mapping[str, Mapping[str, int]]:
 
 def _positions(plan: Plan) -> int:
     """Largest − smallest count of a system in a position within its group, over systems and positions."""
-    order: dict[int, list[Item]] = defaultdict(list)
+    order: dict[int, list[PlanItem]] = defaultdict(list)
     for task in plan.tasks:
         for item in task.items:
             if item.group is not None and item.role == "rating":

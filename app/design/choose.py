@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from app.design.design import Design
-from app.design.values import Codes, Document, Floats, System
+from app.design.values import Codes, DesignDocument, Floats, System
 from app.domain.errors import Invalid, Place
 
 
@@ -29,7 +29,9 @@ def choose_systems(design: Design, systems: Sequence[System]) -> tuple[str, ...]
     return tuple(sorted(design.systems))
 
 
-def choose_documents(rng: np.random.Generator, design: Design, documents: Sequence[Document]) -> tuple[Codes, Floats]:
+def choose_documents(
+    rng: np.random.Generator, design: Design, documents: Sequence[DesignDocument]
+) -> tuple[Codes, Floats]:
     """Indices of the documents judged, ascending, and the probability of inclusion of each document, shape (D,).
 
     Documents named by key were not drawn: theirs is 1, and 0 for the others.

@@ -18,7 +18,7 @@ from app.design.latin_square import latin_deal, unmet_cells
 from app.design.layout import AllocationInput
 from app.design.order import UnplacedItem
 from app.design.overlap import choose_overlap
-from app.design.plan import Bucket, Item, Plan, PlannedDocument, Task, Unmet, digest_of
+from app.design.plan import Bucket, Plan, PlanItem, PlannedDocument, Task, Unmet, digest_of
 from app.design.task_maker import TaskInputs
 from app.design.values import Codes, Floats, Rater, System, TestSet, WorkSize
 from app.design.workload import Allocation, deal_work
@@ -122,11 +122,11 @@ def inputs_digest(test_set: TestSet, systems: Sequence[str], raters: Sequence[Ra
     return digest_of([documents, outputs, list(systems), people])
 
 
-def _items(shared: Sequence[Sequence[UnplacedItem]]) -> tuple[Item, ...]:
+def _items(shared: Sequence[Sequence[UnplacedItem]]) -> tuple[PlanItem, ...]:
     """What everyone judges, as items of a list of its own."""
     pieces = [piece for pack in shared for piece in pack]
     return tuple(
-        Item(n, n, 1, piece.document, piece.first, piece.last, piece.role, piece.system, piece.systems)
+        PlanItem(n, n, 1, piece.document, piece.first, piece.last, piece.role, piece.system, piece.systems)
         for n, piece in enumerate(pieces, start=1)
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.design.order import Screen, UnplacedItem
-from app.design.plan import Group, Item, Original, Task
+from app.design.plan import Group, Original, PlanItem, Task
 from app.design.values import WorkSize
 
 
@@ -48,7 +48,7 @@ def _task(
 ) -> Task:
     n_items = sum(len(screen) for screen in batch.screens)
     sides = rng.permutation(np.arange(n_items) % 2)
-    items: list[Item] = []
+    items: list[PlanItem] = []
     size = WorkSize()
     for n, screen in enumerate(batch.screens, start=1):
         for column, piece in enumerate(screen, start=1):
@@ -59,8 +59,10 @@ def _task(
     return Task(number, rater, queue, tuple(items), size, bucket, batch.arm, chain)
 
 
-def _item(piece: UnplacedItem, places: dict[int, Original], position: int, screen: int, column: int, side: int) -> Item:
-    return Item(
+def _item(
+    piece: UnplacedItem, places: dict[int, Original], position: int, screen: int, column: int, side: int
+) -> PlanItem:
+    return PlanItem(
         position,
         screen,
         column,

@@ -12,7 +12,7 @@ import numpy as np
 from app.design.design import Controls, Design
 from app.design.duplicates import classes_of_identical_texts
 from app.design.layout import AllocationInput
-from app.design.values import Codes, Document, SegmentRange, TestSet, Unit, WorkSize
+from app.design.values import Codes, DesignDocument, SegmentRange, TestSet, Unit, WorkSize
 from app.domain.errors import Invalid
 
 
@@ -46,7 +46,7 @@ class GroupedOutputs:
         return np.array([self.size(group).of(unit) for group in range(len(self.groups))], dtype=np.int64)
 
 
-def stretches_of(design: Design, documents: Sequence[Document], chosen: Sequence[int]) -> list[SegmentRange]:
+def stretches_of(design: Design, documents: Sequence[DesignDocument], chosen: Sequence[int]) -> list[SegmentRange]:
     """Cut documents (indices of them) into what an item shows: whole, in stretches, or segment by segment."""
     limit = _longest(design)
     result = []

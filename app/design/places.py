@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.design.plan import Item, Plan
+from app.design.plan import Plan, PlanItem
 from app.design.values import Codes
 
 TENTHS = 10
@@ -58,7 +58,7 @@ def control_places(plan: Plan) -> tuple[ControlPositions, ...]:
     )
 
 
-def _items_by_tenth(tenth: Codes, items: Sequence[Item], roles: set[str]) -> Codes:
+def _items_by_tenth(tenth: Codes, items: Sequence[PlanItem], roles: set[str]) -> Codes:
     """Items of some roles in each tenth."""
     held = [item.role in roles for item in items]
     return np.bincount(tenth[held], minlength=TENTHS)

@@ -21,7 +21,7 @@ class Original:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class PlanItem:
     """One system's output on one stretch, in one place of one task.
 
     position: in the task, from 1. screen: from 1; column: on the screen, from 1. first, last: segments, from 1.
@@ -62,7 +62,7 @@ class Task:
     number: int
     rater: str
     queue: int
-    items: tuple[Item, ...]
+    items: tuple[PlanItem, ...]
     size: WorkSize
     bucket: int | None = None
     arm: int | None = None
@@ -131,7 +131,7 @@ class Plan:
     unmet: tuple[Unmet, ...] = ()
     notes: tuple[str, ...] = ()
     evened: Evened | None = None
-    common: tuple[Item, ...] = ()
+    common: tuple[PlanItem, ...] = ()
     inputs: str = ""
 
     @property

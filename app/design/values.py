@@ -18,7 +18,7 @@ Role = Literal["rating", "repeat", "reference", "degraded", "calibration"]
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class DesignDocument:
     """An ordered list of segments.
 
     words: number of words of each segment, as a reader counts them; one entry a segment, at least one.
@@ -56,9 +56,9 @@ class TestSet:
 
     __test__ = False  # the name is the field's; pytest would otherwise collect it
 
-    documents: tuple[Document, ...]
+    documents: tuple[DesignDocument, ...]
     outputs: Mapping[tuple[str, str], tuple[str | None, ...]]
-    calibration: tuple[Document, ...] = ()
+    calibration: tuple[DesignDocument, ...] = ()
 
     def marks(self, document: str, system: str, first: int, last: int) -> tuple[str, ...] | None:
         """The marks of a stretch; None unless the system has an output for each of its segments."""

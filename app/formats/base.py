@@ -41,7 +41,7 @@ class CampaignRow:
 
 
 @dataclass(frozen=True, slots=True)
-class SystemRow:
+class SystemRecord:
     """A system; needed only where more than its key is known.
 
     guessed: the kind follows from the name alone, so that it contradicts nothing that is stored.
@@ -57,7 +57,7 @@ class SystemRow:
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentRow:
+class DocumentRecord:
     """A document; needed only where more than its key is known."""
 
     at: At
@@ -208,7 +208,9 @@ class MetricRow:
 
 
 BY_METRICS = "scores of automatic metrics"
-Record = CampaignRow | SystemRow | DocumentRow | SegmentRow | OutputRow | RaterRow | JudgmentRow | VoidRow | MetricRow
+Record = (
+    CampaignRow | SystemRecord | DocumentRecord | SegmentRow | OutputRow | RaterRow | JudgmentRow | VoidRow | MetricRow
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +248,7 @@ class Contents:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ReaderLimits:
     """Bounds on what a reader takes in, so that no file can exhaust memory, disk or patience."""
 
     line_bytes: int = 1 << 20
@@ -312,7 +314,7 @@ class ReadContext:
     """
 
     options: Mapping[str, str]
-    limits: Limits
+    limits: ReaderLimits
     protocol: str | None = None
     outline: Callable[[], Sequence[tuple[str, int]]] = tuple
     shown: Callable[[], Iterable[ShownRow]] = tuple
@@ -322,7 +324,7 @@ Reader = Callable[[Sequence[Input], ReadContext, ReadLog], Iterator[Record]]
 PartsReader = Callable[[Sequence[Input], ReadContext, ReadLog], Iterator[tuple[str, Iterator[Record]]]]
 
 
-class Part(Protocol):
+class DocumentLines(Protocol):
     """The lines about some of the documents, of all files: all are taken in first, then given as records."""
 
     def open(self, file: str, number: int, line: str) -> bool:
@@ -342,7 +344,7 @@ class Part(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class LineSharing:
     """How the lines of large files are shared out among several readers, each of which has whole documents.
 
     part: makes a reader of some of the lines of files by these names. route: for the first line of a file, what tells
@@ -351,7 +353,7 @@ class Spread:
     last: notes to the log of all readers what only all records together can tell.
     """
 
-    part: Callable[[Sequence[str], ReadContext, ReadLog], Part]
+    part: Callable[[Sequence[str], ReadContext, ReadLog], DocumentLines]
     route: Callable[[At, str, ReadLog], tuple[Callable[[str], str], bool]]
     head: Callable[[Sequence[str], Sequence[Any]], CampaignRow]
     some: bool = False
@@ -395,6 +397,6 @@ class Format:
     options: Mapping[str, str] = field(default_factory=dict)
     by_document: bool = False
     by_segment: bool = False
-    spread: Spread | None = None
+    spread: LineSharing | None = None
     paths: bool = False
     whole: bool = False

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from app.domain.errors import Invalid, Place
 from app.formats.base import Format, Input, ReadContext, ReadLog, Record
-from app.formats.kit.parallel_lines import Placing, Roles, by_name, listed, read_parallel
+from app.formats.kit.parallel_lines import Placing, Roles, by_name, list_option, read_parallel
 
 OPTIONS = {
     "source": "name of the file of sources",
@@ -45,7 +45,7 @@ def _named(line: str) -> tuple[str, str | None]:
 
 def _roles(files: Sequence[Input], options: Mapping[str, str]) -> Roles:
     there = by_name(files)
-    named = {role: listed(options, role) for role in ("source", "docs", "reference")}
+    named = {role: list_option(options, role) for role in ("source", "docs", "reference")}
     missing = [(role, name) for role, names in named.items() for name in names if name not in there]
     if missing:
         places = tuple(Place(("options", role), f"there is no file {name[:80]}") for role, name in missing)
@@ -65,7 +65,7 @@ def _roles(files: Sequence[Input], options: Mapping[str, str]) -> Roles:
             references[reference_match["name"] or "ref"] = file
         else:
             systems[file.name if stem in systems else stem] = file
-    human = frozenset(listed(options, "human"))
+    human = frozenset(list_option(options, "human"))
     return Roles(single.get("source"), single.get("docs"), references, systems, human)
 
 

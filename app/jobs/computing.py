@@ -43,7 +43,7 @@ class NotNow(Unavailable):
 
 
 @dataclass
-class Process:
+class ComputingProcess:
     """One process that computes, started when there is something to do."""
 
     url: str
@@ -124,7 +124,7 @@ class Processes:
     """So many processes, each for one entry of the queue at a time."""
 
     def __init__(self, n: int, url: str, role: str | None, name: str, *, yielding: bool = True) -> None:
-        self._free = [Process(url, role, name, yielding) for _ in range(n)]
+        self._free = [ComputingProcess(url, role, name, yielding) for _ in range(n)]
         self._changed = threading.Condition()
 
     def do(self, entry: Entry, *, wanted: Callable[[], bool], stopping: threading.Event) -> Ending:
@@ -137,7 +137,7 @@ class Processes:
                 self._free.append(process)
                 self._changed.notify()
 
-    def _taken(self, job_id: int) -> Process:
+    def _taken(self, job_id: int) -> ComputingProcess:
         with self._changed:
             self._changed.wait_for(lambda: self._free)
             process = next((one for one in self._free if one.last_job == job_id), self._free[-1])

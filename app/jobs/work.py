@@ -90,8 +90,8 @@ class Computer:
     def do(self, task: str, job_id: int, n: int | None = None) -> None:
         """Do it, unless the job has ended. Raises Unavailable or StorageFull for what a later try may not meet."""
         with self._database.transaction() as session:
-            jobs_queue.unhurried(session)
-            row = stored.held(session, job_id)
+            jobs_queue.commit_asynchronously(session)
+            row = stored.lock_job(session, job_id)
             has_result = n is not None and stored.has_result(session, job_id, n)
         if row is None or row.state not in stored.UNFINISHED or has_result:
             return
@@ -114,11 +114,11 @@ class Computer:
         if work.n_chunks > MOST_CHUNKS:
             raise TooManyChunks(f"it comes to {work.n_chunks:,} parts; a job may have {MOST_CHUNKS:,}")
         with self._database.transaction() as session:
-            held = stored.held(session, row.id)
+            held = stored.lock_job(session, row.id)
             if held is None or held.state != "queued":
                 return
             stored.begin(session, held, work.n_chunks)
-            begun = stored.held(session, row.id)
+            begun = stored.lock_job(session, row.id)
             if begun is not None:
                 jobs_queue.enter(session, self._next(session, begun))
 
@@ -132,8 +132,8 @@ class Computer:
     def _chunk(self, row: stored.Row, n: int) -> None:
         body = self._work(row).chunk(n)
         with self._database.transaction() as session:
-            jobs_queue.unhurried(session)
-            held = stored.held(session, row.id)
+            jobs_queue.commit_asynchronously(session)
+            held = stored.lock_job(session, row.id)
             if held is None or held.state != "running":
                 return
             if not stored.store_chunk(session, row.id, n, body, self._name):
@@ -150,10 +150,10 @@ class Computer:
         body = store.finish(self._work(row), Results(self._database, row.id, row.n_chunks))
         key = Request.of(row.kind, row.request).key
         with self._database.transaction() as session:
-            held = stored.held(session, row.id)
+            held = stored.lock_job(session, row.id)
             if held is not None and held.state == "finishing":
                 reports.store(session, key, body)
-                stored.done(session, row.id)
+                stored.mark_done(session, row.id)
         self._held.pop(row.id, None)
 
     def _work(self, row: stored.Row) -> Work[Any]:

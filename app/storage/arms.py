@@ -61,7 +61,7 @@ def task_arms(session: Session, campaign_id: int, keys: Sequence[str]) -> list[T
     return [arm_of_task[key] for key in keys]
 
 
-def unfinished(session: Session, campaign_id: int) -> frozenset[str]:
+def raters_waited_for(session: Session, campaign_id: int) -> frozenset[str]:
     """Raters, by key, whom a task waits for that was dealt to them or that they hold."""
     return frozenset(session.execute(text(UNFINISHED), {"campaign": campaign_id}).scalars())
 

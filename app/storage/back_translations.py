@@ -38,7 +38,7 @@ def stored_outputs(session: Session, campaign_id: int) -> dict[tuple[str, str, i
     return {(row.system, row.document, row.position): row for row in rows}
 
 
-def shown(session: Session, campaign_id: int) -> set[tuple[str, str]]:
+def shown_outputs(session: Session, campaign_id: int) -> set[tuple[str, str]]:
     """(system, document) of the outputs that a task shows."""
     rows = walk(session, SHOWN, {"campaign": campaign_id})
     return {(row.system, row.document) for row in rows}

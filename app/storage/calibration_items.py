@@ -16,7 +16,7 @@ FROM documents WHERE campaign_id = :campaign AND kind = 'calibration'"""
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class CalibrationItem:
     """A calibration document. consensus: None where none was given. origin: set and version."""
 
     consensus: float | None
@@ -24,10 +24,10 @@ class Item:
     origin: str | None
 
 
-def calibration_items(session: Session, campaign_id: int) -> dict[str, Item]:
+def calibration_items(session: Session, campaign_id: int) -> dict[str, CalibrationItem]:
     """Every document of kind calibration, by key."""
     rows = session.execute(text(ITEMS), {"campaign": campaign_id})
-    return {row.key: Item(row.consensus, row.stratum, row.origin) for row in rows}
+    return {row.key: CalibrationItem(row.consensus, row.stratum, row.origin) for row in rows}
 
 
 TEXTS = """

@@ -92,7 +92,7 @@ def copy(session: Session, statements: tuple[str, ...], *, source: int, target: 
         walk(session, statement, {"source": source, "target": target, "actor": actor})
 
 
-def unchanged(session: Session, *, source: int, target: int) -> set[tuple[str, str, int]]:
+def unchanged_outputs(session: Session, *, source: int, target: int) -> set[tuple[str, str, int]]:
     """(system, document, position) of the outputs that both campaigns have, on the same source and to the letter."""
     rows = walk(session, UNCHANGED, {"source": source, "target": target})
     return {(row[0], row[1], row[2]) for row in rows}

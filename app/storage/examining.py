@@ -55,7 +55,7 @@ def _schema(connection: psycopg.Connection) -> Iterator[Finding]:
     if now == needed:
         yield Finding("schema", "ok", str(now))
         yield from _workers(connection)
-    elif now in migrate.known():
+    elif now in migrate.known_revisions():
         yield Finding("schema", "wrong", f"at {now or 'nothing'}, needed is {needed}", "`plumbline db upgrade`")
     else:
         yield Finding("schema", "wrong", f"{now} is of a newer version than this one", "start the newer version")

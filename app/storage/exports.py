@@ -167,7 +167,7 @@ def beside(session: Session, campaign_id: int, version: int) -> dict[str, int]:
     return {row.what: row.n for row in counts if row.n}
 
 
-def aligned(session: Session, campaign_id: int) -> int:
+def count_aligned(session: Session, campaign_id: int) -> int:
     """How many outputs have a word alignment."""
     query = "SELECT count(*) FROM outputs WHERE campaign_id = :campaign AND alignment IS NOT NULL"
     return int(session.execute(text(query), {"campaign": campaign_id}).scalar_one())

@@ -42,7 +42,7 @@ def agree(session: Session, campaign_id: int, rater_id: int, *, version: int, la
     return session.execute(made).one_or_none() is not None
 
 
-def agreed(session: Session, rater_id: int) -> TextsRecord | None:
+def latest_agreement(session: Session, rater_id: int) -> TextsRecord | None:
     """The latest version that a rater agreed to, in which language and when."""
     c = consents.c
     query: sa.Select[Any] = sa.select(c.version, c.language, c.at).where(c.rater_id == rater_id)

@@ -96,7 +96,7 @@ class Spacing:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedActivity:
     """Activity in codes. raters, tasks: ids, by code."""
 
     log: EventLog
@@ -105,13 +105,13 @@ class Recorded:
     tasks: tuple[int, ...]
 
 
-def recorded(
+def load_activity(
     session: Session,
     campaign_id: int,
     spacing: Spacing,
     raters: Sequence[int] | None = None,
     until: datetime | None = None,
-) -> Recorded:
+) -> RecordedActivity:
     """What pages recorded in a campaign, with the words that they showed; of some raters, or what came by a time."""
     keys: dict[str, Any] = {
         "campaign": campaign_id,
@@ -141,7 +141,7 @@ def recorded(
         segment=read["segment"],
     )
     screens = _screens(session, keys, spacing, {int(one): n for n, one in enumerate(task_ids)})
-    return Recorded(log, screens, tuple(map(int, rater_ids)), tuple(map(int, task_ids)))
+    return RecordedActivity(log, screens, tuple(map(int, rater_ids)), tuple(map(int, task_ids)))
 
 
 def _screens(session: Session, keys: Mapping[str, Any], spacing: Spacing, tasks: Mapping[int, int]) -> Screens:

@@ -46,7 +46,7 @@ def get(session: Session, public_id: str, *, hold: bool = False) -> Row:
     return row
 
 
-def held(session: Session, job_id: int) -> Row | None:
+def lock_job(session: Session, job_id: int) -> Row | None:
     """A job by its number, its row held; None where it has been deleted."""
     return session.execute(sa.select(jobs).where(jobs.c.id == job_id).with_for_update()).one_or_none()
 
@@ -118,7 +118,7 @@ def finishing(session: Session, job_id: int) -> None:
     _set(session, job_id, state="finishing")
 
 
-def done(session: Session, job_id: int) -> None:
+def mark_done(session: Session, job_id: int) -> None:
     """The report is stored: its chunks are not needed any more, but for who computed how many."""
     counted = sa.select(chunk_results.c.worker, sa.func.count().label("n")).where(chunk_results.c.job_id == job_id)
     workers = {row.worker: row.n for row in session.execute(counted.group_by(chunk_results.c.worker))}
@@ -166,7 +166,7 @@ def results(session: Session, job_id: int, first: int, last: int) -> Iterator[by
         yield bytes(body)
 
 
-def unfinished(session: Session) -> Sequence[Row]:
+def unfinished_jobs(session: Session) -> Sequence[Row]:
     """Jobs that have not ended."""
     return session.execute(sa.select(jobs).where(jobs.c.finished_at.is_(None)).order_by(jobs.c.id)).all()
 

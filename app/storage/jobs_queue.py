@@ -48,7 +48,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Stalled:
+class StalledEntry:
     """An entry that a worker took and did not live to finish."""
 
     queue_id: int
@@ -65,7 +65,7 @@ def look_into(session: Session) -> None:
     session.execute(sa.text(f"SET LOCAL search_path = {SEARCH_PATH}"))
 
 
-def unhurried(session: Session) -> None:
+def commit_asynchronously(session: Session) -> None:
     """Let this transaction's commit not wait for the disk, so that raters who wait for it need not wait for us.
 
     For what is computed again where a crash of the server takes it: the log is kept in order, so a result is never
@@ -100,14 +100,14 @@ def withdraw(session: Session, job_id: int) -> None:
     session.execute(sa.text(statement), {"job": job_id})
 
 
-def stalled(session: Session, seconds: float) -> Sequence[Stalled]:
+def stalled_entries(session: Session, seconds: float) -> Sequence[StalledEntry]:
     """What workers hold who have not been heard of for so long, or have gone."""
     look_into(session)
     query = """SELECT j.id, (j.args->>'job')::bigint FROM procrastinate_jobs j
         LEFT JOIN procrastinate_workers w ON w.id = j.worker_id
         WHERE j.status = 'doing' AND (w.id IS NULL OR w.last_heartbeat < now() - make_interval(secs => :seconds))
         FOR UPDATE OF j SKIP LOCKED"""
-    return [Stalled(*row) for row in session.execute(sa.text(query), {"seconds": seconds})]
+    return [StalledEntry(*row) for row in session.execute(sa.text(query), {"seconds": seconds})]
 
 
 def count(session: Session, queue_id: int, what: Ended) -> int:

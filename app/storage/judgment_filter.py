@@ -66,7 +66,7 @@ class Meant:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FilteredPage:
     """The judgments of a page, by id. reached: the last that was looked at, where there are more to look at."""
 
     ids: list[int]
@@ -85,7 +85,7 @@ def meant(session: Session, campaign_id: int, only: Mapping[str, object]) -> Mea
     return Meant({**only, **dict(zip(named, rows, strict=True))})
 
 
-def part(session: Session, campaign_id: int, wanted: Meant, *, after: int, limit: int) -> Part:
+def part(session: Session, campaign_id: int, wanted: Meant, *, after: int, limit: int) -> FilteredPage:
     """The first judgments after one that a filter means. Fewer than `limit` where others have to be looked at first."""
     values = dict(wanted.values)
     few = _few(session, campaign_id, values)
@@ -100,7 +100,7 @@ def part(session: Session, campaign_id: int, wanted: Meant, *, after: int, limit
     query = text(_PAGE.format(among=among, conditions=conditions))
     ids, count, last = session.execute(query, keys).one()
     ended = count < looked or len(ids) == limit
-    return Part(list(ids), None if ended else int(last))
+    return FilteredPage(list(ids), None if ended else int(last))
 
 
 def _few(session: Session, campaign_id: int, values: Mapping[str, object]) -> list[int] | None:

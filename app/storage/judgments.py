@@ -178,7 +178,7 @@ planner expects one row, and would read all its outputs for each judgment."""
 
 
 @dataclass(frozen=True, slots=True)
-class Appended:
+class AppendResult:
     """How many judgments were added, how many of them revise an earlier answer, and how many said nothing new."""
 
     added: int
@@ -186,7 +186,7 @@ class Appended:
     unchanged: int
 
 
-def resolve_staged(session: Session, campaign_id: int, *, history: bool) -> Appended:
+def resolve_staged(session: Session, campaign_id: int, *, history: bool) -> AppendResult:
     """Find the row and the revision of every staged judgment, after `merge.declare` has created what they name.
 
     history: whether the campaign had judgments before this import. Raises Contradiction, with file and line, for two
@@ -207,7 +207,7 @@ def resolve_staged(session: Session, campaign_id: int, *, history: bool) -> Appe
                FROM resolved"""
         )
     ).one()
-    return Appended(added=resolved, revisions=revisions, unchanged=staged - resolved)
+    return AppendResult(added=resolved, revisions=revisions, unchanged=staged - resolved)
 
 
 def append_staged(session: Session, *, campaign_id: int, profile_id: int | None, version: int) -> None:
@@ -241,7 +241,7 @@ def void_staged(session: Session, *, campaign_id: int, version: int) -> int:
     """Set aside what the staged voids name, and revisions of what was void; how many that were not void before."""
     keys = {"campaign": campaign_id, "version": version}
     seals.collect(session)
-    statements = (seals.collected(seals.VOID, sql) for sql in (VOID, STILL_VOID))
+    statements = (seals.collecting_insert(seals.VOID, sql) for sql in (VOID, STILL_VOID))
     return sum(int(getattr(session.execute(text(sql), keys), "rowcount", 0)) for sql in statements)
 
 
@@ -252,7 +252,7 @@ def has_judgments(session: Session, campaign_id: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StoredAnswer:
     """A stored payload with the texts that it was given on."""
 
     judgment_id: int
@@ -261,12 +261,12 @@ class Answer:
     text: str | None
 
 
-def answers(session: Session, campaign_id: int, *, among: Sequence[int] | None = None) -> Iterator[Answer]:
+def answers(session: Session, campaign_id: int, *, among: Sequence[int] | None = None) -> Iterator[StoredAnswer]:
     """Stored payloads with their texts, streamed. among: ids of the judgments that are wanted; None for all."""
     keys = {"campaign": campaign_id, "among": None if among is None else list(among)}
     query = ANSWERS.format(conditions=given({"among": "j.id = ANY(:among)"}, keys))
     for row in session.execute(text(query), keys, execution_options={"yield_per": 5000}):
-        yield Answer(*row)
+        yield StoredAnswer(*row)
 
 
 def reaching_out(session: Session, campaign_id: int, most: int) -> list[int]:

@@ -84,9 +84,9 @@ def _seal(connection: sa.Connection) -> None:
     """Seal the data that a release without seals wrote, once; most of it while others go on writing."""
     with Session(connection, join_transaction_mode="control_fully") as session:
         for campaign in seals.campaigns(session):
-            seals.catch_up(session, campaign.id, seals.Purged(), hold=False)
+            seals.catch_up(session, campaign.id, seals.PurgedRows(), hold=False)
             session.commit()
-            seals.catch_up(session, campaign.id, seals.Purged(), hold=True)
+            seals.catch_up(session, campaign.id, seals.PurgedRows(), hold=True)
             last = seals.last(session, campaign.id)
             assert last is not None  # noqa: S101  (of a campaign with a version)
             what = {"first": 1, "version": last.version, "hash": last.hash.hex()}
@@ -118,7 +118,7 @@ def head() -> str | None:
     return ScriptDirectory.from_config(config()).get_current_head()
 
 
-def known() -> set[str | None]:
+def known_revisions() -> set[str | None]:
     """Every revision that this version knows, and none at all."""
     return {None, *(script.revision for script in ScriptDirectory.from_config(config()).walk_revisions())}
 

@@ -91,7 +91,7 @@ def raters(session: Session, campaign_id: int) -> list[Row]:
     return list(session.execute(text(RATERS), {"campaign": campaign_id}))
 
 
-def judged(session: Session, campaign_id: int) -> int:
+def judged_without_plan(session: Session, campaign_id: int) -> int:
     """Documents of which outputs were judged under no plan."""
     return int(session.execute(text(JUDGED), {"campaign": campaign_id}).scalar_one())
 
@@ -208,7 +208,7 @@ DEGRADED = """
 SELECT v.output_id, v.name FROM variants v WHERE v.campaign_id = :campaign AND v.kind = 'degraded'"""
 
 
-def degraded(session: Session, campaign_id: int) -> set[tuple[int, str]]:
+def degraded_outputs(session: Session, campaign_id: int) -> set[tuple[int, str]]:
     """Outputs of which a degraded text is stored: (id of the output, name of the set of texts)."""
     return {(row.output_id, row.name) for row in walk(session, DEGRADED, {"campaign": campaign_id})}
 
@@ -230,7 +230,7 @@ INVITED = """
 SELECT rater_id FROM enrolments WHERE campaign_id = :campaign AND invitation_id IS NOT NULL AND state = 'active'"""
 
 
-def invited(session: Session, campaign_id: int) -> list[int]:
+def invited_raters(session: Session, campaign_id: int) -> list[int]:
     """Raters whom an invitation brought."""
     return list(session.execute(text(INVITED), {"campaign": campaign_id}).scalars())
 

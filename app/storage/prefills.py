@@ -23,7 +23,7 @@ def there(session: Session, campaign_id: int, name: str) -> bool:
     return session.execute(query.limit(1)).first() is not None
 
 
-def planned(session: Session, campaign_id: int) -> tuple[str | None] | None:
+def planned_prefill(session: Session, campaign_id: int) -> tuple[str | None] | None:
     """The name of the errors that the items of a plan show, None within where they show none; None before any plan."""
     row = session.execute(_planned(campaign_id).limit(1)).first()
     return None if row is None else (row.prefill,)
@@ -57,7 +57,7 @@ WHERE i.campaign_id = :campaign AND i.prefill IS NOT NULL AND i.role = 0
 ORDER BY j.id, o.id"""
 
 
-def answered(session: Session, campaign_id: int, version: int) -> Iterator[sa.Row[Any]]:
+def answered_prefills(session: Session, campaign_id: int, version: int) -> Iterator[sa.Row[Any]]:
     """Answers about items that were judged for their own sake with prefilled errors, and these errors.
 
     Of all revisions up to a data version, by id; spans are empty where an output had none.

@@ -10,26 +10,26 @@ AT_WORK = frozenset("RD")  # runs or wants to, or waits for a disk
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ProcessState:
     """A process at one moment. state: one letter, as in proc(5). ticks: of processor time that it has had so far."""
 
     state: str
     ticks: int
 
 
-def seen(pid: int) -> Seen | None:
+def state_of(pid: int) -> ProcessState | None:
     """How a process is; None where it is gone, or where the system does not tell."""
     try:
         told = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
     fields = told.rpartition(")")[2].split()  # a name may hold anything
-    return Seen(fields[0], int(fields[11]) + int(fields[12]))
+    return ProcessState(fields[0], int(fields[11]) + int(fields[12]))
 
 
 def is_stopped(pid: int) -> bool:
     """Whether a signal has stopped it, so that it does nothing until another lets it go on."""
-    status = seen(pid)
+    status = state_of(pid)
     return status is not None and status.state == STOPPED
 
 
@@ -43,7 +43,7 @@ class Stillness:
 
     def look(self, seconds: float) -> None:
         """Look again, so many seconds after the last look."""
-        status = seen(self._pid)
+        status = state_of(self._pid)
         self.stopped = self.stopped + seconds if status and status.state == STOPPED else 0.0
         still = status is not None and status.ticks == self._ticks and status.state not in AT_WORK
         self.idle = self.idle + seconds if still else 0.0

@@ -33,13 +33,13 @@ def ensure(session: Session, campaign_id: int, *, name: str, digest: str, weight
     return int(session.execute(query).scalar_one())
 
 
-def scored(session: Session, campaign_id: int) -> bool:
+def has_scores(session: Session, campaign_id: int) -> bool:
     """Whether any judgment of this campaign has a score under any profile."""
     query = text("SELECT EXISTS (SELECT FROM scores WHERE campaign_id = :campaign)")
     return bool(session.execute(query, {"campaign": campaign_id}).scalar())
 
 
-def unscored(session: Session, campaign_id: int, profile_id: int) -> bool:
+def has_unscored(session: Session, campaign_id: int, profile_id: int) -> bool:
     """Whether some judgment has no score under this profile."""
     query = """
         SELECT EXISTS (SELECT FROM judgments j LEFT JOIN scores s ON s.judgment_id = j.id AND s.profile_id = :profile

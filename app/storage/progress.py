@@ -111,7 +111,7 @@ def tasks(session: Session, campaign_id: int) -> list[Row]:
     return list(session.execute(text(_TASKS), {"campaign": campaign_id}))
 
 
-def imported(session: Session, campaign_id: int, *, characters: int | None) -> list[Row]:
+def imported_tasks(session: Session, campaign_id: int, *, characters: int | None) -> list[Row]:
     """Segments and words of their sources, by task that came with its answers.
 
     characters: how many are a word, where the language has no spaces; None where it has.

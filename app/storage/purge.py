@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from app.storage.seals import hashed, hashed_comparison, hashed_void
+from app.storage.seals import hash_of, hashed_comparison, hashed_void
 from app.storage.walking import walk
 
 Row = sa.Row[Any]
@@ -18,7 +18,7 @@ SEALED = ("judgments", "voids", "screen_judgments", "activity", "qualification_a
 _OF = "campaign_id = :campaign AND rater_id = :rater"
 _THEIRS = f"campaign_id = :campaign AND judgment_id IN (SELECT id FROM judgments WHERE {_OF})"
 _HASHES = f"""
-SELECT 'judgment ' || id AS row, encode({hashed("j")}, 'hex') AS hash, version FROM judgments j WHERE {_OF}
+SELECT 'judgment ' || id AS row, encode({hash_of("j")}, 'hex') AS hash, version FROM judgments j WHERE {_OF}
 UNION ALL SELECT 'void ' || judgment_id, encode({hashed_void("v")}, 'hex'), version FROM voids v WHERE {_THEIRS}
 UNION ALL SELECT 'screen ' || task_id || ' ' || screen || ' ' || revision, encode({hashed_comparison("s")}, 'hex'),
                  version FROM screen_judgments s WHERE {_OF}

@@ -40,7 +40,7 @@ def steps() -> tuple[str, ...]:
     return tuple(sorted(step.name for step in folder.iterdir() if step.name.endswith(".sql")))
 
 
-def applied(connection: sa.Connection) -> str | None:
+def last_applied(connection: sa.Connection) -> str | None:
     """The last step that the database has, empty where a schema of that name has none; None without the schema."""
     row = connection.execute(
         sa.text("SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = :name"),
@@ -53,7 +53,7 @@ def applied(connection: sa.Connection) -> str | None:
 
 def ensure(connection: sa.Connection) -> None:
     """Apply what is missing, within the connection's transaction. Raises QueueNotAllowed."""
-    last, all_steps = applied(connection), steps()
+    last, all_steps = last_applied(connection), steps()
     if last == all_steps[-1]:
         return
     folder = files("procrastinate.sql")
@@ -80,5 +80,5 @@ def ensure(connection: sa.Connection) -> None:
 
 def require(connection: sa.Connection) -> None:
     """Raise QueueBehind unless the database has every step of the installed version."""
-    if applied(connection) != steps()[-1]:
+    if last_applied(connection) != steps()[-1]:
         raise QueueBehind

@@ -68,7 +68,7 @@ def get(session: Session, campaign_id: int, key: str) -> RaterRecord:
     return row
 
 
-def enrolled(session: Session, campaign_id: int, key: str) -> int | None:
+def enrolled_id(session: Session, campaign_id: int, key: str) -> int | None:
     """The id of a rater who is enrolled and not erased."""
     found = sa.select(raters.c.id).join(enrolments, enrolments.c.rater_id == raters.c.id)
     here = (raters.c.campaign_id == campaign_id) & (raters.c.key == key) & (enrolments.c.state != "erased")

@@ -27,7 +27,7 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedRatings:
     """Ratings in canonical order, and the id of the judgment behind each row."""
 
     ratings: Ratings
@@ -40,7 +40,7 @@ def where(columns: Columns, keep: npt.NDArray[np.bool_]) -> dict[str, npt.NDArra
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class CodedNames:
     """Database ids beside the labels they stand for, both sorted by label."""
 
     ids: Ints
@@ -56,16 +56,16 @@ class Names:
 class AllNames:
     """What a campaign's ids stand for; the columns of its segments are parallel."""
 
-    systems: Names
-    documents: Names
-    raters: Names
-    tasks: Names
+    systems: CodedNames
+    documents: CodedNames
+    raters: CodedNames
+    tasks: CodedNames
     segment_ids: Ints
     segment_document: Ints
     segment_position: Ints
 
 
-def coded(columns: dict[str, npt.NDArray[Any]], names: AllNames, frame: Frame) -> Loaded:
+def coded_ratings(columns: dict[str, npt.NDArray[Any]], names: AllNames, frame: Frame) -> LoadedRatings:
     """Ratings of joined columns, in canonical order.
 
     columns: by name the codes `system`, `document` and `task`, the ids `judgment_id`, `segment_id` (−1 for a whole
@@ -99,9 +99,9 @@ def coded(columns: dict[str, npt.NDArray[Any]], names: AllNames, frame: Frame) -
         standardised=frame.standardised,
     )
     if order is not None:
-        return Loaded(ratings, columns["judgment_id"])
+        return LoadedRatings(ratings, columns["judgment_id"])
     order = ratings.canonical_order()
-    return Loaded(ratings.canonical(order), columns["judgment_id"][order])
+    return LoadedRatings(ratings.canonical(order), columns["judgment_id"][order])
 
 
 _KINDS: Mapping[str, type[np.generic]] = {

@@ -19,9 +19,9 @@ from sqlalchemy.orm import Session
 from app.stats.ratings import Role
 from app.storage.db import driver
 from app.storage.packed_columns import column, packed
-from app.storage.rating_codes import AllNames, Columns, Frame, Loaded, Names, coded, where
+from app.storage.rating_codes import AllNames, CodedNames, Columns, Frame, LoadedRatings, coded_ratings, where
 
-__all__ = ["Frame", "Loaded", "load"]
+__all__ = ["Frame", "LoadedRatings", "load"]
 
 _SCORES = {
     "judgment_id": "int8",
@@ -95,7 +95,7 @@ def scores_segments(session: Session, *, campaign_id: int, profile_id: int, vers
 
 def load(
     session: Session, *, campaign_id: int, profile_id: int, version: int, frame: Frame, statement: str = LOAD
-) -> Loaded:
+) -> LoadedRatings:
     """All ratings of a campaign as they stood at a data version, in canonical order.
 
     Of several revisions at one address the latest counts; surplus and void judgments are no ratings. statement:
@@ -119,7 +119,7 @@ def load(
     items["document"] = names.documents.codes(items["document_id"])
     items["task"] = names.tasks.codes(items["task_id"])
     credited["system"] = names.systems.codes(credited["system_id"])
-    return coded(_joined(scores, items, credited), names, frame)
+    return coded_ratings(_joined(scores, items, credited), names, frame)
 
 
 def _joined(scores: Columns, items: Columns, credited: Columns) -> dict[str, npt.NDArray[Any]]:
@@ -185,7 +185,7 @@ def _labels(session: Session, campaign_id: int) -> AllNames:
     )
 
 
-def _names(session: Session, campaign_id: int, table: str) -> Names:
+def _names(session: Session, campaign_id: int, table: str) -> CodedNames:
     query = text(f"SELECT key, id FROM {table} WHERE campaign_id = :campaign")
     rows = sorted(tuple(row) for row in session.execute(query, {"campaign": campaign_id}))
-    return Names(np.array([row[1] for row in rows], dtype=np.int64), tuple(row[0] for row in rows))
+    return CodedNames(np.array([row[1] for row in rows], dtype=np.int64), tuple(row[0] for row in rows))

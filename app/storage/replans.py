@@ -81,7 +81,7 @@ ON CONFLICT DO NOTHING"""
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StayingTasks:
     """Tasks that stay: database id, and the number that they have in the new plan."""
 
     ids: Sequence[int]
@@ -110,7 +110,7 @@ def withdraw(session: Session, campaign_id: int, tasks: Sequence[int]) -> None:
         session.execute(text(statement), {"campaign": campaign_id, "tasks": list(tasks)})
 
 
-def keep(session: Session, campaign_id: int, version: int, kept: Kept) -> None:
+def keep(session: Session, campaign_id: int, version: int, kept: StayingTasks) -> None:
     """Let tasks and their groups belong to the new plan."""
     keys: Mapping[str, object] = {"campaign": campaign_id, "version": version}
     walk(session, KEEP, {**keys, "ids": list(kept.ids), "numbers": list(kept.numbers)})

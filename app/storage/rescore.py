@@ -47,7 +47,7 @@ def profiles(session: Session, campaign_id: int) -> list[StoredProfile]:
     return [StoredProfile(*row) for row in session.execute(query, {"campaign": campaign_id})]
 
 
-def stored(session: Session, campaign_id: int, profile_id: int) -> Iterator[StoredScore]:
+def stored_scores(session: Session, campaign_id: int, profile_id: int) -> Iterator[StoredScore]:
     """Stored scores of a profile by judgment, streamed."""
     keys = {"campaign": campaign_id, "profile": profile_id}
     for row in session.execute(text(_STORED), keys, execution_options={"yield_per": 5000}):

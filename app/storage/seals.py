@@ -25,7 +25,7 @@ _BYTES = "convert_to({}::text, 'UTF8')"
 _US = "(extract(epoch FROM {}) * 1000000)::bigint"  # no zone, no rounding, whatever a session has set
 
 
-def hashed(x: str) -> str:
+def hash_of(x: str) -> str:
     """The hash of a judgment: over everything that its row says, but for campaign and version, which its seal says.
 
     >>> hashed("j").startswith("sha256(convert_to(json_build_array(j.id, ")
@@ -61,7 +61,7 @@ def hashed_comparison(x: str) -> str:
 
 def rows_of(kind: int, x: str) -> str:
     """What a query selects of stored rows of a kind, so that they can be sealed: kind, id and hash."""
-    by = {JUDGMENT: ("id", hashed), VOID: ("judgment_id", hashed_void), COMPARISON: ("task_id", hashed_comparison)}
+    by = {JUDGMENT: ("id", hash_of), VOID: ("judgment_id", hashed_void), COMPARISON: ("task_id", hashed_comparison)}
     name, digest = by[kind]
     return f"{kind} AS kind, {x}.{name} AS id, {digest(x)} AS hash"
 
@@ -96,13 +96,13 @@ _EMPTY = sealing(_ONE, NOTHING, campaign="CAST(:campaign AS bigint)")
 _WITH_ROWS = sealing(_ONE, "SELECT kind, id, hash FROM sealed_rows", campaign="CAST(:campaign AS bigint)")
 
 
-def added(kind: int, insert: str) -> str:
+def sealed_insert(kind: int, insert: str) -> str:
     """A statement that adds rows under a version, :campaign and :version, and seals it with them; it gives how many."""
     sealed = sealing(_ONE, f"SELECT {rows_of(kind, 'x')} FROM stored x", campaign="CAST(:campaign AS bigint)")
     return f"WITH stored AS ({insert} RETURNING *), sealed AS ({sealed}) SELECT count(*) FROM stored"
 
 
-def collected(kind: int, insert: str) -> str:
+def collecting_insert(kind: int, insert: str) -> str:
     """A statement that adds rows under the version that is being made, and keeps their hashes as `collect` does."""
     kept = f"SELECT {rows_of(kind, 'x')} FROM stored x"
     return f"WITH stored AS ({insert} RETURNING *) INSERT INTO sealed_rows {kept}"
@@ -156,7 +156,7 @@ FULL JOIN found f ON f.version = coalesce(v.n, s.version) ORDER BY 1"""
 
 
 @dataclass(frozen=True, slots=True)
-class Purged:
+class PurgedRows:
     """Rows that are deleted lawfully: their versions, kinds, ids and hashes."""
 
     versions: list[int] = field(default_factory=list)
@@ -176,7 +176,7 @@ class Purged:
         return {"versions": self.versions, "kinds": self.kinds, "ids": self.ids, "hashes": self.hashes}
 
 
-def compared(session: Session, campaign_id: int, purged: Purged) -> Sequence[Row]:
+def compare_versions(session: Session, campaign_id: int, purged: PurgedRows) -> Sequence[Row]:
     """Every version with its seal and its rows: what is there, as it is, and whether it is as it was sealed."""
     with walking(session):
         return session.execute(text(_CHECK), {"campaign": campaign_id, "after": 0, **purged.keys()}).all()
@@ -212,7 +212,7 @@ def last(session: Session, campaign_id: int) -> Row | None:
     return session.execute(text(_LAST), {"campaign": campaign_id}).one_or_none()
 
 
-def catch_up(session: Session, campaign_id: int, purged: Purged, *, hold: bool) -> tuple[int, bytes] | None:
+def catch_up(session: Session, campaign_id: int, purged: PurgedRows, *, hold: bool) -> tuple[int, bytes] | None:
     """Seal, as they are now, the versions after the last sealed one; the last of them with its hash, None for none.
 
     hold: keep the campaign until the transaction ends, so that none is left over; without it nobody waits meanwhile.

@@ -43,7 +43,7 @@ def checks(session: Session, campaign_id: int, judgment_ids: Ids) -> dict[str, l
     return dict(checks_by_rater)
 
 
-def degraded(session: Session, campaign_id: int, judgment_ids: Ids, *, field: str) -> list[SeededSegment]:
+def degraded_judgments(session: Session, campaign_id: int, judgment_ids: Ids, *, field: str) -> list[SeededSegment]:
     """Those of these judgments that are of a segment degraded here. field: of the payload, where errors are."""
     rows = walk(session, DEGRADED, {"campaign": campaign_id, "field": field}).all()
     counted = np.isin(np.array([row.id for row in rows], dtype=np.int64), judgment_ids)

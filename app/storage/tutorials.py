@@ -44,7 +44,7 @@ def segments(session: Session, campaign_id: int) -> Sequence[Row]:
     return session.execute(text(_SEGMENTS), {"campaign": campaign_id, "most": MOST}).all()
 
 
-def answered(session: Session, campaign_id: int, rater_id: int) -> set[tuple[str, int]]:
+def answered_segments(session: Session, campaign_id: int, rater_id: int) -> set[tuple[str, int]]:
     """The segments that a rater has answered: key of the document, position."""
     a = tutorial_answers.c
     query = sa.select(a.document, a.position).where(a.campaign_id == campaign_id, a.rater_id == rater_id)

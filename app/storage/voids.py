@@ -85,4 +85,4 @@ def void(
         seals.seal(session, campaign_id, version)
         return 0
     keys = {**wanted.values, "campaign": campaign_id, "reason": reason, "actor": actor, "version": version}
-    return int(walk(session, seals.added(seals.VOID, VOID.format(meant=wanted.condition)), keys).scalar_one())
+    return int(walk(session, seals.sealed_insert(seals.VOID, VOID.format(meant=wanted.condition)), keys).scalar_one())

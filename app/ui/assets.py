@@ -112,7 +112,7 @@ def _bundles() -> Iterator[tuple[str, bytes]]:
 def _read() -> Iterator[tuple[str, bytes]]:
     parts = sorted((FOLDER / "style").iterdir())
     yield STYLE, b"\n".join(part.read_bytes() for part in parts)
-    for name, (language, page) in messages.served().items():
+    for name, (language, page) in messages.served_files().items():
         yield name, json.dumps(dict(messages.catalogue(language, page)), ensure_ascii=False).encode()
     yield from _bundles()
     for path in sorted(FOLDER.rglob("*")):

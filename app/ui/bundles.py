@@ -27,7 +27,7 @@ def bundle(name: str, sources: Mapping[str, str]) -> str:
     return "\n".join([*parts, _body(name, sources[name], places)])
 
 
-def imported(name: str, source: str) -> list[str]:
+def imported_modules(name: str, source: str) -> list[str]:
     """The modules that a module imports, by their names."""
     return [normpath(join(dirname(name), found[2])) for found in IMPORT.finditer(source)]
 
@@ -36,7 +36,7 @@ def _order(name: str, sources: Mapping[str, str], above: tuple[str, ...]) -> Ite
     """A module after all that it imports."""
     if name in above:
         raise ValueError(f"these modules import each other: {' → '.join((*above, name))}")
-    for other in imported(name, sources[name]):
+    for other in imported_modules(name, sources[name]):
         yield from _order(other, sources, (*above, name))
     yield name
 

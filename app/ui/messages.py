@@ -61,10 +61,10 @@ def language_of(request: Request) -> str:
     for chosen in (request.query_params.get("lang"), request.cookies.get(COOKIE)):
         if chosen is not None and chosen in NAMES:
             return chosen
-    return preferred(request.headers.get("accept-language", ""), tuple(NAMES)) or ENGLISH
+    return preferred_language(request.headers.get("accept-language", ""), tuple(NAMES)) or ENGLISH
 
 
-def preferred(header: str, offered: tuple[str, ...]) -> str | None:
+def preferred_language(header: str, offered: tuple[str, ...]) -> str | None:
     """The best of the languages offered by an Accept-Language header; None where it names none of them.
 
     >>> preferred("fr, de-AT;q=0.8, en;q=0.5", ("en", "de"))
@@ -167,7 +167,7 @@ def catalogue(language: str, page: str = ALL) -> Mapping[str, Entry]:
 
 
 @cache
-def served() -> Mapping[str, tuple[str, str]]:
+def served_files() -> Mapping[str, tuple[str, str]]:
     """Language and page of every file that modules fetch, by its name: all that a page says, in one file."""
     files = {}
     for language in NAMES:
@@ -183,7 +183,7 @@ def file_of(language: str, page: str) -> str | None:
     if language == ENGLISH:
         return None
     names = (_file(language, place) for place in reversed(_places(page)))
-    return next(name for name in names if name in served())
+    return next(name for name in names if name in served_files())
 
 
 def _places(page: str) -> tuple[str, ...]:

@@ -103,5 +103,5 @@ def _shown(request: Request, texts: Texts | None) -> dict[str, object]:
         return {"text": None, "text_language": None}
     offered = tuple(sorted(texts.texts, key=lambda code: code != messages.ENGLISH))
     wanted = (messages.language_of(request), request.headers.get("accept-language", ""))
-    language = next((code for one in wanted if (code := messages.preferred(one, offered))), offered[0])
-    return {"text": markdown.shown(texts.texts[language]), "text_language": language}
+    language = next((code for one in wanted if (code := messages.preferred_language(one, offered))), offered[0])
+    return {"text": markdown.to_html(texts.texts[language]), "text_language": language}

@@ -14,7 +14,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
-from app.api.kit.choices import Choices
+from app.api.kit.choices import RecipeQuery
 from app.api.models.ranking import PairOut, RankedSystemOut, RankingOut
 from app.domain.recipe import NAMED
 from app.main import create_app
@@ -237,7 +237,7 @@ def test_everything_but_the_public_part_asks_for_a_credential(app: FastAPI, anon
 
 
 def test_the_query_of_a_ranking_has_every_choice_of_a_recipe() -> None:
-    assert set(Choices.model_fields) - {"recipe", "as_of"} == set(NAMED["recommended"].as_json()) - {"name"}
+    assert set(RecipeQuery.model_fields) - {"recipe", "as_of"} == set(NAMED["recommended"].as_json()) - {"name"}
 
 
 def test_the_documented_ranking_is_the_one_that_is_sent(admin: httpx.Client, populated: dict[str, str]) -> None:

@@ -9,17 +9,19 @@ from typing import Any
 
 import pytest
 
-from app.cli.serving.parts import Limits, Process
+from app.cli.serving.parts import ProcessLimits, SupervisedProcess
 from app.storage.processes import is_stopped
 from tests.working import until
 
-LIMITS = Limits(stopped=4.0)
+LIMITS = ProcessLimits(stopped=4.0)
 
 
 @pytest.fixture
-def stopped() -> Iterator[Process]:
+def stopped() -> Iterator[SupervisedProcess]:
     """A part whose process a signal has just stopped."""
-    part = Process("part", [sys.executable, "-c", "import time; time.sleep(1000)"], environment={}, limits=LIMITS)
+    part = SupervisedProcess(
+        "part", [sys.executable, "-c", "import time; time.sleep(1000)"], environment={}, limits=LIMITS
+    )
     part.look(0.2, may_start=True)
     child = child_of(part)
     child.send_signal(signal.SIGSTOP)
@@ -29,12 +31,12 @@ def stopped() -> Iterator[Process]:
     part.end(0.1)
 
 
-def child_of(part: Process) -> Any:
+def child_of(part: SupervisedProcess) -> Any:
     assert part._process is not None
     return part._process
 
 
-def test_who_is_stopped_is_let_go_on_after_a_while(stopped: Process) -> None:
+def test_who_is_stopped_is_let_go_on_after_a_while(stopped: SupervisedProcess) -> None:
     child = child_of(stopped)
     stopped.look(3.9, may_start=True)
     assert is_stopped(child.pid), "somebody may look at it"
@@ -45,7 +47,9 @@ def test_who_is_stopped_is_let_go_on_after_a_while(stopped: Process) -> None:
     assert child.poll() is None
 
 
-def test_who_does_not_go_on_is_ended_and_started_again(stopped: Process, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_does_not_go_on_is_ended_and_started_again(
+    stopped: SupervisedProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
     child = child_of(stopped)
     send = child.send_signal
     monkeypatch.setattr(child, "send_signal", lambda number: number == signal.SIGCONT or send(number))

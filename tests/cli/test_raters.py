@@ -15,7 +15,7 @@ from app.services.campaigns.campaigns import NewCampaign
 from app.services.data import exports
 from app.storage.db import APP_ROLE, Database
 from app.storage.purge import SEALED, purge
-from app.storage.seals import hashed
+from app.storage.seals import hash_of
 from tests.spine import opened
 
 Command = Callable[..., Any]
@@ -96,7 +96,7 @@ def test_a_purge_deletes_what_an_erased_rater_judged_and_leaves_the_hashes(
         assert command(database_url, "raters", "erase", "rater1", "--yes").stdout == b"m: rater1 erased\n"
         hashes = dict(
             spine.ask(
-                f"SELECT 'judgment ' || j.id, encode({hashed('j')}, 'hex') "
+                f"SELECT 'judgment ' || j.id, encode({hash_of('j')}, 'hex') "
                 "FROM judgments j JOIN raters r ON r.id = j.rater_id WHERE r.key = 'rater1'"
             )
         )

@@ -49,7 +49,7 @@ def test_it_says_what_it_waits_for_until_the_server_is_ready(
         monkeypatch.setattr(beside, "ANSWER_WITHIN", 0.2)
         ended = threading.Timer(1.5, process.kill)
         ended.start()
-        with pytest.raises(beside.NotStarted, match="ended with exit code -9"):
+        with pytest.raises(beside.ServerNotStarted, match="ended with exit code -9"):
             beside._wait_until_ready(nowhere, process)
     assert "its process is still starting" in capsys.readouterr().err
 

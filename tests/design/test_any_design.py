@@ -14,7 +14,7 @@ from app.design.checks import check
 from app.design.compile import compile_plan
 from app.design.parse import parse_design
 from app.design.replan import replan
-from app.design.values import Document, Rater, System, TestSet
+from app.design.values import DesignDocument, Rater, System, TestSet
 from app.domain.errors import Invalid
 from tests.design.worlds import World, ratings_of
 
@@ -25,7 +25,7 @@ LARGE = st.sampled_from([5, 12, 40, 100])
 def worlds(draw: st.DrawFn) -> World:
     rng = np.random.default_rng(draw(st.integers(0, 10_000)))
     documents = tuple(
-        Document(
+        DesignDocument(
             f"d{n}", tuple(rng.integers(1, 20, size=int(rng.integers(1, 9))).tolist()), references=("ref",)[n % 2 :]
         )
         for n in range(draw(st.integers(1, 12)))
@@ -39,7 +39,7 @@ def worlds(draw: st.DrawFn) -> World:
     }
     persons = [None, None, "p"]
     raters = [Rater(f"r{n}", persons[int(rng.integers(3))], 400, "segments") for n in range(draw(st.integers(1, 6)))]
-    return TestSet(documents, outputs, tuple(Document(f"c{n}", (5,)) for n in range(5))), systems, raters
+    return TestSet(documents, outputs, tuple(DesignDocument(f"c{n}", (5,)) for n in range(5))), systems, raters
 
 
 designs = st.fixed_dictionaries(

@@ -11,9 +11,9 @@ import pytest
 
 from app.design.checks import check, connected_raters, departures
 from app.design.entropy import normalized_entropy
-from app.design.plan import Item, Task
+from app.design.plan import PlanItem, Task
 from app.design.simulate import simulate
-from app.design.values import Document, Rater, System, TestSet, WorkSize
+from app.design.values import DesignDocument, Rater, System, TestSet, WorkSize
 from app.domain.errors import Invalid
 from tests.design.worlds import compiled, group_loads, rated, world
 
@@ -42,7 +42,7 @@ def test_the_report_counts_what_the_tasks_hold(grouping: str) -> None:
 @pytest.mark.parametrize(("systems", "limit", "much_more"), [(2, 100, True), (6, 100, False), (14, 600, False)])
 def test_many_more_controls_than_asked_for_are_told(systems: int, limit: int, much_more: bool) -> None:
     """Two ratings and a control fill a task of a short group; a long one shares its controls over a chain."""
-    documents = tuple(Document(f"d{n}", (9,) * 31) for n in range(6))
+    documents = tuple(DesignDocument(f"d{n}", (9,) * 31) for n in range(6))
     compared = [System(f"s{n:02}") for n in range(systems)]
     outputs = {(d.key, s.key): tuple(f"{d.key}{s.key}{n}" for n in range(31)) for d in documents for s in compared}
     design = {"overlap": None, "controls": {"bad_reference": {"rate": 0.12}}, "task": {"max_segments": limit}}
@@ -75,8 +75,8 @@ def test_departures_name_what_each_costs() -> None:
 
 
 def test_raters_who_share_neither_systems_nor_documents_are_apart() -> None:
-    def one(rater: str, document: str, system: str) -> tuple[Task, Item]:
-        item = Item(1, 1, 1, document, 1, 1, "rating", system, (system,))
+    def one(rater: str, document: str, system: str) -> tuple[Task, PlanItem]:
+        item = PlanItem(1, 1, 1, document, 1, 1, "rating", system, (system,))
         return Task(1, rater, 1, (item,), WorkSize(1, 1, 1)), item
 
     rows = [one("a", "d1", "x"), one("b", "d1", "y"), one("c", "d2", "z")]

@@ -14,7 +14,7 @@ from app.design import task_maker
 from app.design.batches import Draft, Room
 from app.design.control_items import MissingControl, with_controls
 from app.design.order import Screen
-from app.design.plan import Item, Plan
+from app.design.plan import Plan, PlanItem
 from app.design.repeats import RaterHistory
 from app.design.replan import replan
 from app.domain.errors import Invalid
@@ -26,9 +26,9 @@ CONTROLS = ("degraded", "repeat", "reference")
 Stretch = tuple[str, str, int, int]
 
 
-def screens_of(plan: Plan) -> list[tuple[Stretch, list[Item]]]:
+def screens_of(plan: Plan) -> list[tuple[Stretch, list[PlanItem]]]:
     """Screens in order, each with its rater and stretch."""
-    found: dict[tuple[int, int], list[Item]] = defaultdict(list)
+    found: dict[tuple[int, int], list[PlanItem]] = defaultdict(list)
     for task in plan.tasks:
         for item in task.items:
             found[task.number, item.screen].append(item)

@@ -21,7 +21,7 @@ from app.design.grouping import control_counts
 from app.design.order import UnplacedItem
 from app.design.plan import Plan
 from app.design.repeats import RaterHistory, place_repeat
-from app.design.values import Document, Rater, System, TestSet
+from app.design.values import DesignDocument, Rater, System, TestSet
 from app.domain.errors import Invalid
 from tests.design.worlds import compiled, rated, sittings, world
 
@@ -73,7 +73,7 @@ def test_every_task_holds_its_share_of_controls_and_keeps_its_limit(seed: int, g
 def test_a_group_over_several_tasks_shares_its_controls_over_even_tasks(columns: int, kinds: tuple[str, ...]) -> None:
     """Long documents: two ratings and a control filled a task, so that 27 % were controls where 12 % were asked for."""
     rates = {kind: {"rate": 0.12 if len(kinds) == 1 else 0.06} for kind in kinds}
-    documents = tuple(Document(f"d{n}", (9,) * 31, references=("r",)) for n in range(4))
+    documents = tuple(DesignDocument(f"d{n}", (9,) * 31, references=("r",)) for n in range(4))
     systems = [System(f"s{n:02}") for n in range(14)]
     outputs = {(d.key, s.key): tuple(f"{d.key}{s.key}{n}" for n in range(31)) for d in documents for s in systems}
     limit = 100 * columns

@@ -10,8 +10,8 @@ import numpy as np
 
 from app.design.compile import compile_plan
 from app.design.parse import parse_design
-from app.design.plan import Item, Plan, Task
-from app.design.values import Document, Rater, System, TestSet
+from app.design.plan import Plan, PlanItem, Task
+from app.design.values import DesignDocument, Rater, System, TestSet
 
 World = tuple[TestSet, list[System], list[Rater]]
 
@@ -20,7 +20,7 @@ def world(documents: int, systems: int, raters: int, *, longest: int = 6, seed: 
     """Documents of 1 to `longest` segments with a reference; all texts differ; each rater is one person."""
     rng = np.random.default_rng(seed)
     made = tuple(
-        Document(
+        DesignDocument(
             f"d{n:03}",
             tuple(rng.integers(3, 30, size=int(rng.integers(1, longest + 1))).tolist()),
             domain=("news", "social")[n % 2],
@@ -59,14 +59,14 @@ def ratings_of(plan: Plan) -> dict[tuple[str, int, int, str], list[str]]:
     return found
 
 
-def rated(plan: Plan) -> list[tuple[Task, Item]]:
+def rated(plan: Plan) -> list[tuple[Task, PlanItem]]:
     """Regular items, with their tasks."""
     return [(task, item) for task in plan.tasks for item in task.items if item.role == "rating"]
 
 
-def sittings(plan: Plan) -> list[list[Item]]:
+def sittings(plan: Plan) -> list[list[PlanItem]]:
     """The items of every task, those of the tasks of a chain together."""
-    found: dict[tuple[bool, int], list[Item]] = defaultdict(list)
+    found: dict[tuple[bool, int], list[PlanItem]] = defaultdict(list)
     for task in plan.tasks:
         found[task.chain is None, task.number if task.chain is None else task.chain] += task.items
     return list(found.values())

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from app import formats
-from app.formats.base import At, Input, JudgmentRow, Limits, ReadContext, ReadLog, Record
+from app.formats.base import At, Input, JudgmentRow, ReadContext, ReaderLimits, ReadLog, Record
 
 DATA = Path(__file__).resolve().parents[2] / ".." / "shared" / "data"
 NOWHERE = At("", 0)
@@ -48,13 +48,15 @@ Parts = Callable[..., dict[str, Found]]
 def read() -> Read:
     """Read bytes, or named files together."""
 
-    def reading(name: str, files: Files, *, skip: bool = False, limits: Limits | None = None, **options: str) -> Found:
+    def reading(
+        name: str, files: Files, *, skip: bool = False, limits: ReaderLimits | None = None, **options: str
+    ) -> Found:
         named = files if isinstance(files, Mapping) else {"file": files}
         inputs = [Input(n, lambda data=data: io.BytesIO(data)) for n, data in named.items()]
         log = ReadLog(skip_bad_lines=skip)
         reader = formats.get(name).read
         assert reader is not None
-        return Found(list(reader(inputs, ReadContext(options, limits or Limits()), log)), log)
+        return Found(list(reader(inputs, ReadContext(options, limits or ReaderLimits()), log)), log)
 
     return reading
 
@@ -68,7 +70,7 @@ def parts() -> Parts:
         log = ReadLog()
         reader = formats.get(name).parts
         assert reader is not None
-        found = reader(inputs, ReadContext(options, Limits()), log)
+        found = reader(inputs, ReadContext(options, ReaderLimits()), log)
         return {value: Found(list(records), log) for value, records in found}
 
     return reading

@@ -13,7 +13,7 @@ import pytest
 
 from app import formats
 from app.domain.errors import Invalid
-from app.formats.base import MOST_ERRORS, Input, Limits, ReadContext, ReadLog
+from app.formats.base import MOST_ERRORS, Input, ReadContext, ReaderLimits, ReadLog
 from tests.formats.conftest import Read
 
 MQM = (
@@ -159,11 +159,11 @@ class Endless(io.RawIOBase):
         return part
 
 
-def consume(name: str, raw: io.RawIOBase, limits: Limits | None = None) -> Iterator[object]:
+def consume(name: str, raw: io.RawIOBase, limits: ReaderLimits | None = None) -> Iterator[object]:
     reader = formats.get(name).read
     assert reader is not None
     inputs = [Input("bad.file", lambda: again(raw))]
-    return reader(inputs, ReadContext(OPTIONS.get(name, {}), limits or Limits()), ReadLog())
+    return reader(inputs, ReadContext(OPTIONS.get(name, {}), limits or ReaderLimits()), ReadLog())
 
 
 def again(raw: io.RawIOBase) -> io.RawIOBase:
@@ -180,7 +180,7 @@ def test_a_line_of_a_gigabyte_is_refused_when_about_the_limit_was_read(name: str
     with pytest.raises(Invalid, match="longer than") as refused:
         list(consume(name, raw))
     assert refused.value.places[0].loc == ("bad.file", 4)
-    assert raw.given < 2 * Limits().line_bytes
+    assert raw.given < 2 * ReaderLimits().line_bytes
     assert time.process_time() - begun < 2
 
 
@@ -207,13 +207,13 @@ def test_a_gzip_bomb_is_refused_before_it_is_unpacked(name: str) -> None:
 
 @ALL
 def test_more_bytes_than_allowed_are_refused(read: Read, name: str) -> None:
-    error = refusal(read, name, gzip.compress(GOOD[name]), limits=Limits(unpacked_bytes=100))
+    error = refusal(read, name, gzip.compress(GOOD[name]), limits=ReaderLimits(unpacked_bytes=100))
     assert "more than 100 bytes unpacked" in error.places[0].msg
 
 
 @ALL
 def test_more_lines_than_allowed_are_refused(read: Read, name: str) -> None:
-    error = refusal(read, name, GOOD[name], limits=Limits(lines=2))
+    error = refusal(read, name, GOOD[name], limits=ReaderLimits(lines=2))
     assert error.places[-1].loc == ("bad.file", 3)
 
 

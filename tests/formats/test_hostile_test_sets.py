@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import Invalid
-from app.formats.base import Limits, OutputRow
+from app.formats.base import OutputRow, ReaderLimits
 from tests.formats.conftest import Read
 
 DOC = {"doc_id": "d_#_1", "domain": "news", "src_lang": "en", "tgt_lang": "de", "src_text": "One.\n\nTwo."}
@@ -110,7 +110,7 @@ def test_damaged_files_end_in_records_or_in_an_error_that_says_where(
         damaged[file] = body[:start] + piece + body[start + length :]
 
     try:
-        found = read(name, damaged, skip=skip, limits=Limits(line_bytes=4096), **options)
+        found = read(name, damaged, skip=skip, limits=ReaderLimits(line_bytes=4096), **options)
     except Invalid:
         return
     assert skip or not found.log.bad

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from app.domain.errors import Invalid
 from app.formats.base import (
     CampaignRow,
-    DocumentRow,
+    DocumentRecord,
     JudgmentRow,
     OutputRow,
     RaterRow,
     Record,
     SegmentRow,
-    SystemRow,
+    SystemRecord,
     VoidRow,
 )
 from tests.formats.conftest import NOWHERE, Read, Write
@@ -29,9 +29,9 @@ FULL: list[Record] = [
     CampaignRow(
         NOWHERE, "mqm", "en", "de", "source", "Démo", {"a": [1, 2.5, None, {"b": True}]}, documents_known=False
     ),
-    SystemRow(NOWHERE, "A", "Ä B", "human", "Lab", ("x", "y")),
-    SystemRow(NOWHERE, "B", "B"),
-    DocumentRow(NOWHERE, "d", "d #1", "calibration", "news", 3, {"k": 1}),
+    SystemRecord(NOWHERE, "A", "Ä B", "human", "Lab", ("x", "y")),
+    SystemRecord(NOWHERE, "B", "B"),
+    DocumentRecord(NOWHERE, "d", "d #1", "calibration", "news", 3, {"k": 1}),
     RaterRow(NOWHERE, "r", "R. R.", "p1", {"native": "de"}),
     SegmentRow(NOWHERE, "d", 1, "Good dog.", {"refA": "Braver Hund."}, {"globalSegId": "7"}),
     SegmentRow(NOWHERE, "d", 2),

@@ -6,7 +6,7 @@ import pytest
 
 from app.domain.errors import Invalid, NotFound
 from app.formats import ALL, get
-from app.formats.base import Limits, ReadContext, ReadLog
+from app.formats.base import ReadContext, ReaderLimits, ReadLog
 
 
 def test_an_unknown_format_is_not_found_and_those_there_are_are_named() -> None:
@@ -27,4 +27,4 @@ def test_every_reader_refuses_an_option_that_it_does_not_know(name: str) -> None
     reader = ALL[name].read
     assert reader is not None
     with pytest.raises(Invalid, match="no-such"):
-        list(reader([], ReadContext({"no-such": "1"}, Limits()), ReadLog()))
+        list(reader([], ReadContext({"no-such": "1"}, ReaderLimits()), ReadLog()))

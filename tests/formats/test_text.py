@@ -11,7 +11,17 @@ from hypothesis import strategies as st
 
 from app import formats
 from app.domain.errors import Invalid
-from app.formats.base import DocumentRow, Input, Limits, OutputRow, ReadContext, ReadLog, Record, SegmentRow, SystemRow
+from app.formats.base import (
+    DocumentRecord,
+    Input,
+    OutputRow,
+    ReadContext,
+    ReaderLimits,
+    ReadLog,
+    Record,
+    SegmentRow,
+    SystemRecord,
+)
 
 FILES = {
     "source.en.txt": "One.\nTwo.\nThree.\n",
@@ -30,13 +40,13 @@ def read(files: dict[str, str | bytes], **options: str) -> tuple[list[Record], R
     log = ReadLog()
     reader = formats.get("text").read
     assert reader is not None
-    return list(reader(inputs, ReadContext(options, Limits()), log)), log
+    return list(reader(inputs, ReadContext(options, ReaderLimits()), log)), log
 
 
 def test_the_files_are_told_apart_by_their_names() -> None:
     records, log = read(dict(FILES))
 
-    assert [(r.key, r.domain, r.position) for r in records if isinstance(r, DocumentRow)] == [
+    assert [(r.key, r.domain, r.position) for r in records if isinstance(r, DocumentRecord)] == [
         ("d1", "news", 1),
         ("d2", "talks", 2),
     ]
@@ -46,7 +56,7 @@ def test_the_files_are_told_apart_by_their_names() -> None:
         ("d1", 2, "Two.", {"a": "Zwei."}),
         ("d2", 1, "Three.", {"a": "Drei."}),
     ]
-    assert {r.name for r in records if isinstance(r, SystemRow)} == {"Online-W", "my system"}
+    assert {r.name for r in records if isinstance(r, SystemRecord)} == {"Online-W", "my system"}
     assert list(log.mapped["system"].values()) == ["my system"]
 
 
@@ -64,7 +74,7 @@ def test_options_say_which_file_is_what_where_names_do_not() -> None:
     records, _ = read(files, source="a.txt", reference="b.txt", document="talk", human="Human")
 
     assert [r.source for r in records if isinstance(r, SegmentRow)] == ["x", "y"]
-    assert {(r.name, r.kind) for r in records if isinstance(r, SystemRow)} == {("c", "mt"), ("Human", "human")}
+    assert {(r.name, r.kind) for r in records if isinstance(r, SystemRecord)} == {("c", "mt"), ("Human", "human")}
     assert {r.document for r in records if isinstance(r, SegmentRow)} == {"talk"}
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from app import formats
-from app.formats.base import Input, JudgmentRow, Limits, ReadContext, ReadLog
+from app.formats.base import Input, JudgmentRow, ReadContext, ReaderLimits, ReadLog
 from app.protocols.base import options_of
 from app.services.access import tokens
 from tests.collecting import collect
@@ -68,7 +68,7 @@ def test_the_format_that_is_shown_reads_judgments_and_names_bad_lines(
     format = load(programs("extend.md")[1], "pairs", tmp_path, monkeypatch).FORMAT
     log = ReadLog(skip_bad_lines=True)
     file = Input("some.tsv", lambda: io.BytesIO(b"A\td1\t1\tr1\t70\nA\td1\tx\tr1\t70\nB\td1\t1\tr1\t80\n"))
-    found = [row for row in format.read([file], ReadContext({}, Limits()), log) if isinstance(row, JudgmentRow)]
+    found = [row for row in format.read([file], ReadContext({}, ReaderLimits()), log) if isinstance(row, JudgmentRow)]
     assert [(row.systems, row.position, row.rater, row.payload["score"]) for row in found] == [
         (("A",), 1, "r1", 70.0),
         (("B",), 1, "r1", 80.0),
@@ -171,5 +171,5 @@ def faults(line: dict[str, object]) -> list[Any]:
     log = ReadLog(skip_bad_lines=True)
     text = "".join(json.dumps(one) + "\n" for one in ({"type": "plumbline", "version": 1}, line))
     file = Input("some.jsonl", lambda: io.BytesIO(text.encode()))
-    list(formats.ALL["jsonl"].read([file], ReadContext({}, Limits()), log))  # type: ignore[misc]
+    list(formats.ALL["jsonl"].read([file], ReadContext({}, ReaderLimits()), log))  # type: ignore[misc]
     return log.bad

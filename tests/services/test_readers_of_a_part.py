@@ -10,8 +10,8 @@ import pytest
 from app.design.compile import compile_plan
 from app.design.design import Structure
 from app.design.parse import parse_design
-from app.design.plan import Item, Plan
-from app.design.values import Document, Rater, System, TestSet
+from app.design.plan import Plan, PlanItem
+from app.design.values import DesignDocument, Rater, System, TestSet
 from app.protocols import get
 from app.protocols.base import JudgedTexts, options_of
 from app.simulation import (
@@ -50,7 +50,7 @@ def plan_of(structure: str, seed: int, n_documents: int) -> Plan:
         controls["repeat"] = {"rate": 0.1}
     task = {"max_segments": 50, "max_items": 50 if structure in ("sr_dc", "alternate_2018") else None}
     design = {"structure": structure, "ratings_per_item": 2, "controls": controls, "task": task}
-    documents = tuple(Document(f"d{d:02}", (8,) * SEGMENTS) for d in range(n_documents))
+    documents = tuple(DesignDocument(f"d{d:02}", (8,) * SEGMENTS) for d in range(n_documents))
     outputs = {(d.key, s): tuple(f"{d.key}{s}{n}" for n in range(SEGMENTS)) for d in documents for s in SYSTEMS}
     people = [Rater(name) for name in (*HONEST, *READERS)]
     return compile_plan(parse_design(design), TestSet(documents, outputs), [System(s) for s in SYSTEMS], people, seed)
@@ -86,11 +86,11 @@ def judged(structure: str, seed: int, documents: int) -> QualityReport:
     return reported(given)
 
 
-def of(item: Item) -> range:
+def of(item: PlanItem) -> range:
     return range(item.first, item.last + 1)
 
 
-def role_of(item: Item) -> Role:
+def role_of(item: PlanItem) -> Role:
     return Role[item.role.upper()]
 
 

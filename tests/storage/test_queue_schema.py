@@ -88,7 +88,7 @@ def test_the_queue_is_in_a_backup(database_url: str, empty_database_url: str, tm
     migrate.upgrade(empty_database_url)
     migrate.check(empty_database_url)
     with sa.create_engine(sqlalchemy_url(empty_database_url), poolclass=sa.NullPool).connect() as connection:
-        assert queue_schema.applied(connection) == queue_schema.steps()[-1]
+        assert queue_schema.last_applied(connection) == queue_schema.steps()[-1]
 
 
 def test_postgres_15_has_the_same_queue_and_it_works(data_dir: Path, bin_dir15: Path, database_url: str) -> None:

@@ -126,7 +126,7 @@ WALKS: dict[str, Work] = {
     "copying into another campaign": lambda s, c: cloning.copy(
         s, cloning.TEXTS + cloning.SYSTEM_TEXTS, source=c.new, target=c.empty, actor="test"
     ),
-    "what is unchanged": lambda s, c: cloning.unchanged(s, source=c.new, target=c.twin),
+    "what is unchanged": lambda s, c: cloning.unchanged_outputs(s, source=c.new, target=c.twin),
     "lengths": lambda s, c: cloning.lengths(s, c.new),
     "exported segments": lambda s, c: list(exports.rows(s, exports.SEGMENTS, c.new, 99)),
     "exported outputs": lambda s, c: list(exports.rows(s, exports.OUTPUTS, c.new, 99)),
@@ -137,7 +137,7 @@ WALKS: dict[str, Work] = {
     "streamed judgments": lambda s, c: list(voids.stream(s, c.new, c.profile, only={"system": "system-03"})),
     "judgments to set aside": lambda s, c: voids.count(s, c.new, only={"document": "doc-00001"}),
     "counts of progress": lambda s, c: progress.counts(s, c.new, s.execute(text("SELECT now()")).scalar_one()),
-    "imported progress": lambda s, c: progress.imported(s, c.new, characters=None),
+    "imported progress": lambda s, c: progress.imported_tasks(s, c.new, characters=None),
     "segments with metrics": lambda s, c: metrics.segments(s, c.new),
     "metrics": lambda s, c: metrics.latest(s, c.new, 99),
     "scores of a metric": lambda s, c: metrics.scores(s, c.new, "comet", 2),
@@ -152,7 +152,7 @@ WALKS: dict[str, Work] = {
     "sources of post-edits": lambda s, c: post_edits.sources(s, c.new),
     "references of post-edits": lambda s, c: post_edits.references(s, c.new),
     "outputs with authors": lambda s, c: back_translations.stored_outputs(s, c.new),
-    "outputs that are shown": lambda s, c: back_translations.shown(s, c.new),
+    "outputs that are shown": lambda s, c: back_translations.shown_outputs(s, c.new),
     "texts of pairs": lambda s, c: calibration_items.pair_texts(s, c.new, reference=False),
     "documents of ratings": lambda s, c: side_tables._by_key(s, side_tables.DOCUMENTS, c.new),
     "scores under another profile": lambda s, c: profiles.store(
@@ -161,7 +161,7 @@ WALKS: dict[str, Work] = {
     "errors without a weight": lambda s, c: errors_without_weight.load(
         s, c.new, np.zeros(1, dtype=np.int32), np.array(c.judged[:1]), FREITAG2021
     ),
-    "whether all is scored": lambda s, c: profiles.unscored(s, c.new, c.profile),
+    "whether all is scored": lambda s, c: profiles.has_unscored(s, c.new, c.profile),
 }
 
 TRAPPED = (

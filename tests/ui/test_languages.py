@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from app.ui import messages
-from app.ui.manager.forms import answered
+from app.ui.manager.forms import answer_of
 from app.ui.messages import Words
 
 GERMAN = {"Accept-Language": "de-DE,de;q=0.9,en;q=0.8"}
@@ -156,9 +156,9 @@ class Question(BaseModel):
 
 def test_a_number_may_be_typed_as_the_language_writes_it():
     given = {"margin": "0,25", "documents": "4,8"}
-    assert answered(Question, given, "de") == {"margin": "0.25", "documents": "4,8"}
-    assert answered(Question, given) == given
-    assert answered(Question, {"margin": "0.25"}, "de") == {"margin": "0.25"}
+    assert answer_of(Question, given, "de") == {"margin": "0.25", "documents": "4,8"}
+    assert answer_of(Question, given) == given
+    assert answer_of(Question, {"margin": "0.25"}, "de") == {"margin": "0.25"}
 
 
 def test_a_language_with_more_forms_of_plural_has_them_under_the_second_text(monkeypatch):

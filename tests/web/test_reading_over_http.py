@@ -223,7 +223,7 @@ def test_a_release_over_http_has_the_files_that_it_has_on_the_database(
 ) -> None:
     with database.transaction() as session:
         secret = tokens.issue(session, role="manager", campaign="demo").secret
-    fill(bundle.fetched(Remote(origin, secret), "demo"), tmp_path / "far")
+    fill(bundle.fetch_archive(Remote(origin, secret), "demo"), tmp_path / "far")
     fill(bundles.files(database, "demo"), tmp_path / "near")
     near, far = (
         {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}

@@ -45,7 +45,7 @@ class AsOf(BaseModel):
     as_of: str | None = AS_OF
 
 
-class Choices(AsOf):
+class RecipeQuery(AsOf):
     """A named recipe, and choices that replace its own."""
 
     recipe: Annotated[str, StringConstraints(pattern=KEY_PATTERN)] = Field(
@@ -89,7 +89,7 @@ class Choices(AsOf):
     fallback: bool | None = Field(None, description="Use the test that the data support instead of refusing.")
 
 
-def chosen(request: Request, base: Recipe) -> Recipe:
+def recipe_of(request: Request, base: Recipe) -> Recipe:
     """A recipe with the choices that a query puts in the place of its own. Raises Invalid, naming the option."""
     query = request.query_params
     ours = {"recipe", "as_of", "table", "picture"}

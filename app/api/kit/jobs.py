@@ -112,7 +112,7 @@ def address(view: JobView) -> str:
     return f"/v1/jobs/{view.job}"
 
 
-def accepted(view: JobView, status: int = 202) -> Response:
+def job_response(view: JobView, status: int = 202) -> Response:
     """The job as an answer; it says when to look again, or where the report is."""
     headers = {"Cache-Control": "no-store"}
     if status == 202:

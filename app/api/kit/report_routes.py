@@ -12,7 +12,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, Field, StringConstraints, create_model
 
 from app.api.kit.choices import AsOf, moment
-from app.api.kit.jobs import LATER, Prefer, accepted, ready
+from app.api.kit.jobs import LATER, Prefer, job_response, ready
 from app.reports.kit import store
 from app.reports.kit.render import representations
 from app.reports.kit.report import Report, StoredReport
@@ -128,7 +128,7 @@ def _handler(kind: AnyKind, query: type[BaseModel], *, by_suffix: bool) -> Handl
         ask = partial(report_requests.find_or_queue, database, asking(kind, campaigns, given))
         report = await ready(request, database, prefer, ask)
         if isinstance(report, JobView):
-            return accepted(report)
+            return job_response(report)
         return await to_thread.run_sync(for_caller, request, caller, kind, report, given.picture, shape)
 
     get_report.__name__ = f"get_{kind.over}_{kind.name.replace('-', '_')}" + ("_as" if by_suffix else "")
@@ -161,7 +161,7 @@ def for_caller(
     """What a caller sees of a report, as the suffix says or `Accept` prefers; who only views learns no rater."""
     if kind.role == "viewer" and not caller.may("manager"):
         report = store.without_raters(kind, report)
-    return shown(
+    return representation(
         request,
         kind,
         report,
@@ -170,7 +170,7 @@ def for_caller(
     )
 
 
-def shown(request: Request, kind: AnyKind, report: StoredReport, shape: str, picture: str) -> Response:
+def representation(request: Request, kind: AnyKind, report: StoredReport, shape: str, picture: str) -> Response:
     """A representation, with an ETag of its own."""
     if shape == "json":
         return answer(request, report.body, JSON, report.etag)

@@ -29,7 +29,7 @@ from app.design.values import Unit
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class DescribedBy:
     """Annotates JSON whose fields a model describes, and which something else reads and checks."""
 
     model: type[BaseModel]
@@ -250,5 +250,5 @@ class PlanReport(_Loose):
     notes: list[str] | None = None
 
 
-DesignJson = Annotated[dict[str, JsonValue], Described(DesignDescribed)]
-ReportJson = Annotated[dict[str, JsonValue], Described(PlanReport)]
+DesignJson = Annotated[dict[str, JsonValue], DescribedBy(DesignDescribed)]
+ReportJson = Annotated[dict[str, JsonValue], DescribedBy(PlanReport)]

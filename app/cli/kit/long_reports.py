@@ -43,7 +43,9 @@ def report(
     return remote.ask("GET", f"{answer.headers['Location']}/report", accept=accept).content
 
 
-def made(remote: Remote, path: str, query: Query, body: Mapping[str, object], *, on_progress: Progress) -> bytes:
+def post_and_wait(
+    remote: Remote, path: str, query: Query, body: Mapping[str, object], *, on_progress: Progress
+) -> bytes:
     """What a POST makes, asked again once the job is done that it waits for.
 
     Raises ServerRefusal with what the job failed for, ServerUnreachable, ChangesTooFast.

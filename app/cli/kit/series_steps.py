@@ -74,7 +74,9 @@ class RemoteDesk:
         """Compile a design and freeze it, or only look at it."""
         query = {"dry_run": str(dry_run).lower()}
         with bar(f"compiling the plan of {campaign}") as on_progress:
-            made = long_reports.made(self._remote, f"{_path(campaign)}/plan", query, design, on_progress=on_progress)
+            made = long_reports.post_and_wait(
+                self._remote, f"{_path(campaign)}/plan", query, design, on_progress=on_progress
+            )
         return _short(json.loads(made))
 
     def open(self, campaign: str) -> None:

@@ -23,12 +23,12 @@ ANSWER_WITHIN, LOOK_EVERY, SAY_EVERY = 2.0, 0.05, 10.0  # seconds
 END_WITHIN = 10.0
 
 
-class NotStarted(Unavailable):
+class ServerNotStarted(Unavailable):
     """The server did not start."""
 
 
 @contextmanager
-def served(url: str, role: str | None, listener: socket.socket) -> Iterator[SpawnProcess]:
+def serve_beside(url: str, role: str | None, listener: socket.socket) -> Iterator[SpawnProcess]:
     """Serve a database on a listening socket from a process of its own, from when it is ready until the block ends.
 
     Raises NotStarted.
@@ -48,7 +48,7 @@ def served(url: str, role: str | None, listener: socket.socket) -> Iterator[Spaw
 @contextmanager
 def own_server(url: str, role: str | None) -> Iterator[str]:
     """The origin of a server that is started on a free loopback port. Raises NotStarted."""
-    with service.listening("127.0.0.1", 0) as listener, served(url, role, listener):
+    with service.listening("127.0.0.1", 0) as listener, serve_beside(url, role, listener):
         yield service.origin_of(listener)
 
 
@@ -82,7 +82,7 @@ def _wait_until_ready(origin: str, process: SpawnProcess) -> None:
             say_at += SAY_EVERY
             print(f"plumbline: waiting for the server for {waited:.0f} s: {why}", file=sys.stderr)  # noqa: T201  (this is the command line)
         time.sleep(LOOK_EVERY)
-    raise NotStarted(f"{origin}: its process ended with exit code {process.exitcode}")
+    raise ServerNotStarted(f"{origin}: its process ended with exit code {process.exitcode}")
 
 
 def _not_ready(origin: str) -> str:

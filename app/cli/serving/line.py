@@ -35,7 +35,7 @@ class Line:
         self._alone()
 
 
-class Kept:
+class SupervisorEnd:
     """The supervisor's end. theirs: the descriptor to pass on, closed here once the process has it."""
 
     def __init__(self) -> None:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
-from app.cli.serving.line import Kept, Told
+from app.cli.serving.line import SupervisorEnd, Told
 from app.storage.embedded import Condition, Tender
 from app.storage.embedded.tending import LOOK_EVERY
 from app.storage.processes import Stillness
@@ -23,7 +23,7 @@ log = logging.getLogger("plumbline.serve")
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ProcessLimits:
     """When a process is taken for dead, in seconds. None of them counts work: a ranking may take minutes.
 
     start: until its first sign of life, however busy the machine is. silent: without a sign of life later, whatever it
@@ -37,7 +37,7 @@ class Limits:
     stopped: float = 4.0
 
 
-class Part(Protocol):
+class SupervisedPart(Protocol):
     """Something that the supervisor keeps running."""
 
     name: str
@@ -56,7 +56,7 @@ class Part(Protocol):
         """Wait until it has stopped, and end it after so many seconds."""
 
 
-class Process:
+class SupervisedProcess:
     """A process of ours: started again whenever it ends, stands still, or gives no sign of life."""
 
     def __init__(
@@ -66,7 +66,7 @@ class Process:
         *,
         environment: Mapping[str, str],
         descriptors: Sequence[int] = (),
-        limits: Limits = Limits(),
+        limits: ProcessLimits = ProcessLimits(),
     ) -> None:
         self.name, self.condition = name, Condition("starting")
         self.was_ready = False
@@ -74,7 +74,7 @@ class Process:
         self._command, self._environment, self._descriptors = command, environment, descriptors
         self._limits = limits
         self._process: subprocess.Popen[bytes] | None = None
-        self._kept: Kept | None = None
+        self._kept: SupervisorEnd | None = None
         self._still = Stillness(0)
         self._silent = self._ran = self._waited = 0.0
         self._pause = 0.0
@@ -105,7 +105,7 @@ class Process:
             self._process.wait()
             self._gone(reason)
 
-    def _listen(self, kept: Kept, seconds: float) -> None:
+    def _listen(self, kept: SupervisorEnd, seconds: float) -> None:
         self._ran += seconds
         self._still.look(seconds)
         self._silent += seconds
@@ -137,7 +137,7 @@ class Process:
         log.warning("%s: %s; restarting in %.1f s", self.name, reason, self._pause)
 
     def _start(self) -> None:
-        self._kept = Kept()
+        self._kept = SupervisorEnd()
         try:
             self._process = subprocess.Popen(
                 [part.replace("{line}", str(self._kept.theirs)) for part in self._command],

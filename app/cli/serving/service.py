@@ -13,7 +13,7 @@ from pathlib import Path
 import typer
 
 from app.cli.serving import supervisor
-from app.cli.serving.parts import Limits, Part, Postgres, Process
+from app.cli.serving.parts import Postgres, ProcessLimits, SupervisedPart, SupervisedProcess
 from app.cli.serving.web import GRACE, LOGGING
 from app.domain.errors import AppError
 from app.services.access import tokens
@@ -43,22 +43,24 @@ def keep(
 
     own: the embedded Postgres, where that is the database. answering: the number of processes that answer requests.
     """
-    parts: list[Part] = [Postgres(embedded.Tender(own.cluster))] if own else []
+    parts: list[SupervisedPart] = [Postgres(embedded.Tender(own.cluster))] if own else []
     parts += [_web(url, role, server, f"web {i}" if answering > 1 else "web") for i in range(1, answering + 1)]
     run([*parts, *([_worker(url)] if with_worker else [])], server)
 
 
-def _worker(url: str) -> Process:
+def _worker(url: str) -> SupervisedProcess:
     """One worker as a process of its own, so that background work never slows an answer; however we end, it ends."""
     command = [sys.executable, "-m", "app.cli", "worker", "--line", "{line}"]
     # It waits for the database, and then does nothing: that is no sign of death.
-    return Process("worker", command, environment={"PLUMBLINE_DATABASE_URL": url}, limits=Limits(idle=None))
+    return SupervisedProcess(
+        "worker", command, environment={"PLUMBLINE_DATABASE_URL": url}, limits=ProcessLimits(idle=None)
+    )
 
 
-def _web(url: str, role: str | None, server: socket.socket, name: str) -> Process:
+def _web(url: str, role: str | None, server: socket.socket, name: str) -> SupervisedProcess:
     command = [sys.executable, "-m", "app.cli.serving.web", "{line}", str(server.fileno())]
     environment = {"PLUMBLINE_DATABASE_URL": url, "PLUMBLINE_DATABASE_ROLE": role or ""}
-    return Process(name, command, environment=environment, descriptors=[server.fileno()])
+    return SupervisedProcess(name, command, environment=environment, descriptors=[server.fileno()])
 
 
 def prepare(url: str, *, upgrade: bool) -> str | None:
@@ -152,7 +154,7 @@ def _hand_over(link: str, data_dir: Path) -> str:
     return f"The link of the first admin is in {data_dir / LINK_FILE}\n{ENDS}"
 
 
-def run(parts: Sequence[Part], server: socket.socket) -> None:
+def run(parts: Sequence[SupervisedPart], server: socket.socket) -> None:
     """Keep the parts running until told to stop; then nobody is let in any more, and what is under way is finished."""
     logging.config.dictConfig(LOGGING)
     try:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from app.cli.serving.line import Told
-from app.cli.serving.parts import Part, Process
+from app.cli.serving.parts import SupervisedPart, SupervisedProcess
 from app.domain.errors import Unavailable
 
 LOOK_EVERY = 0.2  # seconds
@@ -23,7 +23,7 @@ class NotStarted(Unavailable):
     """The server did not start."""
 
 
-def keep(parts: Sequence[Part]) -> NoReturn:
+def keep(parts: Sequence[SupervisedPart]) -> NoReturn:
     """Keep the parts running until told to stop, by an exception of a signal handler.
 
     Raises NotStarted where the first start of a part fails by itself: another would fail alike.
@@ -35,8 +35,10 @@ def keep(parts: Sequence[Part]) -> NoReturn:
         now = time.monotonic()
         seconds, looked = min(now - looked, 2 * LOOK_EVERY), now  # of a pause of our own nobody else is guilty
         for part in parts:
-            part.look(seconds, may_start=not any(isinstance(one, Process) and one.is_starting for one in parts))
-            if isinstance(part, Process) and part.failed is not None:
+            part.look(
+                seconds, may_start=not any(isinstance(one, SupervisedProcess) and one.is_starting for one in parts)
+            )
+            if isinstance(part, SupervisedProcess) and part.failed is not None:
                 raise NotStarted(f"{part.name} ended with exit code {part.failed}; the log says why")
         current = conditions(parts)
         if current != said or now - told >= TELL_EVERY:
@@ -45,12 +47,12 @@ def keep(parts: Sequence[Part]) -> NoReturn:
                 part.tell(current)
 
 
-def conditions(parts: Sequence[Part]) -> dict[str, dict[str, str]]:
+def conditions(parts: Sequence[SupervisedPart]) -> dict[str, dict[str, str]]:
     """How each part is."""
     return {part.name: {"state": part.condition.state, "reason": part.condition.reason} for part in parts}
 
 
-def end(parts: Sequence[Part], within: float) -> None:
+def end(parts: Sequence[SupervisedPart], within: float) -> None:
     """Stop the parts, all at once; each has so many seconds."""
     for part in parts:
         part.stop()

@@ -9,11 +9,21 @@ from hashlib import blake2b
 from itertools import groupby
 
 from app.domain.errors import Invalid, Place
-from app.formats.base import At, DocumentRow, Input, OutputRow, ReadContext, ReadLog, Record, SegmentRow, SystemRow
+from app.formats.base import (
+    At,
+    DocumentRecord,
+    Input,
+    OutputRow,
+    ReadContext,
+    ReadLog,
+    Record,
+    SegmentRow,
+    SystemRecord,
+)
 from app.formats.kit.appraise_names import document_of, systems_of
 from app.formats.kit.appraise_spans import marks_of
 from app.formats.kit.json_stream import Piece, pieces
-from app.formats.kit.names import Names
+from app.formats.kit.names import KeyNames
 from app.formats.kit.records import LONGEST_NAME
 from app.formats.kit.strict_json import dumps
 
@@ -50,7 +60,7 @@ class Batches:
         self._context, self._log = context, log
         self._longest: dict[str, list[bytes]] = {}
         self._said: dict[Languages, At] = {}
-        self._documents, self._systems = Names("document", log), Names("system", log)
+        self._documents, self._systems = KeyNames("document", log), KeyNames("system", log)
         self.at = At("", 0)
 
     def look(self, files: Sequence[Input]) -> None:
@@ -102,14 +112,14 @@ class Batches:
         document = run[0].document
         key, is_new = self._documents.of(document)
         if is_new:
-            yield DocumentRow(at, key, document)
+            yield DocumentRecord(at, key, document)
         for n, item in enumerate(run, first + 1):
             position = item.position or n
             yield SegmentRow(at, key, position, item.source)
             for name in item.systems:
                 system, is_new = self._systems.of(name)
                 if is_new:
-                    yield SystemRow(at, system, name)
+                    yield SystemRecord(at, system, name)
                 yield OutputRow(at, system, key, position, item.text, item.prefill)
 
 

@@ -14,7 +14,7 @@ from app.formats.kit.written_judgments import NOWHERE
 SOURCE, OUTPUT = "0", "1"
 
 
-def untasked(contents: Contents) -> Iterator[ShownRow]:
+def outputs_by_document(contents: Contents) -> Iterator[ShownRow]:
     """What tasks would show, document by document; one document is held at a time."""
     with Sorter() as texts:
         for record in contents.records():

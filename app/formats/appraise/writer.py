@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, groupby
 
 from app.formats.appraise.batches import OURS
-from app.formats.appraise.without_tasks import untasked
+from app.formats.appraise.without_tasks import outputs_by_document
 from app.formats.base import Contents, JudgmentRow, OutputRow, RaterRow, SegmentRow, ShownRow
 from app.formats.esa import writer as _esa_write
-from app.formats.esa.names import Names
+from app.formats.esa.names import EsaNames
 from app.formats.esa.writer import PREFIX, TYPES
 from app.formats.kit.references_judged import shown_as
 from app.formats.kit.strict_json import dumps
@@ -44,7 +44,7 @@ def _batches(contents: Contents, lost: Counter[str]) -> Iterator[bytes]:
     between = "\n"
     shown = contents.shown()
     first = next(shown, None)
-    of_tasks = untasked(contents) if first is None else chain((first,), shown)
+    of_tasks = outputs_by_document(contents) if first is None else chain((first,), shown)
     for number, (_, rows) in enumerate(groupby(of_tasks, key=lambda row: row.task_key), 1):
         items = [_item(n, row, names, lost) for n, row in enumerate(_showable(rows, lost), 1)]
         if items:
@@ -54,9 +54,9 @@ def _batches(contents: Contents, lost: Counter[str]) -> Iterator[bytes]:
     lost.update(names.lost)
 
 
-def _names(contents: Contents, lost: Counter[str]) -> Names:
+def _names(contents: Contents, lost: Counter[str]) -> EsaNames:
     """What the campaign calls its systems and documents; texts stand in the items."""
-    names = Names(Counter())
+    names = EsaNames(Counter())
     for record in contents.records():
         if isinstance(record, OutputRow):
             lost["errors shown with outputs"] += record.prefill is not None
@@ -77,7 +77,7 @@ def _showable(rows: Iterable[ShownRow], lost: Counter[str]) -> Iterator[ShownRow
             yield row
 
 
-def _task(number: int, size: int, names: Names) -> dict[str, object]:
+def _task(number: int, size: int, names: EsaNames) -> dict[str, object]:
     source, goal = names.languages()
     return {
         "batchNo": number,
@@ -89,7 +89,7 @@ def _task(number: int, size: int, names: Names) -> dict[str, object]:
     }
 
 
-def _item(number: int, row: ShownRow, names: Names, lost: Counter[str]) -> dict[str, object]:
+def _item(number: int, row: ShownRow, names: EsaNames, lost: Counter[str]) -> dict[str, object]:
     systems = sorted(names.system(key) for key in shown_as(row))
     document = f"{names.document(row.document)}#{systems[0]}"
     if row.role in ("degraded", "reference"):

@@ -22,7 +22,7 @@ from app.formats.kit.appraise_names import document_of, systems_of
 from app.formats.kit.campaigns_in_file import OPTION
 from app.formats.kit.cells import Cells, cells_of, judgment_row, position_of
 from app.formats.kit.column_map import ColumnMap
-from app.formats.kit.judgment_rows import Row
+from app.formats.kit.judgment_rows import SortRow
 from app.formats.kit.judgment_table import FlatReader, Parts
 from app.formats.kit.known_column_maps import TYPES
 from app.formats.kit.reading import lines
@@ -115,7 +115,7 @@ class _Presentations:
             runs = self._first[shown] = _runs(sorted(numbers))
             self._longest[name] = max(self._longest.get(name, 0), *(length for _, length in runs.values()))
 
-    def __call__(self, cells: Cells, columns: ColumnMap, at: At) -> Row | str:
+    def __call__(self, cells: Cells, columns: ColumnMap, at: At) -> SortRow | str:
         """The row of a judgment, or why it is left out. Raises ValueError with what is wrong."""
         name = cells.name("document")
         document, copy, reason = document_of(name, cells.get("system"))

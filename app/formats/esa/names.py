@@ -9,22 +9,22 @@ from dataclasses import dataclass, field
 from app.formats.base import (
     BY_METRICS,
     CampaignRow,
-    DocumentRow,
+    DocumentRecord,
     MetricRow,
     OutputRow,
     RaterRow,
     SegmentRow,
-    SystemRow,
+    SystemRecord,
     VoidRow,
 )
 from app.formats.kit.written_judgments import Address
 
-Said = CampaignRow | SystemRow | DocumentRow | SegmentRow | OutputRow | RaterRow | VoidRow | MetricRow
+Said = CampaignRow | SystemRecord | DocumentRecord | SegmentRow | OutputRow | RaterRow | VoidRow | MetricRow
 """Any record that is not a judgment."""
 
 
 @dataclass(slots=True)
-class Names:
+class EsaNames:
     """What rows call campaign, systems, documents and raters, and what else is known of them that is lost."""
 
     lost: Counter[str]
@@ -40,9 +40,9 @@ class Names:
         if isinstance(record, CampaignRow):
             self.campaign = record
             self.lost["options of the campaign: say its weights again"] += bool(record.options)
-        elif isinstance(record, SystemRow):
+        elif isinstance(record, SystemRecord):
             self.systems[record.key] = record.name
-        elif isinstance(record, DocumentRow):
+        elif isinstance(record, DocumentRecord):
             self.documents[record.key] = record.name
             self.lost["domains of documents"] += record.domain is not None
         elif isinstance(record, RaterRow):

@@ -17,7 +17,7 @@ from itertools import groupby, pairwise
 
 from app.domain.keys import to_key
 from app.formats.base import JudgmentRow, Record
-from app.formats.esa.names import Names
+from app.formats.esa.names import EsaNames
 from app.formats.kit.appraise_spans import cell_of
 from app.formats.kit.records import decode, encode, identity
 from app.formats.kit.references_judged import NO_SYSTEM, shown_as
@@ -39,7 +39,7 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
     """One row an answer, re-submissions too; what has no column is counted in `lost`."""
     lost = Counter() if lost is None else lost
     with Sorter() as judgments, Sorter() as rows:
-        names = Names(lost)
+        names = EsaNames(lost)
         for record in records:
             if isinstance(record, JudgmentRow):
                 judgments.add(f"{identity(record)}\0\0{encode(record)}".encode())
@@ -54,7 +54,7 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
         del lost[what]
 
 
-def _rows(judgments: Iterable[bytes], names: Names, lost: Counter[str]) -> Iterator[bytes]:
+def _rows(judgments: Iterable[bytes], names: EsaNames, lost: Counter[str]) -> Iterator[bytes]:
     """The rows of all answers: every revision where times tell them apart, else the latest."""
     split = (entry.decode().rpartition("\0\0") for entry in judgments)
     for _, group in groupby(split, key=lambda parts: parts[0].split("\0")[1:5]):
@@ -71,7 +71,7 @@ def _rows(judgments: Iterable[bytes], names: Names, lost: Counter[str]) -> Itera
             yield _row(revision, _where(last, names), names, lost)
 
 
-def _writable(judgment: JudgmentRow, names: Names, lost: Counter[str]) -> bool:
+def _writable(judgment: JudgmentRow, names: EsaNames, lost: Counter[str]) -> bool:
     if judgment.payload.get("protocol") not in PROTOCOLS:
         lost["judgments that are neither ESA nor MQM"] += 1
         return False
@@ -88,7 +88,7 @@ def _writable(judgment: JudgmentRow, names: Names, lost: Counter[str]) -> bool:
     return True
 
 
-def _where(judgment: JudgmentRow, names: Names) -> tuple[str, ...]:
+def _where(judgment: JudgmentRow, names: EsaNames) -> tuple[str, ...]:
     """Account, target, type, document with its marks, and the padded position: what tells answers apart."""
     systems = sorted(names.system(key) for key in shown_as(judgment))
     name = f"{names.document(judgment.document)}#{systems[0]}"
@@ -118,7 +118,7 @@ def _copy(judgment: JudgmentRow, plain: str) -> str:
     return f"bad-{re.sub(r'[^a-z0-9._-]', '', judgment.item.casefold())}"[:100]
 
 
-def _row(judgment: JudgmentRow, where: tuple[str, ...], names: Names, lost: Counter[str]) -> bytes:
+def _row(judgment: JudgmentRow, where: tuple[str, ...], names: EsaNames, lost: Counter[str]) -> bytes:
     """The row but for its number: fields joined by NUL that sort as the file is ordered."""
     score, kept = judgment.payload.get("score", 0), (judgment.meta or {}).get("itemID")
     number = str(kept) if isinstance(kept, str | int) and str(kept).isascii() and str(kept).isdigit() else ""

@@ -9,7 +9,7 @@ from operator import attrgetter
 
 from app.domain.errors import Invalid, Place
 from app.formats.base import At, CampaignRow, Input, ReadContext, ReadLog, Record
-from app.formats.kit.judgment_rows import Row
+from app.formats.kit.judgment_rows import SortRow
 
 SPLITS = ("language_pair", "protocol")
 OPTION = "language_pair or protocol: one campaign for each value in the files"
@@ -79,17 +79,17 @@ def split_of(context: ReadContext) -> str:
     return split
 
 
-def parted(
+def split_by(
     rows: Iterable[bytes],
     abouts: Abouts,
     files: Iterable[Input],
     log: ReadLog,
-    records: Callable[[str, Iterator[Row]], Iterator[Record]],
+    records: Callable[[str, Iterator[SortRow]], Iterator[Record]],
 ) -> Iterator[tuple[str, Iterator[Record]]]:
     """One (value, records) for each part, in the order of the values; each stream is to be read before the next."""
     for part in sorted(abouts.found):
         abouts.campaign(part, files)
-    for part, group in groupby(map(Row.unpack, rows), key=attrgetter("part")):
+    for part, group in groupby(map(SortRow.unpack, rows), key=attrgetter("part")):
         yield part, _with_head(abouts.campaign(part, files), records(part, group))
     log.finish()
 

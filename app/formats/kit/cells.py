@@ -9,7 +9,7 @@ from app import protocols
 from app.formats.base import At
 from app.formats.kit.campaigns_in_file import About
 from app.formats.kit.column_map import UNITS, ColumnMap
-from app.formats.kit.judgment_rows import JUDGMENT, TEXT, Row, microseconds
+from app.formats.kit.judgment_rows import JUDGMENT, TEXT, SortRow, microseconds
 from app.formats.kit.numbers import number
 from app.formats.kit.strict_json import dumps
 
@@ -116,7 +116,7 @@ def about(cells: Cells, columns: ColumnMap) -> About:
     return About(languages, value, judged.protocol, judged.options)
 
 
-def judgment_row(cells: Cells, columns: ColumnMap, at: At, document: str = "") -> Row:
+def judgment_row(cells: Cells, columns: ColumnMap, at: At, document: str = "") -> SortRow:
     """The row of a judgment, its part still open. Raises ValueError with what is wrong."""
     rater = cells.name("rater")
     kind = cells.get("type").strip()
@@ -125,7 +125,7 @@ def judgment_row(cells: Cells, columns: ColumnMap, at: At, document: str = "") -
         raise ValueError(f"unknown type {kind[:40]!r}; there are {', '.join(columns.types)}")
     whole = "whole" in columns.columns and cells.get("whole").strip().casefold() == columns.whole.casefold()
     presented = cells.get("presented").strip()
-    return Row(
+    return SortRow(
         part="",
         document=document or cells.name("document"),
         position=WHOLE if whole else f"{position_of(cells.get('position').strip(), columns.first_position):010d}",
@@ -149,8 +149,8 @@ def judgment_row(cells: Cells, columns: ColumnMap, at: At, document: str = "") -
     )
 
 
-def text_row(part: str, document: str, position: int, system: str, source: str, target: str, at: At) -> Row:
+def text_row(part: str, document: str, position: int, system: str, source: str, target: str, at: At) -> SortRow:
     """The row of a text, which sorts before all judgments of it."""
     place = part, document, f"{position:010d}", system, TEXT
     said = ("",) * 8
-    return Row._make((*place, *said, source, target, "", "", "", at.file, str(at.line)))
+    return SortRow._make((*place, *said, source, target, "", "", "", at.file, str(at.line)))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.formats.base import At, Input, Limits, ReadLog
+from app.formats.base import At, Input, ReaderLimits, ReadLog
 from app.formats.kit.reading import blocks, refuse
 from app.formats.kit.strict_json import DEEPEST, NotStrictError, loads
 
@@ -40,7 +40,7 @@ class _Scan:
     start: where the next piece begins in the data; next: where to read on; text: where one that is not closed begins.
     """
 
-    def __init__(self, file: Input, limits: Limits, log: ReadLog) -> None:
+    def __init__(self, file: Input, limits: ReaderLimits, log: ReadLog) -> None:
         self._name, self._log = file.name, log
         self._blocks = blocks(file, limits, log)
         self._data, self._start, self._next = bytearray(), 0, 0
@@ -159,7 +159,7 @@ class _Scan:
         return At(self._name, self._line)
 
 
-def pieces(file: Input, limits: Limits, log: ReadLog) -> Iterator[Piece]:
+def pieces(file: Input, limits: ReaderLimits, log: ReadLog) -> Iterator[Piece]:
     """The elements of an array, or the members of an object; the elements of a member that is an array one by one.
 
     What is no strict JSON is a bad line. Raises Invalid where the file cannot be read on.

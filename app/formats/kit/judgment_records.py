@@ -10,7 +10,7 @@ from typing import Literal
 
 from app.domain.keys import to_key
 from app.formats.base import (
-    DocumentRow,
+    DocumentRecord,
     JudgmentRow,
     OutputRow,
     RaterRow,
@@ -18,13 +18,13 @@ from app.formats.base import (
     Record,
     RoleName,
     SegmentRow,
-    SystemRow,
+    SystemRecord,
 )
-from app.formats.kit.judgment_rows import TEXT, Row, time_of
-from app.formats.kit.names import Names
+from app.formats.kit.judgment_rows import TEXT, SortRow, time_of
+from app.formats.kit.names import KeyNames
 
 Again = Literal["revision", "repeat"]
-Payload = Callable[[Row, str | None], Mapping[str, object]]
+Payload = Callable[[SortRow, str | None], Mapping[str, object]]
 MOST_ALIKE = 1000
 
 
@@ -37,22 +37,22 @@ class FlatRecords:
 
     def __init__(self, log: ReadLog, payload: Payload, again: Again) -> None:
         self._log, self._payload, self._again = log, payload, again
-        self._systems, self._raters = Names("system", log), Names("rater", log)
-        self._documents = Names("document", log)
+        self._systems, self._raters = KeyNames("system", log), KeyNames("rater", log)
+        self._documents = KeyNames("document", log)
         self._told: set[str] = set()
-        self._tasks, self._items = Names("task", log, report=False), Names("item", log, report=False)
+        self._tasks, self._items = KeyNames("task", log, report=False), KeyNames("item", log, report=False)
 
-    def of(self, rows: Iterable[Row]) -> Iterator[Record]:
+    def of(self, rows: Iterable[SortRow]) -> Iterator[Record]:
         """All records of sorted rows."""
         for _, document in groupby(rows, key=attrgetter("document")):
             first, all_rows = _peek(document)
             key, _ = self._documents.of(first.document)
             if key != first.document or first.domain:
-                yield DocumentRow(first.at, key, first.document, domain=first.domain or None)
+                yield DocumentRecord(first.at, key, first.document, domain=first.domain or None)
             for _, segment in groupby(all_rows, key=attrgetter("position")):
                 yield from self._segment(key, segment)
 
-    def _segment(self, document: str, rows: Iterator[Row]) -> Iterator[Record]:
+    def _segment(self, document: str, rows: Iterator[SortRow]) -> Iterator[Record]:
         source = ""
         for _, output in groupby(rows, key=attrgetter("system")):
             target = ""
@@ -68,9 +68,9 @@ class FlatRecords:
                 if first.kind != TEXT:
                     yield from self._judgments(distinct_rows, document, target)
 
-    def _alike(self, rows: Iterator[Row]) -> list[Row]:
+    def _alike(self, rows: Iterator[SortRow]) -> list[SortRow]:
         """Different answers at one address, as many as one may have; of texts only the first."""
-        distinct_rows: dict[tuple[str, ...], Row] = {}
+        distinct_rows: dict[tuple[str, ...], SortRow] = {}
         for row in rows:
             if distinct_rows.setdefault(row.said, row) is not row:
                 self._log.repaired["rows that stand twice alike"] += 1
@@ -79,17 +79,17 @@ class FlatRecords:
                 distinct_rows.popitem()
         return list(distinct_rows.values())
 
-    def _outputs(self, row: Row, document: str) -> Iterator[Record]:
+    def _outputs(self, row: SortRow, document: str) -> Iterator[Record]:
         for name in row.system.split("+"):
             yield from self._system(row, name)
             yield OutputRow(row.at, self._systems.of(name)[0], document, int(row.position), row.target[1:])
 
-    def _system(self, row: Row, name: str) -> Iterator[Record]:
+    def _system(self, row: SortRow, name: str) -> Iterator[Record]:
         key, is_new = self._systems.of(name)
         if is_new:
-            yield SystemRow(row.at, key, name)
+            yield SystemRecord(row.at, key, name)
 
-    def _judgments(self, rows: list[Row], document: str, target: str) -> Iterator[Record]:
+    def _judgments(self, rows: list[SortRow], document: str, target: str) -> Iterator[Record]:
         first = rows[0]
         rater, _ = self._raters.of(first.rater)
         for name in first.system.split("+"):
@@ -111,7 +111,7 @@ class FlatRecords:
             self._told.add(rater)
             yield judgment
 
-    def _judgment(self, row: Row, n: int, document: str, rater: str, target: str) -> JudgmentRow | None:
+    def _judgment(self, row: SortRow, n: int, document: str, rater: str, target: str) -> JudgmentRow | None:
         shown = target[1:] if target and row.role != "degraded" else None
         try:
             payload = self._payload(row, shown)
@@ -139,7 +139,7 @@ class FlatRecords:
         )
 
 
-def _peek(rows: Iterator[Row]) -> tuple[Row, Iterator[Row]]:
+def _peek(rows: Iterator[SortRow]) -> tuple[SortRow, Iterator[SortRow]]:
     """The first row, and all rows with it."""
     first = next(rows)
     return first, chain((first,), rows)

@@ -12,7 +12,7 @@ LATEST_TIME = 4_102_444_800  # 2100-01-01
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Row(NamedTuple):
+class SortRow(NamedTuple):
     """One judgment, or one text (kind TEXT); numbers are padded so that they sort as numbers.
 
     part: the value of the split, empty without one. position: zeros for a judgment of the whole item. system: names
@@ -47,7 +47,7 @@ class Row(NamedTuple):
         return "\0".join(self).encode()
 
     @classmethod
-    def unpack(cls, entry: bytes) -> Row:
+    def unpack(cls, entry: bytes) -> SortRow:
         """Inverse of `pack`."""
         return cls(*entry.decode().split("\0"))
 

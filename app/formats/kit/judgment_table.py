@@ -9,22 +9,22 @@ from app import protocols
 from app.domain.errors import Invalid
 from app.formats.base import At, Input, JudgmentRow, ReadContext, ReadLog, Record
 from app.formats.kit.appraise_spans import marks_of
-from app.formats.kit.campaigns_in_file import Abouts, parted, split_of
+from app.formats.kit.campaigns_in_file import Abouts, split_by, split_of
 from app.formats.kit.cells import Cells, about, cells_of, judgment_row, position_of, text_row
 from app.formats.kit.column_map import ColumnMap
 from app.formats.kit.judgment_records import FlatRecords, Payload
-from app.formats.kit.judgment_rows import Row
+from app.formats.kit.judgment_rows import SortRow
 from app.formats.kit.reading import lines, refuse
 from app.formats.kit.sorting import Sorter
 from app.formats.kit.strict_json import loads
 from app.formats.kit.whitespace import Stripper
 
 MOST_SEGMENTS = 2_000_000
-Interpret = Callable[[Cells, ColumnMap, At], Row | str]
+Interpret = Callable[[Cells, ColumnMap, At], SortRow | str]
 Parts = Iterator[tuple[str, Iterator[Record]]]
 
 
-def plain(cells: Cells, columns: ColumnMap, at: At) -> Row | str:
+def plain(cells: Cells, columns: ColumnMap, at: At) -> SortRow | str:
     """The row of a judgment, or why it is left out."""
     return cells.left_out() or judgment_row(cells, columns, at)
 
@@ -60,9 +60,9 @@ class FlatReader:
             self.log.finish()
             if not abouts.found:
                 abouts.campaign("", files)
-            yield from parted(rows, abouts, files, self.log, lambda part, group: self._records(part, group, abouts))
+            yield from split_by(rows, abouts, files, self.log, lambda part, group: self._records(part, group, abouts))
 
-    def _records(self, part: str, rows: Iterator[Row], abouts: Abouts) -> Iterator[Record]:
+    def _records(self, part: str, rows: Iterator[SortRow], abouts: Abouts) -> Iterator[Record]:
         (first, _), *_ = abouts.found[part].values()
         strip = Stripper(self.log)
         make = FlatRecords(self.log, payload_of(first.judged_by, self.log), self.columns.again)
@@ -131,7 +131,7 @@ class FlatReader:
             self._remember(part, row)
         rows.add(row.pack())
 
-    def _remember(self, part: str, row: Row) -> None:
+    def _remember(self, part: str, row: SortRow) -> None:
         if len(self.places) >= MOST_SEGMENTS:
             raise Invalid(f"more than {MOST_SEGMENTS:,} segments whose texts stand in another file")
         known = self.places.setdefault((part, int(row.position)), (row.document, row.domain))
@@ -165,7 +165,7 @@ def payload_of(protocol: str, log: ReadLog) -> Payload:
     """What makes payloads of a protocol: its score or scores, its marked errors, or both."""
     fields = protocols.get(protocol).payload.model_fields
 
-    def make(row: Row, text: str | None) -> Mapping[str, object]:
+    def make(row: SortRow, text: str | None) -> Mapping[str, object]:
         payload: dict[str, object] = {"protocol": protocol}
         if "errors" in fields:
             payload["errors"] = marks_of(row.errors, text, log.repaired)

@@ -12,7 +12,7 @@ MOST: Mapping[str, int] = {"system": 10_000, "rater": 100_000, "document": 1_000
 FORGET_AT = 10_000
 
 
-class Names:
+class KeyNames:
     """Keys of one kind of name. Systems, raters and documents are bounded; others are only remembered for speed.
 
     report: say in the log which names became other keys.

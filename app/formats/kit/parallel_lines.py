@@ -10,14 +10,14 @@ from itertools import islice
 from app.domain.keys import to_key
 from app.formats.base import (
     At,
-    DocumentRow,
+    DocumentRecord,
     Input,
     OutputRow,
     ReadContext,
     ReadLog,
     Record,
     SegmentRow,
-    SystemRow,
+    SystemRecord,
 )
 from app.formats.kit.reading import lines, refuse
 from app.formats.kit.whitespace import Stripper
@@ -59,7 +59,7 @@ class Placing:
 def read_parallel(roles: Roles, placing: Placing, context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """The test set of all files together. Raises Invalid where they do not have as many lines, or say nothing."""
     for name, file in roles.systems.items():
-        yield SystemRow(At(file.name, 1), _key(log, "system", name), name, "human" if name in roles.human else "mt")
+        yield SystemRecord(At(file.name, 1), _key(log, "system", name), name, "human" if name in roles.human else "mt")
     placed = _given(context) if roles.docs is None and placing.only is None else None
     documents = _Documents(roles, placing, log, placed)
     strip = Stripper(log)
@@ -98,7 +98,7 @@ class _Documents:
         for system, file in roles.systems.items():
             yield OutputRow(at[file.name], to_key(system), key, position, row[file.name])
 
-    def _place(self, where: At, row: Mapping[str, str]) -> tuple[DocumentRow | None, Place]:
+    def _place(self, where: At, row: Mapping[str, str]) -> tuple[DocumentRecord | None, Place]:
         if self._placed is not None:
             place = next(self._placed, None)
             if place is None:
@@ -108,7 +108,7 @@ class _Documents:
         name, domain = self._placing.named(row[docs.name]) if docs is not None else (self._placing.only or "all", None)
         key = _key(self._log, "document", name)
         position = self._next[key] = self._next.get(key, 0) + 1
-        declared = DocumentRow(where, key, name, domain=domain, position=len(self._next)) if position == 1 else None
+        declared = DocumentRecord(where, key, name, domain=domain, position=len(self._next)) if position == 1 else None
         return declared, (key, position)
 
 
@@ -158,7 +158,7 @@ def count_lines(file: Input, context: ReadContext) -> int:
     return sum(1 for _ in _stream(file, context, ReadLog(skip_bad_lines=True)))
 
 
-def listed(options: Mapping[str, str], name: str) -> list[str]:
+def list_option(options: Mapping[str, str], name: str) -> list[str]:
     """The values of an option that takes several, separated by commas."""
     return [part.strip() for part in options.get(name, "").split(",") if part.strip()]
 

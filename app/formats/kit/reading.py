@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import IO, NoReturn
 
 from app.domain.errors import Invalid, Place
-from app.formats.base import At, Input, Limits, Part, ReadLog
+from app.formats.base import At, DocumentLines, Input, ReaderLimits, ReadLog
 
 BLOCK = 1 << 18
 GZIP_MAGIC = b"\x1f\x8b"
@@ -28,7 +28,7 @@ def refuse(log: ReadLog, at: At, reason: str) -> NoReturn:
     raise Invalid(f"{where}: {reason}; nothing was stored", places=(*log.bad, Place((at.file, at.line), reason)))
 
 
-def lines(file: Input, limits: Limits, log: ReadLog, *, empty: bool = False) -> Iterator[tuple[int, str]]:
+def lines(file: Input, limits: ReaderLimits, log: ReadLog, *, empty: bool = False) -> Iterator[tuple[int, str]]:
     """Number (from 1) and text of each line, without its end; empty and unreadable lines go to the log.
 
     empty: an empty line is a line like others, because lines of several files stand side by side.
@@ -49,7 +49,7 @@ def lines(file: Input, limits: Limits, log: ReadLog, *, empty: bool = False) -> 
         log.repaired["empty line at the end"] += 1
 
 
-def feed(part: Part, files: Sequence[Input], limits: Limits, log: ReadLog) -> None:
+def feed(part: DocumentLines, files: Sequence[Input], limits: ReaderLimits, log: ReadLog) -> None:
     """Let one reader take in all lines of all files. Raises Invalid as `lines` does, and for a wrong header."""
     take = part.take
     for file in files:
@@ -60,7 +60,7 @@ def feed(part: Part, files: Sequence[Input], limits: Limits, log: ReadLog) -> No
             begun = True
 
 
-def _plain(block: bytes, limits: Limits) -> str | None:
+def _plain(block: bytes, limits: ReaderLimits) -> str | None:
     """The text of whole lines that can be taken as they stand; None where one of them needs a closer look."""
     odd = b"\r" in block or b"\0" in block or b"\n\n" in block
     if odd or not block or block[:1] == b"\n" or block[-1:] == b"\n" or len(block) > limits.line_bytes:
@@ -72,7 +72,7 @@ def _plain(block: bytes, limits: Limits) -> str | None:
 
 
 def _careful(
-    file: Input, first: int, block: bytes, limits: Limits, log: ReadLog, blank: int, *, empty: bool
+    file: Input, first: int, block: bytes, limits: ReaderLimits, log: ReadLog, blank: int, *, empty: bool
 ) -> Generator[tuple[int, str], None, int]:
     """The lines of a block one by one; returns the number of the last one where that is blank, else 0."""
     for number, line in enumerate(block.split(b"\n"), first):
@@ -106,7 +106,7 @@ def _encoding_fault(raw: bytes, fault: UnicodeDecodeError) -> str:
     return f"not valid UTF-8 at byte {fault.start + 1} of the line ({fault.reason})"
 
 
-def _line_blocks(file: Input, limits: Limits, log: ReadLog) -> Iterator[tuple[int, bytes]]:
+def _line_blocks(file: Input, limits: ReaderLimits, log: ReadLog) -> Iterator[tuple[int, bytes]]:
     """Whole lines, many at a time, with the number of the first of them."""
     number, carry = 1, b""
     with closing(file.open()) as raw:
@@ -129,17 +129,17 @@ def _line_blocks(file: Input, limits: Limits, log: ReadLog) -> Iterator[tuple[in
         yield number, carry
 
 
-def _refuse_long(log: ReadLog, at: At, limits: Limits) -> NoReturn:
+def _refuse_long(log: ReadLog, at: At, limits: ReaderLimits) -> NoReturn:
     refuse(log, at, f"the line is longer than {limits.line_bytes:,} bytes")
 
 
-def blocks(file: Input, limits: Limits, log: ReadLog) -> Iterator[bytes]:
+def blocks(file: Input, limits: ReaderLimits, log: ReadLog) -> Iterator[bytes]:
     """Unpacked bytes of a file that has no lines, many at a time. Raises Invalid as `lines` does."""
     with closing(file.open()) as raw:
         yield from _text_blocks(raw, file.name, limits, log)
 
 
-def _text_blocks(raw: IO[bytes], name: str, limits: Limits, log: ReadLog) -> Iterator[bytes]:
+def _text_blocks(raw: IO[bytes], name: str, limits: ReaderLimits, log: ReadLog) -> Iterator[bytes]:
     """Unpacked bytes without a byte order mark. Raises Invalid for UTF-16 and beyond the limit of bytes."""
     first, total = True, 0
     for block in _blocks(raw, name, limits, log):
@@ -157,7 +157,7 @@ def _text_blocks(raw: IO[bytes], name: str, limits: Limits, log: ReadLog) -> Ite
         yield block
 
 
-def _blocks(raw: IO[bytes], name: str, limits: Limits, log: ReadLog) -> Iterator[bytes]:
+def _blocks(raw: IO[bytes], name: str, limits: ReaderLimits, log: ReadLog) -> Iterator[bytes]:
     """Bytes of the file, unpacked if it begins as gzip does, whatever its name; none is empty."""
     head = _read_some(raw, 4)
     if head.startswith(GZIP_MAGIC):
@@ -201,7 +201,7 @@ class _Packed:
         return bool(self.data)
 
 
-def _unpack(head: bytes, raw: IO[bytes], name: str, limits: Limits, log: ReadLog) -> Iterator[bytes]:
+def _unpack(head: bytes, raw: IO[bytes], name: str, limits: ReaderLimits, log: ReadLog) -> Iterator[bytes]:
     packed, unpacked = _Packed(raw, head, len(head)), 0
     while packed.fill(len(GZIP_MAGIC)):
         if not packed.data.startswith(GZIP_MAGIC):

@@ -16,14 +16,14 @@ from app.domain.keys import is_key
 from app.formats.base import (
     At,
     CampaignRow,
-    DocumentRow,
+    DocumentRecord,
     JudgmentRow,
     MetricRow,
     OutputRow,
     RaterRow,
     Record,
     SegmentRow,
-    SystemRow,
+    SystemRecord,
     VoidRow,
 )
 from app.formats.kit.strict_json import dumps
@@ -129,7 +129,7 @@ def _alignment(value: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class RecordType:
     """One type of record: its class, the checks of its fields, those that must be there, and what identifies one."""
 
     name: str
@@ -144,16 +144,16 @@ class Shape:
 NOT_SAID = ("at", "led", "guessed", "score")  # of how a record was read, or derived from what it says
 
 
-def _shape(rank: int, name: str, record: type[Record], identity: str, /, **checks: Check) -> Shape:
+def _shape(rank: int, name: str, record: type[Record], identity: str, /, **checks: Check) -> RecordType:
     declared = {f.name: f.default for f in fields(record) if f.name not in NOT_SAID}
     if set(declared) != set(checks):
         raise TypeError(f"{name}: the checks do not cover the fields {set(declared) ^ set(checks)}")
     required = frozenset(field for field, default in declared.items() if default is MISSING)
-    return Shape(name, rank, record, checks, tuple(identity.split()), required, declared)
+    return RecordType(name, rank, record, checks, tuple(identity.split()), required, declared)
 
 
 _ADDRESS: dict[str, Check] = {"task": _key, "item": _key, "position": _count, "rater": _key}
-SHAPES: Mapping[str, Shape] = {
+SHAPES: Mapping[str, RecordType] = {
     shape.name: shape
     for shape in (
         _shape(
@@ -172,7 +172,7 @@ SHAPES: Mapping[str, Shape] = {
         _shape(
             1,
             "system",
-            SystemRow,
+            SystemRecord,
             "key",
             key=_key,
             name=_name,
@@ -183,7 +183,7 @@ SHAPES: Mapping[str, Shape] = {
         _shape(
             2,
             "document",
-            DocumentRow,
+            DocumentRecord,
             "key",
             key=_key,
             name=_name,
@@ -254,10 +254,10 @@ SHAPES: Mapping[str, Shape] = {
     )
 }
 _NULLABLE = frozenset({"position"})
-_BY_CLASS: Mapping[type[object], Shape] = {shape.record: shape for shape in SHAPES.values()}
+_BY_CLASS: Mapping[type[object], RecordType] = {shape.record: shape for shape in SHAPES.values()}
 
 
-def shape_of(record: Record) -> Shape:
+def shape_of(record: Record) -> RecordType:
     """The type of a record."""
     return _BY_CLASS[type(record)]
 

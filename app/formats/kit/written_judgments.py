@@ -13,14 +13,14 @@ from app.formats.base import (
     BY_METRICS,
     At,
     CampaignRow,
-    DocumentRow,
+    DocumentRecord,
     JudgmentRow,
     MetricRow,
     OutputRow,
     RaterRow,
     Record,
     SegmentRow,
-    SystemRow,
+    SystemRecord,
     VoidRow,
 )
 from app.formats.kit.records import decode, encode, identity
@@ -32,7 +32,7 @@ Address = tuple[str, str, int | None, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedAddress:
     """The judgment that counts at one address, and the texts that it is about, as far as they are known."""
 
     judgment: JudgmentRow
@@ -42,7 +42,7 @@ class Judged:
 
 
 @dataclass(slots=True)
-class Gathered:
+class RecordTable:
     """Records brought together for writing; names by key."""
 
     lost: Counter[str]
@@ -57,11 +57,11 @@ class Gathered:
         """Take one record in."""
         if isinstance(record, CampaignRow):
             self.campaign = record
-        elif isinstance(record, SystemRow):
+        elif isinstance(record, SystemRecord):
             self.systems[record.key] = record.name
         elif isinstance(record, RaterRow):
             self.raters[record.key] = record.name
-        elif isinstance(record, DocumentRow):
+        elif isinstance(record, DocumentRecord):
             self.documents[record.key] = record.name
         elif isinstance(record, VoidRow):
             self.voided.add((record.task, record.item, record.position, record.rater))
@@ -72,7 +72,7 @@ class Gathered:
         else:
             self.entries.add(_entry(record, record.position).encode())
 
-    def judged(self) -> Iterator[Judged]:
+    def judged(self) -> Iterator[JudgedAddress]:
         """What counts, by document, position and address; once only. Revisions and voided judgments are lost."""
         parsed = (_parsed(entry) for entry in self.entries)
         for _, group in groupby(parsed, key=lambda pair: pair[0][:2]):
@@ -85,7 +85,7 @@ class Gathered:
                     elif isinstance(record, OutputRow):
                         outputs[record.system] = record.text
                     elif isinstance(record, JudgmentRow):
-                        yield Judged(record, segment.source if segment else None, segment, outputs)
+                        yield JudgedAddress(record, segment.source if segment else None, segment, outputs)
 
     def _latest(self, records: list[Record]) -> list[Record]:
         last = records[-1]
@@ -100,10 +100,10 @@ class Gathered:
 
 
 @contextmanager
-def gather(records: Iterable[Record], lost: Counter[str]) -> Iterator[Gathered]:
+def gather(records: Iterable[Record], lost: Counter[str]) -> Iterator[RecordTable]:
     """Sort records for writing one row per judgment; scores of whole items have no row and are counted as lost."""
     with Sorter() as entries:
-        gathered = Gathered(lost, entries)
+        gathered = RecordTable(lost, entries)
         for record in records:
             gathered.add(record)
         yield gathered

@@ -16,19 +16,30 @@ from functools import partial
 from itertools import chain
 
 from app.domain.errors import Invalid, Place
-from app.formats.base import Answers, At, CampaignRow, Format, Input, JudgmentRow, ReadContext, ReadLog, Record, Spread
+from app.formats.base import (
+    Answers,
+    At,
+    CampaignRow,
+    Format,
+    Input,
+    JudgmentRow,
+    LineSharing,
+    ReadContext,
+    ReadLog,
+    Record,
+)
 from app.formats.kit.campaigns_in_file import OPTION
-from app.formats.kit.parallel_lines import listed
+from app.formats.kit.parallel_lines import list_option
 from app.formats.kit.reading import feed, lines, refuse
 from app.formats.kit.sorting import Sorter
 from app.formats.mqm_tsv.language_pairs import split_parts
 from app.formats.mqm_tsv.metadata import EVALUATION, TEXTS, languages_of, parse, rows_about_texts
 from app.formats.mqm_tsv.records import MQMRecords, note_missing, singly
-from app.formats.mqm_tsv.rows import Layout, Row, RowReader, layout_of
+from app.formats.mqm_tsv.rows import Layout, MqmRow, MqmRowReader, layout_of
 from app.formats.mqm_tsv.writer import write
 
 Languages = dict[tuple[str, str], At]
-RATER, METADATA = Row._fields.index("rater"), Row._fields.index("metadata")
+RATER, METADATA = MqmRow._fields.index("rater"), MqmRow._fields.index("metadata")
 HUMAN = "human"
 OPTIONS = {"split": OPTION, HUMAN: "names of the systems that are human translations, with commas"}
 FIRST_LINE = "; the first line was taken for data, as it names no columns"
@@ -39,7 +50,7 @@ class MQMPart:
 
     def __init__(self, names: Sequence[str], context: ReadContext, log: ReadLog) -> None:  # noqa: ARG002 (see Spread)
         _check_options(context)
-        self._human = listed(context.options, HUMAN)
+        self._human = list_option(context.options, HUMAN)
         if "split" in context.options:
             raise Invalid("with the option split the files make several campaigns; this is about one")
         self._log, self._rows = log, Sorter()
@@ -60,7 +71,7 @@ class MQMPart:
         if fields[RATER] and not fields[METADATA]:
             self._rows.add("\0".join(fields).encode())
             return
-        for row in _with_metadata(Row._make(fields), self._log, self._languages):
+        for row in _with_metadata(MqmRow._make(fields), self._log, self._languages):
             self._rows.add(row.pack())
 
     def told(self) -> Languages:
@@ -113,7 +124,7 @@ def parts(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterato
 
 
 def _last(context: ReadContext, log: ReadLog) -> None:
-    note_missing(listed(context.options, HUMAN), log)
+    note_missing(list_option(context.options, HUMAN), log)
 
 
 def _check_options(context: ReadContext) -> None:
@@ -122,8 +133,8 @@ def _check_options(context: ReadContext) -> None:
         raise Invalid(f"mqm-tsv takes no option {unknown[0][:40]!r}; there are: {', '.join(OPTIONS)}")
 
 
-def _rows(file: Input, context: ReadContext, log: ReadLog) -> Iterator[Row]:
-    reader: RowReader | None = None
+def _rows(file: Input, context: ReadContext, log: ReadLog) -> Iterator[MqmRow]:
+    reader: MqmRowReader | None = None
     for number, line in lines(file, context.limits, log):
         if reader is None:
             reader, is_header = _opened(file.name, number, line, log)
@@ -134,9 +145,9 @@ def _rows(file: Input, context: ReadContext, log: ReadLog) -> Iterator[Row]:
             yield row
 
 
-def _opened(file: str, number: int, line: str, log: ReadLog) -> tuple[RowReader, bool]:
+def _opened(file: str, number: int, line: str, log: ReadLog) -> tuple[MqmRowReader, bool]:
     layout, is_header = _layout(file, number, line, log)
-    return RowReader(file, layout, log, "" if is_header else FIRST_LINE), is_header
+    return MqmRowReader(file, layout, log, "" if is_header else FIRST_LINE), is_header
 
 
 def _layout(file: str, number: int, line: str, log: ReadLog) -> tuple[Layout, bool]:
@@ -146,7 +157,7 @@ def _layout(file: str, number: int, line: str, log: ReadLog) -> tuple[Layout, bo
         refuse(log, At(file, number), str(fault))
 
 
-def _with_metadata(row: Row, log: ReadLog, languages: dict[tuple[str, str], At]) -> Iterator[Row]:
+def _with_metadata(row: MqmRow, log: ReadLog, languages: dict[tuple[str, str], At]) -> Iterator[MqmRow]:
     """The row, unless it carries metrics only, and rows for what its metadata says of the texts."""
     if TEXTS in row.metadata or EVALUATION in row.metadata:
         at = At(row.file, int(row.line))
@@ -187,5 +198,5 @@ FORMAT = Format(
     judged_by=("mqm",),
     options=OPTIONS,
     by_document=True,
-    spread=Spread(part=MQMPart, route=route, head=_campaign, some=True, last=_last),
+    spread=LineSharing(part=MQMPart, route=route, head=_campaign, some=True, last=_last),
 )

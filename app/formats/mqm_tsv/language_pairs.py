@@ -11,20 +11,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from app.domain.errors import Invalid, Place
 from app.formats.base import At, Input, ReadContext, ReadLog
 from app.formats.kit.campaigns_in_file import About, Abouts, split_of
-from app.formats.kit.parallel_lines import listed
+from app.formats.kit.parallel_lines import list_option
 from app.formats.kit.sorting import Sorter
 from app.formats.mqm_tsv.mapped_errors import Parts, parted_errors
 from app.formats.mqm_tsv.metadata import EVALUATION, languages_of, parse
 from app.formats.mqm_tsv.records import note_missing
-from app.formats.mqm_tsv.rows import Row
+from app.formats.mqm_tsv.rows import MqmRow
 
 PROTOCOL = "mqm"
 Pair = tuple[str, str]
-WithMetadata = Callable[[Row], Iterable[Row]]
+WithMetadata = Callable[[MqmRow], Iterable[MqmRow]]
 
 
 def split_parts(
-    files: Sequence[Input], context: ReadContext, log: ReadLog, rows: Iterator[Row], of: WithMetadata
+    files: Sequence[Input], context: ReadContext, log: ReadLog, rows: Iterator[MqmRow], of: WithMetadata
 ) -> Parts:
     """(value, records) of each campaign that rows come to, each stream to be read before the next.
 
@@ -42,18 +42,18 @@ def split_parts(
         pairs = {pair for stated in said.values() for pair in stated}
         known: dict[str, str] = {}
         for entry in entries:
-            row = Row.unpack(entry)
+            row = MqmRow.unpack(entry)
             if row.document not in known:
                 known[row.document] = abouts.add(_about(row, said.get(row.document, {}), pairs), _at(row))
             parted.add(f"{known[row.document]}\0".encode() + entry)
         if not abouts.found:
             abouts.campaign("", files)
-        human = listed(context.options, "human")
+        human = list_option(context.options, "human")
         yield from parted_errors(parted, abouts, files, log, human=human)
         note_missing(human, log)
 
 
-def _note(row: Row, said: dict[str, dict[Pair, At]]) -> None:
+def _note(row: MqmRow, said: dict[str, dict[Pair, At]]) -> None:
     """Remember which languages a row names for its document; what cannot be parsed is refused elsewhere."""
     stated = said.setdefault(row.document, {})
     if EVALUATION in row.metadata:
@@ -65,7 +65,7 @@ def _note(row: Row, said: dict[str, dict[Pair, At]]) -> None:
             stated.setdefault(pair, _at(row))
 
 
-def _about(row: Row, stated: dict[Pair, At], pairs: set[Pair]) -> About:
+def _about(row: MqmRow, stated: dict[Pair, At], pairs: set[Pair]) -> About:
     """What a document's campaign is. Raises Invalid where its language pair is unclear."""
     candidates = sorted(stated) or sorted(pairs)
     if len(candidates) > 1:
@@ -77,5 +77,5 @@ def _about(row: Row, stated: dict[Pair, At], pairs: set[Pair]) -> About:
     return About(candidates[0] if candidates else None, PROTOCOL, PROTOCOL)
 
 
-def _at(row: Row) -> At:
+def _at(row: MqmRow) -> At:
     return At(row.file, int(row.line))

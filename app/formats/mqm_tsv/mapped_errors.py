@@ -20,7 +20,7 @@ from app.formats.kit.reading import lines, refuse
 from app.formats.kit.sorting import Sorter
 from app.formats.kit.strict_json import NotStrictError, dumps, loads
 from app.formats.mqm_tsv.records import MQMRecords
-from app.formats.mqm_tsv.rows import DEFAULT, Row, RowReader
+from app.formats.mqm_tsv.rows import DEFAULT, MqmRow, MqmRowReader
 
 Parts = Iterator[tuple[str, Iterator[Record]]]
 BLANKS = str.maketrans("\t", " ")
@@ -83,9 +83,9 @@ def _with_head(head: CampaignRow, records: Iterator[Record], log: ReadLog) -> It
         raise Invalid("there are no judgments")
 
 
-def _rows(file: Input, columns: ColumnMap, context: ReadContext, log: ReadLog) -> Iterator[tuple[About, Row]]:
+def _rows(file: Input, columns: ColumnMap, context: ReadContext, log: ReadLog) -> Iterator[tuple[About, MqmRow]]:
     header: dict[str, int] = {}
-    reader = RowReader(file.name, DEFAULT, log)
+    reader = MqmRowReader(file.name, DEFAULT, log)
     for number, line in lines(file, context.limits, log):
         at = At(file.name, number)
         try:
@@ -113,7 +113,7 @@ def _header(names: list[str], columns: ColumnMap, at: At, log: ReadLog) -> dict[
     return {name: i for i, name in enumerate(names)}
 
 
-def _row(cells: Cells, columns: ColumnMap, reader: RowReader, number: int, log: ReadLog) -> Row | None:
+def _row(cells: Cells, columns: ColumnMap, reader: MqmRowReader, number: int, log: ReadLog) -> MqmRow | None:
     """The row as `mqm-tsv` has it, None where it is left out or bad. Raises ValueError."""
     reason = cells.left_out()
     if reason:
@@ -130,7 +130,7 @@ def _row(cells: Cells, columns: ColumnMap, reader: RowReader, number: int, log: 
     return _with_span(row, cells)
 
 
-def _with_span(row: Row, cells: Cells) -> Row:
+def _with_span(row: MqmRow, cells: Cells) -> MqmRow:
     """The row with the span that its own columns give: code points, the end exclusive. Raises ValueError."""
     start, end = cells.get("start").strip(), cells.get("end").strip()
     if not start and not end:

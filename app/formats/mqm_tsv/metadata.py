@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from app.formats.kit.strict_json import NotStrictError, dumps, loads
-from app.formats.mqm_tsv.rows import Row
+from app.formats.mqm_tsv.rows import MqmRow
 
 TEXTS = "segment"
 EVALUATION = "evaluation"
@@ -38,7 +38,7 @@ def languages_of(metadata: Mapping[str, object]) -> tuple[str, str] | None:
     return None
 
 
-def rows_about_texts(row: Row, metadata: Mapping[str, object]) -> Iterator[Row]:
+def rows_about_texts(row: MqmRow, metadata: Mapping[str, object]) -> Iterator[MqmRow]:
     """Rows that carry references (no system) and tokens (no rater) for all rows of the same text."""
     segment = metadata.get(TEXTS)
     if not isinstance(segment, dict):

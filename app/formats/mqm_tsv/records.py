@@ -11,7 +11,7 @@ from app.domain.keys import to_key
 from app.formats.base import (
     Answers,
     At,
-    DocumentRow,
+    DocumentRecord,
     Given,
     JudgmentRow,
     OutputRow,
@@ -19,9 +19,9 @@ from app.formats.base import (
     ReadLog,
     Record,
     SegmentRow,
-    SystemRow,
+    SystemRecord,
 )
-from app.formats.kit.names import Names
+from app.formats.kit.names import KeyNames
 from app.formats.mqm_tsv.judgments import JudgmentMaker, Where
 from app.formats.mqm_tsv.metadata import parse, tokens_of
 from app.formats.mqm_tsv.rows import Mark, by_output
@@ -55,8 +55,8 @@ class MQMRecords:
     def __init__(self, log: ReadLog, *, texts: bool = True, human: Collection[str] = ()) -> None:
         self._log, self._texts, self._human = log, texts, frozenset(human)
         self._declared: set[str] = set()
-        self._systems = Names("system", log)
-        self._raters = Names("rater", log)
+        self._systems = KeyNames("system", log)
+        self._raters = KeyNames("rater", log)
         self._make = JudgmentMaker(log)
         self._items: dict[tuple[str, str], str] = {}
 
@@ -76,7 +76,7 @@ class MQMRecords:
                 segment = _Segment(place, segment.document if is_next else to_key(name), int(position))
                 if not is_next and segment.document != name:
                     self._log.map_name("document", name, segment.document)
-                    yield DocumentRow(_at(first), segment.document, name)
+                    yield DocumentRecord(_at(first), segment.document, name)
             if segment.stated is not None and source != segment.source:
                 self._contradict(marks, "source", segment, segment.stated)
             elif not system:
@@ -100,7 +100,7 @@ class MQMRecords:
         human = name in self._human
         if is_new or (human and name not in self._declared):
             self._declared.add(name)
-            yield SystemRow(place, system, name, "human" if human else "mt")
+            yield SystemRecord(place, system, name, "human" if human else "mt")
         if self._texts:
             yield OutputRow(place, system, at.document, at.position, target)
         where = Where(self._item(system, at.document), (system,), at.document, at.position, source, target)

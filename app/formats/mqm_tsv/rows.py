@@ -40,7 +40,7 @@ MOST_POSITIONS = 10_000  # remembered
 NO_ERROR, ATTENTION, ERROR = "0", "1", "2"
 
 
-class Row(NamedTuple):
+class MqmRow(NamedTuple):
     """One row as it is sorted; positions and spans are padded so that they sort as numbers.
 
     what: NO_ERROR, ATTENTION or ERROR; empty for a row that only carries what its metadata says of the texts.
@@ -67,7 +67,7 @@ class Row(NamedTuple):
         return "\0".join(self).encode()
 
     @classmethod
-    def unpack(cls, entry: bytes) -> Row:
+    def unpack(cls, entry: bytes) -> MqmRow:
         """Inverse of `pack`."""
         return cls._make(entry.decode().split("\0"))
 
@@ -87,7 +87,7 @@ class Mark(NamedTuple):
     line: str
 
 
-HEAD = len(Row._fields) - len(Mark._fields)  # document, position, source, system, target
+HEAD = len(MqmRow._fields) - len(Mark._fields)  # document, position, source, system, target
 
 
 def by_output(rows: Iterable[bytes]) -> Iterator[tuple[list[str], Iterator[Mark]]]:
@@ -155,7 +155,7 @@ def layout_of(cells: list[str]) -> tuple[Layout, bool]:
     return Layout(index, len(cells), legacy, extra), True
 
 
-class RowReader:
+class MqmRowReader:
     """Turns lines into rows; what it cannot take goes to the log as a bad line, with the hint."""
 
     def __init__(self, file: str, layout: Layout, log: ReadLog, hint: str = "") -> None:
@@ -167,10 +167,10 @@ class RowReader:
         self._positions: dict[str, str] = {}
         self._as_is = layout.index == DEFAULT.index and not layout.extra
 
-    def read(self, number: int, line: str) -> Row | None:
+    def read(self, number: int, line: str) -> MqmRow | None:
         """The row of a line, None where it is a bad line."""
         fields = self.fields(number, line)
-        return None if fields is None else Row._make(fields)
+        return None if fields is None else MqmRow._make(fields)
 
     def fields(self, number: int, line: str) -> tuple[str, ...] | None:
         """The same as the bare fields of a `Row`, for readers of millions."""

@@ -15,7 +15,7 @@ from datetime import datetime
 from app.domain.spans import mark
 from app.formats.base import CampaignRow, JudgmentRow, Record, SegmentRow
 from app.formats.kit.strict_json import dumps
-from app.formats.kit.written_judgments import Gathered, Judged, gather
+from app.formats.kit.written_judgments import JudgedAddress, RecordTable, gather
 from app.formats.mqm_tsv.rows import COLUMNS, timestamp_of
 
 BLANKS = str.maketrans("\t\n\r\0", "    ")
@@ -79,7 +79,7 @@ class _About:
             pair = {"source_language": campaign.source_language, "target_language": campaign.target_language}
             self._languages = {"evaluation": pair}
 
-    def next(self, judged: Judged) -> dict[str, object]:
+    def next(self, judged: JudgedAddress) -> dict[str, object]:
         """What to add to the first row of this judgment."""
         about: dict[str, object] = {}
         if judged.judgment.document != self._document:
@@ -107,7 +107,7 @@ def _count_losses(judgment: JudgmentRow, lost: Counter[str]) -> None:
 
 
 def _rows(
-    judged: Judged, system: str, names: Gathered, about: Mapping[str, object], lost: Counter[str]
+    judged: JudgedAddress, system: str, names: RecordTable, about: Mapping[str, object], lost: Counter[str]
 ) -> Iterator[tuple[str, ...]]:
     """The rows of one judgment for one system: errors, attention checks, or one `No-error`."""
     judgment, meta = judged.judgment, judged.judgment.meta or {}

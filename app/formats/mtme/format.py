@@ -23,7 +23,7 @@ from itertools import islice
 
 from app.domain.errors import Invalid, Place
 from app.formats.base import At, CampaignRow, Format, Input, ReadContext, ReadLog, Record
-from app.formats.kit.parallel_lines import Placing, Roles, count_lines, listed, read_parallel
+from app.formats.kit.parallel_lines import Placing, Roles, count_lines, list_option, read_parallel
 from app.formats.kit.reading import lines, refuse
 from app.formats.mtme.metrics import Metrics
 from app.formats.mtme.scores import Scores
@@ -103,9 +103,9 @@ def parts(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterato
 
 def _records(pair: _Pair, context: ReadContext, log: ReadLog) -> Iterator[Record]:
     source, target = (None if code == UNDETERMINED else code for code in pair.name.split("-", 1))
-    human = listed(context.options, "human")
+    human = list_option(context.options, "human")
     scores = Scores.of(pair.scores, pair.ratings, human, context, log)
-    metrics = Metrics.of(pair.metrics, listed(context.options, "metric"), context, log)
+    metrics = Metrics.of(pair.metrics, list_option(context.options, "metric"), context, log)
     first = next(iter((*pair.single.values(), *pair.references.values(), *pair.systems.values())), None)
     if first is None and scores is None and not metrics.files:
         raise Invalid(f"there are no texts and no scores of {pair.name}")

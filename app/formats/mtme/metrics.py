@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from app.domain.errors import Invalid, Place
 from app.domain.keys import to_key
 from app.formats.base import At, Input, MetricRow, ReadContext, ReadLog
-from app.formats.kit.names import Names
+from app.formats.kit.names import KeyNames
 from app.formats.kit.numbers import number
 from app.formats.mtme.blocks import NONE, block_lines, blocks
 
@@ -52,7 +52,7 @@ class Metrics:
         """All scores; higher is better, as the convention of these files is. Raises Invalid for a block of another
         length than the test set's.
         """
-        systems, seen = Names("system", self.log), set[tuple[str, str]]()
+        systems, seen = KeyNames("system", self.log), set[tuple[str, str]]()
         for name, level, file in self.files:
             metric = to_key(name)
             if metric != name:

@@ -13,7 +13,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.keys import to_key
 from app.domain.spans import severity_of
 from app.formats.base import At, Input, JudgmentRow, ReadContext, ReadLog
-from app.formats.kit.names import Names
+from app.formats.kit.names import KeyNames
 from app.formats.kit.numbers import number
 from app.formats.kit.sorting import Sorter
 from app.formats.kit.strict_json import loads
@@ -95,7 +95,7 @@ class Scores:
         addresses: Sequence[tuple[str, int | None]] = (
             [(key, None) for key in dict.fromkeys(key for key, _ in places)] if documents else places
         )
-        systems, raters = Names("system", self.log), Names("rater", self.log)
+        systems, raters = KeyNames("system", self.log), KeyNames("rater", self.log)
         for files in self.files:
             for system, index, parts in self._answers(files, len(addresses), with_canary):
                 at = parts[0][1]

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from app import protocols
 from app.formats.base import (
     CampaignRow,
-    DocumentRow,
+    DocumentRecord,
     MetricRow,
     RaterRow,
     Record,
     SegmentRow,
-    SystemRow,
+    SystemRecord,
     VoidRow,
 )
 from app.formats.kit.place_names import Aliases, in_line, in_path
@@ -26,7 +26,7 @@ LAST = 10**9
 
 
 @dataclass(slots=True)
-class Known:
+class TestSetNames:
     """Names, and documents in their order. order: of each document by key; positions: of the segments of each."""
 
     protocol: str
@@ -57,27 +57,27 @@ class Known:
             yield from ((order, position) for position in (positions if level == "seg" else (1,)))
 
 
-def look(records: Iterable[Record], lost: Counter[str]) -> Known:
+def look(records: Iterable[Record], lost: Counter[str]) -> TestSetNames:
     """Read all records once."""
     campaign: CampaignRow | None = None
     systems: dict[str, str] = {}
     raters: dict[str, str] = {}
     references: set[str] = set()
     human: set[str] = set()
-    documents: dict[str, DocumentRow | None] = {}
+    documents: dict[str, DocumentRecord | None] = {}
     positions: dict[str, set[int]] = {}
     voided: set[Address] = set()
     for record in records:
         if isinstance(record, CampaignRow):
             campaign = record
-        elif isinstance(record, SystemRow):
+        elif isinstance(record, SystemRecord):
             systems[record.key] = record.name
             human |= {record.name} if record.kind == "human" else set()
             lost["labs and tags of systems"] += bool(record.lab or record.tags)
         elif isinstance(record, RaterRow):
             raters[record.key] = record.name
             lost["persons and attributes of raters"] += bool(record.person or record.attributes)
-        elif isinstance(record, DocumentRow):
+        elif isinstance(record, DocumentRecord):
             documents[record.key] = record
             lost["what else is known of documents"] += bool(record.meta)
         elif isinstance(record, VoidRow):
@@ -91,7 +91,7 @@ def look(records: Iterable[Record], lost: Counter[str]) -> Known:
     lost["that systems are human, where no reference has their name"] += len(human - references)
     protocol, pair = _about(campaign, lost)
     known_protocol = protocols.ALL.get(protocol)
-    known = Known(
+    known = TestSetNames(
         protocol=protocol,
         sign=1 if known_protocol is None or known_protocol.higher_is_better else -1,
         by_document=known_protocol is not None and known_protocol.level == "document",
@@ -123,7 +123,7 @@ def _about(campaign: CampaignRow | None, lost: Counter[str]) -> tuple[str, str]:
 
 
 def _set_order(
-    known: Known, documents: dict[str, DocumentRow | None], positions: dict[str, set[int]], lost: Counter[str]
+    known: TestSetNames, documents: dict[str, DocumentRecord | None], positions: dict[str, set[int]], lost: Counter[str]
 ) -> None:
     """Test documents by position, then by key."""
     test = [key for key, row in documents.items() if row is None or row.kind == "test"]
@@ -139,7 +139,7 @@ def _set_order(
     )
 
 
-def _domain(row: DocumentRow | None, lost: Counter[str]) -> str:
+def _domain(row: DocumentRecord | None, lost: Counter[str]) -> str:
     if row is None or not row.domain:
         return NO_DOMAIN
     plain = "_".join(row.domain.split()) if row.domain.isprintable() else NO_DOMAIN

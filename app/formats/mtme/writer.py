@@ -26,7 +26,7 @@ from app.formats.kit.written_judgments import NOWHERE
 from app.formats.mtme.blocks import NONE
 from app.formats.mtme.means import Means
 from app.formats.mtme.scores import NO_PLACE
-from app.formats.mtme.test_set import Known, look
+from app.formats.mtme.test_set import TestSetNames, look
 
 CARRIED = frozenset({"protocol", "score", "errors"})  # of a payload, by files of ratings and of scores
 SILENT: tuple[object, ...] = (None, "", [], ())
@@ -58,7 +58,7 @@ def write_tree(contents: Contents, lost: Counter[str]) -> Iterator[tuple[str, It
         del lost[what]
 
 
-def _entries(judgment: JudgmentRow, known: Known, lost: Counter[str]) -> Iterator[bytes]:
+def _entries(judgment: JudgmentRow, known: TestSetNames, lost: Counter[str]) -> Iterator[bytes]:
     """The judgment once for each system that it is credited to, sorted by place."""
     if judgment.document not in known.order:
         lost["judgments of documents that are not of the test"] += 1
@@ -86,7 +86,7 @@ def _entries(judgment: JudgmentRow, known: Known, lost: Counter[str]) -> Iterato
 class _Lines:
     """Lines of all files but that of documents, sorted by path, system and place."""
 
-    def __init__(self, known: Known, lines: Sorter, lost: Counter[str]) -> None:
+    def __init__(self, known: TestSetNames, lines: Sorter, lost: Counter[str]) -> None:
         self._known, self._lines, self._lost = known, lines, lost
         self._raters = Aliases(in_line, lost, known.raters)
         self._metrics = Aliases(in_path, lost, {})

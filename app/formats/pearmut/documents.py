@@ -11,14 +11,14 @@ from itertools import groupby
 from app.formats.base import (
     BY_METRICS,
     CampaignRow,
-    DocumentRow,
+    DocumentRecord,
     JudgmentRow,
     MetricRow,
     OutputRow,
     RaterRow,
     Record,
     SegmentRow,
-    SystemRow,
+    SystemRecord,
     VoidRow,
 )
 from app.formats.kit.place_names import Aliases
@@ -30,7 +30,7 @@ TEXT, ANSWER = "0", "1"
 
 
 @dataclass(slots=True)
-class Names:
+class PearmutNames:
     """What documents, systems and raters are called, what was set aside, and how the campaign judges."""
 
     protocol: str
@@ -43,7 +43,7 @@ class Names:
 
 
 @dataclass(slots=True)
-class Document:
+class PearmutDocument:
     """One document. outputs: by position and system. answers: what counts, rater by rater."""
 
     key: str
@@ -58,7 +58,7 @@ class Document:
         return max([*self.segments, *self.outputs, *judged], default=0)
 
 
-def look(records: Iterable[Record], lost: Counter[str]) -> Names:
+def look(records: Iterable[Record], lost: Counter[str]) -> PearmutNames:
     """Read all records once, for names and what was set aside."""
     campaign: CampaignRow | None = None
     systems: dict[str, str] = {}
@@ -70,12 +70,12 @@ def look(records: Iterable[Record], lost: Counter[str]) -> Names:
         if isinstance(record, CampaignRow):
             campaign = record
             lost["languages and options of the campaign"] += bool(record.source_language or record.options)
-        elif isinstance(record, SystemRow):
+        elif isinstance(record, SystemRecord):
             systems[record.key] = record.name
             lost["that systems are human, their labs and tags"] += bool(
                 record.kind == "human" or record.lab or record.tags
             )
-        elif isinstance(record, DocumentRow):
+        elif isinstance(record, DocumentRecord):
             document_names[record.key] = record.name
             left |= {record.key} if record.kind != "test" else set()
             lost["domains, order and notes of documents"] += bool(record.domain or record.position or record.meta)
@@ -91,7 +91,7 @@ def look(records: Iterable[Record], lost: Counter[str]) -> Names:
     lost["documents that are not of the test"] += len(left)
     options = (campaign.options if campaign else None) or {}
     criteria = options.get("criteria")
-    return Names(
+    return PearmutNames(
         protocol=(campaign.protocol if campaign else None) or "",
         criteria=[one for one in criteria if isinstance(one, Mapping)] if isinstance(criteria, list | tuple) else [],
         systems=Aliases(bool, lost, systems),
@@ -107,7 +107,9 @@ def _plain(name: str) -> bool:
     return bool(name) and "_#_" not in name and len(name) < 900
 
 
-def documents(records: Iterable[Record], names: Names, lost: Counter[str], *, judgments: bool) -> Iterator[Document]:
+def documents(
+    records: Iterable[Record], names: PearmutNames, lost: Counter[str], *, judgments: bool
+) -> Iterator[PearmutDocument]:
     """Test documents by key; one is held at a time."""
     with Sorter() as entries:
         for record in records:
@@ -124,8 +126,8 @@ def documents(records: Iterable[Record], names: Names, lost: Counter[str], *, ju
             yield _document(key, group, lost)
 
 
-def _document(key: str, entries: Iterable[tuple[list[str], str]], lost: Counter[str]) -> Document:
-    document = Document(key)
+def _document(key: str, entries: Iterable[tuple[list[str], str]], lost: Counter[str]) -> PearmutDocument:
+    document = PearmutDocument(key)
     for _, same in groupby(entries, key=lambda one: one[0][1:6] if one[0][1] == ANSWER else one):
         records = [decode(json.loads(text), NOWHERE) for _, text in same]
         last = records[-1]
@@ -139,7 +141,7 @@ def _document(key: str, entries: Iterable[tuple[list[str], str]], lost: Counter[
     return document
 
 
-def _has_place(judgment: JudgmentRow, names: Names, lost: Counter[str]) -> bool:
+def _has_place(judgment: JudgmentRow, names: PearmutNames, lost: Counter[str]) -> bool:
     """Whether a line of the log can hold the judgment; what it cannot say of it is counted."""
     why = _left_out(judgment, names)
     if why is not None:
@@ -150,7 +152,7 @@ def _has_place(judgment: JudgmentRow, names: Names, lost: Counter[str]) -> bool:
     return True
 
 
-def _left_out(judgment: JudgmentRow, names: Names) -> str | None:
+def _left_out(judgment: JudgmentRow, names: PearmutNames) -> str | None:
     payload = judgment.payload.get("protocol")
     if payload not in ("da", "esa", "mqm", "rating"):
         return f"judgments by {str(payload)[:40]}"

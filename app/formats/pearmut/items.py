@@ -12,18 +12,18 @@ from app.domain.spans import severity_of
 from app.formats.base import (
     At,
     CampaignRow,
-    DocumentRow,
+    DocumentRecord,
     Input,
     OutputRow,
     ReadContext,
     ReadLog,
     Record,
     SegmentRow,
-    SystemRow,
+    SystemRecord,
 )
 from app.formats.kit.json_stream import Piece, pieces
-from app.formats.kit.names import Names
-from app.formats.kit.parallel_lines import listed
+from app.formats.kit.names import KeyNames
+from app.formats.kit.parallel_lines import list_option
 from app.formats.kit.records import LONGEST_NAME
 from app.formats.kit.strict_json import dumps
 
@@ -42,10 +42,10 @@ class Items:
 
     def __init__(self, context: ReadContext, log: ReadLog) -> None:
         self._context, self._log = context, log
-        self._human = frozenset(listed(context.options, "human"))
+        self._human = frozenset(list_option(context.options, "human"))
         self._places: dict[str, tuple[str, int]] = {}
         self._first: dict[str, str] = {}
-        self._documents, self._systems = Names("document", log), Names("system", log)
+        self._documents, self._systems = KeyNames("document", log), KeyNames("system", log)
         self._told: set[str] = set()
         self.protocol: str | None = None
         self.at: At | None = None
@@ -88,7 +88,7 @@ class Items:
         sources = [(_text(item, "src"), _text(item, "ref")) for item in items]
         name = self._first[places[0][0]]
         if places[0][0] not in self._told and places[0][0] != name:
-            yield DocumentRow(at, places[0][0], name)
+            yield DocumentRecord(at, places[0][0], name)
         is_new = places[0][0] not in self._told
         self._told.add(places[0][0])
         for item, (document, position), shown, spans, (source, reference) in zip(
@@ -101,7 +101,7 @@ class Items:
                 key, renamed = self._systems.of(model)
                 if renamed or (model in self._human and f"\0{key}" not in self._told):
                     self._told.add(f"\0{key}")
-                    yield SystemRow(at, key, model, "human" if model in self._human else "mt")
+                    yield SystemRecord(at, key, model, "human" if model in self._human else "mt")
                 yield OutputRow(at, key, document, position, text, spans.get(model))
 
     def places(self, items: Sequence[Item]) -> list[tuple[str, int]]:

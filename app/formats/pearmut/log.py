@@ -10,7 +10,7 @@ from app import protocols
 from app.domain.keys import to_key
 from app.formats.base import At, Input, JudgmentRow, ReadContext, ReadLog, Record
 from app.formats.kit.judgment_rows import LATEST_TIME
-from app.formats.kit.names import Names
+from app.formats.kit.names import KeyNames
 from app.formats.kit.reading import lines
 from app.formats.kit.strict_json import NotStrictError, loads
 from app.formats.pearmut.items import Items, is_check, items_of, marks_of, texts_of
@@ -31,7 +31,7 @@ class Log:
         self._protocol, self._items, self._log = protocol, items, log
         self._fields = protocols.get(protocol).payload.model_fields
         self._limits = replace(context.limits, line_bytes=max(LONGEST_LINE, context.limits.line_bytes))
-        self._raters = Names("rater", log)
+        self._raters = KeyNames("rater", log)
 
     def read(self, file: Input) -> Iterator[Record]:
         """Texts and judgments of a log."""

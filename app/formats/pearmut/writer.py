@@ -14,7 +14,7 @@ from itertools import chain, groupby
 
 from app.formats.base import Contents, JudgmentRow
 from app.formats.kit.strict_json import dumps
-from app.formats.pearmut.documents import Document, Names, documents, look
+from app.formats.pearmut.documents import PearmutDocument, PearmutNames, documents, look
 from app.formats.pearmut.items import BY_CRITERIA, places_of
 
 PROTOCOLS: Mapping[str, str] = {"da": "DA", "esa": "ESA", "mqm": "MQM", BY_CRITERIA: "DA"}
@@ -33,7 +33,7 @@ def write_tree(contents: Contents, lost: Counter[str]) -> Iterator[tuple[str, It
         del lost[what]
 
 
-def _campaign(contents: Contents, names: Names, lost: Counter[str]) -> Iterator[bytes]:
+def _campaign(contents: Contents, names: PearmutNames, lost: Counter[str]) -> Iterator[bytes]:
     """Campaign, then a document a line, so that nothing but one document is held."""
     info: dict[str, object] = {"assignment": "dynamic", "protocol": PROTOCOLS.get(names.protocol, "DA")}
     sliders = [_slider(one, lost) for one in names.criteria]
@@ -58,7 +58,7 @@ def _slider(criterion: Mapping[str, object], lost: Counter[str]) -> dict[str, ob
 
 
 def _items(
-    document: Document, shown: Sequence[str], names: Names, lost: Counter[str], *, prefill: bool = False
+    document: PearmutDocument, shown: Sequence[str], names: PearmutNames, lost: Counter[str], *, prefill: bool = False
 ) -> list[dict[str, object]]:
     """The items of a document, each with the outputs of the same systems."""
     name = names.documents.of(document.key)
@@ -85,7 +85,7 @@ def _items(
     return items
 
 
-def _log(contents: Contents, names: Names, lost: Counter[str]) -> Iterator[bytes]:
+def _log(contents: Contents, names: PearmutNames, lost: Counter[str]) -> Iterator[bytes]:
     for item_i, document in enumerate(documents(contents.records(), names, lost, judgments=True)):
         for rater, group in groupby(document.answers, key=lambda one: one.rater):
             rater_answers = list(_counted(group, document, lost))
@@ -95,7 +95,7 @@ def _log(contents: Contents, names: Names, lost: Counter[str]) -> Iterator[bytes
                 ).encode()
 
 
-def _counted(answers: Iterable[JudgmentRow], document: Document, lost: Counter[str]) -> Iterator[Answer]:
+def _counted(answers: Iterable[JudgmentRow], document: PearmutDocument, lost: Counter[str]) -> Iterator[Answer]:
     """One answer of a rater to each output; another one, in another task, would read as a re-submission."""
     seen: set[tuple[int, str]] = set()
     for answer in answers:
@@ -111,7 +111,12 @@ def _counted(answers: Iterable[JudgmentRow], document: Document, lost: Counter[s
 
 
 def _line(
-    rater: str, item_i: int, answers: Sequence[Answer], document: Document, names: Names, lost: Counter[str]
+    rater: str,
+    item_i: int,
+    answers: Sequence[Answer],
+    document: PearmutDocument,
+    names: PearmutNames,
+    lost: Counter[str],
 ) -> dict[str, object]:
     annotation: list[dict[str, object]] = [{} for _ in range(document.length)]
     for position, key, answer in answers:

@@ -7,18 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from app.formats.base import (
     At,
     CampaignRow,
-    DocumentRow,
+    DocumentRecord,
     Input,
     OutputRow,
     ReadContext,
     ReadLog,
     Record,
     SegmentRow,
-    SystemRow,
+    SystemRecord,
 )
 from app.formats.kit.cells import Cells, cells_of, position_of
 from app.formats.kit.column_map import ColumnMap
-from app.formats.kit.names import Names
+from app.formats.kit.names import KeyNames
 from app.formats.kit.reading import lines, refuse
 from app.formats.kit.whitespace import Stripper
 
@@ -42,7 +42,7 @@ class _Texts:
 
     def __init__(self, columns: ColumnMap, context: ReadContext, log: ReadLog) -> None:
         self._map, self._context, self._log = columns, context, log
-        self._documents, self._systems = Names("document", log), Names("system", log)
+        self._documents, self._systems = KeyNames("document", log), KeyNames("system", log)
         self._told: set[str] = set()
         self._counts: dict[tuple[str, str], int] = {}
 
@@ -90,7 +90,7 @@ class _Texts:
         domain = cells.get("domain").strip()
         if key not in self._told:
             self._told.add(key)
-            yield DocumentRow(at, key, name, domain=domain or None, position=len(self._told))
+            yield DocumentRecord(at, key, name, domain=domain or None, position=len(self._told))
         source = cells.get("source") if "source" in self._map.columns else None
         references = {reference: cells.column(column) for reference, column in self._map.references.items()}
         if source is not None or references:
@@ -100,7 +100,7 @@ class _Texts:
         for system_name, text in outputs.items():
             of, is_new = self._systems.of(system_name)
             if is_new:
-                yield SystemRow(at, of, system_name)
+                yield SystemRecord(at, of, system_name)
             yield OutputRow(at, of, key, position, text)
 
     def _position(self, cells: Cells, document: str, system: str) -> int:

@@ -22,22 +22,22 @@ from app.domain.errors import Invalid, Place
 from app.formats.base import (
     At,
     CampaignRow,
-    DocumentRow,
+    DocumentRecord,
     Format,
     Input,
     JudgmentRow,
+    LineSharing,
     RaterRow,
     ReadContext,
     ReadLog,
     Record,
-    Spread,
-    SystemRow,
+    SystemRecord,
 )
 from app.formats.kit.campaigns_in_file import MOST_PARTS, SPLITS
-from app.formats.kit.names import Names
+from app.formats.kit.names import KeyNames
 from app.formats.kit.reading import feed, lines, refuse
 from app.formats.kit.sorting import Sorter
-from app.formats.wmt_da.rows import MOST_REMEMBERED, ROLES, UNKNOWN, Row, RowReader, about, cells_of, header_fault
+from app.formats.wmt_da.rows import MOST_REMEMBERED, ROLES, UNKNOWN, DaRow, DaRowReader, about, cells_of, header_fault
 from app.formats.wmt_da.writer import write
 
 HUMAN = "HUMAN"  # in the name of a human translation that is judged as a system (Knowles 2021)
@@ -55,7 +55,7 @@ class _Seen:
     pairs: dict[tuple[str, str], At] = field(default_factory=dict)
     documents: dict[bool, At] = field(default_factory=dict)
 
-    def add(self, row: Row, pair: tuple[str, str]) -> None:
+    def add(self, row: DaRow, pair: tuple[str, str]) -> None:
         """Take in a row."""
         if pair not in self.pairs and len(self.pairs) < 100:
             self.pairs[pair] = row.at
@@ -71,13 +71,13 @@ class DAPart:
         if "split" in context.options:
             raise Invalid("with the option split the files make several campaigns; this is about one")
         self._log, self._rows, self._seen = log, Sorter(), _Seen()
-        self._read: Callable[[int, str], tuple[Row, tuple[str, str]] | None]
+        self._read: Callable[[int, str], tuple[DaRow, tuple[str, str]] | None]
 
     def open(self, file: str, number: int, line: str) -> bool:
         """Take the columns of a file from its header. Raises Invalid."""
         unfiltered = self._accepted not in (None, file)
         header = _header(At(file, number), line, self._log)
-        reader = RowReader(file, header, self._log, unfiltered=unfiltered, standardised=self._standardised)
+        reader = DaRowReader(file, header, self._log, unfiltered=unfiltered, standardised=self._standardised)
         self._read = reader.read
         return False
 
@@ -195,8 +195,8 @@ def _options(names: Sequence[str], context: ReadContext) -> tuple[bool, str | No
 
 def _rows(
     file: Input, context: ReadContext, log: ReadLog, *, unfiltered: bool, z: bool
-) -> Iterator[tuple[Row, tuple[str, str]]]:
-    reader: RowReader | None = None
+) -> Iterator[tuple[DaRow, tuple[str, str]]]:
+    reader: DaRowReader | None = None
     for number, line in lines(file, context.limits, log):
         if reader is not None:
             pair_row = reader.read(number, line)
@@ -204,7 +204,7 @@ def _rows(
                 yield pair_row
             continue
         header = _header(At(file.name, number), line, log)
-        reader = RowReader(file.name, header, log, unfiltered=unfiltered, standardised=z)
+        reader = DaRowReader(file.name, header, log, unfiltered=unfiltered, standardised=z)
 
 
 def _campaign(names: Sequence[str], seen: _Seen, *, standardised: bool) -> CampaignRow:
@@ -236,17 +236,17 @@ class _Records:
 
     def __init__(self, log: ReadLog, *, two_files: bool) -> None:
         self._log, self._two_files = log, two_files
-        self._systems, self._raters = Names("system", log), Names("rater", log)
-        self._documents = Names("document", log)
-        self._tasks = Names("task", log, report=False)
-        self._items = Names("item", log, report=False)
+        self._systems, self._raters = KeyNames("system", log), KeyNames("rater", log)
+        self._documents = KeyNames("document", log)
+        self._tasks = KeyNames("task", log, report=False)
+        self._items = KeyNames("item", log, report=False)
         self._payloads: dict[str, dict[str, object]] = {}
         self._humans: set[str] = set()
 
     def of(self, rows: Iterable[bytes]) -> Iterator[Record]:
         """All records of sorted rows."""
-        for _, segment in groupby(map(Row.unpack, rows), key=itemgetter(0, 1)):
-            stated: Row | None = None
+        for _, segment in groupby(map(DaRow.unpack, rows), key=itemgetter(0, 1)):
+            stated: DaRow | None = None
             for _, group in groupby(segment, key=itemgetter(2, 3, 4, 5, 6, 7)):
                 row, rest = _head(group)
                 stated = stated or row
@@ -256,10 +256,10 @@ class _Records:
                 for other in chain((row,), rest):
                     self._bad(other, f"sid {row.sid!r} is the same segment as {stated.sid!r}", stated)
 
-    def _bad(self, row: Row, what: str, stated: Row) -> None:
+    def _bad(self, row: DaRow, what: str, stated: DaRow) -> None:
         self._log.bad_line(row.at, f"{what} in line {stated.line} of {stated.file}")
 
-    def _judgment(self, row: Row, rest: Iterator[Row]) -> Iterator[Record]:
+    def _judgment(self, row: DaRow, rest: Iterator[DaRow]) -> Iterator[Record]:
         """The judgment of all rows about one presentation of one segment, with what it names for the first time."""
         another = next(rest, None)
         if another is None and not self._two_files:  # one row, one judgment
@@ -282,12 +282,12 @@ class _Records:
             self._log.repaired["rows that stand twice alike"] += seen.total() - len(seen)
         yield from self._records(row, accepted=seen["0"] > 0)
 
-    def _records(self, row: Row, *, accepted: bool) -> Iterator[Record]:
+    def _records(self, row: DaRow, *, accepted: bool) -> Iterator[Record]:
         at = row.at
         system, is_new = self._systems.of(row.system)
         human = HUMAN in row.system
         if is_new or (human and system not in self._humans):
-            yield SystemRow(at, system, row.system, "human" if human else "mt", guessed=True)
+            yield SystemRecord(at, system, row.system, "human" if human else "mt", guessed=True)
         if human:
             self._humans.add(system)
             self._log.notes[f"judgments of {row.system}, taken for a human translation by its name"] += 1
@@ -296,10 +296,10 @@ class _Records:
             yield RaterRow(at, rater, row.worker)
         document, is_new = self._documents.of(row.document or UNKNOWN)
         if is_new:
-            yield DocumentRow(at, document, row.document)
+            yield DocumentRecord(at, document, row.document)
         yield self._row(row, at, system, rater, document, accepted=accepted)
 
-    def _row(self, row: Row, at: At, system: str, rater: str, document: str, *, accepted: bool) -> JudgmentRow:
+    def _row(self, row: DaRow, at: At, system: str, rater: str, document: str, *, accepted: bool) -> JudgmentRow:
         position = int(row.position)
         presented = f"{row.rid}:{system}:{row.type}"
         meta: dict[str, object] = {}
@@ -336,7 +336,7 @@ class _Records:
         return payload
 
 
-def _head(rows: Iterator[Row]) -> tuple[Row, Iterator[Row]]:
+def _head(rows: Iterator[DaRow]) -> tuple[DaRow, Iterator[DaRow]]:
     """The first row, and those after it."""
     return next(rows), rows
 
@@ -352,5 +352,5 @@ FORMAT = Format(
     options=OPTIONS,
     by_document=True,
     by_segment=True,
-    spread=Spread(part=DAPart, route=route, head=_head_of),
+    spread=LineSharing(part=DAPart, route=route, head=_head_of),
 )

@@ -33,7 +33,7 @@ _CELL = re.compile(r'"([^"]*+)"(?=[ \t]|$)|([^ \t"]++)(?=[ \t]|$)|(\S(?s:.)*+)')
 _SID = re.compile(r"(?:(?P<document>.+)\.)?(?P<position>\d{1,9})(?:_\d{1,9})?", re.ASCII)
 
 
-class Row(NamedTuple):
+class DaRow(NamedTuple):
     """One row as it is sorted; the fields before `score` say what was judged, by whom, and when it was shown."""
 
     document: str
@@ -57,7 +57,7 @@ class Row(NamedTuple):
         return "\0".join(self).encode()
 
     @classmethod
-    def unpack(cls, entry: bytes) -> Row:
+    def unpack(cls, entry: bytes) -> DaRow:
         """Inverse of `pack`."""
         return cls._make(entry.decode().split("\0"))
 
@@ -107,7 +107,7 @@ def header_fault(cells: list[str]) -> str | None:
     return f"the header {what}; found {columns_there}; needed are {', '.join(COLUMNS)}"
 
 
-class RowReader:
+class DaRowReader:
     """Turns lines into rows; what it cannot take goes to the log as a bad line."""
 
     def __init__(self, file: str, header: list[str], log: ReadLog, *, unfiltered: bool, standardised: bool) -> None:
@@ -118,7 +118,7 @@ class RowReader:
         self._unfiltered = "1" if unfiltered else "0"
         self._standardised = standardised
 
-    def read(self, line_number: int, line: str) -> tuple[Row, tuple[str, str]] | None:
+    def read(self, line_number: int, line: str) -> tuple[DaRow, tuple[str, str]] | None:
         """The row of a line with its language pair, None where it is a bad line."""
         try:
             return self._row(line_number, line)
@@ -126,7 +126,7 @@ class RowReader:
             self._log.bad_line(At(self._file, line_number), str(fault))
             return None
 
-    def _row(self, line_number: int, line: str) -> tuple[Row, tuple[str, str]]:
+    def _row(self, line_number: int, line: str) -> tuple[DaRow, tuple[str, str]]:
         cells = cells_of(line)
         if len(cells) != len(COLUMNS):
             raise ValueError(f"there are {len(cells)} columns where {len(COLUMNS)} are needed")
@@ -139,7 +139,7 @@ class RowReader:
         scored = self._scores.get(score) or self._score(score)
         seconds = "" if time == "NA" else repr(number(time))
         judged = (document, position, sid, system, hit_id, worker, rid, kind, scored)
-        row = Row(*judged, seconds, hit, item, self._unfiltered, self._file, str(line_number))
+        row = DaRow(*judged, seconds, hit, item, self._unfiltered, self._file, str(line_number))
         return row, (source, target)
 
     def _place(self, sid: str) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from app.formats.base import CampaignRow, JudgmentRow, Record
 from app.formats.kit.references_judged import NO_SYSTEM, shown_as
-from app.formats.kit.written_judgments import Gathered, gather
+from app.formats.kit.written_judgments import RecordTable, gather
 from app.formats.wmt_da.rows import COLUMNS, ROLES, UNKNOWN
 
 _TYPES = {role: kind for kind, role in ROLES.items()}
@@ -24,7 +24,7 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
             yield from _rows(judged.judgment, gathered, lost)
 
 
-def _rows(judgment: JudgmentRow, names: Gathered, lost: Counter[str]) -> Iterator[bytes]:
+def _rows(judgment: JudgmentRow, names: RecordTable, lost: Counter[str]) -> Iterator[bytes]:
     kind, score = _TYPES.get(judgment.role), judgment.payload.get("score")
     by = judgment.payload.get("protocol", "da")
     if by != "da" or kind is None or isinstance(score, bool) or not isinstance(score, int | float):

@@ -14,7 +14,7 @@ from app.domain.keys import to_key
 from app.formats.base import (
     At,
     CampaignRow,
-    DocumentRow,
+    DocumentRecord,
     Input,
     JudgmentRow,
     OutputRow,
@@ -22,10 +22,10 @@ from app.formats.base import (
     ReadLog,
     Record,
     SegmentRow,
-    SystemRow,
+    SystemRecord,
 )
-from app.formats.kit.names import Names
-from app.formats.kit.parallel_lines import listed
+from app.formats.kit.names import KeyNames
+from app.formats.kit.parallel_lines import list_option
 from app.formats.kit.reading import lines, refuse
 from app.formats.kit.records import LONGEST_NAME, decode, encode
 from app.formats.kit.sorting import Sorter
@@ -58,8 +58,8 @@ class Documents:
     def __init__(self, context: ReadContext, log: ReadLog) -> None:
         self._context, self._log = context, log
         self._whole = "segments" in context.options
-        self._human = frozenset(listed(context.options, "human"))
-        self._keys, self._systems = Names("document", log), Names("system", log)
+        self._human = frozenset(list_option(context.options, "human"))
+        self._keys, self._systems = KeyNames("document", log), KeyNames("system", log)
         self._known: dict[str, _Document] = {}
         self._told: set[tuple[int, str]] = set()
         self._judged: dict[int, At] = {}
@@ -116,7 +116,7 @@ class Documents:
         """A line of the test set. Raises ValueError, before the first record."""
         pair, judged = self._pair(line), isinstance(line.get("tgt_text"), dict)
         name, index = _name(line), None
-        if judged and isinstance(line["src_text"], str) and (part := numbered(name)):
+        if judged and isinstance(line["src_text"], str) and (part := split_numbered_name(name)):
             name, index = part
         key = self._keys.of(name)[0]
         known = self._known.get(key)
@@ -179,7 +179,7 @@ class Documents:
             return
         self._told.add((known.pair, key))
         human = system in self._human or REFERENCE.fullmatch(system) is not None
-        yield known.pair, 0, 0, SystemRow(at, key, system, "human" if human else "mt")
+        yield known.pair, 0, 0, SystemRecord(at, key, system, "human" if human else "mt")
 
     def _cut(self, value: object, what: str) -> list[str]:
         """The paragraphs of a text. Raises ValueError."""
@@ -233,7 +233,7 @@ class Documents:
             yield at, line_object
 
 
-def numbered(name: str) -> tuple[str, int] | None:
+def split_numbered_name(name: str) -> tuple[str, int] | None:
     """Document and paragraph of a name like pair, domain, document, paragraph with `_#_` between; None for another.
 
     >>> numbered("en-de_#_news_#_bbc.1_#_3"), numbered("en-de_#_news_#_3")
@@ -246,17 +246,17 @@ def numbered(name: str) -> tuple[str, int] | None:
     return (document, int(index)) if told and INDEX.fullmatch(index) else None
 
 
-def _declaration(at: At, line: Object, key: str, name: str, position: int) -> DocumentRow:
+def _declaration(at: At, line: Object, key: str, name: str, position: int) -> DocumentRecord:
     """The document of a line, with whatever else is said of it."""
     meta = {field: value for field, value in line.items() if field not in USED and value not in (None, "")}
     domain = line.get("domain")
     said = domain[:LONGEST_NAME] if isinstance(domain, str) and domain else None
-    return DocumentRow(at, key, name, domain=said, position=position, meta=meta or None)
+    return DocumentRecord(at, key, name, domain=said, position=position, meta=meta or None)
 
 
 def _rank(record: Record) -> str:
     """Declarations before texts before judgments."""
-    order = (SystemRow, DocumentRow, SegmentRow, OutputRow, JudgmentRow)
+    order = (SystemRecord, DocumentRecord, SegmentRow, OutputRow, JudgmentRow)
     return f"{next(n for n, kind in enumerate(order) if isinstance(record, kind))}"
 
 

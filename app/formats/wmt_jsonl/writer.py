@@ -15,19 +15,19 @@ from itertools import groupby
 from app.formats.base import (
     BY_METRICS,
     CampaignRow,
-    DocumentRow,
+    DocumentRecord,
     JudgmentRow,
     MetricRow,
     OutputRow,
     Record,
     SegmentRow,
-    SystemRow,
+    SystemRecord,
 )
 from app.formats.kit.records import decode, encode
 from app.formats.kit.sorting import Sorter
 from app.formats.kit.strict_json import dumps
 from app.formats.kit.written_judgments import NOWHERE
-from app.formats.wmt_jsonl.documents import BLANK_LINE, REFERENCE, USED, numbered
+from app.formats.wmt_jsonl.documents import BLANK_LINE, REFERENCE, USED, split_numbered_name
 
 Texts = Mapping[int, str]
 
@@ -37,8 +37,8 @@ class _Known:
     """What lines are made of beside texts."""
 
     campaign: CampaignRow | None = None
-    systems: dict[str, SystemRow] = field(default_factory=dict)
-    documents: dict[str, DocumentRow] = field(default_factory=dict)
+    systems: dict[str, SystemRecord] = field(default_factory=dict)
+    documents: dict[str, DocumentRecord] = field(default_factory=dict)
 
 
 def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Iterator[bytes]:
@@ -66,13 +66,13 @@ def _note(known: _Known, record: Record, lost: Counter[str]) -> bool:
     """Take in what is known of campaign, systems and documents; False for anything else."""
     if isinstance(record, CampaignRow):
         known.campaign = record
-    elif isinstance(record, SystemRow):
+    elif isinstance(record, SystemRecord):
         known.systems[record.key] = record
         by_name = "human" if REFERENCE.fullmatch(record.name) else "mt"
         lost["which systems are human, and their labs and tags"] += record.kind != by_name or bool(
             record.lab or record.tags
         )
-    elif isinstance(record, DocumentRow):
+    elif isinstance(record, DocumentRecord):
         known.documents[record.key] = record
     else:
         return False
@@ -120,7 +120,7 @@ def _line(
     if campaign is not None and campaign.source_language and campaign.target_language:
         line |= {"src_lang": campaign.source_language, "tgt_lang": campaign.target_language}
     sources = [str(segments[position].source) for position in sorted(segments)]
-    line["src_text"] = sources if numbered(str(line["doc_id"])) else _joined(sources)
+    line["src_text"] = sources if split_numbered_name(str(line["doc_id"])) else _joined(sources)
     line["refs"] = dict(_whole(references, segments, lost, "references"))
     outputs = dict(_whole(by_system, segments, lost, "outputs"))
     line["tgt_text"] = {_name(known, system): text for system, text in outputs.items()}

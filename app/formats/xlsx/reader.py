@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import IO, NamedTuple
 from xml.etree.ElementTree import ParseError
 
-from app.formats.base import At, Input, Limits, ReadLog
+from app.formats.base import At, Input, ReaderLimits, ReadLog
 from app.formats.kit.reading import RATIO_FROM, refuse
 from app.formats.xlsx.writer import HIDDEN, Address
 
@@ -46,7 +46,7 @@ class _Cells:
     values: tuple[object, ...]
 
 
-def rows_of(file: Input, limits: Limits, log: ReadLog) -> Iterator[SheetRow]:
+def rows_of(file: Input, limits: ReaderLimits, log: ReadLog) -> Iterator[SheetRow]:
     """Rows of all sheets that are like ours. Lines count over all sheets. Raises Invalid for what is no workbook."""
     with tempfile.TemporaryFile() as held:
         copy(file, held, log)
@@ -113,7 +113,7 @@ def copy(file: Input, held: IO[bytes], log: ReadLog) -> None:
     held.seek(0)
 
 
-def check(file: Input, held: IO[bytes], limits: Limits, log: ReadLog) -> None:
+def check(file: Input, held: IO[bytes], limits: ReaderLimits, log: ReadLog) -> None:
     """Raise Invalid for what is no zip archive, unpacks to too much, or declares entities."""
     try:
         with zipfile.ZipFile(held) as archive:

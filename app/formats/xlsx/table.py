@@ -11,7 +11,7 @@ from datetime import date, datetime
 from typing import IO
 
 from app.domain.errors import Invalid
-from app.formats.base import At, Input, Limits, ReadLog
+from app.formats.base import At, Input, ReaderLimits, ReadLog
 from app.formats.kit.column_map import ColumnMap
 from app.formats.kit.reading import refuse
 from app.formats.xlsx.reader import BROKEN, MOST_ROWS, check, copy
@@ -22,7 +22,7 @@ ARCHIVE = b"PK\x03\x04"  # what every zip archive that holds anything begins wit
 
 
 def as_tables(
-    columns: ColumnMap, files: Sequence[Input], limits: Limits, log: ReadLog
+    columns: ColumnMap, files: Sequence[Input], limits: ReaderLimits, log: ReadLog
 ) -> tuple[ColumnMap, list[Input]]:
     """The files as delimited ones, and the map as it cuts them: workbooks by name and first bytes, others as they are.
 
@@ -43,7 +43,7 @@ def _is_archive(file: Input) -> bool:
         return data.read(len(ARCHIVE)) == ARCHIVE
 
 
-def _opened(file: Input, limits: Limits, log: ReadLog) -> IO[bytes]:
+def _opened(file: Input, limits: ReaderLimits, log: ReadLog) -> IO[bytes]:
     """The first sheet as text, from its start. Raises Invalid for what is no workbook."""
     made = tempfile.TemporaryFile()  # noqa: SIM115  (whoever reads it closes it)
     try:

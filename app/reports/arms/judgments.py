@@ -20,7 +20,7 @@ from app.stats.quality.report import events_of_rows
 from app.stats.ratings import Bools, Codes, Kind, Ratings
 from app.stats.side_tables import DocumentTable, Events
 from app.storage import texts
-from app.storage.arms import TaskArm, not_done, task_arms, unfinished
+from app.storage.arms import TaskArm, not_done, raters_waited_for, task_arms
 from app.storage.db import Session
 
 REJECTED = "task rejected by quality control"
@@ -88,7 +88,7 @@ def load_conditions(session: Session, snapshot: Snapshot, options: InclusionOpti
     accepted = read.rows.accepted | options.rejected
     keep = accepted.copy()
     if options.raters == "complete":
-        keep &= _complete(read.rows, done, unfinished(session, snapshot.campaign_id))
+        keep &= _complete(read.rows, done, raters_waited_for(session, snapshot.campaign_id))
     once = first_rows(read.rows)
     counts = {REJECTED: int((once & ~accepted).sum()), UNFINISHED: int((once & accepted & ~keep).sum())}
     rows, events = read.rows.where(keep), events_of_rows(read.events, keep)
@@ -110,7 +110,7 @@ def load_conditions(session: Session, snapshot: Snapshot, options: InclusionOpti
 
 def extra_states(session: Session, snapshot: Snapshot) -> list[object]:
     """Which work is not finished, and whose: a task that is leased, handed in or given to another is no new data."""
-    return [sorted(unfinished(session, snapshot.campaign_id)), not_done(session, snapshot.campaign_id)]
+    return [sorted(raters_waited_for(session, snapshot.campaign_id)), not_done(session, snapshot.campaign_id)]
 
 
 def dropped_of(campaign_conditions: Sequence[Conditions]) -> dict[str, int]:

@@ -50,7 +50,7 @@ def count_prefills(session: Session, conditions: Conditions) -> Counts:
     rater, of = conditions.work.rows.rater.tolist(), conditions.of.tolist()
     row = {one: i for i, one in enumerate(conditions.judgment_ids.tolist())}  # one of several of a shared output
     counts: dict[tuple[int, int], Counter[str]] = {}
-    for answer in prefills.answered(session, conditions.snapshot.campaign_id, conditions.snapshot.version):
+    for answer in prefills.answered_prefills(session, conditions.snapshot.campaign_id, conditions.snapshot.version):
         at = row.get(answer.id)
         if at is None:
             continue

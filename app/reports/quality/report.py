@@ -45,7 +45,11 @@ class _Seeded:
 def _seeded(session: Session, snapshot: Snapshot, read: JudgedRatings) -> _Seeded:
     form = reading(snapshot.campaign, Scoring()).protocol.form
     field = next((widget.field for widget in form if isinstance(widget, Spans)), None)
-    texts = [] if field is None else seeded.degraded(session, snapshot.campaign_id, read.judgment_ids, field=field)
+    texts = (
+        []
+        if field is None
+        else seeded.degraded_judgments(session, snapshot.campaign_id, read.judgment_ids, field=field)
+    )
     return _Seeded(attention(seeded.checks(session, snapshot.campaign_id, read.judgment_ids)), span_hits(texts))
 
 

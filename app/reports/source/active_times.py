@@ -13,7 +13,7 @@ from app.stats.side_tables import EPOCH_UNKNOWN, Events
 from app.stats.timing.active_time import TimeSpent, time_spent
 from app.storage import hours
 from app.storage.db import Session
-from app.storage.hours import Recorded, Spacing
+from app.storage.hours import RecordedActivity, Spacing
 
 Ids = npt.NDArray[np.int64]
 Places = dict[str, Ids]
@@ -29,7 +29,7 @@ def add_active_times(session: Session, snapshot: Snapshot, events: Events, judgm
         return events
     view = snapshot.campaign
     spacing = Spacing(has_spaces(view.source_language), has_spaces(view.target_language))
-    read = hours.recorded(session, snapshot.campaign_id, spacing, until=until)
+    read = hours.load_activity(session, snapshot.campaign_id, spacing, until=until)
     seconds = _seconds(
         time_spent(read.log, read.screens), read, hours.places(session, snapshot.campaign_id), judgment_ids
     )
@@ -38,7 +38,7 @@ def add_active_times(session: Session, snapshot: Snapshot, events: Events, judgm
     return replace(events, started=np.where(known, began, events.started))
 
 
-def _seconds(totals: TimeSpent, read: Recorded, places: Places, judgment_ids: Ids) -> npt.NDArray[np.float64]:
+def _seconds(totals: TimeSpent, read: RecordedActivity, places: Places, judgment_ids: Ids) -> npt.NDArray[np.float64]:
     """Seconds spent at the address of each judgment, 0 where none are known."""
     order = np.argsort(places["judgment_id"])
     at = np.minimum(np.searchsorted(places["judgment_id"], judgment_ids, sorter=order), max(order.size - 1, 0))

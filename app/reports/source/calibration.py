@@ -16,7 +16,7 @@ from app.stats.agreement.units import Repeated, Units, segment_units
 from app.stats.calibration.across import Anchors, LanguagePairRatings
 from app.stats.ratings import Bools, Floats, Role
 from app.storage import texts
-from app.storage.calibration_items import Item, calibration_items
+from app.storage.calibration_items import CalibrationItem, calibration_items
 from app.storage.db import Session
 from app.storage.linked_people import linked_people
 from app.storage.segment_words import source_digests
@@ -54,7 +54,7 @@ class CampaignParts:
     test: Bools
     calibration: Bools
     references: Bools
-    items: dict[str, Item]
+    items: dict[str, CalibrationItem]
     kinds: dict[str, str]
     digests: dict[tuple[str, int], str]
     people: tuple[str, ...]

@@ -87,7 +87,7 @@ def of_controls(session: Session, snapshot: Snapshot) -> tuple[Ratings, bool]:
     return loaded.ratings, of_segments
 
 
-def _loaded(session: Session, snapshot: Snapshot, statement: str) -> tuple[ratings.Loaded, int]:
+def _loaded(session: Session, snapshot: Snapshot, statement: str) -> tuple[ratings.LoadedRatings, int]:
     """Ratings as they were given, and the profile that scored them."""
     read = reading(snapshot.campaign, Scoring())
     frame = ratings.Frame(

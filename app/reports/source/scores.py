@@ -73,7 +73,7 @@ def derive(session: Session, campaign_id: int, read: Reading) -> int:
     The campaign's own profile needs no look: a judgment is never stored without its score.
     """
     profile = profile_id(session, campaign_id, read)
-    if not read.own and profiles.unscored(session, campaign_id, profile):
+    if not read.own and profiles.has_unscored(session, campaign_id, profile):
         profiles.store(session, campaign_id, profile, list(_derived(session, campaign_id, read)))
     return profile
 

@@ -28,7 +28,7 @@ class DataSeal:
 def check(session: Session) -> Iterator[DataSeal]:
     """Compute the hash of every sealed row and every seal anew."""
     for campaign in seals.campaigns(session):
-        rows = seals.compared(session, campaign.id, purged_rows(session, campaign.id))
+        rows = seals.compare_versions(session, campaign.id, purged_rows(session, campaign.id))
         faults = [*_faults(rows, int(campaign.data_version)), *_disowned(session, campaign.id, rows)]
         last = next((row.hash for row in reversed(rows) if row.sealed), b"")
         judgments = sum(row.found for row in rows)
@@ -59,9 +59,9 @@ def catch_up(session: Session, campaign_id: int, *, first: int, actor: str) -> b
     return True
 
 
-def purged_rows(session: Session, campaign_id: int) -> seals.Purged:
+def purged_rows(session: Session, campaign_id: int) -> seals.PurgedRows:
     """Rows that were deleted lawfully, by what the audit log keeps of them."""
-    rows = seals.Purged()
+    rows = seals.PurgedRows()
     for what in log.of_action(session, campaign_id, PURGED):
         for row, version in what.get("versions", {}).items():
             kind, number = row.split()[:2]

@@ -14,13 +14,13 @@ from typing import Any
 from app import protocols
 from app.domain.errors import Conflict, Invalid, Place
 from app.formats.base import (
-    DocumentRow,
+    DocumentRecord,
     JudgmentRow,
     OutputRow,
     ReadLog,
     Record,
     SegmentRow,
-    SystemRow,
+    SystemRecord,
     VoidRow,
 )
 from app.protocols.base import TextEdit
@@ -76,8 +76,8 @@ class Author:
 class _CampaignTexts:
     """What a campaign holds that matters here. texts: the judgment whose text is taken, by output."""
 
-    systems: dict[str, SystemRow] = field(default_factory=dict)
-    documents: dict[str, DocumentRow] = field(default_factory=dict)
+    systems: dict[str, SystemRecord] = field(default_factory=dict)
+    documents: dict[str, DocumentRecord] = field(default_factory=dict)
     segments: dict[str, list[SegmentRow]] = field(default_factory=dict)
     answers: dict[tuple[Address, str], JudgmentRow] = field(default_factory=dict)
     voided: set[tuple[str, str, int | None, str]] = field(default_factory=set)
@@ -148,9 +148,9 @@ def _check(view: CampaignInfo, other: CampaignInfo) -> None:
 def _gather(records: Iterator[Record], rater: str | None, left: Counter[str]) -> _CampaignTexts:
     gathered = _CampaignTexts()
     for record in records:
-        if isinstance(record, SystemRow):
+        if isinstance(record, SystemRecord):
             gathered.systems[record.key] = record
-        elif isinstance(record, DocumentRow):
+        elif isinstance(record, DocumentRecord):
             gathered.documents[record.key] = record
         elif isinstance(record, SegmentRow):
             gathered.segments.setdefault(record.document, []).append(record)
@@ -177,7 +177,7 @@ def _fitting(
     session: Session, target_id: int, gathered: _CampaignTexts, left: Counter[str]
 ) -> dict[Address, JudgmentRow]:
     """The texts that can become outputs: the segment is there or can be made, and no task shows another text."""
-    known, shown = dict(test_sets.outline(session, target_id)), stored.shown(session, target_id)
+    known, shown = dict(test_sets.outline(session, target_id)), stored.shown_outputs(session, target_id)
     texts = gathered.texts
     left["voided, or by another back-translator"] += len(gathered.answers) - len(texts)
     fitting = {}

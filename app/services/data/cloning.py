@@ -84,7 +84,7 @@ def carry_over(session: Session, campaign: str, source: str, *, actor: str) -> C
             raise ProtocolsDiffer(f"{field}: {getattr(view, field)} here, {getattr(other, field)} there")
     sieve = _Sieve(
         source,
-        cloning.unchanged(session, source=source_id, target=target_id),
+        cloning.unchanged_outputs(session, source=source_id, target=target_id),
         cloning.lengths(session, source_id),
         cloning.lengths(session, target_id),
     )

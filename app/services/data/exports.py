@@ -18,7 +18,7 @@ from app.formats.base import (
     At,
     CampaignRow,
     Contents,
-    DocumentRow,
+    DocumentRecord,
     JudgmentRow,
     MetricRow,
     OutputRow,
@@ -26,7 +26,7 @@ from app.formats.base import (
     Record,
     SegmentRow,
     ShownRow,
-    SystemRow,
+    SystemRecord,
     VoidRow,
 )
 from app.reports.kit.render import parquet
@@ -158,7 +158,7 @@ def _count_beside(session: Session, campaign: str, format: str, lost: Counter[st
     row = campaigns.get(session, campaign)
     lost.update(exports.beside(session, row.id, row.data_version))
     whole = format not in EXTRAS and formats.get(format).whole
-    aligned = 0 if whole else exports.aligned(session, row.id)
+    aligned = 0 if whole else exports.count_aligned(session, row.id)
     lost.update({"word alignments of outputs": aligned} if aligned else {})
 
 
@@ -254,12 +254,12 @@ def _said(value: Mapping[str, object]) -> Mapping[str, object] | None:
     return value or None
 
 
-def _system(row: exports.Row) -> SystemRow:
-    return SystemRow(HERE, row.key, row.name, row.kind, row.lab, tuple(row.tags))
+def _system(row: exports.Row) -> SystemRecord:
+    return SystemRecord(HERE, row.key, row.name, row.kind, row.lab, tuple(row.tags))
 
 
-def _document(row: exports.Row) -> DocumentRow:
-    return DocumentRow(HERE, row.key, row.name, row.kind, row.domain, row.position, _said(row.meta))
+def _document(row: exports.Row) -> DocumentRecord:
+    return DocumentRecord(HERE, row.key, row.name, row.kind, row.domain, row.position, _said(row.meta))
 
 
 def _segment(row: exports.Row) -> SegmentRow:

@@ -12,7 +12,7 @@ from itertools import chain
 from app import formats
 from app.domain.errors import Forbidden, Invalid, NotFound, Place
 from app.domain.keys import to_key
-from app.formats.base import MOST_ERRORS, CampaignRow, Input, Limits, ReadContext, ReadLog, Record
+from app.formats.base import MOST_ERRORS, CampaignRow, Input, ReadContext, ReaderLimits, ReadLog, Record
 from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns.campaigns import NewCampaign, create, get
 from app.services.data import exports, ingest
@@ -253,7 +253,7 @@ def _records(
     protocol = known.protocol if known else about.get("protocol")
     outline = partial(test_sets.outline, session, campaigns.get(session, known.key).id) if known else tuple
     shown = partial(exports.shown_tasks, session, known.key) if known else tuple
-    context = ReadContext(own, Limits(), protocol, outline, shown)
+    context = ReadContext(own, ReaderLimits(), protocol, outline, shown)
     read = (
         isolated_reading.records
         if beside and isolated_reading.is_worthwhile(reader, files, context.limits)
@@ -312,7 +312,7 @@ def _store_parts(
         raise NotReadable(f"{format} cannot be split")
     stored: dict[str, object] = {}
     own, about = format_options(wanted, options)
-    context = ReadContext(own, Limits(), about.get("protocol"))
+    context = ReadContext(own, ReaderLimits(), about.get("protocol"))
     read = (
         partial(isolated_reading.parts, wanted)
         if beside and isolated_reading.is_worthwhile(wanted, files, context.limits)

@@ -59,7 +59,7 @@ def take_over(session: Session, campaign: str, source: str, *, rater: str | None
         raise PrefillTooLate(f"it is {row.state}")
     if not protocols.get(get(session, campaign).protocol).accepts_prefill:
         raise TakesNone
-    same = cloning.unchanged(session, source=source_id, target=row.id)
+    same = cloning.unchanged_outputs(session, source=source_id, target=row.id)
     left: Counter[str] = Counter()
     chosen = _chosen(exports.standing(session, source), same, rater, left)
     ids = plans.output_ids(session, row.id, {document for _, document, _ in chosen})

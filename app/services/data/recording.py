@@ -188,7 +188,7 @@ def _known(session: Session, campaign_id: int, sent: Sequence[SentJudgment]) -> 
     return known
 
 
-def _same(judgment: SentJudgment, stored: external_judgments.Known) -> bool:
+def _same(judgment: SentJudgment, stored: external_judgments.NamedJudgment) -> bool:
     address = (judgment.rater, judgment.document, judgment.segment) == (stored.rater, stored.document, stored.segment)
     return address and judgment.system in stored.systems and json_text(judgment.payload) == json_text(stored.payload)
 

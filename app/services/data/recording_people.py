@@ -21,7 +21,7 @@ def look_ahead(session: Session, campaign: str, sent: Sequence[OutputAddress]) -
     Called before the campaign's row is held: whoever leases takes the two locks in this order.
     """
     row = campaigns.get(session, campaign)
-    people = external_judges.linked(session, row.id, sorted({one.rater for one in sent}))
+    people = external_judges.linked_persons(session, row.id, sorted({one.rater for one in sent}))
     several = any(one.several for one in people.values())
     if several:
         replans.hold(session, row.id)
@@ -35,7 +35,7 @@ def refuse_second(
 
     left: numbers of the judgments that are not known yet. Raises JudgedByThePerson; places are `("body", i, "rater")`.
     """
-    people = external_judges.linked(session, campaign_id, sorted({sent[i].rater for i in left}))
+    people = external_judges.linked_persons(session, campaign_id, sorted({sent[i].rater for i in left}))
     raters = sorted(rater for rater, one in people.items() if one.several)
     documents = sorted({sent[i].document for i in left if sent[i].rater in people})
     theirs = external_judges.by_other_accounts(session, campaign_id, raters, documents) if raters else {}

@@ -62,7 +62,7 @@ def planned(
     Raises TaskHandedIn where a task that is handed in says otherwise; places are `("body", i)`.
     """
     named = [(one.rater, one.document, one.segment, one.system) for one in sent]
-    items = external_judgments.planned(session, campaign_id, named)
+    items = external_judgments.planned_for(session, campaign_id, named)
     known = {n for n, at in items.items() if at.payload is not None and _same(protocol, at.payload, sent[n])}
     other = [n for n, at in sorted(items.items()) if at.state == "handed_in" and n not in known]
     if other:

@@ -78,7 +78,7 @@ def _compared(
     wrong, absent = list[StoredScore](), list[StoredScore]()
     options = _options(view, profile)
     own = options == options_of(view)
-    there = stored_scores.stored(session, campaign_id, profile.id)
+    there = stored_scores.stored_scores(session, campaign_id, profile.id)
     for derived, stored in _beside(_derived(session, campaign_id, protocol_of(view), options), there):
         checked.n += 1
         if stored is None and own:

@@ -17,7 +17,7 @@ from app.domain.faults import first_faults
 from app.formats.base import (
     Answers,
     At,
-    DocumentRow,
+    DocumentRecord,
     JudgmentRow,
     MetricRow,
     OutputRow,
@@ -26,7 +26,7 @@ from app.formats.base import (
     Record,
     RoleName,
     SegmentRow,
-    SystemRow,
+    SystemRecord,
     VoidRow,
 )
 from app.protocols.base import JudgedTexts, JudgmentScore, Protocol, ScoringOptions, Spans
@@ -339,10 +339,10 @@ def _declaration(record: Record) -> tuple[str, str]:
         case SegmentRow():
             known = (record.source, record.references, record.meta, record.led)
             return "staged_segments", copy_text.line((*at, record.document, record.position, *known))
-        case SystemRow():
+        case SystemRecord():
             kind = (record.kind, record.lab, record.tags, record.guessed)
             return "staged_systems", copy_text.line((*at, record.key, record.name, *kind))
-        case DocumentRow():
+        case DocumentRecord():
             facts = (record.name, record.kind, record.domain, record.position, record.meta)
             return "staged_documents", copy_text.line((*at, record.key, *facts))
         case RaterRow():

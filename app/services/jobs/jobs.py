@@ -291,13 +291,13 @@ def sweep(database: Database) -> int:
     with database.transaction() as session:
         if not jobs_queue.alone(session):
             return 0
-        entries = jobs_queue.stalled(session, STALLED_AFTER)
+        entries = jobs_queue.stalled_entries(session, STALLED_AFTER)
         hopeless = [one for one in entries if jobs_queue.count(session, one.queue_id, "stalled") >= MOST_TRIES]
         for entry in entries:
             if entry not in hopeless:
                 jobs_queue.retry(session, entry.queue_id)
         jobs_queue.forget_workers(session, 10 * STALLED_AFTER)
-        numbers = [row.id for row in jobs.unfinished(session)]
+        numbers = [row.id for row in jobs.unfinished_jobs(session)]
         idle = jobs_queue.without_entries(session, numbers) if numbers else set()
     for entry in hopeless:
         give_up(database, entry.job_id, "its workers stopped before it was finished", entry=entry.queue_id)
@@ -313,7 +313,7 @@ def note_crash(database: Database, entry: int) -> bool:
 def give_up(database: Database, job_id: int, why: str, *, entry: int | None = None) -> None:
     """End a job that failed too often. entry: of the queue, that goes with it."""
     with database.transaction() as session:
-        row = jobs.held(session, job_id)
+        row = jobs.lock_job(session, job_id)
         if row is not None and row.state in jobs.UNFINISHED:
             jobs.fail(session, job_id, problem(GaveUp(f"{why}, {MOST_TRIES} times"), again=True))
             jobs_queue.withdraw(session, job_id)
@@ -324,7 +324,7 @@ def give_up(database: Database, job_id: int, why: str, *, entry: int | None = No
 def refuse(database: Database, job_id: int, error: AppError, *, again: bool = False) -> None:
     """End a job whose question does not fit the data. again: asked once more it may fit; else it would not."""
     with database.transaction() as session:
-        row = jobs.held(session, job_id)
+        row = jobs.lock_job(session, job_id)
         if row is not None and row.state in jobs.UNFINISHED:
             jobs.fail(session, job_id, problem(error, again=again))
             jobs_queue.withdraw(session, job_id)
@@ -332,7 +332,7 @@ def refuse(database: Database, job_id: int, error: AppError, *, again: bool = Fa
 
 def _enter_again(database: Database, job_id: int) -> bool:
     with database.transaction() as session:
-        row = jobs.held(session, job_id)
+        row = jobs.lock_job(session, job_id)
         if row is None or row.state not in jobs.UNFINISHED or not jobs_queue.without_entries(session, [job_id]):
             return False
         if row.attempts >= MOST_BEGUN:

@@ -59,7 +59,7 @@ def get(session: Session, campaign: str, kind: Kind, *, version: int | None = No
 def requested_consent(session: Session, rater: ActingRater) -> tuple[Texts | None, Agreement | None]:
     """What a rater is to agree to, None where nothing is asked, and what they agreed to last."""
     row = guidelines.find(session, rater.campaign_id, "consent")
-    given = guidelines.agreed(session, rater.rater_id)
+    given = guidelines.latest_agreement(session, rater.rater_id)
     return (
         None if row is None else Texts(row.version, row.texts, row.at),
         None if given is None else Agreement(given.version, given.language, given.at),

@@ -204,7 +204,7 @@ def _by_rater(
     """Active seconds by rater id and day."""
     spacing = Spacing(has_spaces(view.source_language), has_spaces(view.target_language))
     only = None if everybody else [one.id for one in accounts]
-    read = hours.recorded(session, campaign_id, spacing, only)
+    read = hours.load_activity(session, campaign_id, spacing, only)
     persons = {one.id: int(one.person) for one in accounts}
     named = [persons.get(rater, -rater) for rater in read.raters]
     person = np.unique(named, return_inverse=True)[1].astype(np.int32)

@@ -107,7 +107,7 @@ class ActingRater:
 def acting(session: Session, caller: Caller, *, campaign: str, rater: str) -> ActingRater:
     """The enrolled rater that a front-end names. Raises CampaignNotFound, RaterNotFound."""
     campaign_id = campaigns.get(session, campaign).id
-    rater_id = raters.enrolled(session, campaign_id, rater)
+    rater_id = raters.enrolled_id(session, campaign_id, rater)
     if rater_id is None:
         raise raters.RaterNotFound
     return ActingRater(campaign, campaign_id, rater, rater_id, caller.actor, caller.token_id, through=caller.prefix)

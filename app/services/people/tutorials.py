@@ -100,7 +100,7 @@ def course(session: Session, rater: ActingRater) -> Course:
     """What a rater is to judge before the first task; nothing where there is no tutorial."""
     view = get(session, rater.campaign)
     lessons = _lessons(session, view, rater.campaign_id)
-    kept = tutorials.answered(session, rater.campaign_id, rater.rater_id) if lessons else set()
+    kept = tutorials.answered_segments(session, rater.campaign_id, rater.rater_id) if lessons else set()
     done = frozenset(one.n for one in lessons if one.place in kept)
     left = len(done) < len(lessons) and not tutorials.has_begun(session, rater.campaign_id, rater.rater_id)
     return Course(view.protocol, lessons, done, left)

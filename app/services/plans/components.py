@@ -130,7 +130,7 @@ def _is_variance(value: object) -> bool:
 
 def _own(session: Session, about: Snapshot) -> PilotComponents | None:
     recipe = NAMED["recommended"]
-    if not profiles.scored(session, about.campaign_id):  # a plan may be looked at where nothing may be written
+    if not profiles.has_scores(session, about.campaign_id):  # a plan may be looked at where nothing may be written
         return None
     try:
         selection = select(load(session, about, recipe), recipe)

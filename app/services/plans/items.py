@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from app.design.plan import Item, Plan, Task
+from app.design.plan import Plan, PlanItem, Task
 from app.services.plans.plan_input import SEAT
 from app.services.plans.plans import unpack
 from app.stats.ratings import Role
@@ -110,7 +110,7 @@ def _made(version: int, plan: Plan) -> Iterable[PlannedItemView]:
             yield _planned(version, plan, task, item, None if item.group is None else groups[item.group])
 
 
-def _planned(version: int, plan: Plan, task: Task, item: Item, group: ItemGroup | None) -> PlannedItemView:
+def _planned(version: int, plan: Plan, task: Task, item: PlanItem, group: ItemGroup | None) -> PlannedItemView:
     arm = None if task.arm is None else plan.arms[task.arm]
     return PlannedItemView(
         at=(task.number, item.position),

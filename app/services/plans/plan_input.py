@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from app.design.values import Document, Rater, System, TestSet
+from app.design.values import DesignDocument, Rater, System, TestSet
 from app.domain.errors import Conflict
 from app.domain.languages import has_spaces
 from app.reports.source.campaign import CampaignInfo
@@ -94,7 +94,7 @@ def read(session: Session, view: CampaignInfo, campaign_id: int) -> Material:
         system_ids={row.key: row.id for row in plans.all_systems(session, campaign_id)},
         rater_ids={row.key: row.id for row in enrolled},
         calibration=frozenset(row.key for row in rows if row.kind == "calibration"),
-        judged=plans.judged(session, campaign_id),
+        judged=plans.judged_without_plan(session, campaign_id),
     )
 
 
@@ -106,7 +106,7 @@ def with_calibration_set(material: Material, key: str | None) -> Material:
     return replace(material, test_set=replace(material.test_set, calibration=pairs))
 
 
-def _document(row: plans.Row, view: CampaignInfo) -> Document:
+def _document(row: plans.Row, view: CampaignInfo) -> DesignDocument:
     words = tuple(words_of(source, view.source_language) for source in row.sources)
     stratum = row.stratum if row.kind == "calibration" else None
-    return Document(row.key, words, row.domain, tuple(row.refs or ()), stratum)
+    return DesignDocument(row.key, words, row.domain, tuple(row.refs or ()), stratum)

@@ -115,13 +115,13 @@ def rests_on(session: Session, view: CampaignInfo, campaign_id: int, material: M
     return [
         inputs_digest(texts, systems, material.raters),
         [view.protocol, dict(view.options), dict(view.settings), view.source_language, view.target_language],
-        profiles.scored(session, campaign_id),
+        profiles.has_scores(session, campaign_id),
     ]
 
 
 def _of_pilot(session: Session, about: Snapshot) -> list[object]:
     campaign = about.campaign
-    scored = profiles.scored(session, about.campaign_id)
+    scored = profiles.has_scores(session, about.campaign_id)
     return [campaign.key, about.version, campaign.protocol, dict(campaign.options), scored]
 
 

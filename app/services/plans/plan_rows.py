@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.design.controls import Donors, degrade
-from app.design.plan import Group, Item, Plan, Task
+from app.design.plan import Group, Plan, PlanItem, Task
 from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns.campaigns import PRESENTATIONS
 from app.services.plans import shown_errors
@@ -56,7 +56,7 @@ def store(session: Session, target: PlanTarget, plan: Plan, *, tasks: Sequence[T
     with walking(session):  # what is checked of the rows is checked by statements over all of them
         for batch in batches:
             plans.write(session, batch)
-    for rater_id in plans.invited(session, target.campaign_id):
+    for rater_id in plans.invited_raters(session, target.campaign_id):
         plans.join_pool(session, target.campaign_id, rater_id)
 
 
@@ -151,7 +151,7 @@ def _items(
         "propensity",
     )
 
-    def row(task: Task, item: Item) -> Row:
+    def row(task: Task, item: PlanItem) -> Row:
         of = None if item.of is None else item_ids.get((item.of.task, item.of.position))
         # Controls too, lest one is known by what it lacks.
         shown = None if item.role == "calibration" else prefills[task.arm]
@@ -177,7 +177,7 @@ def _credits(target: PlanTarget, tasks: Sequence[Task], item_ids: Mapping[tuple[
     return Batch("credits", ("campaign_id", "item_id", "system_id"), rows)
 
 
-def credited_systems(item: Item, material: Material) -> tuple[str, ...]:
+def credited_systems(item: PlanItem, material: Material) -> tuple[str, ...]:
     """Systems that an item's judgments are of. A degraded copy is its system's, so that the two can be compared; a
     pair of a calibration set is of the system that stands for the set."""
     if item.systems:
@@ -198,7 +198,7 @@ def _variants(session: Session, target: PlanTarget, plan: Plan, tasks: Sequence[
     return Batch("variants", columns, list(_degraded(session, target, plan, degraded)))
 
 
-def _degraded(session: Session, target: PlanTarget, plan: Plan, items: Sequence[Item]) -> Iterator[Row]:
+def _degraded(session: Session, target: PlanTarget, plan: Plan, items: Sequence[PlanItem]) -> Iterator[Row]:
     """Every degraded text once; its draw hangs on its own address, so that it is the same in every plan of a seed.
 
     What was degraded for an earlier plan stays as it was: raters may have seen it.
@@ -209,7 +209,7 @@ def _degraded(session: Session, target: PlanTarget, plan: Plan, items: Sequence[
     language = target.view.target_language
     donors = Donors.of(plans.donor_texts(session, target.campaign_id, MOST_DONORS), language)
     method = plan.design.controls.method
-    seen: set[tuple[int, str | None]] = {*plans.degraded(session, target.campaign_id)}
+    seen: set[tuple[int, str | None]] = {*plans.degraded_outputs(session, target.campaign_id)}
     for item in items:
         for position in range(item.first, item.last + 1):
             output = output_ids.get((item.system or "", item.document, position))

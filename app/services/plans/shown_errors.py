@@ -66,7 +66,7 @@ def of_campaign(session: Session, campaign_id: int, view: CampaignInfo) -> str |
 
 def going_on(session: Session, campaign_id: int, view: CampaignInfo) -> str | None:
     """As `of_campaign`; but what no setting decides stays as tasks that are planned have it, whatever was put since."""
-    had = prefills.planned(session, campaign_id)
+    had = prefills.planned_prefill(session, campaign_id)
     return of_campaign(session, campaign_id, view) if had is None or SETTING in view.settings else had[0]
 
 
@@ -78,7 +78,7 @@ def of_arms(view: CampaignInfo, arms: Sequence[Arm]) -> tuple[str | None, ...]:
 
 def change_warning(session: Session, campaign_id: int, view: CampaignInfo, arms: Sequence[Arm]) -> Iterator[str]:
     """That a plan nobody has begun shows other errors than it would now, in words."""
-    had = None if arms else prefills.planned(session, campaign_id)
+    had = None if arms else prefills.planned_prefill(session, campaign_id)
     now = of_campaign(session, campaign_id, view)
     if had is not None and had[0] != now:
         yield f"prefilled errors: {now or 'none'} in place of {had[0] or 'none'}"

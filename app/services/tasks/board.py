@@ -90,7 +90,7 @@ def reassign(
         raise HandedInAlready
     if task.state == "withdrawn":
         raise Withdrawn
-    rater_id = raters.enrolled(session, row.id, rater) if rater is not None else None
+    rater_id = raters.enrolled_id(session, row.id, rater) if rater is not None else None
     if rater is not None and rater_id is None:
         raise Invalid(places=(Place(("body", "rater"), "is not enrolled"),))
     parts = tasks.parts(session, row.id, task.id)

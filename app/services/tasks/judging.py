@@ -22,12 +22,12 @@ from app.storage.leases import late, leases
 from app.storage.recorder import comparisons as recorder_comparisons
 from app.storage.recorder import judgments as recorder_judgments
 from app.storage.recorder.comparisons import Comparison
-from app.storage.recorder.judgments import STORED, Answer, Connection, Outcome
+from app.storage.recorder.judgments import STORED, Connection, Outcome, RaterAnswer
 from app.storage.recorder.recorder import Recorder
 from app.storage.tasks import TaskNotFound
 
 T = TypeVar("T")
-Written = Answer | Comparison
+Written = RaterAnswer | Comparison
 MOST_PLACES = 100
 
 
@@ -117,7 +117,7 @@ async def judge(
     if any(isinstance(one, Comparison) for one in answers):
         outcomes = await desk.recorder.run(partial(_record, sheet=sheet, answers=answers, by=rater.actor), keep=_stored)
     else:
-        judged = [one for one in answers if isinstance(one, Answer)]
+        judged = [one for one in answers if isinstance(one, RaterAnswer)]
         outcomes = await desk.recorder.judge(sheet.ledger, judged, actor=rater.actor, whole=whole)
     if any(one.verdict == "lapsed" for one in outcomes):
         outcomes = await _late(desk, sheet, answers, rater)
@@ -132,11 +132,11 @@ async def judge(
 
 async def _record(connection: Connection, *, sheet: TaskContent, answers: Sequence[Written], by: str) -> list[Outcome]:
     """Write answers of both kinds in one transaction; what became of each, in their order."""
-    judged = [one for one in answers if isinstance(one, Answer)]
+    judged = [one for one in answers if isinstance(one, RaterAnswer)]
     compared = [one for one in answers if isinstance(one, Comparison)]
     of_judged = iter(await recorder_judgments.record(connection, sheet.ledger, judged, by) if judged else [])
     of_compared = iter(await recorder_comparisons.record(connection, sheet.ledger, compared, by) if compared else [])
-    return [next(of_judged if isinstance(one, Answer) else of_compared) for one in answers]
+    return [next(of_judged if isinstance(one, RaterAnswer) else of_compared) for one in answers]
 
 
 def _stored(outcomes: Sequence[Outcome]) -> bool:
@@ -189,7 +189,7 @@ def _answer(sheet: TaskContent, given: SentAnswer, rater: ActingRater) -> Writte
         raise Invalid(why, places=(Place(("protocol",), why),))
     check_answer(sheet.protocol, given.payload, shown, sheet.options, sheet.forms[level])
     scored = sheet.protocol.score(given.payload, shown, sheet.options)
-    return Answer(
+    return RaterAnswer(
         token_id=rater.token_id,
         rater_id=rater.rater_id,
         task_id=sheet.task_id,

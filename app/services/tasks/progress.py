@@ -121,7 +121,7 @@ class _ProgressCounts:
 def _imported(session: Session, seen: Glance) -> dict[int, progress.Row]:
     """The size of tasks that came with their answers, by task."""
     characters = None if has_spaces(get(session, seen.key).source_language) else CHARACTERS_A_WORD
-    return {row.id: row for row in progress.imported(session, seen.campaign_id, characters=characters)}
+    return {row.id: row for row in progress.imported_tasks(session, seen.campaign_id, characters=characters)}
 
 
 def _task(row: progress.Row, size: progress.Row, n: progress.Row | None) -> CountedTask:

@@ -29,7 +29,7 @@ class PlannedItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class NamedJudgment:
     """A stored judgment that somebody named. systems: all that are credited with it."""
 
     rater: str
@@ -72,7 +72,7 @@ WHERE j.campaign_id = :campaign AND j.item_id = ANY(:items) ORDER BY j.item_id, 
 Question = tuple[str, str, int | None, str]
 
 
-def planned(session: Session, campaign_id: int, asked: Sequence[Question]) -> dict[int, PlannedItem]:
+def planned_for(session: Session, campaign_id: int, asked: Sequence[Question]) -> dict[int, PlannedItem]:
     """What plans gave to raters of (rater, document, segment, system), by the number of the question from 0.
 
     A text that several systems share is one item: the first of them, by key, stands for it. A stretch has no judgment
@@ -111,11 +111,11 @@ def hold(session: Session, campaign_id: int, task_id: int, rater_id: int) -> Non
     session.execute(sa.text(_HOLD), {"campaign": campaign_id, "task": task_id, "rater": rater_id})
 
 
-def named(session: Session, campaign_id: int, names: Sequence[str]) -> dict[str, list[Known]]:
+def named(session: Session, campaign_id: int, names: Sequence[str]) -> dict[str, list[NamedJudgment]]:
     """Stored judgments by the name that their sender gave them."""
-    stored: dict[str, list[Known]] = {}
+    stored: dict[str, list[NamedJudgment]] = {}
     for row in session.execute(sa.text(_NAMED), {"campaign": campaign_id, "names": list(names)}):
-        known = Known(row.rater, row.document, row.segment, frozenset(row.systems or ()), row.payload)
+        known = NamedJudgment(row.rater, row.document, row.segment, frozenset(row.systems or ()), row.payload)
         stored.setdefault(row.external_id, []).append(known)
     return stored
 

@@ -28,7 +28,7 @@ STORED: frozenset[Verdict] = frozenset({"added", "known"})
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RaterAnswer:
     """One rater's answer at one address.
 
     seen: the revision that the sender saw, 0 for none, None where it does not say. final: a second revision is refused.
@@ -235,7 +235,7 @@ async def prepare(connection: Connection) -> None:
     await connection.execute(FUNCTION, prepare=False)
 
 
-async def record(connection: Connection, ledger: Ledger, answers: Sequence[Answer], actor: str) -> list[Outcome]:
+async def record(connection: Connection, ledger: Ledger, answers: Sequence[RaterAnswer], actor: str) -> list[Outcome]:
     """Write the answers that can be written; what became of each, in their order. No two may have one address.
 
     Outside a transaction it is one by itself. The connection was made fit by `prepare`.

@@ -21,7 +21,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from app.domain.errors import AppError, Unavailable
 from app.storage.db import POOL_TIMEOUT, DatabaseBusy, DatabaseDown, sqlalchemy_url, translating
 from app.storage.pulse import SILENT, AsyncConnection, Pulse
-from app.storage.recorder.judgments import STORED, Answer, Connection, Ledger, Outcome, prepare, record
+from app.storage.recorder.judgments import STORED, Connection, Ledger, Outcome, RaterAnswer, prepare, record
 
 MOST = 64
 WAITING = 2048  # members of all campaigns together
@@ -141,16 +141,16 @@ class Recorder:
         await self._pool.close()
         self._opened = None
 
-    async def judge(self, ledger: Ledger, answers: Sequence[Answer], *, actor: str, whole: bool) -> list[Outcome]:
+    async def judge(self, ledger: Ledger, answers: Sequence[RaterAnswer], *, actor: str, whole: bool) -> list[Outcome]:
         """Record answers, in their order. whole: all of them, or none where one cannot be stored.
 
         Raises Unavailable, StorageFull, Conflict or Invalid for what the database refuses.
         """
 
-        async def flush(connection: Connection, wants: Sequence[Answer], by: str) -> list[Outcome]:
+        async def flush(connection: Connection, wants: Sequence[RaterAnswer], by: str) -> list[Outcome]:
             return await record(connection, ledger, wants, by)
 
-        def lane() -> Lane[Answer, Outcome]:
+        def lane() -> Lane[RaterAnswer, Outcome]:
             return Lane(flush, lambda answer: answer.address, lambda outcome: outcome.verdict in STORED, at_once=True)
 
         return await self.put(("judgments", ledger.campaign_id), lane, answers, actor=actor, whole=whole)

@@ -33,7 +33,7 @@ def identity() -> Column[int]:
     return Column("id", BigInteger, Identity(always=True), primary_key=True)
 
 
-def numbered() -> Column[int]:
+def same_number() -> Column[int]:
     """The same number where (campaign, id) is the key: one index then serves the key and all that point to it."""
     return Column("id", BigInteger, Identity(always=True), nullable=False)
 

@@ -31,13 +31,13 @@ from app.storage.tables._metadata import (
     label,
     metadata,
     moment,
-    numbered,
+    same_number,
 )
 
 judgments = Table(
     "judgments",
     metadata,
-    numbered(),
+    same_number(),
     campaign(),
     bigint("item_id"),
     bigint("segment_id", nullable=True),

@@ -28,7 +28,7 @@ from app.storage.tables._metadata import (
     key_check,
     label,
     metadata,
-    numbered,
+    same_number,
 )
 
 systems = Table(
@@ -97,7 +97,7 @@ reference_texts = Table(
 outputs = Table(
     "outputs",
     metadata,
-    numbered(),
+    same_number(),
     campaign(),
     bigint("system_id"),
     bigint("segment_id"),

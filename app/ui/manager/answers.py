@@ -9,7 +9,7 @@ from app.stats.quality.repeats import default_tolerance
 from app.ui.rater_forms import forms
 
 
-def asked(campaign: CampaignInfo) -> dict[str, str]:
+def rater_forms(campaign: CampaignInfo) -> dict[str, str]:
     """The forms of the raters, and the measures that can be compared, the first with what is usual; both as JSON."""
     measures = protocol_of(campaign).measures_under(options_of(campaign))
     within = [default_tolerance(one.scale) if n == 0 else None for n, one in enumerate(measures)]

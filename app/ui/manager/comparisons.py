@@ -23,7 +23,7 @@ from app.services.jobs.jobs import JobView, NotBegun, under_way
 from app.services.jobs.report_requests import MOST_CAMPAIGNS
 from app.storage.db import Database, Session
 from app.ui.access import Reader
-from app.ui.manager.forms import answered, fields
+from app.ui.manager.forms import answer_of, fields
 from app.ui.manager.long import start
 from app.ui.manager.pages import desk
 from app.ui.manager.reports import SHAPES, words
@@ -66,7 +66,7 @@ def comparison(
     if caller.campaign is not None:
         raise BoundToCampaign
     chosen = [key for key in dict.fromkeys(beside) if is_key(key) and key != campaign]
-    given = answered(report.options, request.query_params)
+    given = answer_of(report.options, request.query_params)
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
         others = _others(session, campaign, chosen)

@@ -31,7 +31,7 @@ def fields(model: type[BaseModel], given: Mapping[str, str]) -> list[Field]:
     return [_field(name, one, given, name in required) for name, one in schema.get("properties", {}).items()]
 
 
-def answered(model: type[BaseModel], given: Mapping[str, str], language: str = ENGLISH) -> dict[str, str]:
+def answer_of(model: type[BaseModel], given: Mapping[str, str], language: str = ENGLISH) -> dict[str, str]:
     """What was given of a question: an empty field is one that was not answered.
 
     language: whose mark numbers may have before decimals. A point is right in all.

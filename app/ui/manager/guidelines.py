@@ -33,4 +33,6 @@ def _shown(session: Session, campaign: str, kind: Kind) -> tuple[int, list[tuple
         current = guidelines.get(session, campaign, kind)
     except NoTexts:
         return 0, []
-    return current.version, [(language, markdown.shown(current.texts[language])) for language in sorted(current.texts)]
+    return current.version, [
+        (language, markdown.to_html(current.texts[language])) for language in sorted(current.texts)
+    ]

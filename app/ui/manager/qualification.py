@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from app.services.campaigns import campaigns
-from app.ui.manager.answers import asked
+from app.ui.manager.answers import rater_forms
 from app.ui.manager.pages import Manager
 from app.ui.manager.shell import shell
 from app.ui.pages import PageRoute
@@ -19,4 +19,4 @@ def qualification(request: Request, caller: Manager, campaign: CampaignKey, data
     """A form for the test, and how raters did."""
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
-    return shell(request, caller, campaign, database, "qualification", asked(about))
+    return shell(request, caller, campaign, database, "qualification", rater_forms(about))

@@ -22,7 +22,7 @@ from app.services.jobs.jobs import JobView, NotBegun, under_way
 from app.storage.campaigns import CampaignNotFound
 from app.storage.db import Database
 from app.ui.access import Reader
-from app.ui.manager.forms import answered, fields
+from app.ui.manager.forms import answer_of, fields
 from app.ui.manager.long import start
 from app.ui.manager.pages import desk
 from app.ui.messages import language_of
@@ -76,7 +76,7 @@ def _page(
 ) -> Response:
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
-    given = answered(kind.options, request.query_params, language_of(request))
+    given = answer_of(kind.options, request.query_params, language_of(request))
     check_naming(caller, kind, given)
     values = {
         "heading": kind.title,

@@ -26,7 +26,7 @@ from app.stats.stability import request as limits
 from app.stats.stability.extraction import NotMultiplyRated
 from app.stats.stability.request import GROUPINGS, METHODS, Assignment, StudyDesign, paper_designs
 from app.ui.access import Reader
-from app.ui.manager.forms import answered, fields
+from app.ui.manager.forms import answer_of, fields
 from app.ui.manager.long import start
 from app.ui.manager.pages import desk
 from app.ui.manager.reports import words
@@ -103,7 +103,7 @@ def stability_page(request: Request, caller: Reader, campaign: CampaignKey, data
     """The question; once it was asked, the job, the report, or the button that begins the job."""
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
-    given = answered(StabilityAsked, request.query_params, language_of(request))
+    given = answer_of(StabilityAsked, request.query_params, language_of(request))
     begun = "designs" in request.query_params
     values = {"fields": fields(StabilityAsked, given), "open": not begun}
     values |= {"job": None, "view": None, "why": "", "single": False}
@@ -152,7 +152,7 @@ def stability_report(
     picture: Annotated[Literal["documents", "power"], Query()] = "documents",
 ) -> Response:
     """What the page shows, by address. Raises NotDone where it was not worked out yet."""
-    options = read(answered(StabilityAsked, request.query_params)).options()
+    options = read(answer_of(StabilityAsked, request.query_params)).options()
     with database.transaction(snapshot=True) as session:
         lookup = store.find(session, ReportRequest(REPORT, (campaign,), options))
     if lookup.body is None:

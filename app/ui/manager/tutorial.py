@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from app.services.campaigns import campaigns
-from app.ui.manager.answers import asked
+from app.ui.manager.answers import rater_forms
 from app.ui.manager.pages import Manager
 from app.ui.manager.shell import shell
 from app.ui.pages import PageRoute
@@ -19,4 +19,4 @@ def tutorial(request: Request, caller: Manager, campaign: CampaignKey, database:
     """A form for each tutorial document, and how raters did."""
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
-    return shell(request, caller, campaign, database, "tutorial", asked(about))
+    return shell(request, caller, campaign, database, "tutorial", rater_forms(about))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.errors import Invalid
-from app.formats.base import CampaignRow, Input, Limits, OutputRow, ReadLog, SegmentRow
+from app.formats.base import CampaignRow, Input, OutputRow, ReaderLimits, ReadLog, SegmentRow
 from app.formats.kit import reading as _reading
 from app.formats.kit.json_stream import pieces
 from tests.formats.conftest import Found, Read
@@ -143,7 +143,7 @@ def test_pieces_are_what_a_parser_finds_in_the_whole(value: object, indent: int 
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(_reading, "BLOCK", block)
-        found = list(pieces(Input("f", lambda: io.BytesIO(body)), Limits(), ReadLog()))
+        found = list(pieces(Input("f", lambda: io.BytesIO(body)), ReaderLimits(), ReadLog()))
 
     assert [(p.key, p.value, p.element) for p in found] == list(_expected(value))
 

@@ -13,7 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.formats.base import CampaignRow, DocumentRow, JudgmentRow, OutputRow, RaterRow, Record, SystemRow, VoidRow
+from app.formats.base import (
+    CampaignRow,
+    DocumentRecord,
+    JudgmentRow,
+    OutputRow,
+    RaterRow,
+    Record,
+    SystemRecord,
+    VoidRow,
+)
 from tests.formats.conftest import NOWHERE, Read, Write
 
 HEAD = CampaignRow(NOWHERE, protocol="esa", source_language="eng", target_language="deu")
@@ -81,8 +90,8 @@ def test_what_a_mark_cannot_hold_is_counted_and_its_severity_stays(
 def test_what_has_no_column_is_counted(write: Write) -> None:
     records: list[Record] = [
         HEAD,
-        SystemRow(NOWHERE, "A", "=A+B"),
-        DocumentRow(NOWHERE, "d", "d", domain="news"),
+        SystemRecord(NOWHERE, "A", "=A+B"),
+        DocumentRecord(NOWHERE, "d", "d", domain="news"),
         RaterRow(NOWHERE, "u", "u", person="p"),
         OutputRow(NOWHERE, "A", "d", 1, "text"),
         judged(1, accepted=False, meta={"itemID": "4", "more": 1}),
@@ -171,7 +180,7 @@ def campaigns(draw: st.DrawFn) -> list[Record]:
     )
     lengths = {n: draw(st.integers(1, 3)) for n in range(len(documents))}
     records: list[Record] = [HEAD]
-    for noun, names in ((SystemRow, systems), (DocumentRow, documents), (RaterRow, raters)):
+    for noun, names in ((SystemRecord, systems), (DocumentRecord, documents), (RaterRow, raters)):
         records += [noun(NOWHERE, f"{noun.__name__[0].lower()}{n}", said) for n, said in enumerate(names)]
     for rater in range(len(raters)):
         for system in range(len(systems)):

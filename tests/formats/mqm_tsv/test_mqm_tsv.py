@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import Invalid
-from app.formats.base import CampaignRow, DocumentRow, OutputRow, RaterRow, SegmentRow, SystemRow
+from app.formats.base import CampaignRow, DocumentRecord, OutputRow, RaterRow, SegmentRow, SystemRecord
 from app.formats.mqm_tsv.rows import COLUMNS
 from tests.formats.conftest import Found, Read, Write
 
@@ -53,14 +53,14 @@ def errors(found: Found, nth: int = 0) -> list[Mapping[str, object]]:
 def test_systems_that_the_options_name_are_human_translations(read: Read) -> None:
     rows = [row(system=system, seg=seg, target=f"{system} {seg}") for system in ("ref A", "ref", "B") for seg in (1, 2)]
     found = read("mqm-tsv", table(*rows, clean(system="ref", target="ref 1", rater="r2")), human="ref, ref A,missing")
-    assert {(r.name, r.kind) for r in found.of(SystemRow)} == {("ref A", "human"), ("ref", "human")}
-    assert len(found.of(SystemRow)) == 2, "each is said once"
+    assert {(r.name, r.kind) for r in found.of(SystemRecord)} == {("ref A", "human"), ("ref", "human")}
+    assert len(found.of(SystemRecord)) == 2, "each is said once"
     assert found.log.notes == {
         "judgments of ref A, a human translation as the options say": 2,
         "judgments of ref, a human translation as the options say": 3,
         "no system is called missing, a human translation as the options say": 1,
     }
-    assert {(r.name, r.kind) for r in read("mqm-tsv", table(*rows)).of(SystemRow)} == {("ref A", "mt")}
+    assert {(r.name, r.kind) for r in read("mqm-tsv", table(*rows)).of(SystemRecord)} == {("ref A", "mt")}
 
 
 def test_a_row_is_an_error_and_the_rows_of_a_rater_and_output_are_one_judgment(read: Read) -> None:
@@ -281,9 +281,9 @@ def test_names_that_are_no_keys_are_mapped_and_kept(read: Read) -> None:
     found = read(
         "mqm-tsv", table(clean(system="Online W", rater="Jörg", doc="Doc #1"), clean(system="B", doc="Doc #1"))
     )
-    assert [(r.name, r.key[:7]) for r in found.of(SystemRow)] == [("Online W", "Online_")]
+    assert [(r.name, r.key[:7]) for r in found.of(SystemRecord)] == [("Online W", "Online_")]
     assert [r.name for r in found.of(RaterRow)] == ["Jörg"]
-    assert [r.name for r in found.of(DocumentRow)] == ["Doc #1"]
+    assert [r.name for r in found.of(DocumentRecord)] == ["Doc #1"]
     assert {noun: sorted(names.values()) for noun, names in found.log.mapped.items()} == {
         "system": ["Online W"],
         "rater": ["Jörg"],

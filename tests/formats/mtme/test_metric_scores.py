@@ -8,16 +8,25 @@ import pytest
 
 from app import formats
 from app.domain.errors import Invalid
-from app.formats.base import BY_METRICS, DocumentRow, JudgmentRow, MetricRow, OutputRow, Record, SegmentRow, SystemRow
+from app.formats.base import (
+    BY_METRICS,
+    DocumentRecord,
+    JudgmentRow,
+    MetricRow,
+    OutputRow,
+    Record,
+    SegmentRow,
+    SystemRecord,
+)
 from tests.formats.conftest import NOWHERE, Read, Write
 from tests.formats.mtme.test_mtme import TREE
 from tests.formats.trees import book, contents, tree
 
 BLEU = "wmt22/metric-scores/en-de/BLEU-refA.seg.score"
 SCORED: list[Record] = [
-    SystemRow(NOWHERE, "A", "A"),
-    SystemRow(NOWHERE, "B", "B"),
-    DocumentRow(NOWHERE, "d", "d", position=1),
+    SystemRecord(NOWHERE, "A", "A"),
+    SystemRecord(NOWHERE, "B", "B"),
+    DocumentRecord(NOWHERE, "d", "d", position=1),
     *(SegmentRow(NOWHERE, "d", n, f"Source {n}.") for n in (1, 2)),
     *(OutputRow(NOWHERE, system, "d", n, f"{system} {n}") for n in (1, 2) for system in "AB"),
     JudgmentRow(NOWHERE, "r", "A:d", ("A",), "d", 1, "r", {"protocol": "da", "score": 5.0}),

@@ -13,15 +13,15 @@ from app import formats
 from app.domain.errors import Invalid
 from app.formats.base import (
     CampaignRow,
-    DocumentRow,
+    DocumentRecord,
     Input,
     JudgmentRow,
-    Limits,
     OutputRow,
     ReadContext,
+    ReaderLimits,
     ReadLog,
     SegmentRow,
-    SystemRow,
+    SystemRecord,
 )
 from tests.formats.conftest import Parts, Read
 
@@ -40,13 +40,13 @@ ERROR = {"start": 0, "end": 2, "category": "accuracy", "severity": "Major", "sco
 def test_files_are_told_apart_by_their_paths(read: Read) -> None:
     found = read("mtme", TREE)
 
-    assert [(r.key, r.domain) for r in found.of(DocumentRow)] == [("d1", "news"), ("d2", None)]
+    assert [(r.key, r.domain) for r in found.of(DocumentRecord)] == [("d1", "news"), ("d2", None)]
     assert [(r.document, r.position, r.source, r.references) for r in found.of(SegmentRow)] == [
         ("d1", 1, "One.", {"refA": "Eins."}),
         ("d1", 2, "Two.", {"refA": "Zwei."}),
         ("d2", 1, "Three.", {"refA": "Drei."}),
     ]
-    assert {r.key: r.kind for r in found.of(SystemRow)} == {"refA": "human", "M.2": "mt"}
+    assert {r.key: r.kind for r in found.of(SystemRecord)} == {"refA": "human", "M.2": "mt"}
     assert [r.text for r in found.of(OutputRow) if r.system == "M.2"] == ["1.", "", "3."]
     assert (found.of(CampaignRow)[0].source_language, found.of(CampaignRow)[0].target_language) == ("en", "de")
     assert sum(found.log.dropped.values()) == 1
@@ -208,7 +208,7 @@ def with_protocol(protocol: str, files: dict[str, bytes], **options: str) -> lis
     inputs = [Input(name, lambda data=data: io.BytesIO(data)) for name, data in files.items()]
     reader = formats.get("mtme").read
     assert reader is not None
-    records = reader(inputs, ReadContext(options, Limits(), protocol), ReadLog())
+    records = reader(inputs, ReadContext(options, ReaderLimits(), protocol), ReadLog())
     return [record for record in records if isinstance(record, JudgmentRow)]
 
 

@@ -17,17 +17,17 @@ from app import formats
 from app.domain.keys import to_key
 from app.formats.base import (
     CampaignRow,
-    DocumentRow,
+    DocumentRecord,
     Input,
     JudgmentRow,
-    Limits,
     OutputRow,
     RaterRow,
     ReadContext,
+    ReaderLimits,
     ReadLog,
     Record,
     SegmentRow,
-    SystemRow,
+    SystemRecord,
 )
 from tests.formats.conftest import NOWHERE, Found, Read
 from tests.formats.trees import contents, tree
@@ -49,12 +49,12 @@ def campaigns(draw: st.DrawFn, protocol: str, name: st.SearchStrategy[str] = NAM
     documents = draw(st.lists(name, min_size=1, max_size=3, unique_by=to_key))
     assume(not any("canary" in name.casefold() for name in documents))
     records: list[Record] = [CampaignRow(NOWHERE, protocol, "en", "pt-BR", documents_known=True)]
-    records += [SystemRow(NOWHERE, to_key(name), name) for name in systems]
+    records += [SystemRecord(NOWHERE, to_key(name), name) for name in systems]
     records += [RaterRow(NOWHERE, to_key(name), name) for name in raters]
     judged = False
     for place, name in enumerate(documents, 1):
         key = to_key(name)
-        records.append(DocumentRow(NOWHERE, key, name, position=place, domain=draw(st.sampled_from([None, "news"]))))
+        records.append(DocumentRecord(NOWHERE, key, name, position=place, domain=draw(st.sampled_from([None, "news"]))))
         for position in range(1, draw(st.integers(1, 3)) + 1):
             references = draw(st.sampled_from([None, {"refA": "R"}]))
             records.append(SegmentRow(NOWHERE, key, position, draw(TEXT), references))
@@ -95,7 +95,7 @@ def again(name: str, files: dict[str, bytes], protocol: str, **options: str) -> 
     log = ReadLog()
     read = formats.get(name).read
     assert read is not None
-    return Found(list(read(inputs, ReadContext(options, Limits(), protocol), log)), log)
+    return Found(list(read(inputs, ReadContext(options, ReaderLimits(), protocol), log)), log)
 
 
 def said(records: list[Record]) -> Counter[str]:
@@ -164,7 +164,7 @@ def test_appraise_batches_out_and_in_again_are_the_same_test_set(records: list[R
 
 def test_means_of_mtme_are_negated_where_lower_is_better_and_stand_at_every_level() -> None:
     records: list[Record] = [CampaignRow(NOWHERE, "mqm", "en", "de")]
-    records += [DocumentRow(NOWHERE, "d", "d", domain="news"), DocumentRow(NOWHERE, "e", "e")]
+    records += [DocumentRecord(NOWHERE, "d", "d", domain="news"), DocumentRecord(NOWHERE, "e", "e")]
     given = [("d", 1, "r", 1.0), ("d", 1, "s", 2.0), ("d", 2, "r", 5.0), ("e", 1, "r", 0.0)]
     for document, position, rater, score in given:
         payload: dict[str, object] = {"protocol": "mqm", "errors": []}

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.errors import Invalid
-from app.formats.base import CampaignRow, DocumentRow, OutputRow, SegmentRow
+from app.formats.base import CampaignRow, DocumentRecord, OutputRow, SegmentRow
 from tests.formats.conftest import Read
 
 TEXTS = {"A": "Eins.", "B B": "eins"}
@@ -42,7 +42,7 @@ def test_documents_come_from_a_pool_from_tasks_and_from_users(read: Read, data: 
         (found.of(SegmentRow)[0].document, 1, "One.", {"ref": "1."}, None),
         (found.of(SegmentRow)[0].document, 2, "Two.", None, {"note": 3}),
     ]
-    assert [r.name for r in found.of(DocumentRow)] == ["news_###_a"]
+    assert [r.name for r in found.of(DocumentRecord)] == ["news_###_a"]
     assert [r.text for r in found.of(OutputRow)] == ["Eins.", "eins", "Zwei.", "zwei"]
     assert found.of(CampaignRow)[0].protocol == "esa"
     assert list(found.log.mapped["system"].values()) == ["B B"]

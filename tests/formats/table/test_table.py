@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.domain.errors import Invalid
-from app.formats.base import CampaignRow, DocumentRow, OutputRow, RaterRow, SegmentRow
+from app.formats.base import CampaignRow, DocumentRecord, OutputRow, RaterRow, SegmentRow
 from tests.formats.conftest import Found, Parts, Read
 
 MAP: dict[str, Any] = {
@@ -62,7 +62,7 @@ def test_columns_become_judgments_texts_roles_and_what_is_kept(read: Read) -> No
     ]
     assert [(s.position, s.source) for s in found.of(SegmentRow)] == [(1, "Good dog"), (2, "Bad; dog")]
     assert [(o.position, o.text) for o in found.of(OutputRow)] == [(1, "Mbwa mzuri"), (2, 'Mbwa "mbaya"')]
-    assert [(d.key, d.domain) for d in found.of(DocumentRow)] == [("d1", "news")]
+    assert [(d.key, d.domain) for d in found.of(DocumentRecord)] == [("d1", "news")]
     assert found.log.dropped == {"pilot": 1, "trials": 1}
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from openpyxl import Workbook
 
 from app.domain.errors import Invalid
-from app.formats.base import CampaignRow, DocumentRow, OutputRow, SegmentRow, SystemRow
+from app.formats.base import CampaignRow, DocumentRecord, OutputRow, SegmentRow, SystemRecord
 from tests.formats.conftest import Found, Read
 
 WIDE = {
@@ -36,13 +36,13 @@ def table(read: Read, columns: dict[str, Any], body: bytes, **how: Any) -> Found
 def test_columns_are_sources_references_and_outputs(read: Read) -> None:
     found = table(read, WIDE, BODY)
 
-    assert [(r.key, r.domain) for r in found.of(DocumentRow)] == [("d1", "news")]
+    assert [(r.key, r.domain) for r in found.of(DocumentRecord)] == [("d1", "news")]
     assert [(r.position, r.source, r.references) for r in found.of(SegmentRow)] == [
         (1, "One.", {"refA": "Eins."}),
         (2, "Two.", {"refA": "Zwei."}),
     ]
     assert [r.text for r in found.of(OutputRow)] == ["1, one", "", "2", "II"]
-    assert [r.name for r in found.of(SystemRow)] == ["MT 1"]
+    assert [r.name for r in found.of(SystemRecord)] == ["MT 1"]
     assert found.of(CampaignRow)[0].target_language == "de"
 
 
@@ -137,7 +137,7 @@ def test_a_workbook_is_read_as_the_same_table_would_be(read: Read) -> None:
 
     from_book, from_text = sheet(read, workbook(*typed, more=True), "T.XLSX"), table(read, WIDE, BODY)
 
-    for kind in (CampaignRow, DocumentRow, SegmentRow, OutputRow, SystemRow):
+    for kind in (CampaignRow, DocumentRecord, SegmentRow, OutputRow, SystemRecord):
         found, expected = ([replace(one, at=None) for one in some.of(kind)] for some in (from_book, from_text))
         assert found == expected
     assert len(from_book.of(OutputRow)) == 4

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import Invalid
-from app.formats.base import CampaignRow, DocumentRow, RaterRow, SystemRow
+from app.formats.base import CampaignRow, DocumentRecord, RaterRow, SystemRecord
 from app.formats.wmt_da.rows import COLUMNS, cells_of
 from tests.formats.conftest import Read, Write
 
@@ -199,7 +199,7 @@ def test_cells_are_apart_by_tabs_and_blanks_and_quotes_hold_blanks(line: str, ce
 
 def test_names_that_are_no_keys_are_mapped_and_kept(read: Read) -> None:
     found = read("wmt-da", table(row(system='"Online W"', worker="Jörg", sid="ä.1")))
-    assert [(r.name) for kind in (SystemRow, RaterRow, DocumentRow) for r in found.of(kind)] == [
+    assert [(r.name) for kind in (SystemRecord, RaterRow, DocumentRecord) for r in found.of(kind)] == [
         "Online W",
         "Jörg",
         "ä",
@@ -208,12 +208,14 @@ def test_names_that_are_no_keys_are_mapped_and_kept(read: Read) -> None:
 
 def test_a_system_named_human_is_a_human_translation_and_the_report_says_so(read: Read) -> None:
     found = read("wmt-da", table(row(system="HUMAN.0"), row(system="HUMAN.0", sid=2), row(system="Humane")))
-    assert [(r.key, r.kind) for r in found.of(SystemRow)] == [("HUMAN.0", "human")], "the other one is known by its key"
+    assert [(r.key, r.kind) for r in found.of(SystemRecord)] == [("HUMAN.0", "human")], (
+        "the other one is known by its key"
+    )
     assert found.log.notes == {"judgments of HUMAN.0, taken for a human translation by its name": 2}
 
 
 def test_a_human_translation_whose_name_is_no_key_keeps_its_name(read: Read) -> None:
-    (system,) = read("wmt-da", table(row(system='"HUMAN B"'))).of(SystemRow)
+    (system,) = read("wmt-da", table(row(system='"HUMAN B"'))).of(SystemRecord)
     assert (system.name, system.kind) == ("HUMAN B", "human")
 
 

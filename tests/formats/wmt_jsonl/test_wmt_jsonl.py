@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from app.domain.errors import Invalid
 from app.domain.keys import to_key
-from app.formats.base import CampaignRow, DocumentRow, JudgmentRow, OutputRow, SegmentRow, SystemRow
+from app.formats.base import CampaignRow, DocumentRecord, JudgmentRow, OutputRow, SegmentRow, SystemRecord
 from tests.formats.conftest import NOWHERE, Parts, Read, Write
 
 DOC = "en-cs_CZ_#_news_#_a.1"
@@ -38,14 +38,14 @@ def jsonl(*objects: Mapping[str, object]) -> bytes:
 def test_paragraphs_are_segments_and_files_are_systems(read: Read) -> None:
     found = read("wmt-jsonl", {"set.jsonl": jsonl(SET), "My MT.jsonl.gz": gzip.compress(jsonl(OUT))})
 
-    (document,) = found.of(DocumentRow)
+    (document,) = found.of(DocumentRecord)
     assert (document.name, document.domain, document.meta) == (DOC, "news", {"prompt_instruction": "Translate."})
     assert [(r.position, r.source, r.references) for r in found.of(SegmentRow)] == [
         (1, "One.", {"refA": "Jedna."}),
         (2, "Two.", {"refA": "Dvě."}),
     ]
     assert [(r.position, r.text) for r in found.of(OutputRow)] == [(1, "1."), (2, "2.")]
-    assert [(r.name, r.kind) for r in found.of(SystemRow)] == [("My MT", "mt")]
+    assert [(r.name, r.kind) for r in found.of(SystemRecord)] == [("My MT", "mt")]
     (head,) = found.of(CampaignRow)
     assert (head.source_language, head.target_language, head.protocol) == ("en", "cs_CZ", None)
 
@@ -138,7 +138,7 @@ def test_judged_lines_hold_scores_with_inclusive_ends(read: Read) -> None:
     ]
     assert second.rater == "unnamed-2"
     assert [r.position for r in found.of(SegmentRow)] == [1, 2]
-    assert {r.name: r.kind for r in found.of(SystemRow)} == {"refA": "human", "A": "mt"}
+    assert {r.name: r.kind for r in found.of(SystemRecord)} == {"refA": "human", "A": "mt"}
 
 
 TEXTS = st.lists(st.text(st.characters(exclude_characters="\0\n", exclude_categories=("Cs",))), min_size=1, max_size=4)
@@ -211,7 +211,7 @@ def test_what_cannot_be_written_is_counted(read: Read, write: Write) -> None:
     records = [
         *read("wmt-jsonl", {"set.jsonl": jsonl(SET), "A.jsonl": jsonl(OUT)}).records,
         OutputRow(NOWHERE, "B", to_key(DOC), 1, "x"),
-        SystemRow(NOWHERE, "H", "H", "human"),
+        SystemRecord(NOWHERE, "H", "H", "human"),
         SegmentRow(NOWHERE, "bare", 1),
     ]
     lost = Counter[str]()

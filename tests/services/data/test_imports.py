@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from app.domain.errors import AppError, Conflict, Invalid
-from app.formats.base import Limits
+from app.formats.base import ReaderLimits
 from app.services.data import imports
 from tests.spine import Spine, opened
 
@@ -89,7 +89,7 @@ BAD = {
     "gzip bomb": ("mqm-tsv", gzip.compress(MQM.encode() + (MQM.splitlines()[1] + "\n").encode() * 90_000), "bomb"),
     "a line that is too long": (
         "mqm-tsv",
-        MQM.replace("Target <v>B</v> 7 2.", "x" * (Limits().line_bytes + 1), 1).encode(),
+        MQM.replace("Target <v>B</v> 7 2.", "x" * (ReaderLimits().line_bytes + 1), 1).encode(),
         "longer than",
     ),
     "no judgments": ("wmt-da", DA.splitlines(keepends=True)[0].encode(), "no judgments"),

@@ -10,7 +10,7 @@ import pytest
 from app.design.checks import Checks
 from app.design.design import Design
 from app.design.plan import Plan
-from app.design.values import Document, TestSet
+from app.design.values import DesignDocument, TestSet
 from app.services.plans import forecast as plan_forecast
 from app.services.plans.plan_input import Material, SetNotTakenIn, with_calibration_set
 
@@ -36,8 +36,8 @@ def test_calibration_documents_are_no_documents_of_a_forecast() -> None:
 
 
 def material(*calibration: str) -> Material:
-    documents = tuple(Document(key, (1,)) for key in calibration)
-    texts = TestSet((Document("d1", (3,)),), {}, calibration=documents)
+    documents = tuple(DesignDocument(key, (1,)) for key in calibration)
+    texts = TestSet((DesignDocument("d1", (3,)),), {}, calibration=documents)
     return Material(texts, (), (), frozenset(), {}, {}, {}, frozenset(calibration))
 
 

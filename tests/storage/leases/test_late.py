@@ -14,7 +14,7 @@ import pytest
 
 from app.storage.db import Database
 from app.storage.leases import late, leases
-from app.storage.recorder.judgments import Answer, Connection, Ledger, record
+from app.storage.recorder.judgments import Connection, Ledger, RaterAnswer, record
 from app.storage.recorder.recorder import Recorder
 from tests.collecting import collect
 from tests.patience import patient
@@ -38,7 +38,7 @@ class Two:
 
     url: str
     ledger: Ledger
-    answer: Answer
+    answer: RaterAnswer
     asking: tuple[leases.Asking, leases.Asking]
 
     async def answers(self, connection: Connection) -> Any:
@@ -76,7 +76,7 @@ def two(database_url: str) -> Two:
     assert profile is not None
     assert place is not None
     said = json.dumps({"protocol": "da", "score": 50})
-    answer = Answer(*who[0], *place, payload=said, score=50.0, n_errors=-1, lapsed=True)
+    answer = RaterAnswer(*who[0], *place, payload=said, score=50.0, n_errors=-1, lapsed=True)
     lasts = timedelta(hours=1)
     asking = tuple(leases.Asking(live.id, rater, token, lasts, "test") for token, rater in who)
     return Two(database_url, Ledger(live.id, profile[0], lasts), answer, (asking[0], asking[1]))

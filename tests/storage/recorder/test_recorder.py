@@ -21,7 +21,7 @@ from psycopg.conninfo import conninfo_to_dict
 from app.domain.errors import Invalid
 from app.storage import embedded
 from app.storage.db import Database
-from app.storage.recorder.judgments import Answer, Ledger, Outcome
+from app.storage.recorder.judgments import Ledger, Outcome, RaterAnswer
 from app.storage.recorder.recorder import Recorder
 from tests.collecting import collect
 from tests.patience import patient
@@ -37,7 +37,7 @@ class Desk:
 
     url: str
     ledger: Ledger
-    answers: tuple[Answer, ...]
+    answers: tuple[RaterAnswer, ...]
 
     def run(self, work: Callable[[Recorder], Awaitable[T]], **how: Any) -> T:
         """Some work with a recorder of its own, which waits as long as a slow machine needs."""
@@ -77,7 +77,7 @@ def desk_on(url: str, *, documents: int = 1, segments: int = 64) -> Desk:
                JOIN items i ON i.task_id = t.id JOIN segments g ON g.document_id = i.document_id ORDER BY g.position"""
         ).fetchall()
     assert profile is not None
-    answers = tuple(Answer(*row, payload=said(50), score=50.0, n_errors=-1) for row in rows)
+    answers = tuple(RaterAnswer(*row, payload=said(50), score=50.0, n_errors=-1) for row in rows)
     return Desk(url, Ledger(live.id, profile[0], timedelta(hours=1)), answers)
 
 
@@ -90,10 +90,10 @@ def desk(database_url: str) -> Desk:
     return desk_on(database_url)
 
 
-async def at_once(recorder: Recorder, desk: Desk, answers: list[Answer]) -> list[Outcome | BaseException]:
+async def at_once(recorder: Recorder, desk: Desk, answers: list[RaterAnswer]) -> list[Outcome | BaseException]:
     """What becomes of answers that come together."""
 
-    async def one(answer: Answer) -> Outcome:
+    async def one(answer: RaterAnswer) -> Outcome:
         (outcome,) = await recorder.judge(desk.ledger, [answer], actor="test", whole=False)
         return outcome
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from app.domain.errors import AppError, Place
-from app.formats.base import At, Input, Limits, ReadContext, ReadLog, Record
+from app.formats.base import At, Input, ReadContext, ReaderLimits, ReadLog, Record
 
 INTERPRETED = ("-P", "-m", "app.services.data.isolated.reader")
 
@@ -19,7 +19,7 @@ class ReadRequest:
     format: str
     names: tuple[str, ...]
     options: Mapping[str, str]
-    limits: Limits
+    limits: ReaderLimits
     protocol: str | None
     skip_bad_lines: bool
     parts: bool

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from typing import IO, Final, TypeVar
 
 from app.domain.errors import AppError, Invalid
-from app.formats.base import Format, Input, Limits, ReadContext, ReadLog, Record
+from app.formats.base import Format, Input, ReadContext, ReaderLimits, ReadLog, Record
 from app.services.data.isolated.messages import (
     INTERPRETED,
     BadLine,
@@ -39,7 +39,7 @@ Item = Record | PartBegins
 T = TypeVar("T")
 
 
-def is_worthwhile(format: Format, files: Sequence[Input], limits: Limits) -> bool:
+def is_worthwhile(format: Format, files: Sequence[Input], limits: ReaderLimits) -> bool:
     """Whether files take longer to read than a process takes to start, by what is in them, packed or not.
 
     Those of which the lines are shared out among several processes are read by these.

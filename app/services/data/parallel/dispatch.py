@@ -28,11 +28,11 @@ from app.formats.base import (
     At,
     Format,
     Input,
-    Limits,
+    LineSharing,
     ReadContext,
+    ReaderLimits,
     ReadLog,
     Record,
-    Spread,
     TooManyErrors,
 )
 from app.services.data.parallel.messages import (
@@ -269,7 +269,7 @@ def records(format: Format, files: Sequence[Input], context: ReadContext, log: R
         raise Invalid(f"there are no judgments in {', '.join(names)}")
 
 
-def at_least(size: int, files: Sequence[Input], limits: Limits) -> bool:
+def at_least(size: int, files: Sequence[Input], limits: ReaderLimits) -> bool:
     """Whether there are so many bytes in the files, packed or not."""
     total = 0
     for file in files:
@@ -282,7 +282,7 @@ def at_least(size: int, files: Sequence[Input], limits: Limits) -> bool:
 
 
 def _deal(
-    spread: Spread, readers: Sequence[Reader], files: Sequence[Input], limits: Limits, log: ReadLog
+    spread: LineSharing, readers: Sequence[Reader], files: Sequence[Input], limits: ReaderLimits, log: ReadLog
 ) -> list[object]:
     """Share out all lines; what the readers told. Raises Invalid with the first bad lines of all."""
     own = ReadLog(skip_bad_lines=True)
@@ -309,7 +309,7 @@ def _deal(
     return [one.told for one in told]
 
 
-def _deal_file(spread: Spread, readers: Sequence[Reader], file: Input, limits: Limits, own: ReadLog) -> bool:
+def _deal_file(spread: LineSharing, readers: Sequence[Reader], file: Input, limits: ReaderLimits, own: ReadLog) -> bool:
     """Share out the lines of one file; whether there were too many bad ones to go on. Raises Invalid."""
     deals = [reader.deal for reader in readers]
     known: dict[str, int] = {}

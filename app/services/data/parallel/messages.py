@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.domain.errors import Place
-from app.formats.base import Limits, ReadLog
+from app.formats.base import ReaderLimits, ReadLog
 
 INTERPRETED = ("-P", "-m", "app.services.data.parallel.reader")
 
@@ -18,7 +18,7 @@ class ReaderStart:
     format: str
     names: tuple[str, ...]
     options: Mapping[str, str]
-    limits: Limits
+    limits: ReaderLimits
     protocol: str | None
 
 

@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 
 from app import formats, protocols
 from app.domain.errors import Invalid, StorageFull
-from app.formats.base import MOST_ERRORS, Part, ReadContext, ReadLog
+from app.formats.base import MOST_ERRORS, DocumentLines, ReadContext, ReadLog
 from app.protocols.base import options_of
 from app.services.data.parallel.messages import (
     AllDealt,
@@ -73,7 +73,7 @@ def _read(inbox: Connection, outbox: Connection) -> None:
         _give(outbox, part, inbox.recv(), log)
 
 
-def _take_in(inbox: Connection, outbox: Connection, part: Part, log: ReadLog) -> None:
+def _take_in(inbox: Connection, outbox: Connection, part: DocumentLines, log: ReadLog) -> None:
     said = False
     while not isinstance(message := inbox.recv(), AllDealt):
         if isinstance(message, FileStart):
@@ -87,7 +87,7 @@ def _take_in(inbox: Connection, outbox: Connection, part: Part, log: ReadLog) ->
             outbox.send(Enough())
 
 
-def _give(outbox: Connection, part: Part, judge: Judge, log: ReadLog) -> None:
+def _give(outbox: Connection, part: DocumentLines, judge: Judge, log: ReadLog) -> None:
     """Make records and send what is staged of them, chunk by chunk. Raises Invalid."""
     _forget(log, skip_bad_lines=judge.skip_bad_lines)
     protocol = protocols.get(judge.protocol)

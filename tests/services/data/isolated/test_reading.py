@@ -16,7 +16,7 @@ import pytest
 
 from app import formats
 from app.domain.errors import AppError
-from app.formats.base import Input, Limits, ReadContext, ReadLog
+from app.formats.base import Input, ReadContext, ReaderLimits, ReadLog
 from app.services.data import imports
 from app.services.data.isolated import reading as isolated_reading
 from app.services.data.parallel.dispatch import ReaderLost
@@ -125,7 +125,7 @@ def test_what_is_stored_is_read_by_another_process(
 def test_what_is_as_large_as_a_body_may_be_is_read_here(size: int, worthwhile: bool) -> None:
     for data in (bytes(isolated_reading.FROM - 1 + size), gzip.compress(os.urandom(isolated_reading.FROM - 1 + size))):
         file = Input("f", lambda data=data: io.BytesIO(data))  # type: ignore[misc]  (mypy infers no default)
-        assert isolated_reading.is_worthwhile(formats.get("jsonl"), [file], Limits()) is worthwhile
+        assert isolated_reading.is_worthwhile(formats.get("jsonl"), [file], ReaderLimits()) is worthwhile
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
@@ -152,7 +152,7 @@ def test_a_reader_that_is_killed_or_stopped_leaves_nothing(
 
 def test_a_reader_ends_with_whoever_stops_reading(started: Started) -> None:
     found = formats.get("wmt-da")
-    context = ReadContext({}, Limits())
+    context = ReadContext({}, ReaderLimits())
     read = isolated_reading.records(found, [Input("f", lambda: io.BytesIO(da()))], context, ReadLog())
     next(read)
     assert started[-1].poll() is None

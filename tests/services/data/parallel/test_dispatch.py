@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from app.domain.errors import Invalid
-from app.formats.base import Limits
+from app.formats.base import ReaderLimits
 from app.services.data import intake
 from app.services.data.parallel import dispatch
 from app.services.data.parallel.dispatch import Reader, ReaderLost
@@ -23,7 +23,7 @@ from tests.services.data.test_chunked_imports import DA_HEADER, HEADER, da, mqm,
 from tests.spine import Spine, opened
 from tests.working import until
 
-MQM = ReaderStart("mqm-tsv", ("f.tsv",), {}, Limits(), None)
+MQM = ReaderStart("mqm-tsv", ("f.tsv",), {}, ReaderLimits(), None)
 
 
 @pytest.fixture
