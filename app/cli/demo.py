@@ -136,7 +136,7 @@ def _report(console: Console, database: Database, campaign: str) -> None:
     body = ranking_report.find_or_compute(database, campaign, recipe=NAMED[RECIPE]).body
     console.print(ranking_table(json.loads(body)))
     console.print(f"True order, best first: {', '.join(PLANTED_ORDER)}", highlight=False)
-    console.print("\nWould it be found again?")
+    console.print("\nReplication forecast")
     with bar("simulating studies") as on_progress:
         asking = ReportRequest(STABILITY_REPORT, (campaign,), STABILITY)
         stored = find_or_compute(database, asking, on_progress=on_progress)

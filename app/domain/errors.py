@@ -27,12 +27,18 @@ class AppError(Exception):
 
     kind: ClassVar[str] = "error"
     members: Mapping[str, object] = MappingProxyType({})  # what an answer about it says beside the usual
+    published: ClassVar[str]  # its name in answers, where that is not the class's
 
     def __init__(self, detail: str = "", *, places: tuple[Place, ...] = (), retry_after: int | None = None) -> None:
         super().__init__(detail or self.title())
         self.detail = detail
         self.places = places
         self.retry_after = retry_after
+
+    @classmethod
+    def name(cls) -> str:
+        """Its name in answers: the type of a problem and of a failed job."""
+        return str(vars(cls).get("published", cls.__name__))
 
     @classmethod
     def title(cls) -> str:

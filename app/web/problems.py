@@ -179,4 +179,4 @@ def allowed_methods(request: Request) -> list[str]:
 
 
 def _kebab(kind: type[AppError]) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", "-", kind.__name__).lower()
+    return re.sub(r"(?<!^)(?=[A-Z])", "-", kind.name()).lower()

@@ -167,7 +167,7 @@ EXAMPLE: dict[str, Any] = {
 }
 REPORT: Report[DistributionsOptions, DistributionsView] = Report(
     name="distributions",
-    title="How scores are spread",
+    title="Distribution of scores",
     summary="Score distributions of raters on the same units, their shift from the consensus, and the scores of "
     "systems.",
     options=DistributionsOptions,

@@ -309,7 +309,7 @@ EXAMPLE: dict[str, Any] = {
 }
 REPORT: Report[ForecastOptions, ForecastView] = Report(
     name="forecast",
-    title="Would it be found again?",
+    title="Replication forecast",
     summary="Stability without double ratings: resampled documents, and a forecast from variance components.",
     options=ForecastOptions,
     result=ForecastView,

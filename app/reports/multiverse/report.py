@@ -179,7 +179,7 @@ EXAMPLE: dict[str, Any] = {
 }
 REPORT: Report[MultiverseOptions, MultiverseView] = Report(
     name="multiverse",
-    title="Claims over all analyses",
+    title="Multiverse analysis",
     summary="Share of analyses (scoring, normalization, test, correction, exclusion) in which each claim holds.",
     options=MultiverseOptions,
     result=MultiverseView,

@@ -261,7 +261,7 @@ EXAMPLE: dict[str, Any] = {
 }
 REPORT: Report[PowerOptions, PowerView] = Report(
     name="power",
-    title="What a difference takes",
+    title="Study size for a difference",
     summary="Documents, raters, ratings and hours needed to detect a difference with a given power: closed form, "
     "simulated, resampled.",
     options=PowerOptions,

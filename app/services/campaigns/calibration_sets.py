@@ -26,6 +26,8 @@ LONGEST_KEY = 100  # so that a document's key, the set's with the number of the 
 class SetOfOtherProtocol(Conflict):
     """The set is for another protocol than the campaign's."""
 
+    published = "JudgesOtherwise"
+
 
 class TakenIn(Conflict):
     """The campaign has another version of this set already."""
@@ -33,6 +35,8 @@ class TakenIn(Conflict):
 
 class CalibrationTooLate(Conflict):
     """Calibration items are taken in before a campaign is open."""
+
+    published = "TooLate"
 
 
 @dataclass(frozen=True, slots=True)

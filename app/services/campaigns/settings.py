@@ -25,6 +25,8 @@ class ChangedSince(AppError):
 class ChangeTooLate(Conflict):
     """The campaign is too far for this change."""
 
+    published = "Settled"
+
 
 def change(
     session: Session, key: str, changes: Mapping[str, object], *, seen: Callable[[int], bool], actor: str

@@ -43,6 +43,8 @@ File = tuple[str, Iterable[bytes]]
 class CampaignChanged(Conflict):
     """The campaign changed while its bundle was made; make it again."""
 
+    published = "ChangedMeanwhile"
+
 
 @dataclass(slots=True)
 class _Making:

@@ -31,6 +31,8 @@ BESIDE = {"papers/datasheet.json": frozenset({"answered", "checklist", "heds", "
 class BundleAltered(Invalid):
     """This bundle is not as it was released."""
 
+    published = "Altered"
+
 
 @dataclass(frozen=True, slots=True)
 class Verification:

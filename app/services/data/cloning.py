@@ -23,6 +23,8 @@ RANKED = frozenset({"rating", "repeat"})
 class ProtocolsDiffer(Conflict):
     """The campaigns do not judge alike, so nothing can be carried over."""
 
+    published = "JudgesOtherwise"
+
 
 @dataclass(frozen=True, slots=True)
 class CarryOverResult:

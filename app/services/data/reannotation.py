@@ -31,6 +31,8 @@ class TakesNone(Conflict):
 class PrefillTooLate(Conflict):
     """Errors to be shown are settled before a campaign is open."""
 
+    published = "TooLate"
+
 
 @dataclass(frozen=True, slots=True)
 class PrefillResult:

@@ -30,6 +30,8 @@ SCORED = "scores of automatic metrics are about it"
 class TestSetClosed(Conflict):
     """The campaign is closed; its test set stays as it is."""
 
+    published = "Closed"
+
 
 class TextShown(Conflict):
     """A task shows this text; it stays as it is."""

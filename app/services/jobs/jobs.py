@@ -242,7 +242,7 @@ def _view(session: Session, row: jobs.Row) -> JobView:
 def problem(error: AppError, *, again: bool = False) -> dict[str, Any]:
     """An error as a job keeps it. again: whether asking once more may go better."""
     places = [[list(place.loc), place.msg] for place in error.places]
-    names = {"type": type(error).__name__, "kind": error.kind, "title": error.title()}
+    names = {"type": error.name(), "kind": error.kind, "title": error.title()}
     return {**names, "detail": error.detail, "errors": places, "again": again}
 
 

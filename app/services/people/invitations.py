@@ -31,6 +31,8 @@ class NoSeatLeft(Conflict):
 class ClosedToInvitations(Conflict):
     """This campaign is closed."""
 
+    published = "CampaignClosed"
+
 
 class SeatTaken(Conflict):
     """Somebody came under this id before: go on in the browser where you began, or ask for a link of your own."""

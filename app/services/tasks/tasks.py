@@ -23,6 +23,8 @@ NOT_JUDGED, NO_DOCUMENT, NO_SCREEN = "not judged", "the document as a whole is n
 class TaskUnfinished(Conflict):
     """Some judgments are missing."""
 
+    published = "Unfinished"
+
 
 class TaskLost(Conflict):
     """Your lease ran out and somebody else has this task; what you did is kept."""
@@ -38,6 +40,8 @@ class TaskReleased(Conflict):
 
 class ClosedToRaters(Conflict):
     """The campaign is closed."""
+
+    published = "CampaignClosed"
 
 
 @dataclass(frozen=True, slots=True)

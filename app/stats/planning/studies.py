@@ -40,6 +40,8 @@ Pool = Literal["same", "new"]
 class StudyTooLarge(Invalid):
     """This plan is too large to be simulated."""
 
+    published = "TooLarge"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RaterPools:
