@@ -52,11 +52,11 @@ def test_the_table_says_how_many_checks_hold(conformance):
 
 
 def test_a_server_that_scores_otherwise_is_found_out(conformance, monkeypatch):
-    class Dishonest(judging.Answer):
+    class Dishonest(judging.RaterAnswer):
         def __init__(self, **said):
             super().__init__(**{**said, "score": said["score"] + 1})
 
-    monkeypatch.setattr(judging, "Answer", Dishonest)
+    monkeypatch.setattr(judging, "RaterAnswer", Dishonest)
 
     told = conformance("--protocol", "da", "--json")
 

@@ -55,7 +55,7 @@ def spine(database_url: str) -> Iterator[Spine]:
         yield found
 
 
-def _load(session: Session) -> tuple[int, int, ratings.Loaded]:
+def _load(session: Session) -> tuple[int, int, ratings.LoadedRatings]:
     asked = snapshot.snapshot(session, "c", None)
     read = reading(get(session, "c"), Scoring())
     profile = profile_id(session, asked.campaign_id, read)

@@ -166,10 +166,10 @@ def test_a_reader_that_is_killed_leaves_nothing_stored(
 
 ORPHAN = """
 import os, signal, sys
-from app.formats.base import Limits
+from app.formats.base import ReaderLimits
 from app.services.data.parallel.dispatch import Reader
-from app.services.data.parallel.messages import Begin
-reader = Reader(Begin("mqm-tsv", ("f.tsv",), {}, Limits(), None))
+from app.services.data.parallel.messages import ReaderStart
+reader = Reader(ReaderStart("mqm-tsv", ("f.tsv",), {}, ReaderLimits(), None))
 print(reader._process.pid, flush=True)
 sys.stdin.read()
 """
