@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import text
 
 from app.stats.ratings import Role
-from app.storage.credited import CREDITED, ITS_CREDITS
+from app.storage.credited_systems import CREDITED, ITS_CREDITS
 from app.storage.db import Session
 from app.storage.walking import walk
 

@@ -10,7 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
-from app.storage.optional_filters import given
+from app.storage.optional_filters import conditions_of
 from app.storage.tables import flags
 
 Row = sa.Row[Any]
@@ -51,7 +51,7 @@ def add(
 
 def page(session: Session, campaign_id: int, *, after: int, limit: int, answered: bool | None) -> list[Row]:
     """Flags in the order in which they came, by id after `after`."""
-    only = given({"answered": "(f.answer IS NOT NULL) = :answered"}, {"answered": answered})
+    only = conditions_of({"answered": "(f.answer IS NOT NULL) = :answered"}, {"answered": answered})
     query = f"{_FLAGS} AND f.id > :after {only} ORDER BY f.id LIMIT :limit"
     keys = {"campaign": campaign_id, "after": after, "limit": limit, "answered": answered}
     return list(session.execute(text(query), keys))

@@ -16,8 +16,8 @@ from sqlalchemy import text
 from app.domain.errors import NotFound
 from app.stats.timing.active_time import EventLog, Screens
 from app.storage.db import Session, driver
-from app.storage.optional_filters import given
-from app.storage.packed_columns import column, micros, packed
+from app.storage.optional_filters import conditions_of
+from app.storage.packed_columns import column, micros, packed_select
 from app.storage.tables import hour_adjustments
 from app.storage.walking import walking
 from app.storage.words import WORDS_OF
@@ -121,7 +121,7 @@ def load_activity(
         "hides": list(HIDES),
         "silent": list(SAYS_NOTHING),
     }
-    activity = packed("activity", _COLUMNS, _ACTIVITY.format(conditions=given(_ACTIVITY_BY, keys)))
+    activity = packed_select("activity", _COLUMNS, _ACTIVITY.format(conditions=conditions_of(_ACTIVITY_BY, keys)))
     with walking(session), driver(session).cursor(binary=True, row_factory=dict_row) as cursor:
         columns = cursor.execute(f"SELECT * FROM {activity}", keys).fetchone() or {}
     read = {name: column(columns.get(f"activity_{name}"), kind) for name, kind in _COLUMNS.items()}
@@ -152,7 +152,7 @@ def _screens(session: Session, keys: Mapping[str, Any], spacing: Spacing, tasks:
         source=counted(spacing.source, "g.source"),
         target=counted(spacing.target, "o.text"),
         reference=counted(spacing.target, "f.text"),
-        conditions=given({"raters": _ACTIVITY_BY["raters"]}, keys),
+        conditions=conditions_of({"raters": _ACTIVITY_BY["raters"]}, keys),
     )
     with walking(session):
         rows = cast("list[Shown]", driver(session).execute(query, keys).fetchall())
@@ -179,7 +179,7 @@ _PLACES = """(
     JOIN tasks t ON t.campaign_id = %(campaign)s AND t.id = i.task_id AND t.state <> 'imported'
     LEFT JOIN segments g ON g.campaign_id = %(campaign)s AND g.id = j.segment_id
     WHERE j.campaign_id = %(campaign)s) x"""
-PLACES = f"SELECT * FROM {packed('places', _PLACE_COLUMNS, _PLACES)}"
+PLACES = f"SELECT * FROM {packed_select('places', _PLACE_COLUMNS, _PLACES)}"
 
 
 def came_by(session: Session, campaign_id: int, version: int) -> datetime | None:
@@ -223,7 +223,7 @@ _ENTRIES_BY = {**_OF_TEAM, "rater": "h.rater_id = :rater", "id": "h.id = :id"}
 def raters(session: Session, campaign_id: int, team: str | None) -> list[Row]:
     """Enrolled raters, of one team where that is asked; person is the same for accounts of one person."""
     keys = {"campaign": campaign_id, "team": team}
-    return list(session.execute(text(_RATERS.format(conditions=given(_OF_TEAM, keys))), keys))
+    return list(session.execute(text(_RATERS.format(conditions=conditions_of(_OF_TEAM, keys))), keys))
 
 
 def accounts(session: Session, campaign_id: int, rater_id: int) -> list[Row]:
@@ -243,7 +243,7 @@ def entries(
 ) -> list[Row]:
     """Adjustments, disputes and refusals in the order in which they were made. answered: kind of what answers one."""
     keys = {"campaign": campaign_id, "team": team, "rater": rater_id, "id": only, "after": after, "limit": limit}
-    return list(session.execute(text(_ENTRIES.format(conditions=given(_ENTRIES_BY, keys))), keys))
+    return list(session.execute(text(_ENTRIES.format(conditions=conditions_of(_ENTRIES_BY, keys))), keys))
 
 
 def dispute(session: Session, campaign_id: int, entry_id: int) -> Row:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlalchemy import text
 
 from app.storage.db import Session
-from app.storage.optional_filters import given
+from app.storage.optional_filters import conditions_of
 
 LOOKED_AT = 2500
 """Judgments that one page looks at, at most."""
@@ -62,7 +62,7 @@ class Meant:
     @property
     def condition(self) -> str:
         """For a statement over all judgments `j` of the campaign; each part with AND before it."""
-        return given(_WHOLE, self.values)
+        return conditions_of(_WHOLE, self.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +93,9 @@ def part(session: Session, campaign_id: int, wanted: Meant, *, after: int, limit
     if few is not None:
         values["few"] = few
         beside = {name: condition for name, condition in beside.items() if name not in _OF_ITEMS}
-    conditions = given(beside, values)
+    conditions = conditions_of(beside, values)
     looked = max(LOOKED_AT, limit) if conditions else limit
-    among = given({"rater": _FENCED["rater"], "few": "j.id = ANY(:few)"}, values)
+    among = conditions_of({"rater": _FENCED["rater"], "few": "j.id = ANY(:few)"}, values)
     keys = {**values, "campaign": campaign_id, "after": after, "limit": limit, "looked": looked}
     query = text(_PAGE.format(among=among, conditions=conditions))
     ids, count, last = session.execute(query, keys).one()
@@ -104,7 +104,7 @@ def part(session: Session, campaign_id: int, wanted: Meant, *, after: int, limit
 
 
 def _few(session: Session, campaign_id: int, values: Mapping[str, object]) -> list[int] | None:
-    conditions = given(_OF_ITEMS, values)
+    conditions = conditions_of(_OF_ITEMS, values)
     if not conditions:
         return None
     keys = {**values, "campaign": campaign_id, "most": LOOKED_AT + 1}

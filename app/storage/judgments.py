@@ -12,7 +12,7 @@ from app.stats.ratings import Role
 from app.storage import seals
 from app.storage.imports import staging
 from app.storage.imports.merge import Check, require
-from app.storage.optional_filters import given
+from app.storage.optional_filters import conditions_of
 
 # What was staged, with names turned into rows and the number of the revision that each answer will be, in one table, so
 # that nothing after it has to join the million rows of a large import again. An answer equal
@@ -264,7 +264,7 @@ class StoredAnswer:
 def answers(session: Session, campaign_id: int, *, among: Sequence[int] | None = None) -> Iterator[StoredAnswer]:
     """Stored payloads with their texts, streamed. among: ids of the judgments that are wanted; None for all."""
     keys = {"campaign": campaign_id, "among": None if among is None else list(among)}
-    query = ANSWERS.format(conditions=given({"among": "j.id = ANY(:among)"}, keys))
+    query = ANSWERS.format(conditions=conditions_of({"among": "j.id = ANY(:among)"}, keys))
     for row in session.execute(text(query), keys, execution_options={"yield_per": 5000}):
         yield StoredAnswer(*row)
 

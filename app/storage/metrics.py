@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import text
 
 from app.storage.db import Session
-from app.storage.optional_filters import given
+from app.storage.optional_filters import conditions_of
 from app.storage.walking import walk
 
 Row = sa.Row[Any]
@@ -60,7 +60,7 @@ def has_scores(
 ) -> bool:
     """Whether a metric ever scored a system, a document, or a system's outputs on a document."""
     keys = {"campaign": campaign_id, "system": system_id, "document": document_id}
-    query = HAS_SCORES.format(conditions=given(_SCORED_BY, keys))
+    query = HAS_SCORES.format(conditions=conditions_of(_SCORED_BY, keys))
     return bool(session.execute(text(query), keys).scalar_one())
 
 
@@ -75,9 +75,9 @@ def put(
 ) -> None:
     """Store a set of scores under a data version; rows: (system id, segment id or None for the system, score)."""
     systems, segments, scores = zip(*rows, strict=True)
-    given = {"systems": list(systems), "segments": list(segments), "scores": list(scores)}
+    values = {"systems": list(systems), "segments": list(segments), "scores": list(scores)}
     keys = {"campaign": campaign_id, "metric": metric, "higher": higher_is_better, "version": version}
-    session.execute(text(PUT), {**keys, **given})
+    session.execute(text(PUT), {**keys, **values})
 
 
 def systems(session: Session, campaign_id: int) -> dict[str, int]:

@@ -19,7 +19,7 @@ _FROM_2000 = 946_684_800_000_000  # microseconds from 1970, where ours begin, to
 _NO_TIME = np.iinfo(np.int64).min  # -infinity
 
 
-def packed(alias: str, columns: Mapping[str, str], rows: str) -> str:
+def packed_select(alias: str, columns: Mapping[str, str], rows: str) -> str:
     """A one-row SELECT of whole columns as byte strings, named alias_column.
 
     columns: the type of each. No segment is −1. All of one SELECT see the rows in one order.

@@ -10,7 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
-from app.storage.optional_filters import given
+from app.storage.optional_filters import conditions_of
 from app.storage.tables import enrolments, qualification_attempts, qualifications
 
 Row = sa.Row[Any]
@@ -66,5 +66,5 @@ GROUP BY r.id, r.key, t.key ORDER BY r.key COLLATE "C" LIMIT :limit"""
 def results(session: Session, campaign_id: int, *, after: str | None, limit: int) -> Sequence[Row]:
     """Every enrolled rater by key after `after`: how often they tried, their best share, and what they passed by."""
     keys = {"campaign": campaign_id, "after": after, "limit": limit}
-    query = _RESULTS.format(conditions=given({"after": 'r.key COLLATE "C" > :after'}, keys))
+    query = _RESULTS.format(conditions=conditions_of({"after": 'r.key COLLATE "C" > :after'}, keys))
     return session.execute(text(query), keys).all()

@@ -70,9 +70,9 @@ def get(session: Session, campaign_id: int, key: str) -> RaterRecord:
 
 def enrolled_id(session: Session, campaign_id: int, key: str) -> int | None:
     """The id of a rater who is enrolled and not erased."""
-    found = sa.select(raters.c.id).join(enrolments, enrolments.c.rater_id == raters.c.id)
+    ids = sa.select(raters.c.id).join(enrolments, enrolments.c.rater_id == raters.c.id)
     here = (raters.c.campaign_id == campaign_id) & (raters.c.key == key) & (enrolments.c.state != "erased")
-    rater_id: int | None = session.execute(found.where(here)).scalar()
+    rater_id: int | None = session.execute(ids.where(here)).scalar()
     return rater_id
 
 

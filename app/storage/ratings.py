@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 
 from app.stats.ratings import Role
 from app.storage.db import driver
-from app.storage.packed_columns import column, packed
+from app.storage.packed_columns import column, packed_select
 from app.storage.rating_codes import AllNames, CodedNames, Columns, Frame, LoadedRatings, coded_ratings, where
 
 __all__ = ["Frame", "LoadedRatings", "load"]
@@ -46,11 +46,13 @@ def _statement(scores: str, items: str, credited: str) -> str:
     """All parts of one SELECT. scores: the rows of these; items, credited: which of them are read, from `AND` on."""
     return "SELECT * FROM " + ", ".join(
         (
-            packed("scores", _SCORES, scores),
-            packed("items", _ITEMS, f"items WHERE campaign_id = %(campaign)s {items}"),
-            packed("credits", _CREDITS, f"credits WHERE campaign_id = %(campaign)s {credited}"),
-            packed("voids", _VOIDS, "voids WHERE campaign_id = %(campaign)s AND version <= %(version)s"),
-            packed("surplus", _SURPLUS, "items WHERE campaign_id = %(campaign)s AND surplus_from <= %(version)s"),
+            packed_select("scores", _SCORES, scores),
+            packed_select("items", _ITEMS, f"items WHERE campaign_id = %(campaign)s {items}"),
+            packed_select("credits", _CREDITS, f"credits WHERE campaign_id = %(campaign)s {credited}"),
+            packed_select("voids", _VOIDS, "voids WHERE campaign_id = %(campaign)s AND version <= %(version)s"),
+            packed_select(
+                "surplus", _SURPLUS, "items WHERE campaign_id = %(campaign)s AND surplus_from <= %(version)s"
+            ),
         )
     )
 
@@ -166,14 +168,14 @@ def _latest(columns: Columns) -> npt.NDArray[np.bool_] | None:
 
 def _labels(session: Session, campaign_id: int) -> AllNames:
     keys = {"campaign": campaign_id}
-    packed = session.execute(
+    columns = session.execute(
         text(
             """SELECT string_agg(int8send(id), ''::bytea), string_agg(int8send(document_id), ''::bytea),
                       string_agg(int8send(position), ''::bytea) FROM segments WHERE campaign_id = :campaign"""
         ),
         keys,
     ).one()
-    segment_ids, segment_document, segment_position = (column(part, "int8") for part in packed)
+    segment_ids, segment_document, segment_position = (column(part, "int8") for part in columns)
     return AllNames(
         systems=_names(session, campaign_id, "systems"),
         documents=_names(session, campaign_id, "documents"),

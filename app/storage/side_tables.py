@@ -14,7 +14,7 @@ from psycopg.rows import dict_row
 from app.stats.ratings import Labels, Ratings, Role
 from app.stats.side_tables import EPOCH_UNKNOWN, DocumentTable, Errors, Events, Links, Raters, Tasks
 from app.storage.db import Session, driver
-from app.storage.packed_columns import column, micros, packed
+from app.storage.packed_columns import column, micros, packed_select
 from app.storage.walking import walk
 from app.storage.words import WORDS_OF
 
@@ -44,9 +44,9 @@ _JUDGMENTS = {"id": "int8", "item_id": "int8", "started_at": "timestamptz", "sub
 _ITEMS = {"id": "int8", "position": "int4"}
 EVENTS = "SELECT * FROM " + ", ".join(
     (
-        packed("scores", _SCORES, "scores WHERE campaign_id = %(campaign)s AND profile_id = %(profile)s"),
-        packed("judgments", _JUDGMENTS, "judgments WHERE campaign_id = %(campaign)s"),
-        packed("items", _ITEMS, "items WHERE campaign_id = %(campaign)s"),
+        packed_select("scores", _SCORES, "scores WHERE campaign_id = %(campaign)s AND profile_id = %(profile)s"),
+        packed_select("judgments", _JUDGMENTS, "judgments WHERE campaign_id = %(campaign)s"),
+        packed_select("items", _ITEMS, "items WHERE campaign_id = %(campaign)s"),
     )
 )
 # Texts end with a zero byte, which none can hold; no category is an empty one, and one of no letters is "=".

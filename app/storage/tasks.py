@@ -10,7 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
-from app.storage.optional_filters import given
+from app.storage.optional_filters import conditions_of
 
 Row = sa.Row[Any]
 
@@ -234,5 +234,5 @@ def page(
 ) -> list[Row]:
     """Tasks as managers see them, with the systems and roles of their items, by id after `after`."""
     only = {"state": state, "rater": rater, "bucket": bucket, "task": task}
-    query = text(_LISTED.format(conditions=given(_LISTED_BY, only)))
+    query = text(_LISTED.format(conditions=conditions_of(_LISTED_BY, only)))
     return list(session.execute(query, {**only, "campaign": campaign_id, "after": after, "limit": limit}))

@@ -10,7 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from app.storage.optional_filters import given
+from app.storage.optional_filters import conditions_of
 from app.storage.tables import tutorial_answers
 
 Row = sa.Row[Any]
@@ -65,5 +65,5 @@ def has_begun(session: Session, campaign_id: int, rater_id: int) -> bool:
 def results(session: Session, campaign_id: int, *, after: str | None, limit: int) -> Sequence[Row]:
     """Every enrolled rater by key after `after`: how much they answered, and how much of it was right."""
     keys = {"campaign": campaign_id, "after": after, "limit": limit}
-    query = _RESULTS.format(conditions=given({"after": 'r.key COLLATE "C" > :after'}, keys))
+    query = _RESULTS.format(conditions=conditions_of({"after": 'r.key COLLATE "C" > :after'}, keys))
     return session.execute(text(query), keys).all()

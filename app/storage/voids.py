@@ -10,7 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.storage import seals
-from app.storage.credited import CREDITED
+from app.storage.credited_systems import CREDITED
 from app.storage.judgment_filter import meant, part
 from app.storage.walking import walk
 

@@ -25,13 +25,13 @@ Team = Annotated[str | None, Query(pattern=KEY_PATTERN, description="Of this tea
 After = Number
 
 
-class Shape(BaseModel):
+class HoursPart(BaseModel):
     """Made from the value of the same fields."""
 
     model_config = ConfigDict(from_attributes=True)
 
 
-class DayOut(Shape):
+class DayOut(HoursPart):
     """One day, in seconds."""
 
     day: date
@@ -39,7 +39,7 @@ class DayOut(Shape):
     adjusted_seconds: int
 
 
-class HoursOwn(Shape):
+class HoursOwn(HoursPart):
     """A rater's own hours, in seconds."""
 
     active_seconds: float = Field(description="Measured; `docs/hours-and-progress.md` has the rule.")
@@ -56,7 +56,7 @@ class RaterHoursOut(HoursOwn):
     team: str | None
 
 
-class TeamHoursOut(Shape):
+class TeamHoursOut(HoursPart):
     """One team, or the raters of none."""
 
     team: str | None
@@ -66,7 +66,7 @@ class TeamHoursOut(Shape):
     payable_seconds: float
 
 
-class HoursOut(Shape):
+class HoursOut(HoursPart):
     """A campaign's hours. A gap between actions counts up to `pause_seconds` and so much for each word on screen."""
 
     campaign: str
@@ -77,7 +77,7 @@ class HoursOut(Shape):
     teams: list[TeamHoursOut]
 
 
-class EntryOwn(Shape):
+class EntryOwn(HoursPart):
     """Something said about hours: an adjustment, a dispute, or a refusal. Nothing of it ever changes."""
 
     id: int
@@ -96,7 +96,7 @@ class EntryOut(EntryOwn):
     actor: str
 
 
-class OwnHoursOut(Shape):
+class OwnHoursOut(HoursPart):
     """A rater's own hours, with all that was said about them."""
 
     hours: HoursOwn

@@ -25,7 +25,7 @@ from app.stats.quality.runs import Habits
 from app.stats.quality.seeded_errors import Attention, SpanHits, attention, span_hits
 from app.stats.quality.speed import Speed
 from app.stats.ranking.result import METHOD_VERSION
-from app.storage import seeded
+from app.storage import seeded_errors
 from app.storage.db import Session
 
 
@@ -48,9 +48,9 @@ def _seeded(session: Session, snapshot: Snapshot, read: JudgedRatings) -> _Seede
     texts = (
         []
         if field is None
-        else seeded.degraded_judgments(session, snapshot.campaign_id, read.judgment_ids, field=field)
+        else seeded_errors.degraded_judgments(session, snapshot.campaign_id, read.judgment_ids, field=field)
     )
-    return _Seeded(attention(seeded.checks(session, snapshot.campaign_id, read.judgment_ids)), span_hits(texts))
+    return _Seeded(attention(seeded_errors.checks(session, snapshot.campaign_id, read.judgment_ids)), span_hits(texts))
 
 
 def _result(read: JudgedRatings, errors: _Seeded, options: QualityOptions) -> QualityView:

@@ -96,7 +96,7 @@ def get(session: Session, key: str, version: int | None = None) -> CalibrationSe
 
 
 @dataclass(frozen=True, slots=True)
-class SetRow:
+class LatestSet:
     """A set in its latest version, with the number of its pairs."""
 
     key: str
@@ -106,10 +106,10 @@ class SetRow:
     frozen_at: datetime | None
 
 
-def page(session: Session, *, after: str | None, limit: int) -> list[SetRow]:
+def page(session: Session, *, after: str | None, limit: int) -> list[LatestSet]:
     """Sets by key after `after`."""
     rows = stored.page(session, after=after, limit=limit)
-    return [SetRow(row.key, row.version, row.protocol, row.pairs, row.frozen_at) for row in rows]
+    return [LatestSet(row.key, row.version, row.protocol, row.pairs, row.frozen_at) for row in rows]
 
 
 def take_in(session: Session, campaign: str, key: str, version: int | None, *, actor: str) -> CalibrationSet:

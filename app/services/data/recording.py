@@ -17,7 +17,7 @@ from app.protocols.base import JudgedTexts
 from app.services.campaigns.campaigns import get
 from app.services.data.intake import Intake, take_in
 from app.services.data.recording_people import look_ahead, refuse_second
-from app.services.data.recording_planned import planned
+from app.services.data.recording_planned import find_planned_items
 from app.storage import campaigns, clock
 from app.storage.db import Session
 from app.storage.imports import external_judgments
@@ -98,7 +98,7 @@ def record(
     if places := tuple(islice(wrong, MOST_PLACES)):
         raise NotRecorded(f"the first {MOST_PLACES} faults" if len(places) == MOST_PLACES else "", places=places)
     known = _known(session, row.id, sent)
-    there = planned(session, row.id, intake.judged_by()[0], sent)
+    there = find_planned_items(session, row.id, intake.judged_by()[0], sent)
     left = [i for i in range(len(sent)) if i not in known | there.known]
     if several:
         refuse_second(session, row.id, sent, there, left)
@@ -173,7 +173,7 @@ def _twice_named(sent: Sequence[SentJudgment]) -> Iterator[Place]:
 
 def _known(session: Session, campaign_id: int, sent: Sequence[SentJudgment]) -> set[int]:
     """Which of them were stored before under their external_id. Raises NamedOtherwise."""
-    stored = external_judgments.named(
+    stored = external_judgments.find_named(
         session, campaign_id, [one.external_id for one in sent if one.external_id is not None]
     )
     known, places = set(), []
@@ -193,14 +193,14 @@ def _same(judgment: SentJudgment, stored: external_judgments.NamedJudgment) -> b
     return address and judgment.system in stored.systems and json_text(judgment.payload) == json_text(stored.payload)
 
 
-def _row(i: int, judgment: SentJudgment, planned: external_judgments.PlannedItem | None) -> JudgmentRow:
+def _row(i: int, judgment: SentJudgment, place: external_judgments.PlannedItem | None) -> JudgmentRow:
     """As an import would say it: the item that a plan gave to the rater, else one of a task of the rater's own."""
     return JudgmentRow(
         at=At(BODY, i),
-        task=planned.task if planned else joint_key("elsewhere", judgment.rater),
-        item=planned.item if planned else joint_key(judgment.system, judgment.document),
-        systems=planned.systems if planned else (judgment.system,),
-        role=planned.role if planned else "rating",
+        task=place.task if place else joint_key("elsewhere", judgment.rater),
+        item=place.item if place else joint_key(judgment.system, judgment.document),
+        systems=place.systems if place else (judgment.system,),
+        role=place.role if place else "rating",
         document=judgment.document,
         position=judgment.segment,
         rater=judgment.rater,

@@ -54,7 +54,7 @@ class PlannedPlaces:
         return sum(_complete(session, campaign_id, touched[name]) for name in sorted(touched))
 
 
-def planned(
+def find_planned_items(
     session: Session, campaign_id: int, protocol: _base.Protocol[Any], sent: Sequence[OutputAddress]
 ) -> PlannedPlaces:
     """Find the planned items of judgments made elsewhere.

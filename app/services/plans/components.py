@@ -72,7 +72,7 @@ def components_for_plan(
         return PilotComponents(None, why=error.detail or error.title())
 
 
-def kept(report: Mapping[str, Any]) -> PilotComponents | None:
+def stored_components(report: Mapping[str, Any]) -> PilotComponents | None:
     """What a plan's report says of its pilot, for the next plan of the campaign: the pilot itself is not read again.
 
     None where it had none.
@@ -153,5 +153,5 @@ def _part(rows: Ratings) -> tuple[Ratings, int]:
     if len(rows) <= MOST_ROWS or codes.size < 4:
         return rows, int(codes.size)
     step = -(-len(rows) // MOST_ROWS)
-    kept = codes[:: min(step, codes.size // 2)]
-    return rows.where(np.isin(rows.document, kept)), int(kept.size)
+    documents = codes[:: min(step, codes.size // 2)]
+    return rows.where(np.isin(rows.document, documents)), int(documents.size)

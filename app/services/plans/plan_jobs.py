@@ -78,7 +78,7 @@ def compile_design(
 
     Raises as it does, and Later where no job has yet.
     """
-    wanted = plans.asked(session, campaign, given, pilot=pilot, lock=not dry_run)
+    wanted = plans.read_request(session, campaign, given, pilot=pilot, lock=not dry_run)
     made = _compiled(session, wanted)
     return plans.looked_at(wanted, made) if dry_run else plans.frozen(session, wanted, made, actor=actor)
 
@@ -149,7 +149,7 @@ def work(database: Database, request: Request) -> Work[bytes]:
     version = None if pilot is None else request.campaigns[pilot]
     with database.transaction(snapshot=True) as session:
         with as_asked():
-            wanted = plans.asked(session, campaign, json.loads(given["design"]), pilot=pilot, lock=False)
+            wanted = plans.read_request(session, campaign, json.loads(given["design"]), pilot=pilot, lock=False)
             about = None if pilot is None else snapshot(session, pilot, version)
             if _key(session, wanted, about) != request.key:
                 raise AskedOtherwise

@@ -93,12 +93,12 @@ def compile_design(
     Raises NotFound, TooFar once a campaign is open, Invalid with places in the body where a design is not valid or
     cannot be met, NothingToJudge, NobodyJudges, NothingReadyMade.
     """
-    wanted = asked(session, campaign, given, pilot=pilot, lock=not dry_run)
+    wanted = read_request(session, campaign, given, pilot=pilot, lock=not dry_run)
     made = compiled_here(session, wanted)
     return looked_at(wanted, made) if dry_run else frozen(session, wanted, made, actor=actor)
 
 
-def asked(session: Session, campaign: str, given: object, *, pilot: str | None, lock: bool) -> PlanRequest:
+def read_request(session: Session, campaign: str, given: object, *, pilot: str | None, lock: bool) -> PlanRequest:
     """Read what a design is compiled from. lock: hold the campaign, as whoever freezes must. Raises as it does."""
     row = campaigns.get(session, campaign, lock=lock)
     if row.state not in {"draft", "planned"}:
@@ -221,10 +221,8 @@ def freeze(
 
 def _design(given: object, design: Design, seed: int) -> dict[str, object]:
     """The design as it was asked for, with the seed that was drawn where none was given."""
-    asked = dict(given) if isinstance(given, dict) else {}
-    return (
-        {**asked, "grouping": design.grouping, "seed": seed} if design.structure == "free" else {**asked, "seed": seed}
-    )
+    sent = dict(given) if isinstance(given, dict) else {}
+    return {**sent, "grouping": design.grouping, "seed": seed} if design.structure == "free" else {**sent, "seed": seed}
 
 
 def _view(campaign: str, row: plans.Row) -> PlanView:

@@ -148,7 +148,7 @@ class RemainingWork:
 
     def known(self, session: Session, version: int | None = None) -> PilotComponents:
         """The components that it is forecast with: of the judgments up to a data version, where they are its own."""
-        kept = plan_components.kept(self.before.report)
+        kept = plan_components.stored_components(self.before.report)
         return kept or plan_components.components_for_plan(session, self.view, version=version)
 
     def report(self, plan: Plan, known: PilotComponents) -> Mapping[str, object]:

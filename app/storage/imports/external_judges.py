@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from app.storage.credited import ITS_CREDITS
+from app.storage.credited_systems import ITS_CREDITS
 from app.storage.walking import walk
 
 _LINKED = """

@@ -83,16 +83,16 @@ def planned_for(session: Session, campaign_id: int, asked: Sequence[Question]) -
     for row in session.execute(sa.text(_GIVEN), {"campaign": campaign_id, **keys}):
         if row.systems:
             given.setdefault((row.rater, row.document, row.systems[0]), []).append(row)
-    found: dict[int, sa.Row[Any]] = {}
+    row_of_question: dict[int, sa.Row[Any]] = {}
     for n, (rater, document, segment, system) in enumerate(asked):
         rows = given.get((rater, document, system), [])
         fitting = [row for row in rows if segment is None or row.first <= segment <= row.last]
         if fitting and (segment is not None or len(fitting) == 1):
-            found[n] = fitting[0]
-    items = sorted({row.item_id for row in found.values()})
+            row_of_question[n] = fitting[0]
+    items = sorted({row.item_id for row in row_of_question.values()})
     said = session.execute(sa.text(_SAID), {"campaign": campaign_id, "items": items})
     payloads = {(row.item_id, row.position): row.payload for row in said}
-    return {n: _planned(row, payloads.get((row.item_id, asked[n][2]))) for n, row in found.items()}
+    return {n: _planned(row, payloads.get((row.item_id, asked[n][2]))) for n, row in row_of_question.items()}
 
 
 def _planned(row: sa.Row[Any], payload: Mapping[str, object] | None) -> PlannedItem:
@@ -111,7 +111,7 @@ def hold(session: Session, campaign_id: int, task_id: int, rater_id: int) -> Non
     session.execute(sa.text(_HOLD), {"campaign": campaign_id, "task": task_id, "rater": rater_id})
 
 
-def named(session: Session, campaign_id: int, names: Sequence[str]) -> dict[str, list[NamedJudgment]]:
+def find_named(session: Session, campaign_id: int, names: Sequence[str]) -> dict[str, list[NamedJudgment]]:
     """Stored judgments by the name that their sender gave them."""
     stored: dict[str, list[NamedJudgment]] = {}
     for row in session.execute(sa.text(_NAMED), {"campaign": campaign_id, "names": list(names)}):
