@@ -49,8 +49,8 @@ def compile_plan(
 
     Examples
     --------
-    >>> from app.design.values import Document
-    >>> documents = tuple(Document(f"d{n}", (10, 12)) for n in range(6))
+    >>> from app.design.values import DesignDocument
+    >>> documents = tuple(DesignDocument(f"d{n}", (10, 12)) for n in range(6))
     >>> outputs = {(d.key, s): (f"{d.key}{s}1", f"{d.key}{s}2") for d in documents for s in "AB"}
     >>> raters = [Rater("r1"), Rater("r2"), Rater("r3")]
     >>> plan = compile_plan(Design(), TestSet(documents, outputs), [System("A"), System("B")], raters, seed=1)

@@ -28,7 +28,7 @@ _US = "(extract(epoch FROM {}) * 1000000)::bigint"  # no zone, no rounding, what
 def hash_of(x: str) -> str:
     """The hash of a judgment: over everything that its row says, but for campaign and version, which its seal says.
 
-    >>> hashed("j").startswith("sha256(convert_to(json_build_array(j.id, ")
+    >>> hash_of("j").startswith("sha256(convert_to(json_build_array(j.id, ")
     True
     """
     times = ", ".join(_US.format(f"{x}.{name}") for name in ("started_at", "submitted_at", "recorded_at"))

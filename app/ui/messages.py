@@ -67,7 +67,7 @@ def language_of(request: Request) -> str:
 def preferred_language(header: str, offered: tuple[str, ...]) -> str | None:
     """The best of the languages offered by an Accept-Language header; None where it names none of them.
 
-    >>> preferred("fr, de-AT;q=0.8, en;q=0.5", ("en", "de"))
+    >>> preferred_language("fr, de-AT;q=0.8, en;q=0.5", ("en", "de"))
     'de'
     """
     asked = []

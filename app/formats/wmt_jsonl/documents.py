@@ -236,7 +236,7 @@ class Documents:
 def split_numbered_name(name: str) -> tuple[str, int] | None:
     """Document and paragraph of a name like pair, domain, document, paragraph with `_#_` between; None for another.
 
-    >>> numbered("en-de_#_news_#_bbc.1_#_3"), numbered("en-de_#_news_#_3")
+    >>> split_numbered_name("en-de_#_news_#_bbc.1_#_3"), split_numbered_name("en-de_#_news_#_3")
     (('en-de_#_news_#_bbc.1', 3), None)
     """
     document, _, index = name.rpartition(BETWEEN)

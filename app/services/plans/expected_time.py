@@ -24,9 +24,9 @@ def takes_long(design: Design, material: Material) -> bool:
 def seconds_to_compile(design: Design, material: Material) -> float:
     """With the report, from counts alone; reading and storing come on top of it, whoever compiles.
 
-    >>> from app.design.values import Document, Rater, System, TestSet
+    >>> from app.design.values import DesignDocument, Rater, System, TestSet
     >>> def of(documents: int, systems: int, **design: int) -> float:
-    ...     texts = TestSet(tuple(Document(f"d{n}", (9,) * 5) for n in range(documents)), {})
+    ...     texts = TestSet(tuple(DesignDocument(f"d{n}", (9,) * 5) for n in range(documents)), {})
     ...     compared = tuple(System(f"s{n}") for n in range(systems))
     ...     there = Material(texts, compared, (Rater("r"),), frozenset(), {}, {}, {}, frozenset())
     ...     return round(seconds_to_compile(Design(**design), there), 1)
