@@ -16,7 +16,7 @@ from starlette.types import ASGIApp
 from app import api, ui
 from app.config import Settings
 from app.services.tasks.judging import JudgingService
-from app.services.tasks.task_content import Sheets
+from app.services.tasks.task_content import TaskCache
 from app.storage.db import HURRIED, Database
 from app.storage.recorder.recorder import Recorder
 from app.web import cors, hosts, openapi, problems
@@ -59,8 +59,8 @@ def create_app(database: Database, options: Options) -> FastAPI:
     app.state.metrics = RequestMetrics()
     app.state.raters = RaterCache()
     app.state.live = Live()
-    app.state.desk = JudgingService(
-        Recorder(database.url, role=database.role, pulse=database.pulse), database, Sheets()
+    app.state.judging = JudgingService(
+        Recorder(database.url, role=database.role, pulse=database.pulse), database, TaskCache()
     )
     app.middleware_stack = RequestLogLayer(
         _guarded(HeadRequestsLayer(app.build_middleware_stack()), app), app.state.metrics
@@ -125,9 +125,9 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
     to put its answer into JSON. Who finds no connection is told so within seconds (`app.storage.db`).
     """
     database: Database = app.state.database
-    desk: JudgingService = app.state.desk
+    service: JudgingService = app.state.judging
     to_thread.current_default_thread_limiter().total_tokens = PER_CONNECTION * database.size
-    await desk.recorder.open()
+    await service.recorder.open()
     yield {STOPPING: asyncio.Event()}
-    await desk.recorder.close()
+    await service.recorder.close()
     database.close()

@@ -30,7 +30,7 @@ from app.protocols import PreferencePayload
 from app.services.people.raters import ActingRater
 from app.services.tasks import judging
 from app.services.tasks.judging import Address, JudgingService, OnScreen, SentAnswer
-from app.web.deps import DeskDep
+from app.web.deps import JudgingServiceDep
 from app.web.examples import shows
 from app.web.fast.rater_cache import CachedRater
 from app.web.fast.route import FastRoute
@@ -70,10 +70,10 @@ async def put_comparison(
         PreferencePayload,
         payload_body(PreferencePayload, {"ranking": {"protocol": "esa", "preference": [[2], [1, 3]]}}),
     ],
-    desk: DeskDep,
+    service: JudgingServiceDep,
 ) -> Response:
     """Columns in groups from best to worst; by the rules of the judgment of a segment."""
-    return await _judge(desk, task, SentAnswer(OnScreen(screen), body, seen), rater)
+    return await _judge(service, task, SentAnswer(OnScreen(screen), body, seen), rater)
 
 
 @fast.put(
@@ -88,13 +88,13 @@ async def put_judgment(
     segment: SegmentNumber,
     seen: Seen,
     body: Annotated[JudgmentPayload, payload_body(JudgmentPayload, examples())],
-    desk: DeskDep,
+    service: JudgingServiceDep,
 ) -> Response:
     """The same answer again changes nothing; another one is a new revision.
 
     With `If-Match` naming a revision that is not the latest: 200 if the one after it says the same, else 412.
     """
-    return await _judge(desk, task, SentAnswer(Address(item, segment), body.root, seen), rater)
+    return await _judge(service, task, SentAnswer(Address(item, segment), body.root, seen), rater)
 
 
 @fast.put(
@@ -108,22 +108,25 @@ async def put_document_judgment(
     item: ItemNumber,
     seen: Seen,
     body: Annotated[JudgmentPayload, payload_body(JudgmentPayload, examples())],
-    desk: DeskDep,
+    service: JudgingServiceDep,
 ) -> Response:
     """Where the campaign asks for it; by the rules of the judgment of a segment."""
-    return await _judge(desk, task, SentAnswer(Address(item, None), body.root, seen), rater)
+    return await _judge(service, task, SentAnswer(Address(item, None), body.root, seen), rater)
 
 
 @router.post("", summary="Judge many at once", responses={**shows(200, ManyOut(judgments=[RECEIPT])), **REFUSED})
 async def post_judgments(
-    rater: CachedRater, task: TaskId, body: Annotated[ManyIn, payload_body(ManyIn, {"da": MANY})], desk: DeskDep
+    rater: CachedRater,
+    task: TaskId,
+    body: Annotated[ManyIn, payload_body(ManyIn, {"da": MANY})],
+    service: JudgingServiceDep,
 ) -> ManyOut:
     """All of them or none; an error names `["body", i]`, counted from 0. Sent again, they change nothing.
 
     Of segments, of documents as a whole (`"segment": null`), and of the columns of a screen (`"screen"`).
     """
     given = [SentAnswer(_address(one), one.payload, one.if_match) for one in body.root]
-    receipts = await judging.judge(desk, task, given, rater=rater, whole=True)
+    receipts = await judging.judge(service, task, given, rater=rater, whole=True)
     return ManyOut(judgments=[receipt_of(one) for one in receipts])
 
 
@@ -131,8 +134,8 @@ def _address(judgment: AddressedIn | ComparedIn) -> Address | OnScreen:
     return OnScreen(judgment.screen) if isinstance(judgment, ComparedIn) else Address(judgment.item, judgment.segment)
 
 
-async def _judge(desk: JudgingService, task: str, given: SentAnswer, rater: ActingRater) -> Response:
-    (receipt,) = await judging.judge(desk, task, [given], rater=rater, whole=False)
+async def _judge(service: JudgingService, task: str, given: SentAnswer, rater: ActingRater) -> Response:
+    (receipt,) = await judging.judge(service, task, [given], rater=rater, whole=False)
     body = receipt_of(receipt).model_dump_json()
     return Response(body, media_type="application/json", headers={"ETag": quote_tag(str(receipt.revision))})
 

@@ -12,7 +12,7 @@ from app.api.models.times import Time
 from app.services.tasks import leases
 from app.storage.recorder.activity import Event
 from app.web.bodies import BodyModel, json_body
-from app.web.deps import CampaignKey, DeskDep
+from app.web.deps import CampaignKey, JudgingServiceDep
 from app.web.examples import shows
 from app.web.fast.rater_cache import CachedRater
 
@@ -52,9 +52,9 @@ BEAT = {"events": [{"session": "s1", "seq": 0, "kind": "focus", "at_ms": 1795190
 
 
 @router.post("/campaigns/{campaign}/lease", summary="Get the next task", responses=shows(200, LeaseOut(task=EXAMPLE)))
-async def lease_task(rater: CachedRater, campaign: CampaignKey, desk: DeskDep) -> LeaseOut:  # noqa: ARG001  (CachedRater reads it)
+async def lease_task(rater: CachedRater, campaign: CampaignKey, service: JudgingServiceDep) -> LeaseOut:  # noqa: ARG001  (CachedRater reads it)
     """The task that the rater holds already, or the next one, or why there is none now."""
-    return LeaseOut.of(await leases.lease(desk, rater=rater))
+    return LeaseOut.of(await leases.lease(service, rater=rater))
 
 
 @router.post(
@@ -69,9 +69,9 @@ async def extend_lease(
     rater: CachedRater,
     task: TaskId,
     body: Annotated[HeartbeatIn, json_body(HeartbeatIn, focus=BEAT, silent={})],
-    desk: DeskDep,
+    service: JudgingServiceDep,
 ) -> AliveOut:
     """With what was done since, each event once however often it is sent."""
     events = [Event(**one.model_dump()) for one in body.events]
-    alive = await leases.heartbeat(desk, task, events, rater=rater)
+    alive = await leases.heartbeat(service, task, events, rater=rater)
     return AliveOut(leased_until=alive.leased_until, kept="surplus" if alive.surplus else None)

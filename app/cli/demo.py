@@ -18,7 +18,7 @@ from app.cli.kit.progress_bar import bar
 from app.cli.kit.raters_at_work import RaterPace
 from app.cli.kit.terminal import ranking_table
 from app.cli.report import show
-from app.cli.serving.beside import serve_beside
+from app.cli.serving.own_server import serve_beside
 from app.cli.serving.service import CannotListen, keep, listening, origin_of, prepare, stoppable
 from app.cli.simulate import rehearse, summary_lines
 from app.client.managing import CampaignClient

@@ -19,7 +19,7 @@ from rich.console import Console
 from app import formats
 from app.cli.kit import context
 from app.cli.kit.outputs import Json
-from app.cli.kit.series_steps import RemoteDesk
+from app.cli.kit.series_steps import RemoteBackend
 from app.cli.kit.terminal import plain_table
 from app.cli.side_by_side import rank_series
 from app.client import remote as _remote
@@ -29,9 +29,9 @@ from app.formats.base import Input
 from app.reports.kit.table import Table
 from app.services.access.tokens import THE_OPERATOR
 from app.services.series import steps
-from app.services.series.database_desk import DatabaseDesk
+from app.services.series.database_backend import DatabaseBackend
 from app.services.series.manifest import LARGEST, FilesOf, Manifest, read_manifest
-from app.services.series.steps import NewLink, SeriesDesk, StepOutcome
+from app.services.series.steps import NewLink, SeriesBackend, StepOutcome
 
 LINKS, PROGRESS, RANKING = "links", "progress", "ranking"
 ALL = (*steps.STEPS, LINKS, PROGRESS, RANKING)
@@ -60,22 +60,22 @@ def series(
             "the arguments are not valid", places=(Place((unknown[0][:80],), f"there are: {', '.join(ALL)}"),)
         )
     content = _read(manifest)
-    doing: Mapping[str, Callable[[SeriesDesk], Iterator[StepOutcome]]] = {
-        "create": lambda desk: steps.create(desk, content, partial(_inputs, manifest.parent)),
-        "plan": lambda desk: steps.plan(desk, content),
-        "open": lambda desk: steps.open_all(desk, content),
+    doing: Mapping[str, Callable[[SeriesBackend], Iterator[StepOutcome]]] = {
+        "create": lambda backend: steps.create(backend, content, partial(_inputs, manifest.parent)),
+        "plan": lambda backend: steps.plan(backend, content),
+        "open": lambda backend: steps.open_all(backend, content),
     }
     for name in wanted:
         if name == RANKING:
             rank_series(content.series, recipe=content.recipe, as_json=as_json, server=server)
             continue
-        with _desk(server) as desk:
+        with _backend(server) as backend:
             if name == LINKS:
-                _hand_out(steps.links(desk, content, days=days, renew=renew), output, anew=renew)
+                _hand_out(steps.links(backend, content, days=days, renew=renew), output, anew=renew)
             elif name == PROGRESS:
-                _follow(content, list(steps.progress(desk, content)), as_json=as_json)
+                _follow(content, list(steps.progress(backend, content)), as_json=as_json)
             else:
-                for outcome in doing[name](desk):
+                for outcome in doing[name](backend):
                     _tell(outcome, as_json=as_json)
 
 
@@ -91,15 +91,15 @@ def _read(path: Path) -> Manifest:
 
 
 @contextmanager
-def _desk(server: str | None) -> Iterator[SeriesDesk]:
+def _backend(server: str | None) -> Iterator[SeriesBackend]:
     remote = _remote.configured_remote(server)
     if remote is not None:
-        yield RemoteDesk(remote)
+        yield RemoteBackend(remote)
         return
     settings = Settings.load()
     origin = settings.public_url or f"http://{settings.host}:{settings.port}"
     with context.database() as database:
-        yield DatabaseDesk(
+        yield DatabaseBackend(
             database,
             actor=context.actor(),
             by=THE_OPERATOR,

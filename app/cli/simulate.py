@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from app.cli.kit import context
 from app.cli.kit.raters_at_work import RaterPace, Tally, first_error, work
-from app.cli.serving.beside import own_server
+from app.cli.serving.own_server import own_server
 from app.cli.serving.service import prepare, stoppable
 from app.client import remote as _remote
 from app.client.managing import CampaignClient

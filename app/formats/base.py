@@ -333,8 +333,8 @@ class DocumentLines(Protocol):
     def take(self, number: int, line: str) -> None:
         """Take in one line; what is wrong with it goes to the log."""
 
-    def told(self) -> object:
-        """What the lines say of the campaign, for `Spread.head`."""
+    def campaign_facts(self) -> object:
+        """What the lines say of the campaign, for `LineSharing.head`."""
 
     def records(self) -> Iterator[Record | Answers]:
         """All records of the lines but the campaign's, document by document; once only."""
@@ -349,7 +349,7 @@ class LineSharing:
 
     part: makes a reader of some of the lines of files by these names. route: for the first line of a file, what tells
     of a line what it is about, and whether that line is data too; what is about the same must come to the same reader.
-    head: what all parts say of the campaign, by what they told. some: files without any judgment are refused.
+    head: what all parts say of the campaign, by their facts. some: files without any judgment are refused.
     last: notes to the log of all readers what only all records together can tell.
     """
 

@@ -92,7 +92,7 @@ class CampaignForms:
 
 
 @dataclass(slots=True)
-class _Desk:
+class _Session:
     """The rater at one task. clock: of their page, in milliseconds. values: by item, what was thought of its parts."""
 
     mind: SimulatedRater
@@ -123,38 +123,38 @@ def session_acts(mind: SimulatedRater, task: SeenTask, forms: CampaignForms, *, 
     aside and is asked once more is. page: a name that no other session has. Ends with HandIn, or with Leave where the
     rater stops in the middle.
     """
-    desk = _Desk(mind, task, forms, page, LONG_AGO + mind.judged * 60_000)
-    desk.note("open")
+    session = _Session(mind, task, forms, page, LONG_AGO + mind.judged * 60_000)
+    session.note("open")
     for item in task.items:
-        if (yield from _item(desk, item)):
+        if (yield from _item(session, item)):
             yield Leave()
             return
     for screen in task.screens:
-        yield from _screen(desk, screen)
-    desk.note("submit")
-    yield desk.beat()
+        yield from _screen(session, screen)
+    session.note("submit")
+    yield session.beat()
     yield HandIn()
 
 
-def _item(desk: _Desk, item: SeenItem) -> Generator[Act, int | None, bool]:
+def _item(session: _Session, item: SeenItem) -> Generator[Act, int | None, bool]:
     """Judge an item; whether the rater leaves."""
     answers: list[tuple[SeenSegment, int, Opinion]] = []
-    missing = {one.segment for one in desk.task.missing if one.item == item.item}
+    missing = {one.segment for one in session.task.missing if one.item == item.item}
     for segment in item.segments:
         if segment.segment not in missing:
             continue
-        if _has_stopped(desk):
+        if _has_stopped(session):
             return True
-        if desk.mind.judged == desk.mind.temper.pauses_after:
-            yield Pause(desk.mind.temper.pause_seconds)
-        opinion = _opinion(desk, item.item, segment)
-        desk.values.setdefault(item.item, []).append(opinion.value)
-        revision = yield from _judge(desk, item.item, segment, opinion, _revision_seen(segment.judgment))
+        if session.mind.judged == session.mind.temper.pauses_after:
+            yield Pause(session.mind.temper.pause_seconds)
+        opinion = _opinion(session, item.item, segment)
+        session.values.setdefault(item.item, []).append(opinion.value)
+        revision = yield from _judge(session, item.item, segment, opinion, _revision_seen(segment.judgment))
         answers.append((segment, revision, opinion))
     if None in missing:
-        yield from _document(desk, item)
-    if desk.task.presentation != "segment":
-        yield from _revise_answers(desk, item.item, answers)
+        yield from _document(session, item)
+    if session.task.presentation != "segment":
+        yield from _revise_answers(session, item.item, answers)
     return False
 
 
@@ -163,77 +163,78 @@ def _revision_seen(latest: SeenAnswer | None) -> int:
     return latest.revision if latest is not None else 0
 
 
-def _has_stopped(desk: _Desk) -> bool:
-    stops = desk.mind.temper.stops_after
-    return stops is not None and desk.mind.judged >= stops
+def _has_stopped(session: _Session) -> bool:
+    stops = session.mind.temper.stops_after
+    return stops is not None and session.mind.judged >= stops
 
 
-def _unread(desk: _Desk, item: int, segment: int) -> bool:
+def _unread(session: _Session, item: int, segment: int) -> bool:
     """Whether an answer is given without reading: by a careless rater, or after the part of a task that is read."""
-    places = [(one.item, part.segment) for one in desk.task.items for part in one.segments]
-    return desk.mind.temper.careless or places.index((item, segment)) >= desk.mind.temper.reads * len(places)
+    places = [(one.item, part.segment) for one in session.task.items for part in one.segments]
+    return session.mind.temper.careless or places.index((item, segment)) >= session.mind.temper.reads * len(places)
 
 
-def _opinion(desk: _Desk, item: int, segment: SeenSegment) -> Opinion:
+def _opinion(session: _Session, item: int, segment: SeenSegment) -> Opinion:
     """Of the text that the model knows, beside another or by itself; where none is known, of the one that is judged."""
     texts = [one.text for one in reversed(segment.texts) if one.text is not None and one.side != "source"]
     others = [one.text for one in segment.texts if one.text is not None]
     pairs = (key_of(text, other) for text in texts for other in others)
     alone = (key_of(text) for text in texts)
-    known = (key for key in (*pairs, *alone) if key in desk.mind.model.texts)
-    unread = _unread(desk, item, segment.segment)
-    return desk.mind.opinion(next(known, key_of(segment.judged)), unread=unread)
+    known = (key for key in (*pairs, *alone) if key in session.mind.model.texts)
+    unread = _unread(session, item, segment.segment)
+    return session.mind.opinion(next(known, key_of(segment.judged)), unread=unread)
 
 
 def _judge(
-    desk: _Desk, item: int, segment: SeenSegment, opinion: Opinion, seen: int
+    session: _Session, item: int, segment: SeenSegment, opinion: Opinion, seen: int
 ) -> Generator[Act, int | None, int]:
-    desk.note("focus", item, segment.segment)
-    seconds = desk.mind.temper.seconds * (0.5 + 0.5 * segment.words / (2 * WORDS_A_SEGMENT))
-    desk.clock += round(1000 * (0.1 * seconds if _unread(desk, item, segment.segment) else seconds))
-    payload = _payload(desk, "segment", segment, opinion)
+    session.note("focus", item, segment.segment)
+    seconds = session.mind.temper.seconds * (0.5 + 0.5 * segment.words / (2 * WORDS_A_SEGMENT))
+    session.clock += round(1000 * (0.1 * seconds if _unread(session, item, segment.segment) else seconds))
+    payload = _payload(session, "segment", segment, opinion)
     revision = yield SendJudgment(item, segment.segment, payload, seen, seconds)
-    desk.mind.judged += 1
-    desk.note("judge", item, segment.segment)
-    if desk.clock - desk.beaten >= BEATS_EVERY:
-        yield desk.beat()
+    session.mind.judged += 1
+    session.note("judge", item, segment.segment)
+    if session.clock - session.beaten >= BEATS_EVERY:
+        yield session.beat()
     return revision or seen + 1
 
 
-def _payload(desk: _Desk, level: Level, segment: SeenSegment, opinion: Opinion) -> dict[str, object]:
-    sheet = AnswerContext(segment, opinion, desk.mind.draws, desk.mind.temper.taste, desk.forms.lower)
-    return answer(desk.forms.protocol.name, desk.forms.at[level], sheet)
+def _payload(session: _Session, level: Level, segment: SeenSegment, opinion: Opinion) -> dict[str, object]:
+    sheet = AnswerContext(segment, opinion, session.mind.draws, session.mind.temper.taste, session.forms.lower)
+    return answer(session.forms.protocol.name, session.forms.at[level], sheet)
 
 
-def _document(desk: _Desk, item: SeenItem) -> Generator[Act, int | None, None]:
+def _document(session: _Session, item: SeenItem) -> Generator[Act, int | None, None]:
     """The whole of an item: what was thought of its parts, or is thought of them now."""
-    values = desk.values.get(item.item) or [_opinion(desk, item.item, one).value for one in item.segments]
-    desk.values[item.item] = values
-    opinion = Opinion(fmean(values), (), ("document", desk.mind.rater, item.segments[0].judged))
-    payload = _payload(desk, "document", item.segments[0], opinion)
-    yield SendJudgment(item.item, None, payload, _revision_seen(item.judgment), desk.mind.temper.seconds)
-    desk.mind.judged += 1
+    values = session.values.get(item.item) or [_opinion(session, item.item, one).value for one in item.segments]
+    session.values[item.item] = values
+    opinion = Opinion(fmean(values), (), ("document", session.mind.rater, item.segments[0].judged))
+    payload = _payload(session, "document", item.segments[0], opinion)
+    yield SendJudgment(item.item, None, payload, _revision_seen(item.judgment), session.mind.temper.seconds)
+    session.mind.judged += 1
 
 
 def _revise_answers(
-    desk: _Desk, item: int, answers: list[tuple[SeenSegment, int, Opinion]]
+    session: _Session, item: int, answers: list[tuple[SeenSegment, int, Opinion]]
 ) -> Generator[Act, int | None, None]:
     """Some answers are changed before the next item: the rater looks again, and thinks anew."""
     for segment, revision, opinion in answers:
-        if desk.mind.draws.happens(desk.mind.temper.revisions, *opinion.key, "again"):
-            yield from _judge(desk, item, segment, _opinion(desk, item, segment), revision)
+        if session.mind.draws.happens(session.mind.temper.revisions, *opinion.key, "again"):
+            yield from _judge(session, item, segment, _opinion(session, item, segment), revision)
 
 
-def _screen(desk: _Desk, screen: SeenScreen) -> Generator[Act, int | None, None]:
-    if not any(one.screen == screen.screen for one in desk.task.missing if one.screen is not None):
+def _screen(session: _Session, screen: SeenScreen) -> Generator[Act, int | None, None]:
+    if not any(one.screen == screen.screen for one in session.task.missing if one.screen is not None):
         return
-    widget = next((one for one in desk.forms.at["screen"].widgets if isinstance(one, Preference)), None)
+    widget = next((one for one in session.forms.at["screen"].widgets if isinstance(one, Preference)), None)
     if widget is None:
         return
-    parts = {one.item: one for one in desk.task.items}
+    parts = {one.item: one for one in session.task.items}
     values = [
-        fmean(desk.values.get(n) or [_opinion(desk, n, one).value for one in parts[n].segments]) for n in screen.items
+        fmean(session.values.get(n) or [_opinion(session, n, one).value for one in parts[n].segments])
+        for n in screen.items
     ]
     yield SendPreference(
-        screen.screen, preference_answer(desk.forms.protocol.name, widget, values), _revision_seen(screen.judgment)
+        screen.screen, preference_answer(session.forms.protocol.name, widget, values), _revision_seen(screen.judgment)
     )

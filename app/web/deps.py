@@ -57,12 +57,12 @@ def get_session(request: Request) -> Iterator[Session]:
 
 async def get_desk(request: Request) -> JudgingService:
     """What judging needs of this process."""
-    desk: JudgingService = request.app.state.desk
-    return desk
+    service: JudgingService = request.app.state.judging
+    return service
 
 
 DatabaseDep = Annotated[Database, Depends(get_database)]
-DeskDep = Annotated[JudgingService, Depends(get_desk)]
+JudgingServiceDep = Annotated[JudgingService, Depends(get_desk)]
 SessionDep = Annotated[Session, Depends(get_session, scope="function")]
 CampaignKey = Annotated[
     str, Path(alias="campaign", pattern=KEY_PATTERN, description="Key of the campaign.", examples=["ted-ende"])

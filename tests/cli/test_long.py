@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from app.cli.kit import long_reports
-from app.cli.kit.series_steps import RemoteDesk
-from app.cli.serving.beside import own_server
+from app.cli.kit.series_steps import RemoteBackend
+from app.cli.serving.own_server import own_server
 from app.client.remote import Remote
 from app.services.access import tokens
 from app.services.plans import expected_time
@@ -64,7 +64,7 @@ def test_a_plan_that_a_job_compiles_is_waited_for_and_then_frozen(
         frozen = command(database_url, "plan", "draft", files["once"], "--json", *at)
         refused = command(database_url, "plan", "draft", files["cannot"], *at)
         renewed = command(database_url, "plan", "draft", "--replan", "one left", "--rebalance", "--json", *at)
-        desk = RemoteDesk(remote).compile("draft", {"seed": 4}, dry_run=True)
+        desk = RemoteBackend(remote).compile("draft", {"seed": 4}, dry_run=True)
         jobs = spine.ask("SELECT kind, state, count(*) FROM jobs GROUP BY 1, 2 ORDER BY 1, 2")
     first, second, third = (json.loads(one.stdout) for one in (seen, frozen, renewed))
     assert [one["version"] for one in (first, second, third)] == [None, 1, 2]

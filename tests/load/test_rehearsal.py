@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import kendalltau
 
 from app.cli.kit.raters_at_work import RaterPace, Tally, work
-from app.cli.serving.beside import own_server
+from app.cli.serving.own_server import own_server
 from app.client.managing import CampaignClient
 from app.services.access import tokens
 from app.simulation import RaterModel, model_of

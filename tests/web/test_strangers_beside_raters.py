@@ -21,7 +21,7 @@ import httpx
 import pytest
 from starlette.types import ASGIApp
 
-from app.cli.serving.beside import own_server
+from app.cli.serving.own_server import own_server
 from app.storage.db import Database
 from app.web.admission import Slot
 from app.web.rate_limits import Allowance

@@ -20,7 +20,7 @@ from app.services.series.steps import ExistingCampaign, FrozenPlan
 JSON = "application/json"
 
 
-class RemoteDesk:
+class RemoteBackend:
     """Does the steps with a token that is good for all campaigns."""
 
     def __init__(self, remote: Remote) -> None:

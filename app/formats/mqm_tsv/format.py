@@ -74,7 +74,7 @@ class MQMPart:
         for row in _with_metadata(MqmRow._make(fields), self._log, self._languages):
             self._rows.add(row.pack())
 
-    def told(self) -> Languages:
+    def campaign_facts(self) -> Languages:
         """The language pairs that metadata names, each with its first place."""
         return self._languages
 
@@ -94,7 +94,7 @@ def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator
     with closing(MQMPart(names, context, log)) as part:
         feed(part, files, context.limits, log)
         log.finish()
-        yield _campaign(names, [part.told()])
+        yield _campaign(names, [part.campaign_facts()])
         for record in singly(part.records()):
             n += isinstance(record, JudgmentRow)
             yield record

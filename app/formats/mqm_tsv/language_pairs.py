@@ -32,7 +32,7 @@ def split_parts(
     document is of several language pairs, or of one that no row names while there are several.
     """
     said: dict[str, dict[Pair, At]] = {}
-    with Sorter() as entries, Sorter() as parted:
+    with Sorter() as entries, Sorter() as texts_by_pair:
         for row in rows:
             _note(row, said)
             for text_row in of(row):
@@ -45,11 +45,11 @@ def split_parts(
             row = MqmRow.unpack(entry)
             if row.document not in known:
                 known[row.document] = abouts.add(_about(row, said.get(row.document, {}), pairs), _at(row))
-            parted.add(f"{known[row.document]}\0".encode() + entry)
+            texts_by_pair.add(f"{known[row.document]}\0".encode() + entry)
         if not abouts.found:
             abouts.campaign("", files)
         human = list_option(context.options, "human")
-        yield from parted_errors(parted, abouts, files, log, human=human)
+        yield from parted_errors(texts_by_pair, abouts, files, log, human=human)
         note_missing(human, log)
 
 

@@ -89,7 +89,7 @@ class DAPart:
             self._seen.add(row, pair)
             self._rows.add(row.pack())
 
-    def told(self) -> tuple[_Seen, bool]:
+    def campaign_facts(self) -> tuple[_Seen, bool]:
         """What the rows have in common, and whether scores are standardised."""
         return self._seen, self._standardised
 
@@ -108,7 +108,7 @@ def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator
     with closing(DAPart(names, context, log)) as part:
         feed(part, files, context.limits, log)
         log.finish()
-        yield _head_of(names, [part.told()])
+        yield _head_of(names, [part.campaign_facts()])
         yield from part.records()
     log.finish()
 

@@ -33,7 +33,7 @@ Texts = Mapping[int, str]
 
 
 @dataclass(slots=True)
-class _Known:
+class _LineContext:
     """What lines are made of beside texts."""
 
     campaign: CampaignRow | None = None
@@ -44,7 +44,7 @@ class _Known:
 def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Iterator[bytes]:
     """Test documents in their order; what has no place is counted in `lost`."""
     lost = Counter() if lost is None else lost
-    known = _Known()
+    known = _LineContext()
     with Sorter() as texts:
         for record in records:
             if isinstance(record, SegmentRow | OutputRow):
@@ -62,7 +62,7 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
         del lost[what]
 
 
-def _note(known: _Known, record: Record, lost: Counter[str]) -> bool:
+def _note(known: _LineContext, record: Record, lost: Counter[str]) -> bool:
     """Take in what is known of campaign, systems and documents; False for anything else."""
     if isinstance(record, CampaignRow):
         known.campaign = record
@@ -79,7 +79,7 @@ def _note(known: _Known, record: Record, lost: Counter[str]) -> bool:
     return True
 
 
-def _lines(known: _Known, texts: Iterable[bytes], lost: Counter[str]) -> Iterator[tuple[str, str]]:
+def _lines(known: _LineContext, texts: Iterable[bytes], lost: Counter[str]) -> Iterator[tuple[str, str]]:
     """Key and line of each test document."""
     split = (entry.decode().rpartition("\0\0") for entry in texts)
     for document, group in groupby(split, key=lambda parts: parts[0].partition("\0")[0]):
@@ -102,7 +102,7 @@ def _lines(known: _Known, texts: Iterable[bytes], lost: Counter[str]) -> Iterato
 
 
 def _line(
-    known: _Known,
+    known: _LineContext,
     document: str,
     segments: Mapping[int, SegmentRow],
     by_system: Mapping[str, Texts],
@@ -144,6 +144,6 @@ def _joined(paragraphs: list[str]) -> object:
     return text if text.split(BLANK_LINE) == paragraphs else paragraphs
 
 
-def _name(known: _Known, system: str) -> str:
+def _name(known: _LineContext, system: str) -> str:
     row = known.systems.get(system)
     return system if row is None else row.name

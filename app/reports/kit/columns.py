@@ -39,7 +39,7 @@ class Column(Generic[Row]):
         """The value at full precision."""
         return getattr(row, self.key) if self.value is None else self.value(row)
 
-    def shown(self, row: Row) -> str:
+    def text_of(self, row: Row) -> str:
         """The value as people read it; a dash where there is none."""
         if self.text is not None:
             return self.text(row)
@@ -64,7 +64,7 @@ def section(
     table = Table(
         tuple(column.heading for column in shown),
         tuple("left" if column.digits is None else "right" for column in shown),
-        tuple(tuple(column.shown(row) for column in shown) for row in all_rows),
+        tuple(tuple(column.text_of(row) for column in shown) for row in all_rows),
         frozenset(i for i in range(1, len(groups)) if groups[i] != groups[i - 1]),
     )
     return Section(title, table, frozenset(i for i, column in enumerate(shown) if column.names))

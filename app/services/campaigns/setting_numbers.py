@@ -25,7 +25,7 @@ class _Bounds:
         return self.least <= value <= self.most and not (self.above and value == self.least)
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         if self.most == inf:
             return "must be a finite number, or null"
         where = f"more than {self.least:g} and at most" if self.above else f"from {self.least:g} to"
@@ -44,7 +44,7 @@ def wrong(settings: Mapping[str, object]) -> Iterator[Place]:
     for name, bounds in KNOWN.items():
         value = settings.get(name)
         if value is not None and not bounds.hold(value):
-            yield Place(("settings", name), bounds.said)
+            yield Place(("settings", name), bounds.text)
 
 
 def _finite(value: float) -> bool:

@@ -156,7 +156,7 @@ def _stream(database: Database, campaign: str, format: str, lost: Counter[str]) 
 def _count_beside(session: Session, campaign: str, format: str, lost: Counter[str]) -> None:
     """Count what no format carries, and what only those do that hold records whole."""
     row = campaigns.get(session, campaign)
-    lost.update(exports.beside(session, row.id, row.data_version))
+    lost.update(exports.count_unexported(session, row.id, row.data_version))
     whole = format not in EXTRAS and formats.get(format).whole
     aligned = 0 if whole else exports.count_aligned(session, row.id)
     lost.update({"word alignments of outputs": aligned} if aligned else {})

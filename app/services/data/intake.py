@@ -14,7 +14,7 @@ from app.reports.source.campaign import CampaignInfo, options_of
 from app.services.campaigns.campaigns import get
 from app.services.data.merging import Beside, Merging
 from app.services.data.parallel.dispatch import READERS, Elsewhere
-from app.services.data.staging_writer import OtherProtocol, Stage, rarely_collecting
+from app.services.data.staging_writer import OtherProtocol, StagingWriter, rarely_collecting
 from app.storage import campaigns
 from app.storage.db import Session
 
@@ -41,11 +41,11 @@ class Intake:
     progress: Progress | None = None
     action: str = "import committed"
     settled: bool = False
-    stage: Stage = field(init=False)
+    stage: StagingWriter = field(init=False)
     _judged_by: tuple[Protocol[Any], ScoringOptions] | None = None
 
     def __post_init__(self) -> None:
-        self.stage = Stage(self.judged_by)
+        self.stage = StagingWriter(self.judged_by)
 
     def judged_by(self) -> tuple[Protocol[Any], ScoringOptions]:
         """The campaign's protocol and what its options mean to it."""

@@ -67,7 +67,7 @@ class PayloadFacts:
 
 
 @dataclass
-class Stage:
+class StagingWriter:
     """What is staged of one import and not yet merged.
 
     judge: the campaign's protocol and what its options mean to it. lines: COPY lines to be merged; places, items: which
@@ -178,7 +178,7 @@ def rarely_collecting() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-def _answers(stage: Stage, row: Answers, log: ReadLog) -> None:
+def _answers(stage: StagingWriter, row: Answers, log: ReadLog) -> None:
     """Take judgments of one output that hold nothing but payloads."""
     place = stage.last = row.document, row.position
     item, systems, document, lines = row.item, row.systems, row.document, []
@@ -209,14 +209,14 @@ def _answers(stage: Stage, row: Answers, log: ReadLog) -> None:
     stage.lines.extend("staged_judgments", lines)
 
 
-def _lengths(stage: Stage, row: Answers) -> tuple[int, int]:
+def _lengths(stage: StagingWriter, row: Answers) -> tuple[int, int]:
     """Characters of the one output and of the source that judgments are about, as staged beside them; 0 if unknown."""
     place = row.document, row.position
     target = stage.output[1] if stage.output[0] == (row.systems, *place) else 0
     return target, stage.source[1] if stage.source[0] == place else 0
 
 
-def _judgment_line(stage: Stage, row: JudgmentRow, log: ReadLog) -> str | None:
+def _judgment_line(stage: StagingWriter, row: JudgmentRow, log: ReadLog) -> str | None:
     try:
         payload, known = _remembered(stage, row.payload)
     except Invalid as error:
@@ -252,20 +252,20 @@ def _number(value: int | None) -> str | int:
     return copy_text.NULL if value is None else value
 
 
-def _place(stage: Stage, at: At, place: tuple[str, int]) -> None:
+def _place(stage: StagingWriter, at: At, place: tuple[str, int]) -> None:
     """Stage a segment that a record names and that no record declared so far."""
     if place not in stage.places:
         _known_place(stage, place)
         stage.lines.add("staged_segments", copy_text.line((at.file, at.line, *place, None, None, None, 0)))
 
 
-def _known_place(stage: Stage, place: tuple[str, int]) -> None:
+def _known_place(stage: StagingWriter, place: tuple[str, int]) -> None:
     if len(stage.places) >= MOST_REMEMBERED:
         stage.places.clear()
     stage.places.add(place)
 
 
-def _item(stage: Stage, file: str, line: int, name: tuple[str, str], facts: Facts) -> int:
+def _item(stage: StagingWriter, file: str, line: int, name: tuple[str, str], facts: Facts) -> int:
     """The number of the item of that name (task, item) among those that are staged: once each, unless facts differ."""
     known = stage.items.get(name)
     if known is not None and known[1] == facts:
@@ -281,7 +281,7 @@ def _item(stage: Stage, file: str, line: int, name: tuple[str, str], facts: Fact
     return stage.n_items
 
 
-def _remembered(stage: Stage, payload: Mapping[str, object]) -> tuple[str, PayloadFacts]:
+def _remembered(stage: StagingWriter, payload: Mapping[str, object]) -> tuple[str, PayloadFacts]:
     """The payload as COPY wants it, and what follows from it. Raises Invalid, naming the field."""
     same = stage.seen.get(id(payload))
     if same is not None:
@@ -299,7 +299,7 @@ def _remembered(stage: Stage, payload: Mapping[str, object]) -> tuple[str, Paylo
     return escaped, known
 
 
-def _known(stage: Stage, said: Mapping[str, object]) -> PayloadFacts:
+def _known(stage: StagingWriter, said: Mapping[str, object]) -> PayloadFacts:
     """Validate a payload and derive what is stored beside it. Raises Invalid, naming the field."""
     protocol, options = stage.judge()
     named = said.get("protocol", protocol.name)

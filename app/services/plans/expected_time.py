@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.design.design import Design
 from app.design.entropy import RESTARTS
 from app.reports.source.expected_time import AT_ONCE
-from app.services.plans.plan_input import Material
+from app.services.plans.plan_input import PlanInput
 
 # Of one processor that another wants as well: twice the processor time of compiling, checking, forecasting, hashing and
 # packing. Measured with the designs of `benchmarks.plans` and others of their kind, processor seconds: 180 documents of
@@ -16,19 +16,19 @@ _AN_OUTPUT, _A_RATING = 1.2e-4, 5e-5
 _A_TRY = 8e-5
 
 
-def takes_long(design: Design, material: Material) -> bool:
+def takes_long(design: Design, material: PlanInput) -> bool:
     """Whether compiling is expected to be worth a job."""
     return seconds_to_compile(design, material) > AT_ONCE
 
 
-def seconds_to_compile(design: Design, material: Material) -> float:
+def seconds_to_compile(design: Design, material: PlanInput) -> float:
     """With the report, from counts alone; reading and storing come on top of it, whoever compiles.
 
     >>> from app.design.values import DesignDocument, Rater, System, TestSet
     >>> def of(documents: int, systems: int, **design: int) -> float:
     ...     texts = TestSet(tuple(DesignDocument(f"d{n}", (9,) * 5) for n in range(documents)), {})
     ...     compared = tuple(System(f"s{n}") for n in range(systems))
-    ...     there = Material(texts, compared, (Rater("r"),), frozenset(), {}, {}, {}, frozenset())
+    ...     there = PlanInput(texts, compared, (Rater("r"),), frozenset(), {}, {}, {}, frozenset())
     ...     return round(seconds_to_compile(Design(**design), there), 1)
     >>> of(180, 15), of(500, 30), of(1000, 30), of(1000, 30, ratings_per_item=2)
     (0.5, 2.5, 5.1, 6.6)
@@ -44,7 +44,7 @@ def seconds_to_compile(design: Design, material: Material) -> float:
     return seconds
 
 
-def _stretches(design: Design, material: Material) -> float:
+def _stretches(design: Design, material: PlanInput) -> float:
     """Documents that are dealt, all, those that are named or as many as are drawn; their segments, where these are."""
     there = material.test_set.documents
     chosen = len(design.documents.keys) if design.documents.keys is not None else design.documents.sample

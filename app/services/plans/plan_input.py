@@ -29,7 +29,7 @@ class SetNotTakenIn(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class PlanInput:
     """Values for the compiler, and the ids that its names stand for.
 
     seats: raters who are not known yet; what they are given is anybody's whom an invitation brings.
@@ -56,7 +56,7 @@ def words_of(source: str, language: str | None) -> int:
     return len(source.split()) if has_spaces(language) else -(-len(source) // CHARACTERS_A_WORD)
 
 
-def read(session: Session, view: CampaignInfo, campaign_id: int) -> Material:
+def read(session: Session, view: CampaignInfo, campaign_id: int) -> PlanInput:
     """Read the test set, the systems and the raters. Raises NothingToJudge, NobodyJudges."""
     rows = plans.documents(session, campaign_id)
     systems = plans.systems(session, campaign_id)
@@ -81,7 +81,7 @@ def read(session: Session, view: CampaignInfo, campaign_id: int) -> Material:
         )
         for row in enrolled
     ]
-    return Material(
+    return PlanInput(
         test_set=TestSet(
             documents=tuple(_document(row, view) for row in rows if row.kind == "test"),
             outputs=outputs,
@@ -98,7 +98,7 @@ def read(session: Session, view: CampaignInfo, campaign_id: int) -> Material:
     )
 
 
-def with_calibration_set(material: Material, key: str | None) -> Material:
+def with_calibration_set(material: PlanInput, key: str | None) -> PlanInput:
     """The same, with the pairs of one calibration set only. Raises SetNotTakenIn where the campaign has none of it."""
     pairs = tuple(one for one in material.test_set.calibration if key and one.key.startswith(f"{key}:"))
     if key and not pairs:

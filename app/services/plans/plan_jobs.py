@@ -23,7 +23,7 @@ from app.reports.source.snapshot import Snapshot, snapshot
 from app.services.jobs.jobs import AskedOtherwise, ByChance, Request
 from app.services.plans import components as plan_components
 from app.services.plans import expected_time, plans
-from app.services.plans.plan_input import Material
+from app.services.plans.plan_input import PlanInput
 from app.services.plans.plans import CompiledPlan, PlanRequest, PlanView
 from app.storage import profiles
 from app.storage import reports as stored
@@ -109,7 +109,7 @@ def _key(session: Session, wanted: PlanRequest, about: Snapshot | None) -> store
     return key_from(wanted.row.id, kind, version, parts, seed=seed, method_version=plans.METHOD_VERSION)
 
 
-def rests_on(session: Session, view: CampaignInfo, campaign_id: int, material: Material) -> list[object]:
+def rests_on(session: Session, view: CampaignInfo, campaign_id: int, material: PlanInput) -> list[object]:
     """What a plan of a campaign rests on beside its design and its data version, as plain values."""
     texts, systems = material.test_set, [system.key for system in material.systems]
     return [

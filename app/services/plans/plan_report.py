@@ -15,7 +15,7 @@ from app.services.people import idle_raters
 from app.services.plans.components import PilotComponents
 from app.services.plans.forecast import ahead, impossible
 from app.services.plans.plan_chart import MOST_RATERS, MOST_SYSTEMS, PlanPicture, RaterLoad, plan_picture
-from app.services.plans.plan_input import Material
+from app.services.plans.plan_input import PlanInput
 from app.stats.planning.planning import Prices
 
 SECONDS_A_WORD = "seconds_per_word"
@@ -23,7 +23,7 @@ NAMES = {"degraded": "degraded items", "repeat": "repeats", "reference": "refere
 ENTROPY_DECIMALS = 12  # of work that is dealt evenly the sum of logarithms is 1 to some 16
 
 
-def report(view: CampaignInfo, material: Material, plan: Plan, known: PilotComponents) -> dict[str, object]:
+def report(view: CampaignInfo, material: PlanInput, plan: Plan, known: PilotComponents) -> dict[str, object]:
     """The report as plain JSON values; known: the components that it is forecast with."""
     checks = check(plan)
     prices = prices_of(view)
@@ -73,7 +73,7 @@ def _hours(words: int, prices: Prices) -> float:
     return round(2 * words * prices.seconds_per_word / 3600, 2)
 
 
-def _load(load: Load, prices: Prices, material: Material) -> dict[str, object]:
+def _load(load: Load, prices: Prices, material: PlanInput) -> dict[str, object]:
     return {
         "rater": load.rater,
         "seat": load.rater in material.seats,
@@ -121,13 +121,13 @@ def _sequence(plan: Plan) -> dict[str, object]:
     return {"most_common": most, "times": counts[most] if most else 0, "pairs": len(counts)}
 
 
-def _seat_notes(material: Material) -> list[str]:
+def _seat_notes(material: PlanInput) -> list[str]:
     if not material.seats:
         return []
     return [f"{len(material.seats)} places are for raters who come by invitation; any of them can take these tasks"]
 
 
-def _judged_notes(material: Material) -> list[str]:
+def _judged_notes(material: PlanInput) -> list[str]:
     if not material.judged:
         return []
     told = (

@@ -13,7 +13,7 @@ from app.design.plan import Group, Plan, PlanItem, Task
 from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns.campaigns import PRESENTATIONS
 from app.services.plans import shown_errors
-from app.services.plans.plan_input import Material
+from app.services.plans.plan_input import PlanInput
 from app.stats.ratings import Role
 from app.storage import plans
 from app.storage.db import Session
@@ -33,7 +33,7 @@ class PlanTarget:
     campaign_id: int
     version: int
     view: CampaignInfo
-    material: Material
+    material: PlanInput
 
 
 def store(session: Session, target: PlanTarget, plan: Plan, *, tasks: Sequence[Task], groups: Sequence[Group]) -> None:
@@ -177,7 +177,7 @@ def _credits(target: PlanTarget, tasks: Sequence[Task], item_ids: Mapping[tuple[
     return Batch("credits", ("campaign_id", "item_id", "system_id"), rows)
 
 
-def credited_systems(item: PlanItem, material: Material) -> tuple[str, ...]:
+def credited_systems(item: PlanItem, material: PlanInput) -> tuple[str, ...]:
     """Systems that an item's judgments are of. A degraded copy is its system's, so that the two can be compared; a
     pair of a calibration set is of the system that stands for the set."""
     if item.systems:

@@ -22,7 +22,7 @@ from app.services.campaigns.campaigns import get
 from app.services.plans import components as plan_components
 from app.services.plans import plan_input, plan_report, plan_rows, shown_errors
 from app.services.plans.components import PilotComponents
-from app.services.plans.plan_input import Material
+from app.services.plans.plan_input import PlanInput
 from app.storage import campaigns, plans
 from app.storage.db import Session
 
@@ -69,7 +69,7 @@ class PlanRequest:
     view: CampaignInfo
     given: object
     design: Design
-    material: Material
+    material: PlanInput
     pilot: str | None
 
 
@@ -179,7 +179,7 @@ def unpack(data: bytes) -> Plan:
     return _PLANS.validate_json(gzip.decompress(data))
 
 
-def digest_of(plan: Plan, material: Material) -> bytes:
+def digest_of(plan: Plan, material: PlanInput) -> bytes:
     """SHA-256 of everything that the plan is: all assignments, and the texts that they show."""
     digest = hashlib.sha256(plan.digest().encode())
     for (document, system), marks in sorted(material.test_set.outputs.items()):

@@ -16,7 +16,7 @@ from app.services.campaigns.campaigns import get
 from app.services.plans import components as plan_components
 from app.services.plans import plan_input, plan_report, plan_rows, plans, shown_errors
 from app.services.plans.components import PilotComponents
-from app.services.plans.plan_input import SEAT, Material
+from app.services.plans.plan_input import SEAT, PlanInput
 from app.services.plans.plans import PlanView
 from app.storage import campaigns, replans
 from app.storage import plans as stored
@@ -101,7 +101,7 @@ class Basis:
 
     version: int
     tasks: tuple[stored.Row, ...]
-    material: Material
+    material: PlanInput
 
 
 def rests_on(session: Session, campaign: str) -> Basis:
@@ -126,7 +126,7 @@ class RemainingWork:
     view: CampaignInfo
     before: stored.Row
     old: Plan
-    material: Material
+    material: PlanInput
     handed_in: frozenset[int]
     started: frozenset[int]
     bought: tuple[str, ...]
@@ -366,13 +366,13 @@ def _renumbered(task: Task, tasks: Mapping[int, int], groups: Mapping[int, int])
     return replace(task, number=tasks[task.number], items=items)
 
 
-def _systems(old: Plan, material: Material) -> tuple[System, ...]:
+def _systems(old: Plan, material: PlanInput) -> tuple[System, ...]:
     """Those that take part now, as far as the design does not name its own."""
     named = old.design.systems
     return tuple(system for system in material.systems if named is None or system.key in named)
 
 
-def _bought(old: Plan, material: Material, asked: Sequence[str] | None) -> tuple[str, ...]:
+def _bought(old: Plan, material: PlanInput, asked: Sequence[str] | None) -> tuple[str, ...]:
     known = {document.key for document in old.documents}
     there = [document.key for document in material.test_set.documents]
     if asked is None:
@@ -388,6 +388,6 @@ def _bought(old: Plan, material: Material, asked: Sequence[str] | None) -> tuple
     return tuple(asked)
 
 
-def _with_past(material: Material, plan: Plan) -> Material:
+def _with_past(material: PlanInput, plan: Plan) -> PlanInput:
     """The same; a report speaks of raters who left, too."""
     return replace(material, seats=material.seats & frozenset(plan.raters))

@@ -11,7 +11,7 @@ from app.design.plan import Plan
 from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns.campaigns import get
 from app.services.plans import plan_input, plans, shown_errors
-from app.services.plans.plan_input import SEAT, Material, NobodyJudges, NothingToJudge, SetNotTakenIn
+from app.services.plans.plan_input import SEAT, NobodyJudges, NothingToJudge, PlanInput, SetNotTakenIn
 from app.services.plans.plans import PlanView
 from app.storage import campaigns
 from app.storage import plans as stored
@@ -53,7 +53,7 @@ def changes(session: Session, view: CampaignInfo, campaign_id: int) -> tuple[str
     return reasons
 
 
-def _changes(plan: Plan, material: Material, frozen: bytes) -> tuple[str, ...]:
+def _changes(plan: Plan, material: PlanInput, frozen: bytes) -> tuple[str, ...]:
     there = {system.key for system in material.systems}
     systems = there if plan.design.systems is None else there & set(plan.design.systems)
     if not plan.inputs or inputs_digest(material.test_set, sorted(systems), material.raters) == plan.inputs:
@@ -76,7 +76,7 @@ def _documents(plan: Plan) -> set[str]:
     return {document.key for document in plan.documents}
 
 
-def _documents_now(plan: Plan, material: Material) -> set[str]:
+def _documents_now(plan: Plan, material: PlanInput) -> set[str]:
     """Those that the plan would be for; where it chose some, others play no part in their names."""
     there = {document.key for document in material.test_set.documents}
     choice = plan.design.documents

@@ -1,6 +1,6 @@
 """What is done with the campaigns of a series, one after the other: every step goes on where it was left.
 
-A desk does it: on the database, or over HTTP. What is as the manifest says already is left alone; what contradicts it
+A backend does it: on the database, or over HTTP. What is as the manifest says already stays; what contradicts it
 is an error that names the place in the manifest.
 """
 
@@ -67,7 +67,7 @@ class StepOutcome:
     changed: bool
 
 
-class SeriesDesk(Protocol):
+class SeriesBackend(Protocol):
     """Where the steps are done."""
 
     def campaign(self, key: str) -> ExistingCampaign | None:
@@ -107,78 +107,78 @@ class SeriesDesk(Protocol):
 FindFiles = Callable[[FilesOf], Sequence[Input]]
 
 
-def create(desk: SeriesDesk, manifest: Manifest, find: FindFiles) -> Iterator[StepOutcome]:
+def create(backend: SeriesBackend, manifest: Manifest, find: FindFiles) -> Iterator[StepOutcome]:
     """Make the campaigns, import their files, enrol their raters. Raises AppError, naming the place."""
     for n, wanted in enumerate(manifest.campaigns):
         with at(manifest, n):
-            known = desk.campaign(wanted.key)
+            known = backend.campaign(wanted.key)
             if known is None:
-                desk.create(manifest.series, wanted)
+                backend.create(manifest.series, wanted)
             else:
                 _check(known, manifest.series, wanted)
         yield StepOutcome(wanted.key, "created", known is None)
         draft = known is None or known.state == "draft"
         for i, files in enumerate(wanted.files if draft else ()):
             with at(manifest, n, "files", i):
-                stored = desk.take(wanted.key, files, find(files))
+                stored = backend.take(wanted.key, files, find(files))
             counts = ", ".join(f"{count} {noun}" for noun, count in stored.items() if count and noun != "data_version")
             yield StepOutcome(wanted.key, f"files {i + 1}: {counts or 'nothing new'}", bool(counts))
-        yield from _enrol(desk, manifest, n)
+        yield from _enrol(backend, manifest, n)
 
 
-def plan(desk: SeriesDesk, manifest: Manifest) -> Iterator[StepOutcome]:
+def plan(backend: SeriesBackend, manifest: Manifest) -> Iterator[StepOutcome]:
     """Compile each design, unless the plan in force is what it comes to. Raises AppError, naming the place."""
     for n, wanted in enumerate(manifest.campaigns):
         with at(manifest, n, "design"):
-            known = _found(desk, wanted)
+            known = _found(backend, wanted)
             if known.state not in PLANNABLE:
                 yield StepOutcome(wanted.key, f"is {known.state}; its plan stays", changed=False)
                 continue
             if wanted.design is None:
                 raise NoDesign
-            there = desk.plan(wanted.key)
+            there = backend.plan(wanted.key)
             if there is not None:
                 design = {"seed": there.seed, **wanted.design}
-                if desk.compile(wanted.key, design, dry_run=True).hash == there.hash:
+                if backend.compile(wanted.key, design, dry_run=True).hash == there.hash:
                     yield StepOutcome(wanted.key, f"plan {there.version} stands", changed=False)
                     continue
             # With its seed told, the same design again comes to the same hash.
             seed = secrets.randbelow(LARGEST_SEED)
-            made = desk.compile(wanted.key, {"seed": seed, **wanted.design}, dry_run=False)
+            made = backend.compile(wanted.key, {"seed": seed, **wanted.design}, dry_run=False)
         yield StepOutcome(wanted.key, f"plan {made.version}, seed {made.seed}", changed=True)
 
 
-def open_all(desk: SeriesDesk, manifest: Manifest) -> Iterator[StepOutcome]:
+def open_all(backend: SeriesBackend, manifest: Manifest) -> Iterator[StepOutcome]:
     """Open what is planned; what is open, paused or closed stays so. Raises AppError, naming the place."""
     for n, wanted in enumerate(manifest.campaigns):
         with at(manifest, n):
-            state = _found(desk, wanted).state
+            state = _found(backend, wanted).state
             if state not in PLANNABLE:
                 yield StepOutcome(wanted.key, f"is {state}", changed=False)
                 continue
-            desk.open(wanted.key)
+            backend.open(wanted.key)
         yield StepOutcome(wanted.key, "opened", changed=True)
 
 
-def links(desk: SeriesDesk, manifest: Manifest, *, days: int, renew: bool) -> Iterator[NewLink]:
+def links(backend: SeriesBackend, manifest: Manifest, *, days: int, renew: bool) -> Iterator[NewLink]:
     """Links for the raters of the manifest that have none that works; renew: for all, and those they had end."""
     for n, wanted in enumerate(manifest.campaigns):
         with at(manifest, n):
-            _found(desk, wanted)
-            has = frozenset() if renew else desk.linked(wanted.key)
+            _found(backend, wanted)
+            has = frozenset() if renew else backend.linked(wanted.key)
         for i, rater in enumerate(wanted.raters):
             if rater.key not in has and rater.state != "left":
                 with at(manifest, n, "raters", i):
-                    link, ends = desk.link(wanted.key, rater.key, days)
+                    link, ends = backend.link(wanted.key, rater.key, days)
                 yield NewLink(wanted.key, rater.key, link, ends if isinstance(ends, str) else ends.isoformat())
 
 
-def progress(desk: SeriesDesk, manifest: Manifest) -> Iterator[tuple[str, Mapping[str, object] | None]]:
+def progress(backend: SeriesBackend, manifest: Manifest) -> Iterator[tuple[str, Mapping[str, object] | None]]:
     """Key and progress of each campaign, None for one that there is not."""
     for n, wanted in enumerate(manifest.campaigns):
         with at(manifest, n):
-            known = desk.campaign(wanted.key)
-            done = None if known is None else desk.progress(wanted.key)
+            known = backend.campaign(wanted.key)
+            done = None if known is None else backend.progress(wanted.key)
         yield wanted.key, done
 
 
@@ -195,20 +195,20 @@ def at(manifest: Manifest, n: int, *loc: str | int) -> Iterator[None]:
         raise
 
 
-def _enrol(desk: SeriesDesk, manifest: Manifest, n: int) -> Iterator[StepOutcome]:
+def _enrol(backend: SeriesBackend, manifest: Manifest, n: int) -> Iterator[StepOutcome]:
     wanted = manifest.campaigns[n]
     with at(manifest, n, "raters"):
         for team in sorted({rater.team for rater in wanted.raters if rater.team is not None}):
-            desk.put_team(wanted.key, team)
+            backend.put_team(wanted.key, team)
     for i, rater in enumerate(wanted.raters):
         with at(manifest, n, "raters", i):
-            desk.put_rater(wanted.key, rater)
+            backend.put_rater(wanted.key, rater)
     if wanted.raters:
         yield StepOutcome(wanted.key, f"{len(wanted.raters)} raters enrolled", changed=False)
 
 
-def _found(desk: SeriesDesk, wanted: CampaignOf) -> ExistingCampaign:
-    known = desk.campaign(wanted.key)
+def _found(backend: SeriesBackend, wanted: CampaignOf) -> ExistingCampaign:
+    known = backend.campaign(wanted.key)
     if known is None:
         raise Conflict("there is no such campaign yet; run the step create first")
     return known

@@ -15,7 +15,7 @@ from app.protocols import PreferencePayload, check_answer, check_preference, pay
 from app.protocols.base import Level, Payload, Preference
 from app.services.access.tokens import BadCredential
 from app.services.people.raters import ActingRater
-from app.services.tasks.task_content import NoSuchAddress, Sheets, TaskContent, load
+from app.services.tasks.task_content import NoSuchAddress, TaskCache, TaskContent, load
 from app.services.tasks.tasks import ClosedToRaters, OwnAnswers, TaskHandedIn, TaskReleased, own
 from app.storage.db import Database, Session
 from app.storage.leases import late, leases
@@ -81,7 +81,7 @@ class JudgingService:
 
     recorder: Recorder
     database: Database
-    sheets: Sheets
+    sheets: TaskCache
 
     async def sheet(self, public_id: str, rater: ActingRater) -> TaskContent:
         """The sheet of a task that the rater has or had. Raises TaskNotFound."""
@@ -106,23 +106,27 @@ def _load(session: Session, public_id: str, rater: ActingRater) -> TaskContent:
 
 
 async def judge(
-    desk: JudgingService, public_id: str, given: Sequence[SentAnswer], *, rater: ActingRater, whole: bool
+    service: JudgingService, public_id: str, given: Sequence[SentAnswer], *, rater: ActingRater, whole: bool
 ) -> list[Receipt]:
     """Record answers; each is on disk when this returns. whole: all of them or none, with `("body", i)` in errors.
 
     Raises Invalid naming the field, NotFound, StaleJudgment with both answers, Conflict, Unavailable, StorageFull.
     """
-    sheet = await desk.sheet(public_id, rater)
+    sheet = await service.sheet(public_id, rater)
     answers = _answers(sheet, given, rater, whole=whole)
     if any(isinstance(one, Comparison) for one in answers):
-        outcomes = await desk.recorder.run(partial(_record, sheet=sheet, answers=answers, by=rater.actor), keep=_stored)
+        outcomes = await service.recorder.run(
+            partial(_record, sheet=sheet, answers=answers, by=rater.actor), keep=_stored
+        )
     else:
         judged = [one for one in answers if isinstance(one, RaterAnswer)]
-        outcomes = await desk.recorder.judge(sheet.ledger, judged, actor=rater.actor, whole=whole)
+        outcomes = await service.recorder.judge(sheet.ledger, judged, actor=rater.actor, whole=whole)
     if any(one.verdict == "lapsed" for one in outcomes):
-        outcomes = await _late(desk, sheet, answers, rater)
+        outcomes = await _late(service, sheet, answers, rater)
     if rater.answers_since is not None and any(one.verdict == "stale" for one in outcomes):
-        outcomes = await desk.thread(partial(_as_shown, sheet=sheet, answers=answers, outcomes=outcomes, rater=rater))
+        outcomes = await service.thread(
+            partial(_as_shown, sheet=sheet, answers=answers, outcomes=outcomes, rater=rater)
+        )
     _refuse(given, outcomes, whole=whole)
     return [
         Receipt(getattr(answer, "score", None), one.revision, one.surplus, one.leased_until)
@@ -182,7 +186,7 @@ def _answer(sheet: TaskContent, given: SentAnswer, rater: ActingRater) -> Writte
     if isinstance(given.address, OnScreen):
         return _comparison(sheet, given.address.screen, given, rater)
     item = sheet.item(given.address.item)
-    segment_id, shown = sheet.shown(given.address.item, given.address.segment)
+    segment_id, shown = sheet.texts_at(given.address.item, given.address.segment)
     level: Level = "document" if segment_id is None else "segment"
     if not isinstance(given.payload, payload_type(sheet.protocol, level)):
         why = f"the campaign judges by {sheet.protocol.name}"
@@ -242,7 +246,7 @@ def _as_shown(
 
 
 async def _late(
-    desk: JudgingService, sheet: TaskContent, answers: Sequence[Written], rater: ActingRater
+    service: JudgingService, sheet: TaskContent, answers: Sequence[Written], rater: ActingRater
 ) -> list[Outcome]:
     """Record answers to a task whose lease ran out: all of them, or none where one cannot be stored."""
     asking = leases.Asking(rater.campaign_id, rater.rater_id, rater.token_id, sheet.lasts, rater.actor)
@@ -252,7 +256,7 @@ async def _late(
         await late.take_up(connection, sheet.task_id, asking)
         return await _record(connection, sheet=sheet, answers=kept, by=asking.actor)
 
-    return await desk.recorder.run(work, keep=_stored)
+    return await service.recorder.run(work, keep=_stored)
 
 
 REFUSALS: Mapping[str, type[AppError]] = {

@@ -45,17 +45,17 @@ class Alive:
     surplus: bool
 
 
-async def lease(desk: JudgingService, *, rater: ActingRater) -> LeaseResult:
+async def lease(service: JudgingService, *, rater: ActingRater) -> LeaseResult:
     """The task that the rater holds, or the next one. Raises NotFound, BadCredential, Unavailable."""
-    asking, why = await desk.thread(partial(_ask, rater=rater))
+    asking, why = await service.thread(partial(_ask, rater=rater))
     if why is not None:
         return LeaseResult(None, why)
-    leased = await desk.recorder.run(partial(leases.lease, asking=asking))
+    leased = await service.recorder.run(partial(leases.lease, asking=asking))
     if isinstance(leased, leases.NotLive):
         raise BadCredential
     if isinstance(leased, leases.Nothing):
         return LeaseResult(None, leased.why, leased.retry_after)
-    return LeaseResult(await desk.thread(partial(tasks.see, public_id=leased.public_id, rater=rater)))
+    return LeaseResult(await service.thread(partial(tasks.see, public_id=leased.public_id, rater=rater)))
 
 
 def _ask(session: Session, rater: ActingRater) -> tuple[leases.Asking, Why | None]:
@@ -68,13 +68,13 @@ def _ask(session: Session, rater: ActingRater) -> tuple[leases.Asking, Why | Non
     return asking, "finished" if quality_policy.has_ended(session, rater) else None
 
 
-async def heartbeat(desk: JudgingService, public_id: str, events: Sequence[Event], *, rater: ActingRater) -> Alive:
+async def heartbeat(service: JudgingService, public_id: str, events: Sequence[Event], *, rater: ActingRater) -> Alive:
     """Extend the lease and note what was done, each event once.
 
     Raises TaskNotFound, Invalid for events of items or segments that the task does not have, TaskHandedIn,
     BadCredential, Unavailable.
     """
-    sheet = await desk.sheet(public_id, rater)
+    sheet = await service.sheet(public_id, rater)
     _check_places(sheet, events)
 
     async def flush(connection: Connection, beats: Sequence[Heartbeat], _: str) -> list[Beaten]:
@@ -84,7 +84,7 @@ async def heartbeat(desk: JudgingService, public_id: str, events: Sequence[Event
         return Lane(flush, lambda one: one.task_id, lambda _: True)
 
     beat = Heartbeat(rater.token_id, rater.rater_id, sheet.task_id, tuple(events))
-    (beaten,) = await desk.recorder.put(("beats", sheet.campaign_id), lane, [beat], actor=rater.actor, whole=False)
+    (beaten,) = await service.recorder.put(("beats", sheet.campaign_id), lane, [beat], actor=rater.actor, whole=False)
     if beaten.standing == "unauthorized":
         raise BadCredential
     if beaten.standing == "unknown":
@@ -93,7 +93,7 @@ async def heartbeat(desk: JudgingService, public_id: str, events: Sequence[Event
         raise TaskHandedIn
     if beaten.standing == "lapsed":
         asking = leases.Asking(rater.campaign_id, rater.rater_id, rater.token_id, sheet.lasts, rater.actor)
-        again = await desk.recorder.run(partial(leases.renew_lapsed, asking=asking, task_id=sheet.task_id))
+        again = await service.recorder.run(partial(leases.renew_lapsed, asking=asking, task_id=sheet.task_id))
         return Alive(again.leased_until if again is not None else None, surplus=False)
     return Alive(beaten.leased_until, surplus=beaten.standing == "surplus")
 

@@ -104,7 +104,7 @@ class TaskContent:
             raise NoSuchAddress(f"there are the items 1 to {len(self.items)}")
         return self.items[position]
 
-    def shown(self, item: int, segment: int | None) -> tuple[int | None, JudgedTexts]:
+    def texts_at(self, item: int, segment: int | None) -> tuple[int | None, JudgedTexts]:
         """Id of the segment at an address, None for the whole item, and what is shown there. Raises NoSuchAddress."""
         there = self.item(item)
         if segment is None:
@@ -130,7 +130,7 @@ class CachedContent:
 
 
 @dataclass(slots=True)
-class Sheets:
+class TaskCache:
     """Sheets that were lately used, kept in memory. lasts: seconds, so that settings are read anew now and then."""
 
     most: int = 4096
@@ -234,4 +234,4 @@ def _fitting(row: tasks.Row, spans: Iterable[Span]) -> Iterator[Span]:
     return (span for span in spans if span.end is None or span.end <= lengths[span.side])
 
 
-__all__ = ["ItemSheet", "NoSuchAddress", "SegmentSheet", "Sheets", "TaskContent", "TaskNotFound", "lease_of", "load"]
+__all__ = ["ItemSheet", "NoSuchAddress", "SegmentSheet", "TaskCache", "TaskContent", "TaskNotFound", "lease_of", "load"]

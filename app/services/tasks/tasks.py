@@ -53,7 +53,7 @@ class OwnAnswer:
     hidden: bool = False
 
     @classmethod
-    def shown(cls, row: tasks.Row, since: datetime | None) -> OwnAnswer:
+    def from_row(cls, row: tasks.Row, since: datetime | None) -> OwnAnswer:
         """A stored answer, without what it says where it was given before a time."""
         hidden = since is not None and row.recorded_at < since
         return cls(row.revision, {} if hidden else row.payload, hidden)
@@ -150,8 +150,8 @@ class OwnAnswers:
         rows = tasks.answers(session, sheet.campaign_id, sheet.task_id, rater_id)
         screens = tasks.screen_answers(session, sheet.campaign_id, sheet.task_id, rater_id)
         return cls(
-            {(row.item_id, row.segment_id): OwnAnswer.shown(row, since) for row in rows},
-            {row.screen: OwnAnswer.shown(row, since) for row in screens},
+            {(row.item_id, row.segment_id): OwnAnswer.from_row(row, since) for row in rows},
+            {row.screen: OwnAnswer.from_row(row, since) for row in screens},
             frozenset((row.item_id, row.segment_id) for row in rows if row.again),
         )
 

@@ -31,8 +31,8 @@ class Filter:
     system: str | None = None
 
     @property
-    def said(self) -> dict[str, object]:
-        """Only what matters."""
+    def conditions(self) -> dict[str, object]:
+        """The conditions that are set, by name."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
@@ -76,7 +76,7 @@ def page(
     """
     row = campaigns.get(session, campaign)
     profile = _profile(session, row.id, campaign)
-    rows, reached = voids.page(session, row.id, profile, after=after, limit=limit, only=wanted.said)
+    rows, reached = voids.page(session, row.id, profile, after=after, limit=limit, only=wanted.conditions)
     return [_view(one) for one in rows], reached
 
 
@@ -90,7 +90,7 @@ def lines(database: Database, campaign: str, wanted: Filter) -> Iterator[bytes]:
 
 def _lines(database: Database, campaign_id: int, profile: int, wanted: Filter) -> Iterator[bytes]:
     with database.transaction(snapshot=True) as session:
-        for row in voids.stream(session, campaign_id, profile, only=wanted.said):
+        for row in voids.stream(session, campaign_id, profile, only=wanted.conditions):
             said = {name: getattr(_view(row), name) for name in JudgmentView.__slots__}
             yield json.dumps(said, ensure_ascii=False, default=_time).encode() + b"\n"
 
@@ -100,14 +100,14 @@ def void(session: Session, campaign: str, wanted: Filter, *, reason: str, actor:
 
     Raises NotFound, Invalid where nothing is said of which.
     """
-    if not wanted.said:
+    if not wanted.conditions:
         raise Invalid("say which", places=(Place(("body", "filter"), "name at least one of its fields"),))
     row = campaigns.get(session, campaign, lock=True)
-    if not voids.count(session, row.id, only=wanted.said):
+    if not voids.count(session, row.id, only=wanted.conditions):
         return VoidResult(0, row.data_version)
     version = campaigns.next_version(session, row.id, actor=actor, what="voids", judged=True)
-    n = voids.void(session, row.id, only=wanted.said, reason=reason, actor=actor, version=version)
-    what = {"judgments": n, "filter": wanted.said, "data_version": version}
+    n = voids.void(session, row.id, only=wanted.conditions, reason=reason, actor=actor, version=version)
+    what = {"judgments": n, "filter": wanted.conditions, "data_version": version}
     audit.record(session, row.id, actor=actor, action="judgments set aside", what=what)
     return VoidResult(n, version)
 

@@ -51,7 +51,7 @@ NUMBERS = r"^\d{1,6}(,\d{1,6}){0,199}$"
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
-class StabilityAsked(BaseModel):
+class StabilityForm(BaseModel):
     """The simulations that are asked for."""
 
     model_config = ConfigDict(extra="ignore")
@@ -103,9 +103,9 @@ def stability_page(request: Request, caller: Reader, campaign: CampaignKey, data
     """The question; once it was asked, the job, the report, or the button that begins the job."""
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
-    given = answer_of(StabilityAsked, request.query_params, language_of(request))
+    given = answer_of(StabilityForm, request.query_params, language_of(request))
     begun = "designs" in request.query_params
-    values = {"fields": fields(StabilityAsked, given), "open": not begun}
+    values = {"fields": fields(StabilityForm, given), "open": not begun}
     values |= {"job": None, "view": None, "why": "", "single": False}
     if not begun:
         return desk(request, "manager/stability.html", about, caller, values)
@@ -152,7 +152,7 @@ def stability_report(
     picture: Annotated[Literal["documents", "power"], Query()] = "documents",
 ) -> Response:
     """What the page shows, by address. Raises NotDone where it was not worked out yet."""
-    options = read(answer_of(StabilityAsked, request.query_params)).options()
+    options = read(answer_of(StabilityForm, request.query_params)).options()
     with database.transaction(snapshot=True) as session:
         lookup = store.find(session, ReportRequest(REPORT, (campaign,), options))
     if lookup.body is None:
@@ -185,10 +185,10 @@ def _more(view: StabilityView, given: Mapping[str, str], path: str) -> tuple[str
     return ", ".join(counts), f"{path}?{urlencode({**given, 'documents': ','.join(counts)})}"
 
 
-def read(given: dict[str, str]) -> StabilityAsked:
+def read(given: dict[str, str]) -> StabilityForm:
     """The question. Raises Invalid, naming the first field that is wrong."""
     try:
-        return StabilityAsked.model_validate(given)
+        return StabilityForm.model_validate(given)
     except ValidationError as error:
         first = error.errors()[0]
         raise Invalid(f"{' '.join(map(str, first['loc']))}: {first['msg']}") from None

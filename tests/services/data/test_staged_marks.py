@@ -7,7 +7,7 @@ import pytest
 from app import protocols
 from app.formats.base import Answers, At, OutputRow, ReadLog, SegmentRow
 from app.protocols.base import options_of
-from app.services.data.staging_writer import Stage
+from app.services.data.staging_writer import StagingWriter
 
 AT = At("f", 1)
 OUTPUT = OutputRow(AT, "A", "d", 1, "äöü €")  # 5 characters, more bytes
@@ -17,7 +17,7 @@ SOURCE = SegmentRow(AT, "d", 1, "abc")
 def ends(*records, end, side="target", systems=("A",), position=1):
     """The last two columns of the staged judgment: how far its marks reach in the target and in the source."""
     protocol = protocols.get("mqm")
-    stage = Stage(lambda: (protocol, options_of(protocol, {})))
+    stage = StagingWriter(lambda: (protocol, options_of(protocol, {})))
     span = {"severity": "minor", "start": 0, "end": end, "side": side}
     given = [("r", "f", 2, {"protocol": "mqm", "errors": [span]})]
     log = ReadLog()

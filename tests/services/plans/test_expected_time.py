@@ -8,14 +8,14 @@ from app.design.design import BalanceRule, Controls, Design, DocumentChoice
 from app.design.parse import parse_design
 from app.design.values import DesignDocument, Rater, System, TestSet
 from app.services.plans.expected_time import seconds_to_compile, takes_long
-from app.services.plans.plan_input import Material
+from app.services.plans.plan_input import PlanInput
 
 
-def of(documents: int, systems: int = 30) -> Material:
+def of(documents: int, systems: int = 30) -> PlanInput:
     """Documents of five segments."""
     texts = TestSet(tuple(DesignDocument(f"d{n}", (9,) * 5) for n in range(documents)), {})
     compared = tuple(System(f"s{n}") for n in range(systems))
-    return Material(texts, compared, (Rater("r"),), frozenset(), {}, {}, {}, frozenset())
+    return PlanInput(texts, compared, (Rater("r"),), frozenset(), {}, {}, {}, frozenset())
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from app.design.design import Design
 from app.design.plan import Plan
 from app.design.values import DesignDocument, TestSet
 from app.services.plans import forecast as plan_forecast
-from app.services.plans.plan_input import Material, SetNotTakenIn, with_calibration_set
+from app.services.plans.plan_input import PlanInput, SetNotTakenIn, with_calibration_set
 
 LENGTHS = {"d1": 4, "d2": 6, "d3": 11, "cal:1": 50, "cal:2": 50}
 
@@ -35,10 +35,10 @@ def test_calibration_documents_are_no_documents_of_a_forecast() -> None:
     assert layout_of({"d1": 0, "cal:1": None, "cal:2": None}) is None, "one document is too few, calibration or not"
 
 
-def material(*calibration: str) -> Material:
+def material(*calibration: str) -> PlanInput:
     documents = tuple(DesignDocument(key, (1,)) for key in calibration)
     texts = TestSet((DesignDocument("d1", (3,)),), {}, calibration=documents)
-    return Material(texts, (), (), frozenset(), {}, {}, {}, frozenset(calibration))
+    return PlanInput(texts, (), (), frozenset(), {}, {}, {}, frozenset(calibration))
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ class Reader:
         self.flush()
         self.send(AllDealt())
 
-    def told(self) -> ReaderFacts:
+    def receive_facts(self) -> ReaderFacts:
         """What the lines say, when all are dealt. Raises Invalid, StorageFull and ReaderLost."""
         while True:
             message = self._received()
@@ -258,8 +258,8 @@ def records(format: Format, files: Sequence[Input], context: ReadContext, log: R
         for _ in range(READERS):
             readers.append(Reader(begin))
             stack.callback(readers[-1].close)
-        told = _deal(format.spread, readers, files, context.limits, log)
-        yield format.spread.head(names, told)
+        facts = _deal(format.spread, readers, files, context.limits, log)
+        yield format.spread.head(names, facts)
         elsewhere = Elsewhere(readers, log, by_segment=format.by_segment)
         yield elsewhere
     if format.spread.last is not None:
@@ -284,7 +284,7 @@ def at_least(size: int, files: Sequence[Input], limits: ReaderLimits) -> bool:
 def _deal(
     spread: LineSharing, readers: Sequence[Reader], files: Sequence[Input], limits: ReaderLimits, log: ReadLog
 ) -> list[object]:
-    """Share out all lines; what the readers told. Raises Invalid with the first bad lines of all."""
+    """Share out all lines; what the readers learned of the campaign. Raises Invalid with the first bad lines of all."""
     own = ReadLog(skip_bad_lines=True)
     order = [file.name for file in files]
     try:
@@ -294,19 +294,19 @@ def _deal(
     except Invalid as fault:
         for reader in readers:
             reader.all_dealt()
-        first = merged_places([own, *(reader.told().log for reader in readers)], order)
+        first = merged_places([own, *(reader.receive_facts().log for reader in readers)], order)
         raise type(fault)(fault.detail, places=(*first, *fault.places[-1:])) from None
     for reader in readers:
         reader.all_dealt()
-    told = [reader.told() for reader in readers]
+    facts = [reader.receive_facts() for reader in readers]
     log.lines += own.lines
-    logs = [own, *(one.log for one in told)]
+    logs = [own, *(one.log for one in facts)]
     add_logs(log, logs)
     log.bad[:] = merged_places(logs, order)
     if log.n_bad > MOST_ERRORS and not log.skip_bad_lines:
         raise TooManyErrors(f"{MOST_ERRORS} bad lines and more; nothing was stored", places=tuple(log.bad))
     log.finish()
-    return [one.told for one in told]
+    return [one.campaign_facts for one in facts]
 
 
 def _deal_file(spread: LineSharing, readers: Sequence[Reader], file: Input, limits: ReaderLimits, own: ReadLog) -> bool:

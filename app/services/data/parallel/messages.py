@@ -64,7 +64,7 @@ class Enough:
 class ReaderFacts:
     """From a reader, when all lines are taken in: what they say of the campaign, and what was seen in them."""
 
-    told: object
+    campaign_facts: object
     log: ReadLog
 
 

@@ -30,7 +30,7 @@ from app.services.data.parallel.messages import (
     ReaderRefusal,
     ReaderStart,
 )
-from app.services.data.staging_writer import Stage, rarely_collecting
+from app.services.data.staging_writer import StagingWriter, rarely_collecting
 from app.storage.imports.copy_text import Lines
 
 
@@ -69,7 +69,7 @@ def _read(inbox: Connection, outbox: Connection) -> None:
     context = ReadContext(begin.options, begin.limits, begin.protocol)
     with closing(spread.part(begin.names, context, log)) as part:
         _take_in(inbox, outbox, part, log)
-        outbox.send(ReaderFacts(part.told(), log))
+        outbox.send(ReaderFacts(part.campaign_facts(), log))
         _give(outbox, part, inbox.recv(), log)
 
 
@@ -92,7 +92,7 @@ def _give(outbox: Connection, part: DocumentLines, judge: Judge, log: ReadLog) -
     _forget(log, skip_bad_lines=judge.skip_bad_lines)
     protocol = protocols.get(judge.protocol)
     judged_by = protocol, options_of(protocol, judge.options)
-    stage = Stage(lambda: judged_by, Lines(lambda table, data: outbox.send(CopyBlock(table, data))))
+    stage = StagingWriter(lambda: judged_by, Lines(lambda table, data: outbox.send(CopyBlock(table, data))))
     counted = _Counted()
     for record in part.records():
         if stage.n_held >= judge.chunk and stage.ends_before(record, by_segment=judge.by_segment):
@@ -102,7 +102,7 @@ def _give(outbox: Connection, part: DocumentLines, judge: Judge, log: ReadLog) -
     outbox.send(ReaderDone(log))
 
 
-def _end_chunk(outbox: Connection, stage: Stage, counted: _Counted) -> None:
+def _end_chunk(outbox: Connection, stage: StagingWriter, counted: _Counted) -> None:
     stage.lines.pack()
     new = _Counted(stage.n_records, stage.n_judgments, stage.n_voids)
     counts = new.records - counted.records, new.judgments - counted.judgments, new.voids - counted.voids

@@ -24,7 +24,7 @@ from app.storage.db import Database
 PAGE = 200
 
 
-class DatabaseDesk:
+class DatabaseBackend:
     """Does the steps as the operator. address: the link that a secret makes."""
 
     def __init__(self, database: Database, *, actor: str, by: Caller, address: Callable[[str], str]) -> None:
