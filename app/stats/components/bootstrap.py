@@ -15,8 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from app.stats.aggregate import Indices
-from app.stats.components.fit import Fit, refit
-from app.stats.components.layout import ModelLayout, layout
+from app.stats.components.fit import Fit, Refit
 from app.stats.components.terms import RESIDUAL, levels
 from app.stats.ratings import Floats
 
@@ -42,8 +41,8 @@ class Redraw:
     fitted: Fit
 
     @cached_property
-    def _arranged(self) -> ModelLayout:
-        return layout(self.fitted.rows, self.fitted.terms)
+    def _refit(self) -> Refit:
+        return Refit(self.fitted)
 
     @cached_property
     def _levels(self) -> dict[str, Indices]:
@@ -60,7 +59,7 @@ class Redraw:
 
     def draw(self, rng: np.random.Generator) -> dict[str, float]:
         """The components that a new study of the same rows would estimate."""
-        return refit(self.fitted, self._arranged, self.scores(rng))
+        return self._refit.components(self.scores(rng))
 
 
 def interval(draws: Sequence[Mapping[str, float]], term: str, *, level: float = 0.95) -> tuple[float, float]:

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import linalg, optimize, sparse
 
 from app.stats.aggregate import Indices
+from app.stats.components.likelihood import inverse_by_factor
 from app.stats.ratings import Floats
 
 LOWEST, HIGHEST = -9.0, 9.0
@@ -159,7 +160,7 @@ class _Equations:
         matrix[place, place] += np.repeat(1 / ratios[:-1], self.sizes[:-1])
         factor = linalg.cho_factor(matrix, lower=True)
         solution = np.asarray(linalg.cho_solve(factor, right), dtype=np.float64)
-        inverse = _inverse(factor[0])
+        inverse = inverse_by_factor(factor[0])
         log_determinant = 2 * float(np.log(np.diag(factor[0])).sum()) + float(np.log(diagonal).sum())
         log_determinant += float(at @ np.array(self.sizes, dtype=np.float64))
         free = self.n - self.p
@@ -186,13 +187,6 @@ class _Equations:
             trace = float((1 / diagonal).sum()) + float((self._shared(diagonal**2) * inverse).sum())
             gradient[-1] = self.sizes[-1] - (trace + float(u @ u) / residual) / ratios[-1]
         return gradient
-
-
-def _inverse(lower: Floats) -> Floats:
-    """Of a matrix by its lower Cholesky factor, at a third of the cost of solving for every column."""
-    half, _ = linalg.lapack.dpotri(lower, lower=1)
-    half = np.tril(half)
-    return np.asarray(half + np.tril(half, -1).T, dtype=np.float64)
 
 
 def _incidence(level: Indices, size: int) -> sparse.csr_array:

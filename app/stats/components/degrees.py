@@ -12,9 +12,10 @@ from math import exp, log
 
 import numpy as np
 
-from app.stats.components.fit import LOWEST, Fit
+from app.stats.components.fit import Fit
 from app.stats.components.layout import layout
 from app.stats.components.likelihood import Solution, solve
+from app.stats.components.optimum import LOWEST
 from app.stats.components.terms import RESIDUAL
 from app.stats.ratings import Floats
 
@@ -34,7 +35,7 @@ def of_differences(fitted: Fit) -> Floats:
     arranged = layout(fitted.rows, fitted.terms)
     residual = fitted.components[RESIDUAL]
     terms = [term for term in fitted.terms if term not in fitted.at_bound]
-    x = {t: LOWEST if t in fitted.at_bound else log(fitted.components[t] / residual) for t in fitted.terms}
+    x = {t: log(LOWEST if t in fitted.at_bound else fitted.components[t] / residual) for t in fitted.terms}
 
     def at(term: str, step: float) -> Solution:
         return solve(arranged, fitted.rows.score, {t: exp(v + step * (t == term)) for t, v in x.items()})

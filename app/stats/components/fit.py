@@ -9,29 +9,27 @@ Sources: PB-1 of the methods; decisions, §10; Henderson 1984 (estimates and pre
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp
+from functools import cached_property
 
 import numpy as np
-from scipy import optimize
 
 from app.domain.errors import Invalid
 from app.stats.aggregate import Indices
 from app.stats.components.layout import ModelLayout, layout
-from app.stats.components.likelihood import Solution, solve
+from app.stats.components.likelihood import Equations
 from app.stats.components.observations import Observations, observations
+from app.stats.components.optimum import HIGHEST, LOWEST, Optimum, optimum
 from app.stats.components.terms import RESIDUAL, OmittedTerm, identify
-from app.stats.ratings import Bools, Floats, Ratings
-
-LOWEST, HIGHEST = -9.0, 9.0
-"""Bounds of log(σ²/σ²_e); a component at the lower one is 0."""
+from app.stats.ratings import Floats, Ratings
 
 MOST_RATERS = 3_000
 MOST_TOGETHER = 1_500
 """Combinations of rater and system in one document, or ratings of one segment: their matrix is dense."""
 
-_SMALL = -5.0  # below this a component is tried at the bound: near 0 the criterion is too flat to get there
+_SMALL = np.exp(-5.0)  # below this a component is tried at the bound
 _WORSE = 1e-3
-_RESTART = 0.02  # ratio from which a component that was 0 is looked for again
+_CLOSE, _CLOSE_OF_DRAWS = 1e-8, 1e-4
+"""How far above its lowest the criterion may end; of draws, whose own spread hides more than that."""
 
 
 class NothingToModel(Invalid):
@@ -110,27 +108,28 @@ def fit_rows(rows: Observations) -> Fit:
     arranged = layout(rows, known.terms)
     start = known.start
     scale = start[-1] if start[-1] > 0 else max(float(start.max()), 1.0)
-    x = np.clip(np.log(np.maximum(start[:-1] / scale, 0.01)), LOWEST + 1, HIGHEST - 1)
-    x, converged = _optimum(arranged, rows.score, known.terms, x)
-    low = x < _SMALL
-    if low.any():
-        x, converged = _at_the_bound(arranged, rows.score, known.terms, (x, converged), low)
-    at_bound = tuple(term for term, value in zip(known.terms, x, strict=True) if value <= LOWEST + 1e-6)
-    solution = solve(arranged, rows.score, _ratios(known.terms, x))
-    return _fit_from_solution(rows, arranged, solution, (known.left_out, at_bound), _ratios(known.terms, x), converged)
+    ratios = np.clip(start[:-1] / scale, 0.01, HIGHEST / 2)
+    reached = optimum(Equations(arranged, dict(zip(known.terms, ratios, strict=True))), rows.score, close=_CLOSE)
+    reached = _at_the_bound(reached, rows.score)
+    return _fit_from_optimum(rows, arranged, reached, known.left_out)
 
 
-def refit(fitted: Fit, arranged: ModelLayout, score: Floats) -> dict[str, float]:
-    """The components of other scores on the same rows, by the same terms; `arranged` is their layout."""
-    residual = fitted.components[RESIDUAL]
-    start = [max(fitted.components[term] / residual, _RESTART) for term in fitted.terms]
-    x = np.clip(np.log(start), LOWEST + 1, HIGHEST - 1)
-    x, _ = _optimum(arranged, score, fitted.terms, x, tolerance=1e-7)
-    ratios = _ratios(fitted.terms, x)
-    variance = solve(arranged, score, ratios).residual
-    low = LOWEST + 1e-6
-    components = {t: 0.0 if at <= low else ratios[t] * variance for t, at in zip(fitted.terms, x, strict=True)}
-    return {**components, RESIDUAL: variance}
+@dataclass(frozen=True)
+class Refit:
+    """A fitted model, made ready once to be fitted to any number of other scores of the same rows."""
+
+    fitted: Fit
+
+    @cached_property
+    def _start(self) -> Equations:
+        fitted = self.fitted
+        residual = fitted.components[RESIDUAL]
+        ratios = {term: min(max(fitted.components[term] / residual, LOWEST), HIGHEST) for term in fitted.terms}
+        return Equations(layout(fitted.rows, fitted.terms), ratios)
+
+    def components(self, score: Floats) -> dict[str, float]:
+        """The components of other scores by the same terms."""
+        return _components(optimum(self._start, score, close=_CLOSE_OF_DRAWS))
 
 
 def _check(rows: Observations) -> None:
@@ -157,51 +156,28 @@ def _largest_block(rows: Observations) -> int:
     return max(in_document, int(np.bincount(rows.segment).max()))
 
 
-def _ratios(terms: tuple[str, ...], x: Floats) -> dict[str, float]:
-    return {term: exp(value) for term, value in zip(terms, x, strict=True)}
+def _at_the_bound(reached: Optimum, score: Floats) -> Optimum:
+    """Hold small components at the bound where that is no worse, and look again from there; else what was reached."""
+    ratios = reached.equations.ratios
+    small = frozenset(term for term, ratio in ratios.items() if ratio < _SMALL)
+    if not small:
+        return reached
+    tried = Equations(reached.equations.layout, {t: LOWEST if t in small else r for t, r in ratios.items()})
+    if tried.solve(score).criterion > reached.solution.criterion + _WORSE:
+        return reached
+    return optimum(tried, score, close=_CLOSE, held=small)
 
 
-def _optimum(
-    arranged: ModelLayout, score: Floats, terms: tuple[str, ...], x: Floats, *, tolerance: float = 1e-11
-) -> tuple[Floats, bool]:
-    """Minimize the criterion from x, within the bounds; tolerance: relative, of the criterion."""
-    if not terms:
-        return x, True
-
-    def criterion(at: Floats) -> tuple[float, Floats]:
-        solution = solve(arranged, score, _ratios(terms, at))
-        return solution.criterion, np.array([solution.gradient[term] for term in terms])
-
-    bounds = [(LOWEST, HIGHEST)] * len(terms)
-    options = {"ftol": tolerance, "gtol": 1e-4, "maxiter": 300}
-    optimum = optimize.minimize(criterion, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return np.asarray(optimum.x, dtype=np.float64), bool(optimum.success)
+def _components(reached: Optimum) -> dict[str, float]:
+    ratios, variance = reached.equations.ratios, reached.solution.residual
+    return {**{t: 0.0 if r <= LOWEST else r * variance for t, r in ratios.items()}, RESIDUAL: variance}
 
 
-def _at_the_bound(
-    arranged: ModelLayout, score: Floats, terms: tuple[str, ...], optimum: tuple[Floats, bool], low: Bools
-) -> tuple[Floats, bool]:
-    """Put small components at the bound where that is no worse, and look again from there; else what was `found`."""
-    x, _ = optimum
-    tried = np.where(low, LOWEST, x)
-    before = solve(arranged, score, _ratios(terms, x)).criterion
-    if solve(arranged, score, _ratios(terms, tried)).criterion > before + _WORSE:
-        return optimum
-    return _optimum(arranged, score, terms, tried)
-
-
-def _fit_from_solution(
-    rows: Observations,
-    arranged: ModelLayout,
-    solution: Solution,
-    notes: tuple[tuple[OmittedTerm, ...], tuple[str, ...]],
-    ratios: dict[str, float],
-    converged: bool,
+def _fit_from_optimum(
+    rows: Observations, arranged: ModelLayout, reached: Optimum, left_out: tuple[OmittedTerm, ...]
 ) -> Fit:
-    left_out, at_bound = notes
-    n = arranged.n_systems
+    n, solution = arranged.n_systems, reached.solution
     variance = solution.residual
-    components = {term: 0.0 if term in at_bound else ratio * variance for term, ratio in ratios.items()}
     spanning: dict[str, Estimates] = {}
     at, errors = n, np.sqrt(np.maximum(np.diag(solution.inverse) * variance, 0.0))
     for term, size in arranged.sizes.items():
@@ -210,14 +186,14 @@ def _fit_from_solution(
         at += size
     return Fit(
         rows=rows,
-        components={**components, RESIDUAL: variance},
+        components=_components(reached),
         left_out=left_out,
-        at_bound=at_bound,
+        at_bound=tuple(term for term, ratio in reached.equations.ratios.items() if ratio <= LOWEST),
         means=solution.solution[:n] + rows.centre,
         covariance=solution.inverse[:n, :n] * variance,
         raters=spanning.get("rater"),
         rater_system=spanning.get("rater_system"),
         pairs=arranged.pairs,
         criterion=solution.criterion,
-        converged=converged,
+        converged=reached.converged,
     )

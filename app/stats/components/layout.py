@@ -2,7 +2,8 @@
 
 Rows of different documents meet only in systems and raters, rows of different segments of a document only in what the
 document shares. Within a block rows differ by *cell*, the combination of system and rater, so a segment's block has as
-many rows as it has ratings, a document's as many as it has cells. Blocks of equal size are computed together.
+many rows as it has ratings, a document's as many as it has cells. Blocks of equal size are computed together, and what
+depends on no score is computed once for all blocks of one *pattern*: who shares a system or a rater with whom.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import numpy as np
 
 from app.stats.aggregate import Indices
 from app.stats.components.observations import Observations
-from app.stats.ratings import Bools
+from app.stats.components.terms import MOST_CELLS, levels
+from app.stats.ratings import Bools, Floats
 
 MOST_ENTRIES = 2_000_000
 """Entries of the documents' matrices that are held at once."""
@@ -25,16 +27,17 @@ MOST_SEGMENT_ENTRIES = 8_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SegmentBatch:
-    """Segments with n ratings each, of one share.
+    """Segments with n ratings each, of one share, those of one pattern beside each other.
 
-    rows: positions in the share, shape (g, n). pattern: of each segment, shape (g,). same_system, same_rater: of each
-    pattern, shape (u, n, n). entry: where a segment set's entries stand in the flat document matrices, first of the
-    row and the columns apart: shape (q, n) each. set_pattern, set_count: of each set of segments with the same cells
-    of the same document, shape (q,).
+    rows: positions in the share, shape (g, n). borders: where each pattern begins and the last ends, shape (u + 1,).
+    same_system, same_rater: of each pattern, shape (u, n, n). set_rows, set_columns: where the entries of a set of
+    segments stand in the flat matrices of documents, first of the row and the columns apart: shape (q, n) each.
+    set_pattern, set_count: of each set of segments with the same cells of the same document, shape (q,). Sets are of
+    the first document of each pattern of documents alone.
     """
 
     rows: Indices
-    pattern: Indices
+    borders: Indices
     same_system: Bools
     same_rater: Bools
     set_rows: Indices
@@ -45,10 +48,15 @@ class SegmentBatch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DocumentBatch:
-    """Documents with n cells each. first: of their entries in the flat matrices, shape (b,). cells: positions in the
-    share's flat vectors, shape (b, n). columns: of each cell among the columns of the model, shape (b, n, c)."""
+    """Documents with n cells each, those of one pattern beside each other.
+
+    first: of the entries of each pattern in the flat matrices, shape (u,). borders: where each pattern begins and the
+    last ends, shape (u + 1,). cells: positions in the share's flat vectors, shape (b, n). columns: of each cell among
+    what the documents are added to, shape (b, n, c). same_system, same_rater: of each pattern, shape (u, n, n).
+    """
 
     first: Indices
+    borders: Indices
     cells: Indices
     columns: Indices
     same_system: Bools
@@ -59,7 +67,7 @@ class DocumentBatch:
 class RowBlock:
     """Some documents: rows start … stop − 1. cell: of each row, position in the flat vectors, shape (rows,).
 
-    by_system, by_rater: which (segment, system) and (segment, rater) each row belongs to, shape (rows,).
+    n_entries: of the matrices of the patterns of documents.
     """
 
     start: int
@@ -67,9 +75,6 @@ class RowBlock:
     n_cells: int
     n_entries: int
     cell: Indices
-    segment: Indices
-    by_system: Indices
-    by_rater: Indices
     segments: tuple[SegmentBatch, ...]
     documents: tuple[DocumentBatch, ...]
 
@@ -79,19 +84,29 @@ class ModelLayout:
     """The shares, and the columns that span documents: systems (fixed), then raters and rater × system if estimated.
 
     sizes: number of levels of each random term that spans documents, by its name, in the order of the columns.
-    pairs: system and rater of each combination that occurs, shape (C, 2).
+    pairs: system and rater of each combination that occurs, shape (C, 2). levels: which level of each term of the model
+    a row has, shape (N,) each. spread: which of the columns before rater × system each combination belongs to, as ones
+    and zeros of shape (C, columns); None where there are too many combinations, and documents are added to those
+    columns at once.
     """
 
     n_rows: int
     n_systems: int
     sizes: dict[str, int]
     pairs: Indices
+    levels: dict[str, Indices]
+    spread: Floats | None
     shares: tuple[RowBlock, ...]
 
     @property
     def n_columns(self) -> int:
         """Fixed and random columns together."""
         return self.n_systems + sum(self.sizes.values())
+
+    @property
+    def n_added(self) -> int:
+        """Columns that documents are added to: combinations of system and rater, or those of the model."""
+        return self.n_columns if self.spread is None else len(self.pairs)
 
 
 def layout(rows: Observations, terms: tuple[str, ...]) -> ModelLayout:
@@ -101,14 +116,18 @@ def layout(rows: Observations, terms: tuple[str, ...]) -> ModelLayout:
     system, rater = np.divmod(pairs, n_raters)
     sizes = {"rater": n_raters, "rater_system": pairs.size}
     sizes = {term: n for term, n in sizes.items() if term in terms}
-    columns, after = [system], len(rows.systems)
-    for term, n in sizes.items():
-        columns.append(after + (rater if term == "rater" else np.arange(pairs.size)))
-        after += n
+    wide = [system, *([len(rows.systems) + rater] if "rater" in terms else [])]
+    columns, spread = np.stack(wide, axis=1), None
+    if "rater_system" in terms or pairs.size <= MOST_CELLS:
+        spread = np.zeros((pairs.size, len(rows.systems) + sizes.get("rater", 0)))
+        np.put_along_axis(spread, columns, 1.0, axis=1)
+        columns = np.arange(pairs.size)[:, None]
     spanning = any("doc" in term for term in terms)
     block = rows.document if spanning else rows.segment
-    blocks = tuple(_shares(rows, block, pair, np.stack(columns, axis=1)))
-    return ModelLayout(len(rows), len(rows.systems), sizes, np.stack((system, rater), axis=1), blocks)
+    blocks = tuple(_shares(rows, block, pair, columns))
+    of_rows = {term: levels(rows, term) for term in terms}
+    combinations = np.stack((system, rater), axis=1)
+    return ModelLayout(len(rows), len(rows.systems), sizes, combinations, of_rows, spread, blocks)
 
 
 def _shares(rows: Observations, block: Indices, pair: Indices, columns: Indices) -> list[RowBlock]:
@@ -126,66 +145,109 @@ def _shares(rows: Observations, block: Indices, pair: Indices, columns: Indices)
 def _share(rows: Observations, block: Indices, pair: Indices, columns: Indices, start: int, stop: int) -> RowBlock:
     at = slice(start, stop)
     width = np.int64(len(columns))
-    cells, cell = np.unique(block[at] * width + pair[at], return_inverse=True)
+    cells, first_row, cell = np.unique(block[at] * width + pair[at], return_index=True, return_inverse=True)
     _, of_cell, sizes = np.unique(cells // width, return_inverse=True, return_counts=True)
     first_cell = np.concatenate(([0], np.cumsum(sizes)[:-1]))
-    first_entry = np.concatenate(([0], np.cumsum(sizes**2)[:-1]))
-    segment = rows.segment[at] - rows.segment[at].min()
+    count = np.bincount(rows.segment[at] - rows.segment[at].min())
+    begin = np.concatenate(([0], np.cumsum(count)[:-1]))
+    place = _RowPlaces(
+        document=of_cell[cell],
+        cell=cell,
+        local=cell - first_cell[of_cell[cell]],
+        system=rows.system[at][first_row],
+        rater=_local_codes(rows.rater[at][first_row], of_cell, len(rows.raters)),
+    )
+    pattern = _document_patterns(place, begin, count, first_cell, sizes)
+    _, first = np.unique(pattern, return_index=True)
+    first_entry = np.concatenate(([0], np.cumsum(sizes[first] ** 2)))
     documents = tuple(
-        _documents(rows, first_cell[sizes == n], first_entry[sizes == n], n, columns[cells % width], (at, cell))
+        _documents(place, np.flatnonzero(sizes == n), pattern, first_entry, first_cell, n, columns[cells % width])
         for n in np.unique(sizes)
     )
-    place = _CellPositions(cell, first_entry[of_cell[cell]], cell - first_cell[of_cell[cell]], sizes[of_cell[cell]])
-    count = np.bincount(segment)
-    begin = np.concatenate(([0], np.cumsum(count)[:-1]))
-    segments = tuple(_segments(rows, start, begin[count == n], n, place) for n in np.unique(count))
-    return RowBlock(
-        start=start,
-        stop=stop,
-        n_cells=int(cells.size),
-        n_entries=int((sizes**2).sum()),
-        cell=cell,
-        segment=segment,
-        by_system=np.unique(segment * len(rows.systems) + rows.system[at], return_inverse=True)[1],
-        by_rater=np.unique(segment * len(rows.raters) + rows.rater[at], return_inverse=True)[1],
-        segments=segments,
-        documents=documents,
-    )
+    entries = _PatternEntries(first_entry[pattern], sizes, np.isin(np.arange(sizes.size), first))
+    segments = tuple(_segments(rows, start, begin[count == n], n, place, entries) for n in np.unique(count))
+    return RowBlock(start, stop, int(cells.size), int(first_entry[-1]), cell, segments, documents)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _CellPositions:
-    """Of each row of a share: its cell, and of its document the first entry; its cell within it, and their number."""
+class _RowPlaces:
+    """Of each row of a share its document, its cell, and that cell's number within the document; shape (rows,).
 
+    system, rater: of each cell, shape (cells,); raters are numbered within their document.
+    """
+
+    document: Indices
     cell: Indices
-    first: Indices
     local: Indices
+    system: Indices
+    rater: Indices
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _PatternEntries:
+    """Of each document: the first entry of its pattern, its cells, and whether it is the first of that pattern."""
+
+    first: Indices
     wide: Indices
+    named: Bools
+
+
+def _local_codes(codes: Indices, group: Indices, most: int) -> Indices:
+    """Number what occurs in each group in the order of the codes; groups never fall."""
+    _, dense = np.unique(group * np.int64(most) + codes, return_inverse=True)
+    first = np.minimum.reduceat(dense, np.flatnonzero(np.diff(group, prepend=-1)))
+    return np.asarray(dense - first[group], dtype=np.int64)
+
+
+def _document_patterns(
+    place: _RowPlaces, begin: Indices, count: Indices, first_cell: Indices, sizes: Indices
+) -> Indices:
+    """Documents that differ in names and scores only get one number, shape (documents,).
+
+    Such have as many cells, which share systems and raters in the same way, and the same sets of segments.
+    """
+    local, system, rater = (np.asarray(one, dtype=np.int32) for one in (place.local, place.system, place.rater))
+    own: list[list[bytes]] = [[] for _ in sizes]
+    for document, a, n in zip(place.document[begin].tolist(), begin.tolist(), count.tolist(), strict=True):
+        own[document].append(local[a : a + n].tobytes())
+    known: dict[tuple[bytes, bytes, tuple[bytes, ...]], int] = {}
+    patterns = []
+    for segments, a, n in zip(own, first_cell.tolist(), sizes.tolist(), strict=True):
+        cells = slice(a, a + n)
+        another = np.diff(system[cells]) != 0
+        patterns.append(
+            known.setdefault((another.tobytes(), rater[cells].tobytes(), tuple(sorted(segments))), len(known))
+        )
+    return np.array(patterns, dtype=np.int64)
 
 
 def _documents(
-    rows: Observations,
-    first_cell: Indices,
+    place: _RowPlaces,
+    some: Indices,
+    pattern: Indices,
     first_entry: Indices,
+    first_cell: Indices,
     n: int,
     columns: Indices,
-    where: tuple[slice, Indices],
 ) -> DocumentBatch:
-    cells = first_cell[:, None] + np.arange(n)
-    at, cell = where
-    of_cell = np.empty(int(cell.max()) + 1, dtype=np.int64)
-    of_cell[cell] = np.arange(cell.size)  # any row of the cell: all share system and rater
-    system, rater = rows.system[at][of_cell[cells]], rows.rater[at][of_cell[cells]]
+    """Documents with n cells."""
+    some = some[np.argsort(pattern[some], kind="stable")]
+    patterns, first, count = np.unique(pattern[some], return_index=True, return_counts=True)
+    cells = first_cell[some][:, None] + np.arange(n)
+    system, rater = place.system[cells[first]], place.rater[cells[first]]
     return DocumentBatch(
-        first_entry,
-        cells,
-        columns[cells],
-        system[:, :, None] == system[:, None, :],
-        rater[:, :, None] == rater[:, None, :],
+        first=first_entry[patterns],
+        borders=np.concatenate(([0], np.cumsum(count))),
+        cells=cells,
+        columns=columns[cells],
+        same_system=system[:, :, None] == system[:, None, :],
+        same_rater=rater[:, :, None] == rater[:, None, :],
     )
 
 
-def _segments(rows: Observations, start: int, begin: Indices, n: int, place: _CellPositions) -> SegmentBatch:
+def _segments(
+    rows: Observations, start: int, begin: Indices, n: int, place: _RowPlaces, entries: _PatternEntries
+) -> SegmentBatch:
     """Segments with n ratings: their patterns (who shares a system or rater with whom), and sets of equal cells."""
     at = begin[:, None] + np.arange(n)
     system = _first_appearance_codes(rows.system[start + at])
@@ -193,11 +255,14 @@ def _segments(rows: Observations, start: int, begin: Indices, n: int, place: _Ce
     shapes, pattern = np.unique(np.concatenate((system, rater), axis=1), axis=0, return_inverse=True)
     pattern = pattern.ravel()
     systems, raters = shapes[:, :n], shapes[:, n:]
-    _, places, count = np.unique(place.cell[at], axis=0, return_index=True, return_counts=True)
-    local, wide, first = place.local[at[places]], place.wide[at[places][:, :1]], place.first[at[places][:, :1]]
+    named = np.flatnonzero(entries.named[place.document[begin]])
+    _, places, count = np.unique(place.cell[at[named]], axis=0, return_index=True, return_counts=True)
+    places = named[places]
+    local, document = place.local[at[places]], place.document[begin[places]]
+    first, wide = entries.first[document][:, None], entries.wide[document][:, None]
     return SegmentBatch(
-        rows=at,
-        pattern=pattern,
+        rows=at[np.argsort(pattern, kind="stable")],
+        borders=np.concatenate(([0], np.cumsum(np.bincount(pattern)))),
         same_system=systems[:, :, None] == systems[:, None, :],
         same_rater=raters[:, :, None] == raters[:, None, :],
         set_rows=first + local * wide,

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from app.stats.components.fit import Fit, NothingToModel, fit
+from app.stats.components.likelihood import Equations
 from app.stats.components.observations import observations
+from app.stats.components.optimum import optimum
 from app.stats.components.terms import levels
 from app.stats.ratings import Ratings
 from tests.stats.components.worlds import crossed, needs_public_data, side_by_side
@@ -80,11 +82,8 @@ def _only(ratings: Ratings, terms: tuple[str, ...]) -> Fit:
 
     rows = observations(ratings)
     arranged = module.layout(rows, terms)
-    x, converged = module._optimum(arranged, rows.score, terms, np.zeros(len(terms)))
-    ratios = module._ratios(terms, x)
-    return module._fit_from_solution(
-        rows, arranged, module.solve(arranged, rows.score, ratios), ((), ()), ratios, converged
-    )
+    reached = optimum(Equations(arranged, dict.fromkeys(terms, 1.0)), rows.score, close=1e-8)
+    return module._fit_from_optimum(rows, arranged, reached, ())
 
 
 def test_tendencies_of_raters_are_best_predictions() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.stats.components import layout as arranging
-from app.stats.components.likelihood import solve
+from app.stats.components.likelihood import Equations, solve
 from app.stats.components.observations import Observations
 from app.stats.components.terms import TERMS, identify, levels
 from app.stats.ratings import Floats
@@ -33,9 +33,10 @@ def plainly(rows: Observations, ratios: dict[str, float]) -> tuple[float, Floats
 
 
 @pytest.mark.parametrize("terms", [TERMS, SOME, ()])
-@pytest.mark.parametrize("seed", [1, 2])
-def test_elimination_gives_what_the_whole_matrix_gives(seed: int, terms: tuple[str, ...]) -> None:
-    rows = laid(seed)
+@pytest.mark.parametrize(("seed", "missing"), [(1, 0.2), (2, 0.2), (3, 0.0)])
+def test_elimination_gives_what_the_whole_matrix_gives(seed: int, missing: float, terms: tuple[str, ...]) -> None:
+    """Without gaps documents of as many segments are alike, and share their matrices."""
+    rows = laid(seed, missing=missing)
     ratios = dict(zip(terms, np.exp(np.random.default_rng(seed).normal(size=len(terms))), strict=True))
     found = solve(arranging.layout(rows, terms), rows.score, ratios)
     criterion, means, variance = plainly(rows, ratios)
@@ -58,6 +59,51 @@ def test_the_gradient_is_that_of_the_criterion(terms: tuple[str, ...]) -> None:
     gradient = solve(arranged, rows.score, {term: float(np.exp(x)) for term, x in logs.items()}).gradient
     for term in terms:
         assert gradient[term] == pytest.approx((at(term, 1e-5) - at(term, -1e-5)) / 2e-5, rel=1e-5, abs=1e-6), term
+
+
+def test_documents_are_added_to_the_columns_at_once_where_combinations_are_too_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows, terms = laid(5), ("rater", "doc", "segment_system")
+    ratios = {"rater": 0.4, "doc": 1.3, "segment_system": 0.2}
+    by_combination = arranging.layout(rows, terms)
+    monkeypatch.setattr(arranging, "MOST_CELLS", 0)
+    at_once = arranging.layout(rows, terms)
+    assert (by_combination.spread is None, at_once.spread is None) == (False, True)
+    one, other = solve(by_combination, rows.score, ratios), solve(at_once, rows.score, ratios)
+    assert one.criterion == pytest.approx(other.criterion, rel=1e-12)
+    assert one.gradient == pytest.approx(other.gradient, rel=1e-9)
+    np.testing.assert_allclose(one.rest, other.rest, atol=1e-12)
+
+
+def test_documents_that_differ_in_names_and_scores_only_are_eliminated_once() -> None:
+    """Where nothing is missing, documents differ in their numbers of segments only."""
+    rows = laid(6, missing=0.0)
+    lengths = [np.unique(rows.segment[rows.document == d]).size for d in range(len(rows.documents))]
+    (batch,) = arranging.layout(rows, TERMS).shares[0].documents
+    assert sorted(np.diff(batch.borders)) == sorted(np.unique(lengths, return_counts=True)[1])
+    assert len(lengths) > len(batch.first)
+
+
+@pytest.mark.parametrize("terms", [TERMS, SOME])
+def test_the_information_is_the_mean_of_what_is_observed_and_what_is_expected(terms: tuple[str, ...]) -> None:
+    """With P itself: y'PVᵢPVⱼPy/σ̂² is half the sum of both curvatures, at a residual variance that is held."""
+    rows = laid(7)
+    ratios = dict(zip(terms, np.exp(np.random.default_rng(7).normal(size=len(terms))), strict=True))
+    shared = [levels(rows, term)[:, None] == levels(rows, term)[None] for term in terms]
+    v = np.eye(len(rows)) + sum(ratio * z for ratio, z in zip(ratios.values(), shared, strict=True))
+    x = np.eye(len(rows.systems))[rows.system]
+    inverse = np.linalg.inv(v)
+    p = inverse - inverse @ x @ np.linalg.solve(x.T @ inverse @ x, x.T @ inverse)
+    rest, free = p @ rows.score, len(rows) - x.shape[1]
+    residual = rows.score @ rest / free
+    working = np.array([z @ rest for z in shared])
+    quadratic = working @ rest / residual
+    written = working @ p @ working.T / residual - np.outer(quadratic, quadratic) / free
+    equations = Equations(arranging.layout(rows, terms), ratios)
+    found = equations.solve(rows.score)
+    np.testing.assert_allclose(found.rest, rest, atol=1e-10)
+    np.testing.assert_allclose(equations.information(found, terms), written, rtol=1e-8, atol=1e-10)
 
 
 def test_shares_of_documents_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

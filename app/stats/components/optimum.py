@@ -1,0 +1,72 @@
+"""The ratios of variances at which the REML criterion is lowest, by steps of average information within bounds.
+
+Source: Gilmour, Thompson & Cullis 1995, *Biometrics* 51.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp
+
+import numpy as np
+from scipy import linalg, optimize
+
+from app.stats.components.likelihood import Equations, Solution
+from app.stats.ratings import Floats
+
+LOWEST, HIGHEST = exp(-9.0), exp(9.0)
+"""Bounds of σ²/σ²_e; a component at the lower one is 0."""
+
+_MOST_STEPS = 100
+_MOST_HALVED = 20
+_ENOUGH = 1e-4  # share of the decrease that the slope promises, for a step to be taken
+_RIDGE = 1e-10  # of the information's diagonal: directions that say nothing get no step without end
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Optimum:
+    """Where the search ended: the equations there, which know their ratios, and what they say of the scores."""
+
+    equations: Equations
+    solution: Solution
+    converged: bool
+
+
+def optimum(start: Equations, score: Floats, *, close: float, held: frozenset[str] = frozenset()) -> Optimum:
+    """Lower the criterion until another step would lower it by less than `close`.
+
+    held : terms that stay at their ratio.
+    """
+    equations, solution = start, start.solve(score)
+    terms = [term for term in start.ratios if term not in held]
+    if not terms:
+        return Optimum(equations, solution, converged=True)
+    for _ in range(_MOST_STEPS):
+        at = np.array([equations.ratios[term] for term in terms])
+        slope = np.array([solution.gradient[term] for term in terms]) / at
+        curvature = equations.information(solution, terms)
+        step = _step(slope, curvature, LOWEST - at, HIGHEST - at)
+        if -(slope @ step + step @ curvature @ step / 2) < close:
+            return Optimum(equations, solution, converged=True)
+        for halved in range(_MOST_HALVED):
+            part = 0.5**halved
+            moved = np.clip(at + part * step, LOWEST, HIGHEST)
+            ratios = {**equations.ratios, **dict(zip(terms, moved.tolist(), strict=True))}
+            tried = Equations(start.layout, ratios)
+            there = tried.solve(score)
+            if there.criterion <= solution.criterion + _ENOUGH * part * float(slope @ step):
+                break
+        else:
+            return Optimum(equations, solution, converged=False)
+        equations, solution = tried, there
+    return Optimum(equations, solution, converged=False)
+
+
+def _step(slope: Floats, curvature: Floats, least: Floats, most: Floats) -> Floats:
+    """The lowest point of slope·x + x·curvature·x/2 with least ≤ x ≤ most."""
+    scale = 1 / np.sqrt(np.maximum(np.diag(curvature), np.finfo(float).tiny))
+    scaled = curvature * np.outer(scale, scale) + _RIDGE * np.eye(len(scale))
+    factor = linalg.cholesky(scaled, lower=True)
+    right = linalg.solve_triangular(factor, -slope * scale, lower=True)
+    at = optimize.lsq_linear(factor.T, right, bounds=(least / scale, most / scale), method="bvls", tol=1e-12)
+    return np.asarray(np.clip(at.x * scale, least, most), dtype=np.float64)
