@@ -112,10 +112,11 @@ def _modules(page: str) -> list[Path]:
 
 @cache
 def _of_python(path: Path) -> tuple[frozenset[str], frozenset[str]]:
-    """The pages whose templates a module names, and what it marks as messages."""
+    """The pages whose templates a module names or whose name it has, and what it marks as messages."""
     tree = ast.parse(path.read_text())
     texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     pages = {text.removesuffix(".html") for text in texts if re.fullmatch(r"[\w/]+\.html", text)}
+    pages |= {f"{path.parent.name}/{path.stem}"} & set(PAGES)
     said = {
         node.args[0].value
         for node in ast.walk(tree)

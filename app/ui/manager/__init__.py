@@ -1,4 +1,7 @@
-"""Pages of managers: the list of campaigns, and all about one. Every module here that has a `router` is part of it."""
+"""Pages of managers: the list of campaigns, and all about one. `table` lists them.
+
+A page of the table is served as `pages` does it, or by a module here with a `router`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,11 @@ from importlib import import_module
 
 from fastapi import APIRouter
 
-router = APIRouter(include_in_schema=False)
+from app.ui.manager.pages import add_pages
+from app.ui.pages import PageRoute
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+add_pages(router)
 for module in pkgutil.iter_modules(__path__):
     page = import_module(f"{__name__}.{module.name}")
     if "router" in vars(page):

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns import campaigns
 from app.ui.manager.pages import Onlooker
+from app.ui.manager.table import CAMPAIGNS
 from app.ui.pages import PageRoute, page
 from app.web import pagination
 from app.web.deps import DatabaseDep
@@ -26,7 +27,7 @@ Cursor = Annotated[
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
-@router.get("/campaigns")
+@router.get(CAMPAIGNS.route)
 def campaign_list(request: Request, reader: Onlooker, database: DatabaseDep, cursor: Cursor = None) -> Response:
     """The campaigns that this reader may see, those that are closed at the end."""
     part, _, key = (cursor or "").partition(":")
@@ -35,6 +36,7 @@ def campaign_list(request: Request, reader: Onlooker, database: DatabaseDep, cur
         views = campaigns.page_closed_last(session, after=after, limit=ON_A_PAGE + 1, only=reader.campaign)
     shown = pagination.page_of(views, ON_A_PAGE, _place)
     values = {
+        "heading": CAMPAIGNS.name,
         "campaigns": shown.items,
         "next": shown.next,
         "first": cursor is None,
@@ -42,7 +44,7 @@ def campaign_list(request: Request, reader: Onlooker, database: DatabaseDep, cur
         "makes": reader.may("manager") and reader.campaign is None,
         "manages": reader.may("manager"),
     }
-    return page(request, "manager/campaigns.html", values)
+    return page(request, CAMPAIGNS.template, values)
 
 
 def _place(campaign: CampaignInfo) -> str:

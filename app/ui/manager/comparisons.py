@@ -1,8 +1,9 @@
-"""Comparisons of a campaign with others: the kinds there are, and one of them with its tables and pictures."""
+"""Comparisons of a campaign with others: one of them with its tables and pictures."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 
@@ -10,7 +11,6 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.domain.errors import Conflict, Invalid
 from app.domain.keys import is_key
-from app.reports import registry
 from app.reports.kit import request, store
 from app.reports.kit.render import representations
 from app.reports.kit.report import Report, StoredReport
@@ -25,8 +25,9 @@ from app.storage.db import Database, Session
 from app.ui.access import Reader
 from app.ui.manager.forms import answer_of, fields
 from app.ui.manager.long import start
-from app.ui.manager.pages import desk
+from app.ui.manager.pages import campaign_page
 from app.ui.manager.reports import SHAPES, words
+from app.ui.manager.table import PAGES
 from app.ui.pages import PageRoute
 from app.web.access import BoundToCampaign, RoleLacksIt
 from app.web.deps import CampaignKey, DatabaseDep
@@ -35,19 +36,12 @@ AnyKind = Report[Any, Any]
 MOST_OFFERED = 300
 Beside = Annotated[list[str], Query(alias="with", max_length=MOST_CAMPAIGNS - 1)]
 
+PAGE = PAGES["Comparisons"]
+
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
-@router.get("/campaigns/{campaign}/comparisons")
-def comparisons(request: Request, caller: Reader, campaign: CampaignKey, database: DatabaseDep) -> Response:
-    """Every kind of comparison that the reader may see, with what it answers."""
-    with database.transaction(snapshot=True) as session:
-        about = campaigns.get(session, campaign)
-    offered = [kind for kind in registry.ALL.values() if kind.over == "campaigns" and caller.may(kind.role)]
-    return desk(request, "manager/comparisons.html", about, caller, {"kinds": offered})
-
-
-@router.get("/campaigns/{campaign}/comparisons/{kind}")
+@router.get(f"{PAGE.route}/{{kind}}")
 def comparison(
     request: Request,
     caller: Reader,
@@ -83,7 +77,8 @@ def comparison(
     }
     if begun:
         values |= _answered(database, caller, report, (campaign, *chosen), given)
-    return desk(request, "manager/comparison.html", about, caller, values, status=422 if values["why"] else 200)
+    page = replace(PAGE, name=report.title, file="comparison")
+    return campaign_page(request, page, about, caller, values, status=422 if values["why"] else 200)
 
 
 def _others(session: Session, campaign: str, chosen: list[str]) -> list[CampaignInfo]:

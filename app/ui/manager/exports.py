@@ -1,19 +1,11 @@
-"""Everything that a campaign holds, to be taken away: the release bundle, and every format that can be written."""
+"""The formats that a campaign can be written in."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fastapi import APIRouter, Request, Response
-
 from app import formats
-from app.services.campaigns import campaigns
 from app.services.data import exports
-from app.ui.manager.pages import Manager, desk
-from app.ui.pages import PageRoute
-from app.web.deps import CampaignKey, DatabaseDep
-
-router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +16,6 @@ class OfferedFormat:
     title: str
     suffix: str
     files: bool
-
-
-@router.get("/campaigns/{campaign}/exports")
-def exports_page(request: Request, caller: Manager, campaign: CampaignKey, database: DatabaseDep) -> Response:
-    """Formats that fit the campaign's protocol, each by its address."""
-    with database.transaction(snapshot=True) as session:
-        about = campaigns.get(session, campaign)
-    return desk(request, "manager/exports.html", about, caller, {"offered": offered_formats(about.protocol)})
 
 
 def offered_formats(protocol: str) -> list[OfferedFormat]:

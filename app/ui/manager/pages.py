@@ -1,82 +1,30 @@
-"""What the pages of a campaign share: who may open them, and the ways between them."""
+"""How the pages of the table are served: who may open them, the menu between them, and their routes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated
 from urllib.parse import quote, unquote
 
-from fastapi import Depends, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
 from app.reports.source.campaign import CampaignInfo
 from app.services.access import sessions
 from app.services.access.tokens import Caller, Role
+from app.services.campaigns import campaigns
 from app.storage.campaigns import CampaignNotFound
-from app.ui.messages import message
+from app.ui.assets import FOLDER
+from app.ui.manager.contents import Visit
+from app.ui.manager.table import COORDINATOR, GROUPS, MANAGER, PAGES, VIEWER, Contents, ManagerPage
 from app.ui.pages import page
 from app.web.access import NoCredential, NoTeam, RoleLacksIt
 from app.web.cookies import session_cookie
-from app.web.deps import DatabaseDep
+from app.web.deps import CampaignKey, DatabaseDep
 from app.web.strangers import recognize_sender
 
-VIEWER: frozenset[Role] = frozenset({"viewer"})
-COORDINATOR: frozenset[Role] = frozenset({"coordinator"})
-MANAGER: frozenset[Role] = frozenset({"manager"})
-
-# The pages of a campaign by what they are about: end of the address, what it is called, and who may open it.
-WAYS: tuple[tuple[str, tuple[tuple[str, str, frozenset[Role]], ...]], ...] = (
-    (
-        message("Campaign"),
-        (
-            ("/overview", message("Overview"), VIEWER | COORDINATOR),
-            ("/settings", message("Settings"), MANAGER),
-            ("/lock", message("Lock"), VIEWER),
-            ("/jobs", message("Jobs"), VIEWER),
-            ("/exports", message("Export"), MANAGER),
-            ("/clone", message("Clone"), MANAGER),
-            ("/audit", message("Audit"), MANAGER),
-        ),
-    ),
-    (
-        message("Results"),
-        (
-            ("", message("Ranking"), VIEWER),
-            ("/recipes", message("Recipes"), VIEWER),
-            ("/reports", message("Reports"), VIEWER),
-            ("/stability", message("Stability"), VIEWER),
-            ("/gate", message("Gate"), VIEWER),
-            ("/reports/power", message("Planner"), VIEWER),
-            ("/comparisons", message("Comparisons"), VIEWER),
-            ("/series", message("Series"), VIEWER),
-            ("/print", message("Print"), VIEWER),
-        ),
-    ),
-    (
-        message("Texts and tasks"),
-        (
-            ("/texts", message("Texts"), MANAGER),
-            ("/guidelines", message("Guidelines"), MANAGER),
-            ("/design", message("Design"), MANAGER),
-            ("/replan", message("Replan"), MANAGER),
-            ("/items", message("Items"), MANAGER),
-        ),
-    ),
-    (
-        message("People"),
-        (
-            ("/raters", message("Raters"), COORDINATOR),
-            ("/invitations", message("Invitations"), MANAGER),
-            ("/tutorial", message("Tutorial"), MANAGER),
-            ("/qualification", message("Test"), MANAGER),
-            ("/quality", message("Quality"), COORDINATOR),
-            ("/exclusions", message("Exclusions"), MANAGER),
-            ("/problems", message("Problems"), MANAGER),
-        ),
-    ),
-)
-Ways = list[tuple[str, list[tuple[str, str]]]]
+Menu = list[tuple[str, list[tuple[str, str]]]]
 """Groups of pages by name: address and name of each page."""
 
 
@@ -103,35 +51,63 @@ class NeedsSession:
         return caller
 
 
-Onlooker = Annotated[Caller, Depends(NeedsSession(frozenset({"viewer", "coordinator"})))]
-Coordinator = Annotated[Caller, Depends(NeedsSession(frozenset({"coordinator"})))]
-Manager = Annotated[Caller, Depends(NeedsSession(frozenset({"manager"})))]
+Onlooker = Annotated[Caller, Depends(NeedsSession(VIEWER | COORDINATOR))]
+Manager = Annotated[Caller, Depends(NeedsSession(MANAGER))]
 
 
-def ways(campaign: str, caller: Caller) -> Ways:
+def menu(campaign: str, caller: Caller) -> Menu:
     """The pages of a campaign that the caller may open, by group; groups without any are left out."""
     start = f"/campaigns/{quote(campaign, safe='')}"
     links = [
-        (group, [(start + end, name) for end, name, roles in pages if any(caller.may(role) for role in roles)])
-        for group, pages in WAYS
+        (group, [(start + page.path, page.name) for page in pages if any(caller.may(role) for role in page.roles)])
+        for group, pages in GROUPS
     ]
     return [(group, pages) for group, pages in links if pages]
 
 
 def here(request: Request) -> str:
-    """The address of a page, written as `ways` writes it."""
+    """The address of a page, written as `menu` writes it."""
     return quote(unquote(request.url.path))
 
 
-def desk(
+def campaign_page(
     request: Request,
-    template: str,
+    shown: ManagerPage,
     about: CampaignInfo,
     caller: Caller,
     values: Mapping[str, object],
     *,
     status: int = 200,
 ) -> HTMLResponse:
-    """A page of a campaign, with the ways to the others."""
-    shared = {"campaign": about, "ways": ways(about.key, caller), "here": here(request), "caller": caller}
-    return page(request, template, {**shared, "start": None, **values}, status=status)
+    """A page of a campaign with the menu. values: what its template needs beside the campaign."""
+    shared = {
+        "heading": shown.name,
+        "campaign": about,
+        "menu": menu(about.key, caller),
+        "here": here(request),
+        "caller": caller,
+        "start": None,
+    }
+    return page(request, shown.template, {**shared, **values}, status=status)
+
+
+def add_pages(router: APIRouter) -> None:
+    """Add the pages of the table that need no handler of their own."""
+    for shown in PAGES.values():
+        if shown.contents is not None:
+            router.add_api_route(shown.route, _handler(shown, shown.contents), methods=["GET"], name=shown.name)
+
+
+def _handler(shown: ManagerPage, contents: Contents) -> Callable[..., HTMLResponse]:
+    """What serves a page: the campaign, what the table says, and the module that is named as the template is."""
+    script = shown.template.removesuffix(".html")
+    module = {"script": script.partition("/")[2]} if (FOLDER / f"{script}.js").exists() else {}
+    allowed = Depends(NeedsSession(shown.roles))
+
+    def show(request: Request, campaign: CampaignKey, database: DatabaseDep, caller: Caller = allowed) -> HTMLResponse:
+        with database.transaction(snapshot=True) as session:
+            about = campaigns.get(session, campaign)
+            values = contents(Visit(session, about, caller))
+        return campaign_page(request, shown, about, caller, {**module, **values})
+
+    return show

@@ -23,18 +23,21 @@ from app.services.jobs.jobs import JobView, NotBegun, under_way
 from app.storage.db import Database
 from app.ui.access import Reader
 from app.ui.manager.long import start
-from app.ui.manager.pages import desk
+from app.ui.manager.pages import campaign_page
 from app.ui.manager.ranking import DEFAULT_RECIPE, address, matrix, view_for
 from app.ui.manager.reports import words
+from app.ui.manager.table import PAGES
 from app.ui.pages import PageRoute
 from app.web.deps import CampaignKey, DatabaseDep
 
 PARTS = ("card", "distributions")
 
+PAGE = PAGES["Print"]
+
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
-@router.get("/campaigns/{campaign}/print")
+@router.get(PAGE.route)
 def printable(
     request: Request,
     caller: Reader,
@@ -64,7 +67,7 @@ def printable(
         values |= start(address(campaign, "", recipe))
     except Invalid as error:
         values["why"] = words(error)
-    return desk(request, "manager/print.html", about, caller, values)
+    return campaign_page(request, PAGE, about, caller, values)
 
 
 def _ranked(database: Database, campaign: str, caller: Caller, recipe: Recipe) -> dict[str, object]:

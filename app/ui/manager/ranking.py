@@ -21,29 +21,32 @@ from app.reports.ranking.view import RankingView
 from app.reports.source import named_recipes
 from app.reports.source.campaign import CampaignInfo
 from app.services.access.tokens import Caller
-from app.services.campaigns import campaigns, recipes
+from app.services.campaigns import campaigns
 from app.services.jobs import rankings
 from app.services.jobs.jobs import JobView, NotBegun, under_way
 from app.storage.db import Session
 from app.ui.access import Reader
+from app.ui.manager.contents import recipe_names
 from app.ui.manager.long import start
-from app.ui.manager.pages import desk
+from app.ui.manager.pages import campaign_page
+from app.ui.manager.table import PAGES
 from app.ui.messages import message
 from app.ui.pages import PageRoute
 from app.web.deps import CampaignKey, DatabaseDep
 
 DEFAULT_RECIPE = "recommended"
 OWN = message("nothing; it belongs to this campaign")
-MOST_OWN = 200
 MIXED = "raters are not comparable: use the mixed model"
 """The warning for which there is a report."""
 OF_DOCUMENTS = re.compile(r"\d[\d,]* documents?: ")
 SHAPES = (("CSV", ".csv"), ("LaTeX", ".tex"), ("Markdown", ".md"), ("SVG", ".svg"), ("JSON", ""))
 
+PAGE = PAGES["Ranking"]
+
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
-@router.get("/campaigns/{campaign}")
+@router.get(PAGE.route)
 def ranking(
     request: Request,
     reader: Reader,
@@ -57,11 +60,10 @@ def ranking(
     """
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
-        own = [one.name for one in recipes.page(session, campaign, after=None, limit=MOST_OWN)]
+        offered = recipe_names(session, campaign)
         chosen, wanted = _meant(session, campaign, recipe)
-    offered = tuple(dict.fromkeys((*own, *NAMED, chosen)))
     shared = {
-        "recipes": offered,
+        "recipes": list(dict.fromkeys((*offered, chosen))),
         "chosen": chosen,
         "checked": CHECKED_AGAINST.get(chosen, OWN),
         "job": None,
@@ -71,14 +73,14 @@ def ranking(
         outcome = rankings.long_answer(database, about.key, recipe=wanted, ask=under_way)
     except NotBegun:
         begin = start(address(about.key, "", chosen))
-        return desk(request, "manager/ranking.html", about, reader, {**shared, **begin})
+        return campaign_page(request, PAGE, about, reader, {**shared, **begin})
     except Invalid as error:
         failed = {**shared, "why": error.detail or error.title()}
-        return desk(request, "manager/ranking.html", about, reader, failed, status=422)
+        return campaign_page(request, PAGE, about, reader, failed, status=422)
     if isinstance(outcome, JobView):
-        return desk(request, "manager/ranking.html", about, reader, {**shared, "job": outcome, "script": "job"})
+        return campaign_page(request, PAGE, about, reader, {**shared, "job": outcome, "script": "job"})
     shown = _shown(view_for(reader, outcome), about, chosen)
-    return desk(request, "manager/ranking.html", about, reader, {**shared, **shown})
+    return campaign_page(request, PAGE, about, reader, {**shared, **shown})
 
 
 def address(campaign: str, suffix: str, recipe: str, **more: str) -> str:

@@ -12,23 +12,26 @@ from app.reports.kit.redact import hide_keys
 from app.reports.side_by_side import tables as side_by_side_renderings
 from app.reports.side_by_side.rankings import SideBySide
 from app.services.access.tokens import Caller
-from app.services.campaigns import campaigns, recipes
+from app.services.campaigns import campaigns
 from app.services.jobs import side_by_side
 from app.services.jobs.jobs import JobView, NotBegun, under_way
 from app.ui.access import Reader
+from app.ui.manager.contents import recipe_names
 from app.ui.manager.long import start
-from app.ui.manager.pages import desk
+from app.ui.manager.pages import campaign_page
+from app.ui.manager.table import PAGES
 from app.ui.pages import PageRoute
 from app.web.deps import CampaignKey, DatabaseDep
 
 MOST = 12
-MOST_OWN = 200
 SHAPES = (("CSV", ".csv"), ("LaTeX", ".tex"), ("Markdown", ".md"), ("SVG", ".svg"), ("JSON", ""))
+
+PAGE = PAGES["Recipes"]
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
-@router.get("/campaigns/{campaign}/recipes")
+@router.get(PAGE.route)
 def recipes_page(
     request: Request,
     caller: Reader,
@@ -39,17 +42,16 @@ def recipes_page(
     """The recipes that were ticked, else those that come with the service."""
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
-        own = [one.name for one in recipes.page(session, campaign, after=None, limit=MOST_OWN)]
-    offered = tuple(dict.fromkeys((*own, *NAMED)))
+        offered = recipe_names(session, campaign)
     chosen = [name for name in offered if name in recipe][:MOST] or list(NAMED)[:MOST]
     values: dict[str, object] = {"offered": offered, "chosen": chosen, "why": [], "job": None}
     try:
         outcome = side_by_side.long_answer(database, campaign, chosen, ask=under_way)
     except NotBegun:
-        return desk(request, "manager/recipes.html", about, caller, {**values, **start(_address(campaign, "", chosen))})
+        return campaign_page(request, PAGE, about, caller, {**values, **start(_address(campaign, "", chosen))})
     if isinstance(outcome, JobView):
-        return desk(request, "manager/recipes.html", about, caller, {**values, "job": outcome, "script": "job"})
-    return desk(request, "manager/recipes.html", about, caller, {**values, **_shown(caller, campaign, chosen, outcome)})
+        return campaign_page(request, PAGE, about, caller, {**values, "job": outcome, "script": "job"})
+    return campaign_page(request, PAGE, about, caller, {**values, **_shown(caller, campaign, chosen, outcome)})
 
 
 def _shown(caller: Caller, campaign: str, chosen: list[str], rankings: SideBySide) -> dict[str, object]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Request, Response
 
 from app.domain.errors import AppError, Conflict, Invalid
-from app.reports import registry
 from app.reports.gate.report import REPORT as GATE
 from app.reports.kit import store
 from app.reports.kit.render import representations
@@ -24,7 +24,8 @@ from app.storage.db import Database
 from app.ui.access import Reader
 from app.ui.manager.forms import answer_of, fields
 from app.ui.manager.long import start
-from app.ui.manager.pages import desk
+from app.ui.manager.pages import campaign_page
+from app.ui.manager.table import PAGES, ManagerPage
 from app.ui.messages import language_of
 from app.ui.pages import PageRoute
 from app.web.access import RoleLacksIt, all_seen
@@ -34,38 +35,34 @@ from app.web.naming import check_naming
 AnyKind = Report[Any, Any]
 SHAPES = (("CSV", ".csv"), ("LaTeX", ".tex"), ("Markdown", ".md"), ("SVG", ".svg"), ("JSON", ""))
 
+PAGE = PAGES["Reports"]
+GATE_PAGE = PAGES["Gate"]
+
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
-@router.get("/campaigns/{campaign}/reports")
-def reports_list(request: Request, caller: Reader, campaign: CampaignKey, database: DatabaseDep) -> Response:
-    """Every kind of report that the reader may see, with what it answers."""
-    with database.transaction(snapshot=True) as session:
-        about = campaigns.get(session, campaign)
-    offered = [kind for kind in registry.ALL.values() if kind.over == "campaign" and caller.may(kind.role)]
-    return desk(request, "manager/reports.html", about, caller, {"kinds": offered})
-
-
-@router.get("/campaigns/{campaign}/reports/{kind}")
+@router.get(f"{PAGE.route}/{{kind}}")
 def report(request: Request, caller: Reader, campaign: CampaignKey, kind: str, database: DatabaseDep) -> Response:
     """One report, the job that makes it, or the button that begins one."""
     wanted = report_requests.report_of(kind)
     if not caller.may(wanted.role):
         raise RoleLacksIt(f"it needs the rights of a {wanted.role}; yours is {caller.role}")
     address = f"/v1/campaigns/{quote(campaign, safe='')}/reports/{quote(kind)}"
-    return _page(request, caller, campaign, database, wanted, address, begun=True)
+    page = replace(PAGE, name=wanted.title, file="report")
+    return _page(request, page, caller, campaign, database, wanted, address, begun=True)
 
 
-@router.get("/campaigns/{campaign}/gate")
+@router.get(GATE_PAGE.route)
 def gate(request: Request, caller: Reader, campaign: CampaignKey, database: DatabaseDep) -> Response:
     """One claim about two systems; nothing is worked out before they are named."""
     begun = "candidate" in request.query_params
     address = f"/v1/campaigns/{quote(campaign, safe='')}/gate"
-    return _page(request, caller, campaign, database, GATE, address, begun=begun)
+    return _page(request, GATE_PAGE, caller, campaign, database, GATE, address, begun=begun)
 
 
 def _page(
     request: Request,
+    page: ManagerPage,
     caller: Caller,
     campaign: str,
     database: Database,
@@ -79,7 +76,6 @@ def _page(
     given = answer_of(kind.options, request.query_params, language_of(request))
     check_naming(caller, kind, given)
     values = {
-        "heading": kind.title,
         "kind": kind,
         "fields": fields(kind.options, given),
         "open": bool(given) or not begun,
@@ -88,21 +84,19 @@ def _page(
         "why": "",
     }
     if not begun:
-        return desk(request, "manager/report.html", about, caller, values)
+        return campaign_page(request, page, about, caller, values)
     try:
         question = parse_options(kind, given)
         read = all_seen(caller, campaigns_of(kind, (campaign,), question))
         outcome = report_requests.find_or_queue(database, ReportRequest(kind, read, question), ask=under_way)
     except NotBegun:
-        return desk(request, "manager/report.html", about, caller, {**values, **start(_at(address, "", given))})
+        return campaign_page(request, page, about, caller, {**values, **start(_at(address, "", given))})
     except (CampaignNotFound, Conflict, Invalid) as error:
         failed = {**values, "why": words(error), "open": True}
-        return desk(request, "manager/report.html", about, caller, failed, status=422)
+        return campaign_page(request, page, about, caller, failed, status=422)
     if isinstance(outcome, JobView):
-        return desk(request, "manager/report.html", about, caller, {**values, "job": outcome, "script": "job"})
-    return desk(
-        request, "manager/report.html", about, caller, {**values, **_shown(caller, kind, outcome, address, given)}
-    )
+        return campaign_page(request, page, about, caller, {**values, "job": outcome, "script": "job"})
+    return campaign_page(request, page, about, caller, {**values, **_shown(caller, kind, outcome, address, given)})
 
 
 def words(error: AppError) -> str:

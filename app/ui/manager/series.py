@@ -16,19 +16,22 @@ from app.services.jobs import side_by_side
 from app.services.jobs.jobs import JobView, NotBegun, under_way
 from app.storage.db import Database
 from app.ui.access import Reader
+from app.ui.manager.contents import recipe_names
 from app.ui.manager.long import start
-from app.ui.manager.pages import desk
+from app.ui.manager.pages import campaign_page
 from app.ui.manager.reports import SHAPES, words
-from app.ui.manager.shell import recipe_names
+from app.ui.manager.table import PAGES
 from app.ui.pages import PageRoute
 from app.web.deps import CampaignKey, DatabaseDep
 
 DEFAULT_RECIPE = "recommended"
 
+PAGE = PAGES["Series"]
+
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
-@router.get("/campaigns/{campaign}/series")
+@router.get(PAGE.route)
 def series_page(
     request: Request,
     caller: Reader,
@@ -49,7 +52,7 @@ def series_page(
             values |= start(_address(about.series, "", chosen))
         except Invalid as error:
             values["why"] = words(error)
-    return desk(request, "manager/series.html", about, caller, values)
+    return campaign_page(request, PAGE, about, caller, values)
 
 
 def _ranked(database: Database, name: str, recipe: str, caller: Caller) -> dict[str, object]:

@@ -28,8 +28,9 @@ from app.stats.stability.request import GROUPINGS, METHODS, Assignment, StudyDes
 from app.ui.access import Reader
 from app.ui.manager.forms import answer_of, fields
 from app.ui.manager.long import start
-from app.ui.manager.pages import desk
+from app.ui.manager.pages import campaign_page
 from app.ui.manager.reports import words
+from app.ui.manager.table import PAGES
 from app.ui.messages import language_of, message
 from app.ui.pages import PageRoute
 from app.web.conditional import answer
@@ -47,6 +48,8 @@ FEWEST = 6
 STEP = 5  # between the numbers of documents that are simulated where none are named
 FIGURE = re.compile(r"\d[\d.,]*")
 NUMBERS = r"^\d{1,6}(,\d{1,6}){0,199}$"
+
+PAGE = PAGES["Stability"]
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -98,7 +101,7 @@ class StabilityForm(BaseModel):
         return tuple(StudyDesign(Assignment(grouping)) for grouping in GROUPINGS)
 
 
-@router.get("/campaigns/{campaign}/stability")
+@router.get(PAGE.route)
 def stability_page(request: Request, caller: Reader, campaign: CampaignKey, database: DatabaseDep) -> Response:
     """The question; once it was asked, the job, the report, or the button that begins the job."""
     with database.transaction(snapshot=True) as session:
@@ -108,14 +111,14 @@ def stability_page(request: Request, caller: Reader, campaign: CampaignKey, data
     values = {"fields": fields(StabilityForm, given), "open": not begun}
     values |= {"job": None, "view": None, "why": "", "single": False}
     if not begun:
-        return desk(request, "manager/stability.html", about, caller, values)
+        return campaign_page(request, PAGE, about, caller, values)
     try:
         question = read(given)
         asking = ReportRequest(REPORT, (campaign,), question.options())
         outcome = report_requests.find_or_queue(database, asking, ask=under_way)
     except NotBegun:
         begin = start(f"/v1/campaigns/{quote(campaign, safe='')}/stability", question.body())
-        return desk(request, "manager/stability.html", about, caller, {**values, **begin})
+        return campaign_page(request, PAGE, about, caller, {**values, **begin})
     except (Invalid, Conflict) as error:
         # Of a refusal that a job has kept, its name is what is left of its class.
         single = type(error).__name__ == NotMultiplyRated.__name__
@@ -125,9 +128,9 @@ def stability_page(request: Request, caller: Reader, campaign: CampaignKey, data
             "single": single,
             "open": True,
         }
-        return desk(request, "manager/stability.html", about, caller, failed, status=422)
+        return campaign_page(request, PAGE, about, caller, failed, status=422)
     if isinstance(outcome, JobView):
-        return desk(request, "manager/stability.html", about, caller, {**values, "job": outcome, "script": "job"})
+        return campaign_page(request, PAGE, about, caller, {**values, "job": outcome, "script": "job"})
     view = StabilityView.model_validate_json(outcome.body)
     address = f"/campaigns/{quote(campaign, safe='')}/stability-report"
     shown = {
@@ -139,7 +142,7 @@ def stability_page(request: Request, caller: Reader, campaign: CampaignKey, data
         "pictures": [(text, f"{address}.svg?{urlencode({**given, 'picture': picture})}") for picture, text in PICTURES],
         "links": [(name, f"{address}{suffix}?{urlencode(given)}") for name, suffix in SHAPES],
     }
-    return desk(request, "manager/stability.html", about, caller, {**values, **shown})
+    return campaign_page(request, PAGE, about, caller, {**values, **shown})
 
 
 @router.get("/campaigns/{campaign}/stability-report.{shape}")

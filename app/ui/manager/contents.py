@@ -1,0 +1,160 @@
+"""What the templates of managers' pages are given beside the campaign, for pages whose module does the rest.
+
+These pages read and write over the interface that every front-end uses, as their modules say; what is served is the
+page, and what its forms offer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from app import formats
+from app.domain.languages import KNOWN
+from app.domain.recipe import NAMED
+from app.reports import registry
+from app.reports.source.campaign import CampaignInfo
+from app.services.access.tokens import Caller
+from app.services.campaigns import recipes
+from app.services.people import guidelines as guideline_texts
+from app.services.plans.plan_scope import plan_keys
+from app.storage.db import Session
+from app.storage.guidelines import Kind, NoTexts
+from app.ui import markdown
+from app.ui.manager.answers import rater_forms
+from app.ui.manager.exports import offered_formats
+from app.ui.messages import message
+
+Values = Mapping[str, object]
+
+NONE: Values = MappingProxyType({})
+MOST_OWN = 200
+# What can be done with a campaign in a state: the step as the interface names it, and what it is called.
+STEPS: dict[str, tuple[tuple[str, str], ...]] = {
+    "planned": (("open", message("Open")),),
+    "open": (("pause", message("Pause")), ("close", message("Close"))),
+    "paused": (("open", message("Open again")), ("close", message("Close"))),
+    "closed": (("open", message("Open again")),),
+}
+# What a design begins with: the side-by-side design of Riley et al. 2024 with the control items of WMT.
+DESIGN: Values = {
+    "grouping": "psxs",
+    "balance": "full",
+    "ratings_per_item": 1,
+    "overlap": {"share": 0.15, "ratings_per_item": 2},
+    "task": {"max_segments": 100},
+    "seed": 1,
+}
+TEXT_KINDS: tuple[tuple[Kind, str], ...] = (
+    ("guidelines", message("Guidelines")),
+    ("consent", message("Text of consent")),
+)
+PLATFORMS = (("prolific", "Prolific"), ("mturk", "Mechanical Turk"), ("toloka", "Toloka"))
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Who opens a page of which campaign, in one transaction."""
+
+    session: Session
+    campaign: CampaignInfo
+    caller: Caller
+
+
+def nothing(_: Visit) -> Values:
+    """The campaign alone."""
+    return NONE
+
+
+def overview(visit: Visit) -> Values:
+    """The steps that the caller can take.
+
+    Coordinators learn nothing of systems and scores, viewers nothing of raters.
+    """
+    return {"steps": STEPS.get(visit.campaign.state, ()) if visit.caller.may("manager") else ()}
+
+
+def settings(_: Visit) -> Values:
+    """The languages that can be chosen."""
+    return {"known_languages": KNOWN}
+
+
+def lock(visit: Visit) -> Values:
+    """The recipes that can be locked. Viewers see what is locked; managers lock and amend."""
+    return {"recipes": recipe_names(visit.session, visit.campaign.key) if visit.caller.may("manager") else []}
+
+
+def exports(visit: Visit) -> Values:
+    """Formats that fit the campaign's protocol."""
+    return {"offered": offered_formats(visit.campaign.protocol)}
+
+
+def reports(visit: Visit) -> Values:
+    """Every report that the caller may see."""
+    return {"kinds": [one for one in registry.ALL.values() if one.over == "campaign" and visit.caller.may(one.role)]}
+
+
+def comparisons(visit: Visit) -> Values:
+    """Every comparison that the caller may see."""
+    return {"kinds": [one for one in registry.ALL.values() if one.over == "campaigns" and visit.caller.may(one.role)]}
+
+
+def texts(_: Visit) -> Values:
+    """The formats that can be read, with the options of each."""
+    readable = [one for one in formats.ALL.values() if one.read is not None]
+    return {"formats": readable, "options": json.dumps({one.name: dict(one.options) for one in readable})}
+
+
+def guidelines(visit: Visit) -> Values:
+    """Guidelines and consent as raters see them: kind, name, latest version, and the text of each language as HTML."""
+    return {"texts": [(kind, name, *_latest(visit.session, visit.campaign.key, kind)) for kind, name in TEXT_KINDS]}
+
+
+def design(_: Visit) -> Values:
+    """What the form of a design begins with."""
+    return {"design": json.dumps(DESIGN, indent=2)}
+
+
+def replan(visit: Visit) -> Values:
+    """Documents and systems as they are now."""
+    scope = plan_keys(visit.session, visit.campaign.key)
+    return {"documents": json.dumps(scope.documents), "systems": json.dumps(scope.systems)}
+
+
+def invitations(_: Visit) -> Values:
+    """The platforms that raters can come from."""
+    return {"platforms": PLATFORMS}
+
+
+def known_answers(visit: Visit) -> Values:
+    """The forms of the raters, in which managers give the known answers."""
+    return rater_forms(visit.campaign)
+
+
+def quality(_: Visit) -> Values:
+    """The recipes whose scores verdicts can be based on."""
+    return {"recipes": list(NAMED)}
+
+
+def exclusions(visit: Visit) -> Values:
+    """The recipes by which an exclusion can be previewed."""
+    return {"recipes": recipe_names(visit.session, visit.campaign.key)}
+
+
+def recipe_names(session: Session, campaign: str) -> list[str]:
+    """What a campaign can be ranked by: its own recipes, then those that come with the service. Raises NotFound."""
+    own = [one.name for one in recipes.page(session, campaign, after=None, limit=MOST_OWN)]
+    return list(dict.fromkeys((*own, *NAMED)))
+
+
+def _latest(session: Session, campaign: str, kind: Kind) -> tuple[int, list[tuple[str, str]]]:
+    """The latest version, 0 where there is none, and the text of each language as HTML."""
+    try:
+        current = guideline_texts.get(session, campaign, kind)
+    except NoTexts:
+        return 0, []
+    return current.version, [
+        (language, markdown.to_html(current.texts[language])) for language in sorted(current.texts)
+    ]

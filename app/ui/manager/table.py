@@ -1,0 +1,171 @@
+"""The pages of managers, one row each: address, entry of the menu, title, template, roles and line of the documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from app.services.access.tokens import Role
+from app.ui.manager import contents
+from app.ui.messages import message
+
+Roles = frozenset[Role]
+Contents = Callable[[contents.Visit], contents.Values]
+
+VIEWER: Roles = frozenset({"viewer"})
+COORDINATOR: Roles = frozenset({"coordinator"})
+MANAGER: Roles = frozenset({"manager"})
+
+
+@dataclass(frozen=True, slots=True)
+class ManagerPage:
+    """A page.
+
+    name: in the menu and the title and, in small letters, the end of the address and the template.
+    roles: one of them may open it. purpose: the page's line in the documents.
+    contents: what its template is given beside the campaign; None for a page with a handler of its own.
+    end, file: the end of the address and the template where they are not the name.
+    """
+
+    name: str
+    roles: Roles
+    purpose: str
+    contents: Contents | None = None
+    end: str | None = None
+    file: str | None = None
+    of_campaign: bool = True
+
+    @property
+    def path(self) -> str:
+        """The end of the address, after the campaign's.
+
+        >>> ManagerPage("New campaign", MANAGER, "").path
+        '/new-campaign'
+        """
+        return f"/{self.name.lower().replace(' ', '-')}" if self.end is None else self.end
+
+    @property
+    def route(self) -> str:
+        """The address as a route.
+
+        >>> ManagerPage("Items", MANAGER, "").route
+        '/campaigns/{campaign}/items'
+        """
+        return f"/campaigns/{{campaign}}{self.path}" if self.of_campaign else self.path
+
+    @property
+    def template(self) -> str:
+        """The template."""
+        return f"manager/{self.file or self.name.lower()}.html"
+
+
+# The pages of a campaign by what they are about, in the order of its menu.
+GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
+    (
+        message("Campaign"),
+        (
+            ManagerPage(
+                message("Overview"), VIEWER | COORDINATOR, "live progress; open, pause, close", contents.overview
+            ),
+            ManagerPage(message("Settings"), MANAGER, "name, series, languages, notes, deadline", contents.settings),
+            ManagerPage(
+                message("Lock"),
+                VIEWER,
+                "the registered analysis and its amendments, which managers write",
+                contents.lock,
+            ),
+            ManagerPage(
+                message("Jobs"), VIEWER, "progress of long reports; managers can cancel them", contents.nothing
+            ),
+            ManagerPage(message("Exports"), MANAGER, "the release bundle and every format", contents.exports),
+            ManagerPage(message("Clone"), MANAGER, "copy this campaign; copy judgments", contents.nothing),
+            ManagerPage(message("Audit"), MANAGER, "who changed what in the campaign", contents.nothing),
+        ),
+    ),
+    (
+        message("Results"),
+        (
+            ManagerPage(
+                message("Ranking"),
+                VIEWER,
+                "clusters, intervals, pairs as a matrix and a table, the recipe in words",
+                end="",
+            ),
+            ManagerPage(message("Recipes"), VIEWER, "recipes side by side, and pairs on which they disagree"),
+            ManagerPage(message("Reports"), VIEWER, "all reports", contents.reports),
+            ManagerPage(message("Stability"), VIEWER, "would another study give the same ranking?"),
+            ManagerPage(message("Gate"), VIEWER, "one claim about two systems", file="report"),
+            ManagerPage(
+                message("Study size for a difference"),
+                VIEWER,
+                "documents, raters and ratings needed for a difference",
+                end="/reports/power",
+                file="report",
+            ),
+            ManagerPage(message("Comparisons"), VIEWER, "this campaign compared with others", contents.comparisons),
+            ManagerPage(message("Series"), VIEWER, "the language pairs of a series in one table"),
+            ManagerPage(message("Print"), VIEWER, "ranking, data card and score distribution on one page"),
+        ),
+    ),
+    (
+        message("Texts and tasks"),
+        (
+            ManagerPage(message("Texts"), MANAGER, "import of files, contents of the campaign", contents.texts),
+            ManagerPage(
+                message("Guidelines"), MANAGER, "guidelines and consent, by language and version", contents.guidelines
+            ),
+            ManagerPage(message("Design"), MANAGER, "preview and freeze a plan", contents.design),
+            ManagerPage(
+                message("Replan"),
+                MANAGER,
+                "change the plan of a running campaign: preview, then apply",
+                contents.replan,
+            ),
+            ManagerPage(message("Items"), MANAGER, "texts with all judgments and marked errors", contents.nothing),
+        ),
+    ),
+    (
+        message("People"),
+        (
+            ManagerPage(message("Raters"), COORDINATOR, "enrolment, links", contents.nothing),
+            ManagerPage(
+                message("Invitations"), MANAGER, "one link for many raters; completion codes", contents.invitations
+            ),
+            ManagerPage(
+                message("Tutorial"), MANAGER, "texts with known answers before the first task", contents.known_answers
+            ),
+            ManagerPage(
+                message("Qualification"),
+                MANAGER,
+                "the qualification test, and who passed it",
+                contents.known_answers,
+            ),
+            ManagerPage(
+                message("Quality"), COORDINATOR, "evidence on each rater; exclusions; timing", contents.quality
+            ),
+            ManagerPage(
+                message("Exclusions"),
+                MANAGER,
+                "raters, systems, documents, tasks; preview first",
+                contents.exclusions,
+            ),
+            ManagerPage(message("Problems"), MANAGER, "flags and disputes about hours, with answers", contents.nothing),
+        ),
+    ),
+)
+PAGES: Mapping[str, ManagerPage] = {page.name: page for _, pages in GROUPS for page in pages}
+"""The pages of a campaign by name."""
+
+CAMPAIGNS = ManagerPage(
+    message("Campaigns"),
+    VIEWER | COORDINATOR,
+    "state, protocol, languages and progress of each; closed ones last",
+    of_campaign=False,
+)
+NEW_CAMPAIGN = ManagerPage(message("New campaign"), MANAGER, "key, protocol, languages", file="new", of_campaign=False)
+ALL_AUDIT = ManagerPage(
+    message("Audit"), MANAGER, "who changed what in all campaigns", file="all_audit", of_campaign=False
+)
+TOKENS = ManagerPage(message("Tokens"), MANAGER, "create, list and revoke tokens", of_campaign=False)
+ABOVE: tuple[ManagerPage, ...] = (CAMPAIGNS, NEW_CAMPAIGN, ALL_AUDIT, TOKENS)
+"""The pages that belong to no campaign."""

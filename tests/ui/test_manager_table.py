@@ -1,0 +1,75 @@
+"""The table of the manager's pages: routes, menu, titles, templates and the documents say what it says."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.routing import APIRoute
+
+from app import ui
+from app.reports import registry
+from app.ui.manager import table
+from app.ui.manager.table import ManagerPage
+from app.ui.pages import TEMPLATES
+
+ALL = (*table.ABOVE, *table.PAGES.values())
+ROUTES = [route for route in ui.router.routes if isinstance(route, APIRoute)]
+LINK = re.compile(r'<a href="([^"]+)"(?: aria-current="page")?>([^<]+)</a>')
+
+
+def line_of(page: ManagerPage) -> str:
+    """A page's line of the table in the documents."""
+    roles = ", ".join(sorted(page.roles, reverse=True))
+    return f"| {page.name} | `{page.route.replace('{campaign}', 'C')}` | {page.purpose} | {roles} |"
+
+
+def test_the_documents_list_the_pages_as_the_table_does() -> None:
+    text = (Path(__file__).parents[2] / "docs/manager-pages.md").read_text(encoding="utf-8")
+    lines = text.partition("|---|---|---|---|\n")[2].partition("\n\n")[0].splitlines()
+    assert lines == [line_of(page) for page in ALL]
+
+
+def test_each_page_has_one_route_and_a_template() -> None:
+    routes = [route.path for route in ROUTES]
+    for page in ALL:
+        served = page.route.replace("/power", "/{kind}")
+        assert (page.name, routes.count(served)) == (page.name, 1)
+        assert (TEMPLATES / page.template).exists(), page.name
+
+
+def test_no_page_of_managers_is_missing_in_the_table() -> None:
+    below = {f"{table.PAGES[name].route}/{{kind}}" for name in ("Reports", "Comparisons")}
+    files = {"/campaigns/{campaign}/stability-report.{shape}"}
+    others = {route.path for route in ROUTES if not route.path.startswith(("/rate", "/assets"))} - {"/"}
+    assert others == {page.route for page in ALL if page.path != "/reports/power"} | below | files
+
+
+def test_a_page_has_one_name_in_address_menu_and_title(sign_in: Any, demo: str) -> None:
+    browser = sign_in("admin")
+    shown = browser.get(f"/campaigns/{demo}/overview").text
+    menu = dict(LINK.findall(shown.partition('<nav class="tabs"')[2].partition("</nav>")[0]))
+    assert menu == {page.route.format(campaign=demo): page.name for page in table.PAGES.values()}
+    for page in ALL:
+        text = browser.get(page.route.format(campaign=demo)).text
+        title = html.unescape(text.partition("<title>")[2].partition("</title>")[0])
+        assert title.partition(" · ")[0] == page.name, page.route
+    addresses = {page.name: page.path for page in ALL}
+    assert addresses.pop("Ranking") == ""  # the campaign's own page
+    of_report = addresses.pop("Study size for a difference")
+    assert registry.ALL[of_report.replace("/reports/", "campaign/")].title == "Study size for a difference"
+    assert {name: f"/{name.lower().replace(' ', '-')}" for name in addresses} == addresses
+
+
+@pytest.mark.parametrize("role", ["viewer", "coordinator", "manager"])
+def test_the_menu_leads_to_pages_that_open(role: str, sign_in: Any, demo: str) -> None:
+    browser = sign_in(role)
+    start = f"/campaigns/{demo}"
+    shown = browser.get(f"{start}/overview").text.partition('<nav class="tabs"')[2].partition("</nav>")[0]
+    offered = {address for address, _ in LINK.findall(shown)}
+    for page in table.PAGES.values():
+        opened = browser.get(start + page.path).status_code
+        assert (page.name, opened) == (page.name, 200 if start + page.path in offered else 403)
