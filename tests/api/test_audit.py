@@ -12,6 +12,7 @@ import pytest
 from app.services.campaigns import audit, campaigns
 from app.services.campaigns.campaigns import NewCampaign
 from app.storage.db import Database
+from tests.api.conftest import populate
 from tests.spine import plumbline
 
 Ask = Callable[..., None]
@@ -26,7 +27,8 @@ def seals(database: Database) -> dict[str | None, audit.Seal]:
         return {seal.campaign: seal for seal in audit.check(session)}
 
 
-def test_what_was_done_stands_in_the_log(admin: httpx.Client, populated: dict[str, str]) -> None:
+def test_what_was_done_stands_in_the_log(admin: httpx.Client, database_url: str) -> None:
+    populated = populate(admin, database_url)
     tag = {"If-Match": admin.get("/v1/campaigns/demo").headers["ETag"]}
     admin.patch("/v1/campaigns/demo", json={"name": "N"}, headers=tag)
     admin.post("/v1/tokens", json={"role": "viewer", "campaign": "demo"})

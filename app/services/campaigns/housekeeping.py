@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from app.reports.gate import looks
 from app.storage import housekeeping
 from app.storage.db import Database
+from app.storage.housekeeping import KeptReports
 from app.storage.leases import leases
 
 KEPT = timedelta(days=7)
+# A campaign that is watched has another ranking with each change. A gate counts the looks before it, so all gates stay.
+REPORTS = KeptReports(newest=50, age=timedelta(days=30), always=(looks.KIND,))
 
 
 def sweep(database: Database) -> dict[str, int] | None:
-    """Delete expired answers, sessions and abandoned imports, and free tasks whose lease ran out; how many of each.
+    """Delete expired answers, sessions, abandoned imports and old reports, and free tasks whose lease ran out.
 
-    None where another worker is at it. Nothing that a rater or a report can see is ever deleted.
+    How many of each; None where another worker is at it. Nothing that a rater or a report can see is ever deleted.
     """
     with database.transaction() as session:
-        counts = housekeeping.sweep(session, kept=KEPT)
+        counts = housekeeping.sweep(session, kept=KEPT, reports=REPORTS)
         due = leases.campaigns_due(session) if counts is not None else []
     freed = 0
     for campaign_id in due:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pytest
 from sqlalchemy import text
 
+from app.reports.gate import looks
 from app.services.campaigns.campaigns import NewCampaign, create
-from app.services.campaigns.housekeeping import sweep
+from app.services.campaigns.housekeeping import REPORTS, sweep
 from app.services.data import imports
 from app.storage import housekeeping, jobs_queue, migrate, tokens
 from app.storage.db import Database, Session
@@ -75,7 +76,7 @@ def _counts(database: Database) -> dict[str, int]:
 
 def test_what_is_older_than_a_week_goes_and_the_rest_stays(database: Database) -> None:
     assert _counts(database) == dict.fromkeys(TABLES, 2) | {"import_chunks": 4}
-    gone = {"answers": 1, "sessions": 1, "jobs": 1, "imports": 1, "leases": 0}
+    gone = {"answers": 1, "sessions": 1, "jobs": 1, "imports": 1, "reports": 0, "leases": 0}
     assert sweep(database) == gone
     left = dict.fromkeys(TABLES, 1) | {"tokens": 2, "import_chunks": 2}
     assert _counts(database) == left
@@ -88,6 +89,56 @@ def test_a_committed_import_keeps_its_report(database: Database) -> None:
     swept = sweep(database)
     assert swept is not None
     assert swept["imports"] == 0
+
+
+@pytest.mark.parametrize(("n", "gone"), [(REPORTS.newest, 0), (REPORTS.newest + 1, 1), (REPORTS.newest + 2, 2)])
+def test_of_each_kind_so_many_reports_of_former_data_stay(database: Database, n: int, gone: int) -> None:
+    with database.transaction() as session:
+        for kind in ("campaign/ranking", "campaign/quality"):
+            _report(session, kind, range(1, n + 1))
+        session.execute(text("UPDATE campaigns SET data_version = :now"), {"now": n + 1})
+    assert (sweep(database) or {})["reports"] == 2 * gone
+    assert _versions(database, "campaign/ranking") == list(range(1 + gone, n + 1))
+    assert (sweep(database) or {})["reports"] == 0
+
+
+def test_old_reports_go_but_for_what_is_present_locked_looked_back_at_or_just_made(database: Database) -> None:
+    with database.transaction() as session:
+        for age, kind in (("31 days", "campaign/ranking"), ("29 days", "campaign/timing"), ("31 days", looks.KIND)):
+            _report(session, kind, range(1, 4), age=age)
+        _report(session, "campaign/spread", range(1, REPORTS.newest + 4), age="59 minutes")
+        session.execute(text("UPDATE campaigns SET data_version = 3"))
+        for n in (1, 2, 3):
+            session.execute(
+                text("INSERT INTO versions (campaign_id, n, actor, what) SELECT id, :n, 'x', 'x' FROM campaigns"),
+                {"n": n},
+            )
+        session.execute(
+            text(
+                """INSERT INTO locks (campaign_id, n, before_judgments, recipe, rules, hash, actor, at, version)
+                   SELECT id, 1, true, '{}', '{}', sha256('x'), 'x', now(), 2 FROM campaigns"""
+            )
+        )
+    assert (sweep(database) or {})["reports"] == 1
+    assert _versions(database, "campaign/ranking") == [2, 3]
+    assert _versions(database, "campaign/timing") == [1, 2, 3]
+    assert _versions(database, looks.KIND) == [1, 2, 3]
+    assert len(_versions(database, "campaign/spread")) == REPORTS.newest + 3
+
+
+def _report(session: Session, kind: str, versions: Iterable[int], age: str = "2 hours") -> None:
+    """Store a report of each data version."""
+    statement = """
+        INSERT INTO reports (campaign_id, kind, data_version, recipe_hash, seed, method_version, body, created_at)
+        SELECT id, :kind, :version, 'x', 0, '3', 'x', now() - CAST(:age AS interval) FROM campaigns"""
+    for version in versions:
+        session.execute(text(statement), {"kind": kind, "version": version, "age": age})
+
+
+def _versions(database: Database, kind: str) -> list[int]:
+    with database.transaction() as session:
+        found = session.execute(text("SELECT data_version FROM reports WHERE kind = :kind ORDER BY 1"), {"kind": kind})
+        return [int(version) for (version,) in found]
 
 
 def test_two_workers_never_sweep_at_once(database: Database) -> None:
