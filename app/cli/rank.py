@@ -22,18 +22,23 @@ from app.cli.kit.progress_bar import bar
 from app.cli.kit.terminal import ranking_table
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
-from app.domain.recipe import CHECKED_AGAINST, NAMED, from_options
+from app.domain.recipe import CHECKED_AGAINST, CHOICES, NAMED, from_options
 from app.reports.kit.render import parquet
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking.renderings import TABLES, render, segments
 from app.reports.source.named_recipes import find
 
+CHOICE_OPTIONS = "\b\n" + "\n".join(
+    f"--{choice.name.replace('_', '-')}: {choice.wording.sentence} ({choice.allowed.replace('`', '')})"
+    for choice in CHOICES.values()
+)
 HELP = f"""The ranking of a campaign under a recipe ({", ".join(NAMED)}).
 
-Every recipe option can be overridden by an option of the same name: --normalize z --clusters paper --alpha 0.01
+Every choice of the recipe can be overridden by an option: --normalize z --clusters paper --alpha 0.01
 --exclude system:X --scoring spans:wmt24 --seed 7 …
-"""
 
+{CHOICE_OPTIONS}
+"""
 
 SEGMENTS = "segments"
 _FLAGS = {"csv": "csv", "tex": "latex", "md": "markdown", "svg": "svg", "parquet": "parquet"}

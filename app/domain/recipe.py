@@ -1,13 +1,12 @@
 """Recipes from query options and from JSON: strict, told by name and place.
 
-The value itself is in `recipe_value`, the named ones in `recipe_named`; both can be imported from here.
+The value and its choices are in `recipe_value`, the named ones in `recipe_named`; all can be imported from here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, fields, replace
-from types import MappingProxyType
+from dataclasses import replace
 
 from app.domain.errors import Invalid, Place
 from app.domain.keys import is_key
@@ -29,16 +28,16 @@ from app.domain.recipe_choices import (
     Subject,
     Test,
     Unit,
-    WrongValue,
     ZeroMethod,
-    parse_field,
-    parse_option,
 )
 from app.domain.recipe_named import CHECKED_AGAINST, NAMED
-from app.domain.recipe_value import DEFAULT_SEED, Recipe
+from app.domain.recipe_parsing import WrongValue, parse_field, parse_option
+from app.domain.recipe_value import CHOICES, DEFAULT_SEED, DEFAULTS, Recipe
 
 __all__ = [
     "CHECKED_AGAINST",
+    "CHOICES",
+    "DEFAULTS",
     "DEFAULT_SEED",
     "NAMED",
     "Adjust",
@@ -68,9 +67,6 @@ RANK_SUM_TESTS = frozenset({"rank_sum", "rank_sum_legacy"})
 STRATIFIED_TESTS = frozenset({"stouffer", "stouffer_signed"})
 SIGNED_RANK_TESTS = STRATIFIED_TESTS | {"signed_rank"}
 
-_DEFAULTS: Mapping[str, object] = MappingProxyType(
-    {field.name: field.default for field in fields(Recipe) if field.default is not MISSING}
-)
 _NOT_CHOICES = frozenset({"recipe", "as_of"})
 
 
@@ -155,7 +151,7 @@ def _imply(base: Recipe, values: dict[str, object]) -> None:
     # The signed-rank test has no continuity correction unless asked, as in SciPy; the rank-sum test has.
     values.setdefault("correction", values["test"] not in SIGNED_RANK_TESTS)
     if values["test"] not in SIGNED_RANK_TESTS:
-        values.update({name: values.get(name, _DEFAULTS[name]) for name in ("zero_method", "method")})
+        values.update({name: values.get(name, DEFAULTS[name]) for name in ("zero_method", "method")})
     if values["test"] not in RANK_SUM_TESTS:
         values.setdefault("matched_only", False)
 
@@ -188,7 +184,7 @@ def _contradictions(recipe: Recipe, options: Mapping[str, object]) -> Iterator[t
     uncorrected = "correction" in options and not recipe.correction and not (ranks or signed)
     yield "correction", uncorrected, "is for the rank-sum and signed-rank tests"
     for name in ("zero_method", "method"):
-        yield name, getattr(recipe, name) != _DEFAULTS[name] and not signed, "is for the signed-rank test"
+        yield name, getattr(recipe, name) != DEFAULTS[name] and not signed, "is for the signed-rank test"
 
 
 def _invalid(wrong: Sequence[Place]) -> Invalid:

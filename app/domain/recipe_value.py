@@ -1,4 +1,4 @@
-"""A recipe: every choice of an analysis as one frozen value, with a hash.
+"""A recipe: every choice of an analysis as one frozen value, with a hash; the one place where choices are declared.
 
 A recipe never changes by default: an option replaces one field, and the result carries the whole of it.
 """
@@ -7,9 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from types import MappingProxyType, NoneType
+from typing import Annotated, Any, get_args, get_type_hints
 
 from app.domain.recipe_choices import (
+    FEWEST_PERMUTATIONS,
+    LARGEST_SEED,
+    MOST_PERMUTATIONS,
     Adjust,
     Aggregate,
     Alternative,
@@ -31,65 +37,122 @@ from app.domain.recipe_choices import (
 DEFAULT_SEED = 20261120
 
 
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What a choice decides, in a sentence. written: how its value is written as text, where the type does not tell."""
+
+    sentence: str
+    written: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NumberRange:
+    """The least and the largest number."""
+
+    least: float
+    most: float
+
+
+@dataclass(frozen=True, slots=True)
+class RecipeChoice:
+    """One choice of a recipe: all that reads, checks or describes it follows from here.
+
+    type: a literal of all values, bool, int, float, or a type of its own. nullable: the data may decide instead.
+    """
+
+    name: str
+    type: Any
+    nullable: bool
+    wording: Wording
+    limits: NumberRange | None
+
+    @property
+    def description(self) -> str:
+        """What is decided, and how it is written as text where the type does not tell."""
+        written = f" Write {self.wording.written}." if self.wording.written else ""
+        return f"{self.wording.sentence}{written}"
+
+    @property
+    def allowed(self) -> str:
+        """What can be written as text.
+
+        >>> CHOICES["unit"].allowed, CHOICES["permutations"].allowed, CHOICES["alpha"].allowed
+        ('document, segment', '100 to 1000000, auto', '0.000001 to 0.5')
+        """
+        if self.limits is not None:
+            return (
+                f"{limit_text(self.limits.least)} to {limit_text(self.limits.most)}{', auto' if self.nullable else ''}"
+            )
+        return self.wording.written or ", ".join(("true", "false") if self.type is bool else get_args(self.type))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
     """All choices of a ranking.
 
-    roles: which rows are ranked: rating, repeat, reference, degraded, calibration.
-    accepted_only: leave out rows of tasks that quality control rejected.
-    exclude: what the analysis leaves out altogether. standing: the campaign's standing exclusions too, as of the data
-    version; `app.stats` knows nothing of them.
-    normalize, moments, sd0: rater normalization (standard deviations with ddof = 1), the rows behind a rater's moments
-    (`ratings` with repeats, `all` rows of the file, `calibration` items), constant raters.
+    standing: `app.stats` knows nothing of the campaign's standing exclusions; services turn them into `exclude`.
+    normalize: standard deviations have ddof = 1.
+    moments: `ratings` with repeats, `all` rows of the file, `calibration` items.
     repeats: `average` within a rater first, `pool` all ratings alike (WMT), `latest`, `first`; `separate` keeps every
     rating of a segment as a segment of its own (WMT25's waves).
     aggregate: `mean` over raters and segments, `median` over raters and mean over segments, `macro_domain` mean over
     raters, segments of a domain, domains.
     calibration: `raw`, none; between language pairs it needs several campaigns.
-    unit: what the test resamples or ranks.
-    correction: continuity correction of the rank-sum and signed-rank tests.
-    zero_method, method: zero differences and distribution of the signed-rank test.
-    matched_only: test only segments that both systems have; require_mean: a win also needs the better mean.
-    permutations: number of sign draws, None for max(10 000, ⌈20·m/α⌉).
-    plus_one: count the observed arrangement among the draws.
-    alpha, inclusive: significant where p ≤ α (inclusive) or p < α.
+    permutations: None for max(10 000, ⌈20·m/α⌉).
     interval: `t` with linearized standard errors, `percentile` or `bca` of a bootstrap over documents.
-    rank_sets: simultaneous confidence sets of the ranks, by documents.
-    influence: what pairs would be without one rater, document or domain.
-    fallback: where the data cannot support the test, use the one that they can and say so, instead of refusing.
     """
 
     name: str
-    scoring: Scoring = field(default_factory=Scoring)
-    roles: tuple[str, ...] = ("rating", "repeat")
-    accepted_only: bool = True
-    exclude: tuple[Exclusion, ...] = ()
-    standing: bool = False
-    normalize: Normalize = "none"
-    moments: Moments = "ratings"
-    sd0: ConstantRaters = "drop"
-    repeats: Repeats = "average"
-    unit: Unit = "document"
-    aggregate: Aggregate = "mean"
-    calibration: Calibration = "raw"
-    test: Test = "permutation"
-    alternative: Alternative = "two-sided"
-    permutations: int | None = None
-    plus_one: bool = True
-    correction: bool = True
-    zero_method: ZeroMethod = "wilcox"
-    method: Method = "auto"
-    matched_only: bool = False
-    require_mean: bool = False
-    adjust: Adjust = "none"
-    alpha: float = 0.05
-    inclusive: bool = False
-    clusters: ClusterRule = "strict"
-    interval: IntervalKind = "t"
-    rank_sets: bool = False
-    influence: bool = True
-    seed: int = DEFAULT_SEED
-    fallback: bool = False
+    scoring: Annotated[
+        Scoring,
+        Wording(
+            "Which number of a judgment is analysed.",
+            "`score`, `spans`, `spans:PROFILE`, `spans:PROFILE:CAP` or `criterion:NAME`",
+        ),
+    ] = field(default_factory=Scoring)
+    roles: Annotated[
+        tuple[str, ...],
+        Wording(
+            "Which ratings are ranked.", "one or more of `rating`, `repeat`, `reference`, `degraded`, `calibration`"
+        ),
+    ] = ("rating", "repeat")
+    accepted_only: Annotated[bool, Wording("Leave out what quality control rejected.")] = True
+    exclude: Annotated[
+        tuple[Exclusion, ...],
+        Wording(
+            "What to leave out altogether.", "one or more of `system:KEY`, `rater:KEY`, `document:KEY`, `task:KEY`"
+        ),
+    ] = ()
+    standing: Annotated[bool, Wording("Apply the exclusions that stand in the campaign.")] = False
+    normalize: Annotated[Normalize, Wording("How the scores of raters are put on one scale.")] = "none"
+    moments: Annotated[Moments, Wording("Which rows a rater's mean and deviation come from.")] = "ratings"
+    sd0: Annotated[ConstantRaters, Wording("What becomes of raters whose scores do not vary.")] = "drop"
+    repeats: Annotated[Repeats, Wording("How several ratings of a segment are combined.")] = "average"
+    unit: Annotated[Unit, Wording("What the test resamples or ranks.")] = "document"
+    aggregate: Annotated[Aggregate, Wording("How segment scores become a system's score.")] = "mean"
+    calibration: Annotated[Calibration, Wording("Shift between language pairs.")] = "raw"
+    test: Annotated[Test, Wording("How two systems are compared.")] = "permutation"
+    alternative: Annotated[Alternative, Wording("Whether the test has one side or two.")] = "two-sided"
+    permutations: Annotated[
+        int | None,
+        Wording("Number of sign draws; auto (null in JSON) chooses by the data."),
+        NumberRange(FEWEST_PERMUTATIONS, MOST_PERMUTATIONS),
+    ] = None
+    plus_one: Annotated[bool, Wording("Count the observed arrangement among the draws.")] = True
+    correction: Annotated[bool, Wording("Continuity correction of the rank-sum and signed-rank tests.")] = True
+    zero_method: Annotated[ZeroMethod, Wording("Zero differences in the signed-rank test.")] = "wilcox"
+    method: Annotated[Method, Wording("Distribution of the signed-rank test.")] = "auto"
+    matched_only: Annotated[bool, Wording("Test only segments that both systems have.")] = False
+    require_mean: Annotated[bool, Wording("A win also needs the better mean.")] = False
+    adjust: Annotated[Adjust, Wording("Adjustment for the number of pairs.")] = "none"
+    alpha: Annotated[float, Wording("Level of significance."), NumberRange(1e-6, 0.5)] = 0.05
+    inclusive: Annotated[bool, Wording("Significant at p ≤ alpha, else at p < alpha.")] = False
+    clusters: Annotated[ClusterRule, Wording("How systems are divided into clusters.")] = "strict"
+    interval: Annotated[IntervalKind, Wording("How intervals are computed; bca needs 20 documents.")] = "t"
+    rank_sets: Annotated[bool, Wording("Simultaneous rank sets of all systems.")] = False
+    influence: Annotated[bool, Wording("What pairs would be without one rater, document or domain.")] = True
+    seed: Annotated[int, Wording("Seed of all random draws."), NumberRange(0, LARGEST_SEED)] = DEFAULT_SEED
+    fallback: Annotated[bool, Wording("Use the test that the data support instead of refusing.")] = False
 
     def as_json(self) -> dict[str, object]:
         """Plain JSON values, in declared order."""
@@ -108,3 +171,32 @@ class Recipe:
         choices = {k: v for k, v in self.as_json().items() if k != "name"}
         text = json.dumps(choices, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def limit_text(value: float) -> str:
+    """A limit as it is written.
+
+    >>> limit_text(1e-6), limit_text(0.5), limit_text(100)
+    ('0.000001', '0.5', '100')
+    """
+    return str(value) if isinstance(value, int) else f"{value:.6f}".rstrip("0")
+
+
+def _choice(name: str, annotation: Any) -> RecipeChoice:
+    declared, *about = get_args(annotation)
+    nullable = NoneType in get_args(declared)
+    [wording] = (one for one in about if isinstance(one, Wording))
+    limits = next((one for one in about if isinstance(one, NumberRange)), None)
+    return RecipeChoice(name, get_args(declared)[0] if nullable else declared, nullable, wording, limits)
+
+
+CHOICES: Mapping[str, RecipeChoice] = MappingProxyType(
+    {
+        name: _choice(name, annotation)
+        for name, annotation in get_type_hints(Recipe, include_extras=True).items()
+        if name != "name"
+    }
+)
+"""Every choice by name, in declared order."""
+DEFAULTS: Mapping[str, object] = MappingProxyType(Recipe(name="defaults").as_json())
+"""The value of each choice that nothing was said of, as plain JSON."""

@@ -13,10 +13,12 @@ import jsonschema_rs
 import pytest
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 
 from app.api.kit.choices import RecipeQuery
 from app.api.models.ranking import PairOut, RankedSystemOut, RankingOut
-from app.domain.recipe import NAMED
+from app.api.models.recipe import RecipeIn
+from app.domain.recipe import CHOICES, NAMED
 from app.main import create_app
 from app.storage.db import Database
 from app.web.access import Anyone, Needs, NeedsRater
@@ -236,8 +238,12 @@ def test_everything_but_the_public_part_asks_for_a_credential(app: FastAPI, anon
             assert anonymous.request(method, path).status_code == 401, (method, path)
 
 
-def test_the_query_of_a_ranking_has_every_choice_of_a_recipe() -> None:
-    assert set(RecipeQuery.model_fields) - {"recipe", "as_of"} == set(NAMED["recommended"].as_json()) - {"name"}
+@pytest.mark.parametrize(("model", "besides"), [(RecipeQuery, {"recipe", "as_of"}), (RecipeIn, {"name", "hash"})])
+def test_query_and_body_of_a_ranking_have_every_choice_of_a_recipe(model: type[BaseModel], besides: set[str]) -> None:
+    assert set(model.model_fields) - besides == set(NAMED["recommended"].as_json()) - {"name"}
+    for name, choice in CHOICES.items():
+        described = model.model_fields[name].description or ""
+        assert described.startswith(choice.wording.sentence), name
 
 
 def test_the_documented_ranking_is_the_one_that_is_sent(admin: httpx.Client, populated: dict[str, str]) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from app.domain.errors import Invalid
 from app.domain.recipe import CHECKED_AGAINST, NAMED, Exclusion, Recipe, Scoring, from_json, from_options
-from app.domain.recipe_choices import parse_field
+from app.domain.recipe_parsing import parse_field
 
 RECOMMENDED, WMT_DA, GOOGLE_MQM = NAMED["recommended"], NAMED["wmt-da"], NAMED["google-mqm"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from app.domain.recipe import CHECKED_AGAINST, NAMED
+from app.domain.recipe import CHECKED_AGAINST, CHOICES, NAMED
 
 
 def test_the_documents_say_of_each_recipe_what_it_was_checked_against(repository: Path) -> None:
@@ -13,3 +13,30 @@ def test_the_documents_say_of_each_recipe_what_it_was_checked_against(repository
     told = dict(re.findall(r"^\| `([a-z0-9-]+)` \| ([^|]+) \|$", text, re.MULTILINE))
     assert set(NAMED) == set(CHECKED_AGAINST)
     assert {name: told.get(name) for name in NAMED} == dict(CHECKED_AGAINST)
+
+
+def test_the_documents_list_every_choice_as_the_recipe_declares_it(repository: Path) -> None:
+    text = (repository / "docs/statistics.md").read_text(encoding="utf-8")
+    lines = text.partition("| option | values | in `recommended` | decides |\n|---|---|---|---|\n")[2].partition(
+        "\n\n"
+    )[0]
+    recommended = NAMED["recommended"].as_json()
+    assert lines.splitlines() == [
+        f"| `{name}` | {choice.allowed} | {_written(recommended[name])} | {choice.wording.sentence} |"
+        for name, choice in CHOICES.items()
+    ]
+
+
+def _written(value: object) -> str:
+    """A value as it is written in a query."""
+    match value:
+        case dict():
+            return str(value["from"])
+        case list():
+            return ", ".join(value) or "nothing"
+        case None:
+            return "auto"
+        case bool():
+            return str(value).lower()
+        case _:
+            return str(value)

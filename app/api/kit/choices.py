@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
-from app.api.models.recipe import Excluded, Role
+from app.api.models.recipe import Excluded, number_type, with_choices
 from app.api.models.times import TimeIn
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
-from app.domain.recipe import (
-    Adjust,
-    Aggregate,
-    Alternative,
-    ClusterRule,
-    ConstantRaters,
-    Moments,
-    Normalize,
-    Recipe,
-    Repeats,
-    Test,
-    Unit,
-    from_options,
-)
-from app.domain.recipe_choices import LARGEST_SEED, MOST_PERMUTATIONS, Calibration, IntervalKind, Method, ZeroMethod
+from app.domain.recipe import Recipe, from_options
+from app.domain.recipe_choices import Role
+from app.domain.recipe_value import RecipeChoice
 from app.services.access.tokens import Caller
 from app.web.access import RoleLacksIt
 
@@ -45,48 +34,37 @@ class AsOf(BaseModel):
     as_of: str | None = AS_OF
 
 
+# Choices that are written in a query in another way than their type tells.
+QUERY_TYPES: Mapping[str, Any] = {
+    "scoring": Annotated[str, StringConstraints(pattern=SCORING)],
+    "roles": list[Role],
+    "exclude": list[Excluded],
+    "permutations": Annotated[str, StringConstraints(pattern=r"^([1-9][0-9]{2,5}|1000000|auto)$")],
+}
+EXAMPLES: Mapping[str, list[Any]] = {
+    "roles": [["rating", "repeat"]],
+    "exclude": [["system:ref"]],
+    "permutations": ["10000"],
+}
+
+
+def _in_query(choice: RecipeChoice) -> tuple[Any, Any]:
+    value = QUERY_TYPES.get(choice.name, number_type(choice))
+    return value | None, Field(None, description=choice.description, examples=EXAMPLES.get(choice.name))
+
+
+@with_choices(_in_query)
 class RecipeQuery(AsOf):
     """A named recipe, and choices that replace its own."""
+
+    if TYPE_CHECKING:
+        exclude: list[str] | None = None
 
     recipe: Annotated[str, StringConstraints(pattern=KEY_PATTERN)] = Field(
         "recommended",
         description="One of `GET /v1/recipes`, or of the campaign's own.",
         examples=["google-mqm"],
     )
-    scoring: Annotated[str, StringConstraints(pattern=SCORING)] | None = Field(
-        None, description="`score`, `spans`, `spans:PROFILE`, `spans:PROFILE:CAP` or `criterion:NAME`."
-    )
-    roles: list[Role] | None = Field(None, description="Which ratings are ranked.", examples=[["rating", "repeat"]])
-    accepted_only: bool | None = Field(None, description="Leave out what quality control rejected.")
-    exclude: list[Excluded] | None = Field(None, description="`system:KEY`, `rater:KEY` …", examples=[["system:ref"]])
-    normalize: Normalize | None = None
-    moments: Moments | None = None
-    sd0: ConstantRaters | None = None
-    repeats: Repeats | None = None
-    unit: Unit | None = None
-    aggregate: Aggregate | None = None
-    test: Test | None = None
-    alternative: Alternative | None = None
-    zero_method: ZeroMethod | None = Field(None, description="Zero differences in the signed-rank test.")
-    method: Method | None = Field(None, description="Distribution of the signed-rank test.")
-    permutations: Annotated[str, StringConstraints(pattern=r"^([1-9][0-9]{2,5}|1000000|auto)$")] | None = Field(
-        None, description=f"100 to {MOST_PERMUTATIONS}, or auto.", examples=["10000"]
-    )
-    plus_one: bool | None = Field(None, description="Count the observed arrangement among the draws.")
-    correction: bool | None = Field(None, description="Continuity correction of the rank-sum test.")
-    matched_only: bool | None = None
-    require_mean: bool | None = None
-    adjust: Adjust | None = None
-    alpha: Annotated[float, Field(ge=1e-6, le=0.5)] | None = None
-    inclusive: bool | None = Field(None, description="Significant at p ≤ alpha, else at p < alpha.")
-    clusters: ClusterRule | None = None
-    interval: IntervalKind | None = Field(None, description="How intervals are made; bca needs 20 documents.")
-    calibration: Calibration | None = Field(None, description="Shift between language pairs.")
-    rank_sets: bool | None = Field(None, description="Simultaneous rank sets of all systems.")
-    influence: bool | None = Field(None, description="What pairs would be without one rater, document or domain.")
-    standing: bool | None = Field(None, description="Apply the exclusions that stand in the campaign.")
-    seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] | None = None
-    fallback: bool | None = Field(None, description="Use the test that the data support instead of refusing.")
 
 
 def recipe_of(request: Request, base: Recipe) -> Recipe:

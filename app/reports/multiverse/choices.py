@@ -11,7 +11,7 @@ from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Exclusion, Scoring
-from app.domain.recipe_choices import WrongValue, parse_option
+from app.domain.recipe_parsing import WrongValue, parse_option
 from app.reports.source.recipe_input import RecipeInput, RecipeOptions
 from app.reports.source.recipe_ratings import load
 from app.reports.source.scores import reading

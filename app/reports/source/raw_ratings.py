@@ -10,7 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Scoring
-from app.domain.recipe_choices import LARGEST_SEED, WrongValue, parse_option
+from app.domain.recipe_choices import LARGEST_SEED
+from app.domain.recipe_parsing import WrongValue, parse_option
 from app.protocols.base import Spans
 from app.reports.source.data_hash import data_hash
 from app.reports.source.scores import Reading, derive, reading
