@@ -7,6 +7,7 @@ method but `none` is x ↦ a_r·x + b_r, so sums by item are enough: segments ar
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -74,26 +75,81 @@ def _by_document(data: MultiplyRated, values: Floats, how: np.ufunc = np.add, em
     return np.concatenate([sums, np.full((*sums.shape[:2], 1), empty)], axis=2)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class StudyRatings:
-    """Ratings of n studies of the same documents.
+    """Ratings of n studies of the same documents; what is not asked for is not summed.
 
-    total: centred sums of each rating of each item, shape (n, D, S, k). who: index of (study, rater) of each, into
-    what is flat over (n, R + 1). n_segments: of each document, shape (D,). ratings: of each item of a document,
-    shape (D,). Of each rater in each study, shape (n, R + 1), the last for nobody: count of segment ratings, mean
-    (centred), sd with ddof 1, marked errors; `constant`: the scores do not vary.
+    at: which item and rater each rating is of, a place in the flat sums of the items, shape (n, D, S, k). who: index of
+    (study, rater) of each, into what is flat over (n, R + 1). n_segments: of each document, shape (D,). ratings: of
+    each item of a document, shape (D,).
     """
 
     items: ItemSums
-    total: Floats
+    at: Codes
     who: Codes
     n_segments: Codes
     ratings: Floats
-    count: Floats
-    mean: Floats
-    sd: Floats
-    errors: Floats
-    constant: Bools
+
+    @cached_property
+    def total(self) -> Floats:
+        """Centred sums of each rating of each item, shape (n, D, S, k)."""
+        return np.asarray(np.take(self.items.total, self.at), dtype=np.float64)
+
+    def _summed(self, values: Floats) -> Floats:
+        """By rater of a study, shape (n, R + 1), the last for nobody."""
+        shape = len(self.at), self.items.n_raters + 1
+        sums = np.bincount(self.who.reshape(-1), weights=values.reshape(-1), minlength=shape[0] * shape[1])
+        return np.asarray(sums.reshape(shape), dtype=np.float64)
+
+    @cached_property
+    def count(self) -> Floats:
+        """Segment ratings of each rater, shape (n, R + 1); 0 for nobody."""
+        weights = np.broadcast_to(self.n_segments[None, :, None, None].astype(np.float64), self.at.shape)
+        count = self._summed(weights)
+        count[:, -1] = 0.0
+        return count
+
+    @cached_property
+    def mean(self) -> Floats:
+        """Mean of each rater (centred), shape (n, R + 1)."""
+        return self._by_count(self._summed(self.total))
+
+    def _by_count(self, sums: Floats) -> Floats:
+        return np.divide(sums, self.count, out=np.zeros_like(self.count), where=self.count > 0)
+
+    @cached_property
+    def _square(self) -> Floats:
+        return self._summed(np.take(self.items.square, self.at))
+
+    @cached_property
+    def _variance(self) -> Floats:
+        squares = np.maximum(self._square - self.count * self.mean * self.mean, 0.0)
+        return np.asarray(squares / np.maximum(self.count - 1.0, 1.0), dtype=np.float64)
+
+    @property
+    def sd(self) -> Floats:
+        """Of each rater, with ddof 1, shape (n, R + 1)."""
+        return np.sqrt(self._variance)
+
+    @property
+    def errors(self) -> Floats:
+        """Marked errors of each rater, shape (n, R + 1)."""
+        return self._summed(np.take(self.items.errors, self.at))
+
+    @cached_property
+    def constant(self) -> Bools:
+        """Raters whose scores do not vary, or who gave fewer than two: shape (n, R + 1).
+
+        A variance near zero may be rounding, so those few raters are looked at by their lowest and highest score.
+        """
+        constant = np.asarray(self.count < 2, dtype=np.bool_)
+        typical = np.maximum(1.0, self._square / np.maximum(self.count, 1.0))
+        near = ~constant & (self._variance <= _SUSPICIOUS * typical)
+        for study, rater in zip(*np.nonzero(near), strict=True):
+            theirs = self.at[study][self.who[study] == study * self.count.shape[1] + rater]
+            spread = np.take(self.items.high, theirs).max() - np.take(self.items.low, theirs).min()
+            constant[study, rater] = round(float(spread), _DIGITS) == 0
+        return constant
 
 
 def collect(items: ItemSums, documents: Codes, raters: Codes) -> StudyRatings:
@@ -104,52 +160,19 @@ def collect(items: ItemSums, documents: Codes, raters: Codes) -> StudyRatings:
     documents : codes of the documents of these studies, shape (D',). raters : shape (n, D', S, k), R for nobody; each
         must be in the pool of the document's bucket.
     """
-    n, size = len(raters), items.n_raters + 1
+    size = items.n_raters + 1
     n_systems, wide = items.total.shape[1:]
-    place = items.place[items.data.bucket[documents][None, :, None, None], raters]
-    flat = (documents[:, None, None] * n_systems + np.arange(n_systems)[None, :, None]) * wide + place
-    who = np.arange(n)[:, None, None, None] * size + raters
-    segments = items.n_segments[documents]
-    weights = np.broadcast_to(segments[None, :, None, None], flat.shape).ravel()
-
-    def summed(values: Floats) -> Floats:
-        sums = np.bincount(who.ravel(), weights=values.ravel(), minlength=n * size)
-        return np.asarray(sums.reshape(n, size), dtype=np.float64)
-
-    total = items.total.ravel()[flat]
-    count = summed(weights.astype(np.float64))
-    count[:, -1] = 0.0
-    mean = np.divide(summed(total), count, out=np.zeros_like(count), where=count > 0)
-    square = summed(items.square.ravel()[flat])
-    variance = np.maximum(square - count * mean * mean, 0.0) / np.maximum(count - 1.0, 1.0)
-    constant = _constant(items, who, flat, count, variance, square)
+    of_rater = items.place[items.data.bucket[documents]] + documents[:, None] * (n_systems * wide)  # (D', R + 1)
+    at = np.take(of_rater, raters + (np.arange(len(documents)) * size)[:, None, None])
+    at += (np.arange(n_systems) * wide)[:, None]
     here = raters[0, :, 0, :] < items.n_raters
     return StudyRatings(
         items=items,
-        total=total,
-        who=who,
-        n_segments=segments,
+        at=at,
+        who=raters + (np.arange(len(raters)) * size)[:, None, None, None],
+        n_segments=items.n_segments[documents],
         ratings=here.sum(axis=1).astype(np.float64),
-        count=count,
-        mean=mean,
-        sd=np.sqrt(variance),
-        errors=summed(items.errors.ravel()[flat]),
-        constant=constant,
     )
-
-
-def _constant(items: ItemSums, who: Codes, flat: Codes, count: Floats, variance: Floats, square: Floats) -> Bools:
-    """Raters whose scores do not vary, or who gave fewer than two: shape (n, R + 1).
-
-    A variance near zero may be rounding, so those few raters are looked at by their lowest and highest score.
-    """
-    constant = np.asarray(count < 2, dtype=np.bool_)
-    near = ~constant & (variance <= _SUSPICIOUS * np.maximum(1.0, square / np.maximum(count, 1.0)))
-    for study, rater in zip(*np.nonzero(near), strict=True):
-        theirs = flat[study][who[study] == study * count.shape[1] + rater]
-        spread = items.high.ravel()[theirs].max() - items.low.ravel()[theirs].min()
-        constant[study, rater] = round(float(spread), _DIGITS) == 0
-    return constant
 
 
 def document_sums(studies: StudyRatings, method: Method) -> Floats:
@@ -168,8 +191,8 @@ def document_sums(studies: StudyRatings, method: Method) -> Floats:
     slope, shift = _coefficients(studies, method)
     segments = studies.n_segments[None, :, None, None]
     shape = studies.total.shape
-    scored = studies.total * np.take(slope.ravel(), studies.who).reshape(shape)
-    scored += np.take(shift.ravel(), studies.who).reshape(shape) * segments
+    scored = studies.total * np.take(slope, studies.who)
+    scored += np.take(shift, studies.who) * segments
     if shape[3] == 1:
         return scored[..., 0]
     return np.asarray(scored.sum(axis=3) / studies.ratings[None, :, None], dtype=np.float64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import ceil
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,7 @@ from app.stats.ratings import Floats
 from app.stats.testing.permutation import all_patterns
 
 Claims = npt.NDArray[np.int8]
-Tallies = npt.NDArray[np.int64]
+Counts = npt.NDArray[np.int64]
 _CACHE_BYTES = 1 << 19
 _PIECE = 4096  # permutations at once: counts of a piece fit 16 bits
 _HELD = 1 << 23  # signs, and permuted sums, that are held at once
@@ -36,39 +37,68 @@ class PValues:
     second: Floats
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SignPatterns:
+    """Signs of documents, a bit each: 1 is +1, 0 is −1.
+
+    packed: of b patterns for each study, or for all studies n = 1, shape (n, b, bytes); the first document in the
+    highest bit. documents: D.
+    """
+
+    packed: npt.NDArray[np.uint8]
+    documents: int
+
+    @classmethod
+    def of(cls, signs: Floats) -> Self:
+        """Pack signs of shape (n, b, D)."""
+        return cls(np.packbits(signs > 0, axis=2), signs.shape[2])
+
+    @property
+    def n_patterns(self) -> int:
+        """Patterns of a study."""
+        return int(self.packed.shape[1])
+
+    def unpacked(self, study: int, out: Floats | None = None) -> Floats:
+        """Those of one study, shape (b, D); written to `out` where there is one."""
+        bits = np.unpackbits(self.packed[study], axis=1, count=self.documents).view(np.int8)
+        bits *= 2
+        bits -= 1
+        signs = np.empty(bits.shape) if out is None else out
+        np.copyto(signs, bits)
+        return signs
+
+
 def is_enumerated(n_documents: int, permutations: int) -> bool:
     """Whether all 2^D patterns of signs are no more than the permutations asked for."""
     return n_documents < 63 and 2**n_documents <= permutations
 
 
-def all_signs(n_documents: int) -> Iterator[Floats]:
-    """Every pattern of signs, in pieces of shape (1, b, D)."""
+def all_signs(n_documents: int) -> Iterator[SignPatterns]:
+    """Every pattern of signs, in pieces that all studies share."""
     for flips in all_patterns(n_documents, _PIECE):
-        yield (2.0 * flips - 1.0)[None]
+        yield SignPatterns(np.packbits(flips > 0, axis=1)[None], n_documents)
 
 
-def drawn_signs(rng: np.random.Generator, studies: int, permutations: int, n_documents: int) -> Iterator[Floats]:
-    """Random signs in pieces of shape (studies, b, D), none larger than is held at once; fair and independent."""
+def drawn_signs(rng: np.random.Generator, studies: int, permutations: int, n_documents: int) -> Iterator[SignPatterns]:
+    """Random signs of so many studies in pieces, none larger than is held at once; fair and independent."""
     row_bytes, most = 8 * ceil(n_documents / 64), max(1, min(_PIECE, _HELD // (studies * n_documents)))
     for start in range(0, permutations, most):
         rows = min(most, permutations - start)
-        drawn = np.frombuffer(rng.bytes(studies * rows * row_bytes), dtype=np.uint8).reshape(studies, rows, row_bytes)
-        signs = np.unpackbits(drawn, axis=2, count=n_documents).astype(np.float64)
-        signs *= 2.0
-        signs -= 1.0
-        yield signs
+        drawn = np.frombuffer(rng.bytes(studies * rows * row_bytes), dtype=np.uint8)
+        yield SignPatterns(drawn.reshape(studies, rows, row_bytes), n_documents)
 
 
-def p_values(sums: Floats, signs: Iterable[Floats], *, exact: bool, rule: SignificanceRule) -> PValues:
+def p_values(sums: Floats, signs: Iterable[SignPatterns], *, exact: bool, rule: SignificanceRule) -> PValues:
     """Permutation p of every pair of systems in every study.
 
     Swapping two systems on a document changes the sign of its sum of differences, so with the sums X of a study and
-    one matrix of signs F a permutation of every pair is a difference of two rows of X·Fᵀ.
+    one matrix of signs F a permutation of every pair is a difference of two rows of X·Fᵀ: systems are multiplied, not
+    pairs.
 
     Parameters
     ----------
     sums : by document, larger is better, shape (n, V, S, D); V variants of a study share its signs.
-    signs : pieces of shape (n, b, D), or (1, b, D) for signs that all studies share.
+    signs : pieces of patterns, of each study or shared by all.
     exact : the pieces are all 2^D patterns; p is then #/2^D, else (# + 1)/(B + 1), or #/B without `plus_one`.
 
     Returns
@@ -78,48 +108,86 @@ def p_values(sums: Floats, signs: Iterable[Floats], *, exact: bool, rule: Signif
     Source: Riley et al. 2024, §5. Equality has a tolerance of 1e-9·max(1, |observed sum|).
     """
     n, variants, n_systems, _ = sums.shape
-    observed = _apart(sums.sum(axis=3))
-    beyond = np.zeros(observed.shape, dtype=np.int64)
-    reverse = beyond if rule.two_sided else np.zeros(observed.shape, dtype=np.int64)
+    tallies = _Tallies.of(_apart(sums.sum(axis=3)).reshape(n * variants, -1), two_sided=rule.two_sided)
     total = 0
-    step = max(1, _HELD // (variants * n_systems))
     for piece in signs:
-        total += piece.shape[1]
-        for study in range(n):
-            flat, own = sums[study].reshape(variants * n_systems, -1), piece[study if len(piece) > 1 else 0]
-            for at in range(0, len(own), step):
-                permuted = (flat @ own[at : at + step].T).reshape(variants, n_systems, -1)
-                _count(permuted, observed[study], beyond[study], reverse[study], two_sided=rule.two_sided)
+        total += piece.n_patterns
+        for start, permuted in _permuted(sums.reshape(n, variants * n_systems, -1), piece):
+            rows = slice(start * variants, (start + len(permuted)) * variants)
+            tallies.add(rows, permuted.reshape(len(permuted) * variants, n_systems, -1))
     add = 0 if exact or not rule.plus_one else 1
-    first = (beyond + add) / (total + add)
-    return PValues(first, first if rule.two_sided else (reverse + add) / (total + add))
+    first = ((tallies.beyond + add) / (total + add)).reshape(n, variants, -1)
+    if rule.two_sided:
+        return PValues(first, first)
+    return PValues(first, ((tallies.reverse + add) / (total + add)).reshape(n, variants, -1))
+
+
+def _permuted(sums: Floats, piece: SignPatterns) -> Iterator[tuple[int, Floats]]:
+    """Permuted sums of some studies at a time, as many as a cache holds, after the number of the first of them.
+
+    sums : shape (n, rows, D). Yields shape (studies, rows, patterns); it is valid until the next one.
+    """
+    n, rows, documents = sums.shape
+    step = max(1, min(piece.n_patterns, _HELD // rows))
+    at_once = min(n, max(1, _CACHE_BYTES // (8 * rows * step)))
+    signs, shared = np.empty((piece.n_patterns, documents)), len(piece.packed) == 1
+    if shared:
+        piece.unpacked(0, signs)
+    for start in range(0, n, at_once):
+        some = sums[start : start + at_once]
+        for first in range(0, piece.n_patterns, step):
+            own = signs[first : first + step]
+            permuted = np.empty((len(some), rows, len(own)))
+            for number, of_study in enumerate(some):
+                if not shared:
+                    piece.unpacked(start + number, signs)
+                np.matmul(of_study, own.T, out=permuted[number])
+            yield start, permuted
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tallies:
+    """How many permutations are at least, and at most, as far apart as what was observed; shape (rows, pairs) each.
+
+    least, most: what a permutation has to reach, or must not exceed.
+    """
+
+    beyond: Counts
+    reverse: Counts
+    least: Floats
+    most: Floats
+    two_sided: bool
+
+    @classmethod
+    def of(cls, observed: Floats, *, two_sided: bool) -> Self:
+        """None yet. observed : differences of the sums, shape (rows, pairs)."""
+        tolerance = 1e-9 * np.maximum(1.0, np.abs(observed))
+        least = (np.abs(observed) if two_sided else observed) - tolerance
+        beyond, reverse = np.zeros(observed.shape, dtype=np.int64), np.zeros(observed.shape, dtype=np.int64)
+        return cls(beyond, reverse, least, observed + tolerance, two_sided)
+
+    def add(self, rows: slice, permuted: Floats) -> None:
+        """Count the permuted sums of some rows, shape (rows, S, b)."""
+        n, n_systems, b = permuted.shape
+        step = max(1, _CACHE_BYTES // (8 * n_systems * b))
+        for at in range(0, n, step):
+            here = slice(rows.start + at, min(rows.start + at + step, rows.stop))
+            place = 0
+            for i in range(n_systems - 1):
+                pairs = slice(place, place + n_systems - 1 - i)
+                place = pairs.stop
+                apart = permuted[at : at + step, i, None, :] - permuted[at : at + step, i + 1 :, :]
+                if self.two_sided:
+                    np.abs(apart, out=apart)
+                else:
+                    self.reverse[here, pairs] += _tally(apart <= self.most[here, pairs, None])
+                self.beyond[here, pairs] += _tally(apart >= self.least[here, pairs, None])
 
 
 def _apart(values: Floats) -> Floats:
     """Differences of all pairs of the last axis."""
     first, second = np.triu_indices(values.shape[-1], k=1)
     return np.asarray(values[..., first] - values[..., second], dtype=np.float64)
-
-
-def _count(permuted: Floats, observed: Floats, beyond: Tallies, reverse: Tallies, *, two_sided: bool) -> None:
-    """Add to the counts of one study: permuted of shape (V, S, b), the others of shape (V, pairs)."""
-    variants, n_systems, b = permuted.shape
-    step = max(1, _CACHE_BYTES // (8 * n_systems * b))
-    tolerance = 1e-9 * np.maximum(1.0, np.abs(observed))
-    least = (np.abs(observed) if two_sided else observed) - tolerance
-    for at in range(0, variants, step):
-        some = slice(at, at + step)
-        place = 0
-        for i in range(n_systems - 1):
-            pairs = slice(place, place + n_systems - 1 - i)
-            place = pairs.stop
-            apart = permuted[some, i, None, :] - permuted[some, i + 1 :, :]
-            if two_sided:
-                np.abs(apart, out=apart)
-            else:
-                most = (observed + tolerance)[some, pairs, None]
-                reverse[some, pairs] += _tally(apart <= most)
-            beyond[some, pairs] += _tally(apart >= least[some, pairs, None])
 
 
 def _tally(hits: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint16]:

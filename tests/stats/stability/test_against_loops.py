@@ -35,16 +35,17 @@ def test_studies_claims_and_srp_are_those_of_the_loops(grouping: str, k: int, me
         studies=4,
         ratings=k,
     )
-    signs = np.concatenate(list(drawn_signs(rng, 1, 200, len(documents))), axis=1)
+    (piece,) = drawn_signs(rng, 1, 200, len(documents))
+    signs = piece.unpacked(0)
     found = collect(item_sums(data), documents, raters)
     sums = document_sums(found, method)
     means = sums.sum(axis=1) / found.n_segments.sum()
     signed = -sums.transpose(0, 2, 1)[:, None]
-    made = claims(signed, p_values(signed, [signs], exact=False, rule=SignificanceRule()), SignificanceRule())[:, 0]
+    made = claims(signed, p_values(signed, [piece], exact=False, rule=SignificanceRule()), SignificanceRule())[:, 0]
 
     slow = [naive.study_scores(data, documents.tolist(), study.tolist(), method) for study in raters]
     slow_means = [naive.system_means(study, n_systems) for study in slow]
-    slow_claims = [naive.significant(study, documents.tolist(), n_systems, signs[0].tolist()) for study in slow]
+    slow_claims = [naive.significant(study, documents.tolist(), n_systems, signs.tolist()) for study in slow]
 
     assert means == pytest.approx(np.array(slow_means), abs=1e-10)
     pairs = list(zip(*np.triu_indices(n_systems, k=1), strict=True))

@@ -13,7 +13,7 @@ import pytest
 from app.stats.ratings import Floats
 from app.stats.stability.srp import compare, order_of, srp_of, stable
 from app.stats.stability.studies import StudyRatings, collect, document_sums, item_sums
-from app.stats.stability.testing import SignificanceRule, claims, p_values
+from app.stats.stability.testing import SignificanceRule, SignPatterns, claims, p_values
 from tests.stats.stability.worlds import expected, needs_public_data, side_by_side_arrays
 
 pytestmark = needs_public_data
@@ -59,7 +59,7 @@ def test_every_study_has_the_means_p_values_claims_and_stability_of_the_loops(
         for ours, wanted in zip(by_name, theirs["means"], strict=True):
             assert ours == pytest.approx(wanted, abs=1e-12)
         signed = -sums.transpose(0, 2, 1)[:, None]
-        p = p_values(signed, [signs[None]], exact=False, rule=rule)
+        p = p_values(signed, [SignPatterns.of(signs[None])], exact=False, rule=rule)
         for row, wanted in zip(p.first[:, 0], theirs["p_values"], strict=True):
             ours = {f"{systems[i]} | {systems[j]}": float(x) for i, j, x in zip(first, second, row, strict=True)}
             assert ours == pytest.approx(wanted, abs=1e-12)

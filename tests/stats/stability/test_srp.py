@@ -13,6 +13,7 @@ from app.stats.stability.srp import compare, monte_carlo_error, order_of, srp_of
 from app.stats.stability.testing import (
     Claims,
     SignificanceRule,
+    SignPatterns,
     all_signs,
     claims,
     drawn_signs,
@@ -131,14 +132,17 @@ def test_few_documents_are_enumerated_and_give_the_exact_p() -> None:
 def test_permutations_in_several_pieces_count_as_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     sums = rng.normal(size=(3, 2, 5, 30))
-    signs = np.concatenate(list(drawn_signs(rng, 3, 700, 30)), axis=1)
+    (piece,) = drawn_signs(rng, 3, 700, 30)
+    signs = np.stack([piece.unpacked(study) for study in range(3)])
     assert signs.shape == (3, 700, 30)
     assert set(np.unique(signs)) == {-1.0, 1.0}
     assert abs(signs.mean()) < 0.02
     for rule in (SignificanceRule(), SignificanceRule(two_sided=False), SignificanceRule(plus_one=False)):
-        whole = p_values(sums, [signs], exact=False, rule=rule)
+        whole = p_values(sums, [piece], exact=False, rule=rule)
         monkeypatch.setattr("app.stats.stability.testing._CACHE_BYTES", 1)
-        pieces = p_values(sums, [signs[:, :123], signs[:, 123:]], exact=False, rule=rule)
+        pieces = p_values(
+            sums, [SignPatterns.of(signs[:, :123]), SignPatterns.of(signs[:, 123:])], exact=False, rule=rule
+        )
         assert (whole.first == pieces.first).all()
         assert (whole.second == pieces.second).all()
 

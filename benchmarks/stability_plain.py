@@ -1,0 +1,53 @@
+"""What a careful researcher writes in plain numpy for one set of studies: a study at a time, all pairs in one product.
+
+Documents are dealt bucket by bucket, scores are normalized per rater by masks, sums by document come from `reduceat`,
+and one matrix of signs is multiplied with the differences of all pairs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from app.design.values import Codes
+from app.stats.ratings import Floats
+from app.stats.stability.extraction import MultiplyRated
+
+
+def one_set(data: MultiplyRated, studies: int, permutations: int, seed: int) -> tuple[Floats, Codes]:
+    """Means of every system in so many studies of all documents, (n, S), and their claims of all pairs, (n, pairs)."""
+    rng = np.random.default_rng(seed)
+    means, claimed = [], []
+    for _ in range(studies):
+        raters = dealt(data, rng)
+        signs = rng.choice([-1.0, 1.0], size=(permutations, len(data.documents)))
+        mean, claims = study(data, raters, signs)
+        means.append(mean)
+        claimed.append(claims)
+    return np.array(means), np.array(claimed)
+
+
+def dealt(data: MultiplyRated, rng: np.random.Generator) -> Codes:
+    """A rater for each document, all its systems: those of a bucket in turn, in random order; shape (D,)."""
+    raters = np.empty(len(data.documents), dtype=np.int64)
+    for bucket, pool in enumerate(data.pools):
+        documents = rng.permutation(np.flatnonzero(data.bucket == bucket))
+        rounds = [rng.permutation(pool) for _ in range(-(-len(documents) // len(pool)))]
+        raters[documents] = np.concatenate(rounds)[: len(documents)]
+    return raters
+
+
+def study(data: MultiplyRated, raters: Codes, signs: Floats) -> tuple[Floats, Codes]:
+    """Means of the systems by z-scores, and claims of all pairs. raters : of each document. signs : shape (B, D)."""
+    place = np.array([np.flatnonzero(data.pools[b] == r)[0] for b, r in zip(data.bucket, raters, strict=True)])
+    score, rater = data.score[np.arange(len(data.document)), :, place[data.document]], raters[data.document]
+    for code in np.unique(rater):
+        own = rater == code
+        sd = score[own].std(ddof=1)
+        score[own] = (score[own] - score[own].mean()) / sd if sd > 0 else 0.0
+    sums = np.add.reduceat(score, data.starts, axis=0)
+    first, second = np.triu_indices(score.shape[1], k=1)
+    apart = sums[:, second] - sums[:, first]  # penalties: less is better
+    observed = apart.sum(axis=0)
+    hits = (np.abs(signs @ apart) >= np.abs(observed) - 1e-9 * np.maximum(1.0, np.abs(observed))).sum(axis=0)
+    p = (hits + 1) / (len(signs) + 1)
+    return sums.sum(axis=0) / len(score), np.where(p <= 0.05, np.sign(observed), 0).astype(np.int64)
