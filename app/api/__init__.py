@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pkgutil
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from fastapi import APIRouter
+if TYPE_CHECKING:  # commands read models of this package, and most of them have no use for the framework
+    from fastapi import APIRouter
 
 
 def routers() -> list[APIRouter]:

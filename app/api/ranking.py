@@ -11,10 +11,11 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from app.api.kit.choices import AsOf, RecipeQuery, check_exclusions, moment, recipe_of
+from app.api.kit.choices import AsOf, RecipeQuery, check_exclusions, recipe_of
 from app.api.kit.jobs import LATER, Prefer, job_response, ready
 from app.api.models.ranking import EXAMPLE, RECIPE, RecipeOut
 from app.api.models.recipe import RecipeIn
+from app.api.models.times import moment
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import CHECKED_AGAINST, NAMED, Recipe
 from app.reports.kit.redact import without_raters

@@ -11,9 +11,10 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, StringConstraints
 
-from app.api.kit.choices import AsOf, moment
+from app.api.kit.choices import AsOf
 from app.api.kit.jobs import LATER, Prefer, job_response, ready
 from app.api.models.side_by_side import EXAMPLE, SideBySideOut
+from app.api.models.times import moment
 from app.domain.recipe import NAMED
 from app.reports.kit.redact import hide_keys
 from app.reports.kit.report import StoredReport

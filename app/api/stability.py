@@ -9,9 +9,10 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from app.api.kit.choices import AsOf, moment
+from app.api.kit.choices import AsOf
 from app.api.kit.jobs import LATER, Prefer, job_response, ready
 from app.api.kit.report_routes import for_caller
+from app.api.models.times import moment
 from app.reports.kit.request import ReportRequest
 from app.reports.stability.options import StabilityIn
 from app.reports.stability.report import REPORT

@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 import typer
 
-from app.cli.export import fill, write
 from app.cli.kit import context
+from app.cli.kit.files import fill, write
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.services.data import bundle as bundles

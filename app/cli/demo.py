@@ -57,7 +57,7 @@ def register(app: typer.Typer) -> None:
 def demo(
     leave: Annotated[bool, typer.Option("--exit", help="Stop after the reports, without serving.")] = False,
 ) -> None:
-    """Load a campaign that is made up here, let simulated raters judge it over HTTP, rank it, serve it until Ctrl+C.
+    """Load a made-up campaign, let simulated raters judge it over HTTP, rank it, and serve it until Ctrl+C.
 
     The last report tells whether the ranking would be found again.
     """

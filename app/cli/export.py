@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
-import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import quote
@@ -14,8 +11,8 @@ from urllib.parse import quote
 import typer
 
 from app.cli.kit import context
+from app.cli.kit.files import fill, write
 from app.client import remote as _remote
-from app.domain.errors import Invalid, Place
 from app.services.data import exports
 
 
@@ -58,36 +55,3 @@ def export(
 def _say(format: str, lost: Mapping[str, int]) -> None:
     for what, n in sorted(lost.items()):
         typer.echo(f"left out by {format}: {what}: {n:,}", err=True)
-
-
-def write(chunks: Iterable[bytes], output: Path | None) -> None:
-    """All or nothing, where it is a file."""
-    if output is None:
-        for chunk in chunks:
-            sys.stdout.buffer.write(chunk)
-        return
-    partial = output.with_name(output.name + ".part")
-    try:
-        with partial.open("wb") as file:
-            file.writelines(chunks)
-        partial.replace(output)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def fill(files: Iterable[tuple[str, Iterable[bytes]]], folder: Path) -> None:
-    """All files or none, in a folder that is new or empty. Raises Invalid."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise Invalid("a folder cannot be written", places=(Place((str(folder),), "already exists and is not empty"),))
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    try:
-        for path, chunks in files:
-            file = partial / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            with file.open("wb") as out:
-                out.writelines(chunks)
-        partial.chmod(0o755)
-        partial.replace(folder)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)

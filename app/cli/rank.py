@@ -13,10 +13,10 @@ from urllib.parse import quote
 import typer
 from rich.console import Console
 
-from app.api.kit.choices import moment
-from app.cli.export import write
+from app.api.models.times import moment
 from app.cli.kit import context as _context
 from app.cli.kit import long_reports
+from app.cli.kit.files import write
 from app.cli.kit.outputs import When
 from app.cli.kit.progress_bar import bar
 from app.cli.kit.terminal import ranking_table
@@ -32,7 +32,9 @@ CHOICE_OPTIONS = "\b\n" + "\n".join(
     f"--{choice.name.replace('_', '-')}: {choice.wording.sentence} ({choice.allowed.replace('`', '')})"
     for choice in CHOICES.values()
 )
-HELP = f"""The ranking of a campaign under a recipe ({", ".join(NAMED)}).
+HELP = f"""The ranking of a campaign under a recipe.
+
+The named recipes are {", ".join(NAMED)}.
 
 Every choice of the recipe can be overridden by an option: --normalize z --clusters paper --alpha 0.01
 --exclude system:X --scoring spans:wmt24 --seed 7 …

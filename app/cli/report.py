@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from app.api.kit.choices import moment
+from app.api.models.times import moment
 from app.cli import side_by_side
 from app.cli.kit import context, long_reports
 from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, When, kind_of, write

@@ -1,7 +1,8 @@
-"""A command imports no more than itself, and is the same as among all."""
+"""A command imports no more than itself, and is the same as among all; the list imports none."""
 
 from __future__ import annotations
 
+import pkgutil
 import subprocess
 import sys
 
@@ -9,7 +10,9 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+import app.cli
 from app.cli import build
+from app.cli.kit.commands import COMMANDS
 
 LOADED = "import sys; from app.cli import build; build(sys.argv[1]); print(*sorted(m for m in sys.modules))"
 
@@ -19,22 +22,39 @@ def modules(command: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def loaded(command: str) -> set[str]:
-    return {name.removeprefix("app.cli.") for name in modules(command) if name.startswith("app.cli.")}
+def test_the_table_names_every_file_and_every_command_as_it_is() -> None:
+    files = {one.name for one in pkgutil.iter_modules(app.cli.__path__) if not one.ispkg and one.name != "__main__"}
+    assert {file for file, _ in COMMANDS.values()} == files
+    assert list(get_command(build()).commands) == list(COMMANDS)
+    for name, (file, _) in COMMANDS.items():
+        assert name in get_command(build(name)).commands, (name, file)
 
 
-def test_a_command_with_a_file_of_its_own_loads_no_other() -> None:
-    assert "db" in loaded("db")
-    assert "rank" not in loaded("db")
+@pytest.mark.parametrize("said", [["--help"], [], ["no-such-command"]])
+def test_the_list_of_commands_is_the_same_as_that_of_all(said: list[str]) -> None:
+    runner = CliRunner()
+    listed, among = (runner.invoke(one, said, prog_name="plumbline") for one in (build("".join(said)), build()))
+    assert (listed.output, listed.exit_code) == (among.output, among.exit_code)
 
 
-def test_a_command_that_shares_a_file_loads_all() -> None:
-    assert {"db", "rank"} <= loaded("recipes")
+def test_the_list_of_commands_loads_none_of_them() -> None:
+    of_ours = {name for name in modules("--help") if name.startswith("app.")}
+    assert of_ours == {"app.cli", "app.cli.kit", "app.cli.kit.commands", "app.domain", "app.domain.errors"}
+
+
+@pytest.mark.parametrize("command", ["db", "recipes"])
+def test_a_command_loads_no_file_of_another(command: str) -> None:
+    loaded = {name.removeprefix("app.cli.") for name in modules(command) if name.startswith("app.cli.")}
+    assert {file for file, _ in COMMANDS.values()} & loaded == {COMMANDS[command][0]}
 
 
 @pytest.mark.parametrize("command", ["export", "rank"])
-def test_a_command_that_needs_no_report_of_the_registry_loads_none(command: str) -> None:
-    assert "app.reports.registry" not in modules(command)
+def test_a_command_that_reads_needs_neither_the_framework_nor_all_reports(command: str) -> None:
+    assert not {"app.reports.registry", "fastapi"} & modules(command)
+
+
+def test_a_command_that_ranks_needs_no_format() -> None:
+    assert "app.formats" not in modules("rank")
 
 
 @pytest.mark.parametrize("command", ["import", "token"])
@@ -45,7 +65,6 @@ def test_a_command_that_computes_nothing_loads_no_scipy(command: str) -> None:
 @pytest.mark.parametrize("command", ["import", "rank"])
 def test_its_help_is_the_same_as_among_all(command: str) -> None:
     runner = CliRunner()
-    alone, among = (runner.invoke(build(only), [command, "--help"]) for only in (command, ""))
+    alone, among = (runner.invoke(build(only), [command, "--help"]) for only in (command, None))
     assert alone.exit_code == 0
     assert alone.output == among.output
-    assert command in get_command(build(command)).commands

@@ -14,8 +14,8 @@ import pytest
 from sqlalchemy import text
 
 from app.cli import bundle
-from app.cli.export import fill
 from app.cli.kit import long_reports
+from app.cli.kit.files import fill
 from app.client.remote import Remote
 from app.domain.recipe import Exclusion
 from app.main import create_app

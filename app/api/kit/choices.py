@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import Request
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.api.models.recipe import Excluded, number_type, with_choices
-from app.api.models.times import TimeIn
-from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import Recipe, from_options
 from app.domain.recipe_choices import Role
@@ -23,7 +20,6 @@ SCORING = (
     r"^(score|spans(:([A-Za-z0-9._~@+\-]{1,128})?(:[0-9]{1,6}(\.[0-9]{1,6})?)?)?|criterion:[A-Za-z0-9._~:@+\-]{1,128})$"
 )
 AS_OF = Field(None, max_length=40, description="A data version, or a time (its last version).", examples=["7"])
-_TIME: TypeAdapter[datetime] = TypeAdapter(TimeIn)
 
 
 class AsOf(BaseModel):
@@ -78,16 +74,3 @@ def check_exclusions(caller: Caller, exclude: list[str] | None) -> None:
     """Who only views may not name raters or tasks: the answer would tell which there are. Raises RoleLacksIt."""
     if not caller.may("manager") and any(text.startswith(("rater:", "task:")) for text in exclude or ()):
         raise RoleLacksIt(f"to leave out raters or tasks needs the rights of a manager; yours is {caller.role}")
-
-
-def moment(as_of: str | None) -> int | datetime | None:
-    """A data version or a time. Raises Invalid."""
-    if as_of is None:
-        return None
-    if as_of.isascii() and as_of.isdigit() and len(as_of) <= 18:
-        return int(as_of)
-    try:
-        return _TIME.validate_python(as_of).astimezone(UTC)
-    except ValidationError:
-        message = "must be a data version, or a time such as 2026-11-20T12:00:00Z"
-        raise Invalid("the query is not valid", places=(Place(("query", "as_of"), message),)) from None

@@ -11,8 +11,9 @@ from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, Field, StringConstraints, create_model
 
-from app.api.kit.choices import AsOf, moment
+from app.api.kit.choices import AsOf
 from app.api.kit.jobs import LATER, Prefer, job_response, ready
+from app.api.models.times import moment
 from app.reports.kit import store
 from app.reports.kit.render import representations
 from app.reports.kit.report import Report, StoredReport

@@ -7,7 +7,9 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Annotated
 
-from pydantic import AfterValidator, AwareDatetime, BeforeValidator, PlainSerializer
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, PlainSerializer, TypeAdapter, ValidationError
+
+from app.domain.errors import Invalid, Place
 
 _RFC_3339 = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})"
@@ -37,3 +39,17 @@ def _written(at: object) -> object:
 
 
 TimeIn = Annotated[AwareDatetime, AfterValidator(_storable), BeforeValidator(_written)]
+_TIME: TypeAdapter[datetime] = TypeAdapter(TimeIn)
+
+
+def moment(as_of: str | None) -> int | datetime | None:
+    """A data version or a time. Raises Invalid."""
+    if as_of is None:
+        return None
+    if as_of.isascii() and as_of.isdigit() and len(as_of) <= 18:
+        return int(as_of)
+    try:
+        return _TIME.validate_python(as_of).astimezone(UTC)
+    except ValidationError:
+        message = "must be a data version, or a time such as 2026-11-20T12:00:00Z"
+        raise Invalid("the query is not valid", places=(Place(("query", "as_of"), message),)) from None

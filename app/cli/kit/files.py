@@ -1,0 +1,44 @@
+"""Writing files: all of it, or nothing."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from app.domain.errors import Invalid, Place
+
+
+def write(chunks: Iterable[bytes], output: Path | None) -> None:
+    """All or nothing, where it is a file."""
+    if output is None:
+        for chunk in chunks:
+            sys.stdout.buffer.write(chunk)
+        return
+    partial = output.with_name(output.name + ".part")
+    try:
+        with partial.open("wb") as file:
+            file.writelines(chunks)
+        partial.replace(output)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def fill(files: Iterable[tuple[str, Iterable[bytes]]], folder: Path) -> None:
+    """All files or none, in a folder that is new or empty. Raises Invalid."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise Invalid("a folder cannot be written", places=(Place((str(folder),), "already exists and is not empty"),))
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        for path, chunks in files:
+            file = partial / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with file.open("wb") as out:
+                out.writelines(chunks)
+        partial.chmod(0o755)
+        partial.replace(folder)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
