@@ -15,8 +15,8 @@ from starlette.types import ASGIApp
 
 from app import api, ui
 from app.config import Settings
+from app.services.tasks.addresses import AnswerableTasks
 from app.services.tasks.judging import JudgingService
-from app.services.tasks.task_content import TaskCache
 from app.storage.db import HURRIED, Database
 from app.storage.recorder.recorder import Recorder
 from app.web import cors, hosts, openapi, problems
@@ -60,7 +60,7 @@ def create_app(database: Database, options: Options) -> FastAPI:
     app.state.raters = RaterCache()
     app.state.live = Live()
     app.state.judging = JudgingService(
-        Recorder(database.url, role=database.role, pulse=database.pulse), database, TaskCache()
+        Recorder(database.url, role=database.role, pulse=database.pulse), database, AnswerableTasks()
     )
     app.middleware_stack = RequestLogLayer(
         _guarded(HeadRequestsLayer(app.build_middleware_stack()), app), app.state.metrics

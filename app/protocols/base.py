@@ -30,6 +30,7 @@ from app.stats.scoring import WeightProfile, resolve
 NO_ERRORS_ASKED = -1
 Level = Literal["segment", "document", "screen"]
 Basis = Literal["source", "reference", "both", "none"]
+Side = Literal["source", "target"]
 ANY_BASIS: tuple[Basis, ...] = ("source", "reference", "both", "none")
 
 
@@ -48,7 +49,7 @@ class Span(Payload):
     An omission without a place has neither start nor end.
     """
 
-    side: Literal["source", "target"] = "target"
+    side: Side = "target"
     start: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
     end: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
     severity: Annotated[str, Field(min_length=1, max_length=64)]
@@ -62,12 +63,19 @@ class Span(Payload):
 class JudgedTexts:
     """What the rater saw at one address; None where it is unknown (bare scores imported).
 
-    prefill: the prefilled errors, each with its id in `prefill`; empty where none were.
+    prefill: the prefilled errors, each with its id in `prefill`; empty where none were. lengths: of texts that are not
+    at hand, in characters, by side.
     """
 
     source: str | None = None
     text: str | None = None
     prefill: tuple[Span, ...] | None = None
+    lengths: Mapping[Side, int] = field(default_factory=dict)
+
+    def length(self, side: Side) -> int | None:
+        """Characters of the text on a side, None where nobody knows."""
+        text = self.source if side == "source" else self.text
+        return self.lengths.get(side) if text is None else len(text)
 
 
 class CampaignOptions(BaseModel):

@@ -28,17 +28,10 @@ FROM tasks t JOIN campaigns c ON c.id = t.campaign_id WHERE t.public_id = :task"
 
 # A degraded copy or another's spans are shown instead of, or with, what the credited system wrote; a reference can
 # stand in its place. Whose the text is follows from the columns and never leaves this query.
-_TEXTS = """
-SELECT i.id AS item_id, i.position AS item, i.screen, i.column_, i.side_order, i.first_segment, g.id AS segment_id,
-       g.position, g.source,
-       CASE WHEN i.reference IS NOT NULL THEN f.text WHEN i.variant IS NOT NULL THEN v.text ELSE o.text END AS text,
-       CASE WHEN i.prefill IS NOT NULL THEN coalesce(CASE WHEN i.reference IS NULL THEN p.spans END, '[]'::jsonb) END
-           AS prefill,
-       CASE WHEN i.reference IS NULL AND (v.kind IS NULL OR v.kind = 'degraded') THEN o.alignment END AS alignment,
-       o.text AS output,
-       (SELECT jsonb_object_agg(x.name, x.text) FROM reference_texts x
-        WHERE x.campaign_id = i.campaign_id AND x.segment_id = g.id) AS refs
-FROM items i
+_TEXT = "CASE WHEN i.reference IS NOT NULL THEN f.text WHEN i.variant IS NOT NULL THEN v.text ELSE o.text END"
+_PREFILL = """CASE WHEN i.prefill IS NOT NULL THEN coalesce(CASE WHEN i.reference IS NULL THEN p.spans END, '[]'::jsonb)
+            END"""
+_SHOWN = """
 JOIN segments g ON g.campaign_id = i.campaign_id AND g.document_id = i.document_id
      AND g.position BETWEEN coalesce(i.first_segment, 1) AND coalesce(i.last_segment, 2147483647)
 LEFT JOIN LATERAL (
@@ -50,8 +43,31 @@ LEFT JOIN variants v ON v.campaign_id = i.campaign_id AND v.output_id = o.id AND
      AND v.kind <> 'prefill'
 LEFT JOIN variants p ON p.campaign_id = i.campaign_id AND p.output_id = o.id AND p.name = i.prefill
      AND p.kind = 'prefill'
-LEFT JOIN reference_texts f ON f.campaign_id = i.campaign_id AND f.segment_id = g.id AND f.name = i.reference
+LEFT JOIN reference_texts f ON f.campaign_id = i.campaign_id AND f.segment_id = g.id AND f.name = i.reference"""
+
+_TEXTS = f"""
+SELECT i.id AS item_id, i.position AS item, i.screen, i.column_, i.side_order, i.first_segment, g.id AS segment_id,
+       g.position, g.source, {_TEXT} AS text, {_PREFILL} AS prefill,
+       CASE WHEN i.reference IS NULL AND (v.kind IS NULL OR v.kind = 'degraded') THEN o.alignment END AS alignment,
+       o.text AS output,
+       (SELECT jsonb_object_agg(x.name, x.text) FROM reference_texts x
+        WHERE x.campaign_id = i.campaign_id AND x.segment_id = g.id) AS refs
+FROM items i {_SHOWN}
 WHERE i.campaign_id = :campaign AND i.task_id = :task ORDER BY i.position, g.position"""
+
+# One row an item; of texts their lengths, unless they themselves are wanted. Lengths of 0 and of no text differ.
+_ADDRESSES = f"""
+SELECT t.id AS task_id, t.presentation, i.id AS item_id, i.position AS item, i.screen,
+       array_agg(g.id ORDER BY g.position) AS segments,
+       array_agg(length(g.source) ORDER BY g.position) AS source_lengths,
+       array_agg(length({_TEXT}) ORDER BY g.position) AS text_lengths,
+       CASE WHEN :texts THEN array_agg({_TEXT} ORDER BY g.position) END AS texts,
+       CASE WHEN i.prefill IS NOT NULL THEN jsonb_agg({_PREFILL} ORDER BY g.position) END AS prefills
+FROM tasks t
+JOIN items i ON i.campaign_id = t.campaign_id AND i.task_id = t.id {_SHOWN}
+WHERE t.public_id = :task AND t.campaign_id = :campaign AND t.state <> 'imported'
+  AND EXISTS (SELECT FROM leases l WHERE l.campaign_id = t.campaign_id AND l.task_id = t.id AND l.rater_id = :rater)
+GROUP BY t.id, i.id ORDER BY i.position"""
 
 _CONTEXT = """
 SELECT i.position AS item, g.position < i.first_segment AS before, g.source
@@ -93,6 +109,15 @@ def name_of(session: Session, campaign_id: int, task_id: int) -> str:
 def texts(session: Session, campaign_id: int, task_id: int) -> list[Row]:
     """What a task shows: one row for each segment of each item, in the order of the screen."""
     return list(session.execute(text(_TEXTS), {"campaign": campaign_id, "task": task_id}))
+
+
+def addresses(session: Session, campaign_id: int, public_id: str, rater_id: int, *, texts: bool) -> list[Row]:
+    """What can be answered in a task that a rater has or had: one row an item. Raises TaskNotFound."""
+    keys = {"campaign": campaign_id, "task": public_id, "rater": rater_id, "texts": texts}
+    rows = list(session.execute(text(_ADDRESSES), keys))
+    if not rows:
+        raise TaskNotFound
+    return rows
 
 
 def context(session: Session, campaign_id: int, task_id: int, around: int) -> list[Row]:

@@ -73,7 +73,7 @@ def _fault(span: Span, shown: JudgedTexts) -> tuple[str, str] | None:
         return None if span.start is span.end else ("end", "start and end go together")
     if span.end < span.start:
         return "end", "must not be before start"
-    text = shown.source if span.side == "source" else shown.text
-    if text is not None and span.end > len(text):
-        return "end", f"is outside the {span.side} text of {len(text)} characters"
+    length = shown.length(span.side)
+    if length is not None and span.end > length:
+        return "end", f"is outside the {span.side} text of {length} characters"
     return None

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from math import inf, isfinite
 
 from app.domain.errors import Place
 
+LEASE = timedelta(hours=2)
 SHORTEST_LEASE, LONGEST_LEASE = 30, 14 * 24 * 3600  # seconds
 
 
@@ -52,3 +54,11 @@ def _finite(value: float) -> bool:
         return isfinite(value)
     except OverflowError:  # an integer beyond all floats
         return False
+
+
+def lease_of(settings: Mapping[str, object]) -> timedelta:
+    """How long a lease goes on: the campaign's `lease_seconds`, two hours where it says nothing of use."""
+    given = settings.get("lease_seconds")
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        return LEASE
+    return timedelta(seconds=min(max(float(given), SHORTEST_LEASE), LONGEST_LEASE))

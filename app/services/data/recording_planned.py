@@ -79,7 +79,7 @@ def _same(protocol: _base.Protocol[Any], stored: Mapping[str, object], judgment:
 
 def _complete(session: Session, campaign_id: int, at: external_judgments.PlannedItem) -> bool:
     sheet = load(session, at.public_id)
-    if missing(sheet, OwnAnswers.read(session, sheet, at.rater_id)):
+    if missing(sheet, OwnAnswers.read(session, campaign_id, sheet.task_id, at.rater_id)):
         return False
     external_judgments.hold(session, campaign_id, sheet.task_id, at.rater_id)
     tasks.hand_in(session, campaign_id, sheet.task_id, rater_id=at.rater_id, code=None)

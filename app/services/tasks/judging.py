@@ -2,33 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from anyio import to_thread
 
-from app.domain.errors import AppError, Conflict, Invalid, Place
+from app.domain.errors import AppError, Conflict, Invalid, Place, Unavailable
 from app.protocols import PreferencePayload, check_answer, check_preference, payload_type
 from app.protocols.base import Level, Payload, Preference
 from app.services.access.tokens import BadCredential
 from app.services.people.raters import ActingRater
-from app.services.tasks.task_content import NoSuchAddress, TaskCache, TaskContent, load
-from app.services.tasks.tasks import ClosedToRaters, OwnAnswers, TaskHandedIn, TaskReleased, own
+from app.services.tasks.addresses import AnswerableTask, AnswerableTasks, load_addresses
+from app.services.tasks.judging_rules import load_rules
+from app.services.tasks.task_content import NoSuchAddress
+from app.services.tasks.tasks import ClosedToRaters, OwnAnswers, TaskHandedIn, TaskReleased
 from app.storage.db import Database, Session
 from app.storage.leases import late, leases
 from app.storage.recorder import comparisons as recorder_comparisons
 from app.storage.recorder import judgments as recorder_judgments
 from app.storage.recorder.comparisons import Comparison
-from app.storage.recorder.judgments import STORED, Connection, Outcome, RaterAnswer
+from app.storage.recorder.judgments import STORED, Connection, Ledger, Outcome, RaterAnswer
 from app.storage.recorder.recorder import Recorder
 from app.storage.tasks import TaskNotFound
 
 T = TypeVar("T")
 Written = RaterAnswer | Comparison
 MOST_PLACES = 100
+ATTEMPTS = 3  # each needs another change of the settings, made in between
 
 
 class StaleJudgment(AppError):
@@ -75,20 +79,53 @@ class Receipt:
     leased_until: datetime | None
 
 
+class SettingsChanging(Unavailable):
+    """The campaign's settings are being changed."""
+
+
 @dataclass(frozen=True, slots=True)
 class JudgingService:
-    """What judging needs of this process: the recorder, the database for what is read, and the sheets in memory."""
+    """What judging needs of this process: the recorder, the database for what is read, and the tasks in memory.
+
+    under_way: loads that several may wait for.
+    """
 
     recorder: Recorder
     database: Database
-    sheets: TaskCache
+    tasks: AnswerableTasks
+    under_way: dict[object, asyncio.Future[Any]] = field(default_factory=dict)
 
-    async def sheet(self, public_id: str, rater: ActingRater) -> TaskContent:
-        """The sheet of a task that the rater has or had. Raises TaskNotFound."""
-        content = self.sheets.find(public_id, rater.rater_id)
-        if content is not None and content.campaign_id == rater.campaign_id:
-            return content
-        return self.sheets.keep(await self.thread(partial(_load, public_id=public_id, rater=rater)), rater.rater_id)
+    async def task(self, public_id: str, rater: ActingRater) -> AnswerableTask:
+        """A task that the rater has or had. Raises TaskNotFound."""
+        rules = self.tasks.rules(rater.campaign_id)
+        if rules is None:
+            rules = await self._once(rater.campaign_id, partial(load_rules, key=rater.campaign))
+            rules = self.tasks.keep_rules(rules)
+        addresses = self.tasks.find(public_id, rater.rater_id)
+        if addresses is None or addresses.campaign_id != rater.campaign_id:
+            load = partial(load_addresses, rules=rules, public_id=public_id, rater_id=rater.rater_id)
+            addresses = await self._once((public_id, rater.rater_id), load)
+            self.tasks.keep(public_id, addresses, rater.rater_id)
+        return AnswerableTask(addresses, rules)
+
+    async def settled(
+        self,
+        public_id: str,
+        rater: ActingRater,
+        write: Callable[[AnswerableTask], Awaitable[Sequence[T]]],
+        outdated: Callable[[T], bool],
+    ) -> tuple[AnswerableTask, Sequence[T]]:
+        """Write by what the campaign asks; once more where the settings were changed since they were read.
+
+        outdated: whether nothing was written for that reason. Raises SettingsChanging, and what `write` raises.
+        """
+        for _ in range(ATTEMPTS):
+            task = await self.task(public_id, rater)
+            outcomes = await write(task)
+            if not any(map(outdated, outcomes)):
+                return task, outcomes
+            self.tasks.drop_rules(task.rules)
+        raise SettingsChanging(retry_after=1)
 
     async def thread(self, work: Callable[[Session], T]) -> T:
         """Do some work in a thread and a transaction of its own."""
@@ -99,10 +136,19 @@ class JudgingService:
 
         return await to_thread.run_sync(run)
 
+    async def _once(self, key: object, work: Callable[[Session], T]) -> T:
+        """Do some work in a thread, once for all who ask for it meanwhile; it goes on though one of them ends."""
+        load = self.under_way.get(key)
+        if load is None:
+            load = self.under_way[key] = asyncio.ensure_future(self.thread(work))
+            load.add_done_callback(partial(self._end, key))
+        done: T = await asyncio.shield(load)
+        return done
 
-def _load(session: Session, public_id: str, rater: ActingRater) -> TaskContent:
-    own(session, public_id, rater)
-    return load(session, public_id)
+    def _end(self, key: object, load: asyncio.Future[Any]) -> None:
+        del self.under_way[key]
+        if not load.cancelled():
+            load.exception()  # seen, should nobody wait any more
 
 
 async def judge(
@@ -112,20 +158,18 @@ async def judge(
 
     Raises Invalid naming the field, NotFound, StaleJudgment with both answers, Conflict, Unavailable, StorageFull.
     """
-    sheet = await service.sheet(public_id, rater)
-    answers = _answers(sheet, given, rater, whole=whole)
-    if any(isinstance(one, Comparison) for one in answers):
-        outcomes = await service.recorder.run(
-            partial(_record, sheet=sheet, answers=answers, by=rater.actor), keep=_stored
-        )
-    else:
-        judged = [one for one in answers if isinstance(one, RaterAnswer)]
-        outcomes = await service.recorder.judge(sheet.ledger, judged, actor=rater.actor, whole=whole)
+
+    async def write(task: AnswerableTask) -> list[tuple[Written, Outcome]]:
+        answers = _answers(task, given, rater, whole=whole)
+        return list(zip(answers, await _write(service, task, answers, rater, whole=whole), strict=True))
+
+    task, written = await service.settled(public_id, rater, write, lambda one: one[1].verdict == "outdated")
+    answers, outcomes = [one for one, _ in written], [one for _, one in written]
     if any(one.verdict == "lapsed" for one in outcomes):
-        outcomes = await _late(service, sheet, answers, rater)
+        outcomes = await _late(service, task, answers, rater)
     if rater.answers_since is not None and any(one.verdict == "stale" for one in outcomes):
         outcomes = await service.thread(
-            partial(_as_shown, sheet=sheet, answers=answers, outcomes=outcomes, rater=rater)
+            partial(_as_shown, task_id=task.addresses.task_id, answers=answers, outcomes=outcomes, rater=rater)
         )
     _refuse(given, outcomes, whole=whole)
     return [
@@ -134,12 +178,23 @@ async def judge(
     ]
 
 
-async def _record(connection: Connection, *, sheet: TaskContent, answers: Sequence[Written], by: str) -> list[Outcome]:
+async def _write(
+    service: JudgingService, task: AnswerableTask, answers: Sequence[Written], rater: ActingRater, *, whole: bool
+) -> Sequence[Outcome]:
+    judged = [one for one in answers if isinstance(one, RaterAnswer)]
+    if len(judged) == len(answers):
+        return await service.recorder.judge(task.rules.ledger, judged, actor=rater.actor, whole=whole)
+    return await service.recorder.run(
+        partial(_record, ledger=task.rules.ledger, answers=answers, by=rater.actor), keep=_stored
+    )
+
+
+async def _record(connection: Connection, *, ledger: Ledger, answers: Sequence[Written], by: str) -> list[Outcome]:
     """Write answers of both kinds in one transaction; what became of each, in their order."""
     judged = [one for one in answers if isinstance(one, RaterAnswer)]
     compared = [one for one in answers if isinstance(one, Comparison)]
-    of_judged = iter(await recorder_judgments.record(connection, sheet.ledger, judged, by) if judged else [])
-    of_compared = iter(await recorder_comparisons.record(connection, sheet.ledger, compared, by) if compared else [])
+    of_judged = iter(await recorder_judgments.record(connection, ledger, judged, by) if judged else [])
+    of_compared = iter(await recorder_comparisons.record(connection, ledger, compared, by) if compared else [])
     return [next(of_judged if isinstance(one, RaterAnswer) else of_compared) for one in answers]
 
 
@@ -147,13 +202,13 @@ def _stored(outcomes: Sequence[Outcome]) -> bool:
     return all(one.verdict in STORED for one in outcomes)
 
 
-def _answers(sheet: TaskContent, given: Sequence[SentAnswer], rater: ActingRater, *, whole: bool) -> list[Written]:
+def _answers(task: AnswerableTask, given: Sequence[SentAnswer], rater: ActingRater, *, whole: bool) -> list[Written]:
     """The answers as they are stored, checked against what was shown. Raises Invalid, NoSuchAddress."""
     answers: list[Written] = []
     places: list[Place] = []
     for i, judgment in enumerate(given):
         try:
-            answers.append(_answer(sheet, judgment, rater))
+            answers.append(_answer(task, judgment, rater))
         except Invalid as error:
             before: tuple[str | int, ...] = ("body", i, "payload") if whole else ("body",)
             faults = error.places or (Place((), error.detail),)
@@ -161,18 +216,18 @@ def _answers(sheet: TaskContent, given: Sequence[SentAnswer], rater: ActingRater
         except NoSuchAddress as error:
             if not whole:
                 raise
-            places.append(Place(("body", i, _misnamed(sheet, judgment.address)), error.detail))
+            places.append(Place(("body", i, _misnamed(task, judgment.address)), error.detail))
     places += _twice(given)
     if places:
         raise Invalid("the answer does not fit what is shown and asked", places=tuple(places[:MOST_PLACES]))
     return answers
 
 
-def _misnamed(sheet: TaskContent, address: Address | OnScreen) -> str:
+def _misnamed(task: AnswerableTask, address: Address | OnScreen) -> str:
     """The part of an address that names nothing."""
     if isinstance(address, OnScreen):
         return "screen"
-    return "item" if address.segment is None or address.item not in sheet.items else "segment"
+    return "item" if address.segment is None or not task.addresses.has_item(address.item) else "segment"
 
 
 def _twice(given: Sequence[SentAnswer]) -> list[Place]:
@@ -182,58 +237,62 @@ def _twice(given: Sequence[SentAnswer]) -> list[Place]:
     return [Place(("body", i), f"answers the same as number {before}") for i, before in repeats if before != i]
 
 
-def _answer(sheet: TaskContent, given: SentAnswer, rater: ActingRater) -> Written:
+def _answer(task: AnswerableTask, given: SentAnswer, rater: ActingRater) -> Written:
     if isinstance(given.address, OnScreen):
-        return _comparison(sheet, given.address.screen, given, rater)
-    item = sheet.item(given.address.item)
-    segment_id, shown = sheet.texts_at(given.address.item, given.address.segment)
+        return _comparison(task, given.address.screen, given, rater)
+    rules = task.rules
+    segment_id, shown = task.segment(given.address.item, given.address.segment)
     level: Level = "document" if segment_id is None else "segment"
-    if not isinstance(given.payload, payload_type(sheet.protocol, level)):
-        why = f"the campaign judges by {sheet.protocol.name}"
+    if not isinstance(given.payload, payload_type(rules.protocol, level)):
+        why = f"the campaign judges by {rules.protocol.name}"
         raise Invalid(why, places=(Place(("protocol",), why),))
-    check_answer(sheet.protocol, given.payload, shown, sheet.options, sheet.forms[level])
-    scored = sheet.protocol.score(given.payload, shown, sheet.options)
+    check_answer(rules.protocol, given.payload, shown, rules.options, rules.forms[level])
+    scored = rules.protocol.score(given.payload, shown, rules.options)
     return RaterAnswer(
         token_id=rater.token_id,
         rater_id=rater.rater_id,
-        task_id=sheet.task_id,
-        item_id=item.id,
+        task_id=task.addresses.task_id,
+        item_id=task.addresses.item_id(given.address.item),
         segment_id=segment_id,
         payload=given.payload.model_dump_json(),
         score=scored.score,
         n_errors=scored.n_errors,
         seen=given.seen,
-        final=sheet.final,
-        guidelines=sheet.guidelines,
+        final=task.addresses.final,
     )
 
 
-def _comparison(sheet: TaskContent, screen: int, given: SentAnswer, rater: ActingRater) -> Comparison:
+def _comparison(task: AnswerableTask, screen: int, given: SentAnswer, rater: ActingRater) -> Comparison:
     """An answer about the columns of a screen together."""
-    items = sheet.screens.get(screen, [])
-    if "screen" not in sheet.forms or len(items) < 2:
+    columns = task.addresses.columns(screen)
+    if "screen" not in task.rules.forms or columns < 2:
         raise NoSuchAddress("nothing is asked of this screen")
-    asked = next(widget for widget in sheet.forms["screen"].widgets if isinstance(widget, Preference))
+    asked = next(widget for widget in task.rules.forms["screen"].widgets if isinstance(widget, Preference))
     if not isinstance(given.payload, PreferencePayload):
         why = "a screen takes a preference"
         raise Invalid(why, places=(Place(("preference",), why),))
-    check_preference(given.payload, asked, protocol=sheet.protocol.name, columns=len(items))
+    check_preference(given.payload, asked, protocol=task.rules.protocol.name, columns=columns)
     return Comparison(
         token_id=rater.token_id,
         rater_id=rater.rater_id,
-        task_id=sheet.task_id,
+        task_id=task.addresses.task_id,
         screen=screen,
         payload=given.payload.model_dump_json(),
         seen=given.seen,
-        final=sheet.final,
+        final=task.addresses.final,
     )
 
 
 def _as_shown(
-    session: Session, *, sheet: TaskContent, answers: Sequence[Written], outcomes: Sequence[Outcome], rater: ActingRater
+    session: Session,
+    *,
+    task_id: int,
+    answers: Sequence[Written],
+    outcomes: Sequence[Outcome],
+    rater: ActingRater,
 ) -> list[Outcome]:
     """What became of the answers, with stored ones as the rater's credential shows them."""
-    stored = OwnAnswers.read(session, sheet, rater.rater_id, since=rater.answers_since)
+    stored = OwnAnswers.read(session, rater.campaign_id, task_id, rater.rater_id, since=rater.answers_since)
 
     def hidden(answer: Written) -> bool:
         had = stored.screens[answer.screen] if isinstance(answer, Comparison) else stored.at[answer.address[:2]]
@@ -246,15 +305,15 @@ def _as_shown(
 
 
 async def _late(
-    service: JudgingService, sheet: TaskContent, answers: Sequence[Written], rater: ActingRater
+    service: JudgingService, task: AnswerableTask, answers: Sequence[Written], rater: ActingRater
 ) -> list[Outcome]:
     """Record answers to a task whose lease ran out: all of them, or none where one cannot be stored."""
-    asking = leases.Asking(rater.campaign_id, rater.rater_id, rater.token_id, sheet.lasts, rater.actor)
+    asking = leases.Asking(rater.campaign_id, rater.rater_id, rater.token_id, task.rules.lasts, rater.actor)
     kept = [replace(answer, lapsed=True) for answer in answers]
 
     async def work(connection: Connection) -> list[Outcome]:
-        await late.take_up(connection, sheet.task_id, asking)
-        return await _record(connection, sheet=sheet, answers=kept, by=asking.actor)
+        await late.take_up(connection, task.addresses.task_id, asking)
+        return await _record(connection, ledger=task.rules.ledger, answers=kept, by=asking.actor)
 
     return await service.recorder.run(work, keep=_stored)
 
@@ -263,6 +322,7 @@ REFUSALS: Mapping[str, type[AppError]] = {
     "unauthorized": BadCredential,
     "unknown": TaskNotFound,
     "closed": ClosedToRaters,
+    "outdated": SettingsChanging,
     "handed_in": TaskHandedIn,
     "final": JudgedAlready,
     "released": TaskReleased,

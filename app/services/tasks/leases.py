@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -10,11 +10,12 @@ from typing import Literal
 
 from app.domain.errors import Invalid, Place
 from app.services.access.tokens import BadCredential
+from app.services.campaigns.setting_numbers import lease_of
 from app.services.people import raters
 from app.services.people.raters import ActingRater
 from app.services.tasks import quality_policy, tasks
+from app.services.tasks.addresses import AnswerableTask, TaskAddresses
 from app.services.tasks.judging import MOST_PLACES, JudgingService
-from app.services.tasks.task_content import TaskContent, lease_of
 from app.services.tasks.tasks import TaskHandedIn, TaskView
 from app.storage import campaigns
 from app.storage.db import Session
@@ -74,17 +75,21 @@ async def heartbeat(service: JudgingService, public_id: str, events: Sequence[Ev
     Raises TaskNotFound, Invalid for events of items or segments that the task does not have, TaskHandedIn,
     BadCredential, Unavailable.
     """
-    sheet = await service.sheet(public_id, rater)
-    _check_places(sheet, events)
 
-    async def flush(connection: Connection, beats: Sequence[Heartbeat], _: str) -> list[Beaten]:
-        return await activity.beat(connection, sheet.campaign_id, sheet.lasts, beats)
+    def beat_as_asked(task: AnswerableTask) -> Awaitable[list[Beaten]]:
+        _check_places(task.addresses, events)
+        ledger = task.rules.ledger
 
-    def lane() -> Lane[Heartbeat, Beaten]:
-        return Lane(flush, lambda one: one.task_id, lambda _: True)
+        async def flush(connection: Connection, beats: Sequence[Heartbeat], _: str) -> list[Beaten]:
+            return await activity.beat(connection, ledger, beats)
 
-    beat = Heartbeat(rater.token_id, rater.rater_id, sheet.task_id, tuple(events))
-    (beaten,) = await service.recorder.put(("beats", sheet.campaign_id), lane, [beat], actor=rater.actor, whole=False)
+        def lane() -> Lane[Heartbeat, Beaten]:
+            return Lane(flush, lambda one: one.task_id, lambda _: True)
+
+        beat = Heartbeat(rater.token_id, rater.rater_id, task.addresses.task_id, tuple(events))
+        return service.recorder.put(("beats", *ledger.place), lane, [beat], actor=rater.actor, whole=False)
+
+    task, (beaten,) = await service.settled(public_id, rater, beat_as_asked, lambda one: one.standing == "outdated")
     if beaten.standing == "unauthorized":
         raise BadCredential
     if beaten.standing == "unknown":
@@ -92,20 +97,21 @@ async def heartbeat(service: JudgingService, public_id: str, events: Sequence[Ev
     if beaten.standing == "handed_in":
         raise TaskHandedIn
     if beaten.standing == "lapsed":
-        asking = leases.Asking(rater.campaign_id, rater.rater_id, rater.token_id, sheet.lasts, rater.actor)
-        again = await service.recorder.run(partial(leases.renew_lapsed, asking=asking, task_id=sheet.task_id))
+        asking = leases.Asking(rater.campaign_id, rater.rater_id, rater.token_id, task.rules.lasts, rater.actor)
+        again = await service.recorder.run(partial(leases.renew_lapsed, asking=asking, task_id=task.addresses.task_id))
         return Alive(again.leased_until if again is not None else None, surplus=False)
     return Alive(beaten.leased_until, surplus=beaten.standing == "surplus")
 
 
-def _check_places(sheet: TaskContent, events: Sequence[Event]) -> None:
+def _check_places(addresses: TaskAddresses, events: Sequence[Event]) -> None:
     """Events are of what the task shows."""
     places = []
     for n, event in enumerate(events):
-        item = None if event.item is None else sheet.items.get(event.item)
-        if event.item is not None and item is None:
+        if event.item is None:
+            continue
+        if not addresses.has_item(event.item):
             places.append(Place(("body", "events", n, "item"), "the task has no such item"))
-        elif item is not None and event.segment is not None and event.segment > len(item.segments):
+        elif event.segment is not None and event.segment > addresses.n_segments(event.item):
             places.append(Place(("body", "events", n, "segment"), "the item has no such segment"))
     if places:
         raise Invalid("events name what the task does not have", places=tuple(places[:MOST_PLACES]))

@@ -1,30 +1,20 @@
-"""Sheets: what a task shows and asks, as one value. Texts that a task shows never change, so a sheet can be kept."""
+"""What a task shows and asks, as one value."""
 
 from __future__ import annotations
 
 import hashlib
-import time
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import timedelta
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from app.domain import alignment
 from app.domain.errors import NotFound
-from app.domain.recipe import Scoring
-from app.protocols import RaterForm, levels_asked, rater_form, visible, with_ids
-from app.protocols.base import Basis, JudgedTexts, Level, Protocol, ScoringOptions, Span
-from app.reports.source import campaign
-from app.reports.source.scores import profile_id, reading
-from app.services.campaigns import campaigns
-from app.services.campaigns.setting_numbers import LONGEST_LEASE, SHORTEST_LEASE
+from app.protocols import RaterForm, with_ids
+from app.protocols.base import Basis, Level, Protocol, Side, Span
+from app.services.tasks.judging_rules import load_rules
 from app.storage import tasks
 from app.storage.db import Session
-from app.storage.recorder.judgments import Ledger
-from app.storage.tasks import TaskNotFound
 
-LEASE = timedelta(hours=2)
 AROUND = 3  # sources before and after a stretch
 
 
@@ -75,11 +65,8 @@ class TaskContent:
     campaign: str
     campaign_id: int
     protocol: Protocol[Any]
-    options: ScoringOptions
     basis: Basis
     presentation: str
-    lasts: timedelta
-    ledger: Ledger
     guidelines: int | None
     words: int | None
     forms: Mapping[Level, RaterForm]
@@ -104,91 +91,22 @@ class TaskContent:
             raise NoSuchAddress(f"there are the items 1 to {len(self.items)}")
         return self.items[position]
 
-    def texts_at(self, item: int, segment: int | None) -> tuple[int | None, JudgedTexts]:
-        """Id of the segment at an address, None for the whole item, and what is shown there. Raises NoSuchAddress."""
-        there = self.item(item)
-        if segment is None:
-            if "document" not in self.forms:
-                raise NoSuchAddress("nothing is asked of whole documents")
-            return None, JudgedTexts(prefill=())
-        if not 1 <= segment <= len(there.segments):
-            raise NoSuchAddress(f"the item has the segments 1 to {len(there.segments)}")
-        segment_text = there.segments[segment - 1]
-        if "segment" not in self.forms or segment_text.text is None:
-            raise NoSuchAddress("nothing is asked of this segment")
-        source = segment_text.source if visible(self.protocol, self.basis).source else None
-        return segment_text.id, JudgedTexts(source, segment_text.text, segment_text.prefill or ())
-
-
-@dataclass(slots=True)
-class CachedContent:
-    """A sheet in memory. holders: raters who are known to have or to have had the task; that never ends."""
-
-    at: float
-    sheet: TaskContent
-    holders: set[int] = field(default_factory=set)
-
-
-@dataclass(slots=True)
-class TaskCache:
-    """Sheets that were lately used, kept in memory. lasts: seconds, so that settings are read anew now and then."""
-
-    most: int = 4096
-    lasts: float = 60.0
-    clock: Callable[[], float] = time.monotonic
-    _kept: OrderedDict[str, CachedContent] = field(default_factory=OrderedDict)
-
-    def find(self, public_id: str, rater_id: int) -> TaskContent | None:
-        """The sheet of a task that is this rater's, if it is kept and fresh."""
-        entry = self._kept.get(public_id)
-        if entry is None or self.clock() - entry.at > self.lasts or rater_id not in entry.holders:
-            return None
-        return entry.sheet
-
-    def keep(self, sheet: TaskContent, rater_id: int) -> TaskContent:
-        """Keep the sheet of a task that is this rater's in place of the oldest."""
-        before = self._kept.get(sheet.public_id)
-        holders = before.holders if before is not None else set()
-        self._kept[sheet.public_id] = CachedContent(self.clock(), sheet, holders | {rater_id})
-        self._kept.move_to_end(sheet.public_id)
-        while len(self._kept) > self.most:
-            self._kept.popitem(last=False)
-        return sheet
-
-
-def lease_of(settings: Mapping[str, object]) -> timedelta:
-    """How long a lease goes on: the campaign's `lease_seconds`, two hours where it says nothing of use."""
-    given = settings.get("lease_seconds")
-    if isinstance(given, bool) or not isinstance(given, int | float):
-        return LEASE
-    return timedelta(seconds=min(max(float(given), SHORTEST_LEASE), LONGEST_LEASE))
-
 
 def load(session: Session, public_id: str) -> TaskContent:
-    """Read a task's sheet. Raises TaskNotFound."""
+    """Read all that a task shows. Raises TaskNotFound."""
     row = tasks.find(session, public_id)
-    view = campaigns.get(session, row.campaign)
-    protocol, options = campaign.protocol_of(view), campaign.options_of(view)
-    lasts = lease_of(view.settings)
-    profile = profile_id(session, row.campaign_id, reading(view, Scoring()))
-    forms = {
-        level: rater_form(protocol, options, basis=view.basis, level=level)  # type: ignore[arg-type]  # checked in SQL
-        for level in levels_asked(protocol, options)
-    }
+    rules = load_rules(session, row.campaign)
     return TaskContent(
         task_id=row.id,
         public_id=public_id,
         campaign=row.campaign,
         campaign_id=row.campaign_id,
-        protocol=protocol,
-        options=options,
-        basis=view.basis,  # type: ignore[arg-type]  # checked in SQL
+        protocol=rules.protocol,
+        basis=rules.basis,
         presentation=row.presentation or "document",
-        lasts=lasts,
-        ledger=Ledger(row.campaign_id, profile, lasts),
         guidelines=row.guidelines,
         words=row.words,
-        forms=forms,
+        forms=rules.forms,
         items=_items(session, row),
     )
 
@@ -216,8 +134,8 @@ def _items(session: Session, row: tasks.Row) -> dict[int, ItemSheet]:
 
 
 def _segment(row: tasks.Row) -> SegmentSheet:
-    said = None if row.prefill is None else with_ids([Span.model_validate(one) for one in row.prefill])
-    spans = None if said is None else tuple(_fitting(row, said))
+    lengths: dict[Side, int] = {"source": len(row.source or ""), "target": len(row.text or "")}
+    spans = None if row.prefill is None else shown_prefill(row.prefill, lengths)
     return SegmentSheet(row.segment_id, row.source, row.text, row.refs or {}, spans, _alignment(row))
 
 
@@ -228,10 +146,10 @@ def _alignment(row: tasks.Row) -> str | None:
     return alignment.carry_over_alignment(row.alignment, row.output, row.text)
 
 
-def _fitting(row: tasks.Row, spans: Iterable[Span]) -> Iterator[Span]:
-    """Errors that lie within what is shown: a degraded copy may be shorter than the output that they were marked on."""
-    lengths = {"source": len(row.source or ""), "target": len(row.text or "")}
-    return (span for span in spans if span.end is None or span.end <= lengths[span.side])
+def shown_prefill(stored: Iterable[Mapping[str, object]], lengths: Mapping[Side, int]) -> tuple[Span, ...]:
+    """Errors marked in advance that lie within what is shown, each with its id. lengths: of the texts, by side.
 
-
-__all__ = ["ItemSheet", "NoSuchAddress", "SegmentSheet", "TaskCache", "TaskContent", "TaskNotFound", "lease_of", "load"]
+    A degraded copy may be shorter than the output that they were marked on.
+    """
+    spans = with_ids([Span.model_validate(one) for one in stored])
+    return tuple(span for span in spans if span.end is None or span.end <= lengths[span.side])

@@ -145,10 +145,12 @@ class OwnAnswers:
     again: frozenset[tuple[int, int | None]] = frozenset()
 
     @classmethod
-    def read(cls, session: Session, sheet: TaskContent, rater_id: int, *, since: datetime | None = None) -> OwnAnswers:
+    def read(
+        cls, session: Session, campaign_id: int, task_id: int, rater_id: int, *, since: datetime | None = None
+    ) -> OwnAnswers:
         """The latest at each address. since: those from before this time do not say what they are."""
-        rows = tasks.answers(session, sheet.campaign_id, sheet.task_id, rater_id)
-        screens = tasks.screen_answers(session, sheet.campaign_id, sheet.task_id, rater_id)
+        rows = tasks.answers(session, campaign_id, task_id, rater_id)
+        screens = tasks.screen_answers(session, campaign_id, task_id, rater_id)
         return cls(
             {(row.item_id, row.segment_id): OwnAnswer.from_row(row, since) for row in rows},
             {row.screen: OwnAnswer.from_row(row, since) for row in screens},
@@ -164,7 +166,7 @@ def see(session: Session, public_id: str, *, rater: ActingRater) -> TaskView:
     """A task that the rater has or had, blind. Raises TaskNotFound."""
     row = own(session, public_id, rater)
     sheet = load(session, public_id)
-    answers = OwnAnswers.read(session, sheet, rater.rater_id, since=rater.answers_since)
+    answers = OwnAnswers.read(session, sheet.campaign_id, sheet.task_id, rater.rater_id, since=rater.answers_since)
     state = standing(session, row, rater)
     return TaskView(
         task=public_id,
@@ -243,7 +245,7 @@ def hand_in(session: Session, public_id: str, *, rater: ActingRater, coded: bool
     if state == "surplus":
         raise TaskLost
     sheet = load(session, public_id)
-    left = missing(sheet, OwnAnswers.read(session, sheet, rater.rater_id))
+    left = missing(sheet, OwnAnswers.read(session, sheet.campaign_id, sheet.task_id, rater.rater_id))
     if left:
         raise TaskUnfinished(f"{len(left)} missing", places=tuple(one.place for one in left))
     code: str | None = row.completion_code or (secrets.token_hex(5).upper() if coded else None)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Literal, cast
 
-from app.storage.recorder.judgments import HELD, LIVE, STANDING, Connection
+from app.storage.recorder.judgments import HELD, LIVE, STANDING, Connection, Ledger
 
-Standing = Literal["unauthorized", "holds", "handed_in", "lapsed", "surplus", "unknown"]
+Standing = Literal["unauthorized", "outdated", "holds", "handed_in", "lapsed", "surplus", "unknown"]
 
 BEAT = f"""
 WITH given AS MATERIALIZED (
@@ -18,6 +18,8 @@ WITH given AS MATERIALIZED (
 held AS MATERIALIZED ({HELD}),
 standing AS MATERIALIZED (
     SELECT g.*, CASE WHEN NOT ({LIVE.format(credential="g.token_id", rater="g.rater_id")}) THEN 'unauthorized'
+                     WHEN (SELECT c.settings_version FROM campaigns c WHERE c.id = %(campaign)s) <> %(settings)s
+                     THEN 'outdated'
                      ELSE {STANDING.format(rater="g.rater_id")} END AS standing
     FROM given g LEFT JOIN held h ON h.id = g.task_id),
 extended AS (
@@ -64,12 +66,13 @@ class Beaten:
     leased_until: datetime | None
 
 
-async def beat(connection: Connection, campaign_id: int, lasts: timedelta, beats: Sequence[Heartbeat]) -> list[Beaten]:
+async def beat(connection: Connection, ledger: Ledger, beats: Sequence[Heartbeat]) -> list[Beaten]:
     """Extend leases and note events; what became of each, in their order. No two may be of one task."""
     events = [(n, event) for n, one in enumerate(beats) for event in one.events]
     keys: dict[str, Any] = {
-        "campaign": campaign_id,
-        "lasts": lasts,
+        "campaign": ledger.campaign_id,
+        "lasts": ledger.lasts,
+        "settings": ledger.settings_version,
         "n": list(range(len(beats))),
         "token": [one.token_id for one in beats],
         "rater": [one.rater_id for one in beats],

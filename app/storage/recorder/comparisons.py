@@ -10,6 +10,7 @@ from app.storage.recorder.judgments import (
     HELD,
     LIVE,
     LOCK,
+    REFUSED,
     RELEASED,
     STANDING,
     TOLD,
@@ -48,8 +49,7 @@ held AS MATERIALIZED ({HELD}),
 standing AS MATERIALIZED (
     SELECT g.*, h.leased_until,
            CASE WHEN NOT ({LIVE.format(credential="g.token_id", rater="g.rater_id")}) THEN 'unauthorized'
-                WHEN (SELECT c.state FROM campaigns c WHERE c.id = %(campaign)s) = 'closed' THEN 'closed'
-                ELSE {STANDING.format(rater="g.rater_id")} END AS standing,
+                ELSE coalesce({REFUSED}, {STANDING.format(rater="g.rater_id")}) END AS standing,
            coalesce(had.revision, 0) AS had, had.payload AS latest, had.surplus AS latest_surplus,
            after.payload AS after, after.surplus AS after_surplus
     FROM given g LEFT JOIN held h ON h.id = g.task_id
@@ -57,7 +57,7 @@ standing AS MATERIALIZED (
     LEFT JOIN LATERAL ({_HAD} AND s.revision = g.seen + 1) after ON g.seen < had.revision),
 judged AS MATERIALIZED (
     SELECT s.*, CASE
-        WHEN standing IN ('unauthorized', 'closed', 'handed_in', 'unknown') THEN standing
+        WHEN standing IN ('unauthorized', 'closed', 'outdated', 'handed_in', 'unknown') THEN standing
         WHEN seen < had AND after = payload THEN 'replayed'
         WHEN seen <> had THEN 'stale'
         WHEN had > 0 AND latest = payload THEN 'known'
@@ -89,7 +89,7 @@ async def record(
 
     No two may be about one screen.
     """
-    keys = {"campaign": ledger.campaign_id, "lasts": ledger.lasts, "actor": actor}
+    keys = {"campaign": ledger.campaign_id, "lasts": ledger.lasts, "settings": ledger.settings_version, "actor": actor}
     given = {
         "n": list(range(len(comparisons))),
         "token": [one.token_id for one in comparisons],

@@ -22,7 +22,17 @@ from app.storage.seals import JUDGMENT, rows_of, sealing
 
 Connection = psycopg.AsyncConnection[TupleRow]
 Verdict = Literal[
-    "added", "known", "stale", "final", "unauthorized", "closed", "handed_in", "unknown", "lapsed", "released"
+    "added",
+    "known",
+    "stale",
+    "final",
+    "unauthorized",
+    "closed",
+    "outdated",
+    "handed_in",
+    "unknown",
+    "lapsed",
+    "released",
 ]
 STORED: frozenset[Verdict] = frozenset({"added", "known"})
 
@@ -45,7 +55,6 @@ class RaterAnswer:
     n_errors: int
     seen: int | None = None
     final: bool = False
-    guidelines: int | None = None
     lapsed: bool = False
 
     @property
@@ -71,11 +80,20 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Where a campaign's answers are written. lasts: how long a lease that a write renews goes on."""
+    """Where a campaign's answers are written. lasts: how long a lease that a write renews goes on.
+
+    settings_version: what the answers were checked and scored by; under another one nothing is written.
+    """
 
     campaign_id: int
     profile_id: int
     lasts: timedelta
+    settings_version: int
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """What all answers of one flush share."""
+        return self.campaign_id, self.settings_version
 
 
 LOCK = "SELECT FROM campaigns WHERE id = %(campaign)s FOR NO KEY UPDATE"
@@ -85,6 +103,11 @@ LOCK = "SELECT FROM campaigns WHERE id = %(campaign)s FOR NO KEY UPDATE"
 LIVE = """coalesce((SELECT k.revoked_at IS NULL AND coalesce(k.expires_at > clock_timestamp(), true)
                  FROM tokens k WHERE k.id = {credential}), false)
        AND coalesce((SELECT e.state <> 'erased' FROM enrolments e WHERE e.rater_id = {rater}), false)"""
+
+# What the campaign, as it is now, has against an answer; else NULL.
+REFUSED = """(SELECT CASE WHEN c.state = 'closed' THEN 'closed'
+                         WHEN c.settings_version <> %(settings)s THEN 'outdated' END
+                 FROM campaigns c WHERE c.id = %(campaign)s)"""
 
 # What a rater is to a task. A task that came back to the pool is still its last holder's until somebody leases it.
 STANDING = """CASE
@@ -134,18 +157,16 @@ FROM judged j LEFT JOIN renewed r ON r.id = j.task_id ORDER BY n"""
 RECORD = f"""
 WITH given AS MATERIALIZED (
     SELECT n, token_id, rater_id, task_id, item_id, segment_id, seen, final, keep, payload::jsonb AS payload, score,
-           n_errors, guidelines
+           n_errors
     FROM unnest(%(n)s::int[], %(token)s::bigint[], %(rater)s::bigint[], %(task)s::bigint[], %(item)s::bigint[],
                 %(segment)s::bigint[], %(seen)s::int[], %(final)s::bool[], %(keep)s::bool[], %(payload)s::text[],
-                %(score)s::float8[], %(errors)s::int[], %(guidelines)s::int[])
-         AS g(n, token_id, rater_id, task_id, item_id, segment_id, seen, final, keep, payload, score, n_errors,
-              guidelines)),
+                %(score)s::float8[], %(errors)s::int[])
+         AS g(n, token_id, rater_id, task_id, item_id, segment_id, seen, final, keep, payload, score, n_errors)),
 held AS MATERIALIZED ({HELD}),
 standing AS MATERIALIZED (
     SELECT g.*, h.leased_until,
            CASE WHEN NOT ({LIVE.format(credential="g.token_id", rater="g.rater_id")}) THEN 'unauthorized'
-                WHEN (SELECT c.state FROM campaigns c WHERE c.id = %(campaign)s) = 'closed' THEN 'closed'
-                ELSE {STANDING.format(rater="g.rater_id")} END AS standing,
+                ELSE coalesce({REFUSED}, {STANDING.format(rater="g.rater_id")}) END AS standing,
            coalesce(had.revision, 0) AS had, had.id AS latest_id, had.payload AS latest, had.surplus AS latest_surplus,
            after.payload AS after, after.surplus AS after_surplus
     FROM given g LEFT JOIN held h ON h.id = g.task_id
@@ -153,7 +174,7 @@ standing AS MATERIALIZED (
     LEFT JOIN LATERAL ({_HAD.format(which="AND j.revision = g.seen + 1")}) after ON g.seen < had.revision),
 judged AS MATERIALIZED (
     SELECT s.*, CASE
-        WHEN standing IN ('unauthorized', 'closed', 'handed_in', 'unknown') THEN standing
+        WHEN standing IN ('unauthorized', 'closed', 'outdated', 'handed_in', 'unknown') THEN standing
         WHEN seen < had AND after = payload THEN 'replayed'
         WHEN seen <> had THEN 'stale'
         WHEN had > 0 AND latest = payload AND {VALID} THEN 'known'
@@ -176,7 +197,8 @@ stored AS (
     INSERT INTO judgments (id, campaign_id, item_id, segment_id, rater_id, revision, payload, surplus, submitted_at,
                            guidelines, version)
     OVERRIDING SYSTEM VALUE
-    SELECT id, %(campaign)s, item_id, segment_id, rater_id, had + 1, payload, standing = 'surplus', at, guidelines,
+    SELECT id, %(campaign)s, item_id, segment_id, rater_id, had + 1, payload, standing = 'surplus', at,
+           (SELECT max(w.version) FROM guidelines w WHERE w.campaign_id = %(campaign)s AND w.kind = 'guidelines'),
            data_version FROM added CROSS JOIN bumped
     RETURNING *),
 sealed AS ({sealing("noted", f"SELECT {rows_of(JUDGMENT, 'x')} FROM stored x", campaign="%(campaign)s")}),
@@ -193,6 +215,7 @@ TYPES = {
     "campaign": "bigint",
     "profile": "bigint",
     "lasts": "interval",
+    "settings": "bigint",
     "actor": "text",
     "n": "int[]",
     "token": "bigint[]",
@@ -206,7 +229,6 @@ TYPES = {
     "payload": "text[]",
     "score": "float8[]",
     "errors": "int[]",
-    "guidelines": "int[]",
 }
 PARAMETERS = tuple(TYPES)
 
@@ -244,6 +266,7 @@ async def record(connection: Connection, ledger: Ledger, answers: Sequence[Rater
         ledger.campaign_id,
         ledger.profile_id,
         ledger.lasts,
+        ledger.settings_version,
         actor,
         _array(range(len(answers))),
         _array(a.token_id for a in answers),
@@ -257,7 +280,6 @@ async def record(connection: Connection, ledger: Ledger, answers: Sequence[Rater
         _array(_element(a.payload) for a in answers),
         _array(a.score for a in answers),
         _array(a.n_errors for a in answers),
-        _array(a.guidelines for a in answers),
     )
     cursor = psycopg.AsyncRawCursor(connection)
     await cursor.execute(CALL, given)

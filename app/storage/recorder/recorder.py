@@ -28,6 +28,7 @@ WAITING = 2048  # members of all campaigns together
 AGAINST_EACH_OTHER = "40"  # class of the states of deadlocks
 OTHERS_TURN = 0.1  # seconds: who was let go takes its locks; whoever came at once met it a second time
 RAW = AsyncConnectionPool[AsyncConnection]
+LaneKey = tuple[str, int, int]  # what is written, of which campaign, by which version of its settings
 T = TypeVar("T")
 M = TypeVar("M")
 
@@ -90,7 +91,7 @@ class Recorder:
         self.pulse = pulse
         self.flushes = 0
         self.members = 0
-        self._lanes: dict[tuple[str, int], Lane[Any, Any]] = {}
+        self._lanes: dict[LaneKey, Lane[Any, Any]] = {}
         self._waiting = 0
         self._closing = False
         options = f"-c timezone=UTC {PLANS} {WAITS}" + (f" -c role={role}" if role else "")
@@ -153,10 +154,10 @@ class Recorder:
         def lane() -> Lane[RaterAnswer, Outcome]:
             return Lane(flush, lambda answer: answer.address, lambda outcome: outcome.verdict in STORED, at_once=True)
 
-        return await self.put(("judgments", ledger.campaign_id), lane, answers, actor=actor, whole=whole)
+        return await self.put(("judgments", *ledger.place), lane, answers, actor=actor, whole=whole)
 
     async def put(
-        self, key: tuple[str, int], make: Callable[[], Lane[M, T]], wants: Sequence[M], *, actor: str, whole: bool
+        self, key: LaneKey, make: Callable[[], Lane[M, T]], wants: Sequence[M], *, actor: str, whole: bool
     ) -> list[T]:
         """Wait in a lane until it is flushed."""
         if self._closing:
@@ -171,7 +172,7 @@ class Recorder:
             lane.task = asyncio.create_task(self._drain(key, lane))
         return await done
 
-    async def _drain(self, key: tuple[str, int], lane: Lane[M, T]) -> None:
+    async def _drain(self, key: LaneKey, lane: Lane[M, T]) -> None:
         try:
             while lane.waiting:
                 members = lane.take(self.most)

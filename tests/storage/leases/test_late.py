@@ -79,7 +79,7 @@ def two(database_url: str) -> Two:
     answer = RaterAnswer(*who[0], *place, payload=said, score=50.0, n_errors=-1, lapsed=True)
     lasts = timedelta(hours=1)
     asking = tuple(leases.Asking(live.id, rater, token, lasts, "test") for token, rater in who)
-    return Two(database_url, Ledger(live.id, profile[0], lasts), answer, (asking[0], asking[1]))
+    return Two(database_url, Ledger(live.id, profile[0], lasts, 1), answer, (asking[0], asking[1]))
 
 
 def at_once(two: Two, first: Callable[[Connection], Awaitable[Any]], second: Callable[[Connection], Any]) -> None:

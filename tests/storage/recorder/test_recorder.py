@@ -78,7 +78,7 @@ def desk_on(url: str, *, documents: int = 1, segments: int = 64) -> Desk:
         ).fetchall()
     assert profile is not None
     answers = tuple(RaterAnswer(*row, payload=said(50), score=50.0, n_errors=-1) for row in rows)
-    return Desk(url, Ledger(live.id, profile[0], timedelta(hours=1)), answers)
+    return Desk(url, Ledger(live.id, profile[0], timedelta(hours=1), 1), answers)
 
 
 def said(score: float) -> str:

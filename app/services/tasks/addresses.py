@@ -1,0 +1,211 @@
+"""What judging an answer needs of a task and its campaign: kept in memory, so that a post reads nothing of them.
+
+What a task shows never changes, so its addresses stay. What its campaign asks stays as long as the version of the
+settings; the statement that writes an answer compares it, and refuses where it is another one.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from app.protocols import visible
+from app.protocols.base import JudgedTexts, Side, Span
+from app.services.tasks.judging_rules import JudgingRules
+from app.services.tasks.task_content import NoSuchAddress, shown_prefill
+from app.storage import tasks
+from app.storage.db import Session
+
+NO_TEXT = -1
+# Of all tasks that are kept: some 60 MB. Ten thousand raters with tasks of 400 segments have as many.
+MOST_SEGMENTS = 4_000_000
+MOST_CAMPAIGNS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class TaskAddresses:
+    """Where answers can be given in a task: its items, and their segments one after the other.
+
+    items: position of each item, ascending. ids, screens: of the items. starts: where the segments of each item begin.
+    segments: ids. source_lengths, text_lengths: characters, NO_TEXT where there is no text. texts: where scores need
+    them. prefills: by index of the segment.
+    """
+
+    task_id: int
+    campaign_id: int
+    presentation: str
+    items: array[int]
+    ids: array[int]
+    screens: array[int]
+    starts: array[int]
+    segments: array[int]
+    source_lengths: array[int]
+    text_lengths: array[int]
+    texts: Sequence[str | None] | None
+    prefills: Mapping[int, tuple[Span, ...]]
+
+    @property
+    def final(self) -> bool:
+        """Whether an answer stands once it is given: one segment a screen, and no way back."""
+        return self.presentation == "segment"
+
+    def has_item(self, item: int) -> bool:
+        """Whether there is an item at a position."""
+        return self._place(item) is not None
+
+    def item_id(self, item: int) -> int:
+        """Id of the item at a position. Raises NoSuchAddress."""
+        return self.ids[self._at(item)]
+
+    def n_segments(self, item: int) -> int:
+        """How many segments the item at a position has. Raises NoSuchAddress."""
+        at = self._at(item)
+        return self.starts[at + 1] - self.starts[at]
+
+    def columns(self, screen: int) -> int:
+        """How many items stand beside each other on a screen."""
+        return self.screens.count(screen)
+
+    def segment_at(self, item: int, segment: int) -> int:
+        """Index of a segment of an item, counted from 1. Raises NoSuchAddress."""
+        n = self.n_segments(item)
+        if not 1 <= segment <= n:
+            raise NoSuchAddress(f"the item has the segments 1 to {n}")
+        return self.starts[self._at(item)] + segment - 1
+
+    def texts_at(self, index: int, *, source: bool) -> JudgedTexts:
+        """What is known of what a segment shows. source: the source is shown, too."""
+        lengths: dict[Side, int] = {"target": self.text_lengths[index]}
+        if source and self.source_lengths[index] != NO_TEXT:
+            lengths["source"] = self.source_lengths[index]
+        text = None if self.texts is None else self.texts[index]
+        return JudgedTexts(text=text, prefill=self.prefills.get(index, ()), lengths=lengths)
+
+    def _place(self, item: int) -> int | None:
+        at = bisect_right(self.items, item) - 1
+        return at if at >= 0 and self.items[at] == item else None
+
+    def _at(self, item: int) -> int:
+        at = self._place(item)
+        if at is None:
+            raise NoSuchAddress(f"there are the items 1 to {len(self.items)}")
+        return at
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerableTask:
+    """A task's addresses, and what is asked there."""
+
+    addresses: TaskAddresses
+    rules: JudgingRules
+
+    def segment(self, item: int, segment: int | None) -> tuple[int | None, JudgedTexts]:
+        """Id of the segment at an address, None for the whole item, and what is shown there. Raises NoSuchAddress."""
+        self.addresses.item_id(item)
+        if segment is None:
+            if "document" not in self.rules.forms:
+                raise NoSuchAddress("nothing is asked of whole documents")
+            return None, JudgedTexts(prefill=())
+        index = self.addresses.segment_at(item, segment)
+        if "segment" not in self.rules.forms or self.addresses.text_lengths[index] == NO_TEXT:
+            raise NoSuchAddress("nothing is asked of this segment")
+        source = visible(self.rules.protocol, self.rules.basis).source
+        return self.addresses.segments[index], self.addresses.texts_at(index, source=source)
+
+
+@dataclass(slots=True)
+class KeptTask:
+    """A task in memory. holders: raters who are known to have or to have had it; that never ends."""
+
+    addresses: TaskAddresses
+    holders: set[int]
+
+
+@dataclass(slots=True)
+class AnswerableTasks:
+    """What posts need, kept in memory; the tasks that were used longest ago go first. most: segments of all tasks."""
+
+    most: int = MOST_SEGMENTS
+    segments: int = 0
+    _tasks: OrderedDict[str, KeptTask] = field(default_factory=OrderedDict)
+    _rules: OrderedDict[int, JudgingRules] = field(default_factory=OrderedDict)
+
+    def find(self, public_id: str, rater_id: int) -> TaskAddresses | None:
+        """The addresses of a task that is this rater's, if they are kept."""
+        kept = self._tasks.get(public_id)
+        if kept is None or rater_id not in kept.holders:
+            return None
+        self._tasks.move_to_end(public_id)
+        return kept.addresses
+
+    def keep(self, public_id: str, addresses: TaskAddresses, rater_id: int) -> None:
+        """Keep the addresses of a task that is this rater's in place of those used longest ago."""
+        before = self._tasks.pop(public_id, None)
+        if before is not None:
+            self.segments -= len(before.addresses.segments)
+        self._tasks[public_id] = KeptTask(addresses, {rater_id} | (before.holders if before is not None else set()))
+        self.segments += len(addresses.segments)
+        while self.segments > self.most and len(self._tasks) > 1:
+            _, oldest = self._tasks.popitem(last=False)
+            self.segments -= len(oldest.addresses.segments)
+
+    def rules(self, campaign_id: int) -> JudgingRules | None:
+        """What a campaign asks, as it was when it was last looked at."""
+        return self._rules.get(campaign_id)
+
+    def keep_rules(self, rules: JudgingRules) -> JudgingRules:
+        """Keep what a campaign asks, unless what is kept is newer."""
+        before = self._rules.get(rules.campaign_id)
+        if before is not None and before.settings_version > rules.settings_version:
+            return before
+        self._rules[rules.campaign_id] = rules
+        if len(self._rules) > MOST_CAMPAIGNS:
+            self._rules.popitem(last=False)
+        return rules
+
+    def drop_rules(self, outdated: JudgingRules) -> None:
+        """Let go of what a campaign asked, unless it was read anew meanwhile."""
+        if self._rules.get(outdated.campaign_id) is outdated:
+            del self._rules[outdated.campaign_id]
+
+
+def load_addresses(session: Session, rules: JudgingRules, public_id: str, rater_id: int) -> TaskAddresses:
+    """Read the addresses of a task that a rater has or had, by one statement. Raises TaskNotFound."""
+    rows = tasks.addresses(session, rules.campaign_id, public_id, rater_id, texts=rules.needs_texts)
+    starts = array("i", [0])
+    for row in rows:
+        starts.append(starts[-1] + len(row.segments))
+    return TaskAddresses(
+        task_id=rows[0].task_id,
+        campaign_id=rules.campaign_id,
+        presentation=rows[0].presentation or "document",
+        items=array("i", [row.item for row in rows]),
+        ids=array("q", [row.item_id for row in rows]),
+        screens=array("i", [row.screen or row.item for row in rows]),
+        starts=starts,
+        segments=array("q", [segment for row in rows for segment in row.segments]),
+        source_lengths=_lengths([n for row in rows for n in row.source_lengths]),
+        text_lengths=_lengths([n for row in rows for n in row.text_lengths]),
+        texts=[text for row in rows for text in row.texts] if rules.needs_texts else None,
+        prefills=_prefills(rows),
+    )
+
+
+def _lengths(of_texts: Sequence[int | None]) -> array[int]:
+    return array("i", [NO_TEXT if n is None else n for n in of_texts])
+
+
+def _prefills(rows: Sequence[tasks.Row]) -> dict[int, tuple[Span, ...]]:
+    """Of the segments that show errors already marked, by their index."""
+    prefills: dict[int, tuple[Span, ...]] = {}
+    index = 0
+    for row in rows:
+        for n, spans in enumerate(row.prefills or ()):
+            if spans:
+                lengths: dict[Side, int] = {"source": row.source_lengths[n] or 0, "target": row.text_lengths[n] or 0}
+                prefills[index + n] = shown_prefill(spans, lengths)
+        index += len(row.segments)
+    return prefills

@@ -1,0 +1,59 @@
+"""What a campaign asks of its raters, as one value that holds for one version of its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from app.domain.recipe import Scoring
+from app.protocols import RaterForm, levels_asked, rater_form
+from app.protocols.base import Basis, Level, Protocol, ScoringOptions
+from app.reports.source import campaign
+from app.reports.source.scores import profile_id, reading
+from app.services.campaigns.setting_numbers import lease_of
+from app.storage import campaigns
+from app.storage.db import Session
+from app.storage.recorder.judgments import Ledger
+
+
+@dataclass(frozen=True, slots=True)
+class JudgingRules:
+    """What a campaign asks of its raters. forms: by the level that is asked."""
+
+    campaign_id: int
+    settings_version: int
+    protocol: Protocol[Any]
+    options: ScoringOptions
+    basis: Basis
+    lasts: timedelta
+    ledger: Ledger
+    forms: Mapping[Level, RaterForm]
+
+    @property
+    def needs_texts(self) -> bool:
+        """Whether a score cannot be had without the text of the output."""
+        return any(measure.needs_text for measure in self.protocol.measures_under(self.options))
+
+
+def load_rules(session: Session, key: str) -> JudgingRules:
+    """Read what a campaign asks. Raises NotFound."""
+    row = campaigns.get(session, key)
+    view = campaign.campaign_of(row)
+    protocol, options = campaign.protocol_of(view), campaign.options_of(view)
+    lasts = lease_of(view.settings)
+    profile = profile_id(session, row.id, reading(view, Scoring()))
+    basis: Basis = view.basis  # type: ignore[assignment]  # checked in SQL
+    return JudgingRules(
+        campaign_id=row.id,
+        settings_version=view.settings_version,
+        protocol=protocol,
+        options=options,
+        basis=basis,
+        lasts=lasts,
+        ledger=Ledger(row.id, profile, lasts, view.settings_version),
+        forms={
+            level: rater_form(protocol, options, basis=basis, level=level) for level in levels_asked(protocol, options)
+        },
+    )
