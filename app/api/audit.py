@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import Field, JsonValue
 
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
 from app.services.campaigns import audit
 from app.web.access import Manager
+from app.web.answers import AnswerModel
 from app.web.deps import SessionDep
 from app.web.examples import shows
 from app.web.pagination import CHECK_DIGITS, Key, Limit, Page, cursor_of, page_of
@@ -29,10 +30,8 @@ Place = Annotated[
 ]
 
 
-class AuditOut(BaseModel):
+class AuditOut(AnswerModel):
     """Something that was changed."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     campaign: str | None = Field(description="Null for what belongs to no campaign.")
     n: int = Field(description="Place in the campaign's chain, from 1.")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
 from app.domain.keys import KEY_PATTERN, addressable
 from app.services.data import back_translations
 from app.web.access import Manager, UnboundManager
+from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
@@ -32,10 +33,8 @@ class PassOnIn(BodyModel):
     rater: Key | None = Field(None, description="Whose; null: output by output the first back-translator by key.")
 
 
-class PassedOut(BaseModel):
+class PassedOut(AnswerModel):
     """What became outputs."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     outputs: int = Field(description="Those that were not there before.")
     unchanged: int
@@ -46,10 +45,10 @@ class PassedOut(BaseModel):
     data_version: int = Field(description="Of the other campaign.")
 
 
-class AuthorOut(BaseModel):
+class AuthorOut(AnswerModel):
     """Who wrote an output."""
 
-    model_config = ConfigDict(from_attributes=True, populate_by_name=True)
+    model_config = ConfigDict(populate_by_name=True)
 
     system: str
     document: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
 from app.api.documents import Label, Text
 from app.api.models.times import Time
@@ -13,6 +13,7 @@ from app.domain.keys import KEY_PATTERN, addressable
 from app.services.campaigns import calibration_sets
 from app.services.campaigns.calibration_sets import CalibrationSet, Pair, strata
 from app.web.access import Manager, UnboundManager
+from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
@@ -47,10 +48,8 @@ class SetIn(BodyModel):
     pairs: list[PairIn] = Field(min_length=1, max_length=5000)
 
 
-class CalibrationPairOut(BaseModel):
+class CalibrationPairOut(AnswerModel):
     """A pair."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     text1: str
     text2: str
@@ -70,10 +69,8 @@ class SetOut(BaseModel):
     pairs: list[CalibrationPairOut]
 
 
-class SetRow(BaseModel):
+class SetRow(AnswerModel):
     """A set in its latest version."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     key: str
     version: int

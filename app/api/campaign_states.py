@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Response
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
 from app.api.campaigns import EXAMPLE, CampaignOut, Key
 from app.domain.keys import KEY_PATTERN, addressable
@@ -16,6 +16,7 @@ from app.services.plans import campaign_states
 from app.services.plans.campaign_states import Step
 from app.storage.db import Session
 from app.web.access import Manager, UnboundManager
+from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
@@ -46,10 +47,8 @@ class CarryIn(BodyModel):
     source: Other = Field(alias="from", description="Key of the campaign that has them.")
 
 
-class CarriedOut(BaseModel):
+class CarriedOut(AnswerModel):
     """What was carried over."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     judgments: int
     raters: int = Field(description="Raters that the campaign did not have before.")

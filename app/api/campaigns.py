@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN, addressable
@@ -15,6 +15,7 @@ from app.services.campaigns import campaigns
 from app.services.campaigns import settings as campaign_settings
 from app.services.campaigns.campaigns import NewCampaign
 from app.web.access import Manager, UnboundManager, Viewer
+from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
@@ -66,10 +67,8 @@ class CampaignPatch(BodyModel):
         return self.model_dump(include=self.model_fields_set)
 
 
-class CampaignOut(BaseModel):
+class CampaignOut(AnswerModel):
     """A campaign."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     key: str
     name: str

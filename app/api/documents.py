@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Response
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 
 from app.domain.keys import KEY_PATTERN, addressable
 from app.services.data import test_set_views as views
 from app.services.data import test_sets
 from app.services.data.test_sets import DocumentText, PutResult, SegmentText
 from app.web.access import Manager, Viewer
+from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
@@ -53,20 +54,16 @@ class DocumentIn(BodyModel):
         return DocumentText(**plain, segments=tuple(SegmentText(**one.model_dump()) for one in self.segments))
 
 
-class SegmentOut(BaseModel):
+class SegmentOut(AnswerModel):
     """A segment."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     source: str | None
     references: dict[str, str]
     meta: dict[str, JsonValue]
 
 
-class DocumentRow(BaseModel):
+class DocumentRow(AnswerModel):
     """A document without its segments."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     key: str
     name: str
@@ -82,10 +79,8 @@ class DocumentOut(DocumentRow):
     segments: list[SegmentOut]
 
 
-class PutOut(BaseModel):
+class PutOut(AnswerModel):
     """What became of it."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     created: bool
     changed: bool = Field(description="False where the same was stored already.")

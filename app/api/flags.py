@@ -13,6 +13,7 @@ from app.services.access.idempotency import IdempotentAnswer
 from app.services.tasks import flags
 from app.services.tasks.flags import FlagView
 from app.web.access import Manager, RaterCaller
+from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
@@ -44,10 +45,10 @@ class FlaggedOut(BaseModel):
     flag: str
 
 
-class FlagOut(BaseModel):
+class FlagOut(AnswerModel):
     """A flag as managers see it."""
 
-    model_config = ConfigDict(from_attributes=True, populate_by_name=True)
+    model_config = ConfigDict(populate_by_name=True)
 
     flag: str = Field(validation_alias="public_id")
     task: str

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, ConfigDict, Field, RootModel, StringConstraints
+from pydantic import ConfigDict, Field, RootModel, StringConstraints
 
 from app.api.models.raters import Language
 from app.api.models.times import Time
 from app.services.people import guidelines
 from app.web.access import AnyRole, Manager
-from app.web.answers import answer
+from app.web.answers import AnswerModel, answer
 from app.web.bodies import json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
@@ -29,10 +29,8 @@ class TextsIn(RootModel[Annotated[dict[Language, Markdown], Field(min_length=1, 
     model_config = ConfigDict(json_schema_extra={"additionalProperties": False, "propertyNames": {"maxLength": 35}})
 
 
-class TextsOut(BaseModel):
+class TextsOut(AnswerModel):
     """A version of a text; it never changes."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     version: int = Field(description="Counts from 1.")
     texts: dict[str, str] = Field(description="Markdown by language.")

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from app.services.data import ingest
 from app.web.access import Manager
+from app.web.answers import AnswerModel
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/reports", tags=["test sets"])
 
 
-class SystemCountOut(BaseModel):
+class SystemCountOut(AnswerModel):
     """The outputs of one system."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     system: str
     outputs: int
@@ -26,20 +25,16 @@ class SystemCountOut(BaseModel):
     words: int
 
 
-class FindingOut(BaseModel):
+class FindingOut(AnswerModel):
     """Something to look at before raters do."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     what: str
     n: int
     examples: list[str] = Field(description="The first addresses: system, document and segment.")
 
 
-class IngestOut(BaseModel):
+class IngestOut(AnswerModel):
     """The test set of a campaign, counted and looked through."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     campaign: str
     data_version: int

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Request, Response
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints
 
 from app.api.models.raters import Key
 from app.api.models.times import Time, TimeIn
@@ -15,7 +15,7 @@ from app.services.access.idempotency import IdempotentAnswer
 from app.services.people import invitations
 from app.storage.db import Session
 from app.web.access import Manager, Public
-from app.web.answers import answer
+from app.web.answers import AnswerModel, answer
 from app.web.bodies import BodyModel, json_body
 from app.web.cookies import check_not_cross_site, session_cookie, set_session_cookie
 from app.web.deps import CampaignKey, SessionDep
@@ -60,10 +60,8 @@ class InvitationIn(BodyModel):
     )
 
 
-class InvitationOut(BaseModel):
+class InvitationOut(AnswerModel):
     """An invitation, without its secret."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     invitation: str = Field(validation_alias="public_id", serialization_alias="invitation")
     platform: str | None
@@ -112,10 +110,8 @@ class ClaimOut(BaseModel):
     token: str | None = Field(description="Where one was wanted; send it as `Authorization: Bearer …`.")
 
 
-class CompletionOut(BaseModel):
+class CompletionOut(AnswerModel):
     """A task that was handed in with a code."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     task: str
     code: str

@@ -6,14 +6,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Response
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.api.guidelines import CONSENT, TextsOut
 from app.api.models.raters import Language
 from app.api.models.times import Time
 from app.services.people import guidelines, invitations, rater_data
 from app.web.access import RaterCaller
-from app.web.answers import answer
+from app.web.answers import AnswerModel, answer
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import DatabaseDep, SessionDep
 from app.web.examples import sends, shows
@@ -34,10 +34,8 @@ class ConsentIn(BodyModel):
     language: Language = Field(description="In which the text was read.")
 
 
-class AgreementOut(BaseModel):
+class AgreementOut(AnswerModel):
     """What a rater agreed to."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     version: int
     language: str | None

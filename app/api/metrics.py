@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Path
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
 from app.domain.keys import KEY_PATTERN, addressable
 from app.services.data import metrics
 from app.web.access import Manager, Viewer
+from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
@@ -48,10 +49,8 @@ class MetricIn(BodyModel):
     )
 
 
-class MetricOut(BaseModel):
+class MetricOut(AnswerModel):
     """A metric as it stands."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     metric: str
     higher_is_better: bool

@@ -7,11 +7,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from app.services.plans import items as plan_items
 from app.services.plans.items import PlannedItemView
 from app.web.access import Manager
+from app.web.answers import AnswerModel
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import sends, shows
 from app.web.pagination import CHECK_DIGITS, Key, Limit, Page, cursor_of, page_of
@@ -38,30 +39,24 @@ Version = Annotated[
 ]
 
 
-class PlannedGroupOut(BaseModel):
+class PlannedGroupOut(AnswerModel):
     """The rating that an item is part of."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     group: int = Field(description="The same for all items of the rating.")
     unit: int = Field(description="The same for all ratings of the same outputs.")
     nth: int = Field(description="Which rating of the unit, from 1.")
 
 
-class OriginalOut(BaseModel):
+class OriginalOut(AnswerModel):
     """Where the item stands that a repeat or degraded copy goes back to."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     task: str | None = Field(description="Null in an earlier plan.")
     number: int | None = Field(description="Of that task in its plan, from 1.")
     item: int
 
 
-class PlannedItemOut(BaseModel):
+class PlannedItemOut(AnswerModel):
     """An item of a plan, with all that the plan says of it."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     plan: int = Field(description="Version of the plan.")
     task: str | None = Field(description="Null in an earlier plan, of whose tasks some are gone.")

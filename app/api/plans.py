@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel, StringConstraints
+from pydantic import Field, JsonValue, RootModel, StringConstraints
 
 from app.api.kit.jobs import LATER, Prefer, job_response, ready
 from app.api.models.design import DesignJson, ReportJson
@@ -25,6 +25,7 @@ from app.services.plans.plan_jobs import Later
 from app.services.plans.plans import PlanView
 from app.storage.db import Database, Session
 from app.web.access import Manager, all_seen
+from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.conditional import answer
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
@@ -54,10 +55,8 @@ class DesignIn(RootModel[DesignJson]):
     """A design: grouping, balance, ratings per item, overlap, buckets, tasks, arms, controls, calibration, seed."""
 
 
-class PlanOut(BaseModel):
+class PlanOut(AnswerModel):
     """A plan."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     campaign: str
     plan: int | None = Field(description="Its version; null where it was only looked at.")
@@ -78,10 +77,8 @@ class PlanOut(BaseModel):
     )
 
 
-class PlanRow(BaseModel):
+class PlanRow(AnswerModel):
     """A plan without its report."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     version: int
     hash: str

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
 from app.domain.keys import KEY_PATTERN, addressable
 from app.services.data import reannotation
 from app.web.access import UnboundManager
+from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
@@ -31,10 +32,8 @@ class PrefillsIn(BodyModel):
     rater: Key | None = Field(None, description="One of them; null: output by output the first who judged it.")
 
 
-class PrefillsOut(BaseModel):
+class PrefillsOut(AnswerModel):
     """What was taken over."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     outputs: int
     errors: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import BaseModel, Field, JsonValue, StringConstraints
 
 from app.api.models.raters import Language, RaterKey
 from app.api.models.times import Time
@@ -14,7 +14,7 @@ from app.services.people import qualification
 from app.services.people.qualification import Attempt, Test
 from app.services.people.qualification_marks import QualificationAnswer, QualificationItem
 from app.web.access import Manager, RaterCaller
-from app.web.answers import answer
+from app.web.answers import AnswerModel, answer
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
@@ -60,10 +60,8 @@ class TestIn(BodyModel):
     attempts: Annotated[int, Field(ge=1, le=1000)] | None = Field(3, description="How many; null for no bound.")
 
 
-class TestItemOut(BaseModel):
+class TestItemOut(AnswerModel):
     """An item with its answer."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     source: str | None
     text: str | None
@@ -75,10 +73,8 @@ class TestItemOut(BaseModel):
     reasons: dict[str, str]
 
 
-class TestOut(BaseModel):
+class TestOut(AnswerModel):
     """A version of the test; it never changes."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     version: int
     items: list[TestItemOut]
@@ -147,10 +143,8 @@ class WaiverIn(BodyModel):
     reason: Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 
 
-class TestResultOut(BaseModel):
+class TestResultOut(AnswerModel):
     """How a rater did."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     rater: str
     team: str | None

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from app.api.models.raters import RaterKey
 from app.domain.keys import KEY_PATTERN
 from app.services.people import erasure
 from app.web.access import Manager
-from app.web.answers import answer
+from app.web.answers import AnswerModel, answer
 from app.web.deps import SessionDep
 from app.web.examples import shows
 
@@ -24,10 +24,8 @@ Which = Annotated[
 SEVERAL: dict[int | str, dict[str, Any]] = {409: {"description": "Several raters have this key: name the campaign."}}
 
 
-class AccountOut(BaseModel):
+class AccountOut(AnswerModel):
     """An account that was erased."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     campaign: str
     rater: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Response
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, Field, JsonValue
 
 from app.api.documents import REFUSED, STORED, DocumentKey, Label, Name, PutOut, Text
 from app.domain.keys import KEY_PATTERN, addressable
@@ -14,6 +14,7 @@ from app.services.data import test_set_views as views
 from app.services.data import test_sets
 from app.services.data.test_sets import SystemText
 from app.web.access import Manager, Viewer
+from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
@@ -44,10 +45,8 @@ class SystemIn(BodyModel):
         return SystemText(**{**self.model_dump(), "tags": tuple(self.tags)})
 
 
-class SystemOut(BaseModel):
+class SystemOut(AnswerModel):
     """A system."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     key: str
     name: str
@@ -76,10 +75,8 @@ class OutputsIn(BodyModel):
     )
 
 
-class OutputOut(BaseModel):
+class OutputOut(AnswerModel):
     """One output."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     text: str | None
     sha256: str | None = Field(description="Of the text in UTF-8, hexadecimal.")
@@ -93,10 +90,8 @@ class OutputsOut(BaseModel):
     segments: list[OutputOut]
 
 
-class OutputsRow(BaseModel):
+class OutputsRow(AnswerModel):
     """A document that a system has outputs on."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     document: str
     segments: int

@@ -13,6 +13,7 @@ from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
 from app.services.tasks import board as tasks_board
 from app.web.access import Manager
+from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
@@ -40,10 +41,10 @@ class BatchItemOut(BaseModel):
     systems: list[str]
 
 
-class BatchOut(BaseModel):
+class BatchOut(AnswerModel):
     """A task as managers see it."""
 
-    model_config = ConfigDict(from_attributes=True, populate_by_name=True)
+    model_config = ConfigDict(populate_by_name=True)
 
     task: str = Field(validation_alias="public_id")
     key: str

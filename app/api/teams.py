@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Response
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN, addressable
 from app.services.people import teams
 from app.web.access import Coordinator, Manager
-from app.web.answers import answer
+from app.web.answers import AnswerModel, answer
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
@@ -33,10 +33,8 @@ class TeamIn(BodyModel):
     name: Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 
-class TeamOut(BaseModel):
+class TeamOut(AnswerModel):
     """A team."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     key: str
     name: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from app.api.models.times import Time, TimeIn
 from app.domain.keys import KEY_PATTERN
@@ -13,6 +13,7 @@ from app.services.access import tokens
 from app.services.access.idempotency import IdempotentAnswer
 from app.services.access.tokens import Given, Role
 from app.web.access import AnyRole, Manager
+from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import SessionDep
 from app.web.examples import shows
@@ -42,10 +43,8 @@ class TokenIn(BodyModel):
     expires_at: TimeIn | None = Field(None, description="When it stops working; null for never.")
 
 
-class TokenOut(BaseModel):
+class TokenOut(AnswerModel):
     """A token, without its secret."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     prefix: str
     role: Role

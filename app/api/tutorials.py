@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, Field, JsonValue
 
 from app.api.models.times import Time
 from app.services.people import tutorials
 from app.services.people.tutorials import Course
 from app.web.access import Manager, RaterCaller
+from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import shows
@@ -58,10 +59,8 @@ class MarkedOut(BaseModel):
     reasons: dict[str, str] = Field(description="Why, by language.")
 
 
-class TutorialResultOut(BaseModel):
+class TutorialResultOut(AnswerModel):
     """How a rater did."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     rater: str
     team: str | None

@@ -15,6 +15,7 @@ from app.services.access.idempotency import IdempotentAnswer
 from app.services.tasks import voids
 from app.services.tasks.voids import Filter
 from app.web.access import Manager
+from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import shows
@@ -25,10 +26,8 @@ from app.web.streams import stream
 router = APIRouter(prefix="/v1/campaigns/{campaign}/judgments", tags=["tasks"])
 
 
-class JudgmentOut(BaseModel):
+class JudgmentOut(AnswerModel):
     """A judgment with its systems and score, as managers see it."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     id: int
     task: str
@@ -92,10 +91,8 @@ class VoidIn(BodyModel):
     reason: Annotated[str, StringConstraints(min_length=1, max_length=4000)]
 
 
-class VoidedOut(BaseModel):
+class VoidedOut(AnswerModel):
     """What was set aside, under which data version."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     judgments: int
     data_version: int

@@ -1,4 +1,4 @@
-"""Responses that the handler itself makes JSON of.
+"""Models of answers, and responses that the handler itself makes JSON of.
 
 A handler that locks a row until its transaction ends must return a finished `Response`. Of a model the framework makes
 JSON in a thread of the pool while the transaction is still open, and every thread may be waiting for that very row.
@@ -7,9 +7,15 @@ JSON in a thread of the pool while the transaction is still open, and every thre
 from __future__ import annotations
 
 from fastapi import Response
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from app.web.ifmatch import quote_tag
+
+
+class AnswerModel(BaseModel):
+    """A JSON answer, made from a service's value: of its fields those that are declared, and no others, leave."""
+
+    model_config = ConfigDict(from_attributes=True)
 
 
 def answer(model: BaseModel, status: int = 200, *, etag: str | None = None) -> Response:

@@ -6,10 +6,11 @@ from datetime import date
 from typing import Annotated, Literal
 
 from fastapi import Query
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
+from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel
 from app.web.pagination import Number
 
@@ -25,13 +26,7 @@ Team = Annotated[str | None, Query(pattern=KEY_PATTERN, description="Of this tea
 After = Number
 
 
-class HoursPart(BaseModel):
-    """Made from the value of the same fields."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-
-class DayOut(HoursPart):
+class DayOut(AnswerModel):
     """One day, in seconds."""
 
     day: date
@@ -39,7 +34,7 @@ class DayOut(HoursPart):
     adjusted_seconds: int
 
 
-class HoursOwn(HoursPart):
+class HoursOwn(AnswerModel):
     """A rater's own hours, in seconds."""
 
     active_seconds: float = Field(description="Measured; `docs/hours-and-progress.md` has the rule.")
@@ -56,7 +51,7 @@ class RaterHoursOut(HoursOwn):
     team: str | None
 
 
-class TeamHoursOut(HoursPart):
+class TeamHoursOut(AnswerModel):
     """One team, or the raters of none."""
 
     team: str | None
@@ -66,7 +61,7 @@ class TeamHoursOut(HoursPart):
     payable_seconds: float
 
 
-class HoursOut(HoursPart):
+class HoursOut(AnswerModel):
     """A campaign's hours. A gap between actions counts up to `pause_seconds` and so much for each word on screen."""
 
     campaign: str
@@ -77,7 +72,7 @@ class HoursOut(HoursPart):
     teams: list[TeamHoursOut]
 
 
-class EntryOwn(HoursPart):
+class EntryOwn(AnswerModel):
     """Something said about hours: an adjustment, a dispute, or a refusal. Nothing of it ever changes."""
 
     id: int
@@ -96,7 +91,7 @@ class EntryOut(EntryOwn):
     actor: str
 
 
-class OwnHoursOut(HoursPart):
+class OwnHoursOut(AnswerModel):
     """A rater's own hours, with all that was said about them."""
 
     hours: HoursOwn

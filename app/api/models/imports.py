@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, St
 from app.api.ingest import IngestOut
 from app.api.models.times import Time
 from app.services.data.imports import ImportView
+from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel
 
 
@@ -28,10 +29,8 @@ class ImportIn(BodyModel):
     options: dict[Text, Text] = Field({}, max_length=50)
 
 
-class FileOut(BaseModel):
+class FileOut(AnswerModel):
     """A file that arrived."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     name: str
     size: int = Field(description="Bytes, as sent.")
@@ -90,10 +89,10 @@ class ImportOut(BaseModel):
         return cls.model_validate({"import": view.public_id, **known, "report": view.report})
 
 
-class ImportRowOut(BaseModel):
+class ImportRowOut(AnswerModel):
     """An import in a list; its files and its report are looked at by themselves."""
 
-    model_config = ConfigDict(from_attributes=True, populate_by_name=True)
+    model_config = ConfigDict(populate_by_name=True)
 
     public_id: str = Field(serialization_alias="import", description="Names the import.")
     format: str

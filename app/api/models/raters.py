@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Path
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import AfterValidator, BaseModel, Field, JsonValue, StringConstraints
 
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN, addressable
 from app.services.people.enrolment import MOST
 from app.services.people.raters import Contact, Enrolment, State, Unit
+from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel
 
 Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(addressable)]
@@ -99,20 +100,16 @@ class EnrolledOut(BaseModel):
     warnings: list[str] = Field([], description="Who of them has nothing to judge in the plan that is under way.")
 
 
-class ContactOut(BaseModel):
+class ContactOut(AnswerModel):
     """Personal data."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     name: str | None
     email: str | None
     note: str | None
 
 
-class RaterOut(BaseModel):
+class RaterOut(AnswerModel):
     """A rater."""
-
-    model_config = ConfigDict(from_attributes=True)
 
     key: str
     state: str | None = Field(

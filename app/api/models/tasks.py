@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import Path
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, Field, JsonValue
 
 from app.api.models.times import Time
 from app.services.tasks.judging import Receipt
 from app.services.tasks.leases import LeaseResult
 from app.services.tasks.tasks import ItemView, OwnAnswer, ScreenView, SegmentView, TaskView
+from app.web.answers import AnswerModel
 
 LARGEST = 2**31 - 1
 TaskId = Annotated[
@@ -24,13 +25,7 @@ SegmentNumber = Annotated[
 ScreenNumber = Annotated[int, Path(alias="screen", ge=1, le=LARGEST, description="Number of the screen.", examples=[1])]
 
 
-class Shape(BaseModel):
-    """Made from the value of the same fields."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-
-class GivenOut(Shape):
+class GivenOut(AnswerModel):
     """Your own latest answer."""
 
     revision: int
@@ -41,7 +36,7 @@ class GivenOut(Shape):
     )
 
 
-class TextOut(Shape):
+class TextOut(AnswerModel):
     """A text as it is shown. side: what a marked span of it names; null where nothing can be marked by side."""
 
     label: str
