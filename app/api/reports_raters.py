@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
 from hashlib import sha256
 from typing import Annotated, Any, Literal
 
+from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
 from app.api.kit.choices import AsOf
+from app.api.kit.jobs import LATER, Prefer, job_response, ready
 from app.api.kit.report_routes import KNOWN, asking, for_caller
-from app.reports.kit.report import Report
-from app.reports.kit.store import find_or_compute
+from app.reports.kit.report import Report, StoredReport
 from app.reports.quality import report as quality
 from app.reports.quality.view import QualityOptions, QualityView
 from app.reports.revisions import report as revisions
 from app.reports.timing import report as timing
 from app.services.access.tokens import Caller
+from app.services.jobs import report_requests
+from app.services.jobs.jobs import JobView
 from app.services.people import quality_verdicts
 from app.services.people.quality_verdicts import VerdictsView
 from app.storage.db import Database
@@ -26,6 +30,7 @@ from app.web.examples import sends, shows
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/reports", tags=["reports"])
 
+AnyReport = Report[Any, Any]
 Kind = Literal["csv", "tex", "md", "svg"]
 JSON = "application/json"
 TEXTS = sends(
@@ -41,7 +46,7 @@ TEXTS = sends(
 def _any(example: Any) -> dict[int | str, dict[str, Any]]:
     in_json = shows(200, example, "A line a rater.")
     both = {**in_json[200], "content": {**in_json[200]["content"], **TEXTS[200]["content"]}}
-    return {200: both, **KNOWN}
+    return {200: both, **KNOWN, **LATER}
 
 
 OF_EITHER = _any(quality.EXAMPLE)
@@ -57,8 +62,13 @@ When = Annotated[AsOf, Query()]
 
 
 @router.get("/quality", summary="Quality of the raters' work", response_class=Response, responses=OF_EITHER)
-def get_quality(
-    caller: Coordinator, request: Request, campaign: CampaignKey, asked: Raters, database: DatabaseDep
+async def get_quality(
+    caller: Coordinator,
+    request: Request,
+    campaign: CampaignKey,
+    asked: Raters,
+    database: DatabaseDep,
+    prefer: Prefer = "",
 ) -> Response:
     """Control items, repeats, level beside the others, pace, habits and drift of each rater.
 
@@ -66,77 +76,107 @@ def get_quality(
     team, without scores.
     """
     if not caller.may("manager"):
-        report = find_or_compute(database, asking(quality.REPORT, (campaign,), asked))
-        body = quality_verdicts.of_team(database, campaign, report, caller)
+        report = await _made(request, campaign, quality.REPORT, asked, database, prefer)
+        if isinstance(report, JobView):
+            return job_response(report, at=request.url.path)
+        body = await to_thread.run_sync(quality_verdicts.of_team, database, campaign, report, caller)
         return answer(request, body, JSON, sha256(body).hexdigest()[:32])
-    return _answer(caller, request, campaign, quality.REPORT, asked, database)
+    return await _answer(caller, request, campaign, quality.REPORT, asked, database, prefer)
 
 
 @router.get(
     "/quality.{kind}",
     summary="Quality of the raters' work, as a table or picture",
     response_class=Response,
-    responses={**TEXTS, **KNOWN},
+    responses={**TEXTS, **KNOWN, **LATER},
 )
-def get_quality_as(
-    caller: Manager, request: Request, campaign: CampaignKey, kind: Kind, asked: Raters, database: DatabaseDep
+async def get_quality_as(
+    caller: Manager,
+    request: Request,
+    campaign: CampaignKey,
+    kind: Kind,
+    asked: Raters,
+    database: DatabaseDep,
+    prefer: Prefer = "",
 ) -> Response:
     """The same as CSV, LaTeX, Markdown or SVG."""
-    return _answer(caller, request, campaign, quality.REPORT, asked, database, kind)
+    return await _answer(caller, request, campaign, quality.REPORT, asked, database, prefer, kind)
 
 
 @router.get("/timing", summary="How long judging takes", response_class=Response, responses=_any(timing.EXAMPLE))
-def get_timing(
-    caller: Manager, request: Request, campaign: CampaignKey, asked: When, database: DatabaseDep
+async def get_timing(
+    caller: Manager, request: Request, campaign: CampaignKey, asked: When, database: DatabaseDep, prefer: Prefer = ""
 ) -> Response:
     """Trimmed durations by kind of unit; hours, words per hour and change of pace of each rater."""
-    return _answer(caller, request, campaign, timing.REPORT, asked, database)
+    return await _answer(caller, request, campaign, timing.REPORT, asked, database, prefer)
 
 
 @router.get(
     "/timing.{kind}",
     summary="How long judging takes, as a table or picture",
     response_class=Response,
-    responses={**TEXTS, **KNOWN},
+    responses={**TEXTS, **KNOWN, **LATER},
 )
-def get_timing_as(
-    caller: Manager, request: Request, campaign: CampaignKey, kind: Kind, asked: When, database: DatabaseDep
+async def get_timing_as(
+    caller: Manager,
+    request: Request,
+    campaign: CampaignKey,
+    kind: Kind,
+    asked: When,
+    database: DatabaseDep,
+    prefer: Prefer = "",
 ) -> Response:
     """The same as CSV, LaTeX, Markdown or SVG."""
-    return _answer(caller, request, campaign, timing.REPORT, asked, database, kind)
+    return await _answer(caller, request, campaign, timing.REPORT, asked, database, prefer, kind)
 
 
 @router.get(
     "/revisions", summary="How often answers change", response_class=Response, responses=_any(revisions.EXAMPLE)
 )
-def get_revisions(
-    caller: Manager, request: Request, campaign: CampaignKey, asked: When, database: DatabaseDep
+async def get_revisions(
+    caller: Manager, request: Request, campaign: CampaignKey, asked: When, database: DatabaseDep, prefer: Prefer = ""
 ) -> Response:
     """Share of answers, and of documents, whose score changed after it was first given."""
-    return _answer(caller, request, campaign, revisions.REPORT, asked, database)
+    return await _answer(caller, request, campaign, revisions.REPORT, asked, database, prefer)
 
 
 @router.get(
     "/revisions.{kind}",
     summary="How often answers change, as a table or picture",
     response_class=Response,
-    responses={**TEXTS, **KNOWN},
+    responses={**TEXTS, **KNOWN, **LATER},
 )
-def get_revisions_as(
-    caller: Manager, request: Request, campaign: CampaignKey, kind: Kind, asked: When, database: DatabaseDep
+async def get_revisions_as(
+    caller: Manager,
+    request: Request,
+    campaign: CampaignKey,
+    kind: Kind,
+    asked: When,
+    database: DatabaseDep,
+    prefer: Prefer = "",
 ) -> Response:
     """The same as CSV, LaTeX, Markdown or SVG."""
-    return _answer(caller, request, campaign, revisions.REPORT, asked, database, kind)
+    return await _answer(caller, request, campaign, revisions.REPORT, asked, database, prefer, kind)
 
 
-def _answer(
+async def _answer(
     caller: Caller,
     request: Request,
     campaign: str,
-    report: Report[Any, Any],
+    report: AnyReport,
     asked: AsOf,
     database: Database,
+    prefer: str,
     shape: str = "",
 ) -> Response:
-    stored = find_or_compute(database, asking(report, (campaign,), asked))
-    return for_caller(request, caller, report, stored, shape=shape)
+    stored = await _made(request, campaign, report, asked, database, prefer)
+    if isinstance(stored, JobView):
+        return job_response(stored)
+    return await to_thread.run_sync(partial(for_caller, request, caller, report, stored, shape=shape))
+
+
+async def _made(
+    request: Request, campaign: str, report: AnyReport, asked: AsOf, database: Database, prefer: str
+) -> StoredReport | JobView:
+    ask = partial(report_requests.find_or_queue, database, asking(report, (campaign,), asked))
+    return await ready(request, database, prefer, ask)

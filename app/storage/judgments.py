@@ -245,6 +245,12 @@ def void_staged(session: Session, *, campaign_id: int, version: int) -> int:
     return sum(int(getattr(session.execute(text(sql), keys), "rowcount", 0)) for sql in statements)
 
 
+def more_than(session: Session, campaign_ids: Sequence[int], n: int) -> bool:
+    """Whether campaigns have more judgments than this together, revisions included; no more of them is looked at."""
+    query = text("SELECT count(*) FROM (SELECT FROM judgments WHERE campaign_id = ANY(:campaigns) LIMIT :most) j")
+    return int(session.execute(query, {"campaigns": list(campaign_ids), "most": n + 1}).scalar_one()) > n
+
+
 def has_judgments(session: Session, campaign_id: int) -> bool:
     """Whether a campaign has any judgment."""
     query = text("SELECT EXISTS (SELECT FROM judgments WHERE campaign_id = :campaign)")

@@ -112,11 +112,11 @@ def address(view: JobView) -> str:
     return f"/v1/jobs/{view.job}"
 
 
-def job_response(view: JobView, status: int = 202) -> Response:
-    """The job as an answer; it says when to look again, or where the report is."""
+def job_response(view: JobView, status: int = 202, *, at: str | None = None) -> Response:
+    """The job as an answer; it says when to look again, or where the report is. at: where to, if not at the job."""
     headers = {"Cache-Control": "no-store"}
     if status == 202:
-        headers["Location"] = address(view)
+        headers["Location"] = at or address(view)
     elif view.state == "done":
         headers["Location"] = f"{address(view)}/report"
     if not view.ended:

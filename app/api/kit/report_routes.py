@@ -102,7 +102,7 @@ def _camel(kind: AnyKind) -> str:
 
 def _responses(kind: AnyKind, *, by_suffix: bool) -> dict[int | str, dict[str, Any]]:
     texts = sends(200, kind.title, **TEXTS)
-    known = {**KNOWN, **LATER} if kind.long else KNOWN
+    known = {**KNOWN, **LATER}
     if kind.over == "campaigns" or kind.other_campaigns is not None:
         known = {**known, **UNKNOWN}
     if by_suffix:
@@ -145,8 +145,7 @@ def _signature(kind: AnyKind, query: type[BaseModel], *, by_suffix: bool) -> Sig
         annotations["shape"] = Annotated[Shape, Path(alias="kind", description="Suffix.")]
     annotations |= {"given": Annotated[query, Query()], "database": DatabaseDep}
     parameters = [Parameter(name, Parameter.KEYWORD_ONLY, annotation=one) for name, one in annotations.items()]
-    if kind.long:
-        parameters.append(Parameter("prefer", Parameter.KEYWORD_ONLY, default="", annotation=Prefer))
+    parameters.append(Parameter("prefer", Parameter.KEYWORD_ONLY, default="", annotation=Prefer))
     return Signature(parameters, return_annotation=Response)
 
 

@@ -133,8 +133,11 @@ class Report(Generic[Options, Result]):
     """Names of the campaign's settings that it reads; it sees no others, and they belong to the report's key."""
     extra_key: Callable[[Session, Snapshot], Sequence[object]] | None = None
     """What else it reads that no data version counts: plain values of it, for the report's key."""
+    quick: int = 40_000
+    """Of one that is not always long: with more judgments than these a job does it, for who answers raters is not to
+    compute for longer than some .2 s. The slowest of most take 5 µs a judgment (docs/benchmarks-reports.md)."""
     takes_long: Callable[[Session, Sequence[Snapshot], Options], bool] | None = None
-    """Where it is not always long: whether these options are, by the size of the campaign; a job does it then."""
+    """Where more than the number of judgments decides: whether these options are long; a job does it then."""
     other_campaigns: Callable[[Options], Sequence[str]] | None = None
     """Keys of further campaigns that the options name; they are read, too, and whoever asks must see them all."""
     redact: Callable[[Result], Result] | None = None

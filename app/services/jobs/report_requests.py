@@ -8,12 +8,12 @@ from app.domain.errors import NotFound
 from app.reports import registry
 from app.reports.kit.report import Report, StoredReport
 from app.reports.kit.request import Over, ReportRequest
-from app.reports.kit.store import find, find_or_compute
+from app.reports.kit.store import Lookup, find, find_or_compute
 from app.reports.stability import report as stability
 from app.services.jobs import jobs
 from app.services.jobs.jobs import JobView
-from app.storage import jobs_queue
-from app.storage.db import Database
+from app.storage import jobs_queue, judgments
+from app.storage.db import Database, Session
 
 MOST_CAMPAIGNS = 20
 
@@ -44,13 +44,9 @@ def find_or_queue(database: Database, request: ReportRequest, *, ask: jobs.Ask =
     Raises as `find_or_compute`, and what a worker has found the request to be refused for.
     """
     report = request.report
-    if not report.long and report.takes_long is None:
-        return find_or_compute(database, request)
     with database.transaction(snapshot=True) as session:
         lookup = find(session, request)
-        is_long = report.long or (
-            report.takes_long is not None and report.takes_long(session, lookup.about, request.options)
-        )
+        is_long = lookup.body is None and _is_long(session, request, lookup)
     if lookup.body is not None:
         return lookup.stored(lookup.body)
     if not is_long:
@@ -59,3 +55,11 @@ def find_or_queue(database: Database, request: ReportRequest, *, ask: jobs.Ask =
     versions = {one.campaign.key: one.version for one in lookup.about}
     weight: jobs_queue.Weight = "heavy" if report.long else "light"
     return ask(database, jobs.Request(lookup.key.kind, lookup.key, versions, given, report.role, weight))
+
+
+def _is_long(session: Session, request: ReportRequest, lookup: Lookup) -> bool:
+    """Whether a job is to make a report that is not stored."""
+    report = request.report
+    if report.long or judgments.more_than(session, [one.campaign_id for one in lookup.about], report.quick):
+        return True
+    return report.takes_long is not None and report.takes_long(session, lookup.about, request.options)

@@ -18,7 +18,7 @@ from app.reports.ranking import tables as ranking_tables
 from app.reports.source import named_recipes
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
-from app.services.jobs import rankings
+from app.services.jobs import rankings, report_requests
 from app.services.jobs.jobs import JobView, NotBegun, under_way
 from app.storage.db import Database
 from app.ui.access import Reader
@@ -32,6 +32,7 @@ from app.web.deps import CampaignKey, DatabaseDep
 
 PARTS = ("card", "distributions")
 
+LONG = "it is long for this many judgments: open it on its own page, then print again"
 PAGE = PAGES["Print"]
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -83,9 +84,14 @@ def _part(database: Database, campaign: str, caller: Caller, name: str) -> dict[
     kind = registry.ALL[f"campaign/{name}"]
     part: dict[str, object] = {"title": kind.title, "why": "", "tables": (), "caption": "", "warnings": ()}
     try:
-        report = store.find_or_compute(database, ReportRequest(kind, (campaign,), kind.options()))
+        asked = ReportRequest(kind, (campaign,), kind.options())
+        report = report_requests.find_or_queue(database, asked, ask=under_way)
     except Invalid as error:
         return {**part, "why": words(error), "picture": ""}
+    except NotBegun:
+        return {**part, "why": LONG, "picture": ""}
+    if isinstance(report, JobView):
+        return {**part, "why": LONG, "picture": ""}
     if not caller.may("manager"):
         report = store.without_raters(kind, report)
     view: ReportHead = kind.result.model_validate_json(report.body)

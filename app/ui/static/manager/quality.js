@@ -11,6 +11,7 @@ const manages = main.dataset.role !== "coordinator";
 const VERDICTS = { pass: t("passed"), fail: t("failed"), not_testable: t("not testable") };
 const NOUNS = { rater: t("rater"), task: t("task"), document: t("document"), system: t("system") };
 const LONG = 120_000; // milliseconds
+const EVERY = 1000; // milliseconds
 
 const chance = (p) => (p !== null && p !== undefined && p < 0.0001 ? `<${figure(0.0001, 4)}` : figure(p, 4)); // never 0
 
@@ -145,8 +146,18 @@ function timing() {
   ];
 }
 
+// A long report is made by a job, of which a coordinator sees nothing: whoever waits asks for the report again.
+async function report() {
+  for (;;) {
+    const answer = await get(`${api}/reports/quality`, { timeout: LONG });
+    if (!("job" in answer)) return answer;
+    fill(place, h("p", { class: "note" }, t("The report is being computed and appears here when it is ready.")));
+    await new Promise((again) => setTimeout(again, EVERY));
+  }
+}
+
 const show = reading(place, async () => {
-  const { raters, warnings, alike } = await get(`${api}/reports/quality`, { timeout: LONG });
+  const { raters, warnings, alike } = await report();
   if (!raters.length) fill(place, h("p", {}, t("Nobody has judged yet.")));
   else if (!manages) fill(place, verdicts(raters));
   else {
