@@ -65,8 +65,10 @@ def optimum(start: Equations, score: Floats, *, close: float, held: frozenset[st
 def _step(slope: Floats, curvature: Floats, least: Floats, most: Floats) -> Floats:
     """The lowest point of slope·x + x·curvature·x/2 with least ≤ x ≤ most."""
     scale = 1 / np.sqrt(np.maximum(np.diag(curvature), np.finfo(float).tiny))
-    scaled = curvature * np.outer(scale, scale) + _RIDGE * np.eye(len(scale))
-    factor = linalg.cholesky(scaled, lower=True)
-    right = linalg.solve_triangular(factor, -slope * scale, lower=True)
-    at = optimize.lsq_linear(factor.T, right, bounds=(least / scale, most / scale), method="bvls", tol=1e-12)
+    # By eigenvalues: of terms that cannot be told apart, as with one system, the curvature is singular.
+    values, vectors = linalg.eigh(curvature * np.outer(scale, scale))
+    roots = np.sqrt(np.maximum(values, _RIDGE))
+    right = vectors.T @ (-slope * scale) / roots
+    bounds = least / scale, most / scale
+    at = optimize.lsq_linear(roots[:, None] * vectors.T, right, bounds=bounds, method="bvls", tol=1e-12)
     return np.asarray(np.clip(at.x * scale, least, most), dtype=np.float64)
