@@ -60,11 +60,11 @@ def check_pools(layout: AllocationInput, names: tuple[str, ...] | None = None) -
     """
     most = np.zeros(len(layout.pools), dtype=np.int64)
     np.maximum.at(most, layout.group_bucket, layout.ratings)
-    for bucket, (needed, pool) in enumerate(zip(most, layout.pools, strict=True)):
-        if needed > len(pool):
-            name = names[bucket] if names else str(bucket + 1)
-            why = f"bucket {name} has {len(pool)} raters (people), and its items need {needed} each"
-            raise Invalid(why, places=(Place(("ratings_per_item",), why),))
+    held = np.array([len(pool) for pool in layout.pools], dtype=np.int64)
+    for bucket in np.flatnonzero(most > held).tolist():
+        name = names[bucket] if names else str(bucket + 1)
+        why = f"bucket {name} has {held[bucket]} raters (people), and its items need {most[bucket]} each"
+        raise Invalid(why, places=(Place(("ratings_per_item",), why),))
 
 
 def deal_studies(rng: np.random.Generator, layout: AllocationInput, studies: int) -> Codes:
@@ -81,16 +81,23 @@ def deal_studies(rng: np.random.Generator, layout: AllocationInput, studies: int
     check_pools(layout)
     ratings = int(layout.ratings[0]) if layout.n_groups else 1
     result: Codes = np.empty((studies, layout.n_groups, ratings), dtype=np.int64)
-    cells = layout.cells()
-    shapes: dict[tuple[int, int], list[int]] = {}
-    for cell, groups in enumerate(cells):
-        if len(groups):
-            shapes.setdefault((len(groups), len(layout.pools[layout.bucket[cell]])), []).append(cell)
-    for (n_groups, n_raters), alike in shapes.items():
+    if not layout.n_groups:
+        return result
+    order = np.argsort(layout.cell, kind="stable")
+    groups = np.bincount(layout.cell, minlength=len(layout.bucket))
+    begin = np.cumsum(groups) - groups
+    wide = np.array([len(pool) for pool in layout.pools], dtype=np.int64)
+    raters, first_rater = np.concatenate(layout.pools), np.cumsum(wide) - wide
+    held = np.flatnonzero(groups)
+    shape = groups[held] * (wide.max(initial=0) + 1) + wide[layout.bucket[held]]
+    _, first = np.unique(shape, return_index=True)
+    for at in np.sort(first):  # shapes as they first occur: the draws of a seed follow that order
+        alike = held[shape == shape[at]]
+        n_groups, n_raters = int(groups[held[at]]), int(wide[layout.bucket[held[at]]])
         places = deal(rng, rows=studies * len(alike), groups=n_groups, raters=n_raters, ratings=ratings)
-        pools = np.stack([layout.pools[layout.bucket[cell]] for cell in alike])
-        raters = pools[np.arange(len(alike))[None, :, None, None], places.reshape(studies, len(alike), n_groups, -1)]
-        result[:, np.stack([cells[cell] for cell in alike])] = raters
+        dealt = places.reshape(studies, len(alike), n_groups, -1)
+        dealt += first_rater[layout.bucket[alike]][:, None, None]
+        result[:, order[begin[alike][:, None] + np.arange(n_groups)]] = np.take(raters, dealt)
     return result
 
 
