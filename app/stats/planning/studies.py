@@ -108,11 +108,12 @@ def document_means(
     _check(layout.documents * max(n_systems * layout.ratings_per_item, panel.n_raters))
     m = np.full((1, layout.documents), layout.segments) if lengths is None else lengths
     raters = assign_raters(layout, panel, n_systems, studies, rng)
-    n, documents = np.arange(studies)[:, None, None, None], np.arange(layout.documents)[:, None, None]
+    n = np.arange(studies)[:, None, None, None]
     severity = rng.normal(0.0, sqrt(c.rater), (studies, panel.n_raters))
-    by_document = rng.normal(size=(studies, layout.documents, panel.n_raters))
-    by_document *= np.sqrt(c.rater_doc + c.rater_segment / m)[:, :, None]
-    rated = severity[n, raters] + by_document[n, documents, raters]
+    of_documents = (
+        _on_documents(raters, panel.n_raters, rng) * np.sqrt(c.rater_doc + c.rater_segment / m)[..., None, None]
+    )
+    rated = severity[n, raters] + of_documents
     if not layout.fixed_panel:
         by_system = rng.normal(0.0, sqrt(c.rater_system), (studies, n_systems, panel.n_raters))
         rated += by_system[n, np.arange(n_systems)[:, None], raters]
@@ -120,6 +121,22 @@ def document_means(
     own = rng.normal(size=(studies, n_systems, layout.documents))
     own *= np.sqrt(c.doc_system + c.segment_system / m)[:, None, :]
     return np.asarray(own + rated.mean(axis=3).transpose(0, 2, 1) + means[:, None], dtype=np.float64)
+
+
+def _on_documents(raters: Codes, n_raters: int, rng: np.random.Generator) -> Floats:
+    """Standard normal values, one for each rater on a document of a study; shape of the raters, (studies, D, S, K).
+
+    Where few of the pool judge a document, values are drawn for those alone.
+    """
+    studies, documents, systems, each = raters.shape
+    places = systems * each
+    if places**2 > n_raters:
+        drawn = rng.normal(size=(studies, documents, n_raters))
+        return np.take_along_axis(drawn, raters.reshape(studies, documents, -1), axis=2).reshape(raters.shape)
+    own = raters.reshape(studies, documents, places)
+    first = np.argmax(own[..., :, None] == own[..., None, :], axis=3)  # where their rater is named first
+    drawn = rng.normal(size=own.shape)
+    return np.asarray(np.take_along_axis(drawn, first, axis=2).reshape(raters.shape), dtype=np.float64)
 
 
 def forecast_srp(
