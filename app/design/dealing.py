@@ -48,9 +48,10 @@ def deal(
         orders[:, -1] = np.take_along_axis(orders[:, -1], fewest, axis=1)
     j = np.arange(groups)
     slots = ((j % raters)[:, None] * ratings + np.arange(ratings)) % raters
-    dealt = orders[:, (j // raters)[:, None], slots]
-    shuffled = rng.permuted(np.broadcast_to(j, (rows, groups)), axis=1)
-    return np.take_along_axis(dealt, shuffled[:, :, None], axis=1)
+    of_group = (j // raters * raters)[:, None] + slots  # places in the orders of a row, (groups, ratings)
+    at = np.take(of_group, rng.permuted(np.broadcast_to(j, (rows, groups)), axis=1), axis=0)
+    at += (np.arange(rows) * (blocks * raters))[:, None, None]
+    return np.asarray(np.take(orders, at), dtype=np.int64)
 
 
 def check_pools(layout: AllocationInput, names: tuple[str, ...] | None = None) -> None:
@@ -60,10 +61,9 @@ def check_pools(layout: AllocationInput, names: tuple[str, ...] | None = None) -
     """
     most = np.zeros(len(layout.pools), dtype=np.int64)
     np.maximum.at(most, layout.group_bucket, layout.ratings)
-    held = np.array([len(pool) for pool in layout.pools], dtype=np.int64)
-    for bucket in np.flatnonzero(most > held).tolist():
+    for bucket in np.flatnonzero(most > layout.pool_sizes).tolist():
         name = names[bucket] if names else str(bucket + 1)
-        why = f"bucket {name} has {held[bucket]} raters (people), and its items need {most[bucket]} each"
+        why = f"bucket {name} has {len(layout.pools[bucket])} raters (people), and its items need {most[bucket]} each"
         raise Invalid(why, places=(Place(("ratings_per_item",), why),))
 
 
@@ -83,15 +83,14 @@ def deal_studies(rng: np.random.Generator, layout: AllocationInput, studies: int
     result: Codes = np.empty((studies, layout.n_groups, ratings), dtype=np.int64)
     if not layout.n_groups:
         return result
-    order = np.argsort(layout.cell, kind="stable")
+    order, wide = layout.by_cell(), layout.pool_sizes
     groups = np.bincount(layout.cell, minlength=len(layout.bucket))
     begin = np.cumsum(groups) - groups
-    wide = np.array([len(pool) for pool in layout.pools], dtype=np.int64)
     raters, first_rater = np.concatenate(layout.pools), np.cumsum(wide) - wide
     held = np.flatnonzero(groups)
     shape = groups[held] * (wide.max(initial=0) + 1) + wide[layout.bucket[held]]
-    _, first = np.unique(shape, return_index=True)
-    for at in np.sort(first):  # shapes as they first occur: the draws of a seed follow that order
+    first = [int(np.argmax(shape == one)) for one in np.flatnonzero(np.bincount(shape))]
+    for at in sorted(first):  # shapes as they first occur: the draws of a seed follow that order
         alike = held[shape == shape[at]]
         n_groups, n_raters = int(groups[held[at]]), int(wide[layout.bucket[held[at]]])
         places = deal(rng, rows=studies * len(alike), groups=n_groups, raters=n_raters, ratings=ratings)

@@ -37,9 +37,19 @@ class AllocationInput:
         """How many groups there are."""
         return len(self.cell)
 
+    @property
+    def pool_sizes(self) -> Codes:
+        """Raters of each bucket, shape (B,)."""
+        return np.fromiter(map(len, self.pools), dtype=np.int64, count=len(self.pools))
+
+    def by_cell(self) -> Codes:
+        """All groups, cell by cell, ascending within each."""
+        few = len(self.bucket) < np.iinfo(np.int16).max  # numpy sorts short integers by their digits
+        return np.argsort(self.cell.astype(np.int16) if few else self.cell, kind="stable")
+
     def cells(self) -> list[Codes]:
         """Groups of each cell, ascending."""
-        order = np.argsort(self.cell, kind="stable")
+        order = self.by_cell()
         return np.split(order, np.searchsorted(self.cell[order], np.arange(1, len(self.bucket))))
 
 
@@ -52,8 +62,10 @@ class OutputGroups:
 
     def raters(self, dealt: Codes) -> Codes:
         """Raters of each output: from shape (studies, G, K) to (studies, D, S, K), −1 where there is no output."""
-        raters = dealt[:, np.maximum(self.group, 0), :]
-        raters[:, self.group < 0, :] = -1
+        raters = np.take(dealt, np.maximum(self.group, 0), axis=1)
+        missing = self.group < 0
+        if missing.any():
+            raters[:, missing, :] = -1
         return raters
 
 

@@ -356,7 +356,9 @@ def assign_raters(
 
 def _scores(own: _Outputs, ratings: _Ratings, raters: Codes) -> Floats:
     """Document scores, shape (studies, S, D)."""
-    rated = np.take_along_axis(np.broadcast_to(ratings.effect, (len(raters), *ratings.effect.shape)), raters, axis=3)
+    documents, systems, n_raters = ratings.effect.shape
+    of_item = (np.arange(documents * systems) * n_raters).reshape(documents, systems, 1)
+    rated = np.take(ratings.effect, raters + of_item)
     return np.asarray(own.effect + rated.mean(axis=3).transpose(0, 2, 1), dtype=np.float64)
 
 
