@@ -3,11 +3,13 @@
 The server packs each column into one byte string (string_agg of int8send), which costs a small part of fetching rows.
 All aggregates of one SELECT see the rows in one order, so the columns stay parallel. Items, credits and voids come as
 columns of the same statement, hence of the same snapshot, and are joined here: they are few, and right after an import
-the planner knows nothing of them.
+the planner knows nothing of them. Of more than `BLOCK` judgments the scores come in blocks.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,6 +40,8 @@ _CREDITS = {"item_id": "int8", "system_id": "int8"}
 _VOIDS = {"judgment_id": "int8"}
 _SURPLUS = {"id": "int8"}
 _PARTS = {"scores": _SCORES, "items": _ITEMS, "credits": _CREDITS, "voids": _VOIDS, "surplus": _SURPLUS}
+# Judgments by their ids: 56 bytes a score, and Postgres allows a row 1 GB.
+BLOCK = 1 << 22
 _COUNTED = """{0}campaign_id = %(campaign)s AND {0}profile_id = %(profile)s AND {0}version <= %(version)s
     AND NOT {0}surplus"""
 
@@ -64,6 +68,10 @@ LOAD = _statement(
     "",
     f"AND item_id BETWEEN {_ITS_ITEMS.format('min')} AND {_ITS_ITEMS.format('max')}",
 )
+_IDS = "SELECT min(judgment_id) AS first, max(judgment_id) AS last FROM scores WHERE profile_id = :profile"
+_IN_BLOCK = f"scores WHERE {_COUNTED.format('')} AND judgment_id BETWEEN %(first)s AND %(last)s"
+_FIRST_BLOCK = LOAD.replace(f"scores WHERE {_COUNTED.format('')}", _IN_BLOCK)
+_NEXT_BLOCK = f"SELECT * FROM {packed_select('scores', _SCORES, _IN_BLOCK)}"
 # What a rater said of an output of which they judged a degraded copy or a repeat.
 CONTROLS = f"""
 WITH changed AS MATERIALIZED (
@@ -104,12 +112,7 @@ def load(
     `CONTROLS` for those alone that tests of control items take.
     """
     keys = {"campaign": campaign_id, "profile": profile_id, "version": version}
-    with driver(session).cursor(binary=True, row_factory=dict_row) as cursor:
-        row = cursor.execute(statement, keys).fetchone() or {}
-    scores, items, credited, voids, surplus = (
-        {name: column(row[f"{alias}_{name}"], kind) for name, kind in columns.items()}
-        for alias, columns in _PARTS.items()
-    )
+    scores, items, credited, voids, surplus = _read(session, statement, keys)
     if surplus["id"].size:
         scores = where(scores, ~np.isin(scores["item_id"], surplus["id"]))
     if voids["judgment_id"].size:
@@ -122,6 +125,38 @@ def load(
     items["task"] = names.tasks.codes(items["task_id"])
     credited["system"] = names.systems.codes(credited["system_id"])
     return coded_ratings(_joined(scores, items, credited), names, frame)
+
+
+def _read(session: Session, statement: str, keys: Mapping[str, object]) -> Iterator[dict[str, npt.NDArray[Any]]]:
+    """The columns of each of `_PARTS`, with the scores in blocks where there may be too many for one row.
+
+    Scores of a data version never change, and their items were there before them, so blocks need no common snapshot.
+    """
+    blocks: dict[str, list[npt.NDArray[Any]]] = defaultdict(list)
+    kinds = {f"{alias}_{name}": kind for alias, columns in _PARTS.items() for name, kind in columns.items()}
+    with driver(session).cursor(binary=True, row_factory=dict_row) as cursor:
+        for part, block in _statements(session, statement, keys):
+            row = cursor.execute(part, {**keys, **block}).fetchone() or {}
+            for name, content in row.items():
+                blocks[name].append(column(content, kinds[name]))
+    for alias, columns in _PARTS.items():
+        yield {name: _whole(blocks.pop(f"{alias}_{name}")) for name in columns}
+
+
+def _statements(
+    session: Session, statement: str, keys: Mapping[str, object]
+) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """What is asked one after another, and for which judgments."""
+    ids = session.execute(text(_IDS), keys).one()
+    if statement != LOAD or ids.first is None or ids.last - ids.first < BLOCK:
+        yield statement, {}
+        return
+    for first in range(ids.first, ids.last + 1, BLOCK):
+        yield _FIRST_BLOCK if first == ids.first else _NEXT_BLOCK, {"first": first, "last": first + BLOCK - 1}
+
+
+def _whole(blocks: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
 
 def _joined(scores: Columns, items: Columns, credited: Columns) -> dict[str, npt.NDArray[Any]]:

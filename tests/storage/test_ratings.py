@@ -12,6 +12,7 @@ import pytest
 
 from app.reports.source import recipe_ratings, snapshot
 from app.stats.ratings import COLUMNS, Kind, Ratings
+from app.storage import ratings
 from tests.services.data.test_imports import judgment, lines, void
 from tests.spine import Spine, chosen, opened
 
@@ -106,6 +107,21 @@ def test_the_latest_revision_counts_at_every_version(spine: Spine) -> None:
         [30.0, 50.0],
         [30.0],
     ]
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 7, 1_000])
+def test_ratings_are_the_same_in_blocks_of_any_size(spine: Spine, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    assert ratings.BLOCK * 56 < 2**30 / 4, "a block stays far from what Postgres allows a row"
+    spine.take("c", "jsonl", lines(*repeated(), judgment("B", score=7)))
+    spine.take("c", "jsonl", lines(judgment("A"), judgment("B", score=9)))
+    spine.take("c", "jsonl", lines(void("A")))
+    spine.take("other", "jsonl", lines(*repeated()))
+    versions = (1, 2, 3)
+    whole = [ratings_of(spine, "c", version) for version in versions]
+    sizes = [one.score.size for one in whole]
+    monkeypatch.setattr(ratings, "BLOCK", block)
+    assert all(same(ratings_of(spine, "c", version), one) for version, one in zip(versions, whole, strict=True))
+    assert sizes == [17, 18, 17]
 
 
 def test_the_latest_answer_by_its_time_counts_whatever_came_first(spine: Spine) -> None:
