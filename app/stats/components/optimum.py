@@ -20,6 +20,7 @@ LOWEST, HIGHEST = exp(-9.0), exp(9.0)
 _MOST_STEPS = 100
 _MOST_HALVED = 20
 _ENOUGH = 1e-4  # share of the decrease that the slope promises, for a step to be taken
+_FLAT, _LEAST = 1e-16, 1e-100  # curvature below which a ratio counts as flat: of the largest, and of any
 _RIDGE = 1e-10  # of the information's diagonal: directions that say nothing get no step without end
 
 
@@ -64,7 +65,8 @@ def optimum(start: Equations, score: Floats, *, close: float, held: frozenset[st
 
 def _step(slope: Floats, curvature: Floats, least: Floats, most: Floats) -> Floats:
     """The lowest point of slope·x + x·curvature·x/2 with least ≤ x ≤ most."""
-    scale = 1 / np.sqrt(np.maximum(np.diag(curvature), np.finfo(float).tiny))
+    own = np.diag(curvature)
+    scale = 1 / np.sqrt(np.maximum(own, max(_FLAT * own.max(), _LEAST)))
     # By eigenvalues: of terms that cannot be told apart, as with one system, the curvature is singular.
     values, vectors = linalg.eigh(curvature * np.outer(scale, scale))
     roots = np.sqrt(np.maximum(values, _RIDGE))
