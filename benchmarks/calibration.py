@@ -34,7 +34,7 @@ from app.stats.aggregate import score_matrix, segment_scores
 from app.stats.gate.gate import GateRule, decide
 from app.stats.inference.by_document import precision
 from app.stats.quality.choices import CHECKS
-from app.stats.quality.report import quality
+from app.stats.quality.report import rater_quality
 from app.stats.ranking import caveats
 from app.stats.ranking.design_checks import connected_systems
 from app.stats.ranking.ranking import rank
@@ -299,7 +299,7 @@ def _flags_once(world: World, number: int) -> Trial | None:
         rows = made.ratings()
         scores = np.repeat(level, made.lengths, axis=1).ravel() + world.process.segment * noise.normal(size=len(rows))
         parts.append(rows.with_score(scores))
-    report = quality(together(parts[0], parts[1]))
+    report = rater_quality(together(parts[0], parts[1]))
     raised = {check for rater in report.raters for check in rater.beyond}
     return Trial({f"any {check} flag": float(check in raised) for check in CHECKS}, report.warnings)
 

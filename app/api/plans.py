@@ -251,7 +251,7 @@ async def _answer(request: Request, database: Database, prefer: str, made: Calla
 @router.get("/plan", summary="Look at the plan in force", responses=shows(200, EXAMPLE))
 def get_plan(caller: Manager, campaign: CampaignKey, session: SessionDep) -> PlanOut:  # noqa: ARG001  (says who may call)
     """With its report, and with what has changed since it was compiled."""
-    return out(staleness.in_force(session, campaign))
+    return out(staleness.plan_in_force(session, campaign))
 
 
 @router.get(

@@ -84,7 +84,7 @@ def _found(
                 session, campaign, bought=None, **asdict(replan), dry_run=dry_run, actor=actor
             )
         elif design is None:
-            view = staleness.in_force(session, campaign)
+            view = staleness.plan_in_force(session, campaign)
         else:
             view = plans.compile_design(session, campaign, given, dry_run=dry_run, actor=actor, pilot=pilot)
         return asdict(view)

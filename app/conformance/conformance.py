@@ -37,7 +37,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Setup:
+class CampaignSetup:
     """A campaign to make. raters: keys."""
 
     protocol: str
@@ -55,7 +55,7 @@ class ConformanceRun:
     client: httpx.Client
     made: list[CampaignClient] = field(default_factory=list)
 
-    def campaign(self, setup: Setup) -> tuple[CampaignClient, list[RaterFrontEnd]]:
+    def campaign(self, setup: CampaignSetup) -> tuple[CampaignClient, list[RaterFrontEnd]]:
         """Make and open a campaign: the manager's side, and the front-end of each rater.
 
         Raises ServerRefusal, ServerUnreachable.
@@ -123,7 +123,7 @@ def _session(bench: ConformanceRun, protocol: Told) -> list[CheckResult]:
     other = next((one for one in same if one["payload"] != first["payload"]), first)
     text = Text(first["source"], _longer(first["output"], other["output"]))
     options, basis = _options(first, protocol), protocol["bases"][0]
-    setup = Setup(protocol["name"], options, basis, [[text] * 3, [text] * 3], ("r1", "r2"))
+    setup = CampaignSetup(protocol["name"], options, basis, [[text] * 3, [text] * 3], ("r1", "r2"))
     managed, fronts = bench.campaign(setup)
     return list(session.checks(managed, fronts, first["payload"], other["payload"]))
 
@@ -151,7 +151,7 @@ def _check_examples(
 ) -> Iterator[CheckResult]:
     texts = [[Text(one["source"], one["output"], one["prefill"])] for _, one in members]
     options = _options(members[0][1], protocol)
-    _, (front,) = bench.campaign(Setup(protocol["name"], options, protocol["bases"][0], texts))
+    _, (front,) = bench.campaign(CampaignSetup(protocol["name"], options, protocol["bases"][0], texts))
     left, checks = dict(members), {}
     while left:
         task = front.lease()

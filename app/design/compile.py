@@ -13,7 +13,7 @@ from app.design.calibration import common_documents, sampled_set
 from app.design.choose import choose_documents, choose_systems
 from app.design.dealing import check_pools
 from app.design.design import Design
-from app.design.grouping import GroupedOutputs, group_outputs, layout_of, stretches_of
+from app.design.grouping import GroupedOutputs, cut_documents, group_outputs, layout_of
 from app.design.latin_square import latin_deal, unmet_cells
 from app.design.layout import AllocationInput
 from app.design.order import UnplacedItem
@@ -136,7 +136,7 @@ def _common(draw: SeedStreams, design: Design, test_set: TestSet, names: Sequenc
     wanted = design.calibration.common_items if design.calibration else None
     if not wanted:
         return np.empty(0, dtype=np.int64)
-    grouped = group_outputs(design, test_set, names, stretches_of(design, test_set.documents, chosen.tolist()))
+    grouped = group_outputs(design, test_set, names, cut_documents(design, test_set.documents, chosen.tolist()))
     items = np.zeros(len(test_set.documents), dtype=np.int64)
     for entry in grouped.entries:
         items[grouped.stretches[entry.stretch].document] += 1
@@ -152,7 +152,7 @@ def _shared_packs(
     pieces = sampled_set(draw.rng("calibration"), design.calibration, test_set.calibration)
     packs: list[tuple[UnplacedItem, ...]] = [(piece,) for piece in pieces]
     if len(common):
-        grouped = group_outputs(design, test_set, names, stretches_of(design, test_set.documents, common.tolist()))
+        grouped = group_outputs(design, test_set, names, cut_documents(design, test_set.documents, common.tolist()))
         for members in grouped.groups:
             stretch = grouped.stretches[grouped.entries[members[0]].stretch]
             key = test_set.documents[stretch.document].key
@@ -175,7 +175,9 @@ def _deal(
     buckets: Bucketing,
 ) -> tuple[GroupedOutputs, Allocation, AllocationInput]:
     dealt_documents = np.flatnonzero(buckets.of_document >= 0)
-    grouped = group_outputs(design, test_set, names, stretches_of(design, test_set.documents, dealt_documents.tolist()))
+    grouped = group_outputs(
+        design, test_set, names, cut_documents(design, test_set.documents, dealt_documents.tolist())
+    )
     ratings = _ratings(draw, design, grouped, buckets)
     layout = layout_of(design, grouped, buckets.of_document, buckets.pools, len(raters), ratings)
     if design.structure == "latin_square":

@@ -46,7 +46,7 @@ class GroupedOutputs:
         return np.array([self.size(group).of(unit) for group in range(len(self.groups))], dtype=np.int64)
 
 
-def stretches_of(design: Design, documents: Sequence[DesignDocument], chosen: Sequence[int]) -> list[SegmentRange]:
+def cut_documents(design: Design, documents: Sequence[DesignDocument], chosen: Sequence[int]) -> list[SegmentRange]:
     """Cut documents (indices of them) into what an item shows: whole, in stretches, or segment by segment."""
     limit = _longest(design)
     result = []

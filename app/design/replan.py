@@ -11,7 +11,7 @@ from app.design.added_squares import Squares, added_squares
 from app.design.assemble import assemble
 from app.design.buckets import people
 from app.design.compile import SeedStreams, inputs_digest
-from app.design.grouping import GroupedOutputs, group_outputs, stretches_of
+from app.design.grouping import GroupedOutputs, cut_documents, group_outputs
 from app.design.open_groups import OpenGroup, Refill, refill
 from app.design.plan import Bucket, ChangeKind, Group, Plan, PlannedDocument, Unmet
 from app.design.remaining import remaining_work, shared_left, work_by_rater
@@ -204,7 +204,7 @@ def _material(plan: Plan, test_set: TestSet, systems: Sequence[str], buckets: Se
     """All that the buckets' documents hold now."""
     index = {document.key: n for n, document in enumerate(test_set.documents)}
     chosen = sorted(index[key] for bucket in buckets for key in bucket.documents if key in index)
-    return group_outputs(plan.design, test_set, systems, stretches_of(plan.design, test_set.documents, chosen))
+    return group_outputs(plan.design, test_set, systems, cut_documents(plan.design, test_set.documents, chosen))
 
 
 def _squares(

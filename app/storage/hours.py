@@ -246,7 +246,7 @@ def entries(
     return list(session.execute(text(_ENTRIES.format(conditions=conditions_of(_ENTRIES_BY, keys))), keys))
 
 
-def dispute(session: Session, campaign_id: int, entry_id: int) -> Row:
+def find_dispute(session: Session, campaign_id: int, entry_id: int) -> Row:
     """A dispute. Raises DisputeNotFound."""
     matching = entries(session, campaign_id, only=entry_id)
     if not matching or matching[0].kind != "dispute":

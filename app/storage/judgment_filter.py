@@ -54,7 +54,7 @@ SELECT ARRAY(SELECT j.id FROM looked j WHERE true {conditions} ORDER BY j.id LIM
 
 
 @dataclass(frozen=True, slots=True)
-class Meant:
+class ResolvedFilter:
     """A filter with its names as rows of the campaign. values: by field; of a task, several."""
 
     values: Mapping[str, object]
@@ -73,7 +73,7 @@ class FilteredPage:
     reached: int | None
 
 
-def meant(session: Session, campaign_id: int, only: Mapping[str, object]) -> Meant | None:
+def resolve_filter(session: Session, campaign_id: int, only: Mapping[str, object]) -> ResolvedFilter | None:
     """The rows that a filter names; None where something that it names is not there."""
     named = {name: row for name, row in _ROWS.items() if only.get(name) is not None}
     rows: tuple[object, ...] = ()
@@ -82,10 +82,10 @@ def meant(session: Session, campaign_id: int, only: Mapping[str, object]) -> Mea
         rows = tuple(session.execute(query, {**only, "campaign": campaign_id}).one())
     if any(row is None for row in rows):
         return None
-    return Meant({**only, **dict(zip(named, rows, strict=True))})
+    return ResolvedFilter({**only, **dict(zip(named, rows, strict=True))})
 
 
-def part(session: Session, campaign_id: int, wanted: Meant, *, after: int, limit: int) -> FilteredPage:
+def part(session: Session, campaign_id: int, wanted: ResolvedFilter, *, after: int, limit: int) -> FilteredPage:
     """The first judgments after one that a filter means. Fewer than `limit` where others have to be looked at first."""
     values = dict(wanted.values)
     few = _few(session, campaign_id, values)

@@ -93,7 +93,7 @@ def hold(session: Session, campaign_id: int) -> None:
     session.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": LOCKED | campaign_id})
 
 
-def in_force(session: Session, campaign_id: int, plan: int) -> list[Row]:
+def tasks_in_force(session: Session, campaign_id: int, plan: int) -> list[Row]:
     """The tasks of a plan that are still to be done, under way or done."""
     return list(session.execute(text(IN_FORCE), {"campaign": campaign_id, "plan": plan}))
 

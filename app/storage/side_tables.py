@@ -73,7 +73,7 @@ def documents(session: Session, campaign_id: int, labels: Labels) -> DocumentTab
     )
 
 
-def raters(session: Session, campaign_id: int, labels: Labels) -> Raters:
+def load_raters(session: Session, campaign_id: int, labels: Labels) -> Raters:
     """The person behind each rater of the labels, and what the campaign knows of the account."""
     rows = _by_key(session, RATERS, campaign_id)
     rater_rows = [rows[key] for key in labels.raters]

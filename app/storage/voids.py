@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from app.storage import seals
 from app.storage.credited_systems import CREDITED
-from app.storage.judgment_filter import meant, part
+from app.storage.judgment_filter import part, resolve_filter
 from app.storage.walking import walk
 
 Row = sa.Row[Any]
@@ -51,7 +51,7 @@ def page(
 
     And the last one that was looked at, where the page is not full though there are more to look at.
     """
-    wanted = meant(session, campaign_id, only)
+    wanted = resolve_filter(session, campaign_id, only)
     if wanted is None:
         return [], None
     judgment_page = part(session, campaign_id, wanted, after=after, limit=limit)
@@ -61,7 +61,7 @@ def page(
 
 def stream(session: Session, campaign_id: int, profile_id: int, *, only: Mapping[str, object]) -> Iterator[Row]:
     """The same, all of them."""
-    wanted = meant(session, campaign_id, only)
+    wanted = resolve_filter(session, campaign_id, only)
     if wanted is not None:
         keys = {**wanted.values, "campaign": campaign_id, "profile": profile_id}
         yield from walk(session, _ALL.format(meant=wanted.condition), keys, batch=BATCH)
@@ -69,7 +69,7 @@ def stream(session: Session, campaign_id: int, profile_id: int, *, only: Mapping
 
 def count(session: Session, campaign_id: int, *, only: Mapping[str, object]) -> int:
     """How many judgments, not void yet, a filter names."""
-    wanted = meant(session, campaign_id, only)
+    wanted = resolve_filter(session, campaign_id, only)
     if wanted is None:
         return 0
     keys = {**wanted.values, "campaign": campaign_id}
@@ -80,7 +80,7 @@ def void(
     session: Session, campaign_id: int, *, only: Mapping[str, object], reason: str, actor: str, version: int
 ) -> int:
     """Set aside the judgments that a filter names, and seal the version with that; how many."""
-    wanted = meant(session, campaign_id, only)
+    wanted = resolve_filter(session, campaign_id, only)
     if wanted is None:
         seals.seal(session, campaign_id, version)
         return 0

@@ -30,7 +30,7 @@ def cursor_of(key: str) -> str:
     return f"{key}{crc32(key.encode()) % 10**CHECK_DIGITS:0{CHECK_DIGITS}d}"
 
 
-def key_of(cursor: str) -> str:
+def key_of_cursor(cursor: str) -> str:
     """The key that a cursor names. Raises ValueError where no page gave it."""
     key = cursor[:-CHECK_DIGITS]
     if not key or cursor_of(key) != cursor:
@@ -40,11 +40,11 @@ def key_of(cursor: str) -> str:
 
 def number_of(cursor: int) -> int:
     """The number that a cursor names; 0 names the start. Raises ValueError where no page gave it."""
-    return int(key_of(str(cursor))) if cursor else 0
+    return int(key_of_cursor(str(cursor))) if cursor else 0
 
 
 def _key(cursor: str | None) -> str | None:
-    return None if cursor is None else key_of(cursor)
+    return None if cursor is None else key_of_cursor(cursor)
 
 
 Key = AfterValidator(_key)

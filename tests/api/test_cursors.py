@@ -10,7 +10,7 @@ import pytest
 from app.main import create_app
 from app.storage.db import Database
 from app.web.deps import Options
-from app.web.pagination import cursor_of, key_of, number_of, page_of
+from app.web.pagination import cursor_of, key_of_cursor, number_of, page_of
 from tests.described import parameters
 
 LARGEST = 2**63 - 1
@@ -66,10 +66,10 @@ def test_every_list_refuses_a_cursor_that_never_was(admin: httpx.Client, databas
 @pytest.mark.parametrize("key", ["a", "2024", "a~b", "x" * 128, "8.20"])
 def test_a_cursor_is_its_key_with_check_digits_and_one_digit_else_is_none(key: str) -> None:
     cursor = cursor_of(key)
-    assert key_of(cursor) == key
+    assert key_of_cursor(cursor) == key
     for wrong in (key, cursor[:-1], cursor + "0", f"{cursor[:-1]}{(int(cursor[-1]) + 1) % 10}", cursor[-4:]):
         with pytest.raises(ValueError, match="no page"):
-            key_of(wrong)
+            key_of_cursor(wrong)
 
 
 def test_a_number_begins_at_nought_and_a_page_gives_what_the_next_one_takes() -> None:

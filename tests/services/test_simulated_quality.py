@@ -22,7 +22,7 @@ from app.simulation import (
     session_acts,
 )
 from app.simulation.task_view import SeenItem, SeenScreen, SeenSegment, SeenTask, SeenText, UnansweredAddress
-from app.stats.quality.report import QualityReport, quality
+from app.stats.quality.report import QualityReport, rater_quality
 from app.stats.ratings import Ratings, Role, Scale
 from app.stats.side_tables import Events
 
@@ -162,7 +162,7 @@ def reported(given: list[Given]) -> QualityReport:
         first_score=columns.score,
     )
     assert [one.score for one in by_row] == columns.score.tolist()
-    return quality(columns, events, np.full(len(given), 20.0))
+    return rater_quality(columns, events, np.full(len(given), 20.0))
 
 
 def test_twelve_bad_raters_of_forty_are_found_and_the_honest_ones_left_alone() -> None:

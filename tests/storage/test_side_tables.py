@@ -71,7 +71,7 @@ def test_labels_come_with_domain_words_person_and_task(spine: Spine) -> None:
         campaign, _, loaded = _load(session)
         labels = loaded.ratings.labels
         documents = side_tables.documents(session, campaign, labels)
-        raters = side_tables.raters(session, campaign, labels)
+        raters = side_tables.load_raters(session, campaign, labels)
         tasks = side_tables.tasks(session, campaign, labels)
     assert labels.raters == ("r1", "r2")
     assert documents.domain == ("news",)

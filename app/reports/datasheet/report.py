@@ -44,7 +44,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Datashe
     ratings = load_judged_ratings(session, snapshots[0], activity=False)
     kinds = {key: one.kind for key, one in texts.system_words(session, snapshots[0].campaign_id).items()}
     card = view_of(snapshots[0], ratings, kinds)
-    raters = side_tables.raters(session, snapshots[0].campaign_id, ratings.rows.labels)
+    raters = side_tables.load_raters(session, snapshots[0].campaign_id, ratings.rows.labels)
     people = {raters.person[code] for code in np.unique(ratings_of_test_set(ratings.rows).rater).tolist()}
     facts = load_facts(session, snapshots[0], card, attributes_of(raters), len(people))
     return whole(lambda: _view(facts))

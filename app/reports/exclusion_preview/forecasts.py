@@ -11,7 +11,7 @@ from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
 from app.reports.source import recipe_ratings, snapshot
 from app.reports.source.registration import load_registration, with_standing_exclusions
-from app.stats.planning.pilot import forecast_bootstrap, pilot
+from app.stats.planning.pilot import forecast_bootstrap, prepare_pilot
 from app.stats.ratings import Ratings
 from app.stats.selection import select
 from app.storage.db import Database
@@ -66,7 +66,7 @@ def _forecast(rows: Ratings, recipe: Recipe) -> Stability:
     if not ratings.documents_known:
         return Stability(why=NO_DOCUMENTS)
     try:
-        source = pilot(ratings)
+        source = prepare_pilot(ratings)
     except Invalid as error:
         return Stability(why=": ".join(filter(None, (error.title(), error.detail))))
     rng = np.random.default_rng([recipe.seed, STREAM])

@@ -24,7 +24,7 @@ from app.stats.components.bootstrap import Redraw
 from app.stats.components.generalizability import contrast_components, planning_components, ratings_per_item
 from app.stats.gate.gate import difference_by_document
 from app.stats.gate.tail import RARE, chance_of_no_failure, documents_to_see
-from app.stats.planning.pilot import forecast_bootstrap, pilot
+from app.stats.planning.pilot import forecast_bootstrap, prepare_pilot
 from app.stats.planning.planning import StudyLayout, VarianceComponents
 from app.stats.planning.studies import WORLDS, Pool, StudyForecast, forecast_srp
 from app.stats.ranking import caveats
@@ -90,7 +90,7 @@ class Forecaster:
         return np.random.default_rng([self.data.inputs.recipe.seed, 3, number])
 
     def _bootstrap(self) -> dict[str, Any]:
-        source = pilot(self.data.ratings)
+        source = prepare_pilot(self.data.ratings)
         return asdict(
             forecast_bootstrap(source, alpha=self.options.alpha, studies=self.options.studies, rng=self._rng(0))
         )

@@ -23,7 +23,7 @@ from app.stats.components.generalizability import (
     system_variance,
 )
 from app.stats.planning import planning
-from app.stats.planning.pilot import Pilot, pilot, resampled_power
+from app.stats.planning.pilot import Pilot, prepare_pilot, resampled_power
 from app.stats.planning.planning import Grouping, NoComponents, StudyLayout, VarianceComponents
 from app.stats.planning.raters import raters_at_least, raters_needed
 from app.stats.planning.studies import RecipeTest, StudyTooLarge, forecast_srp
@@ -111,7 +111,9 @@ class Planner(StudySizes):
         """Documents below which that recipe can claim nothing."""
         if not self.rule.flips:
             return 1
-        return planning.fewest_documents(self.pairs if self.options.adjust == "holm" else 1, self.options.alpha)
+        return planning.fewest_documents_to_reach_alpha(
+            self.pairs if self.options.adjust == "holm" else 1, self.options.alpha
+        )
 
     @cached_property
     def difference(self) -> float:
@@ -233,7 +235,7 @@ class Planner(StudySizes):
         if not self.measured or layout.ratings_per_item > self.most:
             return None
         try:
-            pilot_ratings = pilot(
+            pilot_ratings = prepare_pilot(
                 self.judged.ratings, grouping=layout.grouping, ratings_per_item=layout.ratings_per_item
             )
         except Invalid:

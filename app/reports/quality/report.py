@@ -20,7 +20,7 @@ from app.stats.quality.controls import ControlTest
 from app.stats.quality.drift import Drift
 from app.stats.quality.panel import Against
 from app.stats.quality.repeats import Repeats
-from app.stats.quality.report import RaterQuality, quality
+from app.stats.quality.report import RaterQuality, rater_quality
 from app.stats.quality.runs import Habits
 from app.stats.quality.seeded_errors import Attention, SpanHits, attention, span_hits
 from app.stats.quality.speed import Speed
@@ -54,7 +54,7 @@ def _seeded(session: Session, snapshot: Snapshot, read: JudgedRatings) -> _Seede
 
 
 def _result(read: JudgedRatings, errors: _Seeded, options: QualityOptions) -> QualityView:
-    evidence = quality(read.rows, read.events, read.words, options.choices())
+    evidence = rater_quality(read.rows, read.events, read.words, options.choices())
     return QualityView(
         **read.head.model_dump(),
         on=options.on,

@@ -10,7 +10,7 @@ from app.reports.kit import captions
 from app.reports.kit.report import ReportHead, Section
 from app.reports.kit.table import Alignment, Cell, Table
 from app.stats.robustness.changes import Group
-from app.stats.robustness.places import SystemPlaces
+from app.stats.robustness.places import RankingPlaces
 from app.stats.robustness.reranking import ChangeEffect
 
 IN_WORDS: dict[Group, str] = {
@@ -76,7 +76,7 @@ class ChangeView(BaseModel):
         )
 
 
-def _places(places: SystemPlaces | None) -> PlacesView | None:
+def _places(places: RankingPlaces | None) -> PlacesView | None:
     if places is None:
         return None
     clusters = None if places.clusters is None else list(places.clusters)

@@ -12,7 +12,7 @@ import numpy as np
 from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
 from app.stats.components.bootstrap import Redraw, draws_for
-from app.stats.components.fit import Fit, NothingToModel, fit_rows
+from app.stats.components.fit import CannotModel, Fit, fit_rows
 from app.stats.components.generalizability import confounded_terms
 from app.stats.components.observations import Observations, observations
 from app.stats.components.terms import NAMES
@@ -48,7 +48,7 @@ class RatingsModel:
             return NOTHING
         try:
             return fit_rows(self.rows)
-        except NothingToModel as error:
+        except CannotModel as error:
             return f"no model: {error.detail or error.title()}"
 
     @property

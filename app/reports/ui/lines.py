@@ -37,7 +37,7 @@ class UiSpread(FiniteResultPart):
     shown: int = Field(description="Of those documents, with two segment scores or more.")
 
 
-class UiHistogram(FiniteResultPart):
+class ArmScoreHistogram(FiniteResultPart):
     """Shares of segment scores in the bins of the report."""
 
     arm: str

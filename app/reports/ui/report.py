@@ -180,7 +180,7 @@ def _compared(
         revisions=revisions,
         spread=spread,
         histograms=[
-            of_scores.UiHistogram(arm=one.condition.name, shares=list(into.shares(one.scored.segments().score)))
+            of_scores.ArmScoreHistogram(arm=one.condition.name, shares=list(into.shares(one.scored.segments().score)))
             for one in each
             if len(one.scored.segments())
         ],

@@ -16,7 +16,7 @@ from app.reports.kit.charts.panels import LinePanel, PanelSeries, panels
 from app.reports.kit.plain_tables import table
 from app.reports.kit.report import ReportHead, Section
 from app.reports.kit.table import Cell, Table
-from app.reports.ui.lines import UiAgreement, UiCorrelation, UiHistogram, UiPair, UiSpread
+from app.reports.ui.lines import ArmScoreHistogram, UiAgreement, UiCorrelation, UiPair, UiSpread
 
 PLACES = 3
 LEVELS = {"segments": "segments", "documents": "documents", "averaged": "means of segments"}
@@ -40,7 +40,7 @@ class UiView(ReportHead):
     pace: list[ArmPace]
     revisions: list[ArmRevisions]
     spread: list[UiSpread]
-    histograms: list[UiHistogram]
+    histograms: list[ArmScoreHistogram]
     agreement: list[UiAgreement]
     correlations: list[UiCorrelation]
     shared: list[UiPair]

@@ -31,8 +31,10 @@ AHEAD = timedelta(minutes=5)
 CREATED = ("systems", "documents", "raters", "segments")
 
 
-class NotRecorded(Invalid):
+class InvalidJudgments(Invalid):
     """Some judgments are not valid; nothing was stored."""
+
+    published = "NotRecorded"
 
 
 class NamedOtherwise(Conflict):
@@ -96,7 +98,7 @@ def record(
         _twice_named(sent),
     )
     if places := tuple(islice(wrong, MOST_PLACES)):
-        raise NotRecorded(f"the first {MOST_PLACES} faults" if len(places) == MOST_PLACES else "", places=places)
+        raise InvalidJudgments(f"the first {MOST_PLACES} faults" if len(places) == MOST_PLACES else "", places=places)
     known = _known(session, row.id, sent)
     there = find_planned_items(session, row.id, intake.judged_by()[0], sent)
     left = [i for i in range(len(sent)) if i not in known | there.known]
@@ -106,7 +108,7 @@ def record(
     try:
         counts = take_in(intake, rows, ReadLog())
     except Invalid as error:
-        raise NotRecorded(error.detail, places=tuple(map(_in_payload, error.places))) from None
+        raise InvalidJudgments(error.detail, places=tuple(map(_in_payload, error.places))) from None
     return RecordingResult(
         judgments=counts["judgments"],
         revisions=counts["revisions"],

@@ -254,7 +254,7 @@ def _teams(by_rater: Sequence[RaterHours]) -> tuple[TeamHours, ...]:
 
 def _to_answer(session: Session, campaign_id: int, entry_id: int) -> hours.Row:
     """A dispute that is not answered. The campaign's row is locked, so that nobody answers it at the same time."""
-    entry = hours.dispute(session, campaign_id, entry_id)
+    entry = hours.find_dispute(session, campaign_id, entry_id)
     if entry.answered is not None:
         raise AnsweredAlready
     return entry

@@ -13,7 +13,7 @@ from app.domain.recipe import NAMED
 from app.reports.source.campaign import CampaignInfo
 from app.reports.source.recipe_ratings import load
 from app.reports.source.snapshot import Snapshot, snapshot
-from app.stats.components.fit import NothingToModel, fit
+from app.stats.components.fit import CannotModel, fit
 from app.stats.components.generalizability import components_of, planning_components, ratings_per_item, system_variance
 from app.stats.components.terms import RESIDUAL, TERMS
 from app.stats.planning.planning import BETWEEN, NoComponents, VarianceComponents, default_components
@@ -139,7 +139,7 @@ def _own(session: Session, about: Snapshot) -> PilotComponents | None:
             return None
         part, of = _part(rows)
         model = fit(part)
-    except (Invalid, NothingToModel):
+    except (Invalid, CannotModel):
         return None
     source = f"{about.campaign.key}, own judgments" + ("" if part is rows else f" on {of:,} documents")
     once = ratings_per_item(model) < 1 + 1e-9

@@ -12,8 +12,8 @@ from app.design.checks import Checks
 from app.design.plan import Plan
 from app.domain.errors import Invalid
 from app.services.plans.components import PilotComponents
-from app.stats.planning.pilot import pilot, resampled_power
-from app.stats.planning.planning import PowerForecast, StudyLayout, fewest_documents, forecast
+from app.stats.planning.pilot import prepare_pilot, resampled_power
+from app.stats.planning.planning import PowerForecast, StudyLayout, fewest_documents_to_reach_alpha, forecast
 from app.stats.planning.studies import RaterPools, RecipeTest, StudyForecast, forecast_srp, rater_pools
 
 ALPHA = 0.05
@@ -62,7 +62,7 @@ class _Floor:
 
     @classmethod
     def of(cls, documents: int, pairs: int) -> _Floor:
-        needed = fewest_documents(pairs, ALPHA)
+        needed = fewest_documents_to_reach_alpha(pairs, ALPHA)
         return cls(min(1.0, pairs * 2.0 ** (1 - documents)), needed if documents < needed else None)
 
 
@@ -88,7 +88,7 @@ def _piloted(plan: Plan, layout: StudyLayout, known: PilotComponents, made: Powe
     if known.pilot is None:
         return told
     try:
-        source = pilot(known.pilot, grouping=layout.grouping, ratings_per_item=layout.ratings_per_item)
+        source = prepare_pilot(known.pilot, grouping=layout.grouping, ratings_per_item=layout.ratings_per_item)
     except Invalid as error:
         return {**told, "why_not_resampled": error.detail or error.title()}
     if not source.rated_anew and (layout.grouping != "psxs" or layout.ratings_per_item > 1):

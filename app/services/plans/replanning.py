@@ -110,7 +110,7 @@ def rests_on(session: Session, campaign: str) -> Basis:
     before = stored.latest(session, row.id)
     if before is None:
         raise NoPlanYet
-    tasks = replans.in_force(session, row.id, before.version)
+    tasks = replans.tasks_in_force(session, row.id, before.version)
     return Basis(int(before.version), tuple(tasks), plan_input.read(session, get(session, campaign), row.id))
 
 

@@ -23,7 +23,7 @@ IDLE = "who came since has nothing to judge until a replan, which shares the ope
 UNNAMED = "what is known of the documents or of the raters (their capacity, buckets, team, person) is another"
 
 
-def in_force(session: Session, campaign: str) -> PlanView:
+def plan_in_force(session: Session, campaign: str) -> PlanView:
     """The plan in force with what has changed since it was compiled. Raises NotFound."""
     plan, view = plans.stored_plan(session, campaign), get(session, campaign)
     try:

@@ -22,8 +22,10 @@ class HandedInAlready(Conflict):
     """This task is handed in; reopen it first."""
 
 
-class NotHandedIn(Conflict):
+class ReopenOfOpenTask(Conflict):
     """Only a task that is handed in can be reopened."""
+
+    published = "NotHandedIn"
 
 
 class PartHandedIn(Conflict):
@@ -124,7 +126,7 @@ def reopen(session: Session, campaign: str, public_id: str, *, reason: str, acto
     """Let the rater of a handed-in task go on with it. Raises NotFound, NotHandedIn."""
     row, task = _locked(session, campaign, public_id)
     if task.state != "handed_in":
-        raise NotHandedIn
+        raise ReopenOfOpenTask
     tasks.free(session, row.id, task.id, {"pooled": False})
     campaigns.next_version(session, row.id, actor=actor, what="task reopened")
     what = {"task": public_id, "reason": reason}

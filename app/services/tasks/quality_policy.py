@@ -17,7 +17,7 @@ from app.services.campaigns.quality_settings import CODE, QualitySettings, quali
 from app.services.people.raters import ActingRater
 from app.services.tasks import tasks
 from app.stats.quality.choices import Check
-from app.stats.quality.report import RaterQuality, quality_of
+from app.stats.quality.report import RaterQuality, quality_of_rater
 from app.stats.quality.verdicts import verdicts
 from app.storage import campaigns, quality_policy
 from app.storage.db import Database, Session
@@ -71,7 +71,7 @@ def evidence(
         if watched <= {"controls"} and not _fails_controls(session, about, rater, asked):
             return None
         read = load_judged_ratings(session, about, activity="speed" in asked.actions)
-        return quality_of(read.rows, rater.rater, watched, read.events, read.words, asked.choices())
+        return quality_of_rater(read.rows, rater.rater, watched, read.events, read.words, asked.choices())
     except Invalid:  # a protocol whose answers are no scores has nothing to be looked at by
         return None
 

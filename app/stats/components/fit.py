@@ -32,8 +32,10 @@ _CLOSE, _CLOSE_OF_DRAWS = 1e-8, 1e-4
 """How far above its lowest the criterion may end; of draws, whose own spread hides more than that."""
 
 
-class NothingToModel(Invalid):
+class CannotModel(Invalid):
     """These ratings cannot be taken apart."""
+
+    published = "NothingToModel"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +96,7 @@ def fit(ratings: Ratings) -> Fit:
 
     Raises
     ------
-    NothingToModel
+    CannotModel
         There are no ratings, no more ratings than systems, too many raters (of all, or of one document), or the scores
         of no system vary.
     """
@@ -102,7 +104,7 @@ def fit(ratings: Ratings) -> Fit:
 
 
 def fit_rows(rows: Observations) -> Fit:
-    """The same from rows that are laid out already. Raises NothingToModel."""
+    """The same from rows that are laid out already. Raises CannotModel."""
     _check(rows)
     known = identify(rows)
     arranged = layout(rows, known.terms)
@@ -134,19 +136,19 @@ class Refit:
 
 def _check(rows: Observations) -> None:
     if not len(rows):
-        raise NothingToModel("there are no ratings")
+        raise CannotModel("there are no ratings")
     if len(rows) <= len(rows.systems):
-        raise NothingToModel("there are no more ratings than systems")
+        raise CannotModel("there are no more ratings than systems")
     if len(rows.raters) > MOST_RATERS:
-        raise NothingToModel(f"there are {len(rows.raters):,} raters; the model holds at most {MOST_RATERS:,}")
+        raise CannotModel(f"there are {len(rows.raters):,} raters; the model holds at most {MOST_RATERS:,}")
     largest = _largest_block(rows)
     if largest > MOST_TOGETHER:
         what = f"one document or segment has {largest:,} combinations of rater and system"
-        raise NothingToModel(f"{what}; at most {MOST_TOGETHER:,} are held")
+        raise CannotModel(f"{what}; at most {MOST_TOGETHER:,} are held")
     count = np.bincount(rows.system)
     within = rows.score - (np.bincount(rows.system, weights=rows.score) / count)[rows.system]
     if np.abs(within).max() <= 1e-9 * max(1.0, abs(rows.centre)):
-        raise NothingToModel("each system has constant ratings: there is no variance to decompose")
+        raise CannotModel("each system has constant ratings: there is no variance to decompose")
 
 
 def _largest_block(rows: Observations) -> int:

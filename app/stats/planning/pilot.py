@@ -71,7 +71,7 @@ class BootstrapForecast:
     documents: int
 
 
-def pilot(ratings: Ratings, *, grouping: Grouping = "psxs", ratings_per_item: int = 1) -> Pilot:
+def prepare_pilot(ratings: Ratings, *, grouping: Grouping = "psxs", ratings_per_item: int = 1) -> Pilot:
     """Make ratings ready to be drawn from; multiply-rated documents alone where there are enough of them.
 
     Raises TooFewDocuments, Invalid for fewer than two systems.

@@ -32,7 +32,7 @@ class OutsideBeam(Exception):
     """The cheapest path leaves the beam, so sacrebleu may take a dearer one."""
 
 
-class Reference:
+class PostEditTable:
     """The tokens of a reference, at least one, and columns of the table of costs to it."""
 
     def __init__(self, tokens: Sequence[str]) -> None:
@@ -103,7 +103,7 @@ def best_shifts(words: Sequence[str], tokens: Sequence[str], *, seek: bool = Tru
         text, shifts = following, shifts + 1
 
 
-_reference = lru_cache(maxsize=64)(Reference)  # a reference is compared with the outputs of all systems
+_reference = lru_cache(maxsize=64)(PostEditTable)  # a reference is compared with the outputs of all systems
 
 
 def _trace(words: Sequence[str], tokens: Sequence[str], columns: Sequence[Column]) -> str:
@@ -157,7 +157,7 @@ def _alignment_of(trace: str, n_words: int, n_tokens: int) -> Alignment:
 
 
 def _best(
-    words: list[str], reference: Reference, columns: Sequence[Column], alignment: Alignment, tried: int
+    words: list[str], reference: PostEditTable, columns: Sequence[Column], alignment: Alignment, tried: int
 ) -> tuple[list[str] | None, int]:
     """The words after the shift that saves most, None where none saves; and how many shifts were tried so far.
 
@@ -184,7 +184,7 @@ def _best(
 
 
 def _candidates(
-    words: Sequence[str], reference: Reference, alignment: Alignment
+    words: Sequence[str], reference: PostEditTable, alignment: Alignment
 ) -> Iterator[tuple[int, int, list[int]]]:
     """Stretches that the reference has elsewhere, with an error in both places: start, number of words, targets."""
     tokens, partner = reference.tokens, alignment.partner
@@ -216,7 +216,7 @@ def _shift_words(words: list[str], start: int, size: int, target: int) -> list[s
     return [*rest[:at], *stretch, *rest[at:]]
 
 
-def _cost(words: list[str], reference: Reference, columns: Sequence[Column]) -> int:
+def _cost(words: list[str], reference: PostEditTable, columns: Sequence[Column]) -> int:
     """The edit distance from the words to the reference. columns : the known ones, from the start."""
     table = [*columns, *reference.columns(words[len(columns) - 1 :], columns[-1])]
     cost = table[-1][-1]

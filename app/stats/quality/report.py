@@ -89,7 +89,7 @@ class QualityReport:
     alike: tuple[AlikePair, ...] = ()
 
 
-def quality(
+def rater_quality(
     ratings: Ratings, events: Events | None = None, words: Floats | None = None, choices: Choices | None = None
 ) -> QualityReport:
     """Evidence and verdict for every rater who judged something.
@@ -121,7 +121,7 @@ def quality(
     return QualityReport(tuple(by_rater), chosen, rows.higher_is_better, work.unit, n, counts, warnings, similar)
 
 
-def quality_of(
+def quality_of_rater(
     ratings: Ratings,
     rater: str,
     checks: frozenset[Check],

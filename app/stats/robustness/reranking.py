@@ -15,7 +15,7 @@ from app.stats.ranking.result import Ranking
 from app.stats.rater_moments import normalize_ranked
 from app.stats.ratings import Codes, Ratings, Role
 from app.stats.robustness.changes import Group, RankingFacts, ScoreChange, apply_change, changes, why_none
-from app.stats.robustness.places import Difference, SystemPlaces, difference, places_of
+from app.stats.robustness.places import Difference, RankingPlaces, difference, places_of
 from app.stats.selection import DroppedRows, Selection, select
 from app.stats.side_tables import DocumentTable
 
@@ -27,8 +27,8 @@ class ChangeEffect:
     """What one change did. before, after: None where there is no such ranking; why: the reason then."""
 
     change: ScoreChange
-    before: SystemPlaces | None
-    after: SystemPlaces | None
+    before: RankingPlaces | None
+    after: RankingPlaces | None
     difference: Difference | None
     why: str | None = None
 
@@ -70,7 +70,7 @@ class Experiments:
 
     def run(self, some: Sequence[ScoreChange]) -> tuple[ChangeEffect, ...]:
         """What each change does; a ranking without it is made once for all that need the same one."""
-        before: dict[frozenset[str], SystemPlaces | str] = {}
+        before: dict[frozenset[str], RankingPlaces | str] = {}
         rankings = []
         for change in some:
             if change.unshown not in before:
@@ -78,7 +78,7 @@ class Experiments:
             rankings.append(_effect(change, before[change.unshown], self._places(change, change.unshown)))
         return tuple(rankings)
 
-    def _places(self, change: ScoreChange | None, unshown: frozenset[str]) -> SystemPlaces | str:
+    def _places(self, change: ScoreChange | None, unshown: frozenset[str]) -> RankingPlaces | str:
         """Who stands where, or the reason why there is no ranking."""
         try:
             rows = self.rows if change is None else apply_change(self.rows, change, self.facts.documents)
@@ -87,7 +87,7 @@ class Experiments:
             return error.detail or error.title()
 
 
-def _effect(change: ScoreChange, before: SystemPlaces | str, after: SystemPlaces | str) -> ChangeEffect:
+def _effect(change: ScoreChange, before: RankingPlaces | str, after: RankingPlaces | str) -> ChangeEffect:
     if isinstance(before, str) or isinstance(after, str):
         why = before if isinstance(before, str) else str(after)
         return ChangeEffect(change, None, None, None, why)

@@ -207,14 +207,14 @@ def _rate(
         rate=mean,
         error=float(spread / np.sqrt(n)),
         n=int(n),
-        kept=is_kept(expected, bound, mean, n, exact=exact),
+        kept=promise_kept(expected, bound, mean, n, exact=exact),
         low=counted.low,
         high=counted.high,
         exact=exact,
     )
 
 
-def is_kept(expected: float | None, bound: Bound, rate: float | None, n: int, *, exact: bool) -> bool | None:
+def promise_kept(expected: float | None, bound: Bound, rate: float | None, n: int, *, exact: bool) -> bool | None:
     """Whether n studies leave it open, or show, that a promise is kept; None where there is nothing to say.
 
     exact: it is kept by construction, whatever simulation finds: where systems change places within documents,

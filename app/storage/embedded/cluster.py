@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from app.storage.embedded import binaries
-from app.storage.embedded.account import Account, initdb_account
+from app.storage.embedded.account import OsAccount, initdb_account
 from app.storage.embedded.errors import NotStarting, NotStopping, OtherMajor
 from app.storage.embedded.folders import PORT, give, give_tree, sync_folder
 from app.storage.embedded.settings import ADMIN
@@ -35,7 +35,7 @@ class Cluster:
     home: Path
     sockets: Path
     programs: Path
-    account: Account
+    account: OsAccount
 
     @property
     def folder(self) -> Path:
@@ -79,7 +79,7 @@ def make(cluster: Cluster, passwords: dict[str, str]) -> None:
     sync_folder(cluster.home)
 
 
-def _initdb(cluster: Cluster, maker: Account, scratch: Path, passwords: dict[str, str]) -> None:
+def _initdb(cluster: Cluster, maker: OsAccount, scratch: Path, passwords: dict[str, str]) -> None:
     command: list[str | Path] = [cluster.programs / "initdb", "-D", scratch, "-U", ADMIN, "--auth-host=reject"]
     command += ["--no-locale", "--encoding=UTF8", "--data-checksums", "--no-instructions"]
     secret = os.memfd_create("password")

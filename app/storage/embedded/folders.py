@@ -7,7 +7,7 @@ import stat
 import tempfile
 from pathlib import Path
 
-from app.storage.embedded.account import Account, initdb_account
+from app.storage.embedded.account import OsAccount, initdb_account
 from app.storage.embedded.errors import BadDataFolder
 
 LOCK, USERS = "start.lock", "users.lock"  # the first is also the sign that a folder is ours
@@ -40,7 +40,7 @@ def _is_ours(name: str) -> bool:
     return name == USERS or name in BESIDE or any(name.startswith(f".{written}.") for written in BESIDE)
 
 
-def own(folder: Path, account: Account) -> None:
+def own(folder: Path, account: OsAccount) -> None:
     """Give the data folder to the account, with mode 0700.
 
     Raises BadDataFolder where it belongs to somebody else, or where the account cannot reach it.
@@ -55,7 +55,7 @@ def own(folder: Path, account: Account) -> None:
         raise BadDataFolder(f"{folder} lies in {closed}, which is closed to other users; {hint}")
 
 
-def _closed_to(account: Account, folder: Path) -> Path | None:
+def _closed_to(account: OsAccount, folder: Path) -> Path | None:
     """The outermost folder on the way to this one that the account may not enter."""
     if account.run(["test", "-x", folder]).returncode == 0:
         return None
@@ -63,13 +63,13 @@ def _closed_to(account: Account, folder: Path) -> Path | None:
     return next((step for step in way if account.run(["test", "-x", step]).returncode != 0), folder)
 
 
-def give(path: Path, account: Account) -> None:
+def give(path: Path, account: OsAccount) -> None:
     """Make the account the owner of a file or folder, where we are somebody else."""
     if not account.is_us:
         os.chown(path, account.uid, account.gid, follow_symlinks=False)
 
 
-def give_tree(folder: Path, account: Account) -> None:
+def give_tree(folder: Path, account: OsAccount) -> None:
     """Make the account the owner of everything in a folder; never through a link, hard or symbolic."""
     for _, folders, files, handle in os.fwalk(folder):
         for name in folders + files:
@@ -79,7 +79,7 @@ def give_tree(folder: Path, account: Account) -> None:
     give(folder, account)
 
 
-def write_private(path: Path, text: str, account: Account | None = None) -> None:
+def write_private(path: Path, text: str, account: OsAccount | None = None) -> None:
     """Write a file of mode 0600 as a whole or not at all, following no link; give it to the account if one is named."""
     scratch = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
     handle = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
@@ -106,7 +106,7 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def socket_folder(home: Path, account: Account) -> Path:
+def socket_folder(home: Path, account: OsAccount) -> Path:
     """A private folder for the server's socket: in the data folder, or a short one where no socket can lie there.
 
     The path of a socket is bounded, and libpq reads a comma in it as the end of a host's name.
@@ -137,7 +137,7 @@ def noted_socket_folder(home: Path) -> Path:
     return Path(note.read_text(encoding="utf-8")) if note.exists() else home / "run"
 
 
-def _is_private(folder: Path, account: Account) -> bool:
+def _is_private(folder: Path, account: OsAccount) -> bool:
     try:
         status = folder.lstat()
     except OSError:

@@ -7,7 +7,7 @@ import secrets
 import sys
 from pathlib import Path
 
-from app.storage.embedded.account import Account, user_name
+from app.storage.embedded.account import OsAccount, user_name
 from app.storage.embedded.errors import CredentialsLost
 from app.storage.embedded.folders import PORT, write_private
 
@@ -41,7 +41,7 @@ include = 'local.conf'
 """
 
 
-def write_settings(cluster: Path, sockets: Path, account: Account) -> None:
+def write_settings(cluster: Path, sockets: Path, account: OsAccount) -> None:
     """Write postgresql.conf, pg_hba.conf and pg_ident.conf; an earlier content, of initdb or of anyone, is replaced."""
     settings = _SETTINGS.format(
         sockets=_quoted(f'"{_doubled(str(sockets))}"'),
@@ -65,7 +65,7 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
-def _ident(account: Account) -> str:
+def _ident(account: OsAccount) -> str:
     """With peer authentication: the operating system user that may be each of the three roles."""
     name = user_name(account.uid)
     if not account.is_us or name is None:
@@ -79,7 +79,7 @@ def _shared_buffers() -> int:
     return max(32, min(1024, memory // 8))
 
 
-def _shared_memory(account: Account) -> str:
+def _shared_memory(account: OsAccount) -> str:
     """How the processes of one query share memory: as files in /dev/shm, or as System V segments where the machine
     closes that folder to the account. Postgres would not start there, as its own choice for Linux is the first.
     """
@@ -87,7 +87,7 @@ def _shared_memory(account: Account) -> str:
     return "posix" if reachable else "sysv"
 
 
-def passwords(home: Path, account: Account, *, fresh: bool) -> dict[str, str]:
+def passwords(home: Path, account: OsAccount, *, fresh: bool) -> dict[str, str]:
     """The password of each role; empty where we run the server ourselves, for then it knows us by our user id.
 
     They stand in a file in libpq's own format that only we can read, so no address and no command line holds one.

@@ -28,7 +28,7 @@ metadata = MetaData(
 Json = JSONB(none_as_null=True)
 
 
-def identity() -> Column[int]:
+def identity_column() -> Column[int]:
     """The bigint identity key."""
     return Column("id", BigInteger, Identity(always=True), primary_key=True)
 
@@ -38,27 +38,27 @@ def same_number() -> Column[int]:
     return Column("id", BigInteger, Identity(always=True), nullable=False)
 
 
-def campaign() -> Column[int]:
+def campaign_column() -> Column[int]:
     """The campaign that a row belongs to."""
     return Column("campaign_id", BigInteger, nullable=False)
 
 
-def bigint(name: str, *, nullable: bool = False) -> Column[int]:
+def bigint_column(name: str, *, nullable: bool = False) -> Column[int]:
     """A reference or a count."""
     return Column(name, BigInteger, nullable=nullable)
 
 
-def label(name: str, *, nullable: bool = False) -> Column[str]:
+def label_column(name: str, *, nullable: bool = False) -> Column[str]:
     """A text of some words."""
     return Column(name, Text, nullable=nullable)
 
 
-def json(name: str, *, nullable: bool = False) -> Column[object]:
+def json_column(name: str, *, nullable: bool = False) -> Column[object]:
     """A JSON object, `{}` where nothing is said."""
     return Column(name, Json, nullable=nullable, server_default=None if nullable else text("'{}'::jsonb"))
 
 
-def moment(name: str, *, nullable: bool = False, now: bool = False) -> Column[object]:
+def moment_column(name: str, *, nullable: bool = False, now: bool = False) -> Column[object]:
     """A time with its zone; `now` takes the database clock."""
     return Column(name, DateTime(timezone=True), nullable=nullable, server_default=text("now()") if now else None)
 

@@ -17,26 +17,33 @@ from sqlalchemy import (
     text,
 )
 
-from app.storage.tables._metadata import bigint, identity, in_campaign, label, metadata, moment
+from app.storage.tables._metadata import (
+    bigint_column,
+    identity_column,
+    in_campaign,
+    label_column,
+    metadata,
+    moment_column,
+)
 
 # once: opens one session and is no credential by itself, because whoever made it may not see what it shows.
 # opened_at: when it did.
 tokens = Table(
     "tokens",
     metadata,
-    identity(),
-    label("prefix"),
+    identity_column(),
+    label_column("prefix"),
     Column("hash", LargeBinary, nullable=False),
-    label("role"),
-    bigint("campaign_id", nullable=True),
-    bigint("rater_id", nullable=True),
-    bigint("team_id", nullable=True),
-    label("name"),
-    moment("created_at", now=True),
-    moment("expires_at", nullable=True),
-    moment("revoked_at", nullable=True),
+    label_column("role"),
+    bigint_column("campaign_id", nullable=True),
+    bigint_column("rater_id", nullable=True),
+    bigint_column("team_id", nullable=True),
+    label_column("name"),
+    moment_column("created_at", now=True),
+    moment_column("expires_at", nullable=True),
+    moment_column("revoked_at", nullable=True),
     Column("once", Boolean, nullable=False, server_default=text("false")),
-    moment("opened_at", nullable=True),
+    moment_column("opened_at", nullable=True),
     ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
     UniqueConstraint("prefix"),
     CheckConstraint("octet_length(hash) = 32", name="hash_length"),
@@ -52,11 +59,11 @@ tokens = Table(
 sessions = Table(
     "sessions",
     metadata,
-    identity(),
+    identity_column(),
     Column("hash", LargeBinary, nullable=False),
-    bigint("token_id"),
-    moment("created_at", now=True),
-    moment("expires_at"),
+    bigint_column("token_id"),
+    moment_column("created_at", now=True),
+    moment_column("expires_at"),
     ForeignKeyConstraint(["token_id"], ["tokens.id"], ondelete="CASCADE"),
     UniqueConstraint("hash"),
 )
@@ -69,8 +76,8 @@ idempotency = Table(
     Column("request_hash", LargeBinary, nullable=False),
     Column("status", SmallInteger),
     Column("body", LargeBinary),
-    label("content_type", nullable=True),
-    label("location", nullable=True),
-    moment("created_at", now=True),
+    label_column("content_type", nullable=True),
+    label_column("location", nullable=True),
+    moment_column("created_at", now=True),
     ForeignKeyConstraint(["token_id"], ["tokens.id"], ondelete="CASCADE"),
 )

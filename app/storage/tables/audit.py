@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKeyConstraint, Index, LargeBinary, Table
 
-from app.storage.tables._metadata import bigint, identity, label, metadata, moment
+from app.storage.tables._metadata import bigint_column, identity_column, label_column, metadata, moment_column
 
 # what: the JSON text that was hashed, so that no reading and writing back can change a byte of it.
 audit_log = Table(
     "audit_log",
     metadata,
-    identity(),
-    bigint("campaign_id", nullable=True),
+    identity_column(),
+    bigint_column("campaign_id", nullable=True),
     Column("n", BigInteger, nullable=False),
-    moment("at"),
-    label("actor"),
-    label("action"),
-    label("what"),
+    moment_column("at"),
+    label_column("actor"),
+    label_column("action"),
+    label_column("what"),
     Column("hash", LargeBinary, nullable=False),
     ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
     CheckConstraint("n >= 1", name="counts_from_one"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, ForeignKeyConstraint, Index, Table, text
 
-from app.storage.tables._metadata import bigint, in_campaign, label, metadata, moment
+from app.storage.tables._metadata import bigint_column, in_campaign, label_column, metadata, moment_column
 
 exclusions = Table(
     "exclusions",
@@ -12,19 +12,19 @@ exclusions = Table(
     Column("campaign_id", BigInteger, primary_key=True),
     # The data version that an exclusion took is its number: there is one exclusion in a version.
     Column("version", BigInteger, primary_key=True, autoincrement=False),
-    bigint("rater_id", nullable=True),
-    bigint("task_id", nullable=True),
-    bigint("document_id", nullable=True),
-    bigint("system_id", nullable=True),
+    bigint_column("rater_id", nullable=True),
+    bigint_column("task_id", nullable=True),
+    bigint_column("document_id", nullable=True),
+    bigint_column("system_id", nullable=True),
     # Made by withdrawing a system: it stands in every analysis, whatever the recipe says of standing exclusions.
     Column("withdrawal", Boolean, nullable=False, server_default=text("false")),
-    label("reason"),
-    label("actor"),
-    moment("at", now=True),
-    bigint("lifted_version", nullable=True),
-    label("lifted_reason", nullable=True),
-    label("lifted_actor", nullable=True),
-    moment("lifted_at", nullable=True),
+    label_column("reason"),
+    label_column("actor"),
+    moment_column("at", now=True),
+    bigint_column("lifted_version", nullable=True),
+    label_column("lifted_reason", nullable=True),
+    label_column("lifted_actor", nullable=True),
+    moment_column("lifted_at", nullable=True),
     in_campaign("rater_id", "raters"),
     in_campaign("task_id", "tasks"),
     in_campaign("document_id", "documents"),

@@ -14,19 +14,27 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from app.storage.tables._metadata import bigint, campaign, identity, json, label, metadata, moment
+from app.storage.tables._metadata import (
+    bigint_column,
+    campaign_column,
+    identity_column,
+    json_column,
+    label_column,
+    metadata,
+    moment_column,
+)
 
 imports = Table(
     "imports",
     metadata,
-    identity(),
-    campaign(),
-    label("public_id"),
-    label("format"),
-    json("options"),
-    label("state"),
-    json("report", nullable=True),
-    moment("created_at", now=True),
+    identity_column(),
+    campaign_column(),
+    label_column("public_id"),
+    label_column("format"),
+    json_column("options"),
+    label_column("state"),
+    json_column("report", nullable=True),
+    moment_column("created_at", now=True),
     ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
     UniqueConstraint("public_id"),
     CheckConstraint("state in ('receiving', 'committed')", name="state_known"),
@@ -37,7 +45,7 @@ import_files = Table(
     metadata,
     Column("import_id", BigInteger, primary_key=True),
     Column("name", Text, primary_key=True),
-    bigint("size"),
+    bigint_column("size"),
     Column("sha256", LargeBinary, nullable=False),
     ForeignKeyConstraint(["import_id"], ["imports.id"], ondelete="CASCADE"),
 )

@@ -14,7 +14,14 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from app.storage.tables._metadata import campaign, identity, json, label, metadata, moment
+from app.storage.tables._metadata import (
+    campaign_column,
+    identity_column,
+    json_column,
+    label_column,
+    metadata,
+    moment_column,
+)
 
 # key: of the report that it makes, so that one question is one job. n_chunks: null until the data have been read.
 # n_done: of them, those with a result. attempts: how often it was begun.
@@ -22,21 +29,21 @@ from app.storage.tables._metadata import campaign, identity, json, label, metada
 jobs = Table(
     "jobs",
     metadata,
-    identity(),
-    label("public_id"),
-    campaign(),
-    label("kind"),
-    label("key"),
-    json("request"),
-    label("state"),
+    identity_column(),
+    label_column("public_id"),
+    campaign_column(),
+    label_column("kind"),
+    label_column("key"),
+    json_column("request"),
+    label_column("state"),
     Column("n_chunks", Integer),
     Column("n_done", Integer, nullable=False, server_default="0"),
-    json("error", nullable=True),
-    json("workers"),
+    json_column("error", nullable=True),
+    json_column("workers"),
     Column("attempts", Integer, nullable=False, server_default="1"),
-    moment("created_at", now=True),
-    moment("started_at", nullable=True),
-    moment("finished_at", nullable=True),
+    moment_column("created_at", now=True),
+    moment_column("started_at", nullable=True),
+    moment_column("finished_at", nullable=True),
     ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
     UniqueConstraint("public_id"),
     UniqueConstraint("key"),
@@ -58,7 +65,7 @@ chunk_results = Table(
     Column("job_id", BigInteger, primary_key=True, autoincrement=False),
     Column("n", Integer, primary_key=True, autoincrement=False),
     Column("body", LargeBinary, nullable=False),
-    label("worker"),
+    label_column("worker"),
     ForeignKeyConstraint(["job_id"], ["jobs.id"], ondelete="CASCADE"),
     CheckConstraint("n >= 0", name="counts_from_zero"),
 )

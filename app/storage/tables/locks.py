@@ -14,7 +14,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from app.storage.tables._metadata import bigint, json, label, metadata, moment
+from app.storage.tables._metadata import bigint_column, json_column, label_column, metadata, moment_column
 
 locks = Table(
     "locks",
@@ -22,13 +22,13 @@ locks = Table(
     Column("campaign_id", BigInteger, primary_key=True),
     Column("n", Integer, primary_key=True, autoincrement=False),
     Column("before_judgments", Boolean, nullable=False),
-    json("recipe"),
-    json("rules"),
-    label("reason", nullable=True),
+    json_column("recipe"),
+    json_column("rules"),
+    label_column("reason", nullable=True),
     Column("hash", LargeBinary, nullable=False),
-    label("actor"),
-    moment("at"),
-    bigint("version"),
+    label_column("actor"),
+    moment_column("at"),
+    bigint_column("version"),
     ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
     ForeignKeyConstraint(["campaign_id", "version"], ["versions.campaign_id", "versions.n"]),
     UniqueConstraint("campaign_id", "version"),

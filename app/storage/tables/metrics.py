@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from sqlalchemy import Boolean, CheckConstraint, Column, Float, ForeignKeyConstraint, Index, Table
 
-from app.storage.tables._metadata import bigint, campaign, identity, in_campaign, label, metadata
+from app.storage.tables._metadata import (
+    bigint_column,
+    campaign_column,
+    identity_column,
+    in_campaign,
+    label_column,
+    metadata,
+)
 
 # segment_id: null for a score of the whole system. A score given again is a new row; the last version counts.
 metric_scores = Table(
     "metric_scores",
     metadata,
-    identity(),
-    campaign(),
-    label("metric"),
-    bigint("system_id"),
-    bigint("segment_id", nullable=True),
+    identity_column(),
+    campaign_column(),
+    label_column("metric"),
+    bigint_column("system_id"),
+    bigint_column("segment_id", nullable=True),
     Column("score", Float(53), nullable=False),
     Column("higher_is_better", Boolean, nullable=False),
-    bigint("version"),
+    bigint_column("version"),
     in_campaign("system_id", "systems"),
     in_campaign("segment_id", "segments"),
     ForeignKeyConstraint(["campaign_id", "version"], ["versions.campaign_id", "versions.n"]),

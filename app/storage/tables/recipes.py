@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKeyConstraint, Integer, Table, Text
 
-from app.storage.tables._metadata import json, key_check, label, metadata, moment
+from app.storage.tables._metadata import json_column, key_check, label_column, metadata, moment_column
 
 recipes = Table(
     "recipes",
@@ -12,9 +12,9 @@ recipes = Table(
     Column("campaign_id", BigInteger, primary_key=True),
     Column("name", Text, primary_key=True),
     Column("revision", Integer, primary_key=True, autoincrement=False),
-    json("choices"),
-    label("actor"),
-    moment("at", now=True),
+    json_column("choices"),
+    label_column("actor"),
+    moment_column("at", now=True),
     ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
     key_check("name"),
     CheckConstraint("revision >= 1", name="revision_from_one"),

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from sqlalchemy import Column, ForeignKeyConstraint, LargeBinary, Table, UniqueConstraint
 
-from app.storage.tables._metadata import bigint, campaign, identity, label, metadata, moment
+from app.storage.tables._metadata import (
+    bigint_column,
+    campaign_column,
+    identity_column,
+    label_column,
+    metadata,
+    moment_column,
+)
 
 reports = Table(
     "reports",
     metadata,
-    identity(),
-    campaign(),
-    label("kind"),
-    bigint("data_version"),
-    label("recipe_hash"),
-    bigint("seed"),
-    label("method_version"),
+    identity_column(),
+    campaign_column(),
+    label_column("kind"),
+    bigint_column("data_version"),
+    label_column("recipe_hash"),
+    bigint_column("seed"),
+    label_column("method_version"),
     Column("body", LargeBinary, nullable=False),
-    moment("created_at", now=True),
+    moment_column("created_at", now=True),
     ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
     UniqueConstraint("campaign_id", "kind", "data_version", "recipe_hash", "seed", "method_version"),
 )

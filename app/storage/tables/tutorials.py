@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, Integer, Table, Text
 
-from app.storage.tables._metadata import campaign, in_campaign, json, metadata, moment
+from app.storage.tables._metadata import campaign_column, in_campaign, json_column, metadata, moment_column
 
 # The first answer to a segment, by the document's key: texts of a tutorial may be written anew. right: none where the
 # tutorial knows no answer.
 tutorial_answers = Table(
     "tutorial_answers",
     metadata,
-    campaign(),
+    campaign_column(),
     Column("rater_id", BigInteger, primary_key=True),
     Column("document", Text, primary_key=True),
     Column("position", Integer, primary_key=True, autoincrement=False),
-    json("payload"),
+    json_column("payload"),
     Column("right", Boolean),
-    moment("at", now=True),
+    moment_column("at", now=True),
     in_campaign("rater_id", "raters"),
     CheckConstraint("position >= 1", name="position_from_one"),
 )

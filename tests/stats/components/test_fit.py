@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.stats.components.fit import Fit, NothingToModel, fit
+from app.stats.components.fit import CannotModel, Fit, fit
 from app.stats.components.likelihood import Equations
 from app.stats.components.observations import observations
 from app.stats.components.optimum import optimum
@@ -172,7 +172,7 @@ def test_raters_who_got_other_documents_are_adjusted_for() -> None:
     ],
 )
 def test_what_cannot_be_modelled_says_why(ratings: Ratings, why: str) -> None:
-    with pytest.raises(NothingToModel, match=why):
+    with pytest.raises(CannotModel, match=why):
         fit(ratings)
 
 
@@ -186,7 +186,7 @@ def test_what_one_document_would_fill_memory_with_is_refused() -> None:
         score=np.arange(n, dtype=float) % 7,
         higher_is_better=True,
     )
-    with pytest.raises(NothingToModel, match="1,600 combinations"):
+    with pytest.raises(CannotModel, match="1,600 combinations"):
         fit(many)
 
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from app.domain.errors import Invalid
-from app.stats.planning.pilot import TooFewDocuments, forecast_bootstrap, pilot, resampled_power
+from app.stats.planning.pilot import TooFewDocuments, forecast_bootstrap, prepare_pilot, resampled_power
 from app.stats.planning.planning import (
     EN_DE,
     GROUPINGS,
@@ -212,7 +212,12 @@ class TestPublished:
 
     def test_power_of_drawn_documents_is_near_that_of_the_components(self) -> None:
         found, error = resampled_power(
-            pilot(side_by_side()), difference=2.0, documents=30, alpha=0.05, studies=200, rng=np.random.default_rng(1)
+            prepare_pilot(side_by_side()),
+            difference=2.0,
+            documents=30,
+            alpha=0.05,
+            studies=200,
+            rng=np.random.default_rng(1),
         )
         layout = StudyLayout(30, 104 / 30, 10, fixed_panel=True)
         assert found == pytest.approx(power(2.0, contrast_variance(EN_DE, layout)), abs=0.05 + 3 * error)
@@ -226,7 +231,7 @@ def once(ratings: Ratings) -> Ratings:
 
 def test_documents_rated_once_are_drawn_as_they_were_rated() -> None:
     ratings = once(crossed(3, documents=40, systems=3, variance={"doc_system": 0.2}))
-    source = pilot(ratings)
+    source = prepare_pilot(ratings)
     assert (source.rated_anew, source.documents) == (False, 40)
     sums, counts = source.full
     means = sums[0].sum(axis=1) / counts[0].sum()
@@ -235,11 +240,11 @@ def test_documents_rated_once_are_drawn_as_they_were_rated() -> None:
     found = forecast_bootstrap(source, rng=np.random.default_rng(1))
     assert 0.5 < found.srp <= 1
     assert min(found.same_direction) > 0.95, "systems are 1 apart"
-    assert pilot(crossed(3, documents=40)).rated_anew
+    assert prepare_pilot(crossed(3, documents=40)).rated_anew
 
 
 def test_power_grows_with_documents_and_difference() -> None:
-    source = pilot(once(crossed(3, documents=40, systems=3)))
+    source = prepare_pilot(once(crossed(3, documents=40, systems=3)))
     rng = np.random.default_rng(0)
     ask = {"alpha": 0.05, "studies": 200, "rng": rng}
     small, more, larger = (
@@ -251,9 +256,9 @@ def test_power_grows_with_documents_and_difference() -> None:
 
 def test_a_pilot_of_few_documents_or_one_system_says_so() -> None:
     with pytest.raises(TooFewDocuments):
-        pilot(crossed(1, documents=4))
+        prepare_pilot(crossed(1, documents=4))
     with pytest.raises(Invalid):
-        pilot(crossed(1, documents=9, systems=1))
+        prepare_pilot(crossed(1, documents=9, systems=1))
 
 
 def test_the_interval_of_the_closed_form_holds_the_simulated_error() -> None:

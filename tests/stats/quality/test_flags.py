@@ -16,7 +16,7 @@ from app.stats.quality.pairing import originals, pairs_of
 from app.stats.quality.panel import RaterItemMeans, cells_of
 from app.stats.quality.panel_tests import deviation_from_group
 from app.stats.quality.repeats import _agreement, compare_repeats, default_tolerance, repeats
-from app.stats.quality.report import QualityReport, quality
+from app.stats.quality.report import QualityReport, rater_quality
 from app.stats.quality.simulated_chances import DrawTally, refine_chances
 from app.stats.quality.within import Steps, within_tasks
 from app.stats.ratings import Floats, Ratings, Role, Scale
@@ -39,7 +39,7 @@ BAD: Mapping[int, str] = {
 def report(seed: int, protocol: str, design: Design, kinds: Mapping[int, str] | None = None) -> QualityReport:
     """What is found where raters who drift become more severe by 30 points of 100."""
     made = world(seed, protocol, design, kinds=kinds, drift=-30.0)
-    return quality(made.ratings, made.events, made.words)
+    return rater_quality(made.ratings, made.events, made.words)
 
 
 def flagged(found: QualityReport) -> dict[str, tuple[str, ...]]:
@@ -124,7 +124,7 @@ def test_repeats_beyond_a_tenth_of_the_scale_are_no_fault_where_all_raters_have_
     rng = np.random.default_rng(6)
     far = {f"r{r}": np.abs(rng.normal(0, 19, 14)).round() for r in range(8)} | {"wild": np.full(14, 45.0)}
     ratings = given_twice(far)
-    found = {one.rater: one for one in quality(ratings).raters}
+    found = {one.rater: one for one in rater_quality(ratings).raters}
     assert sum(one.repeats is not None and one.repeats.within < 0.5 for one in found.values()) >= 4
     assert {name for name, one in found.items() if "repeats" in one.beyond} == {"wild"}
     wild = found["wild"].repeats
@@ -276,7 +276,7 @@ class TestPublicData:
     pytestmark = needs_public_data
 
     def test_no_professional_rater_is_flagged(self) -> None:
-        assert flagged(quality(side_by_side())) == {}
+        assert flagged(rater_quality(side_by_side())) == {}
 
 
 @pytest.mark.parametrize("n", [MOST_EXACT - 1, MOST_EXACT, MOST_EXACT + 1])

@@ -13,7 +13,7 @@ from app.stats.quality.controls import control_tests, lower_score_test
 from app.stats.quality.drift import cusum, trend
 from app.stats.quality.pairing import originals, pairs_of
 from app.stats.quality.panel import against_panel, spearman
-from app.stats.quality.report import completion, quality
+from app.stats.quality.report import completion, rater_quality
 from app.stats.quality.runs import expected_run, habits, longest_run, run_chance
 from app.stats.ratings import Floats, Ratings, Role, Scale
 
@@ -182,7 +182,7 @@ def test_the_shift_to_a_consensus_is_that_of_licht() -> None:
 
 def test_planted_behaviour_is_flagged_and_honest_work_is_not() -> None:
     contrary = 120 - panel().score.reshape(60, 5)[:, 0]
-    found = {one.rater: one for one in quality(panel(careless=np.full(60, 70.0), contrary=contrary)).raters}
+    found = {one.rater: one for one in rater_quality(panel(careless=np.full(60, 70.0), contrary=contrary)).raters}
     assert "one score throughout" in found["careless"].flags
     assert any(flag.startswith("rank correlation") for flag in found["contrary"].flags)
     assert {flag for r in range(5) for flag in found[f"r{r}"].flags} == set()
@@ -191,15 +191,15 @@ def test_planted_behaviour_is_flagged_and_honest_work_is_not() -> None:
 
 def test_a_verdict_comes_from_control_items_alone_and_decides_completion() -> None:
     good, bad = rated(BAD, ORIGINAL), rated(ORIGINAL, ORIGINAL)
-    (passed,), (failed,) = quality(good).raters, quality(bad).raters
+    (passed,), (failed,) = rater_quality(good).raters, rater_quality(bad).raters
     assert (passed.verdict, passed.completion) == ("pass", "complete")
     assert (failed.verdict, failed.completion) == ("fail", "review")
-    assert quality(good, choices=Choices(min_pairs=11)).raters[0].verdict == "not_testable"
+    assert rater_quality(good, choices=Choices(min_pairs=11)).raters[0].verdict == "not_testable"
     assert completion("not_testable", untested="review") == "review"
 
 
 def test_row_order_and_an_empty_campaign_change_nothing() -> None:
     ratings = panel()
     shuffled = ratings.take(np.random.default_rng(1).permutation(300)).canonical()
-    assert quality(shuffled) == quality(ratings)
-    assert quality(ratings.where(np.zeros(300, dtype=np.bool_))).raters == ()
+    assert rater_quality(shuffled) == rater_quality(ratings)
+    assert rater_quality(ratings.where(np.zeros(300, dtype=np.bool_))).raters == ()

@@ -11,7 +11,7 @@ from app.domain.errors import Invalid
 from app.domain.recipe import NAMED
 from app.stats.ratings import Ratings, Role, Scale
 from app.stats.robustness.changes import FACTORS, GROUPS, ScoreChange, apply_change
-from app.stats.robustness.places import SystemPlaces, difference
+from app.stats.robustness.places import RankingPlaces, difference
 from app.stats.robustness.reranking import Experiments, normalized_rows
 from app.stats.side_tables import DocumentTable
 from tests.stats.robustness.twin import Row, indicators, moved, plain, scaled, standing, without
@@ -196,8 +196,8 @@ def test_groups_without_a_change_say_why() -> None:
 
 
 def test_places_are_compared_over_systems_that_both_have() -> None:
-    before = SystemPlaces(("A", "B", "C", "D"), (1, 2, 3, 4), (1, 1, 2, 2))
-    after = SystemPlaces(("B", "A", "D"), (1, 2, 3), (1, 1, 2))
+    before = RankingPlaces(("A", "B", "C", "D"), (1, 2, 3, 4), (1, 1, 2, 2))
+    after = RankingPlaces(("B", "A", "D"), (1, 2, 3), (1, 1, 2))
     found = difference(before, after)
     assert (found.rank_changed, found.cluster_changed, found.swaps) == (True, False, 1)
     assert (found.largest_move, found.mover, found.both) == (1.0, "A", False)

@@ -15,7 +15,7 @@ import pytest
 
 from app.storage import embedded
 from app.storage.embedded import binaries, settings
-from app.storage.embedded.account import Account
+from app.storage.embedded.account import OsAccount
 from app.storage.embedded.cluster import processes
 from tests.scratch import PREFIX, walkable_folder
 
@@ -132,7 +132,7 @@ def test_where_shared_memory_is_closed_to_the_servers_user_another_kind_is_used(
         folder.mkdir()
         folder.chmod(mode)
         monkeypatch.setattr(settings, "SHARED", folder)
-        settings.write_settings(data_dir.parent, folder, Account(STRANGER, STRANGER))
+        settings.write_settings(data_dir.parent, folder, OsAccount(STRANGER, STRANGER))
         assert f"\ndynamic_shared_memory_type = {kind}\n" in (data_dir.parent / "postgresql.conf").read_text()
     monkeypatch.setattr(settings, "SHARED", closed)
     with embedded.start(data_dir) as server, psycopg.connect(server.url("admin", "postgres")) as connection:
@@ -188,7 +188,7 @@ def test_programs_out_of_reach_are_copied_whole(data_dir: Path, run_as: RunAs) -
     install = binaries.server_programs().parent.name
     shutil.copytree(wheel / install, hidden / wheel.name / install)
     shutil.copytree(wheel.parent / f"{wheel.name}.libs", hidden / f"{wheel.name}.libs")
-    account = Account(STRANGER, STRANGER)
+    account = OsAccount(STRANGER, STRANGER)
     programs = binaries.reachable_by(account, hidden / wheel.name / install / "bin", copies)
     assert programs.is_relative_to(copies)
     for program in binaries.SERVER_PROGRAMS:
