@@ -41,7 +41,7 @@ def modelled(ratings: Ratings, draws: int = 0) -> RatingsModel:
 
 
 def planned(rated: Ratings, protocol: str = "mqm", **question: Any) -> power.PowerView:
-    planner = Planner(PowerOptions(studies=20, **question), modelled(rated), protocol)
+    planner = Planner(PowerOptions(**{"studies": 20, **question}), modelled(rated), protocol)
     return power._view(planner, [planner.chunk(n) for n in range(planner.n_chunks)])
 
 
@@ -292,7 +292,7 @@ def test_a_planner_promises_nothing_where_the_ranking_can_claim_nothing() -> Non
 def test_a_planner_takes_the_campaigns_own_lengths_and_tells_the_size_of_its_test() -> None:
     uneven = crossed(3, documents=12, segments=9)
     lengths = np.bincount(uneven.labels.segment_document)
-    one = {"difference": 1.0, "documents": "12", "groupings": "psxs", "ratings": "1"}
+    one = {"difference": 1.0, "documents": "12", "groupings": "psxs", "ratings": "1", "studies": 2000}
     given, mean = "doc_system=1,residual=2,rater_system=0.5", float(lengths.mean())
     own, even = planned(uneven, components=given, **one), planned(uneven, components=given, segments=mean, **one)
     assert own.segments == even.segments == mean
