@@ -116,6 +116,6 @@ REPORT: Report[QualityOptions, QualityView] = Report(
     caption=caption,
     role="manager",
     own_routes=True,
-    quick=1_000,  # a ms a judgment: the tests of each rater draw
+    quick=2_000,  # .2 ms a judgment: the tests of each rater draw
     single=SingleTable("quality of raters", "{campaign}: quality of raters"),
 )
