@@ -14,8 +14,10 @@ from sqlalchemy import text
 from app.storage.db import Session
 from app.storage.optional_filters import conditions_of
 
-LOOKED_AT = 2500
-"""Judgments that one page looks at, at most."""
+LOOKED_AT = 600
+"""Judgments that one page looks at, at most: to look for the system of one touches three blocks of an index."""
+FEW = 2500
+"""Judgments of a task or document that are found by its items, at most."""
 
 _ROWS = {
     "rater": "(SELECT id FROM raters WHERE campaign_id = :campaign AND key = :rater)",
@@ -107,6 +109,6 @@ def _few(session: Session, campaign_id: int, values: Mapping[str, object]) -> li
     conditions = conditions_of(_OF_ITEMS, values)
     if not conditions:
         return None
-    keys = {**values, "campaign": campaign_id, "most": LOOKED_AT + 1}
+    keys = {**values, "campaign": campaign_id, "most": FEW + 1}
     shown, judgment_ids = session.execute(text(_FEW.format(conditions=conditions)), keys).one()
-    return list(judgment_ids) if max(shown, len(judgment_ids)) <= LOOKED_AT else None
+    return list(judgment_ids) if max(shown, len(judgment_ids)) <= FEW else None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, Literal
 
 import sqlalchemy as sa
 from sqlalchemy import text
@@ -222,21 +222,19 @@ def parts(session: Session, campaign_id: int, task_id: int) -> list[Row]:
     return list(session.execute(text(_PARTS), {"campaign": campaign_id, "task": task_id}))
 
 
-# The page first, what is shown with it afterwards.
+# The page first, what is shown with it afterwards. Documents and systems by id: each is named once for all items.
 _LISTED = """
 WITH page AS MATERIALIZED (
     SELECT t.id FROM tasks t WHERE t.campaign_id = :campaign AND t.state <> 'imported' AND t.id > :after {conditions}
     ORDER BY t.id LIMIT :limit)
 SELECT t.id, t.public_id, t.key, t.state, r.key AS rater, t.bucket, t.plan, t.chain, t.queue, t.presentation, t.words,
        t.segments, t.lease, t.leased_until, t.handed_in_at, t.completion_code,
-       (SELECT jsonb_agg(jsonb_build_object('item', i.position, 'document', d.key, 'first', i.first_segment,
+       (SELECT jsonb_agg(jsonb_build_object('item', i.position, 'document', i.document_id, 'first', i.first_segment,
                'last', i.last_segment, 'role', i.role, 'screen', i.screen, 'column', i.column_,
                'surplus', i.surplus_from IS NOT NULL,
-               'systems', (SELECT coalesce(jsonb_agg(s.key ORDER BY s.key COLLATE "C"), '[]') FROM credits c
-                           JOIN systems s ON s.id = c.system_id WHERE c.campaign_id = t.campaign_id
-                           AND c.item_id = i.id)) ORDER BY i.position)
-        FROM items i JOIN documents d ON d.id = i.document_id
-        WHERE i.campaign_id = t.campaign_id AND i.task_id = t.id) AS items
+               'systems', (SELECT coalesce(jsonb_agg(c.system_id), '[]') FROM credits c
+                           WHERE c.campaign_id = t.campaign_id AND c.item_id = i.id)) ORDER BY i.position)
+        FROM items i WHERE i.campaign_id = t.campaign_id AND i.task_id = t.id) AS items
 FROM page p JOIN tasks t ON t.id = p.id LEFT JOIN raters r ON r.id = t.rater_id ORDER BY t.id"""
 _LISTED_BY = {
     "state": "t.state = :state",
@@ -257,7 +255,21 @@ def page(
     bucket: int | None = None,
     task: str | None = None,
 ) -> list[Row]:
-    """Tasks as managers see them, with the systems and roles of their items, by id after `after`."""
+    """Tasks as managers see them, by id after `after`; the documents and systems of their items by id."""
     only = {"state": state, "rater": rater, "bucket": bucket, "task": task}
     query = text(_LISTED.format(conditions=conditions_of(_LISTED_BY, only)))
     return list(session.execute(query, {**only, "campaign": campaign_id, "after": after, "limit": limit}))
+
+
+_KEYS = {
+    table: text(f"SELECT id, key FROM {table} WHERE campaign_id = :campaign AND id = ANY(:ids)")
+    for table in ("documents", "systems")
+}
+
+
+def load_keys(
+    session: Session, campaign_id: int, table: Literal["documents", "systems"], ids: Collection[int]
+) -> dict[int, str]:
+    """Keys of documents or systems, by id."""
+    rows = session.execute(_KEYS[table], {"campaign": campaign_id, "ids": sorted(ids)})
+    return {row.id: row.key for row in rows}

@@ -27,7 +27,9 @@ from tests.api.conftest import _serving
 from tests.grown import LAST, grow
 from tests.spine import Spine, fresh
 
-SMALL, LARGE = 1500, 15_000
+SMALL, LARGE, MILLION = 1500, 15_000, 1_000_000
+PAGE_BLOCKS = 3000
+"""What a page of a million judgments may touch, all statements of its request together."""
 # What stands in addresses and filters, by name; a filter that is not here fails the test until it is.
 NAMES: dict[str, tuple[str, ...]] = {
     "system": ("s4", LAST),
@@ -136,7 +138,8 @@ def costs(spine: Spine, ask: Callable[[], object]) -> dict[str, int]:
 def test_a_page_costs_the_same_however_much_there_is(
     spine: Spine, client: httpx.Client, path: str, query: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judgment_filter, "LOOKED_AT", 300)
+    for most in ("LOOKED_AT", "FEW"):
+        monkeypatch.setattr(judgment_filter, most, 300)
 
     def ask(campaign: str) -> Callable[[], None]:
         def request() -> None:
@@ -149,6 +152,40 @@ def test_a_page_costs_the_same_however_much_there_is(
     for mode in MODES:
         told = f"{mode}: {large[mode]} blocks, {small[mode]} where there is {LARGE // SMALL} times less"
         assert large[mode] <= ROOM * small[mode] + ROW, told
+
+
+@pytest.fixture(scope="module")
+def million(spine: Spine) -> str:
+    grow(spine.url, "million", MILLION)
+    return "million"
+
+
+def together() -> Iterator[tuple[str, dict[str, str]]]:
+    """The routes with all of their filters at once, with each filter's first and with each filter's last value."""
+    by_path: dict[str, dict[str, list[str]]] = {}
+    for path, query in (case.values for case in CASES):
+        for name, value in query.items():  # type: ignore[union-attr]
+            by_path.setdefault(str(path), {}).setdefault(name, []).append(value)
+    for path, filters in by_path.items():
+        if len(filters) > 1:
+            yield path, {name: values[0] for name, values in filters.items()}
+            yield path, {name: values[-1] for name, values in filters.items()}
+
+
+@pytest.mark.soak
+def test_a_page_of_a_million_judgments_touches_few_blocks(spine: Spine, client: httpx.Client, million: str) -> None:
+    told: dict[str, int] = {}
+    for path, query in [*(case.values for case in CASES), *together()]:
+
+        def request(path: str = str(path), query: Any = query) -> None:
+            answer = client.get(path.replace("{campaign}", million), params=query)
+            assert answer.status_code == 200, answer.text
+
+        name = f"{path} {query}"
+        told[name] = max(costs(spine, request).values())
+        assert told[name] <= PAGE_BLOCKS, name
+    worst = sorted(told, key=lambda name: -told[name])[:8]
+    print(f"{len(told)} requests; the dearest:", *(f"{told[name]:5d} {name}" for name in worst), sep="\n")  # noqa: T201  (figures)
 
 
 def test_the_lists_of_judgments_and_tasks_are_among_them() -> None:
@@ -177,7 +214,8 @@ def test_the_lists_of_judgments_and_tasks_are_among_them() -> None:
 def test_pages_together_are_all_that_a_filter_means(
     spine: Spine, client: httpx.Client, only: dict[str, Any], looked_at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judgment_filter, "LOOKED_AT", looked_at)
+    for most in ("LOOKED_AT", "FEW"):
+        monkeypatch.setattr(judgment_filter, most, looked_at)
     with spine.database.transaction() as session:
         campaign = voids.campaigns.get(session, "small").id
         meant = [row.id for row in voids.voids.stream(session, campaign, 0, only=only)]

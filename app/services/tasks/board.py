@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -74,7 +74,7 @@ def page(
     """Tasks of plans, in the order in which they were made. Raises NotFound."""
     campaign_id = campaigns.get(session, campaign).id
     rows = tasks.page(session, campaign_id, after=after, limit=limit, state=state, rater=rater, bucket=bucket)
-    return [_view(row) for row in rows]
+    return _views(session, campaign_id, rows)
 
 
 def reassign(
@@ -143,10 +143,20 @@ def _locked(session: Session, campaign: str, public_id: str) -> tuple[campaigns.
 
 
 def _one(session: Session, campaign_id: int, public_id: str) -> BoardTask:
-    return _view(tasks.page(session, campaign_id, task=public_id)[0])
+    return _views(session, campaign_id, tasks.page(session, campaign_id, task=public_id))[0]
 
 
-def _view(row: tasks.Row) -> BoardTask:
-    fields = {name: getattr(row, name) for name in BoardTask.__slots__}
-    items = tuple({**item, "role": ROLES[item["role"]]} for item in row.items or ())
-    return BoardTask(**{**fields, "items": items})
+def _views(session: Session, campaign_id: int, rows: Sequence[tasks.Row]) -> list[BoardTask]:
+    items = [item for row in rows for item in row.items or ()]
+    documents = tasks.load_keys(session, campaign_id, "documents", {item["document"] for item in items})
+    systems = tasks.load_keys(session, campaign_id, "systems", {one for item in items for one in item["systems"]})
+
+    def item_view(item: Mapping[str, Any]) -> Mapping[str, Any]:
+        keys = {"document": documents[item["document"]], "systems": sorted(systems[one] for one in item["systems"])}
+        return {**item, **keys, "role": ROLES[item["role"]]}
+
+    def view(row: tasks.Row) -> BoardTask:
+        fields = {name: getattr(row, name) for name in BoardTask.__slots__}
+        return BoardTask(**{**fields, "items": tuple(map(item_view, row.items or ()))})
+
+    return [view(row) for row in rows]
