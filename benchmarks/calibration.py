@@ -244,7 +244,7 @@ def _gate_once(world: World, number: int, *, rule: GateRule) -> Trial:
     ranking = rank(rows, _LIGHT, topics_of(world, rows))
     sums, counts = _by_document(rows)
     decisions = [decide(sums[:d], counts[:d], rule) for d in (ceil(look * counts.size) for look in world.looks)]
-    asked_before = Looks(tuple(range(1, len(world.looks)))).told()
+    asked_before = Looks(tuple(range(1, len(world.looks)))).warnings()
     warnings = (*_said(ranking), *document_caveats(decisions[-1], rule), *asked_before)
     return Trial({rule.claim.replace("_", " "): float(any(one.holds for one in decisions))}, warnings)
 

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -29,16 +29,17 @@ import httpx
 from app.storage import embedded, migrate
 from app.storage.db import APP_ROLE, Database
 from app.storage.embedded import Server
-from benchmarks import hot_data
+from benchmarks import hot_data, pages
 from benchmarks.children import ROOT
 
 PARTS: Final = ("post", "lease")
 CLIENTS: Final = 16
 WRK: Final = shutil.which("wrk")
 LOADER: Final = "`wrk`" if WRK else "`benchmarks.hot_load`"
+Sent = tuple[float, int, str, str]
+"""One request of a timetable: second, client, kind, text."""
 ROUNDS: Final = 20
 ASKING: Final = 100
-MARKS: Final = ("<!-- measured: begin -->\n", "<!-- measured: end -->\n")
 
 
 @dataclass(slots=True)
@@ -121,13 +122,25 @@ def posts(task: str, secret: str, n: int) -> list[str]:
         for segment in range(1, hot_data.SEGMENTS + 1):
             for turn in (0, 1):  # so that the next round over the same addresses says something new
                 score = (item * 37 + segment * 11 + n * 5 + turn) % 100
-                body = json.dumps({"protocol": "da", "score": score + turn / 2})
-                requests.append(
-                    f"PUT /v1/tasks/{task}/judgments/{item}/{segment} HTTP/1.1\r\nHost: localhost\r\n"
-                    f"Authorization: Bearer {secret}\r\nContent-Type: application/json\r\n"
-                    f"Content-Length: {len(body)}\r\n\r\n{body}"
-                )
+                requests.append(judgment(task, secret, item, segment, {"protocol": "da", "score": score + turn / 2}))
     return requests
+
+
+def judgment(task: str, secret: str, item: int, segment: int, payload: object) -> str:
+    """The request that answers one segment."""
+    return request("PUT", f"/v1/tasks/{task}/judgments/{item}/{segment}", secret, json.dumps(payload))
+
+
+def heartbeat(task: str, secret: str) -> str:
+    """The request by which a page says that its rater is there."""
+    return request("POST", f"/v1/tasks/{task}/heartbeat", secret, json.dumps({"events": []}))
+
+
+def request(method: str, path: str, secret: str, body: str | None = None) -> str:
+    """A request as it is sent."""
+    more = "" if body is None else f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+    head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {secret}\r\n{more}\r\n"
+    return head + (body or "")
 
 
 def _leases(client: httpx.Client, campaign: str, secrets: Mapping[str, str]) -> Iterator[float]:
@@ -144,6 +157,16 @@ def load(address: tuple[str, int], plan: Sequence[Sequence[str]], seconds: float
     """Figures of one run of the load generator."""
     if WRK is not None:
         return _wrk(WRK, address, plan, seconds)
+    return generate(address, plan, seconds)
+
+
+def keep_time(address: tuple[str, int], clients: int, sent: Sequence[Sent]) -> dict[str, dict[str, Any]]:
+    """Figures by kind of request of one run of a timetable, which our generator alone can keep."""
+    return generate(address, {"clients": clients, "sent": sent}, 0.0)
+
+
+def generate(address: tuple[str, int], plan: object, seconds: float) -> dict[str, Any]:
+    """Figures of one run of our own generator."""
     command = [sys.executable, "-m", "benchmarks.hot_load", address[0], str(address[1]), str(seconds)]
     done = subprocess.run(command, cwd=ROOT, input=json.dumps(plan).encode(), stdout=subprocess.PIPE, check=True)
     figures: dict[str, Any] = json.loads(done.stdout)
@@ -152,7 +175,7 @@ def load(address: tuple[str, int], plan: Sequence[Sequence[str]], seconds: float
 
 def _wrk(program: str, address: tuple[str, int], plan: Sequence[Sequence[str]], seconds: float) -> dict[str, Any]:
     """Figures of one run of wrk: it gives the requests to whichever connection is free, each rater's in turn."""
-    turns = [request for requests in zip(*plan, strict=True) for request in requests]
+    turns = [turn for requests in zip(*plan, strict=True) for turn in requests]
     with tempfile.NamedTemporaryFile() as file:
         file.write("\0".join(turns).encode())
         file.flush()
@@ -173,11 +196,21 @@ def _wrk(program: str, address: tuple[str, int], plan: Sequence[Sequence[str]], 
     return {"rate": told["requests"] / told["seconds"], "p50": told["p50"], "p99": told["p99"], "statuses": statuses}
 
 
-def _status(address: tuple[str, int], request: str) -> str:
+def _status(address: tuple[str, int], asked: str) -> str:
     """The status that a request is answered with."""
     with socket.create_connection(address, timeout=60) as line:
-        line.sendall(request.encode())
+        line.sendall(asked.encode())
         return line.makefile("rb").readline().split()[1].decode()
+
+
+@contextmanager
+def throw_away(folder: Path) -> Iterator[tuple[Server, Database]]:
+    """A server with an empty database in a folder of its own, with fsync on, as it ships."""
+    folder.chmod(0o711)  # under root the server runs as another user, who must get through
+    with embedded.start(folder / "data") as server:
+        migrate.upgrade(server.url("owner"))
+        with closing(Database(server.url("owner"), role=APP_ROLE)) as database:
+            yield server, database
 
 
 @contextmanager
@@ -222,15 +255,13 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="page to put the table into, between its marks")
     asked = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    with tempfile.TemporaryDirectory(prefix="plumbline-bench-", dir=asked.folder) as folder:
-        Path(folder).chmod(0o711)
-        with embedded.start(Path(folder) / "data") as server:
-            migrate.upgrade(server.url("owner"))
-            database = Database(server.url("owner"), role=APP_ROLE)
-            bench = Bench(server, database, asked.seconds, asked.repeats, asked.workers)
-            for part in asked.only:
-                getattr(bench, part)()
-            database.close()
+    with (
+        tempfile.TemporaryDirectory(prefix="plumbline-bench-", dir=asked.folder) as folder,
+        throw_away(Path(folder)) as (server, database),
+    ):
+        bench = Bench(server, database, asked.seconds, asked.repeats, asked.workers)
+        for part in asked.only:
+            getattr(bench, part)()
     head = ["| what | | against | | ratio | goal |", "|---|--:|---|--:|--:|---|"]
     table = (
         "\n".join(
@@ -245,9 +276,7 @@ def main() -> None:
     )
     print(table)
     if asked.write:
-        before, _, rest = asked.write.read_text(encoding="utf-8").partition(MARKS[0])
-        after = rest.partition(MARKS[1])[2]
-        asked.write.write_text(f"{before}{MARKS[0]}\n{table}\n{MARKS[1]}{after}", encoding="utf-8")
+        pages.write(asked.write, table)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,11 @@
 
     python -m benchmarks.hot_load HOST PORT SECONDS < plan.json > figures.json
 
-The plan is a list of connections, each a list of requests as text; a connection sends its requests over and over. It
-shares the cores with the server, as the bound's load generator does.
+Two kinds of plan. A list of connections, each a list of requests as text: a connection sends its requests over and
+over, each as soon as the one before is answered. Or a timetable, `{"clients": N, "sent": [[second, client, kind,
+request], ...]}`, by second: each request is sent when its time has come, however slow the answers are, and its latency
+counts from that time, so waiting for the answer to an earlier one counts as well. It shares the cores with the server,
+as the bound's load generator does.
 """
 
 from __future__ import annotations
@@ -12,8 +15,8 @@ import asyncio
 import json
 import sys
 import time
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import uvloop
@@ -64,11 +67,149 @@ class Caller(asyncio.Protocol):
         self._at = (self._at + 1) % len(self.requests)
 
 
+def _whole(head: bytes, rest: bytes) -> bool:
+    """Whether an answer is there; of a stream of events, its headers."""
+    if b"transfer-encoding: chunked" in head:
+        return b"text/event-stream" in head or rest.endswith(b"0\r\n\r\n")
+    return len(rest) >= _length(head)
+
+
 def _length(head: bytes) -> int:
     for line in head.split(b"\r\n"):
         if line.lower().startswith(b"content-length:"):
             return int(line[15:])
     return 0
+
+
+PATIENCE = 30.0
+"""Seconds for answers that are due when the last request has been sent."""
+EVENTS = "events"
+
+
+class Latencies:
+    """Seconds from when requests were due until they were answered, and their statuses, by kind."""
+
+    def __init__(self) -> None:
+        self.seconds: defaultdict[str, list[float]] = defaultdict(list)
+        self.statuses: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.events = 0
+
+    def note(self, kind: str, seconds: float, status: str) -> None:
+        """One answer; `lost` is the status of a request whose connection ended twice."""
+        self.seconds[kind].append(seconds)
+        self.statuses[kind][status] += 1
+
+    def figures(self) -> dict[str, dict[str, Any]]:
+        """By kind."""
+        return {
+            kind: {"n": len(taken), **_ends(sorted(taken)), "statuses": dict(self.statuses[kind])}
+            for kind, taken in self.seconds.items()
+        }
+
+
+class Client(asyncio.Protocol):
+    """One client of a timetable: one request at a time; it connects anew where the server has closed the connection."""
+
+    def __init__(self, address: tuple[str, int], latencies: Latencies) -> None:
+        self._address, self._latencies = address, latencies
+        self._waiting: deque[tuple[float, str, bytes]] = deque()
+        self._transport: asyncio.Transport | None = None
+        self._connecting: asyncio.Task[None] | None = None
+        self._asking, self._repeated = False, False
+        self._buffer = b""
+
+    @property
+    def idle(self) -> bool:
+        """Whether all has been answered."""
+        return not self._waiting
+
+    def due(self, at: float, kind: str, request: bytes) -> None:
+        """Send a request as soon as those before it are answered. at: when it was to be sent."""
+        self._waiting.append((at, kind, request))
+        if not self._asking:
+            self._send()
+
+    def give_up(self) -> None:
+        """The end; what is not answered by now is noted as such."""
+        for at, kind, _ in self._waiting:
+            self._latencies.note(kind, time.perf_counter() - at, "none")
+        self._waiting.clear()
+        self._asking = False
+        if self._transport is not None:
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep what to write to."""
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Note a whole answer and go on. What comes unasked belongs to a stream, which is answered by its headers."""
+        if not self._asking:
+            self._latencies.events += data.count(b"event: ")
+            return
+        self._buffer += data
+        head, found, rest = self._buffer.partition(b"\r\n\r\n")
+        if not found or not _whole(head.lower(), rest):
+            return
+        self._buffer = b""
+        self._answered(head[9:12].decode())
+
+    def connection_lost(self, _: Exception | None) -> None:
+        """Servers close connections on which nothing was asked for a while; what was just sent is sent once more."""
+        self._transport, self._buffer = None, b""
+        if not self._asking:
+            return
+        if self._repeated:
+            self._answered("lost")
+        else:
+            self._repeated = True
+            self._send()
+
+    def _answered(self, status: str) -> None:
+        at, kind, _ = self._waiting.popleft()
+        self._latencies.note(kind, time.perf_counter() - at, status)
+        self._asking = self._repeated = False
+        if self._waiting:
+            self._send()
+
+    def _send(self) -> None:
+        self._asking = True
+        if self._transport is None or self._transport.is_closing():
+            self._connecting = asyncio.create_task(self._connect())
+        else:
+            self._transport.write(self._waiting[0][2])
+
+    async def _connect(self) -> None:
+        try:
+            await asyncio.get_running_loop().create_connection(lambda: self, *self._address)
+        except OSError:
+            self._answered("lost")
+            return
+        assert self._transport is not None
+        self._transport.write(self._waiting[0][2])
+
+
+async def keep_time(host: str, port: int, timetable: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Figures by kind of request, once each of a timetable is answered."""
+    latencies = Latencies()
+    clients = [Client((host, port), latencies) for _ in range(timetable["clients"])]
+    began = time.perf_counter()
+    for second, client, kind, request in timetable["sent"]:
+        ahead = began + second - time.perf_counter()
+        if ahead > 0:
+            await asyncio.sleep(ahead)
+        clients[client].due(began + second, kind, request.encode())
+    patience = time.perf_counter() + PATIENCE
+    while not all(client.idle for client in clients) and time.perf_counter() < patience:
+        await asyncio.sleep(0.01)
+    for client in clients:
+        client.give_up()
+    return {**latencies.figures(), EVENTS: {"n": latencies.events}}
+
+
+def _ends(taken: Sequence[float]) -> dict[str, float]:
+    """Median and p99 of sorted seconds."""
+    return {"p50": taken[len(taken) // 2], "p99": taken[int(len(taken) * 0.99)]}
 
 
 async def drive(host: str, port: int, seconds: float, plan: Sequence[Sequence[str]]) -> dict[str, Any]:
@@ -92,8 +233,7 @@ async def drive(host: str, port: int, seconds: float, plan: Sequence[Sequence[st
     taken.sort()
     return {
         "rate": len(taken) / lasted,
-        "p50": taken[len(taken) // 2],
-        "p99": taken[int(len(taken) * 0.99)],
+        **_ends(taken),
         "statuses": dict(statuses),
     }
 
@@ -101,8 +241,11 @@ async def drive(host: str, port: int, seconds: float, plan: Sequence[Sequence[st
 def main() -> None:
     """Read a plan, run it, print the figures."""
     host, port, seconds = sys.argv[1:]
+    plan = json.load(sys.stdin)
+    timed = isinstance(plan, dict)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        print(json.dumps(runner.run(drive(host, int(port), float(seconds), json.load(sys.stdin)))))
+        run = keep_time(host, int(port), plan) if timed else drive(host, int(port), float(seconds), plan)
+        print(json.dumps(runner.run(run)))
 
 
 if __name__ == "__main__":

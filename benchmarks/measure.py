@@ -12,6 +12,7 @@ from typing import Final
 from app.storage.embedded import Server
 from benchmarks import bounds, synthetic
 from benchmarks.children import HeldByChildren, run
+from benchmarks.processes import postmaster
 
 SMALL: Final = synthetic.whole(10_000)
 WRITTEN: Final = ("judgments", "scores")
@@ -62,7 +63,7 @@ class Bench:
 
     def _import(self, file: Path, key: str, format: str, protocol: str, n: int) -> str:
         print(f"importing {n:,} ({format})", file=sys.stderr)
-        with HeldByChildren(self._postmaster()) as server:
+        with HeldByChildren(postmaster(self.server)) as server:
             answer = run("import", self.url, key, format, protocol, str(file)).answer
         file.unlink()
         assert answer["judgments"] == n, answer
@@ -130,9 +131,6 @@ class Bench:
     def growth(self, what: str, large: float, small: float, goal: str = "") -> None:
         """State how much longer the large campaign takes than the small one."""
         self.rows.append(Row(what, large, f"the same at {SMALL:,}", small, large / small, goal))
-
-    def _postmaster(self) -> int:
-        return int((self.server.data_dir / "postgres" / "postmaster.pid").read_text().splitlines()[0])
 
 
 _VARIANTS: Final = ((WRITTEN, False), (WRITTEN, True), (DECLARED, False))

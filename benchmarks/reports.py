@@ -33,9 +33,8 @@ from app.reports.kit.report import Report
 from app.reports.source import recipe_ratings, snapshot
 from app.storage import embedded, migrate
 from app.storage.db import APP_ROLE, Database
-from benchmarks import reports_asked, reports_data
+from benchmarks import pages, reports_asked, reports_data
 from benchmarks.children import run
-from benchmarks.hot import MARKS
 from benchmarks.reports_asked import Asked
 from benchmarks.reports_stored import EMPTY, GOALS, stored
 
@@ -197,9 +196,7 @@ def main() -> None:
         shown = table(measured(wanted, Path(scratch)))
     print(shown)
     if wanted.write is not None:
-        before, _, rest = wanted.write.read_text(encoding="utf-8").partition(MARKS[0])
-        after = rest.partition(MARKS[1])[2]
-        wanted.write.write_text(f"{before}{MARKS[0]}\n{shown}\n\n{MARKS[1]}{after}", encoding="utf-8")
+        pages.write(wanted.write, f"{shown}\n")
 
 
 if __name__ == "__main__":

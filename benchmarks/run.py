@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Final
 
 from app.storage import embedded, migrate
+from benchmarks import pages
 from benchmarks.measure import SMALL, Bench, Row
 from benchmarks.synthetic import whole
 
 PARTS: Final = ("import", "da", "load", "rank")
-MARKS: Final = ("<!-- measured: begin -->\n", "<!-- measured: end -->\n")
 
 
 def main() -> None:
@@ -39,7 +39,7 @@ def main() -> None:
     print(table)
     print(json.dumps({"rows": [asdict(row) for row in bench.rows], "memory_mb": bench.memory}))
     if asked.write:
-        write(asked.write, table)
+        pages.write(asked.write, table)
 
 
 def measure(bench: Bench, n: int, parts: tuple[str, ...]) -> None:
@@ -78,16 +78,6 @@ def _line(row: Row) -> str:
     bound = "" if row.bound is None else f"{row.bound:.3g}"
     ratio = "" if row.ratio is None else f"{row.ratio:.3g}"
     return f"| {row.what} | {row.seconds:.3g} | {row.against} | {bound} | {ratio} | {row.goal} |"
-
-
-def write(page: Path, table: str) -> None:
-    """Put the table between the two marks of a page. Raises ValueError where they are missing."""
-    text = page.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(MARKS[0])
-    _, end, after = rest.partition(MARKS[1])
-    if not begin or not end:
-        raise ValueError(f"{page} lacks the marks {MARKS}")
-    page.write_text(f"{before}{begin}\n{table}\n{end}{after}", encoding="utf-8")
 
 
 def _arguments() -> argparse.Namespace:

@@ -7,14 +7,12 @@ two; the memory of such a process. On a throw-away Postgres with fsync on; the l
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import signal
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,13 +20,13 @@ import httpx
 import psycopg
 
 from app.services.access import tokens
-from app.storage import embedded, migrate
 from app.storage.backup import backup
-from app.storage.db import APP_ROLE, Database
+from app.storage.db import Database
 from app.storage.embedded import Server
-from benchmarks import hot_data, synthetic
+from benchmarks import hot_data, pages, synthetic
 from benchmarks.children import run
-from benchmarks.hot import CLIENTS, LOADER, MARKS, load, serving
+from benchmarks.hot import CLIENTS, LOADER, heartbeat, load, posts, request, serving, throw_away
+from benchmarks.processes import private_megabytes, serving_at
 
 MILLION: Final = 1_000_000
 LARGEST: Final = 8  # tables that are listed
@@ -36,7 +34,6 @@ SIZES: Final = """
 SELECT relname, pg_total_relation_size(c.oid), pg_indexes_size(c.oid) FROM pg_class c
 WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY 2 DESC"""
 MEGABYTE: Final = 1 << 20
-CALM: Final = "Host: localhost\r\nContent-Type: application/json\r\n"
 
 
 def sizes(server: Server, folder: Path, n: int) -> list[str]:
@@ -70,37 +67,14 @@ def plans(database: Database, server: Server) -> dict[str, list[list[str]]]:
     held = hot_data.judged(server.url("owner"), database, "posts", CLIENTS)
     with database.transaction() as session:
         viewer = tokens.issue(session, role="viewer", name="bench").secret
-    ranking = f"GET /v1/campaigns/large/ranking HTTP/1.1\r\nAuthorization: Bearer {viewer}\r\n{CALM}"
+    ranking = request("GET", "/v1/campaigns/large/ranking", viewer)
     return {
-        "a judgment": [_answers(task, secret) for task, secret in held.items()],
-        "a heartbeat": [[_beat(task, secret)] for task, secret in held.items()],
-        "a task of 400 segments, with its texts": [[_get(f"/v1/tasks/{t}", s)] for t, s in held.items()],
-        "a stored ranking": [[f"{ranking}\r\n"]] * CLIENTS,
-        "the same, unchanged (304)": [[f"{ranking}If-None-Match: TAG\r\n\r\n"]] * CLIENTS,
+        "a judgment": [posts(task, secret, 0) for task, secret in held.items()],
+        "a heartbeat": [[heartbeat(task, secret)] for task, secret in held.items()],
+        "a task of 400 segments, with its texts": [[request("GET", f"/v1/tasks/{t}", s)] for t, s in held.items()],
+        "a stored ranking": [[ranking]] * CLIENTS,
+        "the same, unchanged (304)": [[f"{ranking[:-2]}If-None-Match: TAG\r\n\r\n"]] * CLIENTS,
     }
-
-
-def _answers(task: str, secret: str) -> list[str]:
-    found = []
-    for item in range(1, hot_data.ITEMS + 1):
-        for segment in range(1, hot_data.SEGMENTS + 1):
-            for score in (item + segment, item + segment + 1):  # so that a later round says something new
-                body = json.dumps({"protocol": "da", "score": score})
-                found.append(_sent("PUT", f"/v1/tasks/{task}/judgments/{item}/{segment}", secret, body))
-    return found
-
-
-def _beat(task: str, secret: str) -> str:
-    return _sent("POST", f"/v1/tasks/{task}/heartbeat", secret, json.dumps({"events": []}))
-
-
-def _sent(method: str, path: str, secret: str, body: str) -> str:
-    head = f"{method} {path} HTTP/1.1\r\nAuthorization: Bearer {secret}\r\n{CALM}Content-Length: {len(body)}\r\n\r\n"
-    return head + body
-
-
-def _get(path: str, secret: str) -> str:
-    return f"GET {path} HTTP/1.1\r\nAuthorization: Bearer {secret}\r\n{CALM}\r\n"
 
 
 def served(server: Server, database: Database, seconds: float) -> list[str]:
@@ -110,13 +84,13 @@ def served(server: Server, database: Database, seconds: float) -> list[str]:
     asked = plans(database, server)
     for workers in (1, 2):
         with serving(server.url("owner"), workers) as address:
-            held.append(_memory())
+            held.append(private_megabytes(serving_at(address[1])))
             tag = _tag(address, asked["a stored ranking"][0][0])
             for what, plan in asked.items():
-                ready = [[request.replace("TAG", tag) for request in requests] for requests in plan]
+                ready = [[sent.replace("TAG", tag) for sent in requests] for requests in plan]
                 rates.setdefault(what, []).append(load(address, ready, seconds))
                 time.sleep(0.5)
-            held.append(_memory())
+            held.append(private_megabytes(serving_at(address[1])))
     rows = [
         f"| {what} | {one['rate']:,.0f} | {one['p50'] * 1e3:.1f} | {one['p99'] * 1e3:.1f} | {two['rate']:,.0f} "
         f"| {two['rate'] / one['rate']:.2f} | {', '.join(sorted(one['statuses']))} |"
@@ -136,28 +110,12 @@ def served(server: Server, database: Database, seconds: float) -> list[str]:
     ]
 
 
-def _tag(address: tuple[str, int], request: str) -> str:
+def _tag(address: tuple[str, int], sent: str) -> str:
     """The tag of the ranking, which is computed and stored by this."""
-    path, secret = request.split()[1], request.split("Bearer ")[1].split("\r\n")[0]
+    path, secret = sent.split()[1], sent.split("Bearer ")[1].split("\r\n")[0]
     url = f"http://{address[0]}:{address[1]}{path}"
     answer = httpx.get(url, headers={"Authorization": f"Bearer {secret}"}, trust_env=False, timeout=120)
     return str(answer.headers["etag"])
-
-
-def _memory() -> float:
-    """Megabytes that the service and its children hold for themselves: private pages."""
-    found, rest = 0, _children(os.getpid())
-    while rest:
-        pid = rest.pop()
-        rest += _children(pid)
-        words = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").split()
-        at = {name: n for n, name in enumerate(words)}
-        found += int(words[at["Private_Dirty:"] + 1]) + int(words[at["Private_Clean:"] + 1])
-    return found / 1024
-
-
-def _children(pid: int) -> list[int]:
-    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
 
 
 def report(parts: Sequence[Sequence[str]]) -> str:
@@ -174,18 +132,15 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="page to put the tables into, between its marks")
     asked = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    with tempfile.TemporaryDirectory(prefix="plumbline-bench-", dir=asked.folder) as folder:
-        Path(folder).chmod(0o711)
-        with embedded.start(Path(folder) / "data") as server:
-            migrate.upgrade(server.url("owner"))
-            found = [sizes(server, Path(folder), synthetic.whole(asked.rows))]
-            with closing(Database(server.url("owner"), role=APP_ROLE)) as database:
-                found.append(served(server, database, asked.seconds))
+    with (
+        tempfile.TemporaryDirectory(prefix="plumbline-bench-", dir=asked.folder) as folder,
+        throw_away(Path(folder)) as (server, database),
+    ):
+        found = [sizes(server, Path(folder), synthetic.whole(asked.rows))]
+        found.append(served(server, database, asked.seconds))
     print(report(found))
     if asked.write:
-        before, _, rest = asked.write.read_text(encoding="utf-8").partition(MARKS[0])
-        after = rest.partition(MARKS[1])[2]
-        asked.write.write_text(f"{before}{MARKS[0]}\n{report(found)}\n{MARKS[1]}{after}", encoding="utf-8")
+        pages.write(asked.write, report(found))
 
 
 if __name__ == "__main__":

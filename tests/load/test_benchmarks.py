@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import synthetic
-from benchmarks.run import MARKS, write
+from benchmarks.pages import marks, write
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -40,10 +40,13 @@ def test_a_number_of_judgments_that_leaves_a_system_out_is_refused(tmp_path: Pat
         synthetic.wmt_da(tmp_path / "da", 4501)
 
 
-def test_the_table_goes_between_the_marks_of_a_page(tmp_path: Path) -> None:
+@pytest.mark.parametrize("part", ["", "pace"])
+def test_the_table_goes_between_the_marks_of_its_part_of_a_page(tmp_path: Path, part: str) -> None:
     page = tmp_path / "page.md"
-    page.write_text(f"before\n{MARKS[0]}old\n{MARKS[1]}after\n")
-    write(page, "new\n")
-    assert page.read_text() == f"before\n{MARKS[0]}\nnew\n\n{MARKS[1]}after\n"
+    others = "".join(f"{marks(name)[0]}old\n{marks(name)[1]}" for name in ("", "pace") if name != part)
+    begin, end = marks(part)
+    page.write_text(f"before\n{others}{begin}old\n{end}after\n")
+    write(page, "new\n", part)
+    assert page.read_text() == f"before\n{others}{begin}\nnew\n\n{end}after\n"
     with pytest.raises(ValueError, match="marks"):
         write(ROOT / "LICENSE", "new\n")

@@ -1,0 +1,228 @@
+"""Raters beside managers: `python -m benchmarks.managers [--raters N] [--sizes N …] [--write docs/scaling.md]`.
+
+Raters post every 30 s, and their pages send heartbeats, as in `benchmarks.pace`. Then the same with managers: some
+watch the progress of the raters' campaign, and each of the others opens page after page of a campaign, every five
+seconds: all lists that a campaign has, and all reports that need no further choice, of campaigns of several sizes and
+of the raters' own. The raters' p99 is told with managers and without, in turn, and what the web process holds before
+and after. A worker runs beside it, as people start it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+from app.services.access import tokens
+from app.storage.db import Database
+from app.storage.embedded import Server
+from benchmarks import pages, synthetic
+from benchmarks.children import ROOT, run
+from benchmarks.hot import Sent, keep_time, request, serving, throw_away
+from benchmarks.hot_load import EVENTS
+from benchmarks.pace import HALF_A_MINUTE, Figures, Rater, campaign, of_posts, timetable, told
+from benchmarks.processes import Watched, load_average, postmaster, private_megabytes, serving_at
+
+THINKS: Final = 5.0
+"""Seconds between two pages that a manager opens."""
+EACH: Final = 2
+"""Managers of each campaign."""
+RATERS: Final = "pace"
+RATIO_GOAL: Final = 1.5
+MEMORY_GOAL: Final = 300
+PLACE: Final = "/v1/campaigns/{campaign}/"
+STREAM: Final = f"{PLACE}progress/stream"
+
+
+def addresses() -> dict[str, str]:
+    """What a manager can open of a campaign, without any further choice, by address: `list` or `report`."""
+    document = json.loads((ROOT / "openapi.json").read_text(encoding="utf-8"))
+    shared = document["components"]["parameters"]
+    found: dict[str, str] = {}
+    for path, operations in document["paths"].items():
+        if not path.startswith(PLACE) or path.count("{") > 1 or path == STREAM or "get" not in operations:
+            continue
+        given = operations["get"].get("parameters", [])
+        parameters = [shared[one["$ref"].rpartition("/")[2]] if "$ref" in one else one for one in given]
+        if not any(one["in"] == "query" and one.get("required") for one in parameters):
+            found[path] = "list" if any(one["name"] == "cursor" for one in parameters) else "report"
+    return found
+
+
+@dataclass(slots=True)
+class Managers:
+    """Who looks, and at what. campaigns: those that each of some managers goes through."""
+
+    secret: str
+    campaigns: Sequence[str]
+    streams: int
+    draw: random.Random = field(default_factory=lambda: random.Random(11))  # noqa: S311  (no secret)
+
+    def sent(self, first: int, seconds: float) -> tuple[int, list[Sent]]:
+        """How many clients they are, and what they ask for. first: the number of the first client."""
+        sent: list[Sent] = []
+        for client in range(first, first + self.streams):
+            text = request("GET", STREAM.format(campaign=RATERS), self.secret)
+            sent.append((0.0, client, "stream", f"{text[:-2]}Accept: text/event-stream\r\n\r\n"))
+        client = first + self.streams
+        for key in self.campaigns:
+            for _ in range(EACH):
+                sent += self._visit(key, client, seconds)
+                client += 1
+        return client - first, sent
+
+    def _visit(self, key: str, client: int, seconds: float) -> Iterator[Sent]:
+        found = list(addresses().items())
+        self.draw.shuffle(found)
+        at, n = self.draw.uniform(0.0, THINKS), 0
+        while at < seconds:
+            path, kind = found[n % len(found)]
+            yield at, client, f"{kind} of {key}", request("GET", path.format(campaign=key), self.secret)
+            at, n = at + THINKS, n + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run: of the raters, and of what managers asked, by kind. memory: of the web process when it ended, in MB."""
+
+    raters: Figures
+    managers: Mapping[str, Mapping[str, Any]]
+    memory: float
+
+
+def beside(
+    address: tuple[str, int], watched: Watched, raters: Sequence[Rater], seconds: float, managers: Managers | None
+) -> Run:
+    """Raters, with managers or without."""
+    draw = random.Random(13)  # noqa: S311  (no secret)
+    sent = timetable(raters, seconds, HALF_A_MINUTE, draw, beats=True)
+    more, asked = (0, []) if managers is None else managers.sent(len(raters), seconds)
+    before = watched.taken()
+    figures = keep_time(address, len(raters) + more, sorted(sent + asked))
+    posts = of_posts(figures, watched.since(before), seconds)
+    theirs = {kind: one for kind, one in figures.items() if kind not in {"post", "beat"}}
+    return Run(posts, theirs, private_megabytes(watched.web))
+
+
+def tables(pairs: Sequence[tuple[Run, Run]], at_first: float) -> Iterator[str]:
+    """The page: raters without managers and with, then what managers got."""
+    yield "| raters' posts | per second | p50, ms | p99, ms | status | memory of the web process after it, MB |"
+    yield "|---|--:|--:|--:|---|--:|"
+    for alone, looked_at in pairs:
+        yield _row("without managers", alone)
+        yield _row("with managers", looked_at)
+    ratios = [looked_at.raters.p99 / alone.raters.p99 for alone, looked_at in pairs]
+    held = max(looked_at.memory for _, looked_at in pairs)
+    each = ", ".join(f"{ratio:.2f}" for ratio in ratios)
+    yield ""
+    yield f"p99 with managers is {median(ratios):.2f} × that without (pairs: {each}; goal ≤ {RATIO_GOAL:g})."
+    yield f"The web process held {at_first:.0f} MB at first and at most {held:.0f} MB (goal ≤ {MEMORY_GOAL})."
+    yield ""
+    yield "| managers opened | times | p50, ms | p99, ms | status |"
+    yield "|---|--:|--:|--:|---|"
+    for kind, one in sorted(pairs[-1][1].managers.items()):
+        if kind == EVENTS:
+            yield f"| events that arrived | {one['n']:,} | | | |"
+        else:
+            times = f"{one['p50'] * 1e3:.0f} | {one['p99'] * 1e3:.0f}"
+            yield f"| {kind} | {one['n']:,} | {times} | {told(one['statuses'])} |"
+
+
+def _row(what: str, run: Run) -> str:
+    one = run.raters
+    times = f"{one.p50 * 1e3:.1f} | {one.p99 * 1e3:.1f}"
+    return f"| {what} | {one.rate:,.0f} | {times} | {told(one.statuses)} | {run.memory:.0f} |"
+
+
+def fill(server: Server, folder: Path, sizes: Sequence[int]) -> list[str]:
+    """Campaigns of MQM judgments, one of each size; their keys."""
+    keys = []
+    for size in sizes:
+        file, n = folder / "mqm.tsv", synthetic.whole(size)
+        synthetic.mqm_tsv(file, n)
+        keys.append(f"{size:,} judgments".replace(",", "").replace(" ", "-"))
+        run("import", server.url("app"), keys[-1], "mqm-tsv", "mqm", str(file))
+        file.unlink()
+    return keys
+
+
+@contextmanager
+def working(url: str, folder: Path) -> Iterator[None]:
+    """A worker on a database, as `plumbline serve` runs one beside it."""
+    environment = {**os.environ, "PLUMBLINE_DATABASE_URL": url, "PLUMBLINE_DATA_DIR": str(folder)}
+    with (folder / "log").open("wb") as log:
+        command = [sys.executable, "-m", "app.cli", "worker"]
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def viewer(database: Database) -> str:
+    """The secret of somebody who may see everything."""
+    with database.transaction() as session:
+        return tokens.issue(session, role="manager", name="bench").secret
+
+
+def measure(server: Server, database: Database, folder: Path, asked: argparse.Namespace) -> Iterator[str]:
+    """The lines of the page."""
+    keys = fill(server, folder, asked.sizes)
+    raters = campaign(server.url("owner"), database, RATERS, asked.raters)
+    managers = Managers(viewer(database), [RATERS, *keys], asked.streams)
+    (folder / "worker").mkdir()
+    with serving(server.url("owner"), 1) as address, working(server.url("owner"), folder / "worker"):
+        watched = Watched(serving_at(address[1]), postmaster(server))
+        at_first = private_megabytes(watched.web)
+        beside(address, watched, raters, asked.seconds, None)  # their tasks are read for the first time
+        pairs = [
+            (
+                beside(address, watched, raters, asked.seconds, None),
+                beside(address, watched, raters, asked.seconds, managers),
+            )
+            for _ in range(asked.repeats)
+        ]
+    sizes = ", ".join(f"{size:,}" for size in asked.sizes)
+    yield f"{len(raters):,} raters, a post every 30 s and a heartbeat every 20 s of each; one web process and a worker."
+    yield f"{asked.streams} managers watch progress; {EACH * len(managers.campaigns)} open a page every {THINKS:g} s,"
+    yield f"of the raters' campaign and of campaigns of {sizes} MQM judgments; {load_average()}."
+    yield ""
+    yield from tables(pairs, at_first)
+
+
+def main() -> None:
+    """Measure, and print Markdown."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.managers", description=__doc__)
+    parser.add_argument("--raters", type=int, default=1_000, help="raters with a task each")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000], help="judgments of the campaigns")
+    parser.add_argument("--streams", type=int, default=20, help="managers who watch the progress")
+    parser.add_argument("--seconds", type=float, default=60, help="of each run")
+    parser.add_argument("--repeats", type=int, default=2, help="pairs of runs")
+    parser.add_argument("--folder", type=Path, help="where the data folder goes (default: the temporary folder)")
+    parser.add_argument("--write", type=Path, help="page to put the tables into, between the marks of `managers`")
+    asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    with (
+        tempfile.TemporaryDirectory(prefix="plumbline-bench-", dir=asked.folder) as folder,
+        throw_away(Path(folder)) as (server, database),
+    ):
+        text = "\n".join(measure(server, database, Path(folder), asked)) + "\n"
+    print(text)
+    if asked.write:
+        pages.write(asked.write, text, "managers")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,286 @@
+"""Raters who think: `python -m benchmarks.pace [--raters N] [--seconds S] [--write docs/scaling.md]`.
+
+Each rater holds a task of 20 documents with 20 segments and posts every 10 to 60 s, on a connection of its own,
+whatever the service does: requests go out by a timetable, and latency counts from the scheduled time. Beside it, in the
+same run and in turn, the hammered path of `benchmarks.hot`: 16 connections without a pause. Then raters who post every
+30 s and whose pages send a heartbeat every 20 s, more and more of them, until the node does not keep up.
+
+Processor time is that of the web process and of all of Postgres, from /proc. Before anything is measured, every rater
+has posted once, within `--settle` seconds: what a process keeps of raters runs out after five minutes, so it must have
+been brought in over five minutes to run out at the rate that it does in use.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from time import monotonic, sleep
+from typing import Any, Final
+
+from app.storage.db import Database
+from app.storage.embedded import Server
+from benchmarks import hot_data, pages
+from benchmarks.hot import CLIENTS, Sent, generate, heartbeat, judgment, keep_time, posts, serving, throw_away
+from benchmarks.processes import Taken, Watched, load_average, postmaster, serving_at
+
+PAUSES: Final = (10.0, 60.0)
+"""Seconds between two posts of a rater."""
+HALF_A_MINUTE: Final = (10.0, 50.0)
+"""The same for a post every 30 s on average."""
+BEAT: Final = 20.0
+STEPS: Final = (500, 1_000, 2_000, 3_000, 5_000, 7_000, 10_000)
+KEEPS_UP: Final = 1.0
+"""Seconds of p99 up to which a node keeps up."""
+GOAL: Final = 1.5
+PROXIED: Final = 64
+IDLE: Final = 10.0
+SEGMENTS: Final = hot_data.ITEMS * hot_data.SEGMENTS
+
+
+@dataclass(slots=True)
+class Rater:
+    """Somebody who judges one task, segment after segment."""
+
+    task: str
+    secret: str
+    done: int = 0
+
+    def post(self) -> str:
+        """The next judgment."""
+        item, segment = divmod(self.done % SEGMENTS, hot_data.SEGMENTS)
+        self.done += 1
+        payload = {"protocol": "da", "score": (self.done * 7 + self.done // SEGMENTS) % 101}
+        return judgment(self.task, self.secret, item + 1, segment + 1, payload)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """One run. taken: processor time for one post. kinds: figures of the load by kind of request."""
+
+    rate: float
+    taken: Taken
+    p50: float
+    p99: float
+    statuses: Mapping[str, int]
+
+    @property
+    def kept_up(self) -> bool:
+        """Whether every post was stored, and soon enough."""
+        return set(self.statuses) == {"200"} and self.p99 <= KEEPS_UP
+
+
+def timetable(
+    raters: Sequence[Rater], seconds: float, pauses: tuple[float, float], draw: random.Random, beats: bool = False
+) -> list[Sent]:
+    """When each rater posts, as if it had gone on like this for long. beats: and when their pages send heartbeats."""
+    sent: list[Sent] = []
+    for client, rater in enumerate(raters):
+        at = draw.uniform(0.0, draw.uniform(*pauses))
+        while at < seconds:
+            sent.append((at, client, "post", rater.post()))
+            at += draw.uniform(*pauses)
+        if beats:
+            first = draw.uniform(0.0, BEAT)
+            times = [first + n * BEAT for n in range(int(seconds // BEAT) + 1)]
+            sent += [(at, client, "beat", heartbeat(rater.task, rater.secret)) for at in times if at < seconds]
+    return sorted(sent)
+
+
+@dataclass(slots=True)
+class Pace:
+    """A service, its raters, and what was measured."""
+
+    address: tuple[str, int]
+    watched: Watched
+    raters: Sequence[Rater]
+    draw: random.Random = field(default_factory=lambda: random.Random(7))  # noqa: S311  (no secret)
+
+    def settle(self, seconds: float) -> None:
+        """Every rater posts once, at some time within some seconds."""
+        times = sorted(self.draw.uniform(0.0, seconds) for _ in self.raters)
+        sent = [
+            (at, n % CLIENTS, "post", rater.post())
+            for n, (at, rater) in enumerate(zip(times, self.raters, strict=True))
+        ]
+        statuses = keep_time(self.address, CLIENTS, sent)["post"]["statuses"]
+        assert set(statuses) == {"200"}, statuses
+
+    def idle(self) -> Taken:
+        """Processor time for one second in which nobody asks anything."""
+        before, began = self.watched.taken(), monotonic()
+        sleep(IDLE)
+        return self.watched.since(before).per(monotonic() - began)
+
+    def hammered(self, seconds: float, turn: int, connections: int = CLIENTS) -> Figures:
+        """Posts from few connections, each as soon as the one before is answered."""
+        before = self.watched.taken()
+        plan = [posts(rater.task, rater.secret, turn) for rater in self.raters[:connections]]
+        counted = generate(self.address, plan, seconds)
+        taken = self.watched.since(before)
+        lasted = seconds * WARMED  # the generator does not count its first posts, the processes do
+        return Figures(
+            counted["rate"], taken.per(counted["rate"] * lasted), counted["p50"], counted["p99"], counted["statuses"]
+        )
+
+    def human(
+        self,
+        n: int,
+        seconds: float,
+        pauses: tuple[float, float],
+        *,
+        beats: bool = False,
+        connections: int | None = None,
+    ) -> Figures:
+        """Posts of some raters by a timetable, each on a connection of its own or all on some connections."""
+        sent = timetable(self.raters[:n], seconds, pauses, self.draw, beats)
+        if connections is not None:
+            sent = [(at, client % connections, kind, text) for at, client, kind, text in sent]
+        before = self.watched.taken()
+        figures = keep_time(self.address, connections or n, sent)
+        taken = self.watched.since(before)
+        return of_posts(figures, taken, seconds)
+
+
+WARMED: Final = 1.2
+"""All seconds of a run of `benchmarks.hot_load`, of which it counts 1."""
+
+
+def of_posts(figures: Mapping[str, Mapping[str, Any]], taken: Taken, seconds: float) -> Figures:
+    """What a run of a timetable says of posts; a heartbeat that is refused counts as well."""
+    mine = figures["post"]
+    statuses = dict(mine["statuses"])
+    beats = figures.get("beat", {"statuses": {}})["statuses"]
+    statuses.update({f"heartbeat {status}": n for status, n in beats.items() if status != "200"})
+    return Figures(mine["n"] / seconds, taken.per(mine["n"]), mine["p50"], mine["p99"], statuses)
+
+
+def middle(runs: Sequence[Figures]) -> Figures:
+    """The medians of several runs; the statuses of all."""
+    statuses: dict[str, int] = {}
+    for run in runs:
+        for status, n in run.statuses.items():
+            statuses[status] = statuses.get(status, 0) + n
+    taken = Taken(median(run.taken.web for run in runs), median(run.taken.postgres for run in runs))
+    rate, p50, p99 = (median(getattr(run, name) for run in runs) for name in ("rate", "p50", "p99"))
+    return Figures(rate, taken, p50, p99, statuses)
+
+
+def per_post(pace: Pace, seconds: float, repeats: int) -> list[str]:
+    """A table of processor time for one post, of thinking raters beside the hammered path."""
+    pairs = [(pace.hammered(seconds / 3, n), pace.human(len(pace.raters), seconds, PAUSES)) for n in range(repeats)]
+    hammered, human = middle([pair[0] for pair in pairs]), middle([pair[1] for pair in pairs])
+    ratios = ", ".join(f"{slow.taken.whole / fast.taken.whole:.2f}" for fast, slow in pairs)
+    web, postgres, whole = (a / b for a, b in zip(with_both(human.taken), with_both(hammered.taken), strict=True))
+    alone = pace.hammered(seconds / 6, repeats, connections=1)
+    shared = pace.human(len(pace.raters), seconds / 2, PAUSES, connections=PROXIED)
+    idle = [f"{one * 1e3:.1f} ms" for one in pace.idle()]
+    return [
+        "Processor time is that of one post, in ms.",
+        "",
+        "| posts | per second | web | Postgres | both | p50, ms | p99, ms | status |",
+        "|---|--:|--:|--:|--:|--:|--:|---|",
+        _row(f"{CLIENTS} connections without a pause", hammered),
+        _row(f"{len(pace.raters):,} raters, each every {PAUSES[0]:g} to {PAUSES[1]:g} s", human),
+        f"| ratio (in pairs: {ratios}; goal ≤ {GOAL:g}) | | {web:.2f} | {postgres:.2f} | {whole:.2f} | | | |",
+        _row("1 connection without a pause: one post a commit", alone),
+        _row(f"the same raters over {PROXIED} connections, as behind a proxy", shared),
+        "",
+        f"Without any request, the web process takes {idle[0]} a second and Postgres {idle[1]}.",
+    ]
+
+
+def with_both(taken: Taken) -> tuple[float, float, float]:
+    """Of the web process, of Postgres, and of both."""
+    return *taken, taken.whole
+
+
+def _row(what: str, run: Figures) -> str:
+    taken = " | ".join(f"{one * 1e3:.2f}" for one in with_both(run.taken))
+    return f"| {what} | {run.rate:,.0f} | {taken} | {run.p50 * 1e3:.1f} | {run.p99 * 1e3:.1f} | {told(run.statuses)} |"
+
+
+def told(statuses: Mapping[str, int]) -> str:
+    """Statuses and how many there were of each, as a page tells it."""
+    return ", ".join(f"{status}: {n:,}" for status, n in sorted(statuses.items()))
+
+
+def capacity(pace: Pace, seconds: float) -> list[str]:
+    """A table of more and more raters, up to those with whom the node does not keep up, and of half of the most."""
+    counts = [n for n in STEPS if n < len(pace.raters)] + [len(pace.raters)]
+    runs: list[tuple[int, Figures]] = []
+    for n in counts:
+        runs.append((n, pace.human(n, seconds, HALF_A_MINUTE, beats=True)))
+        if not runs[-1][1].kept_up:
+            break
+    most = max((n for n, run in runs if run.kept_up), default=0)
+    half = pace.human(most // 2, seconds, HALF_A_MINUTE, beats=True) if most else None
+    lines = [
+        "| raters | posts per second | web, cores busy | Postgres, cores busy | p50, ms | p99, ms | status |",
+        "|--:|--:|--:|--:|--:|--:|---|",
+        *(_busy(f"{n:,}", run) for n, run in runs),
+        *([] if half is None else [_busy(f"half of the most: {most // 2:,}", half)]),
+        "",
+    ]
+    more = "at least " if most == len(pace.raters) else ""
+    end = "" if half is None else f" With half of them, p99 is {half.p99 * 1e3:.0f} ms (goal ≤ 100)."
+    return [*lines, f"It keeps up with {more}{most:,} raters (aim on two cores: 5,000).{end}"]
+
+
+def _busy(what: str, run: Figures) -> str:
+    web, postgres = (f"{one * run.rate:.2f}" for one in run.taken)
+    times = f"{run.p50 * 1e3:.1f} | {run.p99 * 1e3:.1f}"
+    return f"| {what} | {run.rate:,.0f} | {web} | {postgres} | {times} | {told(run.statuses)} |"
+
+
+def campaign(url: str, database: Database, key: str, n: int) -> list[Rater]:
+    """Raters of a new campaign, each with a task."""
+    return [Rater(task, secret) for task, secret in hot_data.judged(url, database, key, n).items()]
+
+
+def measure(server: Server, database: Database, n: int, seconds: float, settle: float, repeats: int) -> Iterator[str]:
+    """The lines of the page."""
+    raters = campaign(server.url("owner"), database, "pace", n)
+    with serving(server.url("owner"), 1) as address:
+        pace = Pace(address, Watched(serving_at(address[1]), postmaster(server)), raters)
+        pace.settle(settle)
+        yield f"One web process; every rater has a task of {SEGMENTS} segments; {load_average()}."
+        yield ""
+        yield from per_post(pace, seconds, repeats)
+        yield ""
+        yield "A post every 30 s and a heartbeat every 20 s of each rater:"
+        yield ""
+        yield from capacity(pace, seconds / 2)
+
+
+def main() -> None:
+    """Measure, and print Markdown."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.pace", description=__doc__)
+    parser.add_argument("--raters", type=int, default=10_000, help="raters with a task each")
+    parser.add_argument("--seconds", type=float, default=60, help="of each run at human pace")
+    parser.add_argument("--settle", type=float, default=300, help="seconds in which all raters come")
+    parser.add_argument("--repeats", type=int, default=2, help="runs of either kind, in turn")
+    parser.add_argument("--folder", type=Path, help="where the data folder goes (default: the temporary folder)")
+    parser.add_argument("--write", type=Path, help="page to put the tables into, between the marks of `pace`")
+    asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    lines: list[str] = []
+    with (
+        tempfile.TemporaryDirectory(prefix="plumbline-bench-", dir=asked.folder) as folder,
+        throw_away(Path(folder)) as (server, database),
+    ):
+        for line in measure(server, database, asked.raters, asked.seconds, asked.settle, asked.repeats):
+            print(line, flush=True)
+            lines.append(line)
+    if asked.write:
+        pages.write(asked.write, "\n".join(lines) + "\n", "pace")
+
+
+if __name__ == "__main__":
+    main()

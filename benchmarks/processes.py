@@ -1,0 +1,111 @@
+"""What processes have taken and hold, from /proc: processor time and private memory, with all their children."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from app.storage.embedded import Server
+
+TICKS: Final = os.sysconf("SC_CLK_TCK")
+KILOBYTES: Final = 1024  # in a megabyte
+USER: Final = slice(11, 15)  # utime, stime, cutime and cstime among the fields after the name
+
+
+def children(pid: int) -> list[int]:
+    """The living children of a process; none where it has ended."""
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def tree(pid: int) -> list[int]:
+    """A process and all below it."""
+    found, rest = [], [pid]
+    while rest:
+        found.append(rest.pop())
+        rest += children(found[-1])
+    return found
+
+
+def processor_seconds(pid: int) -> float:
+    """Processor time that a process and all below it have taken, those included that have ended since."""
+    return sum(_ticks(one) for one in tree(pid)) / TICKS
+
+
+def _ticks(pid: int) -> int:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return sum(map(int, fields[USER]))
+
+
+def private_megabytes(pid: int) -> float:
+    """Megabytes that a process and all below it hold for themselves."""
+    return sum(_private(one) for one in tree(pid)) / KILOBYTES
+
+
+def _private(pid: int) -> int:
+    try:
+        words = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").split()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    at = {name: n for n, name in enumerate(words)}
+    return int(words[at["Private_Dirty:"] + 1]) + int(words[at["Private_Clean:"] + 1])
+
+
+def postmaster(server: Server) -> int:
+    """The process that all of a server are children of."""
+    return int((server.data_dir / "postgres" / "postmaster.pid").read_text(encoding="ascii").splitlines()[0])
+
+
+def serving_at(port: int) -> int:
+    """The child of this process that `benchmarks.hot.serving` started on a port. Raises LookupError."""
+    for child in children(os.getpid()):
+        words = Path(f"/proc/{child}/cmdline").read_bytes().decode().split("\0")
+        if "serve" in words and str(port) in words:
+            return child
+    raise LookupError(f"nothing serves port {port}")
+
+
+class Taken(NamedTuple):
+    """Processor time, in seconds, of the web processes and of Postgres."""
+
+    web: float
+    postgres: float
+
+    @property
+    def whole(self) -> float:
+        """Both."""
+        return self.web + self.postgres
+
+    def per(self, n: float) -> Taken:
+        """The same for one of n."""
+        return Taken(self.web / n, self.postgres / n)
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """The processes of a service and of its server."""
+
+    web: int
+    postgres: int
+
+    def taken(self) -> Taken:
+        """Up to now."""
+        return Taken(processor_seconds(self.web), processor_seconds(self.postgres))
+
+    def since(self, before: Taken) -> Taken:
+        """From a former `taken` to now."""
+        now = self.taken()
+        return Taken(now.web - before.web, now.postgres - before.postgres)
+
+
+def load_average() -> str:
+    """How many processes want to run, on average of the last minute, as pages tell it."""
+    return f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores, {time.strftime('%Y-%m-%d %H:%M')}"
