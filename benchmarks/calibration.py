@@ -31,8 +31,8 @@ from app.reports.forecast.report import rare_failures
 from app.reports.gate.caveats import document_caveats
 from app.reports.gate.looks import Looks
 from app.stats.aggregate import score_matrix, segment_scores
-from app.stats.gate.gate import GateRule, decide
-from app.stats.inference.by_document import precision
+from app.stats.gate.gate import GateRule, decide_claim
+from app.stats.inference.by_document import estimate_precision
 from app.stats.quality.choices import CHECKS
 from app.stats.quality.report import rater_quality
 from app.stats.ranking import caveats
@@ -243,7 +243,7 @@ def _gate_once(world: World, number: int, *, rule: GateRule) -> Trial:
         return Trial({rule.claim.replace("_", " "): 0.0}, (UNLINKED,))
     ranking = rank(rows, _LIGHT, topics_of(world, rows))
     sums, counts = _by_document(rows)
-    decisions = [decide(sums[:d], counts[:d], rule) for d in (ceil(look * counts.size) for look in world.looks)]
+    decisions = [decide_claim(sums[:d], counts[:d], rule) for d in (ceil(look * counts.size) for look in world.looks)]
     asked_before = Looks(tuple(range(1, len(world.looks)))).warnings()
     warnings = (*_said(ranking), *document_caveats(decisions[-1], rule), *asked_before)
     return Trial({rule.claim.replace("_", " "): float(any(one.holds for one in decisions))}, warnings)
@@ -263,7 +263,7 @@ def _forecast_once(world: World, number: int) -> Trial:
     means = np.zeros(2)
     this, again = (campaign(world, np.random.Generator(np.random.PCG64([SEED, number, k])), means) for k in (0, 1))
     (sums, counts), (new_sums, new_counts) = (_by_document(rows) for rows in (this, again))
-    known = precision(sums, counts)
+    known = estimate_precision(sums, counts)
     reach = sqrt(2) * float(known.error) * special.stdtrit(float(known.degrees), 0.975)  # as `stats.replication` has it
     apart = sums.sum() / counts.sum() - new_sums.sum() / new_counts.sum()
     domains = topics_of(world, this).domain_codes()[0] if world.topics > 1 else None

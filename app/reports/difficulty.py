@@ -19,8 +19,8 @@ from app.reports.kit.report import Report, ReportHead, Section, Work, whole
 from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.segment_scores import ScoredSegments, metric_scores, ranked_scores
 from app.reports.source.snapshot import Snapshot
-from app.stats.difficulty import Difficulty, difficulty
-from app.stats.plain import number
+from app.stats.difficulty import DocumentDifficulty, compute_document_difficulty
+from app.stats.plain import number_or_none
 from app.storage.db import Session
 
 Z_OF_METRIC = "z-scores are by rater, and a metric is none"
@@ -94,7 +94,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Difficu
 
 
 def _result(inputs: RecipeInput, options: DifficultyOptions, scores: ScoredSegments) -> DifficultyView:
-    means = difficulty(scores.rows)
+    means = compute_document_difficulty(scores.rows)
     done = "judged" if options.metric is None else "scored"
     systems = _systems(means, inputs, scores)
     return DifficultyView(
@@ -103,16 +103,16 @@ def _result(inputs: RecipeInput, options: DifficultyOptions, scores: ScoredSegme
         normalize=options.normalize,
         metric=options.metric,
         higher_is_better=scores.rows.higher_is_better,
-        coverage=number(means.coverage),
+        coverage=number_or_none(means.coverage),
         same_documents=means.same_documents,
-        document_sd=number(means.document_sd),
-        system_sd=number(means.system_sd),
+        document_sd=number_or_none(means.document_sd),
+        system_sd=number_or_none(means.system_sd),
         systems=systems,
         documents=list(_documents(means, scores)),
     )
 
 
-def _systems(means: Difficulty, inputs: RecipeInput, scores: ScoredSegments) -> list[JudgedOnDocuments]:
+def _systems(means: DocumentDifficulty, inputs: RecipeInput, scores: ScoredSegments) -> list[JudgedOnDocuments]:
     names = scores.rows.labels.systems
     return [
         JudgedOnDocuments(
@@ -127,7 +127,7 @@ def _systems(means: Difficulty, inputs: RecipeInput, scores: ScoredSegments) -> 
     ]
 
 
-def _documents(means: Difficulty, scores: ScoredSegments) -> Iterator[JudgedDocument]:
+def _documents(means: DocumentDifficulty, scores: ScoredSegments) -> Iterator[JudgedDocument]:
     for i, code in enumerate(means.documents.tolist()):
         yield JudgedDocument(
             document=scores.rows.labels.documents[code],
@@ -135,12 +135,14 @@ def _documents(means: Difficulty, scores: ScoredSegments) -> Iterator[JudgedDocu
             segments=int(scores.documents.segments[code]),
             n=int(means.document_n[i]),
             mean=float(means.document_mean[i]),
-            means=[number(mean) for mean in means.cell[i].tolist()],
+            means=[number_or_none(mean) for mean in means.cell[i].tolist()],
             counts=means.n[i].tolist(),
         )
 
 
-def _warnings(means: Difficulty, scores: ScoredSegments, systems: list[JudgedOnDocuments], done: str) -> Iterator[str]:
+def _warnings(
+    means: DocumentDifficulty, scores: ScoredSegments, systems: list[JudgedOnDocuments], done: str
+) -> Iterator[str]:
     yield from scores.warnings
     if not means.documents.size:
         yield NOTHING if done == "judged" else NOTHING_SCORED

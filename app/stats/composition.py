@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from app.stats.plain import number
+from app.stats.plain import number_or_none
 from app.stats.quality.pairing import first_rows
 from app.stats.ratings import Bools, Codes, Floats, Kind, Ratings, Role
 
@@ -33,7 +33,7 @@ REGULAR = (Role.RATING, Role.REPEAT)
 
 
 @dataclass(frozen=True, slots=True)
-class Composition:
+class WorkComposition:
     """What each of some owners (raters or tasks) judged.
 
     owner: codes, sorted, shape (n,). judgments, systems, documents: numbers, shape (n,). count: judgments of each part
@@ -49,10 +49,10 @@ class Composition:
 
     def share(self, part: str) -> float | None:
         """Of the owners, those who met this part at least once; None without owners."""
-        return number(float((self.count[part] > 0).mean())) if self.owner.size else None
+        return number_or_none(float((self.count[part] > 0).mean())) if self.owner.size else None
 
 
-def contents(ratings: Ratings, owner: Codes, humans: Bools) -> Composition:
+def count_contents(ratings: Ratings, owner: Codes, humans: Bools) -> WorkComposition:
     """Count what each owner judged: judgments, not the systems that share one; systems by credit.
 
     Parameters
@@ -69,7 +69,7 @@ def contents(ratings: Ratings, owner: Codes, humans: Bools) -> Composition:
     scored = scored if scored.any() else once
     masks = {part: _part(ratings, role, humans) for part, role in PARTS.items()}
     regular = np.isin(ratings.role, REGULAR)
-    return Composition(
+    return WorkComposition(
         owner=owners.astype(np.int32),
         judgments=_counts(place, once, n),
         systems=_distinct(place[regular], ratings.system[regular], n),
@@ -102,7 +102,7 @@ def _means(place: npt.NDArray[np.intp], score: Floats, keep: Bools, n: int) -> F
     return mean
 
 
-def co_occurrence(ratings: Ratings, owner: Codes) -> Table:
+def count_co_occurrence(ratings: Ratings, owner: Codes) -> Table:
     """C[i, j]: owners with a regular judgment of system i and one of system j; shape (S, S).
 
     The diagonal counts the owners that met a system. Regular: a rating or a repeat, no control or calibration item.
@@ -112,7 +112,7 @@ def co_occurrence(ratings: Ratings, owner: Codes) -> Table:
     >>> rows = Ratings.from_columns(
     ...     system=["A", "B", "A"], document=["d", "d", "e"], position=[1, 1, 1], rater=["x", "x", "y"],
     ...     score=[1, 2, 3], higher_is_better=True)
-    >>> co_occurrence(rows, rows.rater).tolist()
+    >>> count_co_occurrence(rows, rows.rater).tolist()
     [[2, 1], [1, 1]]
     """
     regular = np.isin(ratings.role, REGULAR)
@@ -130,7 +130,7 @@ def co_occurrence_shares(table: Table) -> Floats:
     return shares_
 
 
-def rarely_together(table: Table, least: float = 0.5) -> int:
+def count_rare_pairs(table: Table, least: float = 0.5) -> int:
     """Pairs of systems of which one meets the other in less than a share `least` of its owners.
 
     Source: Knowles 2021, §5.4 (pairs that are hardly compared under the same conditions).

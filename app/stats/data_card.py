@@ -49,17 +49,17 @@ def ratings_of_test_set(rows: Ratings) -> Ratings:
     return rows.where(np.isin(rows.role, [role.value for role in TEST_SET_ROLES]))
 
 
-def count_summary(counts: Codes) -> CountSummary | None:
+def summarize_counts(counts: Codes) -> CountSummary | None:
     """Of counts, those of 0 left out.
 
-    >>> count_summary(np.array([0, 3, 1, 2], dtype=np.int32))
+    >>> summarize_counts(np.array([0, 3, 1, 2], dtype=np.int32))
     CountSummary(least=1, median=2.0, most=3)
     """
     some = counts[counts > 0]
     return CountSummary(int(some.min()), float(np.median(some)), int(some.max())) if some.size else None
 
 
-def per_output(rows: Ratings) -> Codes:
+def ratings_per_output(rows: Ratings) -> Codes:
     """Ratings of each output that was rated: one entry a (system, document, segment)."""
     if not len(rows):
         return np.zeros(0, dtype=np.int32)
@@ -67,7 +67,7 @@ def per_output(rows: Ratings) -> Codes:
     return np.unique(places, axis=1, return_counts=True)[1].astype(np.int32)
 
 
-def rating_counts(rows: Ratings, codes: Codes, n: int) -> tuple[RatingCounts, ...]:
+def count_ratings_by_code(rows: Ratings, codes: Codes, n: int) -> tuple[RatingCounts, ...]:
     """Of each code from 0 to n − 1 that occurs: `codes` has one entry a row."""
     counts = []
     for code in range(n):
@@ -87,7 +87,7 @@ def rating_counts(rows: Ratings, codes: Codes, n: int) -> tuple[RatingCounts, ..
     return tuple(counts)
 
 
-def buckets(rows: Ratings) -> tuple[BucketSize, ...]:
+def count_bucket_sizes(rows: Ratings) -> tuple[BucketSize, ...]:
     """Documents by the set of their raters, the largest buckets first."""
     pairs = np.unique(np.stack((rows.document, rows.rater)), axis=1)
     raters: dict[int, list[int]] = {}
@@ -100,7 +100,7 @@ def buckets(rows: Ratings) -> tuple[BucketSize, ...]:
     return tuple(BucketSize(len(found), n) for found, n in ordered)
 
 
-def by_system_and_document(rows: Ratings, n_systems: int, n_documents: int) -> Codes:
+def system_document_counts(rows: Ratings, n_systems: int, n_documents: int) -> Codes:
     """Ratings as a matrix, systems × documents."""
     counts = np.zeros((n_systems, n_documents), dtype=np.int32)
     np.add.at(counts, (rows.system, rows.document), 1)

@@ -18,7 +18,7 @@ Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Difficulty:
+class DocumentDifficulty:
     """Documents (rows, easiest first) against systems (columns, best first).
 
     documents, systems: codes, shapes (D,) and (S,). cell: mean of all segment scores, NaN where there are none; n:
@@ -59,7 +59,7 @@ class Difficulty:
         return bool((self.n > 0).all())
 
 
-def difficulty(ratings: Ratings) -> Difficulty:
+def compute_document_difficulty(ratings: Ratings) -> DocumentDifficulty:
     """Mean segment score of each system on each document.
 
     Rows and columns that nobody judged are left out. Sorted by mean, best first; ties by key.
@@ -69,7 +69,7 @@ def difficulty(ratings: Ratings) -> Difficulty:
     >>> rows = Ratings.from_columns(
     ...     system=["A", "B", "A"], document=["d", "d", "e"], position=[1, 1, 1], rater=["r"] * 3,
     ...     score=[60, 40, 90], higher_is_better=True)
-    >>> found = difficulty(rows)
+    >>> found = compute_document_difficulty(rows)
     >>> found.cell.tolist(), found.expected.tolist()
     ([[90.0, nan], [60.0, 40.0]], [70.0, 50.0])
     """
@@ -85,7 +85,7 @@ def difficulty(ratings: Ratings) -> Difficulty:
     down = np.argsort(-rows.better_sign * round_scores(row), kind="stable")
     across = np.argsort(-rows.better_sign * round_scores(column), kind="stable")
     n, total, row = n[np.ix_(down, across)], total[np.ix_(down, across)], row[down]
-    return Difficulty(
+    return DocumentDifficulty(
         documents=documents[down].astype(np.int32),
         systems=systems[across].astype(np.int32),
         cell=_mean(total, n),

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 
 from app.stats.aggregate import Indices, ScoreMatrix
-from app.stats.inference.by_document import Precision
+from app.stats.inference.by_document import EstimatePrecision
 from app.stats.ratings import Floats
 
 POWER = 0.8
@@ -22,12 +22,12 @@ def t_quantile(probability: float, degrees: Floats | Indices) -> Floats:
     return np.asarray(np.where(degrees > 0, special.stdtrit(usable, probability), np.nan), dtype=np.float64)
 
 
-def half_widths(known: Precision, alpha: float) -> Floats:
+def interval_half_widths(known: EstimatePrecision, alpha: float) -> Floats:
     """Half the width of the two-sided 1 − α interval."""
     return known.error * t_quantile(1 - alpha / 2, known.degrees)
 
 
-def minimum_detectable(known: Precision, alpha: float) -> Floats:
+def minimum_detectable_difference(known: EstimatePrecision, alpha: float) -> Floats:
     """The difference that this design finds with 80 % power: (t_{1−α/2} + t_{.8})·SE, α already divided by m.
 
     A property of the design, not the power of a test that was made.
@@ -35,7 +35,7 @@ def minimum_detectable(known: Precision, alpha: float) -> Floats:
     return known.error * (t_quantile(1 - alpha / 2, known.degrees) + t_quantile(POWER, known.degrees))
 
 
-def relative(panel: ScoreMatrix) -> tuple[Floats, Floats] | None:
+def scores_relative_to_mean(panel: ScoreMatrix) -> tuple[Floats, Floats] | None:
     """Each system minus the mean of all systems on the segments that all have: document sums and weights.
 
     The value is Σsums/Σweights. None where no segment has all systems. Shapes (S, D), (S, D).

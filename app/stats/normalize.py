@@ -26,7 +26,7 @@ FEW_RATINGS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Moments:
+class RaterMoments:
     """What normalization knows of each rater; arrays of shape (raters,).
 
     n: number of rows. mean, sd: of their scores, sd with ddof = 1, NaN below 1 and 2 rows. errors: marked errors, −1
@@ -62,7 +62,7 @@ class NormalizedRatings:
     warnings: tuple[str, ...]
 
 
-def moments_per_rater(ratings: Ratings, rows: Bools | None = None) -> Moments:
+def moments_per_rater(ratings: Ratings, rows: Bools | None = None) -> RaterMoments:
     """Moments of every rater over `rows` (default: all), summed in canonical order."""
     used = np.ones(len(ratings), dtype=np.bool_) if rows is None else rows
     rater, score = ratings.rater[used], ratings.score[used]
@@ -77,14 +77,14 @@ def moments_per_rater(ratings: Ratings, rows: Bools | None = None) -> Moments:
         errors = np.full(size, -1, dtype=np.int32)
     overall = float(score.sum() / score.size) if score.size else 0.0
     sd[n < 2] = np.nan
-    return Moments(n.astype(np.int32), mean, sd, errors, overall, used)
+    return RaterMoments(n.astype(np.int32), mean, sd, errors, overall, used)
 
 
 def normalize(
     ratings: Ratings,
     method: Method,
     *,
-    moments: Moments,
+    moments: RaterMoments,
     sd0: ConstantRaters = "drop",
 ) -> NormalizedRatings:
     """Normalize `ratings` by what `moments` knows of their raters.
@@ -110,9 +110,9 @@ def normalize(
     return NormalizedRatings(ratings.with_score(score), ratings, "raw", 0, 0, warnings)
 
 
-def _standardize(ratings: Ratings, moments: Moments, sd0: ConstantRaters) -> NormalizedRatings:
+def _standardize(ratings: Ratings, moments: RaterMoments, sd0: ConstantRaters) -> NormalizedRatings:
     constant = moments.constant[ratings.rater]
-    names = rater_names(ratings, np.flatnonzero(moments.constant & (_rows_of_raters(ratings) > 0)))
+    names = format_rater_names(ratings, np.flatnonzero(moments.constant & (_rows_of_raters(ratings) > 0)))
     warnings = _few(ratings, moments)
     kept = ratings.where(~constant)
     z = (kept.score - moments.mean[kept.rater]) / moments.sd[kept.rater]
@@ -130,26 +130,26 @@ def _standardize(ratings: Ratings, moments: Moments, sd0: ConstantRaters) -> Nor
     return NormalizedRatings(ratings.with_score(filled), ratings, "z", 0, 0, (warning, *warnings))
 
 
-def _scale_to_mean(ratings: Ratings, moments: Moments) -> Floats:
+def _scale_to_mean(ratings: Ratings, moments: RaterMoments) -> Floats:
     """x·M/m_r; scores of raters with m_r = 0, or without a row behind the moments, stay."""
     usable = (moments.n > 0) & (moments.mean != 0)
     factor = np.divide(moments.overall, moments.mean, out=np.ones(moments.n.size), where=usable)
     return np.asarray(ratings.score * factor[ratings.rater], dtype=np.float64)
 
 
-def _by_mean(ratings: Ratings, moments: Moments) -> tuple[Floats, tuple[str, ...]]:
+def _by_mean(ratings: Ratings, moments: RaterMoments) -> tuple[Floats, tuple[str, ...]]:
     _check_ratio_scale(ratings)
     zero = np.flatnonzero((moments.n > 0) & (moments.mean == 0))
-    warnings = (f"raters with mean 0, left unchanged: {rater_names(ratings, zero)}",) if zero.size else ()
+    warnings = (f"raters with mean 0, left unchanged: {format_rater_names(ratings, zero)}",) if zero.size else ()
     return _scale_to_mean(ratings, moments), warnings
 
 
-def _by_center(ratings: Ratings, moments: Moments) -> tuple[Floats, tuple[str, ...]]:
+def _by_center(ratings: Ratings, moments: RaterMoments) -> tuple[Floats, tuple[str, ...]]:
     shift = np.where(moments.n > 0, moments.overall - np.nan_to_num(moments.mean), 0.0)
     return ratings.score + shift[ratings.rater], ()
 
 
-def _by_error(ratings: Ratings, moments: Moments, *, rate: bool) -> tuple[Floats, tuple[str, ...]]:
+def _by_error(ratings: Ratings, moments: RaterMoments, *, rate: bool) -> tuple[Floats, tuple[str, ...]]:
     if (moments.errors < 0).any():
         raise _invalid("error normalization needs marked errors, but these ratings have none")
     if not moments.errors.any():
@@ -166,7 +166,7 @@ def _by_error(ratings: Ratings, moments: Moments, *, rate: bool) -> tuple[Floats
     return np.where(known, constant * scaled * weight[ratings.rater], ratings.score), warnings
 
 
-_Rescale = Callable[[Ratings, Moments], tuple[Floats, tuple[str, ...]]]
+_Rescale = Callable[[Ratings, RaterMoments], tuple[Floats, tuple[str, ...]]]
 _RESCALING: MappingProxyType[str, _Rescale] = MappingProxyType(
     {
         "mean": _by_mean,
@@ -194,12 +194,12 @@ def _rows_of_raters(ratings: Ratings) -> Codes:
     return np.bincount(ratings.rater, minlength=len(ratings.labels.raters)).astype(np.int32)
 
 
-def _few(ratings: Ratings, moments: Moments) -> tuple[str, ...]:
+def _few(ratings: Ratings, moments: RaterMoments) -> tuple[str, ...]:
     few = np.flatnonzero((moments.n < FEW_RATINGS) & (_rows_of_raters(ratings) > 0) & ~moments.constant)
-    return (f"raters with fewer than {FEW_RATINGS} ratings: {rater_names(ratings, few)}",) if few.size else ()
+    return (f"raters with fewer than {FEW_RATINGS} ratings: {format_rater_names(ratings, few)}",) if few.size else ()
 
 
-def rater_names(ratings: Ratings, raters: npt.NDArray[np.intp], most: int = 5) -> str:
+def format_rater_names(ratings: Ratings, raters: npt.NDArray[np.intp], most: int = 5) -> str:
     """As `rater:KEY`, so that a view without identities can tell them from the rest of the text."""
     shown = ", ".join(f"rater:{ratings.labels.raters[i]}" for i in raters[:most])
     return shown if raters.size <= most else f"{shown} and {raters.size - most} more"

@@ -12,6 +12,6 @@ def interval_or_none(low: float, high: float) -> Interval | None:
     return (float(low), float(high)) if np.isfinite(low) and np.isfinite(high) else None
 
 
-def number(value: float) -> float | None:
+def number_or_none(value: float) -> float | None:
     """A plain number, None for a missing one."""
     return float(value) if np.isfinite(value) else None

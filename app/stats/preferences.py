@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from app.domain.recipe import DEFAULT_SEED, Adjust
 from app.stats import intervals
-from app.stats.inference.by_document import precision
+from app.stats.inference.by_document import estimate_precision
 from app.stats.ratings import Codes, Floats
 from app.stats.testing.adjust import adjust
 from app.stats.testing.permutation import PairBlock, flip_signs, number_of_permutations
@@ -118,10 +118,10 @@ def _pair(
 def _interval(mean: float, sums: npt.NDArray[Any], counts: Floats, alpha: float) -> tuple[float, float] | None:
     if counts.size < 2:
         return None
-    known = precision(sums, counts)
+    known = estimate_precision(sums, counts)
     if not known.error > 0:  # all documents say the same, which is no proof that the next one will
         return None
-    width = float(intervals.half_widths(known, alpha))
+    width = float(intervals.interval_half_widths(known, alpha))
     return max(-1.0, mean - width), min(1.0, mean + width)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Recipe
 from app.stats.aggregate import Indices
-from app.stats.normalize import NormalizedRatings, moments_per_rater, normalize, rater_names
+from app.stats.normalize import NormalizedRatings, format_rater_names, moments_per_rater, normalize
 from app.stats.ratings import Bools, Ratings, Role
 from app.stats.selection import Selection
 
@@ -55,4 +55,4 @@ def _unknown(ranked: Ratings, raters: Indices, recipe: Recipe) -> tuple[str, ...
     if not raters.size:
         return ()
     what = "so treated as constant raters" if recipe.normalize == "z" else "so left as they are"
-    return (f"raters without calibration items, {what}: {rater_names(ranked, raters)}",)
+    return (f"raters without calibration items, {what}: {format_rater_names(ranked, raters)}",)

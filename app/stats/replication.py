@@ -20,8 +20,8 @@ from scipy import special
 
 from app.domain.errors import Invalid
 from app.stats.aggregate import Indices, round_scores
-from app.stats.inference.by_document import precision
-from app.stats.intervals import half_widths
+from app.stats.inference.by_document import estimate_precision
+from app.stats.intervals import interval_half_widths
 from app.stats.ratings import Floats
 
 Claim = Literal["better", "worse", "not_worse", "equivalent"]
@@ -89,7 +89,7 @@ def replication(
     if documents < 2:
         return Replication(None, None, None, None, documents, why="a forecast needs two documents that both have")
     theta = float(round_scores(np.asarray(sums.sum() / counts.sum())))
-    known = precision(sums, counts)
+    known = estimate_precision(sums, counts)
     error, degrees = float(known.error), float(known.degrees)
     spread, new_error = sqrt(2 * error**2 + extra_variance), sqrt(error**2 + extra_variance)
     quantile = float(special.stdtrit(degrees, 1 - (alpha / 2 if two_sided and claim != "equivalent" else alpha)))
@@ -157,7 +157,7 @@ def bootstrap_replication(
     if n < 2:
         return Replication(None, None, None, None, n, why="a forecast needs two documents that both have")
     theta = float(round_scores(np.asarray(sums.sum() / counts.sum())))
-    error = float(precision(sums, counts).error)
+    error = float(estimate_precision(sums, counts).error)
     if theta == 0.0:
         return Replication(None, None, theta, error, n, why="the systems are equal: there is no direction to replicate")
     sign = np.sign(theta)
@@ -169,6 +169,6 @@ def bootstrap_replication(
         x, m = sums[second], counts[second]
         differences = sign * round_scores(x.sum(axis=1) / m.sum(axis=1))
         same += int((differences > 0).sum())
-        again += int(((differences > 0) & (differences >= half_widths(precision(x, m), alpha))).sum())
+        again += int(((differences > 0) & (differences >= interval_half_widths(estimate_precision(x, m), alpha))).sum())
         done += some
     return Replication(same / draws, again / draws, theta, error, n)

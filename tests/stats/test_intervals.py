@@ -8,7 +8,7 @@ from scipy import stats
 
 from app.stats import intervals
 from app.stats.aggregate import score_matrix, segment_scores
-from app.stats.inference.by_document import precision
+from app.stats.inference.by_document import estimate_precision
 from app.stats.ratings import Ratings
 
 # F19 of the specification, on the data of F4: sums and sizes of five documents.
@@ -18,13 +18,13 @@ COUNTS = np.array([2, 3, 1, 2, 3])
 
 def test_the_worked_example_f19_is_met() -> None:
     """Computed from matrices over segments; uncorrected .384542, [−1.976750, .158568], 1.429499."""
-    known = precision(SUMS, COUNTS)
-    width = intervals.half_widths(known, 0.05)
+    known = estimate_precision(SUMS, COUNTS)
+    width = intervals.interval_half_widths(known, 0.05)
     theta = SUMS.sum() / COUNTS.sum()
     assert (float(known.error), float(known.degrees)) == pytest.approx((0.375409, 3.477315), abs=5e-7)
     assert (theta - width, theta + width) == pytest.approx((-2.016187, 0.198005), abs=5e-7)
-    assert intervals.minimum_detectable(known, 0.05) == pytest.approx(1.466586, abs=5e-7)
-    assert intervals.minimum_detectable(known, 0.05 / 45) == pytest.approx(4.106787, abs=5e-7)
+    assert intervals.minimum_detectable_difference(known, 0.05) == pytest.approx(1.466586, abs=5e-7)
+    assert intervals.minimum_detectable_difference(known, 0.05 / 45) == pytest.approx(4.106787, abs=5e-7)
 
 
 def test_quantiles_are_those_of_student_and_missing_without_degrees_of_freedom() -> None:
@@ -43,7 +43,7 @@ def test_relative_scores_stand_against_the_mean_of_all_systems_on_the_same_segme
         score=[x for _, _, x in rows],
         higher_is_better=True,
     )
-    found = intervals.relative(score_matrix(segment_scores(ratings), ratings.labels))
+    found = intervals.scores_relative_to_mean(score_matrix(segment_scores(ratings), ratings.labels))
     assert found is not None
     sums, weights = found
     assert sums.sum(axis=1) / weights.sum(axis=1) == pytest.approx([8 / 6, -8 / 6])

@@ -29,8 +29,8 @@ from app.reports.source.raw_ratings import (
 )
 from app.reports.source.snapshot import Snapshot
 from app.stats.agreement import pairs, rankings
-from app.stats.agreement.units import Units, segment_units
-from app.stats.plain import number
+from app.stats.agreement.units import UnitValues, make_segment_units
+from app.stats.plain import number_or_none
 from app.storage.db import Session
 from app.storage.segment_words import source_digests
 
@@ -58,7 +58,7 @@ class SharedUnits:
     """Campaigns as raters of the units that they share. differing: units left out because the sources differ.
     systems: names of the codes of the units."""
 
-    units: Units
+    units: UnitValues
     differing: int
     turned: bool
     systems: tuple[str, ...] = ()
@@ -107,7 +107,7 @@ def _shared_units(
     documents, document = _coded([a[0] for a in held])
     systems, system = _coded([a[2] for a in held])
     _, place = _coded([f"{a[0]}\0{a[1]}" for a in held])
-    units = Units(
+    units = UnitValues(
         unit=np.array(unit, dtype=np.int32),
         rater=np.array(rater, dtype=np.int32),
         value=np.array(value, dtype=np.float64),
@@ -132,7 +132,7 @@ def _one_text(address: Address, texts: Sequence[dict[tuple[str, int], str]]) -> 
 
 
 def _means(ratings: RawRatings, options: BetweenOptions, *, turn: bool) -> dict[Address, float]:
-    units = segment_units(ratings.rows, repeated=options.repeats)
+    units = make_segment_units(ratings.rows, repeated=options.repeats)
     labels = ratings.rows.labels
     mean = np.bincount(units.unit, weights=units.value, minlength=units.n_units) / np.maximum(units.counts(), 1)
     mean = np.round(-mean if turn else mean, 10) + 0.0
@@ -145,7 +145,7 @@ def _means(ratings: RawRatings, options: BetweenOptions, *, turn: bool) -> dict[
     return dict(zip(addresses, mean.tolist(), strict=True))
 
 
-def _statistics(units: Units, choices: CoefficientSettings, *, same_scale: bool) -> tuple[Coefficient, ...]:
+def _statistics(units: UnitValues, choices: CoefficientSettings, *, same_scale: bool) -> tuple[Coefficient, ...]:
     """All coefficients where the campaigns have one scale, else those that no scale matters to."""
     if not units.n_units:
         return ()
@@ -153,8 +153,8 @@ def _statistics(units: Units, choices: CoefficientSettings, *, same_scale: bool)
         return level_plan("segments", units, choices).statistics
     return (
         Coefficient("mean_pearson", pairs.mean_pearson(units)),
-        Coefficient("tau_single_documents", rankings.mean_single(units)),
-        Coefficient("tau_all_documents", rankings.mean_shared(units), jackknife=True),
+        Coefficient("tau_single_documents", rankings.mean_document_tau(units)),
+        Coefficient("tau_all_documents", rankings.mean_shared_tau(units), jackknife=True),
     )
 
 
@@ -197,16 +197,16 @@ def _campaign_line(ratings: RawRatings, shared: SharedUnits) -> CampaignLine:
         protocol=ratings.snapshot.campaign.protocol,
         n_units=np.unique(rows.segment.astype(np.int64) * max(rows.n_systems, 1) + rows.system).size,
         n_raters=np.unique(rows.rater).size,
-        mean=number(float(rows.score.mean())) if len(rows) else None,
+        mean=number_or_none(float(rows.score.mean())) if len(rows) else None,
         turned=shared.turned and not rows.higher_is_better,
     )
 
 
-def _pairs(units: Units, *, same_scale: bool) -> list[CampaignPair]:
+def _pairs(units: UnitValues, *, same_scale: bool) -> list[CampaignPair]:
     if not units.n_units:
         return []
-    ranked = rankings.pair_rankings(units)
-    matched = pairs.value_pairs(units)
+    ranked = rankings.compare_rater_rankings(units)
+    matched = pairs.list_value_pairs(units)
     lines = []
     for g, (a, b) in enumerate(matched.raters.tolist()):
         x, y = matched.first[matched.pair == g], matched.second[matched.pair == g]
@@ -215,9 +215,9 @@ def _pairs(units: Units, *, same_scale: bool) -> list[CampaignPair]:
             CampaignPair(
                 campaign=names,
                 n_units=x.size,
-                pearson=number(pairs.pearson(x, y)),
-                tau_b=number(pairs.kendall(x, y)),
-                tau_c=number(pairs.kendall(x, y, variant="c")),
+                pearson=number_or_none(pairs.pearson(x, y)),
+                tau_b=number_or_none(pairs.kendall_tau(x, y)),
+                tau_c=number_or_none(pairs.kendall_tau(x, y, variant="c")),
                 tau_systems=ranked[names].shared,
                 absolute=float(np.abs(x - y).mean()) if same_scale else None,
             )

@@ -11,8 +11,8 @@ from app.reports.kit import captions
 from app.reports.kit.plain_tables import table
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Table
-from app.stats.agreement.units import Units
-from app.stats.plain import number
+from app.stats.agreement.units import UnitValues
+from app.stats.plain import number_or_none
 from app.stats.ratings import Scale
 from app.stats.reproducibility import cv_star
 
@@ -27,7 +27,7 @@ class RepeatedLine(FiniteResultPart):
     cv: float | None = Field(description="CV* in percent; null where the mean is at the lower end of the scale.")
 
 
-def repeatability(units: Units, systems: Sequence[str], scale: Scale | None) -> list[RepeatedLine]:
+def repeatability(units: UnitValues, systems: Sequence[str], scale: Scale | None) -> list[RepeatedLine]:
     """Every system that two campaigns or more have on the same units; the campaigns are the raters of the units.
 
     systems: names of the codes of the units. Nothing where scores have no lower end that could be put to 0.
@@ -39,7 +39,7 @@ def repeatability(units: Units, systems: Sequence[str], scale: Scale | None) -> 
     return [line for line in lines if line is not None]
 
 
-def _line(units: Units, code: int, name: str, minimum: float) -> RepeatedLine | None:
+def _line(units: UnitValues, code: int, name: str, minimum: float) -> RepeatedLine | None:
     mine = units.where((units.system == code)[units.unit])
     campaigns = np.unique(mine.rater)
     shared = mine.where((mine.counts() == campaigns.size)[mine.unit])
@@ -52,7 +52,7 @@ def _line(units: Units, code: int, name: str, minimum: float) -> RepeatedLine | 
         n_campaigns=int(campaigns.size),
         n_units=shared.n_units,
         scores=dict(zip(names, means.tolist(), strict=True)),
-        cv=number(cv_star(means, minimum=minimum)),
+        cv=number_or_none(cv_star(means, minimum=minimum)),
     )
 
 

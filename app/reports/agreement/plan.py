@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.agreement import alpha, icc, kappa, pairs, rankings
-from app.stats.agreement.components import UnitRaterVariances, components, expected_categories
-from app.stats.agreement.pooled_values import distances, pool_values
-from app.stats.agreement.units import SLACK, Level, OfDocuments, Units
+from app.stats.agreement.components import UnitRaterVariances, fit_unit_rater_variances, joint_category_probabilities
+from app.stats.agreement.pooled_values import pool_values, sum_pair_distances
+from app.stats.agreement.units import SLACK, Level, OfDocuments, UnitValues
 from app.stats.ratings import Floats, Scale
 
 MOST_LEVELS = 12
@@ -64,7 +64,7 @@ class LevelPlan:
     """All that a level is computed from. units: with at least two raters."""
 
     level: Level
-    units: Units
+    units: UnitValues
     n_single: int
     statistics: tuple[Coefficient, ...]
     components: UnitRaterVariances | None
@@ -72,11 +72,11 @@ class LevelPlan:
     categories: int | None
 
 
-def level_plan(level: Level, units: Units, choices: CoefficientSettings) -> LevelPlan:
+def level_plan(level: Level, units: UnitValues, choices: CoefficientSettings) -> LevelPlan:
     """The coefficients of one level."""
     paired = units.paired()
-    model = components(paired)
-    block = icc.complete_block(paired)
+    model = fit_unit_rater_variances(paired)
+    block = icc.find_complete_block(paired)
     sorted_out = categories(paired, choices) if level != "averaged" else None
     coefficients: list[Coefficient] = []
     if paired.n_units:
@@ -91,7 +91,7 @@ def level_plan(level: Level, units: Units, choices: CoefficientSettings) -> Leve
     return LevelPlan(level, paired, units.n_units - paired.n_units, tuple(coefficients), model, block, n_categories)
 
 
-def categories(units: Units, choices: CoefficientSettings) -> tuple[Units, int] | None:
+def categories(units: UnitValues, choices: CoefficientSettings) -> tuple[UnitValues, int] | None:
     """The units with categories 0 … K−1 as values: equal parts of the scale where asked, else its levels if few.
 
     Of a scale without ends, as a number of errors, 0, 1, 2 … where asked, the last category taking all above.
@@ -114,30 +114,30 @@ def categories(units: Units, choices: CoefficientSettings) -> tuple[Units, int] 
 
 
 def _of_scores(
-    level: Level, units: Units, choices: CoefficientSettings, model: UnitRaterVariances | None
+    level: Level, units: UnitValues, choices: CoefficientSettings, model: UnitRaterVariances | None
 ) -> Iterator[Coefficient]:
     for t in choices.tolerances:
         yield from _kappas(units, t, choices, model)
     agreement = None if model is None else model.agreement
-    yield Coefficient("alpha_interval", alpha.krippendorff(units, "interval"), expected=agreement)
-    yield Coefficient("alpha_ordinal", alpha.krippendorff(units, "ordinal"), expected=_of_ranks(units))
+    yield Coefficient("alpha_interval", alpha.krippendorff_alpha(units, "interval"), expected=agreement)
+    yield Coefficient("alpha_ordinal", alpha.krippendorff_alpha(units, "ordinal"), expected=_of_ranks(units))
     if units.value.min() >= 0 and np.unique(units.value).size <= MOST_DISTINCT:
-        yield Coefficient("alpha_ratio", alpha.krippendorff(units, "ratio"))
+        yield Coefficient("alpha_ratio", alpha.krippendorff_alpha(units, "ratio"))
     for t in sorted({0.0, *choices.tolerances}):
         yield _nominal(units, t, choices, model)
-    if pairs.n_value_pairs(units) <= pairs.MOST_PAIRS:
+    if pairs.count_value_pairs(units) <= pairs.MOST_PAIRS:
         consistency = None if model is None else model.consistency
         yield Coefficient("mean_pearson", pairs.mean_pearson(units), expected=consistency)
         if level == "segments" and np.unique(units.system).size > 1:
-            yield Coefficient("tau_single_documents", rankings.mean_single(units))
-            yield Coefficient("tau_all_documents", rankings.mean_shared(units), jackknife=True)
+            yield Coefficient("tau_single_documents", rankings.mean_document_tau(units))
+            yield Coefficient("tau_all_documents", rankings.mean_shared_tau(units), jackknife=True)
     yield Coefficient("mean_difference", _mean_distance(units))
 
 
 def _kappas(
-    units: Units, t: float, choices: CoefficientSettings, model: UnitRaterVariances | None
+    units: UnitValues, t: float, choices: CoefficientSettings, model: UnitRaterVariances | None
 ) -> Iterator[Coefficient]:
-    observed = kappa.observed_within(units, t)
+    observed = kappa.observed_within_tolerance(units, t)
     closed = closed_chance(choices, t)
     share = None if model is None else model.within(t, choices.step)
     if closed is not None:
@@ -156,30 +156,32 @@ def closed_chance(choices: CoefficientSettings, t: float) -> float | None:
     steps = int(np.floor(t / choices.step + SLACK)) if choices.step else 0
     if choices.levels is None or steps >= choices.levels - 1:
         return None
-    return kappa.chance_within(choices.levels, steps)
+    return kappa.chance_within_steps(choices.levels, steps)
 
 
 def _beyond(share: float | None, chance: float) -> float | None:
     return None if share is None or 1 - chance <= SLACK else (share - chance) / (1 - chance)
 
 
-def _of_ranks(units: Units) -> float | None:
+def _of_ranks(units: UnitValues) -> float | None:
     """ICC(A,1) of the model fitted to the mid-ranks of the pooled values."""
     _, code, counts = np.unique(units.value, return_inverse=True, return_counts=True)
-    model = components(units.with_value((np.cumsum(counts) - counts / 2)[code]))
+    model = fit_unit_rater_variances(units.with_value((np.cumsum(counts) - counts / 2)[code]))
     return None if model is None else model.agreement
 
 
-def _nominal(units: Units, t: float, choices: CoefficientSettings, model: UnitRaterVariances | None) -> Coefficient:
-    of = alpha.krippendorff(units, "nominal", tolerance=t)
+def _nominal(
+    units: UnitValues, t: float, choices: CoefficientSettings, model: UnitRaterVariances | None
+) -> Coefficient:
+    of = alpha.krippendorff_alpha(units, "nominal", tolerance=t)
     if model is None:
         return Coefficient("alpha_nominal", of, t)
     return Coefficient("alpha_nominal", of, t, _beyond(model.within(t, choices.step), model.by_chance(t, choices.step)))
 
 
-def _mean_distance(units: Units) -> OfDocuments:
+def _mean_distance(units: UnitValues) -> OfDocuments:
     size = units.counts()
-    sums = units.by_document(np.column_stack((distances(units), size * (size - 1) / 2)))
+    sums = units.by_document(np.column_stack((sum_pair_distances(units), size * (size - 1) / 2)))
 
     def value(weights: Floats) -> Floats:
         total, n = (weights @ sums).T
@@ -189,24 +191,26 @@ def _mean_distance(units: Units) -> OfDocuments:
 
 
 def _intraclass(
-    units: Units, block: icc.CompleteBlock | None, model: UnitRaterVariances | None
+    units: UnitValues, block: icc.CompleteBlock | None, model: UnitRaterVariances | None
 ) -> Iterator[Coefficient]:
     agreement, consistency = (None, None) if model is None else (model.agreement, model.consistency)
-    yield Coefficient("icc_1", icc.one_way(units), expected=agreement)
+    yield Coefficient("icc_1", icc.icc_one_way(units), expected=agreement)
     if block is not None:
-        yield Coefficient("icc_a1", icc.two_way(block, "A1"), expected=agreement)
-        yield Coefficient("icc_c1", icc.two_way(block, "C1"), expected=consistency)
-    yield Coefficient("icc_k", icc.one_way(units, mean_of_raters=True))
+        yield Coefficient("icc_a1", icc.icc_two_way(block, "A1"), expected=agreement)
+        yield Coefficient("icc_c1", icc.icc_two_way(block, "C1"), expected=consistency)
+    yield Coefficient("icc_k", icc.icc_one_way(units, mean_of_raters=True))
     if block is not None:
-        yield Coefficient("icc_ak", icc.two_way(block, "Ak"))
-        yield Coefficient("icc_ck", icc.two_way(block, "Ck"))
+        yield Coefficient("icc_ak", icc.icc_two_way(block, "Ak"))
+        yield Coefficient("icc_ck", icc.icc_two_way(block, "Ck"))
 
 
-def _of_categories(units: Units, n: int, model: UnitRaterVariances | None, *, every: Units) -> Iterator[Coefficient]:
+def _of_categories(
+    units: UnitValues, n: int, model: UnitRaterVariances | None, *, every: UnitValues
+) -> Iterator[Coefficient]:
     """every: units rated once among them."""
     counts = np.bincount(units.value.astype(np.intp), minlength=n).astype(np.float64)
     shares = counts / counts.sum()
-    joint = None if model is None else expected_categories(shares, model.agreement)
+    joint = None if model is None else joint_category_probabilities(shares, model.agreement)
     forms: tuple[kappa.Weights, ...] = ("identity", "quadratic")
     for weights in forms:
         like = kappa.agreement_weights(n, weights)
@@ -216,10 +220,10 @@ def _of_categories(units: Units, n: int, model: UnitRaterVariances | None, *, ev
         yield Coefficient(key, kappa.fleiss(units, n, weights=weights), expected=_beyond(share, chance), chance=chance)
         chance = float(like.sum() / (n * (n - 1)) * (shares * (1 - shares)).sum()) if n > 1 else 1.0
         key = "ac1" if weights == "identity" else "ac2"
-        yield Coefficient(key, kappa.gwet(every, n, weights=weights), expected=_beyond(share, chance))
+        yield Coefficient(key, kappa.gwet_ac(every, n, weights=weights), expected=_beyond(share, chance))
 
 
-def pair_count(units: Units) -> Callable[[Floats], float]:
+def pair_count(units: UnitValues) -> Callable[[Floats], float]:
     """Pairs of raters on the documents that count."""
     size = units.counts()
     sums = units.by_document(size * (size - 1) / 2)

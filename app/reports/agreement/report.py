@@ -26,8 +26,16 @@ from app.reports.source.raw_ratings import (
     spans_field,
 )
 from app.reports.source.snapshot import Snapshot
-from app.stats.agreement.distributions import complete_raters
-from app.stats.agreement.units import LEVELS, Level, OfDocuments, Units, averaged_units, document_units, segment_units
+from app.stats.agreement.distributions import select_complete_raters
+from app.stats.agreement.units import (
+    LEVELS,
+    Level,
+    OfDocuments,
+    UnitValues,
+    make_averaged_units,
+    make_document_units,
+    make_segment_units,
+)
 from app.stats.ratings import Scale
 from app.stats.side_tables import Errors
 from app.storage.db import Session
@@ -97,7 +105,7 @@ class _Planned:
 
     @cached_property
     def spread(self) -> work.BootstrapDraws:
-        owners: list[tuple[Units, tuple[OfDocuments, ...]]]
+        owners: list[tuple[UnitValues, tuple[OfDocuments, ...]]]
         owners = [(plan.units, tuple(one.drawn for one in plan.statistics)) for plan in self.plans]
         if self.marks is not None:
             owners.append((self.plans[0].units, tuple(self.marks.of.values())))
@@ -150,17 +158,17 @@ def _pairs(plans: Sequence[LevelPlan], choices: CoefficientSettings) -> tuple[li
     return work.pair_lines(plan, categories(plan.units, choices) if plan.level != "averaged" else None)
 
 
-def _units(ratings: RawRatings, options: AgreementOptions) -> dict[Level, Units]:
+def _units(ratings: RawRatings, options: AgreementOptions) -> dict[Level, UnitValues]:
     """By level, those that have a value."""
     rows = ratings.rows
-    builders: dict[Level, Callable[[], Units]] = {
-        "segments": lambda: segment_units(rows, repeated=options.repeats),
-        "documents": lambda: document_units(rows, repeated=options.repeats),
-        "averaged": lambda: averaged_units(rows, repeated=options.repeats),
+    builders: dict[Level, Callable[[], UnitValues]] = {
+        "segments": lambda: make_segment_units(rows, repeated=options.repeats),
+        "documents": lambda: make_document_units(rows, repeated=options.repeats),
+        "averaged": lambda: make_averaged_units(rows, repeated=options.repeats),
     }
     units = {level: make() for level, make in builders.items() if options.units in {"all", level}}
     if options.raters == "complete":
-        units = {level: complete_raters(one) for level, one in units.items()}
+        units = {level: select_complete_raters(one) for level, one in units.items()}
     if options.normalize == "z":
         units = {level: one.standardized() for level, one in units.items()}
     return {level: one for level, one in units.items() if one.n_units}

@@ -34,9 +34,9 @@ from app.reports.agreement.view import (
 )
 from app.reports.source.raw_ratings import NOTHING, UNKNOWN_DOCUMENTS, RawRatings
 from app.stats.agreement import alpha, bootstrap, intra, kappa, pairs, rankings, spans
-from app.stats.agreement.units import Units
-from app.stats.agreement.words import landis_koch
-from app.stats.plain import interval_or_none, number
+from app.stats.agreement.units import UnitValues
+from app.stats.agreement.words import landis_koch_label
+from app.stats.plain import interval_or_none, number_or_none
 from app.stats.ratings import Codes, Floats
 
 DRAWS_A_CHUNK = 100
@@ -47,7 +47,7 @@ FEW_DOCUMENTS = 10
 ONE_RATER = "no text was rated by two raters, so agreement cannot be estimated"
 
 
-def n_chunks(units: Iterable[Units], draws: int) -> int:
+def n_chunks(units: Iterable[UnitValues], draws: int) -> int:
     """Chunks of draws; none where nothing was rated twice."""
     return -(-draws // DRAWS_A_CHUNK) if any(one.paired().n_units for one in units) else 0
 
@@ -56,7 +56,7 @@ def n_chunks(units: Iterable[Units], draws: int) -> int:
 class BootstrapDraws:
     """Everything that is drawn: the units that say which documents there are, and their statistics, by owner."""
 
-    owners: tuple[tuple[Units, tuple[Any, ...]], ...]
+    owners: tuple[tuple[UnitValues, tuple[Any, ...]], ...]
     draws: int
     seed: int
 
@@ -85,16 +85,19 @@ class SpanPlan:
     """Agreement of marked errors."""
 
     marked: spans.MarkedJudgments
-    characters: spans.Characters
+    characters: spans.CharacterOverlaps
     of: dict[str, Any]
 
 
 def span_plan(marked: spans.MarkedJudgments) -> SpanPlan | None:
     """None where no text was judged twice or nothing is marked on one."""
-    characters = spans.characters(marked)
+    characters = spans.count_character_overlaps(marked)
     if not characters.first.size or not marked.row.size:
         return None
-    of = {"character_f1": spans.character_f1(marked, characters), **spans.overlap_shares(spans.overlaps(marked))}
+    of = {
+        "character_f1": spans.character_f1(marked, characters),
+        **spans.overlap_shares(spans.count_mark_overlaps(marked)),
+    }
     return SpanPlan(marked, characters, of)
 
 
@@ -127,22 +130,24 @@ def level_view(
     )
 
 
-def statistic_view(coefficient: Coefficient, ends: Interval | None, units: Units, level: float | None) -> Statistic:
+def statistic_view(
+    coefficient: Coefficient, ends: Interval | None, units: UnitValues, level: float | None
+) -> Statistic:
     """One coefficient as it is shown. level: of intervals, None where none are asked for."""
-    value = number(float(coefficient.of(units.once())[0]))
+    value = number_or_none(float(coefficient.of(units.once())[0]))
     if coefficient.jackknife and level is not None:
         raters, documents = np.unique(units.rater).size, np.unique(units.document).size
         few = documents * raters * (raters - 1) // 2 <= MOST_LEFT_OUT
-        ends = interval_or_none(*bootstrap.jackknife(coefficient.of, units, level)) if few else None
+        ends = interval_or_none(*bootstrap.jackknife_interval(coefficient.of, units, level)) if few else None
     return Statistic(
         statistic=coefficient.key,
         tolerance=coefficient.tolerance,
         value=value,
         interval=ends if value is not None else None,
-        expected=None if coefficient.expected is None else number(coefficient.expected),
-        observed=None if coefficient.observed is None else number(float(coefficient.observed(units.once())[0])),
+        expected=None if coefficient.expected is None else number_or_none(coefficient.expected),
+        observed=None if coefficient.observed is None else number_or_none(float(coefficient.observed(units.once())[0])),
         chance=coefficient.chance,
-        word=landis_koch(value) if value is not None and coefficient.key in WITH_WORDS else None,
+        word=landis_koch_label(value) if value is not None and coefficient.key in WITH_WORDS else None,
     )
 
 
@@ -167,9 +172,9 @@ def _by_length(plan: LevelPlan, choices: CoefficientSettings, length: Codes) -> 
                     n_units=n,
                     n_pairs=int(count(weights)),
                     tolerance=t,
-                    kappa=None if of_kappa is None else number(float(of_kappa(weights)[0])),
-                    alpha=number(float(alpha.krippendorff(units, "interval")(weights)[0])),
-                    absolute=number(float(of["mean_difference"](weights)[0])),
+                    kappa=None if of_kappa is None else number_or_none(float(of_kappa(weights)[0])),
+                    alpha=number_or_none(float(alpha.krippendorff_alpha(units, "interval")(weights)[0])),
+                    absolute=number_or_none(float(of["mean_difference"](weights)[0])),
                 )
             )
     return lines
@@ -181,14 +186,14 @@ def main_tolerance(choices: CoefficientSettings) -> float | None:
     return None if not ts else 15.0 if 15.0 in ts else ts[len(ts) // 2]
 
 
-def pair_lines(plan: LevelPlan, categories: tuple[Units, int] | None) -> tuple[list[RaterPairLine], list[str]]:
+def pair_lines(plan: LevelPlan, categories: tuple[UnitValues, int] | None) -> tuple[list[RaterPairLine], list[str]]:
     """Rater pairs, those who share most first where there are too many; and what was left out."""
     units = plan.units
-    if pairs.n_value_pairs(units) > pairs.MOST_PAIRS:
+    if pairs.count_value_pairs(units) > pairs.MOST_PAIRS:
         return [], ["too many pairs of ratings for statistics by rater pair: those are left out"]
-    rater_pairs = pairs.rater_pairs(units)
+    rater_pairs = pairs.compare_rater_pairs(units)
     sorted_out = {} if categories is None else _categorical(*categories)
-    ranked = rankings.pair_rankings(units) if plan.level == "segments" else {}
+    ranked = rankings.compare_rater_rankings(units) if plan.level == "segments" else {}
     lines = [_pair_line(one, ranked, sorted_out) for one in rater_pairs]
     if len(lines) <= MOST_LINES:
         return lines, []
@@ -197,8 +202,8 @@ def pair_lines(plan: LevelPlan, categories: tuple[Units, int] | None) -> tuple[l
     return sorted(most, key=lambda line: line.rater), [warning]
 
 
-def _categorical(units: Units, n: int) -> dict[tuple[str, str], pairs.RaterPair]:
-    return {(one.first, one.second): one for one in pairs.rater_pairs(units, levels=n)}
+def _categorical(units: UnitValues, n: int) -> dict[tuple[str, str], pairs.RaterPair]:
+    return {(one.first, one.second): one for one in pairs.compare_rater_pairs(units, levels=n)}
 
 
 def _pair_line(
@@ -230,7 +235,7 @@ def own_lines(ratings: RawRatings, choices: CoefficientSettings, same: tuple[str
     t = main_tolerance(choices)
     t = 0.0 if t is None else t
     chance = closed_chance(choices, t)
-    again = intra.consecutive(ratings.rows)
+    again = intra.pair_consecutive_ratings(ratings.rows)
     names = ratings.rows.labels.raters
     lines = [_self_line("repeats", None, again, t, chance)]
     lines += [
@@ -238,7 +243,7 @@ def own_lines(ratings: RawRatings, choices: CoefficientSettings, same: tuple[str
         for code in np.unique(again.rater).tolist()
     ]
     for first, second in pairwise(systems_of(ratings, same)):
-        own, between_raters = intra.same_text_pairs(ratings.rows, first, second)
+        own, between_raters = intra.pair_same_text_ratings(ratings.rows, first, second)
         lines.append(_self_line("same_output", None, own, t, chance))
         lines.append(_self_line("same_output_other_rater", None, between_raters, t, chance))
     return [line for line in lines if line is not None]
@@ -257,7 +262,7 @@ def systems_of(ratings: RawRatings, keys: Sequence[str]) -> list[int]:
 def _self_line(
     what: Any, rater: str | None, again: intra.RepeatedRatings, t: float, chance: float | None
 ) -> SelfLine | None:
-    agreement = intra.self_agreement(again, tolerance=t, chance=chance)
+    agreement = intra.compute_self_agreement(again, tolerance=t, chance=chance)
     if agreement is None:
         return None
     return SelfLine(
@@ -277,7 +282,7 @@ def _self_line(
 def span_view(plan: SpanPlan, intervals: Sequence[Interval | None]) -> SpanView:
     """Marked errors as they are shown."""
     once: Floats = np.ones((1, plan.marked.n_documents))
-    values = {name: number(float(of(once)[0])) for name, of in plan.of.items()}
+    values = {name: number_or_none(float(of(once)[0])) for name, of in plan.of.items()}
     empty = (plan.characters.of_first == 0) & (plan.characters.of_second == 0)
     return SpanView(
         n_pairs=plan.characters.first.size,

@@ -14,15 +14,21 @@ from app.reports.kit import captions
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Alignment, Table
 from app.reports.ranking.tables import interval
-from app.stats.arms.pace import JudgmentPaces, Slope, fatigue, learning
-from app.stats.arms.times import Durations, TimedJudgments, durations_by_kind, ratio, shown_documents
+from app.stats.arms.pace import JudgmentPaces, PaceSlope, estimate_fatigue, estimate_learning
+from app.stats.arms.times import (
+    TimedJudgments,
+    UnitDurations,
+    compare_durations,
+    durations_by_kind,
+    group_shown_documents,
+)
 from app.stats.quality.pairing import first_rows
 from app.stats.quality.report import events_of_rows
 from app.stats.ratings import Kind
 from app.stats.side_tables import Events
 from app.stats.timing.timing import change, clock_format, revisions, trim, words_per_hour
 
-Times = Sequence[Mapping[tuple[str, str], Durations]]
+Times = Sequence[Mapping[tuple[str, str], UnitDurations]]
 KINDS = {
     "segment": "one segment score",
     "per_word": "one word of the source",
@@ -135,7 +141,7 @@ def times(names: Sequence[str], times_by_condition: Times) -> Iterator[ArmTime]:
             after = trim(here.seconds) if here else None
             if here is None or after is None:
                 continue
-            time_ratio = ratio(base, here) if i and base else None
+            time_ratio = compare_durations(base, here) if i and base else None
             yield ArmTime(
                 arm=name,
                 what=key[0],
@@ -165,13 +171,13 @@ def _order(key: tuple[str, str]) -> tuple[int, int, int]:
 def pace(names: Sequence[str], work: JudgmentPaces) -> Iterator[ArmPace]:
     """Learning and fatigue of each condition that tells them."""
     for i, name in enumerate(names):
-        if (slope := learning(work, i)) is not None:
+        if (slope := estimate_learning(work, i)) is not None:
             yield _pace(name, "learning", slope)
-        if (slope := fatigue(work, i)) is not None:
+        if (slope := estimate_fatigue(work, i)) is not None:
             yield _pace(name, "fatigue", slope)
 
 
-def _pace(name: str, what: Literal["learning", "fatigue"], slope: Slope) -> ArmPace:
+def _pace(name: str, what: Literal["learning", "fatigue"], slope: PaceSlope) -> ArmPace:
     return ArmPace(arm=name, what=what, slope=slope.mean, interval=slope.interval, n_raters=slope.raters)
 
 
@@ -181,7 +187,7 @@ def revision_lines(names: Sequence[str], parts: Sequence[tuple[TimedJudgments, E
     for i, (name, (work, events)) in enumerate(zip(names, parts, strict=True)):
         keep = first_rows(work.rows) & (work.rows.kind == Kind.SEGMENT)
         segments = work.where(keep)
-        changes = revisions(events_of_rows(events, keep), segments.rows.score, shown_documents(segments).code)
+        changes = revisions(events_of_rows(events, keep), segments.rows.score, group_shown_documents(segments).code)
         rates = (changes.segment_rate, changes.document_rate)
         base = rates if i == 0 else base
         yield ArmRevisions(

@@ -13,7 +13,7 @@ from app.reports.kit import captions
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Table
 from app.reports.ranking.tables import interval
-from app.stats.arms.model import JudgmentTimes, TimeEffect, TimeModel, time_model
+from app.stats.arms.model import JudgmentTimes, TimeEffect, TimeModel, fit_time_model
 from app.stats.quality.pairing import first_rows
 from app.stats.ratings import Kind
 
@@ -53,7 +53,7 @@ class ArmModel(FiniteResultPart):
 
 def fit_arm_model(conditions: Conditions, order: Sequence[int]) -> ArmModel | str:
     """Fit the model, the first condition of the order as what others are compared with; the reason where it cannot."""
-    fitted = time_model(_timed(conditions, order))
+    fitted = fit_time_model(_timed(conditions, order))
     if isinstance(fitted, str):
         return fitted
     names = [conditions.names[i].name for i in order]

@@ -14,9 +14,9 @@ from app.reports.kit import captions
 from app.reports.kit.charts.panels import LinePanel, PanelSeries, panels
 from app.reports.kit.report import ReportHead, Section
 from app.reports.kit.table import Cell
-from app.stats.arms.times import LENGTHS, bucket_name
+from app.stats.arms.times import LENGTHS, length_range_label
 
-RANGES = tuple(bucket_name(low, high) for low, high in LENGTHS)
+RANGES = tuple(length_range_label(low, high) for low, high in LENGTHS)
 BRIEF = {
     "segment": "segment",
     "per_word": "word",

@@ -34,10 +34,10 @@ from app.reports.source.calibration import (
 from app.reports.source.raw_ratings import NOTHING
 from app.reports.source.snapshot import Snapshot
 from app.stats.aggregate import round_scores
-from app.stats.agreement.distributions import complete_raters
-from app.stats.agreement.units import Units
-from app.stats.calibration.raters import Offset, offsets, panel_consensus, standardize
-from app.stats.calibration.severity import severity
+from app.stats.agreement.distributions import select_complete_raters
+from app.stats.agreement.units import UnitValues
+from app.stats.calibration.raters import RaterOffset, compute_rater_offsets, panel_consensus, standardize_by_rater
+from app.stats.calibration.severity import estimate_rater_severity
 from app.stats.ratings import Floats
 from app.storage.db import Session
 
@@ -65,7 +65,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Calibra
     return whole(lambda: _view(parts, options))
 
 
-def _items(parts: CampaignParts, options: CalibrationOptions) -> tuple[str, Units, str, Floats]:
+def _items(parts: CampaignParts, options: CalibrationOptions) -> tuple[str, UnitValues, str, Floats]:
     """Which items are used, what raters gave to them, where agreed scores come from, and the score of each."""
     known = bool(parts.calibration.any())
     which = "calibration" if options.items == "calibration" or (options.items == "auto" and known) else "common"
@@ -73,7 +73,7 @@ def _items(parts: CampaignParts, options: CalibrationOptions) -> tuple[str, Unit
     if which == "common":
         units = units.paired()
     if options.raters == "complete":
-        units = complete_raters(units)
+        units = select_complete_raters(units)
     agreed = consensus_of(parts, units)
     if np.isfinite(agreed).any():
         return which, units, "set", agreed
@@ -82,15 +82,15 @@ def _items(parts: CampaignParts, options: CalibrationOptions) -> tuple[str, Unit
 
 def _view(parts: CampaignParts, options: CalibrationOptions) -> CalibrationView:
     which, units, source, agreed = _items(parts, options)
-    rater_offsets = offsets(units, agreed, level=options.level)
+    rater_offsets = compute_rater_offsets(units, agreed, level=options.level)
     test = units_of(parts, parts.test, options.repeats)
     if options.raters == "complete":
         test = test.where(np.isin(test.rater, np.unique(units.rater)))
     names = [test.raters[code] for code in np.unique(test.rater).tolist()]
     unknown = sorted(set(names) - {one.rater for one in rater_offsets})
-    scaled, lost = standardize(test, units)
+    scaled, lost = standardize_by_rater(test, units)
     constant = sorted(set(lost) - set(unknown))
-    shared = severity(units, rng=np.random.default_rng(options.seed)) if len(rater_offsets) > 1 else None
+    shared = estimate_rater_severity(units, rng=np.random.default_rng(options.seed)) if len(rater_offsets) > 1 else None
     head = campaign_heads([parts])
     if n := int((~np.isfinite(agreed)).sum()):
         head["dropped"].append({"reason": UNAGREED, "n": n, "campaign": parts.key})
@@ -111,7 +111,9 @@ def _view(parts: CampaignParts, options: CalibrationOptions) -> CalibrationView:
     )
 
 
-def _systems(parts: CampaignParts, test: Units, rater_offsets: tuple[Offset, ...], scaled: Units) -> list[SystemView]:
+def _systems(
+    parts: CampaignParts, test: UnitValues, rater_offsets: tuple[RaterOffset, ...], scaled: UnitValues
+) -> list[SystemView]:
     """Means over outputs of the mean over raters, of the same rows raw, shifted, and as z."""
     by_rater = {one.rater: one.shift for one in rater_offsets}
     shift = np.array([by_rater.get(name, np.nan) for name in test.raters] or [np.nan])
@@ -136,7 +138,7 @@ def _systems(parts: CampaignParts, test: Units, rater_offsets: tuple[Offset, ...
     return sorted(lines, key=lambda one: (one.rank_shifted or one.rank_raw, one.system))
 
 
-def _means(units: Units) -> dict[int, float]:
+def _means(units: UnitValues) -> dict[int, float]:
     size = np.maximum(units.counts(), 1)
     mean = np.bincount(units.unit, weights=units.value, minlength=units.n_units) / size
     return {code: float(mean[units.system == code].mean()) for code in np.unique(units.system).tolist()}
@@ -151,7 +153,7 @@ def _warnings(
     parts: CampaignParts,
     which: str,
     source: str,
-    rater_offsets: tuple[Offset, ...],
+    rater_offsets: tuple[RaterOffset, ...],
     unknown: list[str],
     constant: list[str],
     options: CalibrationOptions,

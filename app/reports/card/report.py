@@ -54,7 +54,7 @@ def view_of(snapshot: Snapshot, ratings: JudgedRatings, kinds: Mapping[str, str]
     lengths = np.where(test, documents.segments, 0)
     segments, known = int(lengths.sum()), snapshot.campaign.documents_known
     used = np.unique(rows.system)
-    outputs = stats.per_output(rows)
+    outputs = stats.ratings_per_output(rows)
     words = None if not segments or (documents.words[test] < 0).any() else int(documents.words[test].sum())
     columns, grid = _map(rows, lengths, used)
     return CardView(
@@ -71,12 +71,12 @@ def view_of(snapshot: Snapshot, ratings: JudgedRatings, kinds: Mapping[str, str]
         documents=int((lengths > 0).sum()) if known else None,
         segments=segments,
         words=words,
-        segments_per_document=_spread(stats.count_summary(lengths)) if known else None,
+        segments_per_document=_spread(stats.summarize_counts(lengths)) if known else None,
         systems=int(used.size),
         raters=np.unique(rows.rater).size,
         ratings=len(rows),
         judgments=np.unique(rows.judgment).size,
-        ratings_per_output=_spread(stats.count_summary(outputs)),
+        ratings_per_output=_spread(stats.summarize_counts(outputs)),
         outputs=int(used.size) * segments,
         rated_outputs=int(outputs.size),
         by_system=[
@@ -89,7 +89,7 @@ def view_of(snapshot: Snapshot, ratings: JudgedRatings, kinds: Mapping[str, str]
                 rated=min(1.0, one.segments / segments) if segments else None,
                 mean=one.mean,
             )
-            for one in stats.rating_counts(rows, rows.system, len(names.systems))
+            for one in stats.count_ratings_by_code(rows, rows.system, len(names.systems))
         ],
         by_rater=[
             RaterPart(
@@ -99,7 +99,7 @@ def view_of(snapshot: Snapshot, ratings: JudgedRatings, kinds: Mapping[str, str]
                 documents=one.documents,
                 mean=one.mean,
             )
-            for one in stats.rating_counts(rows, rows.rater, len(names.raters))
+            for one in stats.count_ratings_by_code(rows, rows.rater, len(names.raters))
         ],
         by_domain=_domains(rows, ratings, lengths) if known else [],
         by_role=_roles(ratings.rows),
@@ -114,7 +114,7 @@ def _map(rows: Ratings, lengths: Codes, used: Codes) -> tuple[list[int], list[li
     there = np.flatnonzero(lengths > 0)
     if not there.size or not used.size:
         return [], []
-    counts = stats.by_system_and_document(rows, int(used.max()) + 1, lengths.size)[np.ix_(used, there)]
+    counts = stats.system_document_counts(rows, int(used.max()) + 1, lengths.size)[np.ix_(used, there)]
     groups = np.array_split(np.arange(there.size), min(MOST_COLUMNS, there.size))
     sizes = [int(lengths[there[group]].sum()) for group in groups]
     grid = [[float(line[group].sum()) / size for group, size in zip(groups, sizes, strict=True)] for line in counts]
@@ -147,7 +147,7 @@ def _roles(rows: Ratings) -> list[RolePart]:
 
 
 def _buckets(rows: Ratings) -> list[BucketPart]:
-    sizes = Counter((one.raters, one.documents) for one in stats.buckets(rows))
+    sizes = Counter((one.raters, one.documents) for one in stats.count_bucket_sizes(rows))
     ordered = sorted(sizes.items(), key=lambda one: (-one[0][1], -one[0][0]))
     return [BucketPart(raters=raters, documents=documents, buckets=n) for (raters, documents), n in ordered]
 

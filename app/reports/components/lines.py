@@ -18,29 +18,29 @@ from app.reports.components.view import (
 )
 from app.stats.aggregate import round_scores, score_matrix, segment_scores
 from app.stats.components import degrees
-from app.stats.components.bootstrap import interval
-from app.stats.components.fit import Estimates, Fit
+from app.stats.components.bootstrap import component_interval
+from app.stats.components.fit import ComponentsFit, RandomEffects
 from app.stats.components.generalizability import (
     DecisionStudy,
     contrast_components,
-    decide,
-    ratings_per_item,
-    shares,
+    estimate_reliability,
+    mean_ratings_per_item,
     system_variance,
+    variance_shares,
 )
 from app.stats.components.terms import NAMES, RESIDUAL, TERMS
 from app.stats.ratings import Floats, Ratings
 from app.stats.testing.adjust import holm
 
 
-def components(fitted: Fit, draws: Sequence[Mapping[str, float]]) -> list[ComponentLine]:
+def components(fitted: ComponentsFit, draws: Sequence[Mapping[str, float]]) -> list[ComponentLine]:
     """Every term, in the model or not; intervals where studies were drawn."""
-    of_all, out = shares(fitted), {one.term: one.why for one in fitted.left_out}
+    of_all, out = variance_shares(fitted), {one.term: one.why for one in fitted.left_out}
     between = system_variance(fitted)
     lines = [_line("system", between, of_all["system"], None)] if len(fitted.means) > 1 else []
     for term in (*TERMS, RESIDUAL):
         if term in fitted.components:
-            span = interval(draws, term) if draws else None
+            span = component_interval(draws, term) if draws else None
             lines.append(_line(term, fitted.components[term], of_all[term], span))
         else:
             lines.append(_line(term, None, None, None, out.get(term)))
@@ -53,7 +53,7 @@ def _line(
     return ComponentLine(term=term, name=NAMES[term], variance=variance, share=share, interval=span, why=why)
 
 
-def systems(fitted: Fit, ratings: Ratings) -> list[AdjustedLine]:
+def systems(fitted: ComponentsFit, ratings: Ratings) -> list[AdjustedLine]:
     """Best first; equal means share the better rank."""
     matrix = score_matrix(segment_scores(ratings), ratings.labels)
     raw = dict(zip((ratings.labels.systems[i] for i in matrix.systems), matrix.means(), strict=True))
@@ -75,7 +75,7 @@ def systems(fitted: Fit, ratings: Ratings) -> list[AdjustedLine]:
     ]
 
 
-def pairs(fitted: Fit, sign: int) -> list[ContrastLine]:
+def pairs(fitted: ComponentsFit, sign: int) -> list[ContrastLine]:
     """Every pair once, by t with Satterthwaite's degrees of freedom."""
     names, n = fitted.rows.systems, len(fitted.means)
     order = sorted(range(n), key=lambda i: (-sign * float(round_scores(fitted.means)[i]), names[i]))
@@ -85,7 +85,7 @@ def pairs(fitted: Fit, sign: int) -> list[ContrastLine]:
     differences = np.array([sign * d for *_, d, _ in contrasts])
     error = np.array([e for *_, e in contrasts])
     t = np.divide(np.abs(differences), error, out=np.full(differences.shape, np.inf), where=error > 0)
-    of = degrees.of_differences(fitted)
+    of = degrees.satterthwaite_degrees(fitted)
     own = np.array([of[i, j] for i, j, *_ in contrasts])
     p = 2 * special.stdtr(own, -t)
     reach = error * special.stdtrit(own, 0.975)
@@ -106,7 +106,7 @@ def pairs(fitted: Fit, sign: int) -> list[ContrastLine]:
     ]
 
 
-def raters(fitted: Fit) -> list[SeverityLine]:
+def raters(fitted: ComponentsFit) -> list[SeverityLine]:
     """Lowest scores first."""
     effects = fitted.raters
     if effects is None:
@@ -124,12 +124,12 @@ def raters(fitted: Fit) -> list[SeverityLine]:
     ]
 
 
-def _spans(estimates: Estimates) -> tuple[Floats, Floats]:
+def _spans(estimates: RandomEffects) -> tuple[Floats, Floats]:
     reach = float(special.ndtri(0.975)) * estimates.error
     return estimates.predicted - reach, estimates.predicted + reach
 
 
-def tendencies(fitted: Fit) -> list[TendencyLine]:
+def tendencies(fitted: ComponentsFit) -> list[TendencyLine]:
     """Every rater with every system that it judged."""
     effects = fitted.rater_system
     if effects is None:
@@ -141,15 +141,15 @@ def tendencies(fitted: Fit) -> list[TendencyLine]:
     ]
 
 
-def study(fitted: Fit) -> DecisionLine:
+def study(fitted: ComponentsFit) -> DecisionLine:
     """Reliability of the study at hand, as if every document had its mean number of raters."""
     rows = fitted.rows
-    decision_study = decide(
+    decision_study = estimate_reliability(
         contrast_components(fitted, fitted.components),
         system_variance(fitted),
         documents=max(rows.n_units_of_a_system, 1),
         segments=rows.n_segments / max(rows.n_units, 1),
-        ratings=max(1, round(ratings_per_item(fitted))),
+        ratings=max(1, round(mean_ratings_per_item(fitted))),
         raters=len(rows.raters),
     )
     return decision(decision_study)

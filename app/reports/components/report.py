@@ -17,8 +17,8 @@ from app.reports.source.model_ratings import MOST_DRAWS, Draw, RatingsModel, loa
 from app.reports.source.recipe_input import RecipeOptions
 from app.reports.source.snapshot import Snapshot
 from app.stats.aggregate import round_scores
-from app.stats.components.fit import Fit
-from app.stats.components.generalizability import decisions, ratings_per_item, system_variance
+from app.stats.components.fit import ComponentsFit
+from app.stats.components.generalizability import make_decision_studies, mean_ratings_per_item, system_variance
 from app.stats.components.terms import NAMES
 from app.stats.ranking.design_checks import connected_systems
 from app.stats.ratings import Ratings
@@ -64,12 +64,12 @@ def _view(model: RatingsModel, draws: Sequence[Draw]) -> ComponentsView:
     return plain if model.fitted is None else _filled(plain, model.fitted, model.ratings, draws)
 
 
-def _filled(plain: ComponentsView, fitted: Fit, ratings: Ratings, draws: Sequence[Draw]) -> ComponentsView:
+def _filled(plain: ComponentsView, fitted: ComponentsFit, ratings: Ratings, draws: Sequence[Draw]) -> ComponentsView:
     of_pairs = lines.pairs(fitted, ratings.better_sign)
-    sizes = decisions(fitted, documents=STUDY_SIZES, ratings=RATINGS_EACH)
+    sizes = make_decision_studies(fitted, documents=STUDY_SIZES, ratings=RATINGS_EACH)
     return plain.model_copy(
         update={
-            "ratings_per_item": ratings_per_item(fitted),
+            "ratings_per_item": mean_ratings_per_item(fitted),
             "components": lines.components(fitted, draws),
             "system_variance": system_variance(fitted),
             "typical_error": fitted.typical_error() if len(fitted.means) > 1 else None,
@@ -97,7 +97,7 @@ def _warnings(model: RatingsModel) -> list[str]:
         warnings.append("one rater: the results do not generalize to other raters")
     if fitted.rows.repeats:
         warnings.append(f"{fitted.rows.repeats:,} repeated ratings were averaged with their first")
-    if ratings_per_item(fitted) < 1 + 1e-9:
+    if mean_ratings_per_item(fitted) < 1 + 1e-9:
         warnings.append(
             "every output was rated once, so rater variance is confounded with that of documents and outputs"
         )
@@ -116,7 +116,7 @@ def _disconnected(ratings: Ratings) -> list[str]:
     return [f"no rater links these groups of systems, so differences between them may be due to raters: {groups_text}"]
 
 
-def _coarse(ratings: Ratings, fitted: Fit) -> list[str]:
+def _coarse(ratings: Ratings, fitted: ComponentsFit) -> list[str]:
     """Where normal errors fit badly: few levels, most ratings on one, or means at an end (decisions, §10)."""
     scale = ratings.scale
     if scale is None or not scale.step or (scale.maximum - scale.minimum) / scale.step + 1 > FEW_LEVELS:

@@ -26,14 +26,14 @@ from app.reports.source.judged_ratings import load_judged_ratings
 from app.reports.source.snapshot import Snapshot
 from app.stats.composition import (
     PARTS,
-    Composition,
     Table,
-    co_occurrence,
+    WorkComposition,
     co_occurrence_shares,
-    contents,
-    rarely_together,
+    count_co_occurrence,
+    count_contents,
+    count_rare_pairs,
 )
-from app.stats.plain import number
+from app.stats.plain import number_or_none
 from app.stats.quality.pairing import first_rows
 from app.stats.ratings import Bools, Codes, Ratings
 from app.storage.db import Session
@@ -70,9 +70,9 @@ def _view(
     out = int((first_rows(every) & ~keep).sum())
     rows = every.where(keep)
     task = _tasks(rows)
-    by_rater, by_task = contents(rows, rows.rater, humans), contents(rows, task, humans)
+    by_rater, by_task = count_contents(rows, rows.rater, humans), count_contents(rows, task, humans)
     used = np.unique(rows.system)
-    met = [co_occurrence(rows, owner)[np.ix_(used, used)] for owner in (task, rows.rater)]
+    met = [count_co_occurrence(rows, owner)[np.ix_(used, used)] for owner in (task, rows.rater)]
     lines = list(_task_lines(rows, task, by_task))
     names = [rows.labels.systems[code] for code in used.tolist()]
     return CompositionView(
@@ -104,28 +104,28 @@ def _tasks(rows: Ratings) -> Codes:
 def _meeting(table: Table) -> SystemsMet:
     share = co_occurrence_shares(table)
     off = share[~np.eye(len(table), dtype=np.bool_)]
-    least = number(float(np.nanmin(off))) if off.size and not np.isnan(off).all() else None
-    return SystemsMet(counts=table.tolist(), least=least, apart=rarely_together(table))
+    least = number_or_none(float(np.nanmin(off))) if off.size and not np.isnan(off).all() else None
+    return SystemsMet(counts=table.tolist(), least=least, apart=count_rare_pairs(table))
 
 
-def _figures(owners: Composition, i: int) -> dict[str, Any]:
+def _figures(owners: WorkComposition, i: int) -> dict[str, Any]:
     return {
         "judgments": int(owners.judgments[i]),
         "systems": int(owners.systems[i]),
         "documents": int(owners.documents[i]),
         "count": {part: int(owners.count[part][i]) for part in PARTS},
-        "mean": {part: number(float(owners.mean[part][i])) for part in PARTS},
+        "mean": {part: number_or_none(float(owners.mean[part][i])) for part in PARTS},
     }
 
 
-def _rater_lines(rows: Ratings, task: Codes, by_rater: Composition) -> Iterator[RaterContents]:
+def _rater_lines(rows: Ratings, task: Codes, by_rater: WorkComposition) -> Iterator[RaterContents]:
     done = np.unique(np.stack((rows.rater, task)), axis=1)[0]
     tasks = np.bincount(done, minlength=len(rows.labels.raters))
     for i, code in enumerate(by_rater.owner.tolist()):
         yield RaterContents(rater=rows.labels.raters[code], tasks=int(tasks[code]), **_figures(by_rater, i))
 
 
-def _task_lines(rows: Ratings, task: Codes, by_task: Composition) -> Iterator[TaskContents]:
+def _task_lines(rows: Ratings, task: Codes, by_task: WorkComposition) -> Iterator[TaskContents]:
     first = np.unique(task, return_index=True)[1]
     keys = zip(rows.task[first].tolist(), rows.rater[first].tolist(), strict=True)
     for i, (code, rater) in enumerate(keys):
@@ -134,12 +134,12 @@ def _task_lines(rows: Ratings, task: Codes, by_task: Composition) -> Iterator[Ta
         )
 
 
-def _warnings(by_rater: Composition, by_task: Composition, met: list[Table], rows: Ratings) -> Iterator[str]:
+def _warnings(by_rater: WorkComposition, by_task: WorkComposition, met: list[Table], rows: Ratings) -> Iterator[str]:
     if not len(rows):
         yield NOTHING
         return
     for table, what in zip(met, ("tasks", "raters"), strict=True):
-        if pairs := rarely_together(table):
+        if pairs := count_rare_pairs(table):
             yield (
                 f"{pairs} of {len(table) * (len(table) - 1) // 2} pairs of systems meet in less than half of the "
                 f"{what} of one of them: normalization by {what[:-1]} compares them on different items"

@@ -23,7 +23,7 @@ from app.reports.kit.report import Report, Work, whole
 from app.reports.source.raw_ratings import NOTHING, RawRatings, RawRatingsOptions, load_raw_ratings
 from app.reports.source.snapshot import Snapshot
 from app.stats.agreement import distributions as spread
-from app.stats.agreement.units import Units, document_units, segment_units
+from app.stats.agreement.units import UnitValues, make_document_units, make_segment_units
 from app.stats.ratings import Floats
 from app.storage.db import Session
 from app.storage.segment_words import segment_words
@@ -46,16 +46,16 @@ def _prepare(
     session: Session, snapshots: tuple[Snapshot, ...], options: DistributionsOptions
 ) -> Work[DistributionsView]:
     ratings = load_raw_ratings(session, snapshots[0], options)
-    make = segment_units if options.unit == "segment" else document_units
+    make = make_segment_units if options.unit == "segment" else make_document_units
     units = make(ratings.rows, repeated=options.repeats)
-    units = spread.complete_raters(units) if options.raters == "complete" else units
+    units = spread.select_complete_raters(units) if options.raters == "complete" else units
     named = tuple(filter(None, (options.between or "").split(",")))
     units = _among(units, named) if named else units
     words = _words(session, ratings, options)
     return whole(lambda: _view(ratings, units, words, options, named))
 
 
-def _among(units: Units, named: tuple[str, ...]) -> Units:
+def _among(units: UnitValues, named: tuple[str, ...]) -> UnitValues:
     """Only what all of these raters rated. Raises Invalid for one who is not there."""
     unknown = [key for key in named if key not in units.raters]
     if unknown:
@@ -74,16 +74,16 @@ def _words(session: Session, ratings: RawRatings, options: DistributionsOptions)
 
 
 def _view(
-    ratings: RawRatings, units: Units, words: Floats | None, options: DistributionsOptions, named: tuple[str, ...]
+    ratings: RawRatings, units: UnitValues, words: Floats | None, options: DistributionsOptions, named: tuple[str, ...]
 ) -> DistributionsView:
-    into = spread.bins(units.value, ratings.scale)
+    into = spread.make_histogram_bins(units.value, ratings.scale)
     common = units.paired()
-    raters = spread.raters(units, into, ratings.scale) if common.n_units else ()
+    raters = spread.compute_rater_use(units, into, ratings.scale) if common.n_units else ()
     of_units = None if words is None else words[units.place]
-    systems = spread.systems(units, ratings.rows.labels.systems, into, ratings.scale, words=of_units)
+    systems = spread.compute_system_use(units, ratings.rows.labels.systems, into, ratings.scale, words=of_units)
     better = ratings.rows.higher_is_better
-    ranks = spread.ranks([one.mean for one in systems], higher_is_better=better)
-    by_words = spread.ranks([one.per_1000_words for one in systems], higher_is_better=better)
+    ranks = spread.rank_values([one.mean for one in systems], higher_is_better=better)
+    by_words = spread.rank_values([one.per_1000_words for one in systems], higher_is_better=better)
     means = [one.mean for one in raters]
     return DistributionsView(
         **ratings.head,
@@ -95,7 +95,7 @@ def _view(
         between=list(named),
         n_units=units.n_units,
         n_common=common.n_units,
-        consensus=float(spread.medians(common).mean()) if common.n_units else None,
+        consensus=float(spread.unit_medians(common).mean()) if common.n_units else None,
         offset_sd=float(np.std(means, ddof=1)) if len(means) > 1 else None,
         bins=list(into.labels) if units.n_units else [],
         discrete=into.discrete,
@@ -108,7 +108,7 @@ def _view(
     )
 
 
-def _warnings(ratings: RawRatings, units: Units, common: Units) -> list[str]:
+def _warnings(ratings: RawRatings, units: UnitValues, common: UnitValues) -> list[str]:
     if not units.n_units:
         return [NOTHING if not len(ratings.rows) else "no ratings remain after this choice of raters"]
     if not common.n_units:

@@ -25,9 +25,9 @@ from app.stats.agreement import bootstrap
 from app.stats.agreement.document_scores import (
     PARTS,
     DocumentAndSegmentScores,
-    correlations,
-    join_scores,
-    pearson_of_documents,
+    correlate_document_scores,
+    document_weighted_pearson,
+    join_document_scores,
 )
 from app.stats.agreement.units import Repeated
 from app.stats.plain import interval_or_none
@@ -71,7 +71,7 @@ def _view(ratings: RawRatings, every: Ratings, options: DocumentScoresOptions) -
         if (~clean).any():
             dropped.append({"reason": "document with a control item", "n": int((~clean).sum())})
         rows = rows.where(clean)
-    data = join_scores(_of_repeats(rows, options.repeats))
+    data = join_document_scores(_of_repeats(rows, options.repeats))
     for reason, n in (
         ("document score where segments lack a score", data.incomplete),
         ("document score without segment scores", data.alone),
@@ -133,13 +133,13 @@ def _lines(data: DocumentAndSegmentScores, options: DocumentScoresOptions) -> It
 def _line(
     data: DocumentAndSegmentScores, documents: str, part: str, where: Bools, options: DocumentScoresOptions
 ) -> CorrelationLine:
-    coefficients = correlations(data, part, where)
+    coefficients = correlate_document_scores(data, part, where)
     interval = None
     if options.bootstrap and coefficients.pearson is not None:
-        of, held = pearson_of_documents(data, part, where), np.unique(data.document[where])
+        of, held = document_weighted_pearson(data, part, where), np.unique(data.document[where])
         drawn = [
             of(
-                bootstrap.bootstrap_weights_of(
+                bootstrap.bootstrap_weights_of_subset(
                     held, data.n_documents, min(DRAWS_AT_ONCE, options.bootstrap - at), options.seed, i
                 )
             )

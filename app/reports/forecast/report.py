@@ -20,10 +20,10 @@ from app.reports.source.model_ratings import RatingsModel, load_model
 from app.reports.source.recipe_input import RecipeOptions
 from app.reports.source.snapshot import Snapshot
 from app.stats.aggregate import ScoreMatrix, round_scores, score_matrix, segment_scores
-from app.stats.components.bootstrap import Redraw
-from app.stats.components.generalizability import contrast_components, planning_components, ratings_per_item
+from app.stats.components.bootstrap import ParametricBootstrap
+from app.stats.components.generalizability import contrast_components, mean_ratings_per_item, planning_components
 from app.stats.gate.gate import difference_by_document
-from app.stats.gate.tail import RARE, chance_of_no_failure, documents_to_see
+from app.stats.gate.tail import RARE, chance_of_no_failure, documents_to_see_failure
 from app.stats.planning.pilot import forecast_bootstrap, prepare_pilot
 from app.stats.planning.planning import StudyLayout, VarianceComponents
 from app.stats.planning.studies import WORLDS, Pool, StudyForecast, forecast_srp
@@ -102,7 +102,7 @@ class Forecaster:
             return {"why": planner.components}
         rows = self.data.rows
         if each is None:
-            each = max(1, round(ratings_per_item(self.data.fitted))) if self.data.fitted else 1
+            each = max(1, round(mean_ratings_per_item(self.data.fitted))) if self.data.fitted else 1
         layout = StudyLayout(
             max(rows.n_units_of_a_system, 1), planner.segments, planner.raters, min(each, planner.raters)
         )
@@ -131,7 +131,7 @@ class Forecaster:
         fitted, means = self.data.fitted, planner.true_means
         if fitted is None or len(self.data.ratings) > MOST_REDRAWN:
             return [(components, means, WORLDS)]
-        redraw, error = Redraw(fitted), fitted.typical_error() ** 2 / 2
+        redraw, error = ParametricBootstrap(fitted), fitted.typical_error() ** 2 / 2
         between = planner.between
         spread = np.sqrt(between * error / (between + error)) if between + error > 0 else 0.0
         drawn = [
@@ -211,7 +211,7 @@ def _view(forecast: Forecaster, parts: Sequence[bytes]) -> ForecastView:
     data = forecast.data
     planner = Planner(PowerOptions(), data, forecast.protocol)
     known = bool(parts) and not isinstance(planner.components, str)
-    each = ratings_per_item(data.fitted) if data.fitted else None
+    each = mean_ratings_per_item(data.fitted) if data.fitted else None
     return ForecastView(
         campaigns=data.inputs.campaigns,
         data_hash=data.inputs.data_hash,
@@ -257,7 +257,7 @@ def _warnings(forecast: Forecaster, each: float | None) -> list[str]:
 
 def rare_failures(documents: int) -> list[str]:
     """What so few documents cannot forecast."""
-    enough = documents_to_see(RARE, 0.05)
+    enough = documents_to_see_failure(RARE, 0.05)
     if not 0 < documents < enough:
         return []
     what = f"{documents} documents can hide rare failures: where {RARE:.0%} of all fail, none of {documents} does"

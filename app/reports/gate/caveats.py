@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from app.domain.recipe import Recipe
 from app.reports.source.recipe_input import RecipeInput
-from app.stats.gate.gate import Decision, GateRule
-from app.stats.gate.skewness import documents_needed
-from app.stats.gate.tail import RARE, chance_of_no_failure, documents_to_see
+from app.stats.gate.gate import GateDecision, GateRule
+from app.stats.gate.skewness import documents_for_skewness
+from app.stats.gate.tail import RARE, chance_of_no_failure, documents_to_see_failure
 from app.stats.ranking.design_checks import connected_systems
 from app.stats.selection import select
 
 
-def document_caveats(decision: Decision, rule: GateRule) -> list[str]:
+def document_caveats(decision: GateDecision, rule: GateRule) -> list[str]:
     """Warnings of a decision that tells a difference; of a claim that is not let through, too."""
     if decision.difference is None:
         return []
-    caveats, n, enough = [], decision.documents, documents_to_see(RARE, 0.05)
+    caveats, n, enough = [], decision.documents, documents_to_see_failure(RARE, 0.05)
     if n < enough:
         let = "0.18 to 0.27" if rule.claim != "equivalent" else "0.01"
         caveats.append(
@@ -24,7 +24,7 @@ def document_caveats(decision: Decision, rule: GateRule) -> list[str]:
             f"simulated campaigns of 6 to 30 documents; judge {enough}, or bound the share "
             "of documents with a critical error (`max_critical`)"
         )
-    if decision.skewness is not None and n < (needed := documents_needed(decision.skewness)):
+    if decision.skewness is not None and n < (needed := documents_for_skewness(decision.skewness)):
         caveats.append(
             f"differences of documents are skewed ({decision.skewness:.1f}), so Student's t takes about {needed:,} "
             f"documents and there are {n}: bounds allow for the skewness that these show"

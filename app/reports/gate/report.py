@@ -30,7 +30,15 @@ from app.reports.source.expected_time import AT_ONCE, CampaignSize, seconds_to_r
 from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
 from app.stats.gate import replication as gate_replication
-from app.stats.gate.gate import Claim, Decision, DocumentDifferences, GateRule, decide, difference_by_document, no_data
+from app.stats.gate.gate import (
+    Claim,
+    DocumentDifferences,
+    GateDecision,
+    GateRule,
+    decide_claim,
+    decide_without_data,
+    difference_by_document,
+)
 from app.stats.ranking.pair_rows import on_common_segments
 from app.stats.ranking.ranking import rank
 from app.stats.ranking.result import Ranking
@@ -195,21 +203,21 @@ def _view(inputs: RecipeInput, options: GateOptions, evidence: GateEvidence) -> 
 
 def _decided(
     inputs: RecipeInput, recipe: Recipe, options: GateOptions, rule: GateRule
-) -> tuple[DocumentDifferences | None, Decision]:
+) -> tuple[DocumentDifferences | None, GateDecision]:
     """The difference by document and what it says; nothing of either where it cannot be told, or not yet."""
     differences = _document_differences(inputs, recipe, options)
     if differences is None:
         return None, _undecided(inputs)
     if why := unlinked_warning(inputs, recipe, options.candidate, options.baseline):
-        return None, no_data(int(differences.sums.size), why=why)
+        return None, decide_without_data(int(differences.sums.size), why=why)
     there = int(differences.sums.size)
     if options.documents is not None and there < options.documents:
         why = f"the look was fixed at {options.documents} documents and {there} are judged: no result is shown before"
-        return None, no_data(there, why=why)
-    return differences, decide(differences.sums, differences.weights, rule, differences.precision)
+        return None, decide_without_data(there, why=why)
+    return differences, decide_claim(differences.sums, differences.weights, rule, differences.precision)
 
 
-def _early(options: GateOptions, decision: Decision) -> bool:
+def _early(options: GateOptions, decision: GateDecision) -> bool:
     """Whether the look that was fixed is still to come."""
     return options.documents is not None and decision.difference is None
 
@@ -229,9 +237,9 @@ def _document_differences(inputs: RecipeInput, recipe: Recipe, options: GateOpti
     return difference_by_document(matrix, *pair, rows.better_sign, paired=paired)
 
 
-def _undecided(inputs: RecipeInput) -> Decision:
+def _undecided(inputs: RecipeInput) -> GateDecision:
     """Nothing to compare, or nothing to compare by."""
-    decision = no_data()
+    decision = decide_without_data()
     unknown = len(inputs.rows) and not inputs.rows.documents_known
     return (
         replace(decision, why="documents are unknown, so systems cannot be compared by document")
@@ -250,7 +258,7 @@ def _again(
     options: GateOptions,
     rule: GateRule,
     differences: DocumentDifferences | None,
-    decision: Decision,
+    decision: GateDecision,
 ) -> tuple[Replication | None, StabilityPoint | None]:
     """Chances of a study run again, simulated where outputs were rated several times; and SRP then."""
     if differences is None or decision.difference is None:
@@ -259,19 +267,19 @@ def _again(
     used: Ratings = selection.ratings.where(selection.ranked)
     # Simulated studies weigh segments alike, so they would not ask what a mean over domains asks.
     alike = recipe.aggregate != "macro_domain"
-    data = gate_replication.rated_several_times(used, decision.documents) if alike else None
+    data = gate_replication.select_multiply_rated(used, decision.documents) if alike else None
     method = recipe.normalize
     if data is None or method == "auto" or not {options.candidate, options.baseline} <= set(data.systems):
-        return gate_replication.forecast(differences.sums, differences.weights, rule), None
+        return gate_replication.forecast_claim_replication(differences.sums, differences.weights, rule), None
     pair = data.systems.index(options.candidate), data.systems.index(options.baseline)
     again = gate_replication.simulate_replication(
         data, pair, method, rule, difference=decision.difference, seed=recipe.seed
     )
-    return again, gate_replication.stability(data, method, alpha=recipe.alpha, seed=recipe.seed)
+    return again, gate_replication.simulate_stability(data, method, alpha=recipe.alpha, seed=recipe.seed)
 
 
 def _with_replication(
-    decision: Decision, again: Replication | None, options: GateOptions
+    decision: GateDecision, again: Replication | None, options: GateOptions
 ) -> tuple[bool, Any, list[str]]:
     """A claim that would too seldom be shown again is not let through: nothing is wrong with it, but it is open."""
     if not decision.holds or options.min_replication is None:
@@ -287,7 +295,7 @@ def _with_replication(
     return False, "inconclusive", [why]
 
 
-def _warnings(options: GateOptions, ranking: Ranking, decision: Decision, again: Replication | None) -> list[str]:
+def _warnings(options: GateOptions, ranking: Ranking, decision: GateDecision, again: Replication | None) -> list[str]:
     warnings = [] if decision.why is None else [decision.why]
     if options.margin is not None and ranking.unit != "raw":
         warnings.append(

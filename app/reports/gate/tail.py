@@ -11,8 +11,8 @@ from app.domain.recipe import Recipe
 from app.protocols.base import Spans
 from app.reports.gate.view import FailuresView, TailView
 from app.reports.source.recipe_input import RecipeInput
-from app.stats.gate.gate import Decision
-from app.stats.gate.tail import failures_of_system
+from app.stats.gate.gate import GateDecision
+from app.stats.gate.tail import count_system_failures
 from app.stats.ratings import Bools
 from app.stats.selection import select
 from app.storage import side_tables
@@ -61,11 +61,11 @@ def both_tails(
     selection = select(inputs.rows.with_score(known.failed.astype(np.float64)), recipe)
     ranked = selection.ratings.where(selection.ranked)
     codes = [ranked.labels.systems.index(key) for key in systems]
-    candidate, baseline = (TailView.of(failures_of_system(ranked, ranked.score > 0, code, alpha)) for code in codes)
+    candidate, baseline = (TailView.of(count_system_failures(ranked, ranked.score > 0, code, alpha)) for code in codes)
     return FailuresView(by=known.by, candidate=candidate, baseline=baseline)
 
 
-def with_tail(decision: Decision, tails: FailuresView | None, most: float | None) -> tuple[Decision, list[str]]:
+def with_tail(decision: GateDecision, tails: FailuresView | None, most: float | None) -> tuple[GateDecision, list[str]]:
     """A claim about the mean is not let through where the candidate may fail on more documents than is asked."""
     if most is None or tails is None or not decision.holds:
         return decision, []

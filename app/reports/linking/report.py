@@ -27,8 +27,8 @@ from app.reports.source.raw_ratings import NOTHING
 from app.reports.source.snapshot import Snapshot
 from app.reports.source.standing_exclusions import without_excluded
 from app.stats.aggregate import round_scores
-from app.stats.agreement.units import Units
-from app.stats.calibration.linking import Link, LinkAnchors, ScaleLink, ends, link
+from app.stats.agreement.units import UnitValues
+from app.stats.calibration.linking import Link, LinkAnchors, ScaleLink, fit_scale_link, interval_of_draws
 from app.stats.ratings import Bools, Floats
 from app.storage.db import Session
 
@@ -56,7 +56,7 @@ class CampaignMeans:
     """
 
     of: CampaignParts
-    test: Units
+    test: UnitValues
     mean: Floats
     common: dict[Address, tuple[float, bool]]
     items: dict[Address, tuple[float, bool]]
@@ -88,7 +88,7 @@ def _view(parts: Sequence[CampaignParts], options: LinkingOptions) -> LinkingVie
             reason = f"anchor whose source differs from that in {parts[0].key}"
             head["dropped"].append({"reason": reason, "n": differing, "campaign": part.key})
         rng = np.random.default_rng([options.seed, n])
-        linked = link(anchored, options.method, draws=options.bootstrap, level=options.level, rng=rng)
+        linked = fit_scale_link(anchored, options.method, draws=options.bootstrap, level=options.level, rng=rng)
         warnings += _link_warnings(parts[0], part, anchored, linked, options)
         links.append(_link_view(part.key, linked, which, options))
         systems += _systems(part, part_means, linked, options, n)
@@ -132,12 +132,12 @@ def _means(parts: CampaignParts, options: LinkingOptions) -> CampaignMeans:
     return CampaignMeans(parts, sampling_units(parts, test), _mean(test), _addressed(parts, test, human), items)
 
 
-def _mean(units: Units) -> Floats:
+def _mean(units: UnitValues) -> Floats:
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)
     return np.asarray(total / np.maximum(units.counts(), 1), dtype=np.float64)
 
 
-def _addressed(parts: CampaignParts, units: Units, human: Bools) -> dict[Address, tuple[float, bool]]:
+def _addressed(parts: CampaignParts, units: UnitValues, human: Bools) -> dict[Address, tuple[float, bool]]:
     labels, mean = parts.ratings.rows.labels, _mean(units)
     position = labels.segment_position[units.place].tolist()
     outputs: dict[Address, tuple[float, bool]] = {}
@@ -170,7 +170,7 @@ def _anchored(base: CampaignMeans, other: CampaignMeans, options: LinkingOptions
 
 
 def _link_view(campaign: str, linked: ScaleLink, which: str, options: LinkingOptions) -> LinkView:
-    slopes, intercepts = (ends(values, options.level) for values in (linked.slopes, linked.intercepts))
+    slopes, intercepts = (interval_of_draws(values, options.level) for values in (linked.slopes, linked.intercepts))
     return LinkView(
         campaign=campaign,
         anchors=which,
@@ -221,13 +221,17 @@ def _placed(
     raw: float, again: Floats, linked: ScaleLink | None, options: LinkingOptions
 ) -> tuple[float | None, float | None, tuple[float, float] | None]:
     if linked is None:
-        return raw, 0.0, ends(again, options.level)
+        return raw, 0.0, interval_of_draws(again, options.level)
     if linked.slope is None or linked.intercept is None or linked.why is not None:
         return None, None, None
     moved = linked.slopes * raw + linked.intercepts
     known = moved[np.isfinite(moved)]
     error = float(known.std(ddof=1)) if known.size > 1 else None
-    return linked.slope * raw + linked.intercept, error, ends(linked.slopes * again + linked.intercepts, options.level)
+    return (
+        linked.slope * raw + linked.intercept,
+        error,
+        interval_of_draws(linked.slopes * again + linked.intercepts, options.level),
+    )
 
 
 def _counts(rng: np.random.Generator, n: int, draws: int) -> Floats:

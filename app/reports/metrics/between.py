@@ -10,8 +10,8 @@ from pydantic import TypeAdapter
 
 from app.reports.metrics.view import BetweenLine
 from app.reports.metrics.work import MetricEvaluation, MetricScores, scores_of
-from app.stats.metrics.swaps import MEASURES, CommonScores, compare
-from app.stats.plain import number
+from app.stats.metrics.swaps import MEASURES, CommonMetricScores, compare_two_metrics
+from app.stats.plain import number_or_none
 from app.stats.testing.adjust import holm
 
 MOST_METRICS = 12
@@ -31,16 +31,16 @@ def compare_metrics(compared: MetricEvaluation, two: Two, swaps: int) -> bytes:
     panel = compared.panel(compared.experiments.rows, frozenset())
     first, second = (scores_of(panel, compared.experiments.rows, metric, compared.sign) for metric in two)
     unit = first.document if compared.by_document else np.arange(first.document.size)
-    common = CommonScores.of(first.human, first.metric, second.metric, first.both & second.scored, unit)
-    tests = compare(common, permutations=compared.permutations, seed=compared.seed, swaps=swaps)
+    common = CommonMetricScores.of(first.human, first.metric, second.metric, first.both & second.scored, unit)
+    tests = compare_two_metrics(common, permutations=compared.permutations, seed=compared.seed, swaps=swaps)
     lines = [
         BetweenLine(
             measure=each.measure,
             first=two[0].name,
             second=two[1].name,
-            value_first=number(each.first),
-            value_second=number(each.second),
-            p_value=number(each.p_value),
+            value_first=number_or_none(each.first),
+            value_second=number_or_none(each.second),
+            p_value=number_or_none(each.p_value),
             p_adjusted=None,
             n_segments=common.segments,
         )

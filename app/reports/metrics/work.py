@@ -18,11 +18,11 @@ from app.stats.aggregate import ScoreMatrix
 from app.stats.metrics.agreement import (
     HumanAndMetricScores,
     SystemAgreement,
+    compute_segment_agreement,
+    compute_system_agreement,
     pair_separation,
-    segment_agreement,
-    system_agreement,
 )
-from app.stats.plain import number
+from app.stats.plain import number_or_none
 from app.stats.ratings import Codes, Ratings
 from app.stats.robustness.changes import Group, ScoreChange, apply_change
 from app.stats.robustness.reranking import Experiments, ranked_score_matrix
@@ -114,7 +114,9 @@ class MetricEvaluation:
                 continue
             for metric in self.metrics:
                 accuracies = self._of_systems(scores_of(panel, rows, metric, self.sign))
-                figures.append((metric.name, change.group, [number(getattr(accuracies, name)) for name in MEASURES]))
+                figures.append(
+                    (metric.name, change.group, [number_or_none(getattr(accuracies, name)) for name in MEASURES])
+                )
         return CHANGED.dump_json(figures)
 
     @property
@@ -130,11 +132,13 @@ class MetricEvaluation:
         return panel.arranged(np.array(keep, dtype=np.intp))
 
     def _of_systems(self, scores: HumanAndMetricScores) -> SystemAgreement:
-        return system_agreement(scores, permutations=self.permutations, seed=self.seed, by_document=self.by_document)
+        return compute_system_agreement(
+            scores, permutations=self.permutations, seed=self.seed, by_document=self.by_document
+        )
 
     def _line(self, metric: MetricScores, panel: ScoreMatrix) -> MetricLine:
         scores = scores_of(panel, self.experiments.rows, metric, self.sign)
-        systems, outputs = self._of_systems(scores), segment_agreement(scores)
+        systems, outputs = self._of_systems(scores), compute_segment_agreement(scores)
         ties = outputs.ties
         separation = pair_separation(
             scores, permutations=self.permutations, seed=self.seed, by_document=self.by_document
@@ -144,24 +148,24 @@ class MetricEvaluation:
             higher_is_better=metric.higher_is_better,
             n_systems=systems.n,
             n_pairs=systems.n_pairs,
-            spa=number(systems.spa),
+            spa=number_or_none(systems.spa),
             spa_pairs=systems.spa_pairs,
-            accuracy=number(systems.accuracy),
-            pearson=number(systems.pearson),
-            spearman=number(systems.spearman),
-            kendall=number(systems.kendall),
+            accuracy=number_or_none(systems.accuracy),
+            pearson=number_or_none(systems.pearson),
+            spearman=number_or_none(systems.spearman),
+            kendall=number_or_none(systems.kendall),
             n_outputs=outputs.n,
-            output_pearson=number(outputs.pearson),
-            output_kendall=number(outputs.kendall),
+            output_pearson=number_or_none(outputs.pearson),
+            output_kendall=number_or_none(outputs.kendall),
             n_items=outputs.n_items,
-            item_pearson=number(outputs.item_pearson),
-            item_kendall=number(outputs.item_kendall),
+            item_pearson=number_or_none(outputs.item_pearson),
+            item_kendall=number_or_none(outputs.item_kendall),
             acc_eq=None if ties is None else ties.accuracy,
             epsilon=None if ties is None else ties.epsilon,
             acc_without=None if ties is None else ties.plain,
             tied=None if ties is None else ties.n_ties / ties.n_pairs,
-            auc_different=number(separation.different),
-            auc_better=number(separation.better),
+            auc_different=number_or_none(separation.different),
+            auc_better=number_or_none(separation.better),
             n_apart=separation.n_apart,
         )
 

@@ -23,8 +23,8 @@ from app.reports.source.scores import Reading
 from app.reports.source.snapshot import Snapshot
 from app.stats import scoring
 from app.stats.mqm2 import mqm2
-from app.stats.mqm2.mqm2 import Threshold
-from app.stats.mqm2.systems import Mqm2System, known_words, score_systems
+from app.stats.mqm2.mqm2 import PassingThreshold
+from app.stats.mqm2.systems import Mqm2System, rows_with_known_words, score_systems
 from app.stats.ratings import Bools, Codes, Floats, Ratings, Role
 from app.stats.ratings import Kind as Level
 from app.stats.selection import matching, without
@@ -59,14 +59,14 @@ class MQM2Options(BaseModel):
     )
 
     @property
-    def threshold(self) -> Threshold | None:
+    def threshold(self) -> PassingThreshold | None:
         """What passes; None where nothing is asked. Raises Invalid for half of it."""
         if self.passing is None or self.points is None:
             if self.passing is self.points:
                 return None
             lacks = "passing" if self.passing is None else "points"
             raise Invalid("the query is not valid", places=(Place(("query", lacks), "passing and points go together"),))
-        return Threshold(self.passing, self.points)
+        return PassingThreshold(self.passing, self.points)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +138,14 @@ def _kept(rows: Ratings, recipe: Recipe, words: Floats) -> tuple[Bools, list[dic
         *named,
         ("role not scored", ~np.isin(rows.role, [Role[name.upper()] for name in recipe.roles])),
         ("task rejected by quality control", ~rows.accepted),
-        (UNKNOWN_WORDS, ~known_words(rows, words)),
+        (UNKNOWN_WORDS, ~rows_with_known_words(rows, words)),
     ):
         out[why] += int((keep & left).sum())
         keep &= ~left
     return keep, [{"reason": why, "n": n} for why, n in out.items() if n]
 
 
-def _view(counts: CountedErrors, threshold: Threshold | None, options: MQM2Options) -> MQM2View:
+def _view(counts: CountedErrors, threshold: PassingThreshold | None, options: MQM2Options) -> MQM2View:
     each = score_systems(
         counts.rows, counts.critical, counts.words, threshold=threshold, critical_fails=options.critical_fails
     )
@@ -186,7 +186,7 @@ def _line(counts: CountedErrors, system: Mqm2System) -> SystemScore | None:
     )
 
 
-def _warnings(counts: CountedErrors, each: Sequence[Mqm2System], threshold: Threshold | None) -> list[str]:
+def _warnings(counts: CountedErrors, each: Sequence[Mqm2System], threshold: PassingThreshold | None) -> list[str]:
     if not each:
         return [NOTHING]
     warnings = [

@@ -16,7 +16,7 @@ from app.reports.source.recipe_input import RecipeInput, RecipeOptions
 from app.reports.source.recipe_ratings import load
 from app.reports.source.scores import reading
 from app.stats.multiverse.branches import InapplicableUniverses, ScoredRatings
-from app.stats.multiverse.space import ADJUSTMENTS, NORMALIZATIONS, TESTS, ExclusionChoice, Space
+from app.stats.multiverse.space import ADJUSTMENTS, NORMALIZATIONS, TESTS, ExclusionChoice, MultiverseSpace
 from app.stats.ratings import Ratings
 from app.stats.scoring import PROFILES
 from app.stats.selection import select
@@ -42,12 +42,12 @@ class MultiverseOptions(RecipeOptions):
     )
 
 
-def space_of(inputs: RecipeInput, options: MultiverseOptions) -> Space:
+def space_of(inputs: RecipeInput, options: MultiverseOptions) -> MultiverseSpace:
     """The choices that are crossed, but for the scorings. Raises Invalid for a choice that there is not."""
     normalize = _chosen("normalize", options.normalize, {name: name for name in NORMALIZATIONS})
     tests = _chosen("tests", options.tests, TESTS)
     adjust = _chosen("adjust", options.adjust, {name: name for name in ADJUSTMENTS})
-    return Space(inputs.recipe, tuple(_excluding(inputs, options.exclude)), normalize, tests, adjust)
+    return MultiverseSpace(inputs.recipe, tuple(_excluding(inputs, options.exclude)), normalize, tests, adjust)
 
 
 def _chosen(field: str, text: str, known: Mapping[str, Value]) -> tuple[Value, ...]:
@@ -73,7 +73,7 @@ def _excluding(inputs: RecipeInput, more: str) -> Iterator[ExclusionChoice]:
         )
 
 
-def different(space: Space, rows: Ratings) -> tuple[Space, list[InapplicableUniverses]]:
+def different(space: MultiverseSpace, rows: Ratings) -> tuple[MultiverseSpace, list[InapplicableUniverses]]:
     """Exclusions that leave the same rows are one; the others are told, not counted."""
     by_rows: dict[bytes, ExclusionChoice] = {}
     same = []

@@ -24,9 +24,9 @@ from app.reports.multiverse.view import (
 )
 from app.reports.source.recipe_input import RecipeInput, load_recipe_input
 from app.reports.source.snapshot import Snapshot
-from app.stats.multiverse.branches import Branch, InapplicableUniverses, ScoredRatings, branch
-from app.stats.multiverse.shares import PairShare, shares
-from app.stats.multiverse.space import ExclusionChoice, Space
+from app.stats.multiverse.branches import InapplicableUniverses, MultiverseBranch, ScoredRatings, compute_branch
+from app.stats.multiverse.shares import PairClaimShare, compute_claim_shares
+from app.stats.multiverse.space import ExclusionChoice, MultiverseSpace
 from app.stats.ranking.ranking import rank
 from app.stats.ranking.result import Ranking
 from app.storage.db import Session
@@ -49,7 +49,7 @@ class _Branches:
     """The chunks: one a scoring, exclusion and normalization."""
 
     scorings: tuple[ScoredRatings, ...]
-    space: Space
+    space: MultiverseSpace
     systems: tuple[str, ...]
 
     @property
@@ -59,20 +59,20 @@ class _Branches:
     def run(self, number: int) -> bytes:
         """All universes of a branch."""
         ratings, excluding, normalize = self.order[number]
-        return branch(ratings, self.space, excluding, normalize, self.systems).to_bytes()
+        return compute_branch(ratings, self.space, excluding, normalize, self.systems).to_bytes()
 
 
 def _finish(
     inputs: RecipeInput, base: Ranking, missing: Sequence[InapplicableUniverses], parts: Sequence[bytes]
 ) -> MultiverseView:
-    return _view(inputs, base, [Branch.from_bytes(part) for part in parts], missing)
+    return _view(inputs, base, [MultiverseBranch.from_bytes(part) for part in parts], missing)
 
 
 def _view(
-    inputs: RecipeInput, base: Ranking, branches: Sequence[Branch], unasked: Sequence[InapplicableUniverses]
+    inputs: RecipeInput, base: Ranking, branches: Sequence[MultiverseBranch], unasked: Sequence[InapplicableUniverses]
 ) -> MultiverseView:
     systems = [row.system for row in base.systems]
-    claims = shares(branches, tuple(inputs.rows.labels.systems) if branches else ())
+    claims = compute_claim_shares(branches, tuple(inputs.rows.labels.systems) if branches else ())
     missing = [*unasked, *claims.missing]
     return MultiverseView(
         campaigns=inputs.campaigns,
@@ -107,7 +107,7 @@ def _warnings(base: Ranking, n: int) -> list[str]:
     ]
 
 
-def _pairs(systems: Sequence[str], base: Ranking, pair_shares: Sequence[PairShare]) -> list[PairView]:
+def _pairs(systems: Sequence[str], base: Ranking, pair_shares: Sequence[PairClaimShare]) -> list[PairView]:
     """In the order of the base ranking, the higher-ranked system first."""
     claimed = {
         frozenset((row.better, row.worse)): row.better if row.significant else row.worse
@@ -122,7 +122,7 @@ def _pairs(systems: Sequence[str], base: Ranking, pair_shares: Sequence[PairShar
     ]
 
 
-def _pair(share: PairShare, pair: tuple[str, str], base: str | None) -> PairView:
+def _pair(share: PairClaimShare, pair: tuple[str, str], base: str | None) -> PairView:
     better, ahead = (share.first_better, share.second_better), (share.first_ahead, share.second_ahead)
     if share.first != pair[0]:
         better, ahead = better[::-1], ahead[::-1]

@@ -22,7 +22,7 @@ from app.reports.postediting.view import (
 )
 from app.reports.source.post_edits import PostEdit, PostEdits, PostEditsOptions, post_edits_of, unpack_segments
 from app.reports.source.snapshot import Snapshot
-from app.stats.plain import number
+from app.stats.plain import number_or_none
 from app.stats.postediting import rates
 from app.stats.postediting.closest import Closest, by_lab, closest
 from app.stats.postediting.compare import EXTERNAL, SegmentEdits
@@ -86,7 +86,7 @@ def _system(post_edits: PostEdits, segments: Sequence[SegmentEdits], code: int, 
         ter_external=_rate(rates.external_ter(segments, code), level),
         words=_per_hundred(sum(one.words for one in own), sum(one.operations.length for one in own)),
         characters=_per_hundred(sum(one.characters for one in own), sum(one.n_characters for one in own)),
-        chrf=number(chrf([(_output(post_edits, one), one.text) for one in edits])),
+        chrf=number_or_none(chrf([(_output(post_edits, one), one.text) for one in edits])),
         unchanged=_mean([one.characters == 0 for one in own]),
         critical_mean=_mean([one.critical for one in edits]),
         critical_share=_mean([one.critical > 0 for one in edits]),

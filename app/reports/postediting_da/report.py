@@ -30,7 +30,7 @@ from app.reports.source.campaign import protocol_of
 from app.reports.source.post_edits import PostEdits, PostEditsOptions, edits_widget, post_edits_of, unpack_segments
 from app.reports.source.recipe_input import RecipeOptions
 from app.reports.source.snapshot import Snapshot
-from app.stats.plain import number
+from app.stats.plain import number_or_none
 from app.stats.postediting import relation
 from app.stats.postediting.compare import SegmentEdits
 from app.stats.postediting.operations import Tokens
@@ -164,8 +164,8 @@ def _means(campaign: str, lines: Sequence[Correlation]) -> list[Mean]:
                 campaign=campaign,
                 measure=measure,
                 n_systems=int(np.isfinite(r).sum()),
-                fisher=number(relation.fisher_mean(r)),
-                weighted=number(relation.fisher_mean(r, n)),
+                fisher=number_or_none(relation.fisher_mean(r)),
+                weighted=number_or_none(relation.fisher_mean(r, n)),
             )
         )
     return means
@@ -193,8 +193,8 @@ def _bias(others: Sequence[work.CampaignScores], means: Sequence[Mean]) -> Bias 
     return Bias(
         source_based=source,
         reference_based=reference,
-        mter=number(pulled.mter),
-        ter_external=number(pulled.external),
+        mter=number_or_none(pulled.mter),
+        ter_external=number_or_none(pulled.external),
     )
 
 
@@ -243,7 +243,7 @@ def _scatter(lines: Sequence[work.RatesAndScores]) -> list[Scatter]:
     for line in lines:
         known = np.flatnonzero(np.isfinite(line.rates["mter"]))[::step]
         points = zip(line.rates["mter"][known].tolist(), line.score[known].tolist(), strict=True)
-        r = number(relation.correlation(line.rates["mter"], line.score))
+        r = number_or_none(relation.correlation(line.rates["mter"], line.score))
         plots.append(Scatter(system=line.system, r=r, points=list(points)))
     return plots
 

@@ -13,7 +13,7 @@ from app.reports.source.post_edits import PostEdits
 from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
 from app.stats.aggregate import segment_scores
-from app.stats.plain import number
+from app.stats.plain import number_or_none
 from app.stats.postediting import rates, relation
 from app.stats.postediting.compare import EXTERNAL, SegmentEdits
 from app.stats.postediting.operations import Tokens, operations
@@ -155,7 +155,7 @@ def correlations(campaign: str, lines: Sequence[RatesAndScores]) -> list[Correla
             campaign=campaign,
             system=one.system,
             n=len(one.at),
-            **{name: number(relation.correlation(one.rates[name], one.score)) for name in MEASURES},
+            **{name: number_or_none(relation.correlation(one.rates[name], one.score)) for name in MEASURES},
         )
         for one in lines
     ]

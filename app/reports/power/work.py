@@ -17,9 +17,9 @@ from app.reports.power.sizes import StudySizes
 from app.reports.power.view import ComponentsLine, DesignLine, PointLine
 from app.reports.source.model_ratings import Draw, parse_draws
 from app.stats.components.generalizability import (
-    components_of,
     contrast_components,
     planning_components,
+    planning_components_of_fit,
     system_variance,
 )
 from app.stats.planning import planning
@@ -55,7 +55,9 @@ class Planner(StudySizes):
             return own_components
         key = self.judged.inputs.snapshot.campaign.key
         if self.judged.fitted is not None:
-            return components_of(self.judged.fitted, source=key + (", own judgments" if self.own else ", pilot"))
+            return planning_components_of_fit(
+                self.judged.fitted, source=key + (", own judgments" if self.own else ", pilot")
+            )
         if self.pilot is not None:
             return f"the pilot {key} cannot be used: {self.pilot.why}"
         try:

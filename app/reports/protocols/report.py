@@ -39,11 +39,11 @@ from app.reports.source.judged_ratings import load_judged_ratings
 from app.reports.source.raw_ratings import NOTHING
 from app.reports.source.snapshot import Snapshot
 from app.stats.agreement import alpha, bootstrap, pairs
-from app.stats.agreement.units import Repeated, Units
+from app.stats.agreement.units import Repeated, UnitValues
 from app.stats.calibration import bridge as bridges
-from app.stats.calibration.linking import ends
-from app.stats.calibration.separation import expected_pairs, gap
-from app.stats.plain import number
+from app.stats.calibration.linking import interval_of_draws
+from app.stats.calibration.separation import estimate_system_gap, list_expected_pairs
+from app.stats.plain import number_or_none
 from app.stats.quality.pairing import first_rows
 from app.stats.ratings import Bools, Floats, Ratings, Role
 from app.stats.ratings import Kind as Level
@@ -72,7 +72,7 @@ class ProtocolRatings:
     """A campaign: units of what it judged, mean over raters of each, seconds of its ratings."""
 
     parts: CampaignParts
-    units: Units
+    units: UnitValues
     mean: Floats
     seconds: Mapping[Timed, Floats]
     addresses: list[Address]
@@ -193,8 +193,8 @@ def _protocol(protocol: ProtocolRatings, options: ProtocolsOptions) -> ProtocolV
         separation=float(np.mean(sizes)) if sizes else None,
         alpha=agreed[0],
         alpha_interval=agreed[1],
-        pearson=number(float(pairs.mean_pearson(paired)(paired.once())[0])) if paired.n_units else None,
-        n_pairs=pairs.n_value_pairs(paired) if paired.n_units else 0,
+        pearson=number_or_none(float(pairs.mean_pearson(paired)(paired.once())[0])) if paired.n_units else None,
+        n_pairs=pairs.count_value_pairs(paired) if paired.n_units else 0,
         seconds=None if spent is None else spent.mean,
         seconds_sd=None if spent is None else spent.sd,
         n_timed=int(protocol.seconds["segment"].size),
@@ -209,14 +209,14 @@ def _time(what: Timed, seconds: Floats) -> Iterator[TimeView]:
         yield TimeView(what=what, **asdict(trimmed_times))
 
 
-def _alpha(units: Units, options: ProtocolsOptions) -> tuple[float | None, tuple[float, float] | None]:
+def _alpha(units: UnitValues, options: ProtocolsOptions) -> tuple[float | None, tuple[float, float] | None]:
     if not units.n_units:
         return None, None
-    of = alpha.krippendorff(units, "interval")
-    value = number(float(of(units.once())[0]))
+    of = alpha.krippendorff_alpha(units, "interval")
+    value = number_or_none(float(of(units.once())[0]))
     if value is None or not options.bootstrap:
         return value, None
-    return value, ends(
+    return value, interval_of_draws(
         of(bootstrap.bootstrap_weights(units, options.bootstrap, seed=options.seed, part=0)), options.level
     )
 
@@ -227,11 +227,11 @@ def _gaps(protocol: ProtocolRatings, options: ProtocolsOptions) -> list[GapView]
     there = np.unique(protocol.units.system).tolist()
     humans = [i for i in there if campaign.kinds.get(labels[i]) == "human"]
     order = [code[key] for key in options.order.split(",") if key in code and code[key] in there]
-    wanted = expected_pairs(order, humans, [i for i in there if i not in humans])
+    wanted = list_expected_pairs(order, humans, [i for i in there if i not in humans])
     shown = []
     for n, (better, worse) in enumerate(wanted):
         rng = np.random.default_rng([options.seed, 5, n])
-        system_gap = gap(
+        system_gap = estimate_system_gap(
             protocol.mean,
             protocol.units,
             better,
@@ -279,7 +279,7 @@ def _bridge(
     shared = _shared(source, target)
     first, second = (np.array([p[side] for p in shared], dtype=np.intp) for side in (0, 1))
     rising = source.parts.sign == target.parts.sign
-    bridge = bridges.bridge(
+    bridge = bridges.fit_protocol_bridge(
         source.mean[first],
         target.mean[second],
         source.units.document[first],

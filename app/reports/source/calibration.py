@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.reports.source.raw_ratings import ROLES, RawRatings, RawRatingsOptions, load_raw_ratings
 from app.reports.source.snapshot import Snapshot
-from app.stats.agreement.units import Repeated, Units, segment_units
-from app.stats.calibration.across import Anchors, LanguagePairRatings
+from app.stats.agreement.units import Repeated, UnitValues, make_segment_units
+from app.stats.calibration.across import CalibrationPairs, LanguagePairRatings
 from app.stats.ratings import Bools, Floats, Role
 from app.storage import texts
 from app.storage.calibration_items import CalibrationItem, calibration_items
@@ -118,9 +118,9 @@ def rater_names(keys: Sequence[str], most: int = 5) -> str:
     return shown if len(keys) <= most else f"{shown} and {len(keys) - most} more"
 
 
-def units_of(parts: CampaignParts, rows: Bools, repeats: Repeated) -> Units:
+def units_of(parts: CampaignParts, rows: Bools, repeats: Repeated) -> UnitValues:
     """The units of some rows of a campaign."""
-    return segment_units(parts.ratings.rows.where(rows), repeated=repeats)
+    return make_segment_units(parts.ratings.rows.where(rows), repeated=repeats)
 
 
 def one_source(first: CampaignParts, second: CampaignParts, address: Address) -> bool:
@@ -129,7 +129,7 @@ def one_source(first: CampaignParts, second: CampaignParts, address: Address) ->
     return ours is None or theirs is None or ours == theirs
 
 
-def pair_of(parts: CampaignParts, units: Units) -> list[Pair]:
+def pair_of(parts: CampaignParts, units: UnitValues) -> list[Pair]:
     """Of each unit which calibration pair it is."""
     labels = parts.ratings.rows.labels
     keys = [labels.documents[d] for d in units.document.tolist()]
@@ -137,7 +137,7 @@ def pair_of(parts: CampaignParts, units: Units) -> list[Pair]:
     return [(k, p, parts.digests.get((k, p))) for k, p in zip(keys, positions, strict=True)]
 
 
-def consensus_of(parts: CampaignParts, units: Units) -> Floats:
+def consensus_of(parts: CampaignParts, units: UnitValues) -> Floats:
     """The agreed score of each unit, NaN where none was given."""
     labels = parts.ratings.rows.labels
     known = [parts.items.get(labels.documents[d]) for d in units.document.tolist()]
@@ -150,7 +150,7 @@ def unagreed_items(parts: CampaignParts, repeats: Repeated) -> list[dict[str, An
     return [{"reason": UNAGREED, "n": n, "campaign": parts.key}] if n else []
 
 
-def pool_calibration_units(parts: Sequence[tuple[CampaignParts, Units]]) -> tuple[Units, list[Pair], Floats]:
+def pool_calibration_units(parts: Sequence[tuple[CampaignParts, UnitValues]]) -> tuple[UnitValues, list[Pair], Floats]:
     """Calibration pairs of several campaigns of one language: accounts of one person are one rater, scores averaged.
 
     Pairs without an agreed score are left out. Gives units, the pair of each, and its agreed score.
@@ -169,7 +169,7 @@ def pool_calibration_units(parts: Sequence[tuple[CampaignParts, Units]]) -> tupl
     rows = [(u, code[r], float(np.mean(v))) for u, p in enumerate(order) for r, v in sorted(scores[p].items())]
     unit, rater, value = zip(*rows, strict=True) if rows else ((), (), ())
     n = np.arange(len(order), dtype=np.int32)
-    pooled = Units(
+    pooled = UnitValues(
         unit=np.array(unit, dtype=np.int32),
         rater=np.array(rater, dtype=np.int32),
         value=np.array(value, dtype=np.float64),
@@ -182,7 +182,7 @@ def pool_calibration_units(parts: Sequence[tuple[CampaignParts, Units]]) -> tupl
     return pooled, order, np.array([agreed[pair] for pair in order], dtype=np.float64)
 
 
-def by_person(units: Units, people: Sequence[str], raters: tuple[str, ...]) -> Units:
+def by_person(units: UnitValues, people: Sequence[str], raters: tuple[str, ...]) -> UnitValues:
     """The same units with people for raters, coded by labels that hold all of them.
 
     Of several accounts of one person on one unit the scores are averaged.
@@ -195,7 +195,7 @@ def by_person(units: Units, people: Sequence[str], raters: tuple[str, ...]) -> U
     return replace(units, unit=unit, rater=rater, value=value, raters=raters)
 
 
-def sampling_units(parts: CampaignParts, units: Units) -> Units:
+def sampling_units(parts: CampaignParts, units: UnitValues) -> UnitValues:
     """What intervals draw: documents where they are known, else each segment."""
     if parts.ratings.rows.documents_known:
         return units
@@ -205,7 +205,7 @@ def sampling_units(parts: CampaignParts, units: Units) -> Units:
 
 def judged_direction(
     direction: CampaignParts, group: Sequence[CampaignParts], pairs: dict[Pair, int], repeats: Repeated
-) -> tuple[LanguagePairRatings, Units]:
+) -> tuple[LanguagePairRatings, UnitValues]:
     """A direction with the calibration items of its language. pairs: number of each over all languages; grows."""
     units, keys, agreed = pool_calibration_units([(one, units_of(one, one.calibration, repeats)) for one in group])
     number = np.array([pairs.setdefault(key, len(pairs)) for key in keys], dtype=np.intp)
@@ -213,7 +213,9 @@ def judged_direction(
         units_of(direction, rows, repeats) for rows in (direction.test & ~direction.references, direction.references)
     ]
     systems, humans = (by_person(sampling_units(direction, part), direction.people, units.raters) for part in parts)
-    return LanguagePairRatings(direction.key, systems, humans, Anchors(units, number, agreed), direction.sign), units
+    return LanguagePairRatings(
+        direction.key, systems, humans, CalibrationPairs(units, number, agreed), direction.sign
+    ), units
 
 
 def campaign_heads(parts: Sequence[CampaignParts]) -> dict[str, Any]:

@@ -11,10 +11,10 @@ import numpy as np
 
 from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
-from app.stats.components.bootstrap import Redraw, draws_for
-from app.stats.components.fit import CannotModel, Fit, fit_rows
+from app.stats.components.bootstrap import ParametricBootstrap, default_number_of_draws
+from app.stats.components.fit import CannotModel, ComponentsFit, fit_observations
 from app.stats.components.generalizability import confounded_terms
-from app.stats.components.observations import Observations, observations
+from app.stats.components.observations import Observations, make_observations
 from app.stats.components.terms import NAMES
 from app.stats.ratings import Ratings
 from app.stats.selection import DroppedRows, select
@@ -40,19 +40,19 @@ class RatingsModel:
     @cached_property
     def rows(self) -> Observations:
         """Rows of the model."""
-        return observations(self.ratings)
+        return make_observations(self.ratings)
 
     @cached_property
-    def _found(self) -> Fit | str:
+    def _found(self) -> ComponentsFit | str:
         if not len(self.ratings):
             return NOTHING
         try:
-            return fit_rows(self.rows)
+            return fit_observations(self.rows)
         except CannotModel as error:
             return f"no model: {error.detail or error.title()}"
 
     @property
-    def fitted(self) -> Fit | None:
+    def fitted(self) -> ComponentsFit | None:
         """The fit; None where `why` says why not."""
         return None if isinstance(self._found, str) else self._found
 
@@ -86,7 +86,7 @@ class RatingsModel:
         """Components of some drawn studies."""
         if self.fitted is None:
             return b"[]"
-        redraw, first = Redraw(self.fitted), number * DRAWS_OF_A_CHUNK
+        redraw, first = ParametricBootstrap(self.fitted), number * DRAWS_OF_A_CHUNK
         numbers = range(first, min(first + DRAWS_OF_A_CHUNK, self.draws))
         seeds = [np.random.default_rng([self.inputs.recipe.seed, 1, draw]) for draw in numbers]
         return json.dumps([redraw.draw(rng) for rng in seeds]).encode()
@@ -97,7 +97,9 @@ def load_model(session: Session, snapshot: Snapshot, options: RecipeOptions, dra
     inputs = load_recipe_input(session, snapshot, options)
     selection = select(inputs.rows, inputs.recipe)
     ratings = selection.ratings.where(selection.ranked)
-    return RatingsModel(inputs, ratings, selection.dropped, draws_for(len(ratings)) if draws is None else draws)
+    return RatingsModel(
+        inputs, ratings, selection.dropped, default_number_of_draws(len(ratings)) if draws is None else draws
+    )
 
 
 def parse_draws(parts: Sequence[bytes]) -> list[Draw]:

@@ -16,8 +16,8 @@ from app.protocols.base import Spans
 from app.reports.source.data_hash import data_hash
 from app.reports.source.scores import Reading, derive, reading
 from app.reports.source.snapshot import Snapshot
-from app.stats.agreement.distributions import complete_raters
-from app.stats.agreement.units import Repeated, segment_units
+from app.stats.agreement.distributions import select_complete_raters
+from app.stats.agreement.units import Repeated, make_segment_units
 from app.stats.quality.pairing import first_rows
 from app.stats.ratings import Bools, Floats, Ratings, Role, Scale
 from app.stats.side_tables import DocumentTable, Errors
@@ -119,7 +119,7 @@ def of_wanted_raters(raw: RawRatings, options: RawRatingsOptions) -> RawRatings:
     """The same without raters who did not rate every segment that anybody rated, where only complete ones are asked."""
     if options.raters != "complete":
         return raw
-    units = complete_raters(segment_units(raw.rows, repeated=options.repeats))
+    units = select_complete_raters(make_segment_units(raw.rows, repeated=options.repeats))
     keep = np.isin(raw.rows.rater, np.unique(units.rater))
     out = [{"reason": "rater who did not rate every segment", "n": int((~keep).sum())}] if not keep.all() else []
     return replace(raw, rows=raw.rows.where(keep), ids=raw.ids[keep], dropped=(*raw.dropped, *out))

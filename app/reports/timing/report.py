@@ -15,7 +15,7 @@ from app.reports.kit.columns import NONE, Column, file, section
 from app.reports.kit.report import NoOptions, Report, Section, SingleTable, Work, whole
 from app.reports.source.judged_ratings import Head, JudgedRatings, combine_codes, load_judged_ratings, row_documents
 from app.reports.source.snapshot import Snapshot
-from app.stats.plain import number
+from app.stats.plain import number_or_none
 from app.stats.quality.pairing import first_rows
 from app.stats.quality.report import events_of_rows
 from app.stats.ranking.result import METHOD_VERSION
@@ -86,8 +86,8 @@ def _rater(rows: Ratings, events: Events, seconds: Floats, words: Floats, code: 
         hours=float(spent.sum()) / 3600,
         times=trim(spent),
         words_per_hour=words_per_hour(shown, spent),
-        slope=None if slope is None else number(slope[0]),
-        slope_p=None if slope is None else number(slope[1]),
+        slope=None if slope is None else number_or_none(slope[0]),
+        slope_p=None if slope is None else number_or_none(slope[1]),
     )
 
 

@@ -10,14 +10,21 @@ from pydantic import Field
 
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.ui.matching import addresses_of
-from app.stats.agreement.alpha import krippendorff
-from app.stats.agreement.document_scores import PARTS, correlations, join_scores
-from app.stats.agreement.kappa import chance_within, tolerance_kappa
-from app.stats.agreement.pairs import MOST_PAIRS, kendall, n_value_pairs, pearson, value_pairs
-from app.stats.agreement.units import LEVELS, Level, Units, averaged_units, document_units, segment_units
-from app.stats.arms.score_spread import SETS, spreads
-from app.stats.arms.times import LONG, within
-from app.stats.plain import number
+from app.stats.agreement.alpha import krippendorff_alpha
+from app.stats.agreement.document_scores import PARTS, correlate_document_scores, join_document_scores
+from app.stats.agreement.kappa import chance_within_steps, tolerance_kappa
+from app.stats.agreement.pairs import MOST_PAIRS, count_value_pairs, kendall_tau, list_value_pairs, pearson
+from app.stats.agreement.units import (
+    LEVELS,
+    Level,
+    UnitValues,
+    make_averaged_units,
+    make_document_units,
+    make_segment_units,
+)
+from app.stats.arms.score_spread import SETS, compute_score_spreads
+from app.stats.arms.times import LONG, is_length_within
+from app.stats.plain import number_or_none
 from app.stats.ratings import Codes, Ratings, Scale
 
 SLIDER_TOLERANCE = 15.0
@@ -85,7 +92,7 @@ class UiPair(FiniteResultPart):
 
 def spread_lines(name: str, rows: Ratings) -> Iterator[UiSpread]:
     """Of one condition."""
-    return (UiSpread(arm=name, **asdict(one)) for one in spreads(rows))
+    return (UiSpread(arm=name, **asdict(one)) for one in compute_score_spreads(rows))
 
 
 def tolerance_of(scale: Scale | None) -> float | None:
@@ -104,7 +111,7 @@ def _chance(scale: Scale | None, tolerance: float | None) -> float | None:
     wide = scale.maximum - scale.minimum
     step = scale.step or wide / 100
     levels, steps = round(wide / step) + 1, int(tolerance / step + 1e-9)
-    return chance_within(levels, steps) if steps < levels - 1 else None
+    return chance_within_steps(levels, steps) if steps < levels - 1 else None
 
 
 def agreement_lines(name: str, rows: Ratings, lengths: Codes, scale: Scale | None) -> Iterator[UiAgreement]:
@@ -113,30 +120,30 @@ def agreement_lines(name: str, rows: Ratings, lengths: Codes, scale: Scale | Non
     for level in LEVELS:
         units = _units(level, rows).paired()
         for documents, low, high in SETS:
-            part = units.where(within(lengths.astype(np.int64), low, high)[units.document][units.unit])
+            part = units.where(is_length_within(lengths.astype(np.int64), low, high)[units.document][units.unit])
             if part.n_units:
                 yield _agreement(name, level, documents, part, tolerance if chance is not None else None, chance)
 
 
-def _units(level: Level, rows: Ratings) -> Units:
-    make = {"segments": segment_units, "documents": document_units, "averaged": averaged_units}
+def _units(level: Level, rows: Ratings) -> UnitValues:
+    make = {"segments": make_segment_units, "documents": make_document_units, "averaged": make_averaged_units}
     return make[level](rows)
 
 
 def _agreement(
-    name: str, level: Level, documents: str, units: Units, tolerance: float | None, chance: float | None
+    name: str, level: Level, documents: str, units: UnitValues, tolerance: float | None, chance: float | None
 ) -> UiAgreement:
-    pairs = value_pairs(units) if n_value_pairs(units) <= MOST_PAIRS else None
+    pairs = list_value_pairs(units) if count_value_pairs(units) <= MOST_PAIRS else None
     kappa = None
     if tolerance is not None:
-        kappa = number(float(tolerance_kappa(units, tolerance, chance=chance)(units.once())[0]))
+        kappa = number_or_none(float(tolerance_kappa(units, tolerance, chance=chance)(units.once())[0]))
     return UiAgreement(
         arm=name,
         level=level,
         documents=documents,
         n_units=units.n_units,
-        n_pairs=n_value_pairs(units),
-        alpha=number(float(krippendorff(units, "interval")(units.once())[0])),
+        n_pairs=count_value_pairs(units),
+        alpha=number_or_none(float(krippendorff_alpha(units, "interval")(units.once())[0])),
         kappa=kappa,
         absolute=None if pairs is None else float(np.abs(pairs.first - pairs.second).mean()),
     )
@@ -145,13 +152,13 @@ def _agreement(
 def correlation_lines(name: str, rows: Ratings) -> Iterator[UiCorrelation]:
     """Of one condition: every summary over all, short and long documents (more than 20, as published), the mean by
     length."""
-    data = join_scores(rows)
+    data = join_document_scores(rows)
     for documents, low, high in (("long", LONG + 1, None) if one[0] == "long" else one for one in SETS):
-        where = within(data.length.astype(np.int64), low, high)
+        where = is_length_within(data.length.astype(np.int64), low, high)
         if not where.any():
             continue
         for part in PARTS if documents in {"all", "short", "long"} else ("mean",):
-            coefficients = correlations(data, part, where)
+            coefficients = correlate_document_scores(data, part, where)
             yield UiCorrelation(arm=name, documents=documents, part=part, **asdict(coefficients))
 
 
@@ -169,9 +176,9 @@ def pair_lines(names: Sequence[str], rows: Sequence[Ratings]) -> Iterator[UiPair
             baseline=names[0],
             n=len(shared),
             difference=float((y - x).mean()) if shared else None,
-            pearson=number(pearson(x, y)) if len(shared) > 1 else None,
+            pearson=number_or_none(pearson(x, y)) if len(shared) > 1 else None,
             n_systems=len(systems),
-            tau=number(kendall(*by_system)) if len(systems) > 1 else None,
+            tau=number_or_none(kendall_tau(*by_system)) if len(systems) > 1 else None,
         )
 
 

@@ -29,8 +29,8 @@ from app.reports.ui import lines as of_scores
 from app.reports.ui.matching import Match, MatchedRows, Outputs, Places, Side, match_rows
 from app.reports.ui.sentences import conclusions
 from app.reports.ui.view import UiView, caption, csv, score_curves, tables, time_curves
-from app.stats.agreement.distributions import bins
-from app.stats.arms.score_spread import compared_rows
+from app.stats.agreement.distributions import make_histogram_bins
+from app.stats.arms.score_spread import mask_compared_rows
 from app.stats.arms.times import TimedJudgments
 from app.stats.quality.pairing import first_rows
 from app.stats.quality.report import events_of_rows
@@ -132,7 +132,7 @@ def _one(
     options: UiOptions,
 ) -> ComparedCondition:
     work, events = part
-    scored = work.rows.where(compared_rows(work.rows, controls=options.controls == "keep") & keep)
+    scored = work.rows.where(mask_compared_rows(work.rows, controls=options.controls == "keep") & keep)
     whole_task = work.whole_task & bool(keep.all())  # of part of a task nothing can be said about the time of a task
     matched_work = replace(work, whole_task=whole_task).where(keep)
     return ComparedCondition(condition, matched_work, events_of_rows(events, keep), documents, scored)
@@ -153,7 +153,7 @@ def _compared(
     spread = [line for one in each for line in of_scores.spread_lines(one.condition.name, one.scored)]
     scale = each[0].scored.scale if each else None
     values = np.concatenate([one.scored.segments().score for one in each]) if each else np.empty(0)
-    into = bins(values, scale)
+    into = make_histogram_bins(values, scale)
     agreement = [
         line
         for one in each
@@ -217,7 +217,7 @@ def _dropped(
 ) -> Iterator[dict[str, Any]]:
     unmatched = sum(int((first_rows(one.rows) & ~keep).sum()) for one, keep in zip(sides, shared.keep, strict=True))
     scored = sum(len(one.scored) for one in each)
-    regular = sum(int(compared_rows(one.work.rows, controls=True).sum()) for one in each)
+    regular = sum(int(mask_compared_rows(one.work.rows, controls=True).sum()) for one in each)
     for reason, n in (
         *dropped_of(campaign_conditions).items(),
         (f"{match.removesuffix('s')} not judged under every condition, or with other texts there", unmatched),

@@ -80,7 +80,7 @@ def group_languages(parts: Sequence[CampaignParts], options: XstsOptions) -> Lan
     languages = [_language(one, pivot, options.pool) for one in parts]
     groups = [[other for other, own in zip(parts, languages, strict=True) if own == mine] for mine in languages]
     ready = [judged_direction(one, group, pairs, options.repeats)[0] for one, group in zip(parts, groups, strict=True)]
-    target = options.target if options.target is not None else across.default_target(ready)
+    target = options.target if options.target is not None else across.default_calibration_target(ready)
     return LanguageGroups(pivot, languages, groups, ready, len(pairs), target)
 
 
@@ -88,7 +88,7 @@ def check_points(grouped: LanguageGroups, options: XstsOptions) -> None:
     """Fixed points that stand the wrong way round are an error where they are asked for (decisions, §8)."""
     if options.method != "cs_ht":
         return
-    widths = {one.name: across.fixed_points(one, grouped.target).width for one in grouped.ready}
+    widths = {one.name: across.compute_fixed_points(one, grouped.target).width for one in grouped.ready}
     if wrong := [name for name, width in widths.items() if width is not None and width <= 0]:
         what = f"human references scored no better than the calibration set in {', '.join(wrong)}, so no line fits both"
         what += ": leave out these campaigns, or use method=cs, ht or raw"

@@ -40,10 +40,17 @@ from app.reports.xsts.view import (
     tables,
 )
 from app.stats.aggregate import round_scores
-from app.stats.agreement.units import Units
+from app.stats.agreement.units import UnitValues
 from app.stats.calibration import across
 from app.stats.calibration.across import CalibratedSystem, LanguagePairRatings
-from app.stats.calibration.lines import METHODS, NARROW, FixedPoints, Method, line, reason_unavailable
+from app.stats.calibration.lines import (
+    METHODS,
+    NARROW,
+    FixedPoints,
+    Method,
+    make_calibration_line,
+    why_method_unavailable,
+)
 from app.storage.db import Session
 
 ENOUGH = 0.9
@@ -131,9 +138,9 @@ def _systems(
     shown = []
     for number, (direction, before) in enumerate(zip(directions, ready, strict=True)):
         draws = options.bootstrap if options.by == "language" else 0
-        drawn = across.draw_counts(before, n_pairs, draws=draws, seed=options.seed, number=number)
-        here = across.fixed_points(before, target)
-        whys = {method: reason_unavailable(method, here) for method in METHODS}
+        drawn = across.draw_bootstrap_counts(before, n_pairs, draws=draws, seed=options.seed, number=number)
+        here = across.compute_fixed_points(before, target)
+        whys = {method: why_method_unavailable(method, here) for method in METHODS}
         moved = across.calibrate_systems(before, target, whys, drawn, level=options.level)
         labels = direction.parts.ratings.rows.labels.systems
         by_rater = {
@@ -143,7 +150,7 @@ def _systems(
     return shown
 
 
-def _only(judged: LanguagePairRatings, system: int) -> Units:
+def _only(judged: LanguagePairRatings, system: int) -> UnitValues:
     units = judged.systems
     return units.where(units.system[units.unit] == system)
 
@@ -185,7 +192,7 @@ def _direction(
     automatic: Mapping[str, float],
     options: XstsOptions,
 ) -> DirectionView:
-    campaign, here = direction.parts.ratings.snapshot.campaign, across.fixed_points(before, target)
+    campaign, here = direction.parts.ratings.snapshot.campaign, across.compute_fixed_points(before, target)
     n_pairs, stored = before.anchors.units.n_units, campaign.settings.get("language")
     attributes = stored if isinstance(stored, Mapping) else {}
     return DirectionView(
@@ -207,12 +214,12 @@ def _direction(
 
 
 def _line(method: Method, here: FixedPoints, options: XstsOptions) -> LineView:
-    why = reason_unavailable(method, here)
+    why = why_method_unavailable(method, here)
     if why is not None:
         return LineView(method=method, slope=None, intercept=None, why=why)
     if options.by == "rater" and method == options.method and method != "raw":
         return LineView(method=method, slope=None, intercept=None, why="one line a rater")
-    fit = line(method, here)
+    fit = make_calibration_line(method, here)
     return LineView(method=method, slope=fit.slope, intercept=fit.intercept)
 
 

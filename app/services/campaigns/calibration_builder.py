@@ -12,8 +12,13 @@ from app.domain.errors import Conflict, Invalid, Place
 from app.reports.source.calibration import CampaignParts, ScoreSourceOptions, load_parts, units_of
 from app.reports.source.snapshot import snapshot
 from app.services.campaigns.calibration_sets import Pair
-from app.stats.agreement.units import Units
-from app.stats.calibration.choosing import StratumSample, choose, edges, median_and_deviation
+from app.stats.agreement.units import UnitValues
+from app.stats.calibration.choosing import (
+    StratumSample,
+    choose_calibration_items,
+    scale_strata,
+    unit_median_and_deviation,
+)
 from app.stats.ratings import Scale
 from app.storage.calibration_items import pair_texts
 from app.storage.db import Session
@@ -75,12 +80,12 @@ def propose(
         raise Invalid("a set needs a campaign and at least one pair a stratum")
     parts = [load_parts(session, snapshot(session, key, None), ScoreSourceOptions()) for key in campaigns]
     scale = _scale_of(parts)
-    by_stratum: dict[str, list[Candidate]] = {name: [] for name, _, _ in edges(scale)}
+    by_stratum: dict[str, list[Candidate]] = {name: [] for name, _, _ in scale_strata(scale)}
     lost = 0
     for given in parts:
         texts = pair_texts(session, given.ratings.snapshot.campaign_id, reference=reference)
         units = units_of(given, given.test, "average")
-        for chosen in choose(units, scale, per_stratum=units.n_units, fewest=fewest, apart=apart):
+        for chosen in choose_calibration_items(units, scale, per_stratum=units.n_units, fewest=fewest, apart=apart):
             held = list(_candidates(given, units, chosen, texts))
             lost += chosen.available - len(held)
             by_stratum[chosen.stratum] += held
@@ -101,10 +106,13 @@ def _scale_of(parts: Sequence[CampaignParts]) -> Scale:
 
 
 def _candidates(
-    given: CampaignParts, units: Units, chosen: StratumSample, texts: Mapping[tuple[str, int, str], tuple[str, str]]
+    given: CampaignParts,
+    units: UnitValues,
+    chosen: StratumSample,
+    texts: Mapping[tuple[str, int, str], tuple[str, str]],
 ) -> Iterator[Candidate]:
     """The chosen units whose texts are stored."""
-    middle, spread = median_and_deviation(units)
+    middle, spread = unit_median_and_deviation(units)
     labels, counts = given.ratings.rows.labels, units.counts()
     for u in chosen.unit.tolist():
         place = int(units.place[u])

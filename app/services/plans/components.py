@@ -13,8 +13,13 @@ from app.domain.recipe import NAMED
 from app.reports.source.campaign import CampaignInfo
 from app.reports.source.recipe_ratings import load
 from app.reports.source.snapshot import Snapshot, snapshot
-from app.stats.components.fit import CannotModel, fit
-from app.stats.components.generalizability import components_of, planning_components, ratings_per_item, system_variance
+from app.stats.components.fit import CannotModel, fit_components
+from app.stats.components.generalizability import (
+    mean_ratings_per_item,
+    planning_components,
+    planning_components_of_fit,
+    system_variance,
+)
 from app.stats.components.terms import RESIDUAL, TERMS
 from app.stats.planning.planning import BETWEEN, NoComponents, VarianceComponents, default_components
 from app.stats.ratings import Ratings
@@ -138,13 +143,15 @@ def _own(session: Session, about: Snapshot) -> PilotComponents | None:
         if len(rows) < FEWEST_RATINGS:
             return None
         part, of = _part(rows)
-        model = fit(part)
+        model = fit_components(part)
     except (Invalid, CannotModel):
         return None
     source = f"{about.campaign.key}, own judgments" + ("" if part is rows else f" on {of:,} documents")
-    once = ratings_per_item(model) < 1 + 1e-9
+    once = mean_ratings_per_item(model) < 1 + 1e-9
     notes = RATED_ONCE if once else ()
-    return PilotComponents(components_of(model, source=source), system_variance(model), notes=notes, pilot=rows)
+    return PilotComponents(
+        planning_components_of_fit(model, source=source), system_variance(model), notes=notes, pilot=rows
+    )
 
 
 def _part(rows: Ratings) -> tuple[Ratings, int]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.agreement.units import OfDocuments, Units
+from app.stats.agreement.units import OfDocuments, UnitValues
 from app.stats.intervals import t_quantile
 from app.stats.ratings import Floats
 
@@ -15,7 +15,7 @@ MOST_UNDEFINED = 0.05
 FEWEST_DOCUMENTS = 2
 
 
-def bootstrap_weights(units: Units, draws: int, *, seed: int, part: int) -> Floats:
+def bootstrap_weights(units: UnitValues, draws: int, *, seed: int, part: int) -> Floats:
     """How often each document is drawn, shape (draws, D).
 
     Documents with a unit that two raters share are drawn among themselves, so that each draw has as many of them. So
@@ -26,10 +26,14 @@ def bootstrap_weights(units: Units, draws: int, *, seed: int, part: int) -> Floa
     shared = np.unique(units.paired().document)
     others = np.setdiff1d(np.arange(units.n_documents), shared)
     size = units.n_documents
-    return bootstrap_weights_of(shared, size, draws, seed, part) + bootstrap_weights_of(others, size, draws, seed, part)
+    return bootstrap_weights_of_subset(shared, size, draws, seed, part) + bootstrap_weights_of_subset(
+        others, size, draws, seed, part
+    )
 
 
-def bootstrap_weights_of(held: npt.NDArray[np.integer], n_documents: int, draws: int, seed: int, part: int) -> Floats:
+def bootstrap_weights_of_subset(
+    held: npt.NDArray[np.integer], n_documents: int, draws: int, seed: int, part: int
+) -> Floats:
     """How often each document is drawn from those that are held (codes), as many as they are; shape (draws, D)."""
     out = np.zeros((draws, n_documents))
     if held.size:
@@ -58,7 +62,7 @@ def percentile_interval(values: Floats, level: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def jackknife(statistic: OfDocuments, units: Units, level: float) -> tuple[float, float]:
+def jackknife_interval(statistic: OfDocuments, units: UnitValues, level: float) -> tuple[float, float]:
     """Interval from leaving out one document at a time: θ̂ ± t·√((D − 1)/D · Σ(θ_D − mean)²), within [−1, 1].
 
     NaN below two documents, and where the statistic is not defined without one of them.

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.agreement.pairs import pearson
-from app.stats.agreement.units import SLACK, Units
-from app.stats.plain import number
+from app.stats.agreement.units import SLACK, UnitValues
+from app.stats.plain import number_or_none
 from app.stats.ratings import Bools, Floats, Scale
 
 MOST_LEVELS, BINS = 12, 20
@@ -59,7 +59,7 @@ class SystemUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Bins:
+class HistogramBins:
     """edges: shape (K + 1,), each bin but the last without its upper end. discrete: every bin is one level."""
 
     edges: Floats
@@ -73,10 +73,10 @@ class Bins:
         return tuple(shares.tolist())
 
 
-def bins(values: Floats, scale: Scale | None) -> Bins:
+def make_histogram_bins(values: Floats, scale: Scale | None) -> HistogramBins:
     """The levels where there are few; else bins of equal width over the scale, or to the 99th percentile.
 
-    >>> bins(np.array([1.0, 3.0]), Scale(1, 5, 1)).labels
+    >>> make_histogram_bins(np.array([1.0, 3.0]), Scale(1, 5, 1)).labels
     ('1', '2', '3', '4', '5')
     """
     distinct: Floats = np.unique(values)
@@ -87,14 +87,14 @@ def bins(values: Floats, scale: Scale | None) -> Bins:
         middle = (distinct[1:] + distinct[:-1]) / 2
         top = distinct[-1:] if distinct.size else np.zeros(1)
         edges = np.concatenate((distinct[:1], middle, top)) if distinct.size else np.zeros(2)
-        return Bins(edges, tuple(f"{x:g}" for x in distinct) or ("–",), discrete=True)
+        return HistogramBins(edges, tuple(f"{x:g}" for x in distinct) or ("–",), discrete=True)
     low = float(scale.minimum) if scale else float(distinct[0])
     high = float(scale.maximum) if scale else low + BINS * _round_width((float(np.quantile(values, TAIL)) - low) / BINS)
     edges = np.linspace(low, high, BINS + 1)
     labels = [f"{a:.4g} to {b:.4g}" for a, b in itertools.pairwise(edges)]
     if scale is None:
         labels[-1] = f"{edges[-2]:.4g} and more"
-    return Bins(edges, tuple(labels), discrete=False)
+    return HistogramBins(edges, tuple(labels), discrete=False)
 
 
 def _round_width(width: float) -> float:
@@ -109,7 +109,7 @@ def _round_width(width: float) -> float:
     return float(next(round(step * decade, 12) for step in (1, 2, 2.5, 5, 10) if step * decade >= width * (1 - SLACK)))
 
 
-def medians(units: Units) -> Floats:
+def unit_medians(units: UnitValues) -> Floats:
     """Median over raters of each unit (of an even number the midpoint), shape (U,)."""
     order = np.lexsort((units.value, units.unit))
     size, starts = units.counts(), units.starts()
@@ -117,16 +117,16 @@ def medians(units: Units) -> Floats:
     return np.asarray((value[starts + (size - 1) // 2] + value[starts + size // 2]) / 2, dtype=np.float64)
 
 
-def complete_raters(units: Units) -> Units:
+def select_complete_raters(units: UnitValues) -> UnitValues:
     """Only raters who rated every unit; empty where nobody did."""
     rated = np.bincount(units.rater, minlength=len(units.raters))
     return units.where((rated == units.n_units)[units.rater])
 
 
-def raters(units: Units, into: Bins, scale: Scale | None) -> tuple[RaterUse, ...]:
+def compute_rater_use(units: UnitValues, into: HistogramBins, scale: Scale | None) -> tuple[RaterUse, ...]:
     """Every rater on the units that somebody else rated too, by name."""
     units = units.paired()
-    middle, size = medians(units), units.counts()
+    middle, size = unit_medians(units), units.counts()
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)
     rest = (total[units.unit] - units.value) / np.maximum(size[units.unit] - 1, 1)
     spreads = []
@@ -142,7 +142,7 @@ def raters(units: Units, into: Bins, scale: Scale | None) -> tuple[RaterUse, ...
                 median=float(np.median(value)),
                 others=float(rest[mine].mean()),
                 shift=float(middle[units.unit[mine]].mean() - value.mean()),
-                correlation=number(pearson(value, rest[mine])),
+                correlation=number_or_none(pearson(value, rest[mine])),
                 at_minimum=low_high[0],
                 at_maximum=low_high[1],
                 shares=into.shares(value),
@@ -157,11 +157,11 @@ def _ends(value: Floats, pool: Floats, scale: Scale | None) -> tuple[float, floa
     return float((np.abs(value - low) <= SLACK).mean()), top
 
 
-def systems(
-    units: Units, labels: tuple[str, ...], into: Bins, scale: Scale | None, *, words: Floats | None = None
+def compute_system_use(
+    units: UnitValues, labels: tuple[str, ...], into: HistogramBins, scale: Scale | None, *, words: Floats | None = None
 ) -> tuple[SystemUse, ...]:
     """Every system that has a unit, by name. words: of the source of each unit, NaN where unknown; None: not asked."""
-    size, middle = units.counts(), medians(units)
+    size, middle = units.counts(), unit_medians(units)
     mean = np.bincount(units.unit, weights=units.value, minlength=units.n_units) / np.maximum(size, 1)
     spreads = []
     for code in np.unique(units.system).tolist():
@@ -190,7 +190,7 @@ def _per_thousand(mean: Floats, words: Floats, own: Bools) -> float | None:
     return float(mean[known].sum() / total * 1000) if total > 0 else None
 
 
-def ranks(values: list[float | None], *, higher_is_better: bool) -> list[int | None]:
+def rank_values(values: list[float | None], *, higher_is_better: bool) -> list[int | None]:
     """Rank of each value from 1, the best first, ties sharing the lower rank; None for None."""
     known = np.array(sorted((v for v in values if v is not None), reverse=higher_is_better), dtype=np.float64)
     sign = -1 if higher_is_better else 1

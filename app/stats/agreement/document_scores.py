@@ -11,9 +11,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from app.stats.agreement.pairs import kendall, pearson
+from app.stats.agreement.pairs import kendall_tau, pearson
 from app.stats.agreement.units import Indices, OfDocuments
-from app.stats.plain import number
+from app.stats.plain import number_or_none
 from app.stats.ratings import Bools, Codes, Floats, Ratings
 
 FEW = 5
@@ -57,7 +57,7 @@ class DocumentAndSegmentScores:
 
 
 @dataclass(frozen=True, slots=True)
-class Correlations:
+class ScoreCorrelations:
     """Of the document score with one summary of its segments; None where either is constant or fewer than two."""
 
     n: int
@@ -66,7 +66,7 @@ class Correlations:
     kendall: float | None
 
 
-def join_scores(ratings: Ratings) -> DocumentAndSegmentScores:
+def join_document_scores(ratings: Ratings) -> DocumentAndSegmentScores:
     """Join document and segment scores; a rater's latest rating of each counts.
 
     A document takes part where its rater scored every segment that anybody scored of it (of the same system).
@@ -109,14 +109,14 @@ def _latest(rows: Ratings, place: tuple[str, ...]) -> Ratings:
     return rows.take(np.sort(order[first]))
 
 
-def correlations(data: DocumentAndSegmentScores, part: str, where: Bools) -> Correlations:
+def correlate_document_scores(data: DocumentAndSegmentScores, part: str, where: Bools) -> ScoreCorrelations:
     """Pearson, Spearman and Kendall (τ-b) between the document score and one summary of its segments."""
     x, y = data.score[where], data.parts[part][where]
-    return Correlations(
+    return ScoreCorrelations(
         n=x.size,
-        pearson=number(pearson(x, y)),
-        spearman=number(pearson(_ranks(x), _ranks(y))),
-        kendall=number(kendall(x, y)),
+        pearson=number_or_none(pearson(x, y)),
+        spearman=number_or_none(pearson(_ranks(x), _ranks(y))),
+        kendall=number_or_none(kendall_tau(x, y)),
     )
 
 
@@ -127,7 +127,7 @@ def _ranks(values: Floats) -> Floats:
     return np.asarray((upper - (counts - 1) / 2)[code], dtype=np.float64)
 
 
-def pearson_of_documents(data: DocumentAndSegmentScores, part: str, where: Bools) -> OfDocuments:
+def document_weighted_pearson(data: DocumentAndSegmentScores, part: str, where: Bools) -> OfDocuments:
     """Pearson's correlation as documents count, for its interval."""
     x = data.score[where] - (data.score[where].mean() if where.any() else 0.0)
     y = data.parts[part][where] - (data.parts[part][where].mean() if where.any() else 0.0)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.agreement.kappa import chance_within
-from app.stats.agreement.pairs import kendall, pearson, value_pairs
-from app.stats.agreement.units import SLACK, segment_units
-from app.stats.plain import number
+from app.stats.agreement.kappa import chance_within_steps
+from app.stats.agreement.pairs import kendall_tau, list_value_pairs, pearson
+from app.stats.agreement.units import SLACK, make_segment_units
+from app.stats.plain import number_or_none
 from app.stats.ratings import Bools, Codes, Floats, Ratings
 
 
@@ -40,7 +40,7 @@ class SelfAgreement:
     tau_b: float | None
 
 
-def consecutive(ratings: Ratings) -> RepeatedRatings:
+def pair_consecutive_ratings(ratings: Ratings) -> RepeatedRatings:
     """Consecutive ratings (1st and 2nd, 2nd and 3rd …) of one output by one rater, segments only."""
     rows = ratings.segments()
     order = np.lexsort((rows.nth, rows.rater, rows.system, rows.segment))
@@ -51,7 +51,7 @@ def consecutive(ratings: Ratings) -> RepeatedRatings:
     return RepeatedRatings(score[at], score[at + 1], rater[at])
 
 
-def same_text_pairs(ratings: Ratings, wave: int, later_wave: int) -> tuple[RepeatedRatings, RepeatedRatings]:
+def pair_same_text_ratings(ratings: Ratings, wave: int, later_wave: int) -> tuple[RepeatedRatings, RepeatedRatings]:
     """One translation that was judged under two systems' names (codes): by one rater under both, and by two raters
     under the same name, for comparison (the rater of either pair is the first)."""
     rows = ratings.segments()
@@ -62,12 +62,16 @@ def same_text_pairs(ratings: Ratings, wave: int, later_wave: int) -> tuple[Repea
     left = np.repeat(np.arange(len(a)), times)
     right = order[np.arange(left.size) - np.repeat(np.cumsum(times) - times, times) + np.repeat(first, times)]
     before = RepeatedRatings(a.score[left], b.score[right], a.rater[left])
-    both = value_pairs(segment_units(rows.where((rows.system == wave) | (rows.system == later_wave)), repeated="first"))
+    both = list_value_pairs(
+        make_segment_units(rows.where((rows.system == wave) | (rows.system == later_wave)), repeated="first")
+    )
     between = RepeatedRatings(both.first, both.second, both.raters[both.pair, 0].astype(np.int32))
     return before.of(a.rater[left] == b.rater[right]), between
 
 
-def self_agreement(pairs: RepeatedRatings, *, tolerance: float, chance: float | None = None) -> SelfAgreement | None:
+def compute_self_agreement(
+    pairs: RepeatedRatings, *, tolerance: float, chance: float | None = None
+) -> SelfAgreement | None:
     """Agreement of the pairs; None where there are none. chance: of two ratings to be within the tolerance.
 
     Source: Grundkiewicz et al. 2021, §5.3; Graham et al. 2013.
@@ -82,18 +86,18 @@ def self_agreement(pairs: RepeatedRatings, *, tolerance: float, chance: float | 
         identical=float((distances <= SLACK).mean()),
         within=within,
         kappa=None if chance is None else (within - chance) / (1 - chance),
-        pearson=number(pearson(pairs.first, pairs.second)),
-        tau_b=number(kendall(pairs.first, pairs.second)),
+        pearson=number_or_none(pearson(pairs.first, pairs.second)),
+        tau_b=number_or_none(kendall_tau(pairs.first, pairs.second)),
     )
 
 
-def chance_of(levels: int | None, tolerance: float, step: float) -> float | None:
+def chance_within_tolerance(levels: int | None, tolerance: float, step: float) -> float | None:
     """Closed form of chance on a scale of `levels` values `step` apart; None without one, or where it is not defined.
 
-    >>> chance_of(100, 15, 1.0), chance_of(5, 4, 1.0), chance_of(None, 1, 1.0)
+    >>> chance_within_tolerance(100, 15, 1.0), chance_within_tolerance(5, 4, 1.0), chance_within_tolerance(None, 1, 1.0)
     (0.286, None, None)
     """
     steps = int(np.floor(tolerance / step + SLACK))
     if levels is None or steps >= levels - 1:
         return None
-    return chance_within(levels, steps)
+    return chance_within_steps(levels, steps)

@@ -10,22 +10,22 @@ from typing import Literal
 
 import numpy as np
 
-from app.stats.agreement.pooled_values import PooledValues, agreeing, pool_values
-from app.stats.agreement.units import SLACK, OfDocuments, Units
+from app.stats.agreement.pooled_values import PooledValues, count_agreeing_pairs, pool_values
+from app.stats.agreement.units import SLACK, OfDocuments, UnitValues
 from app.stats.ratings import Floats
 
 Weights = Literal["identity", "linear", "quadratic"]
 
 
-def chance_within(levels: int, steps: int) -> float:
+def chance_within_steps(levels: int, steps: int) -> float:
     """Chance that two uniform scores on `levels` equally spaced values are at most `steps` apart.
 
     [K(2t + 1) − t(t + 1)]/K². The formula as printed (Grundkiewicz et al. 2021, §5.3) has max(i − t, 0) where its own
     Table 5 has max(i − t, 1); this is the latter. Raises ValueError where every two values agree.
 
-    >>> [round(chance_within(100, t), 3) for t in (5, 10, 15, 20, 25, 30)]
+    >>> [round(chance_within_steps(100, t), 3) for t in (5, 10, 15, 20, 25, 30)]
     [0.107, 0.199, 0.286, 0.368, 0.445, 0.517]
-    >>> chance_within(5, 0), chance_within(5, 1)
+    >>> chance_within_steps(5, 0), chance_within_steps(5, 1)
     (0.2, 0.52)
     """
     if levels < 1 or steps < 0 or steps >= levels - 1:
@@ -33,25 +33,25 @@ def chance_within(levels: int, steps: int) -> float:
     return (levels * (2 * steps + 1) - steps * (steps + 1)) / levels**2
 
 
-def observed_within(units: Units, tolerance: float, pool: PooledValues | None = None) -> OfDocuments:
+def observed_within_tolerance(units: UnitValues, tolerance: float, pool: PooledValues | None = None) -> OfDocuments:
     """Share of pairs of raters within the tolerance, every pair of a unit counting once."""
     units = units.paired()
     pool = pool_values(units) if pool is None else pool
     size = units.counts()
-    sums = units.by_document(np.stack((agreeing(units, pool, tolerance), size * (size - 1) / 2), axis=1))
+    sums = units.by_document(np.stack((count_agreeing_pairs(units, pool, tolerance), size * (size - 1) / 2), axis=1))
     return lambda weights: _ratio(*(weights @ sums).T)
 
 
-def tolerance_kappa(units: Units, tolerance: float, *, chance: float | None = None) -> OfDocuments:
+def tolerance_kappa(units: UnitValues, tolerance: float, *, chance: float | None = None) -> OfDocuments:
     """κ = (P_a − P_e)/(1 − P_e), where raters agree who are at most `tolerance` apart.
 
-    chance: P_e of a closed form, see `chance_within`; None takes it from the pooled scores of all raters.
+    chance: P_e of a closed form, see `chance_within_steps`; None takes it from the pooled scores of all raters.
 
     Source: Grundkiewicz et al. 2021, §5.3.
     """
     units = units.paired()
     pool = pool_values(units)
-    share = observed_within(units, tolerance, pool)
+    share = observed_within_tolerance(units, tolerance, pool)
 
     def value(weights: Floats) -> Floats:
         if chance is not None:
@@ -81,14 +81,14 @@ def agreement_weights(levels: int, kind: Weights) -> Floats:
     return np.asarray(1 - (distance if kind == "linear" else distance**2), dtype=np.float64)
 
 
-def category_counts(units: Units, levels: int) -> Floats:
+def count_categories(units: UnitValues, levels: int) -> Floats:
     """How many raters put each unit into each category, shape (U, K). Values are categories 0 … K−1."""
     out = np.zeros((units.n_units, levels))
     np.add.at(out, (units.unit, units.value.astype(np.intp)), 1.0)
     return out
 
 
-def fleiss(units: Units, levels: int, *, weights: Weights = "identity") -> OfDocuments:
+def fleiss(units: UnitValues, levels: int, *, weights: Weights = "identity") -> OfDocuments:
     """Fleiss' κ; `weights` other than identity give its weighted form.
 
     Units may differ in the number of ratings n_i: P_i = (Σn_ij² − n_i)/(n_i(n_i − 1)), and P̄ weighs them by pairs.
@@ -96,7 +96,7 @@ def fleiss(units: Units, levels: int, *, weights: Weights = "identity") -> OfDoc
     Source: Fleiss 1971; Licht et al. 2022, §6.1; decisions, §9.
     """
     units = units.paired()
-    counts, like = category_counts(units, levels), agreement_weights(levels, weights)
+    counts, like = count_categories(units, levels), agreement_weights(levels, weights)
     n = counts.sum(axis=1)
     together = ((counts @ like) * counts).sum(axis=1) - n
     sums = units.by_document(np.column_stack((together, n * (n - 1), counts)))
@@ -109,7 +109,7 @@ def fleiss(units: Units, levels: int, *, weights: Weights = "identity") -> OfDoc
     return value
 
 
-def gwet(units: Units, levels: int, *, weights: Weights = "identity") -> OfDocuments:
+def gwet_ac(units: UnitValues, levels: int, *, weights: Weights = "identity") -> OfDocuments:
     """Gwet's AC1 (identity weights) or AC2: steady where nearly all ratings fall into one category.
 
     Every unit counts alike, whatever its number of ratings: units rated once say how often a category is used, and
@@ -117,7 +117,7 @@ def gwet(units: Units, levels: int, *, weights: Weights = "identity") -> OfDocum
 
     Source: Gwet 2008; 2014, chapter 2.5 (units rated once) and 5.
     """
-    counts, like = category_counts(units, levels), agreement_weights(levels, weights)
+    counts, like = count_categories(units, levels), agreement_weights(levels, weights)
     n = counts.sum(axis=1)
     several = n > 1
     pairs = np.where(several, n * (n - 1), 1.0)

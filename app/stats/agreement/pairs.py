@@ -9,8 +9,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from app.stats.agreement.kappa import agreement_weights
-from app.stats.agreement.units import SLACK, Indices, OfDocuments, Units
-from app.stats.plain import number
+from app.stats.agreement.units import SLACK, Indices, OfDocuments, UnitValues
+from app.stats.plain import number_or_none
 from app.stats.ratings import Codes, Floats
 
 MOST_PAIRS = 8_000_000
@@ -31,15 +31,15 @@ class ValuePairs:
     raters: npt.NDArray[np.int64]
 
 
-def n_value_pairs(units: Units) -> int:
+def count_value_pairs(units: UnitValues) -> int:
     """How many pairs of values there are."""
     size = units.counts()
     return int((size * (size - 1) // 2).sum())
 
 
-def value_pairs(units: Units) -> ValuePairs:
+def list_value_pairs(units: UnitValues) -> ValuePairs:
     """All pairs of values, a rater always on the same side of a pair. Raises ValueError beyond `MOST_PAIRS`."""
-    if n_value_pairs(units) > MOST_PAIRS:
+    if count_value_pairs(units) > MOST_PAIRS:
         raise ValueError("too many pairs of ratings to hold at once")
     firsts: list[Indices] = []
     lags: list[Indices] = []
@@ -81,9 +81,9 @@ class RaterPair:
     weighted: float | None = None
 
 
-def rater_pairs(units: Units, *, levels: int | None = None) -> tuple[RaterPair, ...]:
+def compare_rater_pairs(units: UnitValues, *, levels: int | None = None) -> tuple[RaterPair, ...]:
     """Every two raters who share a unit, by name. levels: number of categories, where the values are 0 … levels−1."""
-    pairs = value_pairs(units)
+    pairs = list_value_pairs(units)
     order = np.argsort(pairs.pair, kind="stable")
     bounds = np.searchsorted(pairs.pair[order], np.arange(len(pairs.raters) + 1))
     lines = []
@@ -100,13 +100,13 @@ def _line(names: tuple[str, str], documents: Codes, x: Floats, y: Floats, levels
         second=names[1],
         n_units=x.size,
         n_documents=np.unique(documents).size,
-        pearson=number(pearson(x, y)),
-        tau_b=number(kendall(x, y)),
+        pearson=number_or_none(pearson(x, y)),
+        tau_b=number_or_none(kendall_tau(x, y)),
         mean_difference=float((x - y).mean()),
         absolute=float(np.abs(x - y).mean()),
         identical=float((np.abs(x - y) <= SLACK).mean()),
-        kappa=None if levels is None else number(cohen(x, y, levels)),
-        weighted=None if levels is None else number(cohen(x, y, levels, quadratic=True)),
+        kappa=None if levels is None else number_or_none(cohen_kappa(x, y, levels)),
+        weighted=None if levels is None else number_or_none(cohen_kappa(x, y, levels, quadratic=True)),
     )
 
 
@@ -127,7 +127,7 @@ def _constant(values: Floats) -> bool:
     return round(float(np.ptp(values)), 10) == 0
 
 
-def kendall(x: Floats, y: Floats, *, variant: str = "b") -> float:
+def kendall_tau(x: Floats, y: Floats, *, variant: str = "b") -> float:
     """Kendall's τ-b, or Stuart's τ-c, on values equal to 10 decimals being ties; NaN where either is constant."""
     from scipy import stats
 
@@ -139,7 +139,7 @@ def kendall(x: Floats, y: Floats, *, variant: str = "b") -> float:
     return float(stats.kendalltau(np.round(x, 10), np.round(y, 10), variant=variant, method="asymptotic").statistic)
 
 
-def cohen(x: Floats, y: Floats, levels: int, *, quadratic: bool = False) -> float:
+def cohen_kappa(x: Floats, y: Floats, levels: int, *, quadratic: bool = False) -> float:
     """Cohen's κ of two raters with each rater's own margins, or its quadratic form; NaN where chance agrees always.
 
     Source: Cohen 1960, 1968.
@@ -151,9 +151,9 @@ def cohen(x: Floats, y: Floats, levels: int, *, quadratic: bool = False) -> floa
     return float(((table * like).sum() - chance) / (1 - chance)) if 1 - chance > SLACK else float("nan")
 
 
-def mean_pearson(units: Units) -> OfDocuments:
+def mean_pearson(units: UnitValues) -> OfDocuments:
     """Unweighted mean over rater pairs of Pearson's correlation, over the pairs where it is defined."""
-    pairs = value_pairs(units)
+    pairs = list_value_pairs(units)
     centre = float(units.value.mean()) if units.value.size else 0.0
     x, y = pairs.first - centre, pairs.second - centre
     at = (units.document[pairs.unit], pairs.pair)
@@ -167,12 +167,12 @@ def mean_pearson(units: Units) -> OfDocuments:
             r = (sxy - sx * sy / n) / np.sqrt(vx * vy)
         # A share of the sum of squares this small is rounding of a constant.
         usable = (n > 1) & (vx > 1e-12 * np.maximum(sxx, 1e-12)) & (vy > 1e-12 * np.maximum(syy, 1e-12))
-        return mean_where(r, usable)
+        return masked_row_means(r, usable)
 
     return value
 
 
-def mean_where(values: Floats, usable: npt.NDArray[np.bool_]) -> Floats:
+def masked_row_means(values: Floats, usable: npt.NDArray[np.bool_]) -> Floats:
     """Mean of each row over what is usable, NaN where nothing is."""
     n = usable.sum(axis=1)
     total = np.where(usable, values, 0.0).sum(axis=1)

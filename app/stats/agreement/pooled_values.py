@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from app.stats.agreement.units import SLACK, Indices, Units
+from app.stats.agreement.units import SLACK, Indices, UnitValues
 from app.stats.ratings import Floats
 
 
@@ -37,7 +37,7 @@ class PooledValues:
         return low, np.searchsorted(self.values, self.values + reach, side="right")
 
 
-def pool_values(units: Units) -> PooledValues:
+def pool_values(units: UnitValues) -> PooledValues:
     """The values of all units as a histogram."""
     values, code = np.unique(units.value, return_inverse=True)
     shape = (units.n_documents, max(values.size, 1))
@@ -46,7 +46,7 @@ def pool_values(units: Units) -> PooledValues:
     return PooledValues(values, np.asarray(code, dtype=np.intp), counts)
 
 
-def agreeing(units: Units, pool: PooledValues, tolerance: float) -> Floats:
+def count_agreeing_pairs(units: UnitValues, pool: PooledValues, tolerance: float) -> Floats:
     """Unordered pairs of values of each unit that lie within the tolerance, shape (U,).
 
     Counted by rank, so that a unit with m values costs m·log n, not m².
@@ -59,7 +59,7 @@ def agreeing(units: Units, pool: PooledValues, tolerance: float) -> Floats:
     return np.bincount(unit, weights=last - np.arange(unit.size) - 1, minlength=units.n_units).astype(np.float64)
 
 
-def distances(units: Units) -> Floats:
+def sum_pair_distances(units: UnitValues) -> Floats:
     """Sum of |a − b| over the unordered pairs of each unit, shape (U,)."""
     order = np.lexsort((units.value, units.unit))
     size = units.counts()[units.unit]

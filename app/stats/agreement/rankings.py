@@ -1,6 +1,6 @@
 """Kendall's τ between raters' rankings of systems, on single documents and on all that both rated, vectorized.
 
-`rater_kendall` says the same pair by pair; this one also answers for any number of times that documents count.
+`compute_rater_kendall` says the same pair by pair; this one also answers for any number of times that documents count.
 
 Source: Riley et al. 2024, §4.3; decisions, §9.
 """
@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from app.stats.aggregate import round_scores
-from app.stats.agreement.pairs import ValuePairs, mean_where, value_pairs
-from app.stats.agreement.units import Indices, OfDocuments, Units
-from app.stats.plain import number
+from app.stats.agreement.pairs import ValuePairs, list_value_pairs, masked_row_means
+from app.stats.agreement.units import Indices, OfDocuments, UnitValues
+from app.stats.plain import number_or_none
 from app.stats.ratings import Floats
 
 MOST_CELLS = 4_000_000
@@ -40,9 +40,9 @@ class RaterPairSums:
     n_systems: int
 
 
-def rater_pair_sums(units: Units) -> RaterPairSums:
+def sum_rater_pairs(units: UnitValues) -> RaterPairSums:
     """All cells of the rater pairs of the units."""
-    pairs: ValuePairs = value_pairs(units)
+    pairs: ValuePairs = list_value_pairs(units)
     systems = int(units.system.max(initial=-1)) + 1
     documents = max(units.n_documents, 1)
     whose = units.document[pairs.unit].astype(np.int64)
@@ -62,7 +62,7 @@ def rater_pair_sums(units: Units) -> RaterPairSums:
     )
 
 
-def tau_rows(x: Floats, y: Floats, present: npt.NDArray[np.bool_]) -> Floats:
+def kendall_tau_rows(x: Floats, y: Floats, present: npt.NDArray[np.bool_]) -> Floats:
     """τ-b of each row over the systems that are present; shapes (B, S) → (B,), NaN where a ranking is constant."""
     first, second = np.triu_indices(x.shape[1], k=1)
     x, y = round_scores(x), round_scores(y)
@@ -72,7 +72,7 @@ def tau_rows(x: Floats, y: Floats, present: npt.NDArray[np.bool_]) -> Floats:
     return np.where(untied > 0, (a * b).sum(axis=1) / np.sqrt(np.maximum(untied, 1)), np.nan)
 
 
-def by_document(pair_cells: RaterPairSums) -> tuple[Indices, Indices, Floats]:
+def tau_by_document(pair_cells: RaterPairSums) -> tuple[Indices, Indices, Floats]:
     """Pair, document and τ of every document that a pair shares."""
     key = pair_cells.pair * (int(pair_cells.document.max(initial=0)) + 1) + pair_cells.document
     keys, row = np.unique(key, return_inverse=True)
@@ -81,13 +81,13 @@ def by_document(pair_cells: RaterPairSums) -> tuple[Indices, Indices, Floats]:
     at = (row, pair_cells.system)
     x[at], y[at], present[at] = pair_cells.first / pair_cells.n, pair_cells.second / pair_cells.n, True
     pair, document = np.divmod(keys, int(pair_cells.document.max(initial=0)) + 1)
-    return pair, document, tau_rows(x, y, present)
+    return pair, document, kendall_tau_rows(x, y, present)
 
 
-def mean_single(units: Units) -> OfDocuments:
+def mean_document_tau(units: UnitValues) -> OfDocuments:
     """Mean over rater pairs of the mean τ over the documents where it is defined."""
-    pair_cells = rater_pair_sums(units)
-    pair, document, tau = by_document(pair_cells)
+    pair_cells = sum_rater_pairs(units)
+    pair, document, tau = tau_by_document(pair_cells)
     known = np.isfinite(tau)
     taus, ones = (np.zeros((units.n_documents, max(len(pair_cells.raters), 1))) for _ in range(2))
     taus[document[known], pair[known]] = tau[known]
@@ -95,20 +95,20 @@ def mean_single(units: Units) -> OfDocuments:
 
     def value(weights: Floats) -> Floats:
         n = weights @ ones
-        return mean_where(weights @ taus / np.maximum(n, 1), n > 0)
+        return masked_row_means(weights @ taus / np.maximum(n, 1), n > 0)
 
     return value
 
 
-def mean_shared(units: Units) -> OfDocuments:
+def mean_shared_tau(units: UnitValues) -> OfDocuments:
     """Mean over rater pairs of τ between the rankings from all documents that both rated."""
-    pair_cells = rater_pair_sums(units)
+    pair_cells = sum_rater_pairs(units)
     bounds = np.searchsorted(pair_cells.pair, np.arange(len(pair_cells.raters) + 1))
 
     def value(weights: Floats) -> Floats:
         taus = [_all(pair_cells, slice(a, b), weights) for a, b in itertools.pairwise(bounds)]
         stacked = np.column_stack(taus) if taus else np.empty((len(weights), 0))
-        return mean_where(stacked, np.isfinite(stacked))
+        return masked_row_means(stacked, np.isfinite(stacked))
 
     return value
 
@@ -118,7 +118,7 @@ def _all(pair_cells: RaterPairSums, rows: slice, weights: Floats) -> Floats:
     drawn = weights[:, pair_cells.document[rows]]
     of_system = np.eye(pair_cells.n_systems)[pair_cells.system[rows]]
     n, x, y = ((drawn * part[rows]) @ of_system for part in (pair_cells.n, pair_cells.first, pair_cells.second))
-    return tau_rows(x / np.maximum(n, 1), y / np.maximum(n, 1), n > 0)
+    return kendall_tau_rows(x / np.maximum(n, 1), y / np.maximum(n, 1), n > 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +132,10 @@ class PairRanking:
     n_documents: int
 
 
-def pair_rankings(units: Units) -> dict[tuple[str, str], PairRanking]:
+def compare_rater_rankings(units: UnitValues) -> dict[tuple[str, str], PairRanking]:
     """The rankings of every two raters who share a unit, by their names in code order."""
-    pair_cells = rater_pair_sums(units)
-    pair, _, tau = by_document(pair_cells)
+    pair_cells = sum_rater_pairs(units)
+    pair, _, tau = tau_by_document(pair_cells)
     bounds = np.searchsorted(pair_cells.pair, np.arange(len(pair_cells.raters) + 1))
     once = units.once()
     out = {}
@@ -145,7 +145,7 @@ def pair_rankings(units: Units) -> dict[tuple[str, str], PairRanking]:
         out[units.raters[a], units.raters[b]] = PairRanking(
             single=float(known.mean()) if known.size else None,
             undefined=int(taus.size - known.size),
-            shared=number(float(_all(pair_cells, slice(bounds[g], bounds[g + 1]), once)[0])),
+            shared=number_or_none(float(_all(pair_cells, slice(bounds[g], bounds[g + 1]), once)[0])),
             n_documents=int(taus.size),
         )
     return out

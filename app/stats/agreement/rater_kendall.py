@@ -48,10 +48,10 @@ class RaterKendall:
         return _mean([pair.all_documents for pair in self.pairs])
 
 
-def tau_b(x: Floats, y: Floats) -> float | None:
+def kendall_tau_b(x: Floats, y: Floats) -> float | None:
     """Kendall's τ-b of two rows of scores, equal to 10 decimals being a tie; None where either is constant.
 
-    >>> round(tau_b(np.array([1.0, 2, 3]), np.array([1.0, 3, 2])), 6)
+    >>> round(kendall_tau_b(np.array([1.0, 2, 3]), np.array([1.0, 3, 2])), 6)
     0.333333
     """
     first, second = np.triu_indices(x.size, k=1)
@@ -61,7 +61,7 @@ def tau_b(x: Floats, y: Floats) -> float | None:
     return float((a * b).sum() / np.sqrt(untied)) if untied else None
 
 
-def rater_kendall(ratings: Ratings) -> RaterKendall:
+def compute_rater_kendall(ratings: Ratings) -> RaterKendall:
     """τ-b between the rankings of every two raters: by document, and over all documents that both rated.
 
     A rater's score of a system is the mean of the segment scores; only (segment, system) cells that both rated count.
@@ -112,7 +112,7 @@ def _tau_of(system: Indices, scores: list[Floats], where: Bools) -> float | None
     systems, code = np.unique(system[where], return_inverse=True)
     n = np.bincount(code, minlength=systems.size)
     first, other = (np.bincount(code, weights=score[where], minlength=systems.size) / n for score in scores)
-    return tau_b(first, other)
+    return kendall_tau_b(first, other)
 
 
 def _mean(values: list[float | None]) -> float | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.agreement.pairs import mean_where
+from app.stats.agreement.pairs import masked_row_means
 from app.stats.agreement.units import Indices, OfDocuments
 from app.stats.ratings import Codes, Floats
 
@@ -53,7 +53,7 @@ class MarkedJudgments:
 
 
 @dataclass(frozen=True, slots=True)
-class Characters:
+class CharacterOverlaps:
     """Of every pair of judgments: credit, characters marked by the first and by the second, both weighted by marks.
 
     first, second: judgments. credit, of_first, of_second: shape (P,).
@@ -66,7 +66,7 @@ class Characters:
     of_second: Floats
 
 
-def characters(marked: MarkedJudgments) -> Characters:
+def count_character_overlaps(marked: MarkedJudgments) -> CharacterOverlaps:
     """Character by character: min of the marks of both within a severity in full, and of what remains across, half."""
     first, second = marked.pairs()
     widths = _widths(marked)
@@ -86,7 +86,7 @@ def characters(marked: MarkedJudgments) -> Characters:
         credit[some] = _segment_sums(shared, starts)
         mine[some] = _segment_sums(a.sum(axis=0), starts)
         theirs[some] = _segment_sums(b.sum(axis=0), starts)
-    return Characters(first, second, credit, mine, theirs)
+    return CharacterOverlaps(first, second, credit, mine, theirs)
 
 
 def _widths(marked: MarkedJudgments) -> Indices:
@@ -118,14 +118,14 @@ def _segment_sums(values: Floats, starts: Indices) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Overlaps:
+class MarkOverlaps:
     """Marks of one rater on texts that another judged too, each direction: how many, how many overlap a mark of the
     other, and of those how many overlap one of the same severity, of the same category. By document, shape (D, 4)."""
 
     sums: Floats
 
 
-def overlaps(marked: MarkedJudgments) -> Overlaps:
+def count_mark_overlaps(marked: MarkedJudgments) -> MarkOverlaps:
     """Each mark against the marks of the other judgment; an empty mark overlaps what it touches or lies in."""
     first, second = marked.pairs()
     sums = np.zeros((marked.n_documents, 4))
@@ -136,7 +136,7 @@ def overlaps(marked: MarkedJudgments) -> Overlaps:
         mark = np.arange(pair.size) - np.repeat(np.cumsum(times) - times, times) + np.repeat(low, times)
         kinds = _overlap_kinds(marked, mark, other[pair])
         np.add.at(sums, marked.document[mine[pair]], np.column_stack((np.ones(mark.size), kinds)))
-    return Overlaps(sums)
+    return MarkOverlaps(sums)
 
 
 def _overlap_kinds(marked: MarkedJudgments, mark: Indices, other: Indices) -> Floats:
@@ -157,7 +157,7 @@ def _overlap_kinds(marked: MarkedJudgments, mark: Indices, other: Indices) -> Fl
     return out
 
 
-def character_f1(marked: MarkedJudgments, found_characters: Characters) -> OfDocuments:
+def character_f1(marked: MarkedJudgments, found_characters: CharacterOverlaps) -> OfDocuments:
     """F1 over all characters (micro): 2·credit/(marked by the first + by the second); 1 where nobody marked anything.
 
     Without a gold standard F1 is the same in both directions, precision and recall change places.
@@ -184,13 +184,13 @@ def character_f1(marked: MarkedJudgments, found_characters: Characters) -> OfDoc
     return value
 
 
-def overlap_shares(overlaps_: Overlaps) -> dict[str, OfDocuments]:
+def overlap_shares(overlaps_: MarkOverlaps) -> dict[str, OfDocuments]:
     """Share of marks that overlap one of the other rater, and of these with the same severity, the same category."""
 
     def of(part: int, whole: int) -> OfDocuments:
         def value(weights: Floats) -> Floats:
             total = weights @ overlaps_.sums
-            return mean_where((total[:, [part]] / np.maximum(total[:, [whole]], 1)), total[:, [whole]] > 0)
+            return masked_row_means((total[:, [part]] / np.maximum(total[:, [whole]], 1)), total[:, [whole]] > 0)
 
         return value
 

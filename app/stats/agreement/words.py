@@ -5,10 +5,10 @@ from __future__ import annotations
 _WORDS = ((0.0, "poor"), (0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
 
 
-def landis_koch(kappa: float) -> str:
+def landis_koch_label(kappa: float) -> str:
     """The word of Landis & Koch 1977 for a κ.
 
-    >>> [landis_koch(k) for k in (-0.1, 0.0, 0.2, 0.35, 0.81)]
+    >>> [landis_koch_label(k) for k in (-0.1, 0.0, 0.2, 0.35, 0.81)]
     ['poor', 'slight', 'slight', 'fair', 'almost perfect']
     """
     if kappa < 0:

@@ -17,8 +17,8 @@ import numpy as np
 from scipy import special
 
 from app.stats.aggregate import Indices
-from app.stats.arms.times import combination_codes
-from app.stats.components.crossed import MixedModelFit, TooManyLevels, fit_crossed, independent
+from app.stats.arms.times import encode_combinations
+from app.stats.components.crossed import MixedModelFit, TooManyLevels, find_independent_columns, fit_crossed_model
 from app.stats.plain import Interval, interval_or_none
 from app.stats.ratings import Bools, Codes, Floats
 from app.stats.side_tables import Micros
@@ -81,7 +81,7 @@ class TimeModel:
     converged: bool
 
 
-def time_model(work: JudgmentTimes, *, level: float = 0.95) -> TimeModel | str:
+def fit_time_model(work: JudgmentTimes, *, level: float = 0.95) -> TimeModel | str:
     """Fit it; the reason where there is nothing to fit.
 
     A covariate that is unknown for a judgment, constant, or given by the others is left out; so is a random term that
@@ -95,11 +95,11 @@ def time_model(work: JudgmentTimes, *, level: float = 0.95) -> TimeModel | str:
     if np.ptp(y) <= 1e-9:
         return "every judgment took the same time"
     names, columns, left_out = _columns(work)
-    kept = independent(columns)
+    kept = find_independent_columns(columns)
     left_out += [(_label(names[i]), "constant, or given by the others") for i in range(len(names)) if i not in kept]
     terms, more = _terms(work)
     try:
-        fit = fit_crossed(y, columns[:, kept], terms)
+        fit = fit_crossed_model(y, columns[:, kept], terms)
     except TooManyLevels as error:
         return str(error)
     raters, documents = np.unique(work.rater).size, np.unique(work.document).size
@@ -155,7 +155,7 @@ def _practice(rater: Codes, at: Micros) -> Floats:
 def _terms(work: JudgmentTimes) -> tuple[dict[str, Indices], list[tuple[str, str]]]:
     """Random terms that the data can tell apart: with two levels, some level twice, and other cells than the others."""
     rater, document = (np.unique(codes, return_inverse=True)[1] for codes in (work.rater, work.document))
-    cell = combination_codes(work.rater, work.condition).astype(np.intp)
+    cell = encode_combinations(work.rater, work.condition).astype(np.intp)
     n = work.seconds.size
     terms: dict[str, Indices] = {}
     left_out = []

@@ -34,7 +34,7 @@ class JudgmentPaces:
 
 
 @dataclass(frozen=True, slots=True)
-class Slope:
+class PaceSlope:
     """Mean over raters of the change of log seconds a word over a hundred judgments; negative is faster.
 
     interval: Student's t over raters, None below two. raters: with a slope.
@@ -45,12 +45,12 @@ class Slope:
     raters: int
 
 
-def learning(work: JudgmentPaces, condition: int, *, level: float = 0.95) -> Slope | None:
+def estimate_learning(work: JudgmentPaces, condition: int, *, level: float = 0.95) -> PaceSlope | None:
     """Over all of a rater's work, whatever condition the judgments before were in; None without a slope."""
     return _mean([_slope(x, y) for x, y in _each(work, condition)], level)
 
 
-def fatigue(work: JudgmentPaces, condition: int, *, level: float = 0.95) -> Slope | None:
+def estimate_fatigue(work: JudgmentPaces, condition: int, *, level: float = 0.95) -> PaceSlope | None:
     """Within a task: from its first judgment on, each task at its own level; None without a slope."""
     order = np.lexsort((work.at, work.task, work.rater))
     place = np.empty(order.size)
@@ -98,13 +98,13 @@ def _slope(x: Floats, y: Floats) -> float | None:
     return float(off @ (y - y.mean())) / spread if spread > 1e-12 else None
 
 
-def _mean(slopes: list[float | None], level: float) -> Slope | None:
+def _mean(slopes: list[float | None], level: float) -> PaceSlope | None:
     known = np.array([slope for slope in slopes if slope is not None])
     if not known.size:
         return None
     mean = float(known.mean())
     if known.size < 2:
-        return Slope(mean, None, known.size)
+        return PaceSlope(mean, None, known.size)
     reach = float(t_quantile((1 + level) / 2, np.array([known.size - 1]))[0]) * float(known.std(ddof=1))
     reach /= known.size**0.5
-    return Slope(mean, interval_or_none(mean - reach, mean + reach), known.size)
+    return PaceSlope(mean, interval_or_none(mean - reach, mean + reach), known.size)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.arms.times import LENGTHS, LONG, SHORT, bucket_name, combination_codes, within
-from app.stats.plain import number
+from app.stats.arms.times import LENGTHS, LONG, SHORT, encode_combinations, is_length_within, length_range_label
+from app.stats.plain import number_or_none
 from app.stats.quality.pairing import first_rows
 from app.stats.ratings import Bools, Floats, Ratings, Role
 
@@ -21,7 +21,7 @@ SETS: tuple[tuple[str, int, int | None], ...] = (
     ("all", 1, None),
     ("short", 1, SHORT),
     ("long", LONG, None),
-    *((bucket_name(low, high), low, high) for low, high in LENGTHS),
+    *((length_range_label(low, high), low, high) for low, high in LENGTHS),
 )
 """Documents by number of segments: name, least, most."""
 
@@ -42,7 +42,7 @@ class ScoreSpread:
     shown: int
 
 
-def compared_rows(ratings: Ratings, *, controls: bool) -> Bools:
+def mask_compared_rows(ratings: Ratings, *, controls: bool) -> Bools:
     """Rows whose scores are compared: ratings, one a judgment.
 
     controls: also of documents in which the rater met a control item (degraded, repeat, reference) of any system.
@@ -52,12 +52,12 @@ def compared_rows(ratings: Ratings, *, controls: bool) -> Bools:
     keep: Bools = first_rows(ratings) & (ratings.role == Role.RATING)
     if controls or not len(ratings):
         return keep
-    screen = combination_codes(ratings.rater, ratings.task, ratings.document)
+    screen = encode_combinations(ratings.rater, ratings.task, ratings.document)
     with_controls = np.unique(screen[np.isin(ratings.role, CONTROLS)])
     return np.asarray(keep & ~np.isin(screen, with_controls), dtype=np.bool_)
 
 
-def spreads(ratings: Ratings) -> Iterator[ScoreSpread]:
+def compute_score_spreads(ratings: Ratings) -> Iterator[ScoreSpread]:
     """Over all documents, short and long ones, and by length; those that there are.
 
     ratings : one row a judgment; ratings of whole documents are left out.
@@ -65,10 +65,10 @@ def spreads(ratings: Ratings) -> Iterator[ScoreSpread]:
     rows = ratings.segments()
     if not len(rows):
         return
-    unit = combination_codes(rows.rater, rows.task, rows.document, rows.system)
+    unit = encode_combinations(rows.rater, rows.task, rows.document, rows.system)
     length = np.bincount(unit).astype(np.int64)
     for name, low, high in SETS:
-        keep = within(length, low, high)[unit]
+        keep = is_length_within(length, low, high)[unit]
         if keep.any():
             yield _score_spread(name, rows.score[keep], np.unique(unit[keep], return_inverse=True)[1])
 
@@ -81,7 +81,7 @@ def _score_spread(name: str, score: Floats, unit: npt.NDArray[np.intp]) -> Score
         documents=name,
         n=score.size,
         mean=float(score.mean()),
-        sd=number(float(score.std(ddof=1))) if score.size > 1 else None,
+        sd=number_or_none(float(score.std(ddof=1))) if score.size > 1 else None,
         within=float(off @ off / degrees) ** 0.5 if degrees else None,
         shown=int((size > 1).sum()),
     )

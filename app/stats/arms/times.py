@@ -57,7 +57,7 @@ class TimedJudgments:
 
 
 @dataclass(frozen=True, slots=True)
-class Durations:
+class UnitDurations:
     """Durations of one kind of unit. seconds (seconds a word of `per_word`), rater: of each unit, shape (n,)."""
 
     seconds: Floats
@@ -77,10 +77,10 @@ class ShownDocuments:
     rater: Codes
 
 
-def shown_documents(work: TimedJudgments) -> ShownDocuments:
+def group_shown_documents(work: TimedJudgments) -> ShownDocuments:
     """Put the judgments of a document together."""
     rows = work.rows
-    code = combination_codes(rows.rater, rows.task, rows.document, rows.system)
+    code = encode_combinations(rows.rater, rows.task, rows.document, rows.system)
     n = int(code.max(initial=-1)) + 1
     length = np.bincount(code[rows.kind == Kind.SEGMENT], minlength=n).astype(np.int64)
     rater = np.zeros(n, dtype=np.int32)
@@ -92,7 +92,7 @@ def _sums(code: Codes, seconds: Floats, n: int) -> Floats:
     return np.asarray(np.bincount(code, weights=seconds, minlength=n), dtype=np.float64)
 
 
-def combination_codes(*columns: Codes) -> Codes:
+def encode_combinations(*columns: Codes) -> Codes:
     """One code a distinct combination."""
     code = np.zeros(columns[0].size, dtype=np.int64)
     for column in columns:
@@ -101,21 +101,21 @@ def combination_codes(*columns: Codes) -> Codes:
     return np.asarray(code, dtype=np.int32)
 
 
-def bucket_name(low: int, high: int | None) -> str:
+def length_range_label(low: int, high: int | None) -> str:
     """A range of segments in words.
 
-    >>> bucket_name(1, 5), bucket_name(26, None)
+    >>> length_range_label(1, 5), length_range_label(26, None)
     ('1–5', '26 and more')
     """
     return f"{low} and more" if high is None else f"{low}–{high}"
 
 
-def within(length: Counted, low: int, high: int | None) -> Bools:
+def is_length_within(length: Counted, low: int, high: int | None) -> Bools:
     """Which lengths are in a range."""
     return np.asarray((length >= low) & (length <= (high if high is not None else np.iinfo(np.int64).max)))
 
 
-def durations_by_kind(work: TimedJudgments) -> Mapping[tuple[str, str], Durations]:
+def durations_by_kind(work: TimedJudgments) -> Mapping[tuple[str, str], UnitDurations]:
     """Durations by (kind of unit, which documents), those that there are.
 
     Kinds: `segment`, `per_word` (seconds a word of the source, of segments), `first_third` and `last_third` (segments
@@ -125,16 +125,16 @@ def durations_by_kind(work: TimedJudgments) -> Mapping[tuple[str, str], Duration
     unit counts where each of its judgments has a time.
     """
     work = work.once()
-    rows, of = work.rows, shown_documents(work)
+    rows, of = work.rows, group_shown_documents(work)
     segment = np.asarray(rows.kind == Kind.SEGMENT)
     length = of.length[of.code] if of.code.size else np.empty(0, dtype=np.int64)
     third = _thirds(rows, of, length)
-    by_cell: dict[tuple[str, str], Durations] = {}
+    by_cell: dict[tuple[str, str], UnitDurations] = {}
 
     def put(kind: str, documents: str, seconds: Floats, rater: Codes, keep: Bools) -> None:
         keep = keep & ~np.isnan(seconds)
         if keep.any():
-            by_cell[kind, documents] = Durations(seconds[keep], rater[keep])
+            by_cell[kind, documents] = UnitDurations(seconds[keep], rater[keep])
 
     put("segment", "all", work.seconds, rows.rater, segment)
     put("per_word", "all", _per_word(work), rows.rater, segment)
@@ -143,15 +143,15 @@ def durations_by_kind(work: TimedJudgments) -> Mapping[tuple[str, str], Duration
     put("between_starts", "all", *_between_starts(work))
     put("document_score", "all", work.seconds, rows.rater, ~segment)
     for name, low, high in (("all", 1, None), ("short", 1, SHORT), ("long", LONG, None), *_ranges()):
-        put("document", name, of.seconds, of.rater, within(of.length, low, high))
+        put("document", name, of.seconds, of.rater, is_length_within(of.length, low, high))
         if name != "all":
-            put("segment", name, work.seconds, rows.rater, segment & within(length, low, high))
+            put("segment", name, work.seconds, rows.rater, segment & is_length_within(length, low, high))
     put("task", "all", *_tasks(work))
     return by_cell
 
 
 def _ranges() -> tuple[tuple[str, int, int | None], ...]:
-    return tuple((bucket_name(low, high), low, high) for low, high in LENGTHS)
+    return tuple((length_range_label(low, high), low, high) for low, high in LENGTHS)
 
 
 def _per_word(work: TimedJudgments) -> Floats:
@@ -175,7 +175,7 @@ def _thirds(rows: Ratings, of: ShownDocuments, length: Counted) -> Codes:
 
 def _between_starts(work: TimedJudgments) -> tuple[Floats, Codes, Bools]:
     """Where pages are opened whole, a judgment's own beginning and end tell little: the next one's beginning does."""
-    task = combination_codes(work.rows.rater, work.rows.task)
+    task = encode_combinations(work.rows.rater, work.rows.task)
     order = np.lexsort((work.started, task))
     order = order[work.started[order] >= 0]
     seconds = np.diff(work.started[order]) / 1e6
@@ -185,7 +185,7 @@ def _between_starts(work: TimedJudgments) -> tuple[Floats, Codes, Bools]:
 
 
 def _tasks(work: TimedJudgments) -> tuple[Floats, Codes, Bools]:
-    code = combination_codes(work.rows.rater, work.rows.task)
+    code = encode_combinations(work.rows.rater, work.rows.task)
     n = int(code.max(initial=-1)) + 1
     rater, done = np.zeros(n, dtype=np.int32), np.zeros(n, dtype=np.bool_)
     rater[code], done[code] = work.rows.rater, work.whole_task
@@ -193,7 +193,7 @@ def _tasks(work: TimedJudgments) -> tuple[Floats, Codes, Bools]:
 
 
 @dataclass(frozen=True, slots=True)
-class Ratio:
+class DurationRatio:
     """How many times as long one condition takes as another, as a geometric mean over raters.
 
     design: `within` raters who worked in both (paired), or `between` those of one and those of the other. raters: of
@@ -206,7 +206,7 @@ class Ratio:
     design: str
 
 
-def ratio(before: Durations, after: Durations, *, level: float = 0.95) -> Ratio | None:
+def compare_durations(before: UnitDurations, after: UnitDurations, *, level: float = 0.95) -> DurationRatio | None:
     """Compare two conditions with raters as what is sampled.
 
     Each rater counts once in each condition, by the mean log duration of the units. With two raters or more in both
@@ -217,7 +217,8 @@ def ratio(before: Durations, after: Durations, *, level: float = 0.95) -> Ratio 
 
     >>> import numpy as np
     >>> two = np.array([0, 1], dtype=np.int32)
-    >>> found = ratio(Durations(np.array([10.0, 20.0]), two), Durations(np.array([20.0, 40.0]), two))
+    >>> before, after = UnitDurations(np.array([10.0, 20.0]), two), UnitDurations(np.array([20.0, 40.0]), two)
+    >>> found = compare_durations(before, after)
     >>> round(found.ratio, 6), found.design
     (2.0, 'within')
     """
@@ -228,21 +229,21 @@ def ratio(before: Durations, after: Durations, *, level: float = 0.95) -> Ratio 
     if len(both) > 1:
         log_ratios = np.array([new[rater] - old[rater] for rater in both])
         if len(both) < FEWEST_RATERS:
-            return Ratio(exp(float(log_ratios.mean())), None, len(both), "within")
+            return DurationRatio(exp(float(log_ratios.mean())), None, len(both), "within")
         error = float(log_ratios.std(ddof=1)) / len(both) ** 0.5
         return _ratio(float(log_ratios.mean()), error, len(both) - 1.0, len(both), level, "within")
     x, y = np.array(list(old.values())), np.array(list(new.values()))
     apart_means = float(y.mean() - x.mean())
     raters = len(old.keys() | new.keys())
     if min(x.size, y.size) < FEWEST_RATERS:
-        return Ratio(exp(apart_means), None, raters, "between")
+        return DurationRatio(exp(apart_means), None, raters, "between")
     a, b = float(x.var(ddof=1)) / x.size, float(y.var(ddof=1)) / y.size
     spread = a * a / (x.size - 1) + b * b / (y.size - 1)
     degrees = (a + b) ** 2 / spread if spread > 0 else float(x.size + y.size - 2)
     return _ratio(apart_means, (a + b) ** 0.5, degrees, raters, level, "between")
 
 
-def _levels(times: Durations) -> dict[int, float]:
+def _levels(times: UnitDurations) -> dict[int, float]:
     """Mean log duration of each rater."""
     usable = times.seconds > 0
     rater, place = np.unique(times.rater[usable], return_inverse=True)
@@ -250,7 +251,7 @@ def _levels(times: Durations) -> dict[int, float]:
     return dict(zip(rater.tolist(), (total / np.bincount(place, minlength=rater.size)).tolist(), strict=True))
 
 
-def _ratio(mean: float, error: float, degrees: float, raters: int, level: float, design: str) -> Ratio:
+def _ratio(mean: float, error: float, degrees: float, raters: int, level: float, design: str) -> DurationRatio:
     reach = float(t_quantile((1 + level) / 2, np.array([degrees]))[0]) * error
     ends = interval_or_none(*np.exp([mean - reach, mean + reach]).tolist())
-    return Ratio(exp(mean), ends, raters, design)
+    return DurationRatio(exp(mean), ends, raters, design)

@@ -12,9 +12,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.agreement.distributions import medians
-from app.stats.agreement.units import Units
-from app.stats.calibration.lines import FixedPoints, Method, as_arrays, fixed_points_of, lines
+from app.stats.agreement.distributions import unit_medians
+from app.stats.agreement.units import UnitValues
+from app.stats.calibration.lines import (
+    FixedPoints,
+    Method,
+    compute_calibration_lines,
+    fixed_points_as_arrays,
+    make_fixed_points,
+)
 from app.stats.plain import interval_or_none
 from app.stats.ratings import Codes, Floats
 
@@ -24,13 +30,13 @@ FEWEST_DRAWS = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Anchors:
+class CalibrationPairs:
     """Calibration pairs that raters of a language judged.
 
     units: one unit a pair. pair: of each unit its number over all languages. consensus: its agreed score; shape (U,).
     """
 
-    units: Units
+    units: UnitValues
     pair: Indices
     consensus: Floats
 
@@ -40,9 +46,9 @@ class LanguagePairRatings:
     """One language pair in one direction. systems, humans: units of translations and of human references."""
 
     name: str
-    systems: Units
-    humans: Units
-    anchors: Anchors
+    systems: UnitValues
+    humans: UnitValues
+    anchors: CalibrationPairs
     sign: int = 1
 
 
@@ -66,23 +72,23 @@ class CalibratedSystem:
     moved: Mapping[Method, CalibratedScore]
 
 
-def mean_of_medians(units: Units) -> float:
+def mean_of_medians(units: UnitValues) -> float:
     """Average over units of the median over raters; NaN without any.
 
     Source: Licht et al. 2022, §5.2.
     """
-    return float(medians(units).mean()) if units.n_units else float("nan")
+    return float(unit_medians(units).mean()) if units.n_units else float("nan")
 
 
-def fixed_points(pair: LanguagePairRatings, target: float | None) -> FixedPoints:
+def compute_fixed_points(pair: LanguagePairRatings, target: float | None) -> FixedPoints:
     """The fixed points of a language pair: C and c over the same pairs, h over all its human references."""
     consensus = float(pair.anchors.consensus.mean()) if pair.anchors.units.n_units else float("nan")
     anchors = mean_of_medians(pair.anchors.units)
     goal = float("nan") if target is None else target
-    return fixed_points_of(consensus, anchors, goal, mean_of_medians(pair.humans), pair.sign)
+    return make_fixed_points(consensus, anchors, goal, mean_of_medians(pair.humans), pair.sign)
 
 
-def default_target(pairs: Sequence[LanguagePairRatings]) -> float | None:
+def default_calibration_target(pairs: Sequence[LanguagePairRatings]) -> float | None:
     """H where none is asked for: the unweighted mean of h over the directions that have one (decisions, §8)."""
     means = [h for h in (mean_of_medians(one.humans) for one in pairs) if np.isfinite(h)]
     return float(np.mean(means)) if means else None
@@ -96,7 +102,9 @@ class BootstrapCounts:
     pairs: Floats
 
 
-def draw_counts(pair: LanguagePairRatings, n_pairs: int, *, draws: int, seed: int, number: int) -> BootstrapCounts:
+def draw_bootstrap_counts(
+    pair: LanguagePairRatings, n_pairs: int, *, draws: int, seed: int, number: int
+) -> BootstrapCounts:
     """Documents of the language pair and pairs of the set, with replacement; the same pairs for every language."""
     held = np.unique(np.concatenate((pair.systems.document, pair.humans.document)))
     n = max(pair.systems.n_documents, pair.humans.n_documents)
@@ -112,15 +120,15 @@ def _counts(rng: np.random.Generator, n: int, draws: int) -> Floats:
     return np.bincount(picked.ravel(), minlength=n * draws).reshape(draws, n).astype(np.float64)
 
 
-def bootstrap_points(
+def bootstrap_fixed_points(
     pair: LanguagePairRatings, target: float | None, drawn: BootstrapCounts
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """C, c, H and h of every draw; the target stays, as it is a parameter."""
     consensus, anchors = (
         _weighted_means(values, pair.anchors.pair, drawn.pairs)
-        for values in (pair.anchors.consensus, medians(pair.anchors.units))
+        for values in (pair.anchors.consensus, unit_medians(pair.anchors.units))
     )
-    human = _weighted_means(medians(pair.humans), pair.humans.document, drawn.documents)
+    human = _weighted_means(unit_medians(pair.humans), pair.humans.document, drawn.documents)
     goal = np.full(human.size, np.nan if target is None else target)
     return consensus, anchors, goal, human
 
@@ -143,10 +151,10 @@ def calibrate_systems(
     level: float = 0.95,
 ) -> tuple[CalibratedSystem, ...]:
     """Every system of a language pair under every method. whys: the reason of each that cannot be given."""
-    here = fixed_points(pair, target)
-    at = bootstrap_points(pair, target, drawn)
-    single = as_arrays(here)
-    middle = medians(pair.systems)
+    here = compute_fixed_points(pair, target)
+    at = bootstrap_fixed_points(pair, target, drawn)
+    single = fixed_points_as_arrays(here)
+    middle = unit_medians(pair.systems)
     rows = []
     for code in np.unique(pair.systems.system).tolist():
         own = pair.systems.system == code
@@ -157,8 +165,8 @@ def calibrate_systems(
             if why is not None:
                 moved[method] = CalibratedScore(None, None, why)
                 continue
-            slope, intercept = lines(method, *single, sign=pair.sign)
-            slopes, intercepts = lines(method, *at, sign=pair.sign)
+            slope, intercept = compute_calibration_lines(method, *single, sign=pair.sign)
+            slopes, intercepts = compute_calibration_lines(method, *at, sign=pair.sign)
             ends = _ends(slopes * redrawn + intercepts, level)
             moved[method] = CalibratedScore(float(slope[0] * raw + intercept[0]), ends)
         n_ratings = int(own[pair.systems.unit].sum())
@@ -191,23 +199,23 @@ def calibrate_by_rater(
     )
     human = _rater_mean(pair.humans, pair.humans.value, size)
     goal = np.full(size, np.nan if target is None else target)
-    slope, intercept = lines(method, consensus, anchor_means, goal, human, pair.sign)
+    slope, intercept = compute_calibration_lines(method, consensus, anchor_means, goal, human, pair.sign)
     usable = np.isfinite(slope) & np.isfinite(intercept)
     slope, intercept = np.where(usable, slope, 1.0), np.where(usable, intercept, 0.0)
 
-    def moved(units: Units) -> Units:
+    def moved(units: UnitValues) -> UnitValues:
         return units.with_value(slope[units.rater] * units.value + intercept[units.rater])
 
     names = pair.systems.raters
     known = {
-        names[i]: fixed_points_of(consensus[i], anchor_means[i], goal[i], human[i], pair.sign) for i in range(size)
+        names[i]: make_fixed_points(consensus[i], anchor_means[i], goal[i], human[i], pair.sign) for i in range(size)
     }
     left = tuple(names[i] for i in np.unique(pair.systems.rater).tolist() if not usable[i])
     anchors = replace(pair.anchors, units=moved(pair.anchors.units))
     return replace(pair, systems=moved(pair.systems), humans=moved(pair.humans), anchors=anchors), known, left
 
 
-def _rater_mean(units: Units, value: Floats, size: int) -> Floats:
+def _rater_mean(units: UnitValues, value: Floats, size: int) -> Floats:
     n = np.bincount(units.rater, minlength=size)
     total = np.bincount(units.rater, weights=value, minlength=size)
     return np.asarray(np.divide(total, n, out=np.full(size, np.nan), where=n > 0), dtype=np.float64)

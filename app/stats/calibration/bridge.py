@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.agreement.units import Indices
-from app.stats.calibration.linking import ends
-from app.stats.plain import number
+from app.stats.calibration.linking import interval_of_draws
+from app.stats.plain import number_or_none
 from app.stats.ratings import Codes, Floats
 
 FOLDS = 10
@@ -33,7 +33,7 @@ class MonotoneCurve:
 
 
 @dataclass(frozen=True, slots=True)
-class Bridge:
+class ProtocolBridge:
     """How well one score follows from another. r_squared: out of documents; interval over documents; inside: R² where
     the curve was fitted, to see how much of it is the fit's own. why: the reason where there is none."""
 
@@ -46,10 +46,10 @@ class Bridge:
     why: str | None = None
 
 
-def isotonic(x: Floats, y: Floats, *, rising: bool = True) -> MonotoneCurve:
+def isotonic_regression(x: Floats, y: Floats, *, rising: bool = True) -> MonotoneCurve:
     """The least-squares monotone curve through points, equal x averaged first.
 
-    >>> isotonic(np.array([1.0, 2, 3]), np.array([1.0, 3, 2])).y
+    >>> isotonic_regression(np.array([1.0, 2, 3]), np.array([1.0, 3, 2])).y
     array([1. , 2.5, 2.5])
     """
     from scipy.optimize import isotonic_regression
@@ -61,9 +61,9 @@ def isotonic(x: Floats, y: Floats, *, rising: bool = True) -> MonotoneCurve:
     return MonotoneCurve(at, np.asarray(fitted.x, dtype=np.float64))
 
 
-def bridge(
+def fit_protocol_bridge(
     x: Floats, y: Floats, document: Codes, *, rng: np.random.Generator, draws: int, level: float, rising: bool = True
-) -> Bridge:
+) -> ProtocolBridge:
     """Predict y from x, documents held out in folds.
 
     Parameters
@@ -77,22 +77,24 @@ def bridge(
     held, code = np.unique(document, return_inverse=True)
     if x.size < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         why = "no output was judged in both" if not x.size else "one of the two scores is constant"
-        return Bridge(x.size, held.size, None, None, None, None, why)
-    curve = isotonic(x, y, rising=rising)
+        return ProtocolBridge(x.size, held.size, None, None, None, None, why)
+    curve = isotonic_regression(x, y, rising=rising)
     inside = _r_squared(y, curve.at(x), code, np.ones((1, held.size)))[0]
     if held.size < FEWEST:
         why = f"fewer than {FEWEST} documents: too few to hold any out"
-        return Bridge(x.size, held.size, curve, None, None, number(inside), why)
+        return ProtocolBridge(x.size, held.size, curve, None, None, number_or_none(inside), why)
     fold = rng.permutation(np.arange(held.size) % min(FOLDS, held.size))[code]
     predicted = np.empty(y.size)
     for k in np.unique(fold).tolist():
         rest = fold != k
-        predicted[~rest] = isotonic(x[rest], y[rest], rising=rising).at(x[~rest])
+        predicted[~rest] = isotonic_regression(x[rest], y[rest], rising=rising).at(x[~rest])
     r_squared = _r_squared(y, predicted, code, np.ones((1, held.size)))[0]
     picked = rng.integers(0, held.size, size=(draws, held.size)) + held.size * np.arange(draws)[:, None]
     times = np.bincount(picked.ravel(), minlength=draws * held.size).reshape(draws, held.size)
     drawn = _r_squared(y, predicted, code, times.astype(np.float64))
-    return Bridge(x.size, held.size, curve, number(r_squared), ends(drawn, level), number(inside))
+    return ProtocolBridge(
+        x.size, held.size, curve, number_or_none(r_squared), interval_of_draws(drawn, level), number_or_none(inside)
+    )
 
 
 def _r_squared(y: Floats, predicted: Floats, document: Indices, times: Floats) -> Floats:

@@ -12,8 +12,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.agreement.distributions import medians
-from app.stats.agreement.units import SLACK, Units
+from app.stats.agreement.distributions import unit_medians
+from app.stats.agreement.units import SLACK, UnitValues
 from app.stats.ratings import Floats, Scale
 
 MOST_LEVELS = 7
@@ -30,12 +30,12 @@ class StratumSample:
     available: int
 
 
-def edges(scale: Scale) -> tuple[tuple[str, float, float], ...]:
+def scale_strata(scale: Scale) -> tuple[tuple[str, float, float], ...]:
     """Strata of a scale, (name, from, up to and without): its levels where there are at most 7, else five equal parts.
 
-    >>> [name for name, _, _ in edges(Scale(1, 3, 1))]
+    >>> [name for name, _, _ in scale_strata(Scale(1, 3, 1))]
     ['1', '2', '3']
-    >>> edges(Scale(0, 100, 1))[0]
+    >>> scale_strata(Scale(0, 100, 1))[0]
     ('0 to 20', 0.0, 20.0)
     """
     width = scale.maximum - scale.minimum
@@ -47,16 +47,16 @@ def edges(scale: Scale) -> tuple[tuple[str, float, float], ...]:
     return tuple((f"{low:g} to {high:g}", low, high) for low, high in pairwise(at))
 
 
-def median_and_deviation(units: Units) -> tuple[Floats, Floats]:
+def unit_median_and_deviation(units: UnitValues) -> tuple[Floats, Floats]:
     """Median over raters of each unit, and how far raters are from it: root mean square; shapes (U,)."""
-    middle = medians(units)
+    middle = unit_medians(units)
     off = units.value - middle[units.unit]
     square = np.bincount(units.unit, weights=off * off, minlength=units.n_units) / np.maximum(units.counts(), 1)
     return middle, np.sqrt(square)
 
 
-def choose(
-    units: Units, scale: Scale, *, per_stratum: int, fewest: int = 2, apart: float | None = None
+def choose_calibration_items(
+    units: UnitValues, scale: Scale, *, per_stratum: int, fewest: int = 2, apart: float | None = None
 ) -> list[StratumSample]:
     """The items of each stratum that raters agreed about most; of equal ones those with more ratings, then the first.
 
@@ -65,13 +65,13 @@ def choose(
     fewest : ratings that an item must have at least. apart : raters may be at most so far from their median (root mean
         square); None takes the best there are.
     """
-    middle, spread = median_and_deviation(units)
+    middle, spread = unit_median_and_deviation(units)
     n = units.counts()
     usable = n >= fewest
     if apart is not None:
         usable &= spread <= apart + SLACK
     order = np.lexsort((np.arange(n.size), -n, np.round(spread, 10)))
-    candidates, strata = [], edges(scale)
+    candidates, strata = [], scale_strata(scale)
     for i, (name, low, high) in enumerate(strata):
         top = middle <= high if i == len(strata) - 1 else middle < high - SLACK
         inside = order[(usable & (middle >= low - SLACK) & top)[order]]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.agreement.pairs import pearson
-from app.stats.plain import number
+from app.stats.plain import number_or_none
 from app.stats.ratings import Floats
 
 SPLITS = 5_000
@@ -53,14 +53,14 @@ def correlate_external(
     if automatic.size < FEWEST:
         why = f"halves need {FEWEST} language pairs"
         return ExternalCorrelation(automatic.size, r, r * r, None, None, 0, why)
-    held = held_out_r_squared(automatic, human, halves(automatic.size, rng, splits))
+    held = held_out_r_squared(automatic, human, draw_split_halves(automatic.size, rng, splits))
     known = held[np.isfinite(held)]
     mean = float(known.mean()) if known.size else float("nan")
     error = float(known.std(ddof=1) / np.sqrt(known.size)) if known.size > 1 else float("nan")
-    return ExternalCorrelation(automatic.size, r, r * r, number(mean), number(error), int(known.size))
+    return ExternalCorrelation(automatic.size, r, r * r, number_or_none(mean), number_or_none(error), int(known.size))
 
 
-def halves(n: int, rng: np.random.Generator, splits: int) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+def draw_split_halves(n: int, rng: np.random.Generator, splits: int) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
     """Which pairs the line is fitted to in each split, shape (splits, n)."""
     order = np.argsort(rng.random((splits, n)), axis=1)
     fitted = np.zeros((splits, n), dtype=np.bool_)

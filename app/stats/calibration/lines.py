@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from app.stats.plain import number
+from app.stats.plain import number_or_none
 from app.stats.ratings import Floats
 
 Method = Literal["raw", "cs", "ht", "cs_ht"]
@@ -55,10 +55,10 @@ class CalibrationLine:
         return self.slope * score + self.intercept
 
 
-def reason_unavailable(method: Method, points: FixedPoints) -> str | None:
+def why_method_unavailable(method: Method, points: FixedPoints) -> str | None:
     """Why a method cannot be given; None where it can.
 
-    >>> reason_unavailable("cs", FixedPoints(human=4.6, target=4.7))
+    >>> why_method_unavailable("cs", FixedPoints(human=4.6, target=4.7))
     'no rater judged a pair of the calibration set'
     """
     if method in {"cs", "cs_ht"} and points.anchors is None:
@@ -74,7 +74,7 @@ def reason_unavailable(method: Method, points: FixedPoints) -> str | None:
     return None
 
 
-def line(method: Method, points: FixedPoints) -> CalibrationLine:
+def make_calibration_line(method: Method, points: FixedPoints) -> CalibrationLine:
     """The line of a method.
 
     `raw` x; `cs` x + C − c; `ht` x + H − h; `cs_ht` through (c, C) and (h, H).
@@ -82,19 +82,19 @@ def line(method: Method, points: FixedPoints) -> CalibrationLine:
     Raises ValueError with the reason where a fixed point is missing, or h is no better than c.
 
     >>> georgian = FixedPoints(consensus=2.97, anchors=2.99, target=4.687, human=4.607)
-    >>> round(line("cs_ht", georgian).at(1.04), 2)
+    >>> round(make_calibration_line("cs_ht", georgian).at(1.04), 2)
     0.9
 
     Source: Licht et al. 2022, §5.2, as reconstructed.
     """
-    why = reason_unavailable(method, points)
+    why = why_method_unavailable(method, points)
     if why is not None:
         raise ValueError(why)
-    slope, intercept = lines(method, *as_arrays(points), sign=points.sign)
+    slope, intercept = compute_calibration_lines(method, *fixed_points_as_arrays(points), sign=points.sign)
     return CalibrationLine(float(slope[0]), float(intercept[0]))
 
 
-def lines(
+def compute_calibration_lines(
     method: Method, consensus: Floats, anchors: Floats, target: Floats, human: Floats, sign: int = 1
 ) -> tuple[Floats, Floats]:
     """Slope and intercept of many lines, NaN where a fixed point is missing or the two stand the wrong way round."""
@@ -111,13 +111,15 @@ def lines(
     return slope, np.asarray(target - slope * human, dtype=np.float64)
 
 
-def as_arrays(points: FixedPoints) -> tuple[Floats, Floats, Floats, Floats]:
-    """C, c, H and h as arrays of one, NaN where missing, for `lines`."""
+def fixed_points_as_arrays(points: FixedPoints) -> tuple[Floats, Floats, Floats, Floats]:
+    """C, c, H and h as arrays of one, NaN where missing, for `compute_calibration_lines`."""
     values = (points.consensus, points.anchors, points.target, points.human)
     c, a, t, h = (np.array([np.nan if v is None else v]) for v in values)
     return c, a, t, h
 
 
-def fixed_points_of(consensus: float, anchors: float, target: float, human: float, sign: int = 1) -> FixedPoints:
+def make_fixed_points(consensus: float, anchors: float, target: float, human: float, sign: int = 1) -> FixedPoints:
     """Points from numbers that may be missing (NaN)."""
-    return FixedPoints(number(consensus), number(anchors), number(target), number(human), sign)
+    return FixedPoints(
+        number_or_none(consensus), number_or_none(anchors), number_or_none(target), number_or_none(human), sign
+    )

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from app.stats.agreement.pairs import pearson
-from app.stats.plain import interval_or_none, number
+from app.stats.plain import interval_or_none, number_or_none
 from app.stats.ratings import Codes, Floats
 
 Link = Literal["mean", "mean_sigma"]
@@ -54,13 +54,15 @@ class ScaleLink:
     why: str | None
 
 
-def link(anchors: LinkAnchors, method: Link, *, draws: int, level: float, rng: np.random.Generator) -> ScaleLink:
+def fit_scale_link(
+    anchors: LinkAnchors, method: Link, *, draws: int, level: float, rng: np.random.Generator
+) -> ScaleLink:
     """The line from the other campaign's scores to the base's.
 
     `mean` moves the other's mean of the anchors to the base's; `mean_sigma` their standard deviation too.
 
     >>> a = LinkAnchors(np.array([1.0, 2, 3]), np.array([2.0, 4, 6]), np.arange(3), np.zeros(3, bool))
-    >>> found = link(a, "mean_sigma", draws=0, level=.95, rng=np.random.default_rng(0))
+    >>> found = fit_scale_link(a, "mean_sigma", draws=0, level=.95, rng=np.random.default_rng(0))
     >>> found.slope, found.intercept
     (0.5, 0.0)
     """
@@ -78,7 +80,7 @@ def link(anchors: LinkAnchors, method: Link, *, draws: int, level: float, rng: n
     kind, ends = _kinds(anchors, times, slopes, intercepts, off, level)
     return ScaleLink(
         n=n,
-        pearson=number(pearson(anchors.base, anchors.other)),
+        pearson=number_or_none(pearson(anchors.base, anchors.other)),
         slope=slope,
         intercept=intercept,
         slopes=slopes,
@@ -142,10 +144,10 @@ def _kinds(
         weight, base, other = (times @ _sums(anchors, np.where(own, value, 0.0)) for value in values)
         total = base - slopes * other - intercepts * weight
         parts.append(np.divide(total, weight, out=np.full(weight.size, np.nan), where=weight > 0))
-    return difference, ends(parts[0] - parts[1], level)
+    return difference, interval_of_draws(parts[0] - parts[1], level)
 
 
-def ends(values: Floats, level: float) -> tuple[float, float] | None:
+def interval_of_draws(values: Floats, level: float) -> tuple[float, float] | None:
     """The middle `level` of the draws that are numbers; None of fewer than two."""
     held = values[np.isfinite(values)]
     if held.size < 2:

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.agreement.distributions import medians
+from app.stats.agreement.distributions import unit_medians
 from app.stats.agreement.pairs import pearson
-from app.stats.agreement.units import Units
+from app.stats.agreement.units import UnitValues
 from app.stats.intervals import t_quantile
-from app.stats.plain import number
+from app.stats.plain import number_or_none
 from app.stats.ratings import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Offset:
+class RaterOffset:
     """One rater on calibration items.
 
     n: items judged. mean, sd: of the own scores (n − 1), the parameters of z. consensus: mean of the agreed scores of
@@ -40,12 +40,12 @@ class Offset:
     correlation: float | None
 
 
-def panel_consensus(units: Units) -> Floats:
+def panel_consensus(units: UnitValues) -> Floats:
     """What stands for an agreed score where none was given: the median over raters of each unit, shape (U,)."""
-    return medians(units)
+    return unit_medians(units)
 
 
-def offsets(units: Units, consensus: Floats, *, level: float = 0.95) -> tuple[Offset, ...]:
+def compute_rater_offsets(units: UnitValues, consensus: Floats, *, level: float = 0.95) -> tuple[RaterOffset, ...]:
     """Every rater against the agreed scores, by name.
 
     consensus: of each unit, NaN where there is none; shape (U,).
@@ -59,28 +59,28 @@ def offsets(units: Units, consensus: Floats, *, level: float = 0.95) -> tuple[Of
     return tuple(sorted(rows, key=lambda one: one.rater))
 
 
-def _offset(rater: str, own: Floats, agreed: Floats, others: Floats, level: float) -> Offset:
+def _offset(rater: str, own: Floats, agreed: Floats, others: Floats, level: float) -> RaterOffset:
     n, apart = own.size, agreed - own
     sd, theirs = (float(v.std(ddof=1)) if n > 1 else float("nan") for v in (own, agreed))
     shift = float(agreed.mean() - own.mean())
     error = float(apart.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
     reach = error * float(t_quantile(0.5 + level / 2, np.array([n - 1]))[0]) if n > 1 else float("nan")
     known = np.isfinite(others)
-    return Offset(
+    return RaterOffset(
         rater=rater,
         n=n,
         mean=float(own.mean()),
-        sd=number(sd),
+        sd=number_or_none(sd),
         consensus=float(agreed.mean()),
         shift=shift,
-        error=number(error),
+        error=number_or_none(error),
         interval=(shift - reach, shift + reach) if np.isfinite(reach) else None,
         spread_ratio=sd / theirs if n > 1 and theirs > 0 else None,
-        correlation=number(pearson(own[known], others[known])) if known.sum() > 1 else None,
+        correlation=number_or_none(pearson(own[known], others[known])) if known.sum() > 1 else None,
     )
 
 
-def _others(units: Units) -> Floats:
+def _others(units: UnitValues) -> Floats:
     """Mean of the other raters of the same unit, NaN where there are none; shape (n,)."""
     n = units.counts()[units.unit]
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)[units.unit]
@@ -88,7 +88,7 @@ def _others(units: Units) -> Floats:
     return np.asarray(mean, dtype=np.float64)
 
 
-def standardize(units: Units, by: Units) -> tuple[Units, tuple[str, ...]]:
+def standardize_by_rater(units: UnitValues, by: UnitValues) -> tuple[UnitValues, tuple[str, ...]]:
     """Scores minus each rater's mean over its standard deviation, both taken on other items, `by`.
 
     Who gave `by` fewer than two scores, or one score throughout, is left out; their names come second.

@@ -11,13 +11,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from app.stats.agreement.units import Units
-from app.stats.calibration.linking import ends
+from app.stats.agreement.units import UnitValues
+from app.stats.calibration.linking import interval_of_draws
 from app.stats.ratings import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class SystemGap:
     """How far one system is above another in the direction of better. n: segments that both have.
 
     standardized: the gap over the SD of its segment differences, without a unit, so that protocols can be compared.
@@ -34,9 +34,9 @@ class Gap:
     found: bool | None
 
 
-def gap(
+def estimate_system_gap(
     means: Floats,
-    units: Units,
+    units: UnitValues,
     better: int,
     worse: int,
     *,
@@ -44,7 +44,7 @@ def gap(
     draws: int,
     level: float,
     rng: np.random.Generator,
-) -> Gap | None:
+) -> SystemGap | None:
     """Mean of the paired differences over segments, documents drawn for the interval; None where none is shared.
 
     means: mean over raters of each unit, shape (U,).
@@ -60,9 +60,9 @@ def gap(
     sums, counts = np.bincount(code, weights=apart), np.bincount(code)
     picked = rng.integers(0, held.size, size=(draws, held.size))
     drawn = sums[picked].sum(axis=1) / counts[picked].sum(axis=1)
-    bounds = ends(drawn, level) if held.size > 1 else None
+    bounds = interval_of_draws(drawn, level) if held.size > 1 else None
     sd = float(apart.std(ddof=1)) if apart.size > 1 else 0.0
-    return Gap(
+    return SystemGap(
         better=better,
         worse=worse,
         n=apart.size,
@@ -74,7 +74,7 @@ def gap(
     )
 
 
-def expected_pairs(order: Sequence[int], humans: Sequence[int], others: Sequence[int]) -> list[tuple[int, int]]:
+def list_expected_pairs(order: Sequence[int], humans: Sequence[int], others: Sequence[int]) -> list[tuple[int, int]]:
     """What should stand above what: neighbours of a given order, else every human translation above every system."""
     if order:
         return list(pairwise(order))

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.agreement.pairs import pearson
-from app.stats.agreement.units import Units
-from app.stats.plain import number
+from app.stats.agreement.units import UnitValues
+from app.stats.plain import number_or_none
 from app.stats.ratings import Codes, Floats
 
 SPLITS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Severity:
+class RaterSeverity:
     """Means of raters on the items that all of them judged.
 
     n_raters, n_items, n_documents: what that is. lowest, highest, sd: of the raters' means (n − 1). split_half:
@@ -35,7 +35,7 @@ class Severity:
     split_half: float | None
 
 
-def severity(units: Units, *, rng: np.random.Generator, splits: int = SPLITS) -> Severity:
+def estimate_rater_severity(units: UnitValues, *, rng: np.random.Generator, splits: int = SPLITS) -> RaterSeverity:
     """How far raters lie apart on the items that everyone judged.
 
     Items that a rater lacks are left out for all, so that nobody's mean is of easier items.
@@ -43,17 +43,17 @@ def severity(units: Units, *, rng: np.random.Generator, splits: int = SPLITS) ->
     present = np.unique(units.rater)
     shared = units.where((units.counts() == present.size)[units.unit])
     if not shared.n_units:
-        return Severity(present.size, 0, 0, None, None, None, None)
+        return RaterSeverity(present.size, 0, 0, None, None, None, None)
     means = _means(shared.value.reshape(shared.n_units, present.size), np.ones(shared.n_units))
     documents = np.unique(shared.document)
     sd = float(means.std(ddof=1)) if means.size > 1 else float("nan")
-    return Severity(
+    return RaterSeverity(
         n_raters=present.size,
         n_items=shared.n_units,
         n_documents=documents.size,
         lowest=float(means.min()),
         highest=float(means.max()),
-        sd=number(sd),
+        sd=number_or_none(sd),
         split_half=_split_half(shared, documents, present.size, rng, splits),
     )
 
@@ -62,7 +62,9 @@ def _means(grid: Floats, weight: Floats) -> Floats:
     return np.asarray(weight @ grid / weight.sum(), dtype=np.float64)
 
 
-def _split_half(shared: Units, documents: Codes, n_raters: int, rng: np.random.Generator, splits: int) -> float | None:
+def _split_half(
+    shared: UnitValues, documents: Codes, n_raters: int, rng: np.random.Generator, splits: int
+) -> float | None:
     if documents.size < 2 or n_raters < 3:
         return None
     grid, halves = shared.value.reshape(shared.n_units, n_raters), []

@@ -24,7 +24,7 @@ _HELD = 1 << 20  # entries of gathered matrices at once
 _FEW = 4  # blocks of a pattern, on average, from which each pattern is one product
 
 
-def by_pattern(values: Floats, matrices: Floats, borders: Indices) -> Floats:
+def multiply_by_pattern(values: Floats, matrices: Floats, borders: Indices) -> Floats:
     """values · matrix of the pattern of each block. values : shape (k, g, n). matrices : shape (u, n, n)."""
     made = np.empty_like(values)
     if len(matrices) * _FEW <= values.shape[1]:
@@ -59,7 +59,7 @@ def _log_determinants(matrices: Floats) -> Floats:
     return np.asarray(np.linalg.slogdet(matrices)[1], dtype=np.float64)
 
 
-class EliminatedShare:
+class EliminatedRowBlock:
     """A share with its segments and documents eliminated: all that depends on no score."""
 
     def __init__(self, share: RowBlock, ratios: Mapping[str, float]) -> None:
@@ -90,7 +90,7 @@ class EliminatedShare:
         """P of the segments times values of rows; shape (k, rows)."""
         made = np.empty_like(values)
         for batch, inverse in zip(self.share.segments, self.patterns, strict=True):
-            made[:, batch.rows] = by_pattern(values[:, batch.rows], inverse, batch.borders)
+            made[:, batch.rows] = multiply_by_pattern(values[:, batch.rows], inverse, batch.borders)
         return made
 
     def cells(self, values: Floats) -> Floats:
@@ -142,7 +142,7 @@ def _traces(batch: SegmentBatch, inverse: Floats, by_entries: Floats) -> tuple[f
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LeftByDocuments:
+class DocumentResiduals:
     """Vectors of documents with their own effects eliminated: ṽ and Sv, shape (k, b, n) each."""
 
     left: Floats
@@ -177,11 +177,13 @@ class _EliminatedDocuments:
         documents, n, kinds = self.batch.columns.shape
         return ((some, a, b) for some in _pieces(documents, n) for a in range(kinds) for b in range(kinds))
 
-    def eliminate(self, vector: Floats) -> LeftByDocuments:
+    def eliminate(self, vector: Floats) -> DocumentResiduals:
         """What the documents leave of vectors by cell, shape (k, cells)."""
         own, borders = vector[:, self.batch.cells], self.batch.borders
         transposed = self.covariance.transpose(0, 2, 1)
-        return LeftByDocuments(by_pattern(own, self.turn, borders), by_pattern(own, transposed, borders))
+        return DocumentResiduals(
+            multiply_by_pattern(own, self.turn, borders), multiply_by_pattern(own, transposed, borders)
+        )
 
     def add_vector_to(self, left: Floats, vector: Floats) -> None:
         """Add ṽ, shape (k, b, n), to the right-hand sides of the spanning equations, shape (k, columns)."""
@@ -190,12 +192,12 @@ class _EliminatedDocuments:
             for number, own in enumerate(left.reshape(len(left), -1)):
                 vector[number] += np.bincount(at, weights=own, minlength=vector.shape[1])
 
-    def effects(self, left: LeftByDocuments, spanning: Floats) -> Floats:
+    def effects(self, left: DocumentResiduals, spanning: Floats) -> Floats:
         """All effects above the segments by cell: Sv + T·Zu. spanning : u, shape (k, columns)."""
         seen = np.zeros_like(left.shrunk)
         for kind in range(self.batch.columns.shape[2]):
             seen += spanning[:, self.batch.columns[:, :, kind]]
-        return left.shrunk + by_pattern(seen, self.turn.transpose(0, 2, 1), self.batch.borders)
+        return left.shrunk + multiply_by_pattern(seen, self.turn.transpose(0, 2, 1), self.batch.borders)
 
     def back(self, by_matrix: Floats) -> tuple[Floats, Floats]:
         """Of each pattern the adjoints of P and Σ, summed over its documents."""

@@ -15,8 +15,8 @@ from functools import cached_property
 import numpy as np
 
 from app.stats.aggregate import Indices
-from app.stats.components.fit import Fit, Refit
-from app.stats.components.terms import RESIDUAL, levels
+from app.stats.components.fit import ComponentsFit, ModelRefitter
+from app.stats.components.terms import RESIDUAL, term_levels
 from app.stats.ratings import Floats
 
 MOST_ROWS = 200_000
@@ -25,29 +25,29 @@ MOST_ROWS = 200_000
 FEWEST, MOST = 20, 100
 
 
-def draws_for(n_rows: int) -> int:
+def default_number_of_draws(n_rows: int) -> int:
     """How many draws a study of this size gets by default: enough for an interval, bounded in work.
 
-    >>> draws_for(3120), draws_for(59_175), draws_for(200)
+    >>> default_number_of_draws(3120), default_number_of_draws(59_175), default_number_of_draws(200)
     (64, 20, 100)
     """
     return max(FEWEST, min(MOST, MOST_ROWS // max(n_rows, 1)))
 
 
 @dataclass(frozen=True)
-class Redraw:
+class ParametricBootstrap:
     """A fitted model, made ready once for any number of draws."""
 
-    fitted: Fit
+    fitted: ComponentsFit
 
     @cached_property
-    def _refit(self) -> Refit:
-        return Refit(self.fitted)
+    def _refit(self) -> ModelRefitter:
+        return ModelRefitter(self.fitted)
 
     @cached_property
     def _levels(self) -> dict[str, Indices]:
         drawn = [term for term in self.fitted.terms if self.fitted.components[term] > 0]
-        return {term: levels(self.fitted.rows, term) for term in drawn}
+        return {term: term_levels(self.fitted.rows, term) for term in drawn}
 
     def scores(self, rng: np.random.Generator) -> Floats:
         """Scores drawn from the model, all systems alike, shape (N,)."""
@@ -62,7 +62,7 @@ class Redraw:
         return self._refit.components(self.scores(rng))
 
 
-def interval(draws: Sequence[Mapping[str, float]], term: str, *, level: float = 0.95) -> tuple[float, float]:
+def component_interval(draws: Sequence[Mapping[str, float]], term: str, *, level: float = 0.95) -> tuple[float, float]:
     """Percentile interval of one component."""
     values = [draw[term] for draw in draws]
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])

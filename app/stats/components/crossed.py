@@ -15,7 +15,7 @@ import numpy as np
 from scipy import linalg, optimize, sparse
 
 from app.stats.aggregate import Indices
-from app.stats.components.likelihood import inverse_by_factor
+from app.stats.components.likelihood import inverse_from_cholesky
 from app.stats.ratings import Floats
 
 LOWEST, HIGHEST = -9.0, 9.0
@@ -46,7 +46,7 @@ class MixedModelFit:
     converged: bool
 
 
-def independent(columns: Floats) -> Indices:
+def find_independent_columns(columns: Floats) -> Indices:
     """Which columns to keep, in order: each that the ones before it do not give; shape (n, p) to (k,)."""
     kept: list[int] = []
     basis = np.empty((len(columns), 0))
@@ -62,7 +62,7 @@ def independent(columns: Floats) -> Indices:
     return np.array(kept, dtype=np.intp)
 
 
-def fit_crossed(y: Floats, x: Floats, levels: Mapping[str, Indices]) -> MixedModelFit:
+def fit_crossed_model(y: Floats, x: Floats, levels: Mapping[str, Indices]) -> MixedModelFit:
     """Fit the model.
 
     Parameters
@@ -160,7 +160,7 @@ class _Equations:
         matrix[place, place] += np.repeat(1 / ratios[:-1], self.sizes[:-1])
         factor = linalg.cho_factor(matrix, lower=True)
         solution = np.asarray(linalg.cho_solve(factor, right), dtype=np.float64)
-        inverse = inverse_by_factor(factor[0])
+        inverse = inverse_from_cholesky(factor[0])
         log_determinant = 2 * float(np.log(np.diag(factor[0])).sum()) + float(np.log(diagonal).sum())
         log_determinant += float(at @ np.array(self.sizes, dtype=np.float64))
         free = self.n - self.p

@@ -12,9 +12,9 @@ from math import exp, log
 
 import numpy as np
 
-from app.stats.components.fit import Fit
-from app.stats.components.layout import layout
-from app.stats.components.likelihood import Solution, solve
+from app.stats.components.fit import ComponentsFit
+from app.stats.components.layout import make_model_layout
+from app.stats.components.likelihood import RemlSolution, evaluate_reml
 from app.stats.components.optimum import LOWEST
 from app.stats.components.terms import RESIDUAL
 from app.stats.ratings import Floats
@@ -25,20 +25,20 @@ _FLAT = 1e-6
 """Curvature, relative to the largest, below which a direction says nothing of the components."""
 
 
-def of_differences(fitted: Fit) -> Floats:
+def satterthwaite_degrees(fitted: ComponentsFit) -> Floats:
     """Degrees of freedom of the difference of each two systems, shape (S, S); NaN on the diagonal.
 
     Components at the lower bound are known to be 0, as lme4 takes them. The criterion is profiled over the residual
     variance, so with v the variance at the optimum, g its derivative by the logs of the ratios, H the curvature of the
     criterion and f its free rows, Var(v̂) = 2·(gᵀH⁻¹g + v²/f).
     """
-    arranged = layout(fitted.rows, fitted.terms)
+    arranged = make_model_layout(fitted.rows, fitted.terms)
     residual = fitted.components[RESIDUAL]
     terms = [term for term in fitted.terms if term not in fitted.at_bound]
     x = {t: log(LOWEST if t in fitted.at_bound else fitted.components[t] / residual) for t in fitted.terms}
 
-    def at(term: str, step: float) -> Solution:
-        return solve(arranged, fitted.rows.score, {t: exp(v + step * (t == term)) for t, v in x.items()})
+    def at(term: str, step: float) -> RemlSolution:
+        return evaluate_reml(arranged, fitted.rows.score, {t: exp(v + step * (t == term)) for t, v in x.items()})
 
     curvature = np.zeros((len(terms), len(terms)))
     slopes = np.zeros((len(terms), *fitted.covariance.shape))
@@ -57,7 +57,7 @@ def of_differences(fitted: Fit) -> Floats:
         return np.asarray(variance**2 / spread, dtype=np.float64)
 
 
-def _variances(solution: Solution, fitted: Fit) -> Floats:
+def _variances(solution: RemlSolution, fitted: ComponentsFit) -> Floats:
     n = len(fitted.means)
     return _of_differences(solution.inverse[:n, :n] * solution.residual)
 

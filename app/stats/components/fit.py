@@ -15,11 +15,11 @@ import numpy as np
 
 from app.domain.errors import Invalid
 from app.stats.aggregate import Indices
-from app.stats.components.layout import ModelLayout, layout
-from app.stats.components.likelihood import Equations
-from app.stats.components.observations import Observations, observations
-from app.stats.components.optimum import HIGHEST, LOWEST, Optimum, optimum
-from app.stats.components.terms import RESIDUAL, OmittedTerm, identify
+from app.stats.components.layout import ModelLayout, make_model_layout
+from app.stats.components.likelihood import MixedModelEquations
+from app.stats.components.observations import Observations, make_observations
+from app.stats.components.optimum import HIGHEST, LOWEST, RemlOptimum, minimize_reml
+from app.stats.components.terms import RESIDUAL, OmittedTerm, identify_terms
 from app.stats.ratings import Floats, Ratings
 
 MOST_RATERS = 3_000
@@ -39,7 +39,7 @@ class CannotModel(Invalid):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Estimates:
+class RandomEffects:
     """Levels of a term that spans documents. predicted: BLUPs; error: standard errors of prediction. Shape (n,)."""
 
     predicted: Floats
@@ -47,7 +47,7 @@ class Estimates:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fit:
+class ComponentsFit:
     """The fitted model, in the unit of the scores.
 
     components: variance of each term of the model and of `residual`. left_out: terms that are not in it, and why.
@@ -63,8 +63,8 @@ class Fit:
     at_bound: tuple[str, ...]
     means: Floats
     covariance: Floats
-    raters: Estimates | None
-    rater_system: Estimates | None
+    raters: RandomEffects | None
+    rater_system: RandomEffects | None
     pairs: Indices
     criterion: float
     converged: bool
@@ -89,7 +89,7 @@ class Fit:
         return float(np.sqrt(max(spread, 0.0)))
 
 
-def fit(ratings: Ratings) -> Fit:
+def fit_components(ratings: Ratings) -> ComponentsFit:
     """Fit the model to segment ratings that an analysis uses.
 
     Terms that the design cannot tell apart are left out and listed.
@@ -100,38 +100,40 @@ def fit(ratings: Ratings) -> Fit:
         There are no ratings, no more ratings than systems, too many raters (of all, or of one document), or the scores
         of no system vary.
     """
-    return fit_rows(observations(ratings))
+    return fit_observations(make_observations(ratings))
 
 
-def fit_rows(rows: Observations) -> Fit:
+def fit_observations(rows: Observations) -> ComponentsFit:
     """The same from rows that are laid out already. Raises CannotModel."""
     _check(rows)
-    known = identify(rows)
-    arranged = layout(rows, known.terms)
+    known = identify_terms(rows)
+    arranged = make_model_layout(rows, known.terms)
     start = known.start
     scale = start[-1] if start[-1] > 0 else max(float(start.max()), 1.0)
     ratios = np.clip(start[:-1] / scale, 0.01, HIGHEST / 2)
-    reached = optimum(Equations(arranged, dict(zip(known.terms, ratios, strict=True))), rows.score, close=_CLOSE)
+    reached = minimize_reml(
+        MixedModelEquations(arranged, dict(zip(known.terms, ratios, strict=True))), rows.score, close=_CLOSE
+    )
     reached = _at_the_bound(reached, rows.score)
     return _fit_from_optimum(rows, arranged, reached, known.left_out)
 
 
 @dataclass(frozen=True)
-class Refit:
+class ModelRefitter:
     """A fitted model, made ready once to be fitted to any number of other scores of the same rows."""
 
-    fitted: Fit
+    fitted: ComponentsFit
 
     @cached_property
-    def _start(self) -> Equations:
+    def _start(self) -> MixedModelEquations:
         fitted = self.fitted
         residual = fitted.components[RESIDUAL]
         ratios = {term: min(max(fitted.components[term] / residual, LOWEST), HIGHEST) for term in fitted.terms}
-        return Equations(layout(fitted.rows, fitted.terms), ratios)
+        return MixedModelEquations(make_model_layout(fitted.rows, fitted.terms), ratios)
 
     def components(self, score: Floats) -> dict[str, float]:
         """The components of other scores by the same terms."""
-        return _components(optimum(self._start, score, close=_CLOSE_OF_DRAWS))
+        return _components(minimize_reml(self._start, score, close=_CLOSE_OF_DRAWS))
 
 
 def _check(rows: Observations) -> None:
@@ -158,35 +160,35 @@ def _largest_block(rows: Observations) -> int:
     return max(in_document, int(np.bincount(rows.segment).max()))
 
 
-def _at_the_bound(reached: Optimum, score: Floats) -> Optimum:
+def _at_the_bound(reached: RemlOptimum, score: Floats) -> RemlOptimum:
     """Hold small components at the bound where that is no worse, and look again from there; else what was reached."""
     ratios = reached.equations.ratios
     small = frozenset(term for term, ratio in ratios.items() if ratio < _SMALL)
     if not small:
         return reached
-    tried = Equations(reached.equations.layout, {t: LOWEST if t in small else r for t, r in ratios.items()})
+    tried = MixedModelEquations(reached.equations.layout, {t: LOWEST if t in small else r for t, r in ratios.items()})
     if tried.solve(score).criterion > reached.solution.criterion + _WORSE:
         return reached
-    return optimum(tried, score, close=_CLOSE, held=small)
+    return minimize_reml(tried, score, close=_CLOSE, held=small)
 
 
-def _components(reached: Optimum) -> dict[str, float]:
+def _components(reached: RemlOptimum) -> dict[str, float]:
     ratios, variance = reached.equations.ratios, reached.solution.residual
     return {**{t: 0.0 if r <= LOWEST else r * variance for t, r in ratios.items()}, RESIDUAL: variance}
 
 
 def _fit_from_optimum(
-    rows: Observations, arranged: ModelLayout, reached: Optimum, left_out: tuple[OmittedTerm, ...]
-) -> Fit:
+    rows: Observations, arranged: ModelLayout, reached: RemlOptimum, left_out: tuple[OmittedTerm, ...]
+) -> ComponentsFit:
     n, solution = arranged.n_systems, reached.solution
     variance = solution.residual
-    spanning: dict[str, Estimates] = {}
+    spanning: dict[str, RandomEffects] = {}
     at, errors = n, np.sqrt(np.maximum(np.diag(solution.inverse) * variance, 0.0))
     for term, size in arranged.sizes.items():
         some = slice(at, at + size)
-        spanning[term] = Estimates(solution.solution[some], errors[some])
+        spanning[term] = RandomEffects(solution.solution[some], errors[some])
         at += size
-    return Fit(
+    return ComponentsFit(
         rows=rows,
         components=_components(reached),
         left_out=left_out,

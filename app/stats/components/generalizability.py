@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.components.fit import Fit
+from app.stats.components.fit import ComponentsFit
 from app.stats.components.terms import RESIDUAL, OmittedTerm
 from app.stats.planning.planning import StudyLayout, VarianceComponents, contrast_variance
 
@@ -36,7 +36,7 @@ class DecisionStudy:
     dependability: float | None
 
 
-def components_of(fitted: Fit, *, source: str) -> VarianceComponents:
+def planning_components_of_fit(fitted: ComponentsFit, *, source: str) -> VarianceComponents:
     """The components of a fit as the planner takes them; terms that are not in the model count 0.
 
     What a term that is left out would have said is in the term it cannot be told from: right for studies of the same
@@ -45,7 +45,7 @@ def components_of(fitted: Fit, *, source: str) -> VarianceComponents:
     return planning_components(contrast_components(fitted, fitted.components), source=source)
 
 
-def contrast_components(fitted: Fit, components: Mapping[str, float]) -> dict[str, float]:
+def contrast_components(fitted: ComponentsFit, components: Mapping[str, float]) -> dict[str, float]:
     """Components with each term of systems that hides in one of none counted as its own.
 
     Where every document has one system only, document × system cannot be told from document, and stands in it. What
@@ -62,7 +62,7 @@ def contrast_components(fitted: Fit, components: Mapping[str, float]) -> dict[st
     return variances
 
 
-def confounded_terms(fitted: Fit) -> tuple[OmittedTerm, ...]:
+def confounded_terms(fitted: ComponentsFit) -> tuple[OmittedTerm, ...]:
     """Terms of systems that are left out because terms of no system say the same; of several in the same, the first."""
     terms: list[OmittedTerm] = []
     for omitted in fitted.left_out:
@@ -88,7 +88,7 @@ def planning_components(components: Mapping[str, float], *, source: str = "given
     )
 
 
-def system_variance(fitted: Fit) -> float:
+def system_variance(fitted: ComponentsFit) -> float:
     """Variance between systems, without what their means vary by error: σ²_s, at least 0.
 
     Systems are fixed in the model, so their variance is that of the adjusted means, less half the mean variance of a
@@ -99,14 +99,14 @@ def system_variance(fitted: Fit) -> float:
     return max(0.0, float(fitted.means.var(ddof=1)) - fitted.typical_error() ** 2 / 2)
 
 
-def shares(fitted: Fit) -> Mapping[str, float]:
+def variance_shares(fitted: ComponentsFit) -> Mapping[str, float]:
     """Each component, systems first, as a share of the variance of a single rating."""
     variances = {"system": system_variance(fitted), **fitted.components}
     total = sum(variances.values())
     return {term: value / total for term, value in variances.items()}
 
 
-def decide(
+def estimate_reliability(
     components: Mapping[str, float], between: float, *, documents: int, segments: float, ratings: int, raters: int
 ) -> DecisionStudy:
     """Reliability of a study in which every document is judged for all systems by the same K of R raters.
@@ -117,7 +117,7 @@ def decide(
     σ²_RD/(DK), σ²_D = σ²_d + σ²_g/m, σ²_RD = σ²_rd + σ²_rg/m. With R = K this is the crossed design of PB-1.
 
     >>> crossed = {"doc_system": 2.0, "rater_system": 1.0, "residual": 4.0, "doc": 3.0, "rater": 6.0}
-    >>> found = decide(crossed, 5.0, documents=10, segments=1, ratings=2, raters=2)
+    >>> found = estimate_reliability(crossed, 5.0, documents=10, segments=1, ratings=2, raters=2)
     >>> round(found.relative, 3), round(found.absolute, 3), round(found.generalizability, 3)
     (0.9, 4.2, 0.847)
     """
@@ -135,8 +135,8 @@ def _share(between: float, error: float) -> float | None:
     return between / (between + error) if between + error > 0 else None
 
 
-def decisions(
-    fitted: Fit, *, documents: Sequence[int], ratings: Sequence[int], raters: int | None = None
+def make_decision_studies(
+    fitted: ComponentsFit, *, documents: Sequence[int], ratings: Sequence[int], raters: int | None = None
 ) -> tuple[DecisionStudy, ...]:
     """A D-study: the reliability of studies of all these sizes, with this study's segments a document and raters."""
     rows = fitted.rows
@@ -144,13 +144,13 @@ def decisions(
     pool = raters or len(rows.raters)
     between, components = system_variance(fitted), contrast_components(fitted, fitted.components)
     return tuple(
-        decide(components, between, documents=d, segments=segments, ratings=k, raters=max(pool, k))
+        estimate_reliability(components, between, documents=d, segments=segments, ratings=k, raters=max(pool, k))
         for k in ratings
         for d in documents
     )
 
 
-def ratings_per_item(fitted: Fit) -> float:
+def mean_ratings_per_item(fitted: ComponentsFit) -> float:
     """Mean number of raters of an output."""
     rows = fitted.rows
     outputs = np.unique(rows.segment * len(rows.systems) + rows.system).size

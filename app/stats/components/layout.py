@@ -15,7 +15,7 @@ import numpy as np
 
 from app.stats.aggregate import Indices
 from app.stats.components.observations import Observations
-from app.stats.components.terms import MOST_CELLS, levels
+from app.stats.components.terms import MOST_CELLS, term_levels
 from app.stats.ratings import Bools, Floats
 
 MOST_ENTRIES = 2_000_000
@@ -109,7 +109,7 @@ class ModelLayout:
         return self.n_columns if self.spread is None else len(self.pairs)
 
 
-def layout(rows: Observations, terms: tuple[str, ...]) -> ModelLayout:
+def make_model_layout(rows: Observations, terms: tuple[str, ...]) -> ModelLayout:
     """Arrange the rows for these terms. Without a term of documents every segment stands alone."""
     n_raters = len(rows.raters)
     pairs, pair = np.unique(rows.system * n_raters + rows.rater, return_inverse=True)
@@ -125,7 +125,7 @@ def layout(rows: Observations, terms: tuple[str, ...]) -> ModelLayout:
     spanning = any("doc" in term for term in terms)
     block = rows.document if spanning else rows.segment
     blocks = tuple(_shares(rows, block, pair, columns))
-    of_rows = {term: levels(rows, term) for term in terms}
+    of_rows = {term: term_levels(rows, term) for term in terms}
     combinations = np.stack((system, rater), axis=1)
     return ModelLayout(len(rows), len(rows.systems), sizes, combinations, of_rows, spread, blocks)
 

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from app.stats.components.blocks import EliminatedShare
+from app.stats.components.blocks import EliminatedRowBlock
 from app.stats.components.layout import ModelLayout
 from app.stats.ratings import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Solution:
+class RemlSolution:
     """At given ratios: criterion (−2 REML log likelihood up to a constant), its gradient by the log of each ratio.
 
     residual: σ̂²_e. solution: of the fixed and spanning random columns, shape (columns,). inverse: of their coefficient
@@ -37,16 +37,16 @@ class Solution:
     rest: Floats
 
 
-def solve(layout: ModelLayout, score: Floats, ratios: Mapping[str, float]) -> Solution:
+def evaluate_reml(layout: ModelLayout, score: Floats, ratios: Mapping[str, float]) -> RemlSolution:
     """Evaluate the criterion.
 
     score : shape (N,). ratios : γ above 0 of every term that is estimated.
     Raises LinAlgError where the fixed effects cannot be estimated.
     """
-    return Equations(layout, ratios).solve(score)
+    return MixedModelEquations(layout, ratios).solve(score)
 
 
-class Equations:
+class MixedModelEquations:
     """The equations at given ratios, made once for any number of scores.
 
     Raises LinAlgError where the fixed effects cannot be estimated.
@@ -54,11 +54,11 @@ class Equations:
 
     def __init__(self, layout: ModelLayout, ratios: Mapping[str, float]) -> None:
         self.layout, self.ratios = layout, dict(ratios)
-        self._kept: list[EliminatedShare] = []
+        self._kept: list[EliminatedRowBlock] = []
         added = np.zeros((layout.n_added, layout.n_added))
         self._log_determinant = 0.0
         for share in layout.shares:
-            eliminated = EliminatedShare(share, ratios)
+            eliminated = EliminatedRowBlock(share, ratios)
             self._log_determinant += eliminated.log_determinant
             eliminated.add_to(added)
             if len(layout.shares) == 1:
@@ -67,12 +67,12 @@ class Equations:
         np.einsum("ii->i", matrix)[layout.n_systems :] += 1 / random
         factor, _ = linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
         self._log_determinant += 2 * float(np.log(np.diag(factor)).sum()) + float(np.log(random).sum())
-        self.inverse = inverse_by_factor(factor)
+        self.inverse = inverse_from_cholesky(factor)
         self.traces = self._traces()
 
-    def _shares(self) -> Iterator[EliminatedShare]:
+    def _shares(self) -> Iterator[EliminatedRowBlock]:
         """Kept where there is one; else made again, so that one is held at a time."""
-        return iter(self._kept or (EliminatedShare(share, self.ratios) for share in self.layout.shares))
+        return iter(self._kept or (EliminatedRowBlock(share, self.ratios) for share in self.layout.shares))
 
     def _random_diagonal(self) -> Floats:
         return np.concatenate([np.zeros(0), *(np.full(n, self.ratios[t]) for t, n in self.layout.sizes.items())])
@@ -113,7 +113,7 @@ class Equations:
             at += n
         return traces
 
-    def solve(self, score: Floats) -> Solution:
+    def solve(self, score: Floats) -> RemlSolution:
         """The criterion for scores of shape (N,)."""
         rest, solution, _ = self._apply(score[None])
         free = self.layout.n_rows - self.layout.n_systems
@@ -123,7 +123,7 @@ class Equations:
             for (term, ratio), sums in zip(self.ratios.items(), self._level_sums(rest[0], self.ratios), strict=True)
         }
         criterion = free * float(np.log(residual)) + self._log_determinant
-        return Solution(criterion, gradient, residual, solution[0], self.inverse, rest[0])
+        return RemlSolution(criterion, gradient, residual, solution[0], self.inverse, rest[0])
 
     def _level_sums(self, rest: Floats, terms: Iterable[str]) -> Iterator[Floats]:
         """Zᵀr of each term."""
@@ -157,7 +157,7 @@ class Equations:
             rest[:, at] -= share.within_segments(effects[:, share.share.cell])
         return rest, solution, right
 
-    def information(self, solution: Solution, terms: Sequence[str]) -> Floats:
+    def information(self, solution: RemlSolution, terms: Sequence[str]) -> Floats:
         """Average information of some ratios, σ̂²_e profiled out, twice: the criterion's curvature; shape (t, t).
 
         Its entries are f_iᵀPf_j/σ̂²_e − q_i·q_j/free with f = ZZᵀr and q = |Zᵀr|²/σ̂²_e.
@@ -172,7 +172,7 @@ class Equations:
         return np.asarray((curvature + curvature.T) / 2, dtype=np.float64)
 
 
-def inverse_by_factor(lower: Floats) -> Floats:
+def inverse_from_cholesky(lower: Floats) -> Floats:
     """Of a matrix by its lower Cholesky factor, at a third of the cost of solving for every column."""
     half, _ = linalg.lapack.dpotri(lower, lower=1)
     half = np.tril(half)

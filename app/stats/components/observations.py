@@ -49,7 +49,7 @@ class Observations:
         return max(1, round(np.unique(unit * len(self.systems) + self.system).size / len(self.systems)))
 
 
-def observations(ratings: Ratings) -> Observations:
+def make_observations(ratings: Ratings) -> Observations:
     """Average what one rater gave one output several times, and number what occurs.
 
     ratings : segment ratings that an analysis uses, in canonical order.

@@ -11,7 +11,7 @@ from math import exp
 import numpy as np
 from scipy import linalg, optimize
 
-from app.stats.components.likelihood import Equations, Solution
+from app.stats.components.likelihood import MixedModelEquations, RemlSolution
 from app.stats.ratings import Floats
 
 LOWEST, HIGHEST = exp(-9.0), exp(9.0)
@@ -25,15 +25,17 @@ _RIDGE = 1e-10  # of the information's diagonal: directions that say nothing get
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Optimum:
+class RemlOptimum:
     """Where the search ended: the equations there, which know their ratios, and what they say of the scores."""
 
-    equations: Equations
-    solution: Solution
+    equations: MixedModelEquations
+    solution: RemlSolution
     converged: bool
 
 
-def optimum(start: Equations, score: Floats, *, close: float, held: frozenset[str] = frozenset()) -> Optimum:
+def minimize_reml(
+    start: MixedModelEquations, score: Floats, *, close: float, held: frozenset[str] = frozenset()
+) -> RemlOptimum:
     """Lower the criterion until another step would lower it by less than `close`.
 
     held : terms that stay at their ratio.
@@ -41,26 +43,26 @@ def optimum(start: Equations, score: Floats, *, close: float, held: frozenset[st
     equations, solution = start, start.solve(score)
     terms = [term for term in start.ratios if term not in held]
     if not terms:
-        return Optimum(equations, solution, converged=True)
+        return RemlOptimum(equations, solution, converged=True)
     for _ in range(_MOST_STEPS):
         at = np.array([equations.ratios[term] for term in terms])
         slope = np.array([solution.gradient[term] for term in terms]) / at
         curvature = equations.information(solution, terms)
         step = _step(slope, curvature, LOWEST - at, HIGHEST - at)
         if -(slope @ step + step @ curvature @ step / 2) < close:
-            return Optimum(equations, solution, converged=True)
+            return RemlOptimum(equations, solution, converged=True)
         for halved in range(_MOST_HALVED):
             part = 0.5**halved
             moved = np.clip(at + part * step, LOWEST, HIGHEST)
             ratios = {**equations.ratios, **dict(zip(terms, moved.tolist(), strict=True))}
-            tried = Equations(start.layout, ratios)
+            tried = MixedModelEquations(start.layout, ratios)
             there = tried.solve(score)
             if there.criterion <= solution.criterion + _ENOUGH * part * float(slope @ step):
                 break
         else:
-            return Optimum(equations, solution, converged=False)
+            return RemlOptimum(equations, solution, converged=False)
         equations, solution = tried, there
-    return Optimum(equations, solution, converged=False)
+    return RemlOptimum(equations, solution, converged=False)
 
 
 def _step(slope: Floats, curvature: Floats, least: Floats, most: Floats) -> Floats:

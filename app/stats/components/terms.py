@@ -68,7 +68,7 @@ class IdentifiedTerms:
     start: Floats
 
 
-def levels(rows: Observations, term: str) -> Indices:
+def term_levels(rows: Observations, term: str) -> Indices:
     """Which level of a term each row has: dense codes, shape (N,)."""
     columns = {"system": rows.system, "rater": rows.rater, "doc": rows.document, "segment": rows.segment}
     code = np.zeros(len(rows), dtype=np.int64)
@@ -77,7 +77,7 @@ def levels(rows: Observations, term: str) -> Indices:
     return np.unique(code, return_inverse=True)[1]
 
 
-def identify(rows: Observations) -> IdentifiedTerms:
+def identify_terms(rows: Observations) -> IdentifiedTerms:
     """Keep the terms whose variances the design can tell apart, beside fixed systems.
 
     The components of a mixed model can be told apart exactly where the matrices M Z_k Z_k' M (and M for the residual)
@@ -90,7 +90,7 @@ def identify(rows: Observations) -> IdentifiedTerms:
     for term in TERMS:
         why = _unfit(rows, term)
         if why is None:
-            incidence[term] = _incidence(levels(rows, term))
+            incidence[term] = _incidence(term_levels(rows, term))
         else:
             left_out.append(OmittedTerm(term, why))
     fixed = _incidence(rows.system)
@@ -113,7 +113,7 @@ def _unfit(rows: Observations, term: str) -> str | None:
     """Why a term is not even tried."""
     if term in _OF_DOCUMENTS and not rows.documents_known:
         return "the documents of the segments are unknown"
-    n = int(levels(rows, term).max(initial=0)) + 1
+    n = int(term_levels(rows, term).max(initial=0)) + 1
     if n < 2:
         return "fewer than two levels"
     if term == "rater_system" and n > MOST_CELLS:

@@ -19,7 +19,7 @@ import numpy as np
 from app.domain.errors import Invalid
 from app.stats.aggregate import Indices, ScoreMatrix, round_scores
 from app.stats.gate.skewness import SkewCorrectedMean, skewness
-from app.stats.inference.by_document import Precision, precision, precision_of_difference
+from app.stats.inference.by_document import EstimatePrecision, estimate_precision, precision_of_difference
 from app.stats.ratings import Floats
 from app.stats.testing.pair_tests import FEWEST_DOCUMENTS
 
@@ -47,7 +47,7 @@ class GateRule:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class GateDecision:
     """What the data say of a claim.
 
     holds: the claim is shown. p_value: the smallest level at which it would be; None without an error to test with.
@@ -77,7 +77,7 @@ class DocumentDifferences:
 
     sums: Floats
     weights: Floats
-    precision: Precision
+    precision: EstimatePrecision
     segments: int
     paired: bool
 
@@ -99,7 +99,7 @@ def difference_by_document(
         ahead = np.where(both, sign * (panel.score[candidate] - panel.score[baseline]) * weights, 0.0)
         sums, held = (np.add.reduceat(x, panel.starts) for x in (ahead, weights))
         sums, held = sums[held > 0], held[held > 0]
-        return DocumentDifferences(sums, held, precision(sums, held), int(both.sum()), paired=True)
+        return DocumentDifferences(sums, held, estimate_precision(sums, held), int(both.sum()), paired=True)
     sums, counts = sign * panel.document_sums(), panel.document_weights()
     either = (counts[candidate] > 0) | (counts[baseline] > 0)
     n = int(either.sum())
@@ -115,7 +115,9 @@ def difference_by_document(
     )
 
 
-def decide(sums: Floats, weights: Indices | Floats, rule: GateRule, known: Precision | None = None) -> Decision:
+def decide_claim(
+    sums: Floats, weights: Indices | Floats, rule: GateRule, known: EstimatePrecision | None = None
+) -> GateDecision:
     """Decide a claim by Student's t over documents, corrected for skewness where that is the more careful.
 
     Parameters
@@ -128,35 +130,35 @@ def decide(sums: Floats, weights: Indices | Floats, rule: GateRule, known: Preci
 
     Examples
     --------
-    >>> found = decide(np.array([3.0, 1, 2, 4, 2, 3, 1, 2]), np.ones(8), GateRule("not_worse", 0.5))
+    >>> found = decide_claim(np.array([3.0, 1, 2, 4, 2, 3, 1, 2]), np.ones(8), GateRule("not_worse", 0.5))
     >>> found.verdict, round(found.p_value, 6), round(found.low, 3)
     ('not_worse', 6.8e-05, 1.557)
     """
     documents = int((np.asarray(weights) > 0).sum())
     if documents < FEWEST_DOCUMENTS:
-        return no_data(documents)
+        return decide_without_data(documents)
     counts = np.asarray(weights, dtype=np.float64)
     difference = float(round_scores(np.asarray(sums.sum() / counts.sum())))
-    known = precision(sums, counts) if known is None else known
+    known = estimate_precision(sums, counts) if known is None else known
     error = float(known.error)
     if round(error, 10) == 0:
         verdict: Verdict = "inconclusive" if rule.claim == "better" else _verdict(difference, difference, rule)
         ends = difference, difference
-        return Decision(verdict, verdict == rule.claim, None, difference, *ends, error, documents, CONSTANT)
+        return GateDecision(verdict, verdict == rule.claim, None, difference, *ends, error, documents, CONSTANT)
     bounds = SkewCorrectedMean(difference, error, float(known.degrees), documents, skewness(sums - counts * difference))
     low, high = bounds.low(rule.alpha), bounds.high(rule.alpha)
     verdict = _verdict(low, high, rule)
     p = _p_value(bounds, rule)
-    return Decision(verdict, verdict == rule.claim, p, difference, low, high, error, documents, None, bounds.skew)
+    return GateDecision(verdict, verdict == rule.claim, p, difference, low, high, error, documents, None, bounds.skew)
 
 
-def no_data(documents: int = 0, why: str | None = None) -> Decision:
+def decide_without_data(documents: int = 0, why: str | None = None) -> GateDecision:
     """Too few documents to decide anything, or nothing can be told for another reason."""
     if why is not None:
-        return Decision("no_data", holds=False, documents=documents, why=why)
+        return GateDecision("no_data", holds=False, documents=documents, why=why)
     have = f"{documents or 'no'} document{'' if documents < 2 else 's'}"
     why = f"{have} to compare on: at least {FEWEST_DOCUMENTS} are needed"
-    return Decision("no_data", holds=False, documents=documents, why=why)
+    return GateDecision("no_data", holds=False, documents=documents, why=why)
 
 
 def _verdict(low: float, high: float, rule: GateRule) -> Verdict:

@@ -11,7 +11,7 @@ import numpy as np
 
 from app.design.simulate import simulate
 from app.domain.errors import Invalid
-from app.stats.gate.gate import GateRule, decide
+from app.stats.gate.gate import GateRule, decide_claim
 from app.stats.normalize import Method
 from app.stats.ratings import Ratings
 from app.stats.replication import Replication, replication
@@ -28,7 +28,7 @@ ENOUGH = 0.8
 FEWEST = 6
 
 
-def rated_several_times(ratings: Ratings, documents: int) -> MultiplyRated | None:
+def select_multiply_rated(ratings: Ratings, documents: int) -> MultiplyRated | None:
     """The multiply-rated part of what an analysis uses; None where too few of its documents are.
 
     documents : that the analysis compares on.
@@ -41,7 +41,7 @@ def rated_several_times(ratings: Ratings, documents: int) -> MultiplyRated | Non
     return data if n >= FEWEST and n >= ENOUGH * documents else None
 
 
-def stability(data: MultiplyRated, method: Method, *, alpha: float, seed: int) -> StabilityPoint:
+def simulate_stability(data: MultiplyRated, method: Method, *, alpha: float, seed: int) -> StabilityPoint:
     """SRP and what stands beside it: studies of one rating an item on all these documents, pSxS, dealt evenly."""
     design = StudyDesign(Assignment("psxs"), method)
     stability_request = StabilityRequest(
@@ -80,7 +80,7 @@ def simulate_replication(
     for _ in range(studies):
         documents = np.sort(np.concatenate([rng.choice(own, size=own.size) for own in buckets]))
         differences = _study(rng, items, documents, pair, method)
-        decision = decide(differences, items.n_segments[documents], rule)
+        decision = decide_claim(differences, items.n_segments[documents], rule)
         same += decision.difference is not None and decision.difference * difference > 0
         n_holds += decision.holds
     error, why = None, None if difference else "the systems are equal: there is no direction to replicate"
@@ -109,6 +109,6 @@ def _study(
     return np.asarray(sign * (sums[:, pair[0]] - sums[:, pair[1]]), dtype=np.float64)
 
 
-def forecast(sums: np.ndarray, weights: np.ndarray, rule: GateRule) -> Replication:
+def forecast_claim_replication(sums: np.ndarray, weights: np.ndarray, rule: GateRule) -> Replication:
     """The chances in closed form, from the documents of the one study that there is."""
     return replication(sums, weights, claim=rule.claim, margin=rule.margin, alpha=rule.alpha, two_sided=False)

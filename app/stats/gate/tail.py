@@ -37,31 +37,32 @@ class SystemFailures:
     segments: FailureShare
 
 
-def failure_share(failures: int, n: int, alpha: float) -> FailureShare:
+def estimate_failure_share(failures: int, n: int, alpha: float) -> FailureShare:
     """With its exact one-sided upper bound at 1 − alpha; the bound of nothing is 1.
 
-    >>> round(failure_share(0, 12, 0.05).high, 4), failure_share(3, 3, 0.05).high
+    >>> round(estimate_failure_share(0, 12, 0.05).high, 4), estimate_failure_share(3, 3, 0.05).high
     (0.2209, 1.0)
     """
     high = 1.0 if failures >= n else float(special.betaincinv(failures + 1, n - failures, 1 - alpha))
     return FailureShare(failures, n, high)
 
 
-def failures_of_system(ratings: Ratings, failed: Bools, system: int, alpha: float) -> SystemFailures:
+def count_system_failures(ratings: Ratings, failed: Bools, system: int, alpha: float) -> SystemFailures:
     """Failures of a system code. failed: of each row; a segment fails where any rater says so, a document with it."""
     own = ratings.system == system
     segments, documents = (np.unique(column[own]) for column in (ratings.segment, ratings.document))
     bad = own & failed
     fallen = [np.unique(column[bad]).size for column in (ratings.segment, ratings.document)]
     return SystemFailures(
-        failure_share(fallen[1], documents.size, alpha), failure_share(fallen[0], segments.size, alpha)
+        estimate_failure_share(fallen[1], documents.size, alpha),
+        estimate_failure_share(fallen[0], segments.size, alpha),
     )
 
 
-def documents_to_see(rate: float = RARE, alpha: float = 0.05) -> int:
+def documents_to_see_failure(rate: float = RARE, alpha: float = 0.05) -> int:
     """Documents of which at least one fails with the chance 1 − alpha, where this share of all fails.
 
-    >>> documents_to_see()
+    >>> documents_to_see_failure()
     59
     """
     return ceil(log(alpha) / log(1 - rate))

@@ -31,7 +31,7 @@ at 30 documents of lognormal lengths, and nothing where documents are alike.
 
 
 @dataclass(frozen=True, slots=True)
-class Precision:
+class EstimatePrecision:
     """How well estimates are known; arrays of one shape.
 
     error: standard error, NaN below two documents. degrees: of freedom of its square, 0 below two documents.
@@ -44,7 +44,7 @@ class Precision:
     effective: Floats
 
 
-def precision(sums: Floats, counts: Indices | Floats) -> Precision:
+def estimate_precision(sums: Floats, counts: Indices | Floats) -> EstimatePrecision:
     """How well Σsums/Σcounts is known for new documents of this kind.
 
     Parameters
@@ -57,15 +57,15 @@ def precision(sums: Floats, counts: Indices | Floats) -> Precision:
     shape = np.asarray(sums).shape[:-1]
     counts = np.asarray(counts, dtype=np.float64)
     documents = np.asarray((counts > 0).sum(axis=-1), dtype=np.intp)
-    psi = influences(sums, counts)
+    psi = document_influences(sums, counts)
     several = documents > 1
     error = np.where(several, np.sqrt((psi * psi).sum(axis=-1)), np.nan)
     degrees = np.broadcast_to(degrees_of_freedom(counts), shape)
     effective = np.broadcast_to(effective_documents(counts), shape)
-    return Precision(np.asarray(error), degrees, np.broadcast_to(documents, shape), effective)
+    return EstimatePrecision(np.asarray(error), degrees, np.broadcast_to(documents, shape), effective)
 
 
-def influences(sums: Floats, counts: Indices | Floats) -> Floats:
+def document_influences(sums: Floats, counts: Indices | Floats) -> Floats:
     """What each document adds to the estimate's error, corrected for its leverage: shape (…, D), 0 where it is absent.
 
     e_D/√(1 − n_D/N)/N, so that the sum of squares is the variance.
@@ -85,7 +85,7 @@ def effective_documents(counts: Indices | Floats) -> Floats:
     return np.asarray(np.divide(total * total, squares, out=np.zeros_like(total), where=squares > 0), dtype=np.float64)
 
 
-def largest_share(counts: Indices | Floats) -> Floats:
+def largest_document_share(counts: Indices | Floats) -> Floats:
     """Share of the segments that the largest document holds, over the last axis; 0 without any."""
     counts = np.asarray(counts, dtype=np.float64)
     total = counts.sum(axis=-1)
@@ -160,24 +160,24 @@ def _factors(share: Floats) -> Floats:
 
 def precision_of_difference(
     sums: tuple[Floats, Floats], counts: tuple[Indices | Floats, Indices | Floats]
-) -> Precision:
+) -> EstimatePrecision:
     """How well the difference of two scores is known, each over its own segments; shapes (D,), the answer's ().
 
     Documents that both have enter paired. The degrees are those of the two variances together, with what common
-    documents share. Where every document has both alike, this is `precision` of the differences.
+    documents share. Where every document has both alike, this is `estimate_precision` of the differences.
     """
-    psi = [influences(x, n) for x, n in zip(sums, counts, strict=True)]
+    psi = [document_influences(x, n) for x, n in zip(sums, counts, strict=True)]
     models = [_WorkingModel.of(n, CORRELATION) for n in counts]
     degrees = _degrees_apart([float((x * x).sum()) for x in psi], models)
     error = float(np.sqrt(((psi[0] - psi[1]) ** 2).sum())) if degrees else np.nan
     documents = np.asarray(((models[0].p > 0) | (models[1].p > 0)).sum(), dtype=np.intp)
     effective = effective_documents(models[0].p + models[1].p)
-    return Precision(np.asarray(error), np.asarray(degrees), documents, effective)
+    return EstimatePrecision(np.asarray(error), np.asarray(degrees), documents, effective)
 
 
-def stack_precisions(precisions: Sequence[Precision]) -> Precision:
+def stack_precisions(precisions: Sequence[EstimatePrecision]) -> EstimatePrecision:
     """Answers of shape () as one of shape (len(found),)."""
-    return Precision(
+    return EstimatePrecision(
         np.array([float(one.error) for one in precisions]),
         np.array([float(one.degrees) for one in precisions]),
         np.array([int(one.documents) for one in precisions], dtype=np.intp),

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from app.stats.aggregate import Indices, ScoreMatrix
-from app.stats.inference.by_document import Precision, degrees_of_freedom
+from app.stats.inference.by_document import EstimatePrecision, degrees_of_freedom
 from app.stats.ratings import Floats, Ratings
 
 _WITHIN_RATERS = 1.0
@@ -24,8 +24,8 @@ _TABLE = 4
 
 
 def precision_for_new_raters(
-    ratings: Ratings, panel: ScoreMatrix, known: Precision, first: Indices, second: Indices
-) -> Precision | None:
+    ratings: Ratings, panel: ScoreMatrix, known: EstimatePrecision, first: Indices, second: Indices
+) -> EstimatePrecision | None:
     """How well the differences of pairs are known for new raters; None with one rater.
 
     Parameters
@@ -43,7 +43,7 @@ def precision_for_new_raters(
         variance = known.error**2 + np.maximum(by_rater - by_both, 0.0)
     share = rows.shares()
     degrees = degrees_of_freedom((share[:, first] + share[:, second]).T * len(ratings), _WITHIN_RATERS)
-    return Precision(np.sqrt(variance), np.minimum(known.degrees, degrees), known.documents, known.effective)
+    return EstimatePrecision(np.sqrt(variance), np.minimum(known.degrees, degrees), known.documents, known.effective)
 
 
 class _Pulls:

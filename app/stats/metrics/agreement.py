@@ -8,11 +8,11 @@ from typing import Final
 import numpy as np
 
 from app.stats.aggregate import Indices
-from app.stats.agreement.pairs import kendall, pearson
+from app.stats.agreement.pairs import kendall_tau, pearson
 from app.stats.agreement.soft_pairwise import soft_pairwise_accuracy
-from app.stats.metrics.pairs import PairValues, pair_values
-from app.stats.metrics.separation import Separation, separation
-from app.stats.metrics.ties import TieCalibrated, tie_calibrated
+from app.stats.metrics.pairs import PairPValues, compute_pair_p_values
+from app.stats.metrics.separation import MetricSeparation, compute_metric_separation
+from app.stats.metrics.ties import TieCalibratedAccuracy, tie_calibrated_accuracy
 from app.stats.ratings import Bools, Floats
 
 MEASURES: Final = ("spa", "accuracy", "pearson", "spearman", "kendall")
@@ -68,10 +68,10 @@ class SegmentAgreement:
     n_items: int
     item_pearson: float
     item_kendall: float
-    ties: TieCalibrated | None
+    ties: TieCalibratedAccuracy | None
 
 
-def system_agreement(
+def compute_system_agreement(
     scores: HumanAndMetricScores, *, permutations: int, seed: int, by_document: bool = True
 ) -> SystemAgreement:
     """SPA, pairwise accuracy and correlations over systems.
@@ -83,14 +83,14 @@ def system_agreement(
     """
     both = np.isfinite(scores.human_system) & np.isfinite(scores.metric_system)
     human, metric = scores.human_system[both], scores.metric_system[both]
-    accuracy, n_pairs = accuracy_of(human, metric)
+    accuracy, n_pairs = pairwise_accuracy_and_count(human, metric)
     spa, spa_pairs = _spa(scores, permutations, seed, by_document=by_document)
     return SystemAgreement(
         spa=spa,
         accuracy=accuracy,
         pearson=pearson(human, metric),
         spearman=spearman(human, metric),
-        kendall=kendall(human, metric),
+        kendall=kendall_tau(human, metric),
         n=int(both.sum()),
         n_pairs=n_pairs,
         spa_pairs=spa_pairs,
@@ -104,10 +104,10 @@ def spearman(x: Floats, y: Floats) -> float:
     return pearson(rankdata(np.round(x, 10)), rankdata(np.round(y, 10)))
 
 
-def accuracy_of(human: Floats, metric: Floats) -> tuple[float, int]:
+def pairwise_accuracy_and_count(human: Floats, metric: Floats) -> tuple[float, int]:
     """Share of pairs that both order alike, a tie of the metric being wrong, and their number; NaN without a pair.
 
-    >>> accuracy_of(np.array([3.0, 2.0, 1.0, 1.0]), np.array([0.9, 0.9, 0.2, 0.1]))
+    >>> pairwise_accuracy_and_count(np.array([3.0, 2.0, 1.0, 1.0]), np.array([0.9, 0.9, 0.2, 0.1]))
     (0.8, 5)
     """
     first, second = np.triu_indices(human.size, 1)
@@ -119,38 +119,40 @@ def accuracy_of(human: Floats, metric: Floats) -> tuple[float, int]:
 
 
 def _spa(scores: HumanAndMetricScores, permutations: int, seed: int, *, by_document: bool) -> tuple[float, int]:
-    human, metric = both_pairs(scores, permutations, seed, by_document=by_document)
+    human, metric = human_and_metric_pairs(scores, permutations, seed, by_document=by_document)
     known = np.isfinite(human.p) & np.isfinite(metric.p)
     return soft_pairwise_accuracy(human.p[known], metric.p[known]), int(known.sum())
 
 
 def pair_separation(
     scores: HumanAndMetricScores, *, permutations: int, seed: int, by_document: bool = True
-) -> Separation:
+) -> MetricSeparation:
     """How well the metric's system scores tell apart the pairs of systems that humans tell apart.
 
     Humans are tested on all outputs that they judged, so a metric that has scores of whole systems alone has areas too.
     """
-    human = pair_values(scores.human, scores.judged, _unit(scores, by_document), permutations=permutations, seed=seed)
-    return separation(human, scores.metric_system[human.first] - scores.metric_system[human.second])
+    human = compute_pair_p_values(
+        scores.human, scores.judged, _unit(scores, by_document), permutations=permutations, seed=seed
+    )
+    return compute_metric_separation(human, scores.metric_system[human.first] - scores.metric_system[human.second])
 
 
 def _unit(scores: HumanAndMetricScores, by_document: bool) -> Indices:
     return scores.document if by_document else np.arange(scores.document.size)
 
 
-def both_pairs(
+def human_and_metric_pairs(
     scores: HumanAndMetricScores, permutations: int, seed: int, *, by_document: bool
-) -> tuple[PairValues, PairValues]:
+) -> tuple[PairPValues, PairPValues]:
     """Every pair under human scores and under the metric, on the same outputs and with the same signs."""
     unit = _unit(scores, by_document)
     return (
-        pair_values(scores.human, scores.both, unit, permutations=permutations, seed=seed),
-        pair_values(scores.metric, scores.both, unit, permutations=permutations, seed=seed),
+        compute_pair_p_values(scores.human, scores.both, unit, permutations=permutations, seed=seed),
+        compute_pair_p_values(scores.metric, scores.both, unit, permutations=permutations, seed=seed),
     )
 
 
-def segment_agreement(scores: HumanAndMetricScores) -> SegmentAgreement:
+def compute_segment_agreement(scores: HumanAndMetricScores) -> SegmentAgreement:
     """Correlations over outputs, within segments, and accuracy with ties.
 
     Source: Deutsch, Foster & Freitag 2023, §2 (no grouping, group by item).
@@ -158,15 +160,15 @@ def segment_agreement(scores: HumanAndMetricScores) -> SegmentAgreement:
     both = scores.both
     human, metric = scores.human[both], scores.metric[both]
     items = [(scores.human[at, g], scores.metric[at, g]) for g, at in enumerate(both.T) if at.sum() > 1]
-    within = np.array([(pearson(h, m), kendall(h, m)) for h, m in items]).reshape(-1, 2)
+    within = np.array([(pearson(h, m), kendall_tau(h, m)) for h, m in items]).reshape(-1, 2)
     return SegmentAgreement(
         n=int(both.sum()),
         pearson=pearson(human, metric),
-        kendall=kendall(human, metric),
+        kendall=kendall_tau(human, metric),
         n_items=len(items),
         item_pearson=_mean(within[:, 0]),
         item_kendall=_mean(within[:, 1]),
-        ties=tie_calibrated(scores.human, scores.metric, both),
+        ties=tie_calibrated_accuracy(scores.human, scores.metric, both),
     )
 
 

@@ -18,7 +18,7 @@ PERMUTATIONS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class PairValues:
+class PairPValues:
     """Every pair of systems; arrays of shape (pairs,).
 
     first, second: rows of the scores. p: one-sided, that the first is no better; p_reverse: that the second is not;
@@ -32,9 +32,9 @@ class PairValues:
     difference: Floats
 
 
-def pair_values(
+def compute_pair_p_values(
     score: Floats, present: Bools, unit: Indices, *, permutations: int = PERMUTATIONS, seed: int = 0
-) -> PairValues:
+) -> PairPValues:
     """Test every pair of systems on the segments that both have.
 
     Parameters
@@ -78,4 +78,4 @@ def pair_values(
         p_reverse = np.where(n > 0, counts.p_reverse(plus_one=False), np.nan)
     difference = np.full(first.size, np.nan)
     np.divide(differences.sum(axis=1), n, out=difference, where=n > 0)
-    return PairValues(first, second, p, p_reverse, difference)
+    return PairPValues(first, second, p, p_reverse, difference)

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.metrics.pairs import PairValues
+from app.stats.metrics.pairs import PairPValues
 from app.stats.ratings import Bools, Floats
 
 ALPHA = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Separation:
+class MetricSeparation:
     """NaN where not defined: without pairs of both sorts, or without pairs that humans tell apart.
 
     different: chance that a pair that humans tell apart has the larger |difference| of the metric than one they do
@@ -32,13 +32,13 @@ class Separation:
     n_apart: int
 
 
-def auc(positive: Floats, negative: Floats) -> float:
+def roc_auc(positive: Floats, negative: Floats) -> float:
     """P(a positive is larger than a negative), a tie counting half; NaN without either.
 
     The area under the ROC curve is the rank-sum statistic over the number of pairs (Bamber 1975); values are compared
     to 10 decimals.
 
-    >>> auc(np.array([0.9, 0.4]), np.array([0.4, 0.1]))
+    >>> roc_auc(np.array([0.9, 0.4]), np.array([0.4, 0.1]))
     0.875
     """
     if not positive.size or not negative.size:
@@ -49,19 +49,20 @@ def auc(positive: Floats, negative: Floats) -> float:
     return float(twice / (2 * x.size * below.size))
 
 
-def significant_pairs(human: PairValues, alpha: float = ALPHA) -> Bools:
+def significant_pairs(human: PairPValues, alpha: float = ALPHA) -> Bools:
     """Pairs whose human difference is significant: min(1, 2·min(p, p reverse)) ≤ α, not adjusted for their number."""
     smaller = np.fmin(human.p, human.p_reverse)
     return np.asarray(np.nan_to_num(2 * smaller, nan=1.0) <= alpha, dtype=np.bool_)
 
 
-def separation(human: PairValues, metric: Floats, *, alpha: float = ALPHA) -> Separation:
+def compute_metric_separation(human: PairPValues, metric: Floats, *, alpha: float = ALPHA) -> MetricSeparation:
     """Both areas for one metric.
 
     Parameters
     ----------
-    human : every pair under human scores, see `pair_values`. metric : difference of the metric's scores of the same
-        pairs, higher is better, NaN where one is missing; shape (pairs,).
+    human : every pair under human scores, see `compute_pair_p_values`.
+    metric : difference of the metric's scores of the same pairs, higher is better, NaN where one is missing; shape
+        (pairs,).
     Pairs without a human test or a difference of the metric are left out. `better` takes every pair from either side,
     so it does not hang on which system of a pair is named first.
     """
@@ -69,9 +70,9 @@ def separation(human: PairValues, metric: Floats, *, alpha: float = ALPHA) -> Se
     is_separated = significant_pairs(human, alpha) & known
     size = np.abs(metric)
     towards = np.where(human.difference[is_separated] >= 0, metric[is_separated], -metric[is_separated])
-    return Separation(
-        different=auc(size[is_separated], size[known & ~is_separated]),
-        better=auc(towards, -towards),
+    return MetricSeparation(
+        different=roc_auc(size[is_separated], size[known & ~is_separated]),
+        better=roc_auc(towards, -towards),
         n=int(known.sum()),
         n_apart=int(is_separated.sum()),
     )

@@ -47,7 +47,7 @@ class MetricComparison:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CommonScores:
+class CommonMetricScores:
     """Scores of the segments for which every system has a human score and one of either metric; higher is better.
 
     human, first, second: shape (S, G). unit: what changes sign as one under SPA, 0 … U−1, never falling; shape (G,).
@@ -59,7 +59,7 @@ class CommonScores:
     unit: Indices
 
     @classmethod
-    def of(cls, human: Floats, first: Floats, second: Floats, present: Bools, unit: Indices) -> CommonScores:
+    def of(cls, human: Floats, first: Floats, second: Floats, present: Bools, unit: Indices) -> CommonMetricScores:
         """Those segments of scores of shape (S, G); both metrics standardised over all their outputs.
 
         present : where an output has all three scores. unit : never falling.
@@ -82,7 +82,9 @@ def _z_scores(scores: Floats) -> Floats:
     return np.asarray(off / spread if spread > 1e-12 else off * 0.0, dtype=np.float64)
 
 
-def compare(common: CommonScores, *, permutations: int, seed: int, swaps: int = SWAPS) -> tuple[MetricComparison, ...]:
+def compare_two_metrics(
+    common: CommonMetricScores, *, permutations: int, seed: int, swaps: int = SWAPS
+) -> tuple[MetricComparison, ...]:
     """Test two metrics by every measure; nothing below three systems or one common segment.
 
     `spa` soft pairwise accuracy; `accuracy` share of pairs of systems ordered as humans do; `pearson` over system
@@ -99,8 +101,8 @@ def compare(common: CommonScores, *, permutations: int, seed: int, swaps: int = 
     first, second = (measured.values(scores[None]) for scores in (common.first, common.second))
     observed = {name: float(first[name][0] - second[name][0]) for name in MEASURES}
     beyond = dict.fromkeys(MEASURES, 0)
-    for masks in exchanges(common.human.shape, swaps, seed, measured.at_once):
-        mine, theirs = (measured.values(scores) for scores in exchange_scores(common, masks))
+    for masks in draw_swap_masks(common.human.shape, swaps, seed, measured.at_once):
+        mine, theirs = (measured.values(scores) for scores in swap_scores(common, masks))
         for name in MEASURES:
             distance = np.abs(np.nan_to_num(mine[name]) - np.nan_to_num(theirs[name]))
             beyond[name] += int((distance >= abs(observed[name]) - 1e-9).sum())
@@ -115,7 +117,7 @@ def compare(common: CommonScores, *, permutations: int, seed: int, swaps: int = 
     )
 
 
-def exchanges(shape: tuple[int, ...], swaps: int, seed: int, at_once: int) -> Iterator[Bools]:
+def draw_swap_masks(shape: tuple[int, ...], swaps: int, seed: int, at_once: int) -> Iterator[Bools]:
     """Which outputs' scores change places in each exchange, some at a time: shape (b, S, G).
 
     An exchange takes whole 64-bit words of one generator, so how many are made at a time changes nothing. The signs of
@@ -127,7 +129,7 @@ def exchanges(shape: tuple[int, ...], swaps: int, seed: int, at_once: int) -> It
         yield np.asarray(drawn > 0, dtype=np.bool_).reshape(-1, *shape)
 
 
-def exchange_scores(common: CommonScores, masks: Bools) -> tuple[Floats, Floats]:
+def swap_scores(common: CommonMetricScores, masks: Bools) -> tuple[Floats, Floats]:
     """The scores of the two metrics after each exchange, shape (b, S, G) each."""
     return (
         np.where(masks, common.second, common.first),
@@ -138,7 +140,7 @@ def exchange_scores(common: CommonScores, masks: Bools) -> tuple[Floats, Floats]
 class _SwapMeasures:
     """The measures of many scorings of the same outputs at once, beside the same human scores."""
 
-    def __init__(self, common: CommonScores, permutations: int, seed: int) -> None:
+    def __init__(self, common: CommonMetricScores, permutations: int, seed: int) -> None:
         self.human, self.means = common.human, common.human.mean(axis=1)
         self.pairs = np.triu_indices(len(self.means), 1)
         self.starts = np.flatnonzero(np.diff(common.unit, prepend=-1))
@@ -164,7 +166,7 @@ class _SwapMeasures:
         }
 
     def _p_values(self, scores: Floats) -> Floats:
-        """One-sided p of every pair of each scoring, shape (b, pairs): see `pair_values`."""
+        """One-sided p of every pair of each scoring, shape (b, pairs): see `compute_pair_p_values`."""
         sums = np.add.reduceat(scores, self.starts, axis=2).transpose(1, 0, 2)
         whole = sums.sum(axis=2)
         # One product for all, systems first, so that what is subtracted below stands together.

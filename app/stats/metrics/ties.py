@@ -14,7 +14,7 @@ from app.stats.ratings import Bools, Floats
 
 
 @dataclass(frozen=True, slots=True)
-class TieCalibrated:
+class TieCalibratedAccuracy:
     """accuracy: of pairs ordered or tied alike, items counting alike, under the ε that makes it largest.
 
     epsilon: metric scores at most so far apart are a tie. plain: the same with ε = 0. n_items: segments with at least
@@ -29,7 +29,7 @@ class TieCalibrated:
     n_ties: int
 
 
-def tie_calibrated(human: Floats, metric: Floats, present: Bools) -> TieCalibrated | None:
+def tie_calibrated_accuracy(human: Floats, metric: Floats, present: Bools) -> TieCalibratedAccuracy | None:
     """acc*eq of a metric, grouped by item; None without a pair.
 
     Parameters
@@ -41,7 +41,7 @@ def tie_calibrated(human: Floats, metric: Floats, present: Bools) -> TieCalibrat
     each segment counts alike. ε is the smallest that does best, among 0 and all distances that there are.
 
     >>> h, m = np.array([[1.0], [1.0], [3.0]]), np.array([[0.50], [0.52], [0.90]])
-    >>> found = tie_calibrated(h, m, np.ones((3, 1), dtype=bool))
+    >>> found = tie_calibrated_accuracy(h, m, np.ones((3, 1), dtype=bool))
     >>> found.accuracy, round(found.epsilon, 2), round(found.plain, 4)
     (1.0, 0.02, 0.6667)
     """
@@ -67,7 +67,7 @@ def tie_calibrated(human: Floats, metric: Floats, present: Bools) -> TieCalibrat
     if epsilons[0] > 0:
         epsilons, accuracies = np.append(0.0, epsilons), np.append(right, accuracies)
     best = int(np.argmax(np.round(accuracies, 12)))
-    return TieCalibrated(
+    return TieCalibratedAccuracy(
         accuracy=float(accuracies[best]),
         epsilon=float(epsilons[best]),
         plain=float(accuracies[0]),

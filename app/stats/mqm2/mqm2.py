@@ -33,7 +33,7 @@ class ErrorCount:
 
 
 @dataclass(frozen=True, slots=True)
-class Threshold:
+class PassingThreshold:
     """What passes: score `passing` (PT, below 100) at `points` acceptable penalty points (APP) per 1,000 words."""
 
     passing: float
@@ -61,11 +61,11 @@ class Mqm2Score:
     critical: int
 
 
-def score(
+def score_mqm2(
     errors: Iterable[ErrorCount],
     words: int,
     *,
-    threshold: Threshold | None = None,
+    threshold: PassingThreshold | None = None,
     critical_fails: bool = True,
     multipliers: Mapping[str, float] = SEVERITY_MULTIPLIERS,
 ) -> Mqm2Score:
@@ -83,7 +83,7 @@ def score(
     ------
     Invalid : no words, a negative count, an unknown severity.
 
-    >>> found = score([ErrorCount("major", 2)], 1000, threshold=Threshold(90, 10))
+    >>> found = score_mqm2([ErrorCount("major", 2)], 1000, threshold=PassingThreshold(90, 10))
     >>> found.penalty, found.raw, found.calibrated, found.passed
     (10.0, 99.0, 90.0, True)
     """
@@ -94,11 +94,16 @@ def score(
 
 
 def score_penalty(
-    penalty: float, words: float, critical: int, *, threshold: Threshold | None = None, critical_fails: bool = True
+    penalty: float,
+    words: float,
+    critical: int,
+    *,
+    threshold: PassingThreshold | None = None,
+    critical_fails: bool = True,
 ) -> Mqm2Score:
     """The same from penalty points (APT) that are summed already. Raises `Invalid` where there are no words.
 
-    >>> score_penalty(6.5, 250, 0, threshold=Threshold(90, 20)).calibrated
+    >>> score_penalty(6.5, 250, 0, threshold=PassingThreshold(90, 20)).calibrated
     87.0
     """
     if words <= 0:
@@ -122,7 +127,7 @@ def _points(error: ErrorCount, multipliers: Mapping[str, float]) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Tolerance:
+class PenaltyTolerance:
     """Penalty points that a text of x words may have: E(x) = a·ln(1 + b·x): fewer a word in long texts."""
 
     a: float
@@ -132,7 +137,7 @@ class Tolerance:
         return self.a * log1p(self.b * words)
 
     @classmethod
-    def through(cls, first: tuple[float, float], second: tuple[float, float]) -> Tolerance:
+    def through(cls, first: tuple[float, float], second: tuple[float, float]) -> PenaltyTolerance:
         """The curve through two points (words, penalty points).
 
         Raises `Invalid` unless the second has more words and more points, but fewer points a word.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.mqm2.mqm2 import Mqm2Score, Threshold, score_penalty
+from app.stats.mqm2.mqm2 import Mqm2Score, PassingThreshold, score_penalty
 from app.stats.ratings import Bools, Codes, Floats, Ratings
 
 
@@ -27,13 +27,18 @@ class Mqm2System:
 
 
 def score_systems(
-    rows: Ratings, critical: Codes, words: Floats, *, threshold: Threshold | None = None, critical_fails: bool = True
+    rows: Ratings,
+    critical: Codes,
+    words: Floats,
+    *,
+    threshold: PassingThreshold | None = None,
+    critical_fails: bool = True,
 ) -> tuple[Mqm2System, ...]:
     """Scores of every system that has rows, by system code.
 
     Parameters
     ----------
-    rows : penalties of segments whose words are known (`known_words`).
+    rows : penalties of segments whose words are known (`rows_with_known_words`).
     critical : shape (n_rows,), critical errors marked in each.
     words : shape (n_segments,), by segment code.
     """
@@ -50,7 +55,7 @@ def score_systems(
     return tuple(scores)
 
 
-def known_words(rows: Ratings, words: Floats) -> Bools:
+def rows_with_known_words(rows: Ratings, words: Floats) -> Bools:
     """Rows of segments whose words are known, shape (n_rows,). words: by segment code, NaN where unknown."""
     known = np.append(~np.isnan(words), False)  # the code of no segment is −1
     return np.asarray(known[rows.segment], dtype=np.bool_)

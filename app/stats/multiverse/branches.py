@@ -13,7 +13,7 @@ import numpy.typing as npt
 from app.domain.errors import Invalid
 from app.domain.recipe import STRATIFIED_TESTS, Normalize, Recipe
 from app.stats.aggregate import ScoreMatrix, round_scores
-from app.stats.multiverse.space import ExclusionChoice, Space, TestOf
+from app.stats.multiverse.space import ExclusionChoice, MultiverseSpace, TestAndUnit
 from app.stats.ranking import design_checks
 from app.stats.ratings import Codes, Ratings
 from app.stats.robustness.reranking import ranked_score_matrix
@@ -36,7 +36,7 @@ class InapplicableUniverses:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Branch:
+class MultiverseBranch:
     """What the universes of one scoring, exclusion and normalization claim.
 
     universes: (test, adjustment) of each, shape U. claims: shape (U, P), pairs of all systems in the order of their
@@ -65,7 +65,7 @@ class Branch:
         return out.getvalue()
 
     @classmethod
-    def from_bytes(cls, body: bytes) -> Branch:
+    def from_bytes(cls, body: bytes) -> MultiverseBranch:
         """What `to_bytes` wrote."""
         buffer = io.BytesIO(body)
         text, claims, ahead = (np.load(buffer, allow_pickle=False) for _ in range(3))
@@ -85,9 +85,13 @@ class ScoredRatings:
     domains: Codes | None
 
 
-def branch(
-    scored: ScoredRatings, space: Space, excluding: ExclusionChoice, normalize: Normalize, systems: Sequence[str]
-) -> Branch:
+def compute_branch(
+    scored: ScoredRatings,
+    space: MultiverseSpace,
+    excluding: ExclusionChoice,
+    normalize: Normalize,
+    systems: Sequence[str],
+) -> MultiverseBranch:
     """Every universe of a branch; those that do not apply are told with the reason.
 
     Parameters
@@ -101,9 +105,9 @@ def branch(
         n_pairs = len(systems) * (len(systems) - 1) // 2
         claims, ahead = np.zeros((0, n_pairs), dtype=np.int8), np.full(n_pairs, ABSENT)
         why = InapplicableUniverses(choices, space.universes_of_branch, matrix)
-        return Branch(scored.name, excluding.name, normalize, (), claims, ahead, (why,))
+        return MultiverseBranch(scored.name, excluding.name, normalize, (), claims, ahead, (why,))
     universes, claims, ahead, missing = _Universes(scored, space, recipe, matrix, systems).all(choices)
-    return Branch(scored.name, excluding.name, normalize, universes, claims, ahead, missing)
+    return MultiverseBranch(scored.name, excluding.name, normalize, universes, claims, ahead, missing)
 
 
 def _matrix_or_reason(scored: ScoredRatings, recipe: Recipe) -> ScoreMatrix | str:
@@ -119,7 +123,7 @@ class _Universes:
     """Tests and adjustments of one branch."""
 
     def __init__(
-        self, scored: ScoredRatings, space: Space, recipe: Recipe, matrix: ScoreMatrix, systems: Sequence[str]
+        self, scored: ScoredRatings, space: MultiverseSpace, recipe: Recipe, matrix: ScoreMatrix, systems: Sequence[str]
     ) -> None:
         self.rows, self.domains, self.space, self.recipe, self.laid = (
             scored.rows,
@@ -155,7 +159,7 @@ class _Universes:
         stacked = np.stack(claims) if claims else np.zeros((0, self.n_pairs), dtype=np.int8)
         return tuple(universes), stacked, self._ahead(), tuple(missing)
 
-    def _test(self, test: TestOf) -> PairTests | str:
+    def _test(self, test: TestAndUnit) -> PairTests | str:
         """The test of all pairs, or why it is impossible."""
         if test.unit == "document" and not self.rows.documents_known:
             return "documents are unknown"

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from app.stats.multiverse.branches import ABSENT, UNTESTED, Branch, InapplicableUniverses, Marks
+from app.stats.multiverse.branches import ABSENT, UNTESTED, InapplicableUniverses, Marks, MultiverseBranch
 from app.stats.multiverse.space import DIMENSIONS, Dimension
 from app.stats.ratings import Floats
 
@@ -17,7 +17,7 @@ Kind = Literal["always", "depends", "reversed", "never"]
 
 
 @dataclass(frozen=True, slots=True)
-class PairShare:
+class PairClaimShare:
     """One pair over all universes in which it was tested.
 
     n: those universes. first_better, second_better: shares of them that claim it. untested: universes that rank both
@@ -40,7 +40,7 @@ class PairShare:
 
 
 @dataclass(frozen=True, slots=True)
-class ChoiceShare:
+class ChoiceClaimShare:
     """One choice of a dimension: universes that make it, and the share of tested pairs that they claim, mean."""
 
     dimension: Dimension
@@ -54,12 +54,12 @@ class Multiverse:
     """All universes together. missing: those that do not apply, told once for the same choices and reason."""
 
     n: int
-    pairs: tuple[PairShare, ...]
-    choices: tuple[ChoiceShare, ...]
+    pairs: tuple[PairClaimShare, ...]
+    choices: tuple[ChoiceClaimShare, ...]
     missing: tuple[InapplicableUniverses, ...]
 
 
-def shares(branches: Sequence[Branch], systems: Sequence[str]) -> Multiverse:
+def compute_claim_shares(branches: Sequence[MultiverseBranch], systems: Sequence[str]) -> Multiverse:
     """Add the universes of all branches up.
 
     systems : keys of all systems, sorted, as the branches were given.
@@ -79,7 +79,7 @@ def shares(branches: Sequence[Branch], systems: Sequence[str]) -> Multiverse:
     return Multiverse(len(claims), pairs, choices, _merge_reasons([one for b in branches for one in b.missing]))
 
 
-def _codes(branches: Sequence[Branch], dimension: Dimension) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
+def _codes(branches: Sequence[MultiverseBranch], dimension: Dimension) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
     """The choice of each universe."""
     at = {"test": 0, "adjust": 1}.get(dimension)
     if at is not None:
@@ -99,14 +99,16 @@ def _net(claims: Marks) -> Floats:
     return np.asarray(np.divide(net, n, out=np.full(n.shape, np.nan), where=n > 0), dtype=np.float64)
 
 
-def _pair(k: int, pair: tuple[str, str], claims: Marks, ahead: Marks, by_choice: dict[Dimension, Floats]) -> PairShare:
+def _pair(
+    k: int, pair: tuple[str, str], claims: Marks, ahead: Marks, by_choice: dict[Dimension, Floats]
+) -> PairClaimShare:
     tested = claims[np.abs(claims) < UNTESTED]
     ranked = ahead[ahead != ABSENT]
     first, second = _share(tested, 1), _share(tested, -1)
     spreads = {dimension: _range(net[:, k]) for dimension, net in by_choice.items()}
     hangs_on = max(spreads, key=lambda dimension: spreads[dimension])
     spread = spreads[hangs_on]
-    return PairShare(
+    return PairClaimShare(
         *pair,
         n=tested.size,
         first_better=first,
@@ -139,10 +141,10 @@ def _kind(first: float | None, second: float | None) -> Kind | None:
     return "never" if first == second == 0 else "depends"
 
 
-def _choice(claims: Marks, dimension: Dimension, choice: str) -> ChoiceShare:
+def _choice(claims: Marks, dimension: Dimension, choice: str) -> ChoiceClaimShare:
     tested = np.abs(claims) < UNTESTED
     claimed = (np.abs(claims) == 1).sum() / tested.sum() if tested.any() else None
-    return ChoiceShare(dimension, choice, len(claims), None if claimed is None else float(claimed))
+    return ChoiceClaimShare(dimension, choice, len(claims), None if claimed is None else float(claimed))
 
 
 def _merge_reasons(missing: Sequence[InapplicableUniverses]) -> tuple[InapplicableUniverses, ...]:

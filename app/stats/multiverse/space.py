@@ -18,7 +18,7 @@ ONE_SIDED: Final = frozenset({"marot", "rank_sum_legacy"})
 
 
 @dataclass(frozen=True, slots=True)
-class TestOf:
+class TestAndUnit:
     """A test with the unit that it resamples or ranks."""
 
     test: Test
@@ -30,24 +30,24 @@ class TestOf:
         return f"{self.test}:{self.unit}"
 
 
-TESTS: Final[Mapping[str, TestOf]] = MappingProxyType(
+TESTS: Final[Mapping[str, TestAndUnit]] = MappingProxyType(
     {
         one.name: one
         for one in (
-            TestOf("permutation", "document"),
-            TestOf("signed_rank", "document"),
-            TestOf("paired_t", "document"),
-            TestOf("bootstrap", "document"),
-            TestOf("welch", "document"),
-            TestOf("signed_rank", "segment"),
-            TestOf("paired_t", "segment"),
-            TestOf("welch", "segment"),
-            TestOf("rank_sum", "segment"),
-            TestOf("rank_sum_legacy", "segment"),
-            TestOf("marot", "segment"),
-            TestOf("stouffer", "segment"),
-            TestOf("stouffer_signed", "segment"),
-            TestOf("wmt26_or", "segment"),
+            TestAndUnit("permutation", "document"),
+            TestAndUnit("signed_rank", "document"),
+            TestAndUnit("paired_t", "document"),
+            TestAndUnit("bootstrap", "document"),
+            TestAndUnit("welch", "document"),
+            TestAndUnit("signed_rank", "segment"),
+            TestAndUnit("paired_t", "segment"),
+            TestAndUnit("welch", "segment"),
+            TestAndUnit("rank_sum", "segment"),
+            TestAndUnit("rank_sum_legacy", "segment"),
+            TestAndUnit("marot", "segment"),
+            TestAndUnit("stouffer", "segment"),
+            TestAndUnit("stouffer_signed", "segment"),
+            TestAndUnit("wmt26_or", "segment"),
         )
     }
 )
@@ -63,13 +63,13 @@ class ExclusionChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class Space:
+class MultiverseSpace:
     """The choices of each dimension but the scoring. base: the recipe whose other choices every universe shares."""
 
     base: Recipe
     excluding: tuple[ExclusionChoice, ...]
     normalize: tuple[Normalize, ...] = NORMALIZATIONS
-    tests: tuple[TestOf, ...] = tuple(TESTS.values())
+    tests: tuple[TestAndUnit, ...] = tuple(TESTS.values())
     adjust: tuple[Adjust, ...] = ADJUSTMENTS
 
     @property
@@ -91,7 +91,7 @@ class Space:
             fallback=False,
         )
 
-    def tested(self, recipe: Recipe, test: TestOf, adjust: Adjust, n_pairs: int) -> Recipe:
+    def tested(self, recipe: Recipe, test: TestAndUnit, adjust: Adjust, n_pairs: int) -> Recipe:
         """The recipe of one universe: every choice of its own is that of the test as published.
 
         All adjustments share the same draws, as many as the most demanding asks for.

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.inference.by_document import precision
-from app.stats.intervals import half_widths
+from app.stats.inference.by_document import estimate_precision
+from app.stats.intervals import interval_half_widths
 from app.stats.plain import Interval
 from app.stats.postediting.compare import EXTERNAL, OwnPostEdit, SegmentEdits
 from app.stats.ratings import Floats
@@ -94,8 +94,8 @@ def ratio_interval(above: Floats, below: Floats, document: Floats, level: float)
     if n < 2:
         return None
     over, under = np.bincount(code, weights=above), np.bincount(code, weights=below)
-    known = precision(over.astype(np.float64), under.astype(np.float64))
-    reach = float(half_widths(known, 1 - level))
+    known = estimate_precision(over.astype(np.float64), under.astype(np.float64))
+    reach = float(interval_half_widths(known, 1 - level))
     ratio = float(over.sum() / under.sum())
     if not np.isfinite(reach) or reach <= CLOSE * max(ratio, 1.0):
         return None

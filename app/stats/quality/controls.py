@@ -10,7 +10,7 @@ from scipy import special
 
 from app.domain.errors import Invalid, Place
 from app.stats.aggregate import round_scores
-from app.stats.plain import number
+from app.stats.plain import number_or_none
 from app.stats.quality.choices import ALPHA, MIN_PAIRS, TESTS, ControlAdjust, ControlTestName
 from app.stats.quality.pairing import OriginalPairs, pairs_of
 from app.stats.ratings import Floats, Ratings, Role
@@ -149,7 +149,7 @@ def _verdict(
     return ControlTest(
         n_pairs=difference.size,
         n_unmatched=int(pairs.unmatched[rater]),
-        statistic=number(outcome.statistic) if isinstance(outcome, _One) else None,
+        statistic=number_or_none(outcome.statistic) if isinstance(outcome, _One) else None,
         p_value=outcome.p_value if isinstance(outcome, _One) else None,
         q_value=q,
         mean_difference=float(difference.mean()) if difference.size else None,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import special
 
-from app.stats.plain import number
+from app.stats.plain import number_or_none
 from app.stats.quality.choices import CHANCE, DECISION, REFERENCE
 from app.stats.quality.levels import levels
 from app.stats.quality.panel import RaterItemMeans
@@ -139,7 +139,7 @@ def drift(
     largest = float(max(chart.upper.max(), chart.lower.max()))
     side = 1 if chart.upper.argmax() >= chart.lower.argmax() else -1
     chance, p_value, either = _chances(x, where, k, seed)
-    return Drift(n, chart.alarm, side, largest, chance, number(slope), p_value, either)
+    return Drift(n, chart.alarm, side, largest, chance, number_or_none(slope), p_value, either)
 
 
 def _chances(x: Floats, where: Floats, k: float, seed: int) -> tuple[float, float, float]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.aggregate import round_scores
-from app.stats.plain import number
+from app.stats.plain import number_or_none
 from app.stats.quality.pairing import first_rows
 from app.stats.ratings import Codes, Floats, Ratings, Role
 
@@ -97,7 +97,7 @@ def _against(ratings: Ratings, basis: str, own: Floats, theirs: Floats, their_sd
     ratio = float(own.std(ddof=1)) / their_sd if enough and their_sd > 0 else float("nan")
     rank = spearman(own, theirs) if enough else float("nan")
     lenient = offset * ratings.better_sign
-    return Against(basis, own.size, offset, -offset + 0.0, lenient, number(ratio), number(rank))
+    return Against(basis, own.size, offset, -offset + 0.0, lenient, number_or_none(ratio), number_or_none(rank))
 
 
 def cells_of(ratings: Ratings) -> RaterItemMeans:

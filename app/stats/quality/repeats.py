@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.stats.plain import number
+from app.stats.plain import number_or_none
 from app.stats.quality.pairing import OriginalPairs, pairs_of
 from app.stats.quality.simulated_chances import DrawTally, refine_chances
 from app.stats.ratings import Bools, Floats, Ratings, Role, Scale
@@ -116,7 +116,7 @@ def _agreement(second: Floats, first: Floats, tolerance: float) -> Repeats:
     return Repeats(
         n=distance.size,
         mean_difference=float(distance.mean()),
-        icc=number(icc_of_pairs(first, second)),
+        icc=number_or_none(icc_of_pairs(first, second)),
         within=float((distance <= tolerance + SLACK).mean()),
         tolerance=tolerance,
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.plain import number
+from app.stats.plain import number_or_none
 from app.stats.ratings import Codes, Floats, Scale
 
 ROUND = 10
@@ -61,7 +61,7 @@ def habits(score: Floats, n_errors: Codes, scale: Scale | None) -> Habits:
         run_p=run_chance(shares, score.size, longest),
         round_share=round_share,
         round_expected=round_expected,
-        no_errors=number(float((known == 0).mean())) if known.size else None,
+        no_errors=number_or_none(float((known == 0).mean())) if known.size else None,
         entropy=float(spread / np.log(score.size)) if score.size > 1 else 0.0,
     )
 

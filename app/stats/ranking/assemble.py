@@ -10,7 +10,7 @@ from app.domain.recipe import Recipe
 from app.stats import intervals
 from app.stats.aggregate import ScoreMatrix, SegmentScores, round_scores
 from app.stats.inference.by_document import effective_documents
-from app.stats.plain import Interval, interval_or_none, number
+from app.stats.plain import Interval, interval_or_none, number_or_none
 from app.stats.ranking.clusters import clusters, rank_ranges
 from app.stats.ranking.rank_sets import RankSets
 from app.stats.ranking.result import SegmentTable, SystemRow
@@ -92,13 +92,13 @@ def _marginal(panel: ScoreMatrix, recipe: Recipe, *, known: bool) -> list[Interv
 
 
 def _relative(panel: ScoreMatrix, recipe: Recipe, *, known: bool) -> tuple[list[float | None], list[Interval | None]]:
-    relative = intervals.relative(panel)
+    relative = intervals.scores_relative_to_mean(panel)
     nothing: list[Interval | None] = [None] * len(panel.systems)
     if relative is None:
         return [None] * len(panel.systems), nothing
     sums, weights = relative
     values = sums.sum(axis=1) / weights.sum(axis=1)
-    return [number(v) for v in values], _intervals(sums, weights, recipe) if known else nothing
+    return [number_or_none(v) for v in values], _intervals(sums, weights, recipe) if known else nothing
 
 
 def _intervals(sums: Floats, weights: Floats, recipe: Recipe) -> list[Interval | None]:

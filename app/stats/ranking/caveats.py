@@ -12,7 +12,7 @@ import numpy as np
 
 from app.domain.recipe import Recipe
 from app.stats.aggregate import ScoreMatrix
-from app.stats.inference.by_document import effective_documents, largest_share
+from app.stats.inference.by_document import effective_documents, largest_document_share
 from app.stats.ranking import design_checks, rank_sets, recipe_caveats
 from app.stats.ranking.rank_sets import RankSets
 from app.stats.ratings import Ratings
@@ -160,7 +160,7 @@ def _uneven(panel: ScoreMatrix) -> list[str]:
     if panel.n_documents < FEWEST_DOCUMENTS or not weights.size:
         return []
     warnings, effective = [], float(effective_documents(weights).min())
-    largest = float(largest_share(weights).max())
+    largest = float(largest_document_share(weights).max())
     if largest > LARGE_SHARE:
         what = f"one document holds {largest:.0%} of a system's segments, so the result depends largely on it"
         warnings.append(f"{what}: intervals are wide to allow for this; rate more documents, or only part of this one")

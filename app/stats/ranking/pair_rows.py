@@ -9,9 +9,9 @@ import numpy as np
 from app.domain.recipe import Recipe
 from app.stats import intervals
 from app.stats.aggregate import ScoreMatrix, round_scores
-from app.stats.inference.by_document import Precision, precision_of_difference, stack_precisions
+from app.stats.inference.by_document import EstimatePrecision, precision_of_difference, stack_precisions
 from app.stats.inference.by_rater import precision_for_new_raters
-from app.stats.plain import interval_or_none, number
+from app.stats.plain import interval_or_none, number_or_none
 from app.stats.ranking import effects
 from app.stats.ranking.influence import LeaveOneOut, summarize
 from app.stats.ranking.result import PairRow
@@ -52,7 +52,7 @@ def pair_rows(
     family = first.size if recipe.adjust == "holm" else 1
     alpha = recipe.alpha
     low, high = _ends(difference, precise, shared if paired else None, recipe)
-    detectable = intervals.minimum_detectable(precise, alpha / max(family, 1))
+    detectable = intervals.minimum_detectable_difference(precise, alpha / max(family, 1))
     by_raters = _wider(difference, _by_raters(scored, panel, precise, recipe), recipe)
     by_domains = _wider(difference, precision_for_new_domains(shared, panel) if paired else None, recipe)
     in_unit, low_in_unit, high_in_unit = difference, low, high
@@ -69,28 +69,28 @@ def pair_rows(
         PairRow(
             better=names[i],
             worse=names[j],
-            difference=number(difference[k]),
+            difference=number_or_none(difference[k]),
             interval=interval_or_none(low[k], high[k]) if known else None,
             new_raters_interval=interval_or_none(by_raters[0][k], by_raters[1][k]) if known else None,
             new_domains_interval=interval_or_none(by_domains[0][k], by_domains[1][k]) if known else None,
-            p_value=number(tests.p_value[k]),
-            p_reverse=number(tests.p_reverse[k]),
-            p_adjusted=number(verdict.p_adjusted[k]),
-            p_signed=None if tests.p_signed is None else number(tests.p_signed[k]),
+            p_value=number_or_none(tests.p_value[k]),
+            p_reverse=number_or_none(tests.p_reverse[k]),
+            p_adjusted=number_or_none(verdict.p_adjusted[k]),
+            p_signed=None if tests.p_signed is None else number_or_none(tests.p_signed[k]),
             significant=bool(verdict.wins[i, j]),
             significant_reverse=bool(verdict.wins[j, i]),
             testable=bool(tests.testable[k]),
             order_conflict=bool(conflict[k]),
-            minimum_detectable=number(detectable[k]) if known else None,
-            raw_difference=number(in_unit[k]),
+            minimum_detectable=number_or_none(detectable[k]) if known else None,
+            raw_difference=number_or_none(in_unit[k]),
             raw_interval=interval_or_none(low_in_unit[k], high_in_unit[k]) if known else None,
-            chance_better=number(chances.better[k]),
-            chance_tie=number(chances.tie[k]),
-            chance_worse=number(chances.worse[k]),
+            chance_better=number_or_none(chances.better[k]),
+            chance_tie=number_or_none(chances.tie[k]),
+            chance_worse=number_or_none(chances.worse[k]),
             influence=influence[k] if left_out else None,
             n_common=int(shared.segments[k]),
             documents_common=int(shared.documents[k]) if known else None,
-            effective_documents=number(precise.effective[k]) if known else None,
+            effective_documents=number_or_none(precise.effective[k]) if known else None,
         )
         for k, (i, j) in enumerate(zip(first, second, strict=True))
     )
@@ -98,7 +98,7 @@ def pair_rows(
 
 def _differences(
     ratings: Ratings, panel: ScoreMatrix, shared: CommonSegments, *, paired: bool
-) -> tuple[Floats, Precision]:
+) -> tuple[Floats, EstimatePrecision]:
     """Difference of each pair and how well it is known: over common segments where tests are paired."""
     if paired:
         return shared.difference, shared.precision
@@ -112,26 +112,28 @@ def _differences(
     return difference, stack_precisions(differences)
 
 
-def _by_raters(scored: Ratings, panel: ScoreMatrix, precise: Precision, recipe: Recipe) -> Precision | None:
+def _by_raters(
+    scored: Ratings, panel: ScoreMatrix, precise: EstimatePrecision, recipe: Recipe
+) -> EstimatePrecision | None:
     """For new raters; None where segment scores are no means over raters, or every rating is a segment of its own."""
     if recipe.aggregate == "median" or recipe.repeats in {"latest", "first", "separate"} or not panel.systems.size:
         return None
     return precision_for_new_raters(scored, panel, precise, *pairs_of(len(panel.systems)))
 
 
-def _wider(difference: Floats, precise: Precision | None, recipe: Recipe) -> tuple[Floats, Floats]:
+def _wider(difference: Floats, precise: EstimatePrecision | None, recipe: Recipe) -> tuple[Floats, Floats]:
     """Ends of the t interval; NaN where nothing is known."""
     width = np.full(difference.shape, np.nan)
     if precise is not None:
-        width = intervals.half_widths(precise, recipe.alpha)
+        width = intervals.interval_half_widths(precise, recipe.alpha)
     return difference - width, difference + width
 
 
 def _ends(
-    difference: Floats, precise: Precision, shared: CommonSegments | None, recipe: Recipe
+    difference: Floats, precise: EstimatePrecision, shared: CommonSegments | None, recipe: Recipe
 ) -> tuple[Floats, Floats]:
     """Ends of the intervals of all pairs; bootstrap intervals are of common segments, all others take t."""
-    widths = intervals.half_widths(precise, recipe.alpha)
+    widths = intervals.interval_half_widths(precise, recipe.alpha)
     low, high = difference - widths, difference + widths
     if shared is None or recipe.interval == "t":
         return low, high

@@ -15,7 +15,7 @@ from math import ceil, inf
 import numpy as np
 
 from app.stats.aggregate import Indices
-from app.stats.inference.by_document import degrees_of_freedom, influences
+from app.stats.inference.by_document import degrees_of_freedom, document_influences
 from app.stats.ratings import Bools, Floats
 from app.stats.testing.permutation import drawn_patterns
 
@@ -89,7 +89,7 @@ def _step_down(sums: Floats, weights: Floats, comparable: Bools, *, alpha: float
     documents = sums.shape[1]
     totals = weights.sum(axis=1, keepdims=True)
     theta = sums.sum(axis=1, keepdims=True) / totals
-    psi = influences(sums, weights) * documents
+    psi = document_influences(sums, weights) * documents
     squares = np.stack([((psi[j] - psi) ** 2).sum(axis=1) for j in range(len(psi))])
     sizes = (psi * psi).sum(axis=1)
     # A difference that is the same in every document is not exactly so in floating point.

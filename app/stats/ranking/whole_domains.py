@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from app.stats.aggregate import ScoreMatrix
-from app.stats.inference.by_document import Precision, precision
+from app.stats.inference.by_document import EstimatePrecision, estimate_precision
 from app.stats.testing.significance import CommonSegments, differences_of
 
 
-def precision_for_new_domains(shared: CommonSegments, panel: ScoreMatrix) -> Precision | None:
+def precision_for_new_domains(shared: CommonSegments, panel: ScoreMatrix) -> EstimatePrecision | None:
     """How well the differences on common segments are known for new domains; None where fewer than two are known."""
     if panel.domain is None:
         return None
@@ -21,7 +21,7 @@ def precision_for_new_domains(shared: CommonSegments, panel: ScoreMatrix) -> Pre
     error, degrees, effective = np.full(n, np.nan), np.zeros(n), np.zeros(n)
     count = np.zeros(n, dtype=np.intp)
     for pairs, differences, weights in differences_of(shared.by_document):
-        known = precision(differences @ gathered, weights @ gathered)
+        known = estimate_precision(differences @ gathered, weights @ gathered)
         error[pairs], degrees[pairs], effective[pairs] = known.error, known.degrees, known.effective
         count[pairs] = known.documents
-    return Precision(error, degrees, count, effective)
+    return EstimatePrecision(error, degrees, count, effective)

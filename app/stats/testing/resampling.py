@@ -14,7 +14,7 @@ from scipy import special
 
 from app.domain.recipe import IntervalKind
 from app.stats import intervals
-from app.stats.inference.by_document import precision
+from app.stats.inference.by_document import estimate_precision
 from app.stats.ratings import Floats
 
 DRAWS = 5_000
@@ -62,7 +62,7 @@ def ends(
     documents = held.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         estimate = sums.sum(axis=1) / weights.sum(axis=1)
-    width = intervals.half_widths(precision(sums, weights), alpha)
+    width = intervals.interval_half_widths(estimate_precision(sums, weights), alpha)
     low, high = estimate - width, estimate + width
     fewest = FEWEST_FOR_BCA if kind == "bca" else 2
     rows = np.flatnonzero(documents >= fewest) if kind != "t" else np.empty(0, dtype=np.intp)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.aggregate import Indices, ScoreMatrix
-from app.stats.inference.by_document import Precision, precision
+from app.stats.inference.by_document import EstimatePrecision, estimate_precision
 from app.stats.ratings import Bools, Floats
 from app.stats.testing.permutation import PairBlock
 
@@ -30,7 +30,7 @@ class CommonSegments:
     """
 
     difference: Floats
-    precision: Precision
+    precision: EstimatePrecision
     segments: Indices
     share: Floats
     blocks: tuple[PairBlock, ...]
@@ -94,7 +94,7 @@ def shared_data(panel: ScoreMatrix, sign: int, *, unit: str) -> CommonSegments:
         by_document = PairBlock(sums, *ends, pair, np.flatnonzero(held), weight)
         apart = by_document.differences()
         difference[pair] = apart.sum(axis=1) / weight.sum()
-        known = precision(apart, weight)
+        known = estimate_precision(apart, weight)
         error[pair], degrees[pair], effective[pair] = known.error, known.degrees, known.effective
         segments[pair], documents[pair] = mask.sum(), held.sum()
         documented.append(by_document)
@@ -103,7 +103,7 @@ def shared_data(panel: ScoreMatrix, sign: int, *, unit: str) -> CommonSegments:
         )
     n = panel.counts()
     share = segments / (n[first] + n[second] - segments)
-    known = Precision(error, degrees, documents, effective)
+    known = EstimatePrecision(error, degrees, documents, effective)
     return CommonSegments(difference, known, segments, share, tuple(blocks), tuple(documented))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.errors import Invalid
-from app.stats.plain import number
+from app.stats.plain import number_or_none
 from app.stats.quality.drift import trend
 from app.stats.ratings import Bools, Codes, Floats
 from app.stats.side_tables import Events, Micros
@@ -191,7 +191,7 @@ def trim(seconds: Floats) -> Trimmed | None:
     low, median, high = np.percentile(seconds, (LOW, 50.0, HIGH), method="linear")
     kept = seconds[(seconds >= low) & (seconds <= high)]
     kept = kept if kept.size else seconds
-    sd = number(float(kept.std(ddof=1))) if kept.size > 1 else None
+    sd = number_or_none(float(kept.std(ddof=1))) if kept.size > 1 else None
     return Trimmed(seconds.size, kept.size, float(low), float(high), float(kept.mean()), sd, float(median))
 
 

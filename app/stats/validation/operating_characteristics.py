@@ -10,7 +10,7 @@ import numpy as np
 
 from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
-from app.stats.gate.gate import GateRule, decide
+from app.stats.gate.gate import GateRule, decide_claim
 from app.stats.ranking.ranking import rank
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import Floats
@@ -42,7 +42,7 @@ def _pairs(world: World, means: Floats, n: int, seed: int) -> Iterator[tuple[Flo
 
 def _let_through(sums: Floats, counts: Floats, world: World, rule: GateRule) -> bool:
     documents = [ceil(look * counts.size) for look in world.looks]
-    return any(decide(sums[:d], counts[:d], rule).holds for d in documents)
+    return any(decide_claim(sums[:d], counts[:d], rule).holds for d in documents)
 
 
 @dataclass(frozen=True, slots=True)

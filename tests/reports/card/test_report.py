@@ -57,28 +57,30 @@ def test_counts_agree_with_a_slow_count(found: list[tuple[int, int, int, int]]) 
     )
     names = rows.labels
 
-    assert sorted(stats.per_output(rows).tolist()) == sorted(
+    assert sorted(stats.ratings_per_output(rows).tolist()) == sorted(
         Counter(zip(system, document, position, strict=True)).values()
     )
     raters = defaultdict(set)
     for one in found:
         raters[one[1]].add(one[3])
     slow = Counter(frozenset(them) for them in raters.values())
-    assert sorted((b.raters, b.documents) for b in stats.buckets(rows)) == sorted((len(k), n) for k, n in slow.items())
-    for share in stats.rating_counts(rows, rows.system, len(names.systems)):
+    assert sorted((b.raters, b.documents) for b in stats.count_bucket_sizes(rows)) == sorted(
+        (len(k), n) for k, n in slow.items()
+    )
+    for share in stats.count_ratings_by_code(rows, rows.system, len(names.systems)):
         mine = [one for one in found if f"s{one[0]}" == names.systems[share.code]]
         assert (share.ratings, share.documents) == (len(mine), len({one[1] for one in mine}))
         assert share.segments == len({one[1:3] for one in mine})
         assert share.mean == pytest.approx(np.mean([one[2] for one in mine]))
-    matrix = stats.by_system_and_document(rows, len(names.systems), len(names.documents))
+    matrix = stats.system_document_counts(rows, len(names.systems), len(names.documents))
     assert matrix.sum() == len(found)
 
 
 def test_no_ratings_are_counted_as_none() -> None:
     none = Ratings.from_columns(system=[], document=[], position=[], rater=[], score=[], higher_is_better=True)
-    assert stats.count_summary(stats.per_output(none)) is None
-    assert stats.buckets(none) == ()
-    assert stats.rating_counts(none, none.system, 0) == ()
+    assert stats.summarize_counts(stats.ratings_per_output(none)) is None
+    assert stats.count_bucket_sizes(none) == ()
+    assert stats.count_ratings_by_code(none, none.system, 0) == ()
 
 
 @pytest.mark.golden

@@ -11,7 +11,7 @@ import pytest
 from app.domain.recipe import NAMED, Aggregate
 from app.reports.gate import report as gate
 from app.reports.source.recipe_input import RecipeInput
-from app.stats.gate.gate import GateRule, decide, difference_by_document
+from app.stats.gate.gate import GateRule, decide_claim, difference_by_document
 from app.stats.robustness.reranking import ranked_score_matrix
 from tests.stats.components.worlds import crossed
 from tests.stats.gate.test_gate import with_a_contrary_rater
@@ -24,7 +24,7 @@ def test_a_mean_over_domains_is_forecast_since_studies_weigh_segments_alike(aggr
     laid = ranked_score_matrix(ratings, recipe)
     apart = difference_by_document(laid, 0, 1, ratings.better_sign, paired=True)
     asked, rule = gate.GateOptions(candidate="s01", baseline="s00"), GateRule()
-    found = decide(apart.sums, apart.weights, rule)
+    found = decide_claim(apart.sums, apart.weights, rule)
     given = cast("RecipeInput", SimpleNamespace(rows=ratings))
     again, point = gate._again(given, replace(recipe, aggregate=aggregate), asked, rule, apart, found)
     assert again is not None
@@ -41,7 +41,7 @@ def test_the_difference_that_is_shown_and_the_direction_found_again_are_in_the_s
     names = [ratings.labels.systems[code] for code in laid.systems]
     pair = names.index("A"), names.index("B")
     apart = difference_by_document(laid, *pair, ratings.better_sign, paired=True)
-    found = decide(apart.sums, apart.weights, rule)
+    found = decide_claim(apart.sums, apart.weights, rule)
     asked = gate.GateOptions(candidate="A", baseline="B")
     again, _ = gate._again(cast("RecipeInput", SimpleNamespace(rows=ratings)), recipe, asked, rule, apart, found)
     assert found.verdict == "better"

@@ -16,7 +16,7 @@ from app.reports.multiverse import report as multiverse
 from app.reports.multiverse.choices import different
 from app.reports.robustness import report as robustness
 from app.reports.source.recipe_input import RecipeInput
-from app.stats.multiverse.space import ExclusionChoice, Space
+from app.stats.multiverse.space import ExclusionChoice, MultiverseSpace
 from app.stats.ranking.ranking import rank
 from app.stats.ratings import Ratings
 from app.stats.robustness.reranking import Experiments
@@ -65,7 +65,7 @@ def test_exclusions_that_leave_the_same_ratings_are_one_and_the_others_are_told(
         ExclusionChoice("accepted", accepted_only=True),
         ExclusionChoice("without one", accepted_only=False, exclude=(one,)),
     )
-    space, same = different(Space(RECIPE, excluding), rows)
+    space, same = different(MultiverseSpace(RECIPE, excluding), rows)
 
     assert [kept.name for kept in space.excluding] == ["all", "without one"]
     assert [(missing.choices, missing.reason) for missing in same] == [

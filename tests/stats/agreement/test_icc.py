@@ -10,8 +10,8 @@ import pandas as pd
 import pingouin
 import pytest
 
-from app.stats.agreement.components import UnitRaterVariances, components, expected_categories
-from app.stats.agreement.icc import TwoWay, complete_block, one_way, two_way
+from app.stats.agreement.components import UnitRaterVariances, fit_unit_rater_variances, joint_category_probabilities
+from app.stats.agreement.icc import TwoWay, find_complete_block, icc_one_way, icc_two_way
 from tests.stats.agreement.test_kappa import estimate
 from tests.stats.agreement.worlds import SHROUT_FLEISS, matrix, random_items, units
 
@@ -22,12 +22,12 @@ TWO_WAY: tuple[TwoWay, ...] = ("A1", "C1", "Ak", "Ck")
 
 def six(items: list[list[float | None]]) -> dict[str, float]:
     data = units(items)
-    block = complete_block(data)
+    block = find_complete_block(data)
     assert block is not None
-    found = {form: float(two_way(block, form)(data.once())[0]) for form in TWO_WAY}
+    found = {form: float(icc_two_way(block, form)(data.once())[0]) for form in TWO_WAY}
     return found | {
-        "1": estimate(one_way(data), data),
-        "k": estimate(one_way(data, mean_of_raters=True), data),
+        "1": estimate(icc_one_way(data), data),
+        "k": estimate(icc_one_way(data, mean_of_raters=True), data),
     }
 
 
@@ -58,19 +58,19 @@ def test_one_way_on_unequal_numbers_of_ratings_is_the_analysis_of_variance() -> 
     within = sum((v - np.mean(r)) ** 2 for r in rows for v in r) / (total - n)
     k0 = (total - sum(len(r) ** 2 for r in rows) / total) / (n - 1)
     data = units(random_items(4))
-    assert estimate(one_way(data), data) == pytest.approx((between - within) / (between + (k0 - 1) * within))
+    assert estimate(icc_one_way(data), data) == pytest.approx((between - within) / (between + (k0 - 1) * within))
 
 
 def test_the_complete_block_is_the_largest_of_raters_who_share_units() -> None:
     items: list[list[float | None]] = [[1.0, 2, None], [2.0, 2, None], [3.0, 1, 2], [None, 1, 2], [5.0, None, None]]
-    block = complete_block(units(items))
+    block = find_complete_block(units(items))
     assert block is not None
     assert (block.raters, block.values.tolist()) == (("r0", "r1"), [[1, 2], [2, 2], [3, 1]])
-    assert complete_block(units([[1.0, None], [None, 2.0]])) is None
+    assert find_complete_block(units([[1.0, None], [None, 2.0]])) is None
 
 
 def test_reml_of_balanced_data_gives_the_forms_of_the_analysis_of_variance() -> None:
-    found = components(units([list(map(float, row)) for row in SHROUT_FLEISS]))
+    found = fit_unit_rater_variances(units([list(map(float, row)) for row in SHROUT_FLEISS]))
     assert found is not None
     assert found.agreement == pytest.approx(0.28976, abs=1e-4)
     assert found.consistency == pytest.approx(0.71484, abs=1e-4)
@@ -80,7 +80,7 @@ def test_reml_of_balanced_data_gives_the_forms_of_the_analysis_of_variance() -> 
 def test_reml_of_unbalanced_data_is_the_top_of_a_likelihood_written_out(seed: int) -> None:
     data = units(random_items(seed, n=25))
     kept = data.paired()
-    found = components(data)
+    found = fit_unit_rater_variances(data)
     assert found is not None
     y = kept.value
     units_of = (kept.unit[:, None] == kept.unit[None, :]).astype(float)
@@ -110,9 +110,9 @@ def test_expected_agreement_on_simulated_scores_is_what_is_observed() -> None:
     categories = np.digitize(scores, [-2.0, 1.0, 4.0])
     shares = np.bincount(categories.ravel(), minlength=4) / categories.size
     observed = np.mean(categories[:, 0] == categories[:, 1])
-    assert np.trace(expected_categories(shares, c.agreement)) == pytest.approx(observed, abs=0.03)
+    assert np.trace(joint_category_probabilities(shares, c.agreement)) == pytest.approx(observed, abs=0.03)
 
 
 def test_no_model_without_variation_or_a_second_rater() -> None:
-    assert components(units([[1.0, 1.0], [1.0, 1.0]])) is None
-    assert components(units([[1.0], [2.0]])) is None
+    assert fit_unit_rater_variances(units([[1.0, 1.0], [1.0, 1.0]])) is None
+    assert fit_unit_rater_variances(units([[1.0], [2.0]])) is None

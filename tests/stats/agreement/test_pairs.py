@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 
 from app.stats.agreement import bootstrap, pairs, rankings
-from app.stats.agreement.alpha import krippendorff
-from app.stats.agreement.intra import consecutive, same_text_pairs, self_agreement
-from app.stats.agreement.rater_kendall import rater_kendall
-from app.stats.agreement.units import averaged_units, document_units, segment_units
+from app.stats.agreement.alpha import krippendorff_alpha
+from app.stats.agreement.intra import compute_self_agreement, pair_consecutive_ratings, pair_same_text_ratings
+from app.stats.agreement.rater_kendall import compute_rater_kendall
+from app.stats.agreement.units import make_averaged_units, make_document_units, make_segment_units
 from app.stats.ratings import Ratings
 from tests.stats.agreement.test_kappa import estimate
 from tests.stats.agreement.worlds import random_items, units
@@ -20,7 +20,7 @@ from tests.stats.stability.worlds import made_up
 @pytest.mark.parametrize("seed", range(3))
 def test_a_pair_of_raters_is_what_scipy_says_of_the_units_that_both_rated(seed: int) -> None:
     items = random_items(seed)
-    found = {(one.first, one.second): one for one in pairs.rater_pairs(units(items))}
+    found = {(one.first, one.second): one for one in pairs.compare_rater_pairs(units(items))}
     for a in range(4):
         for b in range(a + 1, 4):
             both = [(row[a], row[b]) for row in items if row[a] is not None and row[b] is not None]
@@ -35,18 +35,18 @@ def test_a_pair_of_raters_is_what_scipy_says_of_the_units_that_both_rated(seed: 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_mean_of_pearson_over_pairs_is_the_mean_of_the_lines(seed: int) -> None:
     data = units(random_items(seed))
-    known = [one.pearson for one in pairs.rater_pairs(data) if one.pearson is not None]
+    known = [one.pearson for one in pairs.compare_rater_pairs(data) if one.pearson is not None]
     assert estimate(pairs.mean_pearson(data), data) == pytest.approx(np.mean(known))
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_rankings_by_raters_are_those_of_the_twin_that_goes_pair_by_pair(seed: int) -> None:
     ratings = made_up(seed)
-    data, twin = segment_units(ratings), rater_kendall(ratings)
+    data, twin = make_segment_units(ratings), compute_rater_kendall(ratings)
     assert twin.single_documents is not None
-    assert estimate(rankings.mean_single(data), data) == pytest.approx(twin.single_documents)
-    assert estimate(rankings.mean_shared(data), data) == pytest.approx(twin.all_documents)
-    found = rankings.pair_rankings(data)
+    assert estimate(rankings.mean_document_tau(data), data) == pytest.approx(twin.single_documents)
+    assert estimate(rankings.mean_shared_tau(data), data) == pytest.approx(twin.all_documents)
+    found = rankings.compare_rater_rankings(data)
     assert {(p.first, p.second) for p in twin.pairs} == set(found)
     for pair in twin.pairs:
         one = found[pair.first, pair.second]
@@ -64,9 +64,9 @@ def test_one_document_alone_has_the_mean_of_its_pairs() -> None:
     made = Ratings.from_columns(
         system=system, document=["d"] * n, position=[1] * n, rater=rater, score=score, higher_is_better=True
     )
-    data = segment_units(made)
-    assert estimate(rankings.mean_single(data), data) == pytest.approx(-1 / 3)
-    found = rankings.pair_rankings(data)
+    data = make_segment_units(made)
+    assert estimate(rankings.mean_document_tau(data), data) == pytest.approx(-1 / 3)
+    found = rankings.compare_rater_rankings(data)
     assert [found[pair].single for pair in (("x", "y"), ("x", "z"), ("y", "z"))] == [1.0, -1.0, -1.0]
 
 
@@ -77,15 +77,15 @@ def test_no_statistic_has_no_column_of_draws() -> None:
 
 def test_a_constant_rater_has_no_correlation_and_two_units_have_one() -> None:
     assert np.isnan(pairs.pearson(np.ones(4), np.arange(4.0)))
-    assert np.isnan(pairs.kendall(np.ones(4), np.arange(4.0)))
-    assert pairs.kendall(np.array([1.0, 2]), np.array([5.0, 3])) == -1.0
+    assert np.isnan(pairs.kendall_tau(np.ones(4), np.arange(4.0)))
+    assert pairs.kendall_tau(np.array([1.0, 2]), np.array([5.0, 3])) == -1.0
 
 
 def test_scores_that_differ_in_their_last_bits_alone_are_constant() -> None:
     # three raters: .1 each, and .3, 0, 0
     same = np.array([(0.1 + 0.1 + 0.1) / 3, 0.3 / 3, 0.3 / 3])
     assert np.ptp(same) > 0
-    for of in (pairs.pearson, pairs.kendall):
+    for of in (pairs.pearson, pairs.kendall_tau):
         assert np.isnan(of(same, np.array([1.0, 2.0, 4.0])))
         assert np.isnan(of(np.array([1.0, 2.0]), same[:2]))
 
@@ -105,22 +105,22 @@ def repeated(rows: list[tuple[str, str, str, int, float]]) -> Ratings:
 
 def test_repeats_are_consecutive_pairs_of_the_same_output_by_the_same_rater() -> None:
     ratings = repeated([("A", "d", "x", 1, 10.0), ("A", "d", "x", 2, 30.0), ("A", "d", "x", 3, 35.0)])
-    found = self_agreement(consecutive(ratings), tolerance=5.0, chance=0.1)
+    found = compute_self_agreement(pair_consecutive_ratings(ratings), tolerance=5.0, chance=0.1)
     assert found is not None
     assert (found.n, found.absolute, found.within) == (2, 12.5, 0.5)
     assert found.kappa == pytest.approx((0.5 - 0.1) / 0.9)
-    assert self_agreement(consecutive(repeated([("A", "d", "x", 1, 1.0)])), tolerance=1.0) is None
+    assert compute_self_agreement(pair_consecutive_ratings(repeated([("A", "d", "x", 1, 1.0)])), tolerance=1.0) is None
 
 
 @pytest.mark.parametrize(("repeated_by", "value"), [("average", 25.0), ("latest", 35.0), ("first", 10.0)])
 def test_of_several_ratings_the_one_asked_for_counts(repeated_by: str, value: float) -> None:
     rows = repeated([("A", "d", "x", 1, 10.0), ("A", "d", "x", 2, 30.0), ("A", "d", "x", 3, 35.0)])
-    assert segment_units(rows, repeated=repeated_by).value.tolist() == [value]
+    assert make_segment_units(rows, repeated=repeated_by).value.tolist() == [value]
 
 
 def test_one_translation_under_two_names_is_compared_within_raters_and_between() -> None:
     rows = [("A", "d", "x", 1, 1.0), ("B", "d", "x", 1, 2.0), ("A", "d", "y", 1, 5.0), ("B", "d", "y", 1, 9.0)]
-    own, between = same_text_pairs(repeated(rows), 0, 1)
+    own, between = pair_same_text_ratings(repeated(rows), 0, 1)
     assert sorted(zip(own.first.tolist(), own.second.tolist(), strict=True)) == [(1.0, 2.0), (5.0, 9.0)]
     assert sorted(zip(between.first.tolist(), between.second.tolist(), strict=True)) == [(1.0, 5.0), (2.0, 9.0)]
 
@@ -143,9 +143,9 @@ def test_means_of_segments_are_one_unit_a_document_and_system() -> None:
         score=[1.0, 4.0, 7.0, 3.0],
         higher_is_better=True,
     )
-    found = averaged_units(rows)
+    found = make_averaged_units(rows)
     assert (found.n_units, found.value.tolist()) == (2, [2.5, 3.0, 7.0])
-    assert document_units(rows).n_units == 0
+    assert make_document_units(rows).n_units == 0
 
 
 def test_draws_are_the_same_for_the_same_seed_and_part_only() -> None:
@@ -169,7 +169,7 @@ def test_the_jackknife_of_a_mean_is_its_standard_error_with_t() -> None:
     value = np.array([np.mean(row) for row in items])
     sums = np.zeros(data.n_documents)
     sums[data.document] = value / 10
-    low, high = bootstrap.jackknife(lambda w: (w @ sums) / w.sum(axis=1), data, 0.95)
+    low, high = bootstrap.jackknife_interval(lambda w: (w @ sums) / w.sum(axis=1), data, 0.95)
     wide = stats.t.ppf(0.975, 29) * value.std(ddof=1) / 10 / np.sqrt(30)
     assert (low, high) == pytest.approx((value.mean() / 10 - wide, value.mean() / 10 + wide))
 
@@ -186,7 +186,7 @@ def test_intervals_of_alpha_cover_the_value_of_the_population() -> None:
     hits = 0
     for run in range(200):
         data = units(drawn(40), per_document=5)
-        of = krippendorff(data, "interval")
+        of = krippendorff_alpha(data, "interval")
         low, high = bootstrap.percentile_interval(of(bootstrap.bootstrap_weights(data, 400, seed=run, part=0)), 0.95)
         hits += low <= 2 / 3 <= high
     assert 0.88 <= hits / 200 <= 0.99

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.stats.agreement.rater_kendall import rater_kendall
+from app.stats.agreement.rater_kendall import compute_rater_kendall
 from app.stats.ratings import Ratings
 from tests.stats.stability.worlds import expected, needs_public_data, side_by_side
 
@@ -17,7 +17,7 @@ class TestPublicData:
 
     def test_every_rater_pair_and_the_means_over_them_are_met(self) -> None:
         theirs = expected("agreement_sxs2023.json")["ende"]
-        found = rater_kendall(side_by_side())
+        found = compute_rater_kendall(side_by_side())
         pairs = {f"{pair.first}-{pair.second}": pair for pair in found.pairs}
         ours = {frozenset(name.split("-")): pair for name, pair in pairs.items()}
         assert len(ours) == len(theirs["rater_pairs"]) == len(found.pairs)
@@ -41,13 +41,13 @@ def ratings(rows: list[tuple[str, str, str, float]]) -> Ratings:
 def test_a_document_that_one_rater_ranks_all_equal_is_left_out_and_counted() -> None:
     equal = [("A", "d1", "x", 1.0), ("B", "d1", "x", 1.0), ("A", "d1", "y", 1.0), ("B", "d1", "y", 2.0)]
     apart = [("A", "d2", "x", 1.0), ("B", "d2", "x", 2.0), ("A", "d2", "y", 1.0), ("B", "d2", "y", 2.0)]
-    (pair,) = rater_kendall(ratings(equal + apart)).pairs
+    (pair,) = compute_rater_kendall(ratings(equal + apart)).pairs
     assert (pair.documents, pair.undefined, pair.single_documents, pair.all_documents) == (2, 1, 1.0, 1.0)
 
 
 def test_only_what_both_rated_counts() -> None:
     both = [("A", "d1", "x", 1.0), ("B", "d1", "x", 2.0), ("A", "d1", "y", 1.0), ("B", "d1", "y", 2.0)]
     alone = [("A", "d2", "x", 9.0), ("C", "d1", "y", 0.0), ("A", "d3", "z", 1.0)]
-    found = rater_kendall(ratings(both + alone))
+    found = compute_rater_kendall(ratings(both + alone))
     assert [(p.first, p.second, p.documents) for p in found.pairs] == [("x", "y", 1)]
     assert found.all_documents == 1.0

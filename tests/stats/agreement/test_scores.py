@@ -11,8 +11,12 @@ from scipy import stats
 
 from app.reports.document_scores import report as document_scores
 from app.stats.agreement import distributions as spread
-from app.stats.agreement.document_scores import correlations, join_scores, pearson_of_documents
-from app.stats.agreement.units import averaged_units, segment_units
+from app.stats.agreement.document_scores import (
+    correlate_document_scores,
+    document_weighted_pearson,
+    join_document_scores,
+)
+from app.stats.agreement.units import make_averaged_units, make_segment_units
 from app.stats.ratings import Kind, Ratings, Scale
 from tests.stats.agreement.worlds import random_items, rated, units
 
@@ -66,37 +70,37 @@ SUMMARIES = {
 @pytest.mark.parametrize("part", SUMMARIES)
 def test_correlations_of_every_summary_are_those_of_scipy(part: str) -> None:
     documents = made(0)
-    data = join_scores(scored(documents))
+    data = join_document_scores(scored(documents))
     assert data.n == len(documents)
     x = [whole for _, _, _, whole in documents]
     y = [SUMMARIES[part](scores) for _, _, scores, _ in documents]
-    found = correlations(data, part, np.ones(data.n, dtype=np.bool_))
+    found = correlate_document_scores(data, part, np.ones(data.n, dtype=np.bool_))
     assert found.pearson == pytest.approx(stats.pearsonr(x, y).statistic)
     assert found.spearman == pytest.approx(stats.spearmanr(x, y).statistic)
     assert found.kendall == pytest.approx(stats.kendalltau(x, y).statistic)
-    of = pearson_of_documents(data, part, np.ones(data.n, dtype=np.bool_))
+    of = document_weighted_pearson(data, part, np.ones(data.n, dtype=np.bool_))
     assert of(np.ones((1, data.n_documents)))[0] == pytest.approx(found.pearson)
 
 
 def test_a_document_whose_segments_are_not_all_scored_is_left_out_and_counted() -> None:
-    data = join_scores(scored([("d", "x", [1.0, 2.0], 1.5), ("d", "y", [1.0], 1.0), ("e", "x", [3.0], None)]))
+    data = join_document_scores(scored([("d", "x", [1.0, 2.0], 1.5), ("d", "y", [1.0], 1.0), ("e", "x", [3.0], None)]))
     assert (data.n, data.incomplete, data.alone) == (1, 1, 0)
-    alone = join_scores(scored([("d", "x", [1.0], 1.0), ("d", "y", [], 2.0)]))
+    alone = join_document_scores(scored([("d", "x", [1.0], 1.0), ("d", "y", [], 2.0)]))
     assert (alone.n, alone.alone) == (1, 1)
 
 
 def test_means_of_segments_are_of_what_the_rater_gave_a_whole_score_too() -> None:
     rows = [("d", "x", [1.0, 2.0], 1.5), ("e", "x", [3.0], None), ("d", "y", [4.0, 6.0], 4.0), ("e", "y", [7.0], 2.0)]
-    made = averaged_units(scored(rows))
+    made = make_averaged_units(scored(rows))
     whose = [(int(rater), int(document)) for rater, document in zip(made.rater, made.document[made.unit], strict=True)]
     assert dict(zip(whose, made.value.tolist(), strict=True)) == {(0, 0): 1.5, (1, 0): 5.0, (1, 1): 7.0}
-    every = averaged_units(scored([(d, rater, parts, None) for d, rater, parts, _ in rows]))
+    every = make_averaged_units(scored([(d, rater, parts, None) for d, rater, parts, _ in rows]))
     assert sorted(every.value.tolist()) == [1.5, 3.0, 5.0, 7.0]
 
 
 def test_documents_of_each_length_are_in_the_line_of_their_class() -> None:
     """Two documents of each length from 1 to 27: five lengths a class, two in the last."""
-    data = join_scores(scored([(f"d{n:02}{x}", x, [float(n)] * n, n / 2) for n in range(1, 28) for x in "xy"]))
+    data = join_document_scores(scored([(f"d{n:02}{x}", x, [float(n)] * n, n / 2) for n in range(1, 28) for x in "xy"]))
     lines = list(document_scores._lines(data, SimpleNamespace(bootstrap=0)))
     found = {one.documents: one.n for one in lines if one.part == "mean"}
     assert found == {
@@ -109,8 +113,8 @@ def test_documents_of_each_length_are_in_the_line_of_their_class() -> None:
 
 
 def test_constant_scores_have_no_correlation() -> None:
-    data = join_scores(scored([("d", "x", [1.0, 2.0], 5.0), ("e", "x", [3.0], 5.0)]))
-    found = correlations(data, "mean", np.ones(2, dtype=np.bool_))
+    data = join_document_scores(scored([("d", "x", [1.0, 2.0], 5.0), ("e", "x", [3.0], 5.0)]))
+    found = correlate_document_scores(data, "mean", np.ones(2, dtype=np.bool_))
     assert (found.pearson, found.spearman, found.kendall) == (None, None, None)
 
 
@@ -119,7 +123,9 @@ def test_raters_on_the_same_units_are_what_a_loop_says(seed: int) -> None:
     items = random_items(seed)
     shared = [row for row in items if sum(v is not None for v in row) > 1]
     data = units(items)
-    found = {one.rater: one for one in spread.raters(data, spread.bins(data.value, None), None)}
+    found = {
+        one.rater: one for one in spread.compute_rater_use(data, spread.make_histogram_bins(data.value, None), None)
+    }
     for j in range(4):
         rows = [row for row in shared if row[j] is not None]
         mine = np.array([row[j] for row in rows], dtype=float)
@@ -135,9 +141,9 @@ def test_raters_on_the_same_units_are_what_a_loop_says(seed: int) -> None:
 
 def test_systems_have_their_levels_ends_and_penalty_by_words() -> None:
     ratings = rated([[1.0, 2.0], [5.0, 5.0], [3.0, None]], scale=Scale(1, 5, 1))
-    data, scale = segment_units(ratings), Scale(1, 5, 1)
-    into = spread.bins(data.value, scale)
-    (one,) = spread.systems(data, ("A",), into, scale, words=np.array([10.0, 20.0, np.nan]))
+    data, scale = make_segment_units(ratings), Scale(1, 5, 1)
+    into = spread.make_histogram_bins(data.value, scale)
+    (one,) = spread.compute_system_use(data, ("A",), into, scale, words=np.array([10.0, 20.0, np.nan]))
     assert into.labels == ("1", "2", "3", "4", "5")
     assert one.shares == pytest.approx((0.2, 0.2, 0.2, 0.0, 0.4))
     assert (one.at_minimum, one.at_maximum) == pytest.approx((0.2, 0.4))
@@ -146,10 +152,10 @@ def test_systems_have_their_levels_ends_and_penalty_by_words() -> None:
 
 
 def test_only_those_who_rated_everything_are_complete() -> None:
-    kept = spread.complete_raters(units([[1.0, 2.0], [1.0, None], [3.0, 4.0]]))
+    kept = spread.select_complete_raters(units([[1.0, 2.0], [1.0, None], [3.0, 4.0]]))
     assert set(kept.rater.tolist()) == {0}
 
 
 def test_ranks_follow_what_is_better_and_ties_share() -> None:
-    assert spread.ranks([2.0, 1.0, None, 2.0], higher_is_better=True) == [1, 3, None, 1]
-    assert spread.ranks([2.0, 1.0, None, 2.0], higher_is_better=False) == [2, 1, None, 2]
+    assert spread.rank_values([2.0, 1.0, None, 2.0], higher_is_better=True) == [1, 3, None, 1]
+    assert spread.rank_values([2.0, 1.0, None, 2.0], higher_is_better=False) == [2, 1, None, 2]

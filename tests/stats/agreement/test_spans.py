@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 from app.stats.agreement import spans
-from app.stats.agreement.spans import MAJOR, MINOR, MarkedJudgments, character_f1, characters, overlap_shares, overlaps
+from app.stats.agreement.spans import (
+    MAJOR,
+    MINOR,
+    MarkedJudgments,
+    character_f1,
+    count_character_overlaps,
+    count_mark_overlaps,
+    overlap_shares,
+)
 
 Mark = tuple[int, int, int, int]
 
@@ -34,7 +42,7 @@ def once(data: MarkedJudgments) -> np.ndarray:
 
 def test_the_check_values_of_wmt25() -> None:
     data = marked([(0, 0, GOLD), (0, 1, OTHER)])
-    found = characters(data)
+    found = count_character_overlaps(data)
     assert (found.credit.tolist(), found.of_first.tolist(), found.of_second.tolist()) == ([4.0], [9.0], [10.0])
     assert found.credit[0] / found.of_second[0] == pytest.approx(0.4)
     assert found.credit[0] / found.of_first[0] == pytest.approx(0.444444, abs=5e-7)
@@ -43,18 +51,18 @@ def test_the_check_values_of_wmt25() -> None:
 
 def test_marks_overlap_with_the_same_severity_and_category() -> None:
     data = marked([(0, 0, GOLD), (0, 1, OTHER)])
-    found = {name: float(of(once(data))[0]) for name, of in overlap_shares(overlaps(data)).items()}
+    found = {name: float(of(once(data))[0]) for name, of in overlap_shares(count_mark_overlaps(data)).items()}
     assert found == {"overlap": 4 / 5, "same_severity": 2 / 4, "same_category": 1.0}
 
 
 def test_texts_on_which_nobody_marked_anything_agree() -> None:
     data = marked([(0, 0, []), (0, 1, []), (1, 0, GOLD)])
-    assert character_f1(data, characters(data))(once(data))[0] == 1.0
+    assert character_f1(data, count_character_overlaps(data))(once(data))[0] == 1.0
 
 
 def test_a_text_judged_once_counts_nowhere() -> None:
     data = marked([(0, 0, GOLD), (1, 0, OTHER)])
-    assert np.isnan(character_f1(data, characters(data))(once(data))[0])
+    assert np.isnan(character_f1(data, count_character_overlaps(data))(once(data))[0])
 
 
 def made(seed: int) -> list[tuple[int, int, list[Mark]]]:
@@ -91,7 +99,7 @@ def test_characters_are_what_a_loop_counts(seed: int, monkeypatch: pytest.Monkey
                 credit += sum(same) + 0.5 * rest
             total += one.sum() + other.sum()
     data = marked(judgments)
-    assert character_f1(data, characters(data))(once(data))[0] == pytest.approx(2 * credit / total)
+    assert character_f1(data, count_character_overlaps(data))(once(data))[0] == pytest.approx(2 * credit / total)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -109,15 +117,15 @@ def test_overlaps_are_what_a_loop_counts(seed: int) -> None:
                         like += any(o[2] == mark[2] for o in hits)
                         kind += any(o[3] == mark[3] >= 0 for o in hits)
     data = marked(judgments)
-    assert overlaps(data).sums.sum(axis=0).tolist() == [n, met, like, kind]
+    assert count_mark_overlaps(data).sums.sum(axis=0).tolist() == [n, met, like, kind]
 
 
 def test_marks_drawn_twice_count_twice() -> None:
     data = marked(made(1))
-    of = character_f1(data, characters(data))
+    of = character_f1(data, count_character_overlaps(data))
     weights = np.ones((1, data.n_documents))
     weights[0, 0] = 0
     without = [j for j in made(1) if j[0] // 2 > 0]
     alone = marked(without)
     alone = replace(alone, n_documents=data.n_documents)
-    assert of(weights)[0] == pytest.approx(character_f1(alone, characters(alone))(once(data))[0])
+    assert of(weights)[0] == pytest.approx(character_f1(alone, count_character_overlaps(alone))(once(data))[0])

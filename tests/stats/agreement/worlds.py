@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.stats.agreement.units import Units, segment_units
+from app.stats.agreement.units import UnitValues, make_segment_units
 from app.stats.ratings import Floats, Ratings, Scale
 
 TOLERANCES = (0, 5, 10, 15, 20, 25, 30)
@@ -34,8 +34,8 @@ def rated(items: Sequence[Sequence[float | None]], *, per_document: int = 1, sca
     )
 
 
-def units(items: Sequence[Sequence[float | None]], *, per_document: int = 1) -> Units:
-    return segment_units(rated(items, per_document=per_document))
+def units(items: Sequence[Sequence[float | None]], *, per_document: int = 1) -> UnitValues:
+    return make_segment_units(rated(items, per_document=per_document))
 
 
 def random_items(

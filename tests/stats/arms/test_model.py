@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.stats.arms.model import JudgmentTimes, TimeModel, time_model
+from app.stats.arms.model import JudgmentTimes, TimeModel, fit_time_model
 
 
 def work(
@@ -41,7 +41,7 @@ def work(
 
 
 def fitted(given: JudgmentTimes) -> TimeModel:
-    found = time_model(given)
+    found = fit_time_model(given)
     assert isinstance(found, TimeModel)
     return found
 
@@ -100,8 +100,10 @@ def test_the_order_of_the_rows_and_the_names_of_raters_do_not_matter() -> None:
 def test_little_or_nothing_to_fit_is_said_in_words() -> None:
     given = work(5)
     few = JudgmentTimes(*(getattr(given, name)[:20] for name in JudgmentTimes.__slots__))
-    assert time_model(few) == "fewer than 30 timed judgments"
-    assert time_model(replace(given, seconds=np.full(given.seconds.size, 8.0))) == "every judgment took the same time"
+    assert fit_time_model(few) == "fewer than 30 timed judgments"
+    assert (
+        fit_time_model(replace(given, seconds=np.full(given.seconds.size, 8.0))) == "every judgment took the same time"
+    )
     alone = fitted(replace(given, rater=np.zeros_like(given.rater)))
     assert dict(alone.left_out)["rater"] == "fewer than two levels"
     condition = next(one for one in alone.effects if one.what == "condition")

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.reports.ui.matching import Side, match_rows
-from app.stats.arms.score_spread import compared_rows, spreads
+from app.stats.arms.score_spread import compute_score_spreads, mask_compared_rows
 from app.stats.ratings import Ratings, Role
 
 
@@ -35,7 +35,7 @@ def test_spreads_are_those_of_adding_up_by_hand(seed: int) -> None:
     units = defaultdict(list)
     for key in range(len(rows)):
         units[int(rows.rater[key]), int(rows.document[key]), int(rows.system[key])].append(float(rows.score[key]))
-    for one in spreads(rows):
+    for one in compute_score_spreads(rows):
         named = {"all": (1, 999), "short": (1, 10), "long": (20, 999), "26 and more": (26, 999)}
         low, high = named.get(one.documents) or map(int, one.documents.split("–"))
         parts = [scores for scores in units.values() if low <= len(scores) <= high]
@@ -53,7 +53,7 @@ def test_spreads_are_those_of_adding_up_by_hand(seed: int) -> None:
 def test_a_document_with_a_control_item_goes_whole_and_only_for_its_rater(seed: int) -> None:
     rows = drawn(seed)
     met = {(int(rows.rater[k]), int(rows.document[k])) for k in range(len(rows)) if rows.role[k] != Role.RATING}
-    kept, every = compared_rows(rows, controls=False), compared_rows(rows, controls=True)
+    kept, every = mask_compared_rows(rows, controls=False), mask_compared_rows(rows, controls=True)
     for k in range(len(rows)):
         assert every[k] == (rows.role[k] == Role.RATING)
         assert kept[k] == (every[k] and (int(rows.rater[k]), int(rows.document[k])) not in met)
@@ -61,8 +61,8 @@ def test_a_document_with_a_control_item_goes_whole_and_only_for_its_rater(seed: 
 
 def test_nothing_judged_and_equal_scores_have_no_spread_to_speak_of() -> None:
     rows = drawn(1)
-    assert list(spreads(rows.where(np.zeros(len(rows), dtype=bool)))) == []
-    (equal, *_) = spreads(rows.with_score(np.full(len(rows), 50.0)))
+    assert list(compute_score_spreads(rows.where(np.zeros(len(rows), dtype=bool)))) == []
+    (equal, *_) = compute_score_spreads(rows.with_score(np.full(len(rows), 50.0)))
     assert (equal.sd, equal.within) == (0.0, 0.0)
 
 

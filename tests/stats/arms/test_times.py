@@ -13,8 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from app.stats.arms.pace import JudgmentPaces, fatigue, learning
-from app.stats.arms.times import LENGTHS, Durations, TimedJudgments, bucket_name, durations_by_kind, ratio
+from app.stats.arms.pace import JudgmentPaces, estimate_fatigue, estimate_learning
+from app.stats.arms.times import (
+    LENGTHS,
+    TimedJudgments,
+    UnitDurations,
+    compare_durations,
+    durations_by_kind,
+    length_range_label,
+)
 from app.stats.ratings import Kind, Ratings
 from app.stats.timing.timing import change, trim
 
@@ -51,7 +58,7 @@ def by_hand(work: TimedJudgments) -> dict[tuple[str, str], list[float]]:
     for i in range(len(rows)):
         units[int(rows.rater[i]), int(rows.task[i]), int(rows.document[i]), int(rows.system[i])].append(i)
         tasks[int(rows.rater[i]), int(rows.task[i])].append(i)
-    names = {bucket_name(*one): one for one in LENGTHS} | {"short": (1, 10), "long": (20, None)}
+    names = {length_range_label(*one): one for one in LENGTHS} | {"short": (1, 10), "long": (20, None)}
     for unit in units.values():
         segments = sorted((i for i in unit if rows.kind[i] == Kind.SEGMENT), key=lambda i: int(rows.segment[i]))
         length = len(segments)
@@ -91,7 +98,7 @@ def test_durations_are_those_of_adding_up_by_hand(seed: int) -> None:
 
 
 def test_every_length_of_a_document_is_in_one_of_the_published_classes() -> None:
-    names = [bucket_name(*one) for one in LENGTHS]
+    names = [length_range_label(*one) for one in LENGTHS]
     assert names == ["1–5", "6–10", "11–15", "16–20", "21–25", "26 and more"]
     for length in range(1, 40):
         assert sum(low <= length <= (high or length) for low, high in LENGTHS) == 1, length
@@ -108,9 +115,9 @@ def test_raters_of_both_conditions_are_compared_with_themselves() -> None:
     rng = np.random.default_rng(3)
     rater = np.repeat(np.arange(6, dtype=np.int32), 20)
     level = rng.normal(2, 1, size=6)[rater]
-    before = Durations(np.exp(level + rng.normal(0, 0.3, 120)), rater)
-    after = Durations(np.exp(level + log(1.4) + rng.normal(0, 0.3, 120)), rater)
-    found = ratio(before, after)
+    before = UnitDurations(np.exp(level + rng.normal(0, 0.3, 120)), rater)
+    after = UnitDurations(np.exp(level + log(1.4) + rng.normal(0, 0.3, 120)), rater)
+    found = compare_durations(before, after)
     logs = [np.array([np.log(one.seconds[rater == r]).mean() for r in range(6)]) for one in (before, after)]
     test = stats.ttest_rel(logs[1], logs[0])
     interval = np.exp(test.confidence_interval(0.95))
@@ -123,8 +130,8 @@ def test_raters_of_both_conditions_are_compared_with_themselves() -> None:
 def test_raters_of_one_condition_each_are_compared_by_welch() -> None:
     rng = np.random.default_rng(4)
     sides = [rng.lognormal(2, 0.5, size=5), rng.lognormal(2.4, 0.7, size=7)]
-    found = ratio(
-        Durations(sides[0], np.arange(5, dtype=np.int32)), Durations(sides[1], np.arange(5, 12, dtype=np.int32))
+    found = compare_durations(
+        UnitDurations(sides[0], np.arange(5, dtype=np.int32)), UnitDurations(sides[1], np.arange(5, 12, dtype=np.int32))
     )
     test = stats.ttest_ind(np.log(sides[1]), np.log(sides[0]), equal_var=False)
     assert found is not None
@@ -133,11 +140,11 @@ def test_raters_of_one_condition_each_are_compared_by_welch() -> None:
 
 
 def test_one_rater_on_either_side_has_a_ratio_without_an_interval_and_no_time_has_none() -> None:
-    one, other = (Durations(np.array([10.0 * n]), np.array([n], dtype=np.int32)) for n in (1, 2))
-    found = ratio(one, other)
+    one, other = (UnitDurations(np.array([10.0 * n]), np.array([n], dtype=np.int32)) for n in (1, 2))
+    found = compare_durations(one, other)
     assert found is not None
     assert (found.ratio, found.interval) == (pytest.approx(2.0), None)
-    assert ratio(one, Durations(np.zeros(3), np.zeros(3, dtype=np.int32))) is None
+    assert compare_durations(one, UnitDurations(np.zeros(3), np.zeros(3, dtype=np.int32))) is None
 
 
 def paced(*, slope: float, tired: float, raters: int = 4) -> JudgmentPaces:
@@ -154,8 +161,8 @@ def paced(*, slope: float, tired: float, raters: int = 4) -> JudgmentPaces:
 
 def test_planted_learning_and_fatigue_are_found_in_each_condition() -> None:
     for condition in (0, 1):
-        learnt = learning(paced(slope=-0.3, tired=0.0), condition)
-        tired = fatigue(paced(slope=0.0, tired=0.7), condition)
+        learnt = estimate_learning(paced(slope=-0.3, tired=0.0), condition)
+        tired = estimate_fatigue(paced(slope=0.0, tired=0.7), condition)
         assert learnt is not None
         assert tired is not None
         assert (learnt.mean, learnt.raters) == (pytest.approx(-0.3), 4)
@@ -164,8 +171,8 @@ def test_planted_learning_and_fatigue_are_found_in_each_condition() -> None:
 
 
 def test_one_rater_has_a_slope_without_interval_and_nobody_none() -> None:
-    alone = learning(paced(slope=-0.3, tired=0.0, raters=1), 0)
+    alone = estimate_learning(paced(slope=-0.3, tired=0.0, raters=1), 0)
     assert alone is not None
     assert alone.interval is None
-    assert learning(paced(slope=0.1, tired=0.0), 7) is None
-    assert fatigue(paced(slope=0.1, tired=0.0), 7) is None
+    assert estimate_learning(paced(slope=0.1, tired=0.0), 7) is None
+    assert estimate_fatigue(paced(slope=0.1, tired=0.0), 7) is None

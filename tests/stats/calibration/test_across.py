@@ -7,46 +7,46 @@ from statistics import mean, median
 import numpy as np
 import pytest
 
-from app.stats.agreement.units import Units
+from app.stats.agreement.units import UnitValues
 from app.stats.calibration.across import (
-    Anchors,
+    CalibrationPairs,
     LanguagePairRatings,
     calibrate_by_rater,
     calibrate_systems,
-    default_target,
-    draw_counts,
-    fixed_points,
+    compute_fixed_points,
+    default_calibration_target,
+    draw_bootstrap_counts,
     mean_of_medians,
 )
-from app.stats.calibration.lines import METHODS, reason_unavailable
-from app.stats.calibration.raters import offsets, panel_consensus, standardize
+from app.stats.calibration.lines import METHODS, why_method_unavailable
+from app.stats.calibration.raters import compute_rater_offsets, panel_consensus, standardize_by_rater
 from tests.stats.agreement.worlds import random_items, units
 
 
-def of(items: list[list[float | None]]) -> Units:
+def of(items: list[list[float | None]]) -> UnitValues:
     return units(items)
 
 
 def judged(seed: int = 0, *, lenient: float = 0.0) -> LanguagePairRatings:
-    def moved(s: int, up: float, missing: float = 0.1) -> Units:
+    def moved(s: int, up: float, missing: float = 0.1) -> UnitValues:
         found = of(random_items(s, n=30, raters=3, missing=missing))
         return found.with_value(found.value + up + lenient)
 
     anchors = moved(seed + 2, 0.5, 0.0)
     agreed = np.linspace(1, 5, anchors.n_units)
-    pairs = Anchors(anchors, np.arange(anchors.n_units), agreed)
+    pairs = CalibrationPairs(anchors, np.arange(anchors.n_units), agreed)
     return LanguagePairRatings("x", moved(seed, 1.0), moved(seed + 1, 3.0), pairs)
 
 
 def test_the_shift_of_a_rater_is_consensus_minus_mean() -> None:
     found = of([[3.2, 3.0], [3.2, 3.0]])
-    one, other = offsets(found, np.full(2, 3.0))
+    one, other = compute_rater_offsets(found, np.full(2, 3.0))
     assert (one.shift, other.shift) == (pytest.approx(-0.2), 0.0)  # Licht et al. 2022, §4
 
 
 def test_offsets_against_a_slow_twin() -> None:
     items = random_items(5)
-    found = offsets(of(items), panel_consensus(of(items)))
+    found = compute_rater_offsets(of(items), panel_consensus(of(items)))
     middle = [median(v for v in row if v is not None) if any(v is not None for v in row) else None for row in items]
     for r, one in enumerate(found):
         mine = [(row[r], m) for row, m in zip(items, middle, strict=True) if row[r] is not None]
@@ -62,7 +62,7 @@ def test_offsets_against_a_slow_twin() -> None:
 
 def test_z_by_other_items_brings_those_items_to_mean_0_and_sd_1() -> None:
     by = of(random_items(2, missing=0.0))
-    found, lost = standardize(by, by)
+    found, lost = standardize_by_rater(by, by)
     assert lost == ()
     for r in range(4):
         own = found.value[found.rater == r]
@@ -70,7 +70,7 @@ def test_z_by_other_items_brings_those_items_to_mean_0_and_sd_1() -> None:
 
 
 def test_who_gave_one_score_to_the_calibration_items_has_no_z() -> None:
-    _, lost = standardize(of([[1, 2], [2, 3]]), of([[3, 1], [3, 2]]))
+    _, lost = standardize_by_rater(of([[1, 2], [2, 3]]), of([[3, 1], [3, 2]]))
     assert lost == ("r0",)
 
 
@@ -81,13 +81,13 @@ def test_medians_over_raters_then_means_over_pairs() -> None:
 
 def test_a_language_of_lenient_raters_comes_back_to_the_scale() -> None:
     plain, lenient = judged(), judged(lenient=0.7)
-    target = default_target([plain])
+    target = default_calibration_target([plain])
     assert target == pytest.approx(mean_of_medians(plain.humans))
     values = []
     for one in (plain, lenient):
-        here = fixed_points(one, target)
-        whys = {m: reason_unavailable(m, here) for m in METHODS}
-        (found,) = calibrate_systems(one, target, whys, draw_counts(one, 30, draws=200, seed=1, number=0))
+        here = compute_fixed_points(one, target)
+        whys = {m: why_method_unavailable(m, here) for m in METHODS}
+        (found,) = calibrate_systems(one, target, whys, draw_bootstrap_counts(one, 30, draws=200, seed=1, number=0))
         values.append({m: v.value for m, v in found.moved.items()})
         for moved in found.moved.values():
             assert moved.value is not None
@@ -110,7 +110,7 @@ def test_by_rater_every_rater_comes_to_the_consensus_of_what_they_judged() -> No
 def test_a_rater_without_calibration_items_stays_and_is_listed() -> None:
     one = judged()
     kept = one.anchors.units.rater != 1
-    fewer = Anchors(one.anchors.units.where(kept), one.anchors.pair, one.anchors.consensus)
+    fewer = CalibrationPairs(one.anchors.units.where(kept), one.anchors.pair, one.anchors.consensus)
     assert fewer.units.n_units == one.anchors.units.n_units
     moved, _, left = calibrate_by_rater(LanguagePairRatings("x", one.systems, one.humans, fewer), "cs", None)
     assert left == ("r1",)

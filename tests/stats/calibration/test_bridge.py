@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.isotonic import IsotonicRegression
 
-from app.stats.calibration.bridge import bridge, isotonic
-from app.stats.calibration.separation import expected_pairs, gap
+from app.stats.calibration.bridge import fit_protocol_bridge, isotonic_regression
+from app.stats.calibration.separation import estimate_system_gap, list_expected_pairs
 from tests.stats.agreement.worlds import units
 
 
@@ -17,7 +17,7 @@ def test_the_curve_is_scikit_learns() -> None:
     for rising in (True, False):
         theirs = IsotonicRegression(increasing=rising, out_of_bounds="clip").fit(x, y)
         at = np.linspace(-3, 25, 40)
-        assert isotonic(x, y, rising=rising).at(at) == pytest.approx(theirs.predict(at))
+        assert isotonic_regression(x, y, rising=rising).at(at) == pytest.approx(theirs.predict(at))
 
 
 def test_r_squared_of_held_out_documents_tells_signal_from_noise() -> None:
@@ -25,20 +25,22 @@ def test_r_squared_of_held_out_documents_tells_signal_from_noise() -> None:
     document = np.repeat(np.arange(30, dtype=np.int32), 8)
     true = rng.normal(size=240)
     x, y = np.exp(true), true + rng.normal(0, 0.5, 240)
-    found = bridge(x, y, document, rng=rng, draws=300, level=0.95)
+    found = fit_protocol_bridge(x, y, document, rng=rng, draws=300, level=0.95)
     assert found.r_squared == pytest.approx(0.8, abs=0.06)
     assert found.interval is not None
     assert found.interval[0] < 0.8 < found.interval[1]
     assert found.inside is not None
     assert found.inside > (found.r_squared or 0)
-    noise = bridge(rng.normal(size=240), y, document, rng=rng, draws=300, level=0.95)
+    noise = fit_protocol_bridge(rng.normal(size=240), y, document, rng=rng, draws=300, level=0.95)
     assert (noise.r_squared or 0) < 0 < (noise.inside or 0)
 
 
 def test_a_score_goes_down_as_a_penalty_goes_up() -> None:
     rng = np.random.default_rng(2)
     true, document = rng.normal(size=100), np.arange(100, dtype=np.int32) // 5
-    assert (bridge(-true, true, document, rng=rng, draws=0, level=0.95, rising=False).r_squared or 0) > 0.95
+    assert (
+        fit_protocol_bridge(-true, true, document, rng=rng, draws=0, level=0.95, rising=False).r_squared or 0
+    ) > 0.95
 
 
 @pytest.mark.parametrize(
@@ -51,7 +53,7 @@ def test_a_score_goes_down_as_a_penalty_goes_up() -> None:
 )
 def test_what_cannot_be_bridged_is_told(x: list[float], document: list[int], why: str) -> None:
     given, y = np.array(x, dtype=float), np.arange(len(x), dtype=float)
-    found = bridge(
+    found = fit_protocol_bridge(
         given, y, np.array(document, dtype=np.int32), rng=np.random.default_rng(0), draws=10, level=0.9, rising=True
     )
     assert (found.why, found.r_squared) == (why, None)
@@ -70,16 +72,16 @@ def test_a_gap_is_the_paired_mean_in_the_direction_of_better() -> None:
         raters=given.raters,
     )
     rng = np.random.default_rng(0)
-    found = gap(found_units.value, found_units, 1, 0, sign=1, draws=500, level=0.95, rng=rng)
+    found = estimate_system_gap(found_units.value, found_units, 1, 0, sign=1, draws=500, level=0.95, rng=rng)
     assert found is not None
     assert (found.gap, found.n, found.found) == (2.0, 3, True)
     assert found.standardized == pytest.approx(2.0)
-    turned = gap(found_units.value, found_units, 1, 0, sign=-1, draws=500, level=0.95, rng=rng)
+    turned = estimate_system_gap(found_units.value, found_units, 1, 0, sign=-1, draws=500, level=0.95, rng=rng)
     assert turned is not None
     assert (turned.gap, turned.found) == (-2.0, False)
-    assert gap(found_units.value, found_units, 1, 2, sign=1, draws=5, level=0.95, rng=rng) is None
+    assert estimate_system_gap(found_units.value, found_units, 1, 2, sign=1, draws=5, level=0.95, rng=rng) is None
 
 
 def test_neighbours_of_an_order_or_humans_above_all() -> None:
-    assert expected_pairs([3, 1, 2], [3], [1, 2]) == [(3, 1), (1, 2)]
-    assert expected_pairs([], [3], [1, 2]) == [(3, 1), (3, 2)]
+    assert list_expected_pairs([3, 1, 2], [3], [1, 2]) == [(3, 1), (1, 2)]
+    assert list_expected_pairs([], [3], [1, 2]) == [(3, 1), (3, 2)]

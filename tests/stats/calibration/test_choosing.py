@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.stats.calibration.choosing import choose, edges, median_and_deviation
+from app.stats.calibration.choosing import choose_calibration_items, scale_strata, unit_median_and_deviation
 from app.stats.ratings import Scale
 from tests.stats.agreement.worlds import units
 
@@ -14,15 +14,15 @@ XSTS = Scale(1, 5, 1)
 
 def test_the_most_agreed_about_of_each_level_come_first() -> None:
     given = units([[1, 1, 1], [1, 1, 2], [3, 3, 3], [2, 3, 4], [5, 5, 5], [5, None, None]])
-    found = {one.stratum: one for one in choose(given, XSTS, per_stratum=1)}
+    found = {one.stratum: one for one in choose_calibration_items(given, XSTS, per_stratum=1)}
     assert {name: one.unit.tolist() for name, one in found.items()} == {"1": [0], "2": [], "3": [2], "4": [], "5": [4]}
     assert [found[name].available for name in "135"] == [2, 2, 1]
-    within = {one.stratum: one.available for one in choose(given, XSTS, per_stratum=9, apart=0.1)}
+    within = {one.stratum: one.available for one in choose_calibration_items(given, XSTS, per_stratum=9, apart=0.1)}
     assert within == {"1": 1, "2": 0, "3": 1, "4": 0, "5": 1}
 
 
 def test_spread_is_around_the_median() -> None:
-    middle, spread = median_and_deviation(units([[2, 3, 4]]))
+    middle, spread = unit_median_and_deviation(units([[2, 3, 4]]))
     assert (middle[0], spread[0]) == (3, pytest.approx(np.sqrt(2 / 3)))
 
 
@@ -30,5 +30,5 @@ def test_every_score_of_a_scale_is_in_one_stratum() -> None:
     for scale in (XSTS, Scale(0, 100, 1), Scale(0, 6, 1), Scale(0, 1)):
         values = np.linspace(scale.minimum, scale.maximum, 41)
         given = units([[v, v] for v in values.tolist()])
-        chosen = [u for one in choose(given, scale, per_stratum=99) for u in one.unit.tolist()]
-        assert sorted(chosen) == list(range(41)), edges(scale)
+        chosen = [u for one in choose_calibration_items(given, scale, per_stratum=99) for u in one.unit.tolist()]
+        assert sorted(chosen) == list(range(41)), scale_strata(scale)

@@ -7,14 +7,14 @@ import pytest
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
 
-from app.stats.calibration.external import correlate_external, halves, held_out_r_squared
+from app.stats.calibration.external import correlate_external, draw_split_halves, held_out_r_squared
 
 
 def test_held_out_halves_against_scikit_learn() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(30, 8, 14)
     y = 0.05 * x + rng.normal(0, 0.3, 14)
-    fitted = halves(14, rng, 200)
+    fitted = draw_split_halves(14, rng, 200)
     assert (fitted.sum(axis=1) == 7).all()
     theirs = []
     for own in fitted:

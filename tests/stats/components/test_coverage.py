@@ -7,7 +7,7 @@ import pytest
 from scipy import special
 
 from app.reports.components.lines import pairs
-from app.stats.components.fit import fit
+from app.stats.components.fit import fit_components
 from tests.stats.components.worlds import crossed
 
 NOISE = {
@@ -31,7 +31,7 @@ def covered(runs: int, *, first: int, ratings: int, raters: int) -> dict[str, fl
         world = crossed(
             first + run, documents=24, systems=3, raters=raters, ratings=ratings, segments=4, variance=NOISE
         )
-        found = fit(world)
+        found = fit_components(world)
         lines = {(one.better, one.worse): one for one in pairs(found, 1)}
         reach = float(special.ndtri(0.975))
         for better, worse in (("s01", "s00"), ("s02", "s01")):

@@ -9,7 +9,7 @@ import statsmodels.api as sm
 from scipy import optimize
 
 from app.stats.components import crossed as fitting
-from app.stats.components.crossed import TooManyLevels, fit_crossed, independent
+from app.stats.components.crossed import TooManyLevels, find_independent_columns, fit_crossed_model
 
 Codes = dict[str, np.ndarray]
 
@@ -42,7 +42,7 @@ def slow_criterion(
 @pytest.mark.parametrize("seed", range(3))
 def test_the_fit_is_the_optimum_of_the_likelihood_written_out(seed: int) -> None:
     y, x, levels = crossed(seed)
-    found = fit_crossed(y, x, levels)
+    found = fit_crossed_model(y, x, levels)
     residual = found.components["residual"]
     ratios = np.array([found.components[term] / residual for term in levels])
     criterion, effects, errors = slow_criterion(y, x, levels, ratios)
@@ -61,7 +61,7 @@ def test_statsmodels_fits_the_same() -> None:
     frame = pd.DataFrame({"y": y, "arm": x[:, 1], "words": x[:, 2], **levels})
     parts = {"rater": "0 + C(rater)", "document": "0 + C(document)"}
     theirs = sm.MixedLM.from_formula("y ~ arm + words", groups=np.ones(y.size), vc_formula=parts, data=frame).fit()
-    ours = fit_crossed(y, x, levels)
+    ours = fit_crossed_model(y, x, levels)
     assert ours.effects == pytest.approx(theirs.fe_params.to_numpy(), abs=2e-4)
     assert np.sqrt(np.diag(ours.covariance)) == pytest.approx(theirs.bse_fe.to_numpy(), rel=5e-3)
     named = dict(zip(theirs.model.exog_vc.names, theirs.vcomp, strict=True))
@@ -76,9 +76,9 @@ def test_a_term_without_variance_falls_to_zero_and_one_without_terms_is_least_sq
     y = rng.normal(size=100)
     y -= (np.bincount(rater, weights=y) / 20)[rater]  # raters differ less than chance would have it
     x = np.column_stack((np.ones(100), np.tile([0.0, 1.0], 50)))
-    found = fit_crossed(y, x, {"rater": rater})
+    found = fit_crossed_model(y, x, {"rater": rater})
     assert found.components["rater"] == 0.0
-    plain = fit_crossed(y, x, {})
+    plain = fit_crossed_model(y, x, {})
     theirs = sm.OLS(y, x).fit()
     assert plain.effects == pytest.approx(theirs.params)
     assert np.sqrt(np.diag(plain.covariance)) == pytest.approx(theirs.bse)
@@ -99,7 +99,7 @@ def test_many_rows_settle_in_few_steps_though_rounding_hides_the_last_digits(
     y = shift + 0.2 * condition + rng.normal(0, 0.6, n)
     y += sum(rng.normal(0, sd, sizes[term])[levels[term]] for term, sd in planted.items())
     x = np.column_stack((np.ones(n), condition))
-    found = fit_crossed(y, x, levels)
+    found = fit_crossed_model(y, x, levels)
     assert found.converged
     assert len(taken) <= 30
     assert {term: np.sqrt(found.components[term]) for term in planted} == pytest.approx(planted, rel=0.35)
@@ -116,13 +116,13 @@ def test_columns_that_others_give_are_left_out() -> None:
     rng = np.random.default_rng(1)
     x = rng.normal(size=(30, 3))
     columns = np.column_stack((x, x[:, 0] - 2 * x[:, 2], np.zeros(30), np.ones(30)))
-    assert independent(columns).tolist() == [0, 1, 2, 5]
+    assert find_independent_columns(columns).tolist() == [0, 1, 2, 5]
 
 
 def test_too_many_levels_are_refused_in_words() -> None:
     many = np.arange(4000) // 2
     with pytest.raises(TooManyLevels, match="4,000 levels of rater, document"):
-        fit_crossed(np.ones(4000), np.ones((4000, 1)), {"rater": many, "document": many[::-1]})
+        fit_crossed_model(np.ones(4000), np.ones((4000, 1)), {"rater": many, "document": many[::-1]})
 
 
 @pytest.mark.parametrize(("slope", "converged"), [(9e-6, True), (1.1e-5, False)])
@@ -134,4 +134,4 @@ def test_a_search_that_gives_up_has_converged_where_the_slope_is_at_most_ten_tim
 
     y, x, levels = crossed(1, n=60)  # up to 100 rows a slope of 1e-6 is wanted
     monkeypatch.setattr(fitting.optimize, "minimize", gives_up)
-    assert fit_crossed(y, x, levels).converged is converged
+    assert fit_crossed_model(y, x, levels).converged is converged

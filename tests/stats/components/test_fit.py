@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.stats.components.fit import CannotModel, Fit, fit
-from app.stats.components.likelihood import Equations
-from app.stats.components.observations import observations
-from app.stats.components.optimum import optimum
-from app.stats.components.terms import levels
+from app.stats.components.fit import CannotModel, ComponentsFit, fit_components
+from app.stats.components.likelihood import MixedModelEquations
+from app.stats.components.observations import make_observations
+from app.stats.components.optimum import minimize_reml
+from app.stats.components.terms import term_levels
 from app.stats.ratings import Ratings
 from tests.stats.components.worlds import crossed, needs_public_data, side_by_side
 
@@ -35,7 +35,7 @@ class TestPublished:
     pytestmark = needs_public_data
 
     def test_components_of_the_public_side_by_side_mqm_are_met(self) -> None:
-        found = fit(side_by_side())
+        found = fit_components(side_by_side())
         assert len(found.rows) == 3120
         assert found.converged
         assert found.components == pytest.approx(PUBLISHED, rel=0.02, abs=0.02)
@@ -50,8 +50,8 @@ def test_statsmodels_finds_the_same_on_a_small_crossed_set() -> None:
     ratings = crossed(
         5, documents=12, raters=5, ratings=5, segments=1, variance={"doc": 1.5, "rater": 4.0, "rater_system": 0.6}
     )
-    ours = fit(ratings)
-    kept = {"doc": ours.rows.document, "rater": ours.rows.rater, "rater_system": levels(ours.rows, "rater_system")}
+    ours = fit_components(ratings)
+    kept = {"doc": ours.rows.document, "rater": ours.rows.rater, "rater_system": term_levels(ours.rows, "rater_system")}
     reduced = _only(ratings, tuple(kept))
     n = len(ours.rows)
     x = np.eye(3)[ours.rows.system]
@@ -76,30 +76,32 @@ def _mixed(model, score, x, n, designs):
     return model(score, x, groups=np.zeros(n), exog_vc=spec).fit(reml=True, method="lbfgs")
 
 
-def _only(ratings: Ratings, terms: tuple[str, ...]) -> Fit:
+def _only(ratings: Ratings, terms: tuple[str, ...]) -> ComponentsFit:
     """The model with these terms only, by the same criterion."""
     from app.stats.components import fit as module
 
-    rows = observations(ratings)
+    rows = make_observations(ratings)
     arranged = module.layout(rows, terms)
-    reached = optimum(Equations(arranged, dict.fromkeys(terms, 1.0)), rows.score, close=1e-8)
+    reached = minimize_reml(MixedModelEquations(arranged, dict.fromkeys(terms, 1.0)), rows.score, close=1e-8)
     return module._fit_from_optimum(rows, arranged, reached, ())
 
 
 def test_tendencies_of_raters_are_best_predictions() -> None:
     """û = Γ Zᵀ V⁻¹ (y − Xβ̂), Henderson 1984."""
-    found = fit(crossed(8, documents=20, missing=0.1, variance={"rater": 2.0, "rater_system": 0.8, "segment": 0.5}))
+    found = fit_components(
+        crossed(8, documents=20, missing=0.1, variance={"rater": 2.0, "rater_system": 0.8, "segment": 0.5})
+    )
     rows = found.rows
     v = np.eye(len(rows)) * found.components["residual"]
     for term in found.terms:
-        level = levels(rows, term)
+        level = term_levels(rows, term)
         v += max(found.components[term], 1e-4 * found.components["residual"]) * (level[:, None] == level[None])
     rest = np.linalg.solve(v, rows.score + rows.centre - found.means[rows.system])
     severity = found.components["rater"] * np.bincount(rows.rater, weights=rest)
     assert found.raters is not None
     np.testing.assert_allclose(found.raters.predicted, severity, atol=2e-3)
     assert found.rater_system is not None
-    pair = levels(rows, "rater_system")  # numbered by rater first
+    pair = term_levels(rows, "rater_system")  # numbered by rater first
     own = found.components["rater_system"] * np.bincount(pair, weights=rest)
     order = np.lexsort((found.pairs[:, 0], found.pairs[:, 1]))
     np.testing.assert_allclose(found.rater_system.predicted[order], own, atol=2e-3)
@@ -116,7 +118,7 @@ def test_names_and_order_of_rows_are_irrelevant() -> None:
         score=ratings.score[::-1],
         higher_is_better=True,
     )
-    one, two = fit(ratings), fit(other)
+    one, two = fit_components(ratings), fit_components(other)
     assert one.components == pytest.approx(two.components, rel=1e-3, abs=1e-3)
     np.testing.assert_allclose(one.means, two.means[::-1], atol=1e-4)
 
@@ -124,9 +126,9 @@ def test_names_and_order_of_rows_are_irrelevant() -> None:
 def test_a_system_nobody_rated_changes_nothing_and_the_unit_scales() -> None:
     ratings = crossed(2, documents=10, variance={"rater": 1.0, "segment": 1.0})
     labels = replace(ratings.labels, systems=(*ratings.labels.systems, "unrated"))
-    one = fit(ratings)
-    assert fit(replace(ratings, labels=labels)).components == one.components
-    tenfold = fit(ratings.with_score(10 * ratings.score + 3))
+    one = fit_components(ratings)
+    assert fit_components(replace(ratings, labels=labels)).components == one.components
+    tenfold = fit_components(ratings.with_score(10 * ratings.score + 3))
     assert tenfold.components == pytest.approx({k: 100 * v for k, v in one.components.items()}, rel=1e-3, abs=0.05)
     np.testing.assert_allclose(tenfold.means, 10 * one.means + 3, rtol=1e-3)
 
@@ -142,9 +144,9 @@ def test_repeats_count_as_their_mean() -> None:
         nth=[1] * len(ratings) + [2] * len(ratings),
         higher_is_better=True,
     )
-    found = fit(twice)
+    found = fit_components(twice)
     assert found.rows.repeats == len(ratings)
-    assert found.components == pytest.approx(fit(ratings).components, rel=1e-4, abs=1e-6)
+    assert found.components == pytest.approx(fit_components(ratings).components, rel=1e-4, abs=1e-6)
 
 
 def test_raters_who_got_other_documents_are_adjusted_for() -> None:
@@ -158,7 +160,7 @@ def test_raters_who_got_other_documents_are_adjusted_for() -> None:
     s_, d_, g_, r_, y = zip(*rows, strict=True)
     ratings = Ratings.from_columns(system=s_, document=d_, position=g_, rater=r_, score=y, higher_is_better=True)
     raw = [np.mean([x[4] for x in rows if x[0] == name]) for name in ("s0", "s1")]
-    difference, error = fit(ratings).contrast(1, 0)
+    difference, error = fit_components(ratings).contrast(1, 0)
     assert raw[1] - raw[0] > 3
     assert abs(difference) < 3 * error < 1
 
@@ -173,7 +175,7 @@ def test_raters_who_got_other_documents_are_adjusted_for() -> None:
 )
 def test_what_cannot_be_modelled_says_why(ratings: Ratings, why: str) -> None:
     with pytest.raises(CannotModel, match=why):
-        fit(ratings)
+        fit_components(ratings)
 
 
 def test_what_one_document_would_fill_memory_with_is_refused() -> None:
@@ -187,11 +189,11 @@ def test_what_one_document_would_fill_memory_with_is_refused() -> None:
         higher_is_better=True,
     )
     with pytest.raises(CannotModel, match="1,600 combinations"):
-        fit(many)
+        fit_components(many)
 
 
 @pytest.mark.parametrize("how", [{"raters": 1, "ratings": 1}, {"systems": 1}, {"documents": 1, "segments": 9}])
 def test_one_of_a_kind_is_modelled_with_what_is_left(how: dict[str, int]) -> None:
-    found = fit(crossed(3, **how))
+    found = fit_components(crossed(3, **how))
     assert np.isfinite([*found.components.values(), *found.means, found.typical_error()]).all()
     assert found.left_out

@@ -7,14 +7,14 @@ from math import sqrt
 
 import pytest
 
-from app.stats.components.fit import Fit, fit
+from app.stats.components.fit import ComponentsFit, fit_components
 from app.stats.components.generalizability import (
-    components_of,
     confounded_terms,
     contrast_components,
     planning_components,
+    planning_components_of_fit,
 )
-from app.stats.components.observations import observations
+from app.stats.components.observations import make_observations
 from app.stats.planning.planning import StudyLayout, contrast_variance
 from app.stats.ratings import Ratings
 from tests.stats.components.worlds import crossed
@@ -28,15 +28,15 @@ def apart(seed: int = 4, documents: int = 60) -> Ratings:
     return whole.where(whole.document % 3 == whole.system)
 
 
-def closed_form(fitted: Fit) -> float:
+def closed_form(fitted: ComponentsFit) -> float:
     """Standard error of a contrast in a study of the same size, from the components alone."""
     rows = fitted.rows
     layout = StudyLayout(rows.n_units_of_a_system, rows.n_segments / rows.n_units, len(rows.raters))
-    return sqrt(contrast_variance(components_of(fitted, source="own"), layout))
+    return sqrt(contrast_variance(planning_components_of_fit(fitted, source="own"), layout))
 
 
 def test_what_documents_of_one_system_add_does_not_cancel_in_differences() -> None:
-    fitted = fit(apart())
+    fitted = fit_components(apart())
     assert next(one.term for one in confounded_terms(fitted)) == "doc_system"
     counted = contrast_components(fitted, fitted.components)
     assert counted["doc_system"] == pytest.approx(fitted.components["doc"])
@@ -47,14 +47,14 @@ def test_what_documents_of_one_system_add_does_not_cancel_in_differences() -> No
 
 
 def test_a_study_of_the_same_size_has_the_documents_of_a_system_not_those_of_all() -> None:
-    rows = observations(apart())
+    rows = make_observations(apart())
     assert (rows.n_units, rows.n_units_of_a_system) == (60, 20)
-    whole = observations(crossed(1))
+    whole = make_observations(crossed(1))
     assert whole.n_units_of_a_system == whole.n_units == 6
 
 
 def test_nothing_moves_where_all_systems_meet_on_each_document() -> None:
-    fitted = fit(crossed(4, documents=30, raters=4, ratings=2))
+    fitted = fit_components(crossed(4, documents=30, raters=4, ratings=2))
     assert confounded_terms(fitted) == ()
     assert contrast_components(fitted, fitted.components) == fitted.components
     assert closed_form(fitted) > 0

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from app.stats.components import layout as arranging
-from app.stats.components.likelihood import Equations, solve
+from app.stats.components.likelihood import MixedModelEquations, evaluate_reml
 from app.stats.components.observations import Observations
-from app.stats.components.terms import TERMS, identify, levels
+from app.stats.components.terms import TERMS, identify_terms, term_levels
 from app.stats.ratings import Floats
 from tests.stats.components.worlds import laid
 
@@ -19,7 +19,7 @@ def plainly(rows: Observations, ratios: dict[str, float]) -> tuple[float, Floats
     """Criterion, estimates and their variance from V itself: Patterson & Thompson 1971."""
     v = np.eye(len(rows))
     for term, ratio in ratios.items():
-        level = levels(rows, term)
+        level = term_levels(rows, term)
         v += ratio * (level[:, None] == level[None])
     x = np.eye(len(rows.systems))[rows.system]
     inverse = np.linalg.inv(v)
@@ -38,7 +38,7 @@ def test_elimination_gives_what_the_whole_matrix_gives(seed: int, missing: float
     """Without gaps documents of as many segments are alike, and share their matrices."""
     rows = laid(seed, missing=missing)
     ratios = dict(zip(terms, np.exp(np.random.default_rng(seed).normal(size=len(terms))), strict=True))
-    found = solve(arranging.layout(rows, terms), rows.score, ratios)
+    found = evaluate_reml(arranging.make_model_layout(rows, terms), rows.score, ratios)
     criterion, means, variance = plainly(rows, ratios)
     n = len(rows.systems)
     assert found.criterion == pytest.approx(criterion, rel=1e-10)
@@ -49,14 +49,14 @@ def test_elimination_gives_what_the_whole_matrix_gives(seed: int, missing: float
 @pytest.mark.parametrize("terms", [TERMS, SOME])
 def test_the_gradient_is_that_of_the_criterion(terms: tuple[str, ...]) -> None:
     rows = laid(3)
-    arranged = arranging.layout(rows, terms)
+    arranged = arranging.make_model_layout(rows, terms)
     logs = dict(zip(terms, np.random.default_rng(9).normal(size=len(terms)), strict=True))
 
     def at(moved: str, by: float) -> float:
         ratios = {term: float(np.exp(x + by * (term == moved))) for term, x in logs.items()}
-        return solve(arranged, rows.score, ratios).criterion
+        return evaluate_reml(arranged, rows.score, ratios).criterion
 
-    gradient = solve(arranged, rows.score, {term: float(np.exp(x)) for term, x in logs.items()}).gradient
+    gradient = evaluate_reml(arranged, rows.score, {term: float(np.exp(x)) for term, x in logs.items()}).gradient
     for term in terms:
         assert gradient[term] == pytest.approx((at(term, 1e-5) - at(term, -1e-5)) / 2e-5, rel=1e-5, abs=1e-6), term
 
@@ -66,11 +66,11 @@ def test_documents_are_added_to_the_columns_at_once_where_combinations_are_too_m
 ) -> None:
     rows, terms = laid(5), ("rater", "doc", "segment_system")
     ratios = {"rater": 0.4, "doc": 1.3, "segment_system": 0.2}
-    by_combination = arranging.layout(rows, terms)
+    by_combination = arranging.make_model_layout(rows, terms)
     monkeypatch.setattr(arranging, "MOST_CELLS", 0)
-    at_once = arranging.layout(rows, terms)
+    at_once = arranging.make_model_layout(rows, terms)
     assert (by_combination.spread is None, at_once.spread is None) == (False, True)
-    one, other = solve(by_combination, rows.score, ratios), solve(at_once, rows.score, ratios)
+    one, other = evaluate_reml(by_combination, rows.score, ratios), evaluate_reml(at_once, rows.score, ratios)
     assert one.criterion == pytest.approx(other.criterion, rel=1e-12)
     assert one.gradient == pytest.approx(other.gradient, rel=1e-9)
     np.testing.assert_allclose(one.rest, other.rest, atol=1e-12)
@@ -80,7 +80,7 @@ def test_documents_that_differ_in_names_and_scores_only_are_eliminated_once() ->
     """Where nothing is missing, documents differ in their numbers of segments only."""
     rows = laid(6, missing=0.0)
     lengths = [np.unique(rows.segment[rows.document == d]).size for d in range(len(rows.documents))]
-    (batch,) = arranging.layout(rows, TERMS).shares[0].documents
+    (batch,) = arranging.make_model_layout(rows, TERMS).shares[0].documents
     assert sorted(np.diff(batch.borders)) == sorted(np.unique(lengths, return_counts=True)[1])
     assert len(lengths) > len(batch.first)
 
@@ -90,7 +90,7 @@ def test_the_information_is_the_mean_of_what_is_observed_and_what_is_expected(te
     """With P itself: y'PVᵢPVⱼPy/σ̂² is half the sum of both curvatures, at a residual variance that is held."""
     rows = laid(7)
     ratios = dict(zip(terms, np.exp(np.random.default_rng(7).normal(size=len(terms))), strict=True))
-    shared = [levels(rows, term)[:, None] == levels(rows, term)[None] for term in terms]
+    shared = [term_levels(rows, term)[:, None] == term_levels(rows, term)[None] for term in terms]
     v = np.eye(len(rows)) + sum(ratio * z for ratio, z in zip(ratios.values(), shared, strict=True))
     x = np.eye(len(rows.systems))[rows.system]
     inverse = np.linalg.inv(v)
@@ -100,7 +100,7 @@ def test_the_information_is_the_mean_of_what_is_observed_and_what_is_expected(te
     working = np.array([z @ rest for z in shared])
     quadratic = working @ rest / residual
     written = working @ p @ working.T / residual - np.outer(quadratic, quadratic) / free
-    equations = Equations(arranging.layout(rows, terms), ratios)
+    equations = MixedModelEquations(arranging.make_model_layout(rows, terms), ratios)
     found = equations.solve(rows.score)
     np.testing.assert_allclose(found.rest, rest, atol=1e-10)
     np.testing.assert_allclose(equations.information(found, terms), written, rtol=1e-8, atol=1e-10)
@@ -110,11 +110,11 @@ def test_shares_of_documents_change_nothing(monkeypatch: pytest.MonkeyPatch) -> 
     """Large data are computed a share of documents at a time."""
     rows = laid(4)
     ratios = dict.fromkeys(TERMS, 0.7)
-    whole = arranging.layout(rows, TERMS)
+    whole = arranging.make_model_layout(rows, TERMS)
     monkeypatch.setattr(arranging, "MOST_ENTRIES", 40)
-    cut = arranging.layout(rows, TERMS)
+    cut = arranging.make_model_layout(rows, TERMS)
     assert (len(whole.shares), len(cut.shares)) == (1, 6)
-    one, many = solve(whole, rows.score, ratios), solve(cut, rows.score, ratios)
+    one, many = evaluate_reml(whole, rows.score, ratios), evaluate_reml(cut, rows.score, ratios)
     assert one.criterion == pytest.approx(many.criterion, rel=1e-12)
     assert one.gradient == pytest.approx(many.gradient, rel=1e-9)
 
@@ -124,6 +124,6 @@ def test_first_guesses_are_unbiased() -> None:
     found = []
     for seed in range(60):
         rows = laid(seed + 100, missing=0.0)
-        known = identify(rows)
+        known = identify_terms(rows)
         found.append(dict(zip((*known.terms, "residual"), known.start, strict=True)))
     assert np.mean([one["residual"] for one in found]) == pytest.approx(1.0, abs=0.1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.stats.components.observations import Observations, observations
-from app.stats.components.terms import TERMS, IdentifiedTerms, identify, levels
+from app.stats.components.observations import Observations, make_observations
+from app.stats.components.terms import TERMS, IdentifiedTerms, identify_terms, term_levels
 from tests.stats.components.worlds import crossed
 
 
@@ -15,13 +15,13 @@ def said(found: IdentifiedTerms) -> dict[str, str]:
 
 
 def test_two_raters_an_item_and_several_segments_tell_all_terms_apart() -> None:
-    found = identify(observations(crossed(1, documents=8)))
+    found = identify_terms(make_observations(crossed(1, documents=8)))
     assert found.terms == TERMS
     assert not found.left_out
 
 
 def test_one_rater_a_document_cannot_be_told_from_the_document() -> None:
-    found = identify(observations(crossed(1, documents=12, ratings=1)))
+    found = identify_terms(make_observations(crossed(1, documents=12, ratings=1)))
     assert found.terms == ("rater", "doc", "segment", "doc_system", "rater_system")
     assert said(found) == {
         "segment_system": "confounded with residual",
@@ -32,16 +32,16 @@ def test_one_rater_a_document_cannot_be_told_from_the_document() -> None:
 
 
 def test_one_of_a_kind_has_no_levels() -> None:
-    alone = said(identify(observations(crossed(1, raters=1, ratings=1))))
+    alone = said(identify_terms(make_observations(crossed(1, raters=1, ratings=1))))
     assert alone["rater"] == "fewer than two levels"
     assert alone["rater_system"] == "confounded with the systems"
-    system = said(identify(observations(crossed(1, systems=1))))
+    system = said(identify_terms(make_observations(crossed(1, systems=1))))
     assert system["doc_system"] == "confounded with document"
 
 
 def test_one_rater_a_system_cannot_be_told_from_the_system() -> None:
     ratings = crossed(4, documents=10, raters=3, ratings=3)
-    found = identify(observations(ratings.where(ratings.system == ratings.rater)))
+    found = identify_terms(make_observations(ratings.where(ratings.system == ratings.rater)))
     assert said(found)["rater"] == "confounded with the systems"
 
 
@@ -54,8 +54,8 @@ def test_what_is_kept_is_what_the_rank_of_the_matrices_says(seed: int) -> None:
         "ratings": int(rng.integers(1, 3)),
         "segments": int(rng.integers(1, 3)),
     }
-    rows = observations(crossed(seed + 50, systems=2, raters=3, missing=0.3, **how))
-    assert identify(rows).terms == by_rank(rows)
+    rows = make_observations(crossed(seed + 50, systems=2, raters=3, missing=0.3, **how))
+    assert identify_terms(rows).terms == by_rank(rows)
 
 
 def by_rank(rows: Observations) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ def by_rank(rows: Observations) -> tuple[str, ...]:
     m = np.eye(len(rows)) - x @ np.linalg.pinv(x)
     kept, flat = [], [m.ravel()]
     for term in TERMS:
-        level = levels(rows, term)
+        level = term_levels(rows, term)
         matrix = m @ (level[:, None] == level[None]) @ m
         if (
             np.linalg.matrix_rank(np.stack([*flat, matrix.ravel()]), tol=1e-7) > len(flat)

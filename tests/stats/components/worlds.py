@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.stats.components.observations import Observations, observations
-from app.stats.components.terms import TERMS, levels
+from app.stats.components.observations import Observations, make_observations
+from app.stats.components.terms import TERMS, term_levels
 from app.stats.ratings import Floats, Ratings
 from app.stats.scoring import PROFILES, penalty, weight
 
@@ -80,14 +80,14 @@ def crossed(
 
 def drawn(rng: np.random.Generator, ratings: Ratings, variance: dict[str, float]) -> Floats:
     """Random effects of every row, in the order of the ratings."""
-    rows = observations(ratings)
+    rows = make_observations(ratings)
     place = np.lexsort((ratings.rater, ratings.system, ratings.segment, ratings.document))
     found = rng.normal(0, np.sqrt(variance.get("residual", 1.0)), len(ratings))
     for term in TERMS:
-        level = levels(rows, term)
+        level = term_levels(rows, term)
         found[place] += rng.normal(0, np.sqrt(variance.get(term, 0.0)), int(level.max()) + 1)[level]
     return found
 
 
 def laid(seed: int, missing: float = 0.2) -> Observations:
-    return observations(crossed(seed, missing=missing, variance={"rater": 1.0, "segment": 0.5, "doc_system": 0.3}))
+    return make_observations(crossed(seed, missing=missing, variance={"rater": 1.0, "segment": 0.5, "doc_system": 0.3}))

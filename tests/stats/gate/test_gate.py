@@ -14,8 +14,13 @@ from statsmodels.stats.weightstats import ttost_paired
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED
 from app.stats.aggregate import score_matrix, segment_scores
-from app.stats.gate.gate import CONSTANT, Claim, Decision, GateRule, decide, difference_by_document
-from app.stats.gate.replication import forecast, rated_several_times, simulate_replication, stability
+from app.stats.gate.gate import CONSTANT, Claim, GateDecision, GateRule, decide_claim, difference_by_document
+from app.stats.gate.replication import (
+    forecast_claim_replication,
+    select_multiply_rated,
+    simulate_replication,
+    simulate_stability,
+)
 from app.stats.gate.skewness import SkewCorrectedMean, skewness
 from app.stats.ranking.ranking import rank
 from app.stats.ratings import Ratings
@@ -31,7 +36,7 @@ EVEN = np.array([-1.0, -0.7, -0.4, -0.2, -0.1, 0.1, 0.2, 0.4, 0.7, 1.0]) + 0.56
 
 
 def test_better_is_the_one_sided_t_test() -> None:
-    found = decide(EVEN, ONES, GateRule("better"))
+    found = decide_claim(EVEN, ONES, GateRule("better"))
     theirs = stats.ttest_1samp(EVEN, 0.0, alternative="greater")
     assert found.p_value == pytest.approx(theirs.pvalue, abs=1e-12)
     assert found.low == pytest.approx(theirs.confidence_interval(0.95).low, abs=1e-10)
@@ -40,7 +45,7 @@ def test_better_is_the_one_sided_t_test() -> None:
 
 def test_not_worse_is_the_one_sided_t_test_of_the_margin() -> None:
     theirs = stats.ttest_1samp(EVEN - 0.7, -0.5, alternative="greater")
-    found = decide(EVEN - 0.7, ONES, GateRule("not_worse", 0.5))
+    found = decide_claim(EVEN - 0.7, ONES, GateRule("not_worse", 0.5))
     assert found.p_value == pytest.approx(theirs.pvalue, abs=1e-12)
     assert (found.verdict, found.holds) == ("not_worse", True)
 
@@ -49,7 +54,7 @@ def test_not_worse_is_the_one_sided_t_test_of_the_margin() -> None:
 def test_equivalent_is_tost(margin: float) -> None:
     shifted = EVEN - 0.5
     p, _, _ = ttost_paired(shifted, np.zeros(10), -margin, margin)
-    found = decide(shifted, ONES, GateRule("equivalent", margin))
+    found = decide_claim(shifted, ONES, GateRule("equivalent", margin))
     assert found.p_value == pytest.approx(p, abs=1e-12)
     assert found.holds == (p < 0.05)
 
@@ -65,7 +70,7 @@ def test_a_claim_holds_exactly_where_its_p_is_below_alpha(
     values: list[int], claim: Claim, margin: float, seed: int
 ) -> None:
     weights = np.random.default_rng(seed).integers(1, 6, size=len(values)).astype(float)
-    found = decide(np.array(values) / 10 * weights, weights, GateRule(claim, margin))
+    found = decide_claim(np.array(values) / 10 * weights, weights, GateRule(claim, margin))
     assert found.verdict in {"better", "worse", "not_worse", "equivalent", "inconclusive"}
     assert found.holds == (found.verdict == claim)
     if found.p_value is not None and abs(found.p_value - 0.05) > 1e-9:
@@ -74,7 +79,7 @@ def test_a_claim_holds_exactly_where_its_p_is_below_alpha(
 
 
 def verdicts(shift: float, claim: Claim, margin: float = 0.5) -> str:
-    return decide(APART - APART.mean() + shift, ONES, GateRule(claim, margin)).verdict
+    return decide_claim(APART - APART.mean() + shift, ONES, GateRule(claim, margin)).verdict
 
 
 def test_a_claim_that_is_shown_to_be_wrong_is_told_from_one_that_is_open() -> None:
@@ -95,21 +100,23 @@ def test_a_claim_that_is_shown_to_be_wrong_is_told_from_one_that_is_open() -> No
 
 
 def test_turning_the_systems_round_turns_the_verdict_round() -> None:
-    one, other = (decide(sign * APART, ONES, GateRule("better")) for sign in (1, -1))
+    one, other = (decide_claim(sign * APART, ONES, GateRule("better")) for sign in (1, -1))
     assert (one.verdict, other.verdict) == ("better", "worse")
     assert (one.low, one.high) == pytest.approx((-other.high, -other.low))
 
 
 def test_fewer_than_six_documents_decide_nothing() -> None:
-    assert decide(APART[:5], ONES[:5], GateRule()) == Decision(
+    assert decide_claim(APART[:5], ONES[:5], GateRule()) == GateDecision(
         "no_data", holds=False, documents=5, why="5 documents to compare on: at least 6 are needed"
     )
-    assert decide(np.zeros(0), np.zeros(0), GateRule()).why == "no document to compare on: at least 6 are needed"
+    assert decide_claim(np.zeros(0), np.zeros(0), GateRule()).why == "no document to compare on: at least 6 are needed"
 
 
 def test_identical_systems_are_equivalent_and_never_better() -> None:
     same = np.zeros(8)
-    found = {claim: decide(same, np.ones(8), GateRule(claim, 0.1)) for claim in ("better", "not_worse", "equivalent")}
+    found = {
+        claim: decide_claim(same, np.ones(8), GateRule(claim, 0.1)) for claim in ("better", "not_worse", "equivalent")
+    }
     assert [one.verdict for one in found.values()] == ["inconclusive", "not_worse", "equivalent"]
     assert {one.why for one in found.values()} == {CONSTANT}
     assert {one.p_value for one in found.values()} == {None}
@@ -154,7 +161,7 @@ def test_difference_and_error_are_those_of_the_ranking(paired: bool) -> None:
     ranking = rank(rows, replace(NAMED["recommended"], normalize="none"))
     row = next(pair for pair in ranking.pairs if {pair.better, pair.worse} == {"A", "B"})
     sign = 1 if row.better == "A" else -1
-    found = decide(apart.sums, apart.weights, GateRule(alpha=0.025), apart.precision)
+    found = decide_claim(apart.sums, apart.weights, GateRule(alpha=0.025), apart.precision)
     assert sign * found.difference == pytest.approx(row.difference, abs=1e-9)
     low, high = sorted((sign * found.low, sign * found.high))
     assert low <= row.interval[0] + 1e-9
@@ -167,29 +174,29 @@ def test_difference_and_error_are_those_of_the_ranking(paired: bool) -> None:
         assert t == pytest.approx(row.interval, abs=1e-9), "without skewness the bounds are the ranking's interval"
     assert found.standard_error == float(apart.precision.error)
     if paired:
-        assert found == decide(apart.sums, apart.weights, GateRule(alpha=0.025))
+        assert found == decide_claim(apart.sums, apart.weights, GateRule(alpha=0.025))
 
 
 def test_replication_is_simulated_only_where_documents_were_rated_several_times() -> None:
-    assert rated_several_times(rated(1, raters=1), 12) is None
+    assert select_multiply_rated(rated(1, raters=1), 12) is None
     twice = rated(1, raters=2)
-    assert len(rated_several_times(twice, 12).documents) == 12
-    assert rated_several_times(twice, 100) is None
+    assert len(select_multiply_rated(twice, 12).documents) == 12
+    assert select_multiply_rated(twice, 100) is None
 
 
 def test_simulated_studies_and_the_forecast_agree_on_clear_and_on_open_claims() -> None:
     for gap, least, most in ((3.0, 0.99, 1.0), (0.0, 0.0, 0.9)):
         rows = rated(4, raters=2, gap=gap)
-        data = rated_several_times(rows, 12)
+        data = select_multiply_rated(rows, 12)
         laid = score_matrix(segment_scores(rows), rows.labels)
         apart = difference_by_document(laid, 0, 1, rows.better_sign, paired=True)
-        ahead = decide(apart.sums, apart.weights, GateRule()).difference
+        ahead = decide_claim(apart.sums, apart.weights, GateRule()).difference
         found = simulate_replication(data, (0, 1), "none", GateRule(), difference=ahead, seed=1)
-        told = forecast(apart.sums, apart.weights, GateRule())
+        told = forecast_claim_replication(apart.sums, apart.weights, GateRule())
         assert least <= found.significant_again <= most
         assert least <= told.significant_again <= most
         assert (found.method, told.method) == ("simulated", "forecast")
-    point = stability(data, "none", alpha=0.05, seed=1)
+    point = simulate_stability(data, "none", alpha=0.05, seed=1)
     assert 0 <= point.srp <= 1
     again = simulate_replication(data, (0, 1), "none", GateRule(), difference=ahead, seed=1)
     assert again == found
@@ -214,7 +221,7 @@ def with_a_contrary_rater(documents: int = 12) -> Ratings:
 
 def test_the_direction_found_again_is_that_of_the_normalized_difference_not_of_the_raw_one() -> None:
     rows = with_a_contrary_rater(24)
-    data = rated_several_times(rows, 24)
+    data = select_multiply_rated(rows, 24)
     found = {}
     for method, leads in (("none", "B"), ("z", "A")):
         ranking = rank(rows, replace(NAMED["recommended"], normalize=method))
@@ -234,12 +241,12 @@ def test_bounds_of_skewed_documents_are_hall_s_where_those_are_the_more_careful(
     gamma = stats.skew(x)
     u = theta / error / np.sqrt(12)
     hall = np.sqrt(12) * (u + gamma * u**2 / 3 + gamma**2 * u**3 / 27 + gamma / 72)
-    found = decide(x, np.ones(12), GateRule("better"))
+    found = decide_claim(x, np.ones(12), GateRule("better"))
     assert found.skewness == pytest.approx(gamma)
     assert gamma < -2
     assert found.p_value == pytest.approx(stats.t.sf(hall, 11), abs=1e-9)
     assert found.p_value > 2 * stats.t.sf(theta / error, 11)
-    turned = decide(-x, np.ones(12), GateRule("better"))
+    turned = decide_claim(-x, np.ones(12), GateRule("better"))
     assert turned.high == pytest.approx(-found.low)
     assert turned.low == pytest.approx(-found.high)
     upper = theta + error * stats.t.ppf(0.95, 11)
@@ -282,7 +289,7 @@ def test_a_gate_errs_no_more_often_than_alpha_at_the_border_of_its_claim() -> No
             for _ in range(10_000):
                 n = rng.integers(3, 12, size=documents).astype(float)
                 sums = n * (truth + 0.7 * rng.normal(size=documents)) + np.sqrt(n) * 1.5 * rng.normal(size=documents)
-                wrong += decide(sums, n, GateRule(claim, 1.0)).holds
+                wrong += decide_claim(sums, n, GateRule(claim, 1.0)).holds
             # three standard errors of a share of .05 among 10,000 are .0065; few documents are a little liberal
             assert wrong / 10_000 <= 0.05 + (0.012 if documents == 12 else 0.0085), (documents, claim, wrong)
             assert wrong / 10_000 >= 0.03, (documents, claim, wrong)

@@ -9,9 +9,9 @@ import pytest
 
 from app.domain.recipe import NAMED
 from app.stats.aggregate import score_matrix, segment_scores
-from app.stats.inference.by_document import precision
+from app.stats.inference.by_document import estimate_precision
 from app.stats.inference.by_rater import precision_for_new_raters
-from app.stats.intervals import half_widths
+from app.stats.intervals import interval_half_widths
 from app.stats.ranking.ranking import rank
 from app.stats.ranking.result import PairRow, Ranking
 from app.stats.ratings import Ratings
@@ -58,7 +58,7 @@ def test_the_error_for_new_raters_is_that_of_plain_sums(each: int) -> None:
     rows = campaign(np.random.default_rng(4), raters=4, favour=0.5, each=each).canonical()
     laid = score_matrix(segment_scores(rows), rows.labels)
     sums, counts = laid.document_sums(), laid.document_weights()
-    known = precision(sums[:1] - sums[1:], counts[0])
+    known = estimate_precision(sums[:1] - sums[1:], counts[0])
     found = precision_for_new_raters(rows, laid, known, np.array([0]), np.array([1]))
     assert found is not None
     n = laid.present.sum(axis=1)
@@ -85,11 +85,11 @@ def shares(runs: int, *, seed: int, raters: int, favour: float) -> tuple[float, 
         rows = campaign(rng, raters=raters, favour=favour).canonical()
         laid = score_matrix(segment_scores(rows), rows.labels)
         sums, counts = laid.document_sums(), laid.document_weights()
-        known = precision(sums[:1] - sums[1:], counts[0])
+        known = estimate_precision(sums[:1] - sums[1:], counts[0])
         wider = precision_for_new_raters(rows, laid, known, np.array([0]), np.array([1]))
         assert wider is not None
         difference = (sums[0] - sums[1]).sum() / counts[0].sum()
-        held += [abs(difference) <= float(half_widths(one, 0.05)[0]) for one in (known, wider)]
+        held += [abs(difference) <= float(interval_half_widths(one, 0.05)[0]) for one in (known, wider)]
     return float(held[0] / runs), float(held[1] / runs)
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
-from app.stats.multiverse.branches import ABSENT, UNTESTED, Branch
-from app.stats.multiverse.shares import Multiverse, PairShare
+from app.stats.multiverse.branches import ABSENT, UNTESTED, MultiverseBranch
+from app.stats.multiverse.shares import Multiverse, PairClaimShare
 
 NAMES = ("scoring", "exclusion", "normalize", "test", "adjust")
 
@@ -21,7 +21,7 @@ class Universe:
     marks: dict[tuple[str, str], int]
 
 
-def universes(branches: Sequence[Branch], systems: Sequence[str]) -> list[Universe]:
+def universes(branches: Sequence[MultiverseBranch], systems: Sequence[str]) -> list[Universe]:
     pairs = list(combinations(systems, 2))
     found = []
     for one in branches:
@@ -31,7 +31,7 @@ def universes(branches: Sequence[Branch], systems: Sequence[str]) -> list[Univer
     return found
 
 
-def check_shares(told: Multiverse, branches: Sequence[Branch], systems: Sequence[str]) -> None:
+def check_shares(told: Multiverse, branches: Sequence[MultiverseBranch], systems: Sequence[str]) -> None:
     """Every figure of every pair and every choice, against the count."""
     every = universes(branches, systems)
     pairs = list(combinations(systems, 2))
@@ -45,7 +45,7 @@ def check_shares(told: Multiverse, branches: Sequence[Branch], systems: Sequence
     assert counted == dict(_choices(every))
 
 
-def _check_pair(one: PairShare, every: Sequence[Universe]) -> None:
+def _check_pair(one: PairClaimShare, every: Sequence[Universe]) -> None:
     pair = (one.first, one.second)
     of = [(universe, universe.marks[pair]) for universe in every]
     tested = [(universe, mark) for universe, mark in of if mark in (-1, 0, 1)]
@@ -72,7 +72,7 @@ def _check_pair(one: PairShare, every: Sequence[Universe]) -> None:
         assert spreads[one.hangs_on] == widest, pair
 
 
-def _check_ahead(one: PairShare, marks: Sequence[int]) -> None:
+def _check_ahead(one: PairClaimShare, marks: Sequence[int]) -> None:
     ranked = [mark for mark in marks if mark != ABSENT]
     assert one.first_ahead == _share(ranked.count(1), len(ranked))
     assert one.second_ahead == _share(ranked.count(-1), len(ranked))

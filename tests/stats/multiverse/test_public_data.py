@@ -15,7 +15,7 @@ from scipy.stats import mannwhitneyu, ttest_ind
 from statsmodels.stats.multitest import multipletests
 
 from app.domain.recipe import NAMED, Exclusion
-from app.stats.multiverse.space import ExclusionChoice, Space
+from app.stats.multiverse.space import ExclusionChoice, MultiverseSpace
 from app.stats.ratings import Ratings
 from app.stats.side_tables import DocumentTable
 from tests.stats.multiverse.test_universes import check_each_universe, made
@@ -42,12 +42,12 @@ def halves(rows: Ratings) -> DocumentTable:
 def test_hindi_bengali_has_unpaired_universes_only() -> None:
     """Unbounded normalizations fail on a scale 0–100; 4 tests × 3 adjustments × none, center and z are left."""
     rows = hi_bn()
-    assert check_each_universe(rows, halves(rows), Space(BASE, (EVERYTHING,)), every=3) == 4 * 3 * 3
+    assert check_each_universe(rows, halves(rows), MultiverseSpace(BASE, (EVERYTHING,)), every=3) == 4 * 3 * 3
 
 
 def test_czech_english_universes_equal_the_ranker_alone() -> None:
     rows = cs_en()
-    space = Space(BASE, (EVERYTHING, WITHOUT_HUMAN))
+    space = MultiverseSpace(BASE, (EVERYTHING, WITHOUT_HUMAN))
     assert check_each_universe(rows, halves(rows), space, every=37) == 2 * 3 * (14 * 3 + 1)
 
 
@@ -67,7 +67,7 @@ def claims_by_library(values: dict[str, list[float]], test: str, adjust: str) ->
 
 def test_hindi_bengali_universes_claim_what_libraries_find_on_plain_rows() -> None:
     rows, checked = hi_bn(), 0
-    for found in made(rows, halves(rows), Space(BASE, (EVERYTHING,), normalize=("none", "z"))):
+    for found in made(rows, halves(rows), MultiverseSpace(BASE, (EVERYTHING,), normalize=("none", "z"))):
         values = segment_means(plain(rows), set(), z=found.normalize == "z")
         assert sorted(values) == list(rows.labels.systems)
         for (test, adjust), claims in zip(found.universes, found.claims.tolist(), strict=True):
@@ -81,4 +81,4 @@ def test_hindi_bengali_universes_claim_what_libraries_find_on_plain_rows() -> No
 @pytest.mark.soak
 def test_each_universe_of_czech_english_equals_the_ranker_alone() -> None:
     rows = cs_en()
-    assert check_each_universe(rows, halves(rows), Space(BASE, (EVERYTHING, WITHOUT_HUMAN))) == 258
+    assert check_each_universe(rows, halves(rows), MultiverseSpace(BASE, (EVERYTHING, WITHOUT_HUMAN))) == 258

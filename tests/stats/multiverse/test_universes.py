@@ -11,9 +11,9 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, Exclusion, Recipe
-from app.stats.multiverse.branches import ABSENT, UNTESTED, Branch, ScoredRatings, branch
-from app.stats.multiverse.shares import shares
-from app.stats.multiverse.space import TESTS, ExclusionChoice, Space
+from app.stats.multiverse.branches import ABSENT, UNTESTED, MultiverseBranch, ScoredRatings, compute_branch
+from app.stats.multiverse.shares import compute_claim_shares
+from app.stats.multiverse.space import TESTS, ExclusionChoice, MultiverseSpace
 from app.stats.ranking.ranking import rank
 from app.stats.ranking.result import PairRow
 from app.stats.ratings import Ratings, Scale
@@ -66,21 +66,21 @@ def _mark(row: PairRow | None, pair: tuple[str, str]) -> int:
     return (1 if row.better == pair[0] else -1) * (int(row.significant) - int(row.significant_reverse))
 
 
-def made(rows: Ratings, documents: DocumentTable, space: Space) -> list[Branch]:
+def made(rows: Ratings, documents: DocumentTable, space: MultiverseSpace) -> list[MultiverseBranch]:
     scored = ScoredRatings("score", rows, documents.domain_codes()[0])
     return [
-        Branch.from_bytes(branch(scored, space, e, n, rows.labels.systems).to_bytes())
+        MultiverseBranch.from_bytes(compute_branch(scored, space, e, n, rows.labels.systems).to_bytes())
         for e in space.excluding
         for n in space.normalize
     ]
 
 
-def check_each_universe(rows: Ratings, documents: DocumentTable, space: Space, every: int = 1) -> int:
+def check_each_universe(rows: Ratings, documents: DocumentTable, space: MultiverseSpace, every: int = 1) -> int:
     """Compare universes with the ranker, and the shares of all with a plain count; how many universes there were."""
     pairs = list(combinations(rows.labels.systems, 2))
     number = 0
     branches = made(rows, documents, space)
-    check_shares(shares(branches, rows.labels.systems), branches, rows.labels.systems)
+    check_shares(compute_claim_shares(branches, rows.labels.systems), branches, rows.labels.systems)
     for found in branches:
         excluding = next(one for one in space.excluding if one.name == found.exclusion)
         recipe = space.branch(excluding, found.normalize)
@@ -106,15 +106,15 @@ def check_each_universe(rows: Ratings, documents: DocumentTable, space: Space, e
 
 def test_every_universe_equals_the_ranker_alone() -> None:
     rows, documents = world(3)
-    space = Space(BASE, (EVERYTHING, WITHOUT))
+    space = MultiverseSpace(BASE, (EVERYTHING, WITHOUT))
     assert check_each_universe(rows, documents, space, every=7) == 2 * 6 * (14 * 3 + 1)
 
 
 def test_universes_of_a_bounded_scale_do_not_divide_by_means() -> None:
     rows, documents = world(4, bounded=True, errors=False)
-    space = Space(BASE, (EVERYTHING,), tests=(TESTS["permutation:document"], TESTS["rank_sum:segment"]))
+    space = MultiverseSpace(BASE, (EVERYTHING,), tests=(TESTS["permutation:document"], TESTS["rank_sum:segment"]))
     assert check_each_universe(rows, documents, space) == 3 * (2 * 3 + 1)
-    found = shares(made(rows, documents, space), rows.labels.systems)
+    found = compute_claim_shares(made(rows, documents, space), rows.labels.systems)
     assert found.n == 21
     assert {(one.choices["normalize"], one.n) for one in found.missing if "normalize" in one.choices} == {
         ("mean", 8),
@@ -130,9 +130,9 @@ def test_unpaired_data_have_no_paired_universe() -> None:
     rows, documents = world(5)
     turn = rows.labels.segment_position[rows.segment] + rows.document * 3
     alone_on_its_segment = rows.where(turn % 4 == rows.system)
-    space = Space(BASE, (EVERYTHING,), normalize=("none",))
+    space = MultiverseSpace(BASE, (EVERYTHING,), normalize=("none",))
     check_each_universe(alone_on_its_segment, documents, space)
-    found = shares(made(alone_on_its_segment, documents, space), rows.labels.systems)
+    found = compute_claim_shares(made(alone_on_its_segment, documents, space), rows.labels.systems)
     assert {choice.choice for choice in found.choices if choice.dimension == "test"} <= {
         "rank_sum:segment",
         "rank_sum_legacy:segment",
@@ -147,8 +147,8 @@ def test_shares_count_only_universes_that_test_the_pair() -> None:
     claims = np.array([[1, 0, 2], [1, -1, 2], [1, 1, 2], [1, 0, 3]], dtype=np.int8)
     universes = (("a", "none"), ("a", "holm"), ("b", "none"), ("b", "holm"))
     ahead = np.array([1, -1, 3], dtype=np.int8)
-    one = Branch("score", "accepted", "none", universes, claims, ahead, ())
-    always, reversed_, untested = shares([one], ["A", "B", "C"]).pairs
+    one = MultiverseBranch("score", "accepted", "none", universes, claims, ahead, ())
+    always, reversed_, untested = compute_claim_shares([one], ["A", "B", "C"]).pairs
     assert (always.n, always.first_better, always.second_better, always.kind) == (4, 1.0, 0.0, "always")
     assert (always.hangs_on, always.spread) == (None, None)
     assert (reversed_.first_better, reversed_.second_better, reversed_.kind) == (0.25, 0.25, "reversed")
@@ -156,11 +156,11 @@ def test_shares_count_only_universes_that_test_the_pair() -> None:
     assert (reversed_.hangs_on, reversed_.spread) == ("test", 1.0)
     assert (untested.n, untested.untested, untested.kind, untested.first_better) == (0, 3, None, None)
     assert (always.first_ahead, reversed_.second_ahead, untested.first_ahead) == (1.0, 1.0, None)
-    chosen = {(c.dimension, c.choice): (c.n, c.claimed) for c in shares([one], ["A", "B", "C"]).choices}
+    chosen = {(c.dimension, c.choice): (c.n, c.claimed) for c in compute_claim_shares([one], ["A", "B", "C"]).choices}
     assert chosen["test", "a"] == (2, 3 / 4)
     assert chosen["scoring", "score"] == (4, 6 / 8)
 
 
 def test_no_branch_gives_no_universe() -> None:
-    found = shares([], [])
+    found = compute_claim_shares([], [])
     assert (found.n, found.pairs, found.choices, found.missing) == (0, (), (), ())

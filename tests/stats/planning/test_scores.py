@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from app.domain.errors import Invalid
-from app.stats.inference.by_document import precision
+from app.stats.inference.by_document import estimate_precision
 from app.stats.planning.non_normal_scores import drawn_means, drawn_power, expected_clusters, normal_draw, shaped_draw
 from app.stats.planning.planning import EN_DE, GROUPINGS, Grouping, StudyLayout, VarianceComponents
 from app.stats.planning.scores import NoSuchScores, ScoreSampler, latent, marginal, score_sampler
@@ -273,7 +273,7 @@ def test_expected_clusters_of_uneven_documents_weigh_their_segments() -> None:
         wins = np.zeros((3, 3), dtype=bool)
         for i, j in [(0, 1), (0, 2), (1, 2)]:
             apart = study[place[i]] - study[place[j]]
-            known = precision(apart, weights)
+            known = estimate_precision(apart, weights)
             t = apart.sum() / weights.sum() / known.error
             wins[i, j] = 2 * stats.t.sf(t, known.degrees) <= 0.05
         counted.append(max(clusters(wins, "strict") or ()))
