@@ -34,16 +34,16 @@ from app.stats.aggregate import score_matrix, segment_scores
 from app.stats.gate.gate import GateRule, decide_claim
 from app.stats.inference.by_document import estimate_precision
 from app.stats.quality.choices import CHECKS
-from app.stats.quality.report import rater_quality
+from app.stats.quality.report import make_quality_report
 from app.stats.ranking import caveats
 from app.stats.ranking.design_checks import connected_systems
-from app.stats.ranking.ranking import rank
+from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import COLUMNS, Floats, Ratings
 from app.stats.side_tables import DocumentTable
 from app.stats.validation.designs import SimulatedDesign
-from app.stats.validation.study_findings import Truth, findings_of
-from app.stats.validation.worlds import WORLDS, World, WorldName, campaign
+from app.stats.validation.study_findings import TrueScores, compare_with_truth
+from app.stats.validation.worlds import WORLDS, SimulatedWorld, WorldName, simulate_campaign
 
 MEASURED: Final = Path(__file__).with_suffix(".json")
 SYSTEMS: Final = 3
@@ -105,7 +105,7 @@ class Claimant:
 
     name: str
     claims: Mapping[str, tuple[Kind, float]]
-    tried: Callable[[World, int], Trial | None]
+    tried: Callable[[SimulatedWorld, int], Trial | None]
 
 
 def by_recipe(recipe: Recipe) -> Claimant:
@@ -137,17 +137,17 @@ _NAMES: Final = {
 }
 
 
-def _rank_once(world: World, number: int, *, recipe: Recipe) -> Trial | None:
+def _rank_once(world: SimulatedWorld, number: int, *, recipe: Recipe) -> Trial | None:
     rng = np.random.Generator(np.random.PCG64([SEED, number]))
-    rows = campaign(world, rng, np.zeros(SYSTEMS))
+    rows = simulate_campaign(world, rng, np.zeros(SYSTEMS))
     topics = topics_of(world, rows)
     found, warnings = dict[str, float](), tuple[str, ...]()
     for part in _looks(world, rows):
         try:
-            ranking = rank(part, recipe, topics)
+            ranking = rank_systems(part, recipe, topics)
         except Invalid:
             return None
-        findings = findings_of(ranking, _TRUTH)
+        findings = compare_with_truth(ranking, _TRUTH)
         for name in _NAMES.values():
             if name in findings:  # asked several times, to have claimed once is to have claimed
                 found[name] = max(found.get(name, 0.0), findings[name]) if "claim" in name else findings[name]
@@ -156,24 +156,24 @@ def _rank_once(world: World, number: int, *, recipe: Recipe) -> Trial | None:
 
 
 _EQUAL: Final = {f"S{i:02}": 0.0 for i in range(SYSTEMS)}
-_TRUTH: Final = Truth(_EQUAL, values=_EQUAL)
+_TRUTH: Final = TrueScores(_EQUAL, values=_EQUAL)
 
 
-def topics_of(world: World, rows: Ratings) -> DocumentTable:
+def topics_of(world: SimulatedWorld, rows: Ratings) -> DocumentTable:
     """What is known of the documents: their topics as domains, in worlds that have several."""
     n = len(rows.labels.documents)
     lengths = np.bincount(rows.labels.segment_document, minlength=n).astype(np.int32)
     return DocumentTable(_domains(world, n), ("test",) * n, lengths, np.full(n, -1, dtype=np.int32))
 
 
-def _domains(world: World, n: int) -> tuple[str, ...]:
+def _domains(world: SimulatedWorld, n: int) -> tuple[str, ...]:
     made: SimulatedDesign = world.design(np.random.Generator(np.random.PCG64(SEED)), SYSTEMS)
     if world.topics == 1:
         return ("all",) * n
     return tuple(f"topic-{topic}" for topic in made.topic[:n])
 
 
-def _looks(world: World, rows: Ratings) -> Iterator[Ratings]:
+def _looks(world: SimulatedWorld, rows: Ratings) -> Iterator[Ratings]:
     n = len(rows.labels.documents)
     for look in world.looks:
         yield rows if look == 1 else rows.where(rows.document < ceil(look * n))
@@ -235,13 +235,13 @@ def by_gate(rule: GateRule) -> Claimant:
     return Claimant("gate", {name: ("size", rule.alpha)}, partial(_gate_once, rule=rule))
 
 
-def _gate_once(world: World, number: int, *, rule: GateRule) -> Trial:
+def _gate_once(world: SimulatedWorld, number: int, *, rule: GateRule) -> Trial:
     rng = np.random.Generator(np.random.PCG64([SEED, number]))
     border = {"better": 0.0, "not_worse": -rule.margin, "equivalent": rule.margin}[rule.claim]
-    rows = campaign(world, rng, np.array([0.0, border]))
+    rows = simulate_campaign(world, rng, np.array([0.0, border]))
     if len(connected_systems(rows)) > 1:  # the gate refuses such pairs
         return Trial({rule.claim.replace("_", " "): 0.0}, (UNLINKED,))
-    ranking = rank(rows, _LIGHT, topics_of(world, rows))
+    ranking = rank_systems(rows, _LIGHT, topics_of(world, rows))
     sums, counts = _by_document(rows)
     decisions = [decide_claim(sums[:d], counts[:d], rule) for d in (ceil(look * counts.size) for look in world.looks)]
     asked_before = Looks(tuple(range(1, len(world.looks)))).warnings()
@@ -259,9 +259,11 @@ def by_forecast() -> Claimant:
     return Claimant("forecast", {"difference of a new study": ("coverage", 0.95)}, _forecast_once)
 
 
-def _forecast_once(world: World, number: int) -> Trial:
+def _forecast_once(world: SimulatedWorld, number: int) -> Trial:
     means = np.zeros(2)
-    this, again = (campaign(world, np.random.Generator(np.random.PCG64([SEED, number, k])), means) for k in (0, 1))
+    this, again = (
+        simulate_campaign(world, np.random.Generator(np.random.PCG64([SEED, number, k])), means) for k in (0, 1)
+    )
     (sums, counts), (new_sums, new_counts) = (_by_document(rows) for rows in (this, again))
     known = estimate_precision(sums, counts)
     reach = sqrt(2) * float(known.error) * special.stdtrit(float(known.degrees), 0.975)  # as `stats.replication` has it
@@ -285,7 +287,7 @@ def by_flags() -> Claimant:
     return Claimant("quality", claims, _flags_once)
 
 
-def _flags_once(world: World, number: int) -> Trial | None:
+def _flags_once(world: SimulatedWorld, number: int) -> Trial | None:
     """Every output rated by two raters in turn, as flags compare raters with each other."""
     if world.dealing != "all systems" or len(world.looks) > 1:
         return None
@@ -299,7 +301,7 @@ def _flags_once(world: World, number: int) -> Trial | None:
         rows = made.ratings()
         scores = np.repeat(level, made.lengths, axis=1).ravel() + world.process.segment * noise.normal(size=len(rows))
         parts.append(rows.with_score(scores))
-    report = rater_quality(together(parts[0], parts[1]))
+    report = make_quality_report(together(parts[0], parts[1]))
     raised = {check for rater in report.raters for check in rater.beyond}
     return Trial({f"any {check} flag": float(check in raised) for check in CHECKS}, report.warnings)
 

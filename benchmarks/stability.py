@@ -22,13 +22,13 @@ from app.design.values import Codes
 from app.reports.kit.processes import in_processes
 from app.reports.kit.report import Work
 from app.reports.stability.report import StudyChunks
-from app.stats.stability.chunks import ChunkOutcome, Simulator
+from app.stats.stability.chunks import ChunkOutcome, StabilitySimulator
 from app.stats.stability.curves import compute_curves
 from app.stats.stability.extraction import MultiplyRated
-from app.stats.stability.request import Assignment, StabilityRequest, StudyDesign, paper_designs
-from app.stats.stability.srp import order_of, stable
-from app.stats.stability.studies import collect, document_sums
-from app.stats.stability.testing import SignificanceRule, claims, drawn_signs, p_values
+from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign, paper_designs
+from app.stats.stability.srp import order_pairs, stable_rankings
+from app.stats.stability.studies import document_sums, gather_study_ratings
+from app.stats.stability.testing import SignificanceRule, draw_signs, find_claims, permutation_p_values
 from benchmarks import stability_plain
 from tests.stats.stability import naive
 
@@ -68,12 +68,12 @@ def campaign(seed: int = 1) -> MultiplyRated:
 
 def one_set(data: MultiplyRated) -> None:
     """Print a set's seconds beside those of the product, for each grouping and normalization; fail where it is slow."""
-    (piece,) = drawn_signs(np.random.default_rng(1), 1, PERMUTATIONS, DOCUMENTS)
+    (piece,) = draw_signs(np.random.default_rng(1), 1, PERMUTATIONS, DOCUMENTS)
     signs = piece.unpacked(0)
     sums = np.random.default_rng(2).normal(size=(STUDIES, DOCUMENTS, SYSTEMS))
     for grouping in ("psxs", "system_balanced", "none"):
         for method in ("none", "mean", "error", "z"):
-            simulator = simulated(data, StudyDesign(Assignment(grouping), method))
+            simulator = simulated(data, StudyDesign(RaterAssignment(grouping), method))
             simulator.run(0)
             ours, bound = [], []
             for _ in range(5):
@@ -84,10 +84,10 @@ def one_set(data: MultiplyRated) -> None:
             assert ratio <= MOST_TIMES, "slower than promised"
 
 
-def simulated(data: MultiplyRated, design: StudyDesign) -> Simulator:
+def simulated(data: MultiplyRated, design: StudyDesign) -> StabilitySimulator:
     """One set of a design on all documents."""
     request = StabilityRequest((design,), documents=(DOCUMENTS,), studies=STUDIES, per_set=STUDIES, seed=1)
-    return Simulator(data, request.resolved(DOCUMENTS, SYSTEMS))
+    return StabilitySimulator(data, request.resolved(DOCUMENTS, SYSTEMS))
 
 
 def against_plain(data: MultiplyRated) -> None:
@@ -104,15 +104,15 @@ def against_plain(data: MultiplyRated) -> None:
     assert times >= FEWEST_TIMES, "slower than promised"
 
 
-def check_plain(simulator: Simulator, studies: int = 10) -> None:
+def check_plain(simulator: StabilitySimulator, studies: int = 10) -> None:
     """Assert that some studies of the same raters and signs have the same means and claims by plain numpy."""
     documents = simulator.documents(DOCUMENTS, 0)
     raters = simulator._raters(simulator.chunks[0], 0, 0, documents, studies)
-    (piece,) = drawn_signs(np.random.default_rng(1), studies, PERMUTATIONS, DOCUMENTS)
-    collected = collect(simulator.items, documents, raters)
+    (piece,) = draw_signs(np.random.default_rng(1), studies, PERMUTATIONS, DOCUMENTS)
+    collected = gather_study_ratings(simulator.items, documents, raters)
     sums, rule = document_sums(collected, "z"), SignificanceRule()
     signed = -sums.transpose(0, 2, 1)[:, None]
-    made = claims(signed, p_values(signed, [piece], exact=False, rule=rule), rule)[:, 0]
+    made = find_claims(signed, permutation_p_values(signed, [piece], exact=False, rule=rule), rule)[:, 0]
     for number in range(studies):
         means, claimed = stability_plain.study(simulator.data, raters[number, :, 0, 0], piece.unpacked(number))
         assert np.allclose(means, sums[number].sum(axis=0) / collected.n_segments.sum(), atol=1e-10)
@@ -122,19 +122,21 @@ def check_plain(simulator: Simulator, studies: int = 10) -> None:
 def against_loops(data: MultiplyRated, studies: int = 4) -> None:
     """Check that pure Python finds the same, study for study; how much slower it is says little."""
     request = StabilityRequest((StudyDesign(),), documents=(DOCUMENTS,), studies=studies, per_set=studies, seed=1)
-    simulator = Simulator(data, request.resolved(DOCUMENTS, SYSTEMS))
+    simulator = StabilitySimulator(data, request.resolved(DOCUMENTS, SYSTEMS))
     chunk, documents = simulator.chunks[0], simulator.documents(DOCUMENTS, 0)
     raters = simulator._raters(chunk, 0, 0, documents, studies)
-    (piece,) = drawn_signs(np.random.default_rng(1), 1, PERMUTATIONS, DOCUMENTS)
+    (piece,) = draw_signs(np.random.default_rng(1), 1, PERMUTATIONS, DOCUMENTS)
     signs = piece.unpacked(0)
 
     def ours() -> tuple[np.ndarray, list[set[tuple[int, int]]], float]:
-        found = collect(simulator.items, documents, raters)
+        found = gather_study_ratings(simulator.items, documents, raters)
         sums = document_sums(found, "z")
         signed = -sums.transpose(0, 2, 1)[:, None]
-        made = claims(signed, p_values(signed, [piece], exact=False, rule=SignificanceRule()), SignificanceRule())[:, 0]
+        made = find_claims(
+            signed, permutation_p_values(signed, [piece], exact=False, rule=SignificanceRule()), SignificanceRule()
+        )[:, 0]
         means = sums.sum(axis=1) / found.n_segments.sum()
-        held = stable(made, order_of(means, -1))
+        held = stable_rankings(made, order_pairs(means, -1))
         pairs = list(zip(*np.triu_indices(SYSTEMS, k=1), strict=True))
         named = [{p if c > 0 else p[::-1] for p, c in zip(pairs, row, strict=True) if c} for row in made]
         return means, named, float((held.sum() - studies) / (studies * (studies - 1)))
@@ -155,7 +157,7 @@ def against_loops(data: MultiplyRated, studies: int = 4) -> None:
 def paper(data: MultiplyRated, workers: int) -> None:
     """Print the seconds of Figures 3–8, and the memory of this process and its largest child."""
     request = StabilityRequest(paper_designs(), seed=1).resolved(DOCUMENTS, SYSTEMS)
-    simulator, started = Simulator(data, request), time.perf_counter()
+    simulator, started = StabilitySimulator(data, request), time.perf_counter()
 
     def shown(done: int, total: int) -> None:
         print(f"\r{done} of {total} chunks, {time.perf_counter() - started:.0f} s", end="", file=sys.stderr)

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, JsonValue, TypeAdapter
 
 from app import protocols
 from app.protocols.base import Example, Measure, Protocol, Widget, options_of
-from app.stats.ratings import Scale
+from app.stats.ratings import ScoreScale
 from app.web.access import Public
 from app.web.examples import shows
 from app.web.pagination import Page
@@ -144,7 +144,7 @@ def _measure(measure: Measure) -> MeasureOut:
     )
 
 
-def _scale(scale: Scale | None) -> list[float | None] | None:
+def _scale(scale: ScoreScale | None) -> list[float | None] | None:
     return None if scale is None else [scale.minimum, scale.maximum, scale.step]
 
 

@@ -18,7 +18,7 @@ from app.reports.kit.table import Table
 from app.services.access.tokens import THE_OPERATOR
 from app.services.people import hours
 from app.services.people.hours import Hours
-from app.stats.timing.timing import clock_format
+from app.stats.timing.timing import format_clock_time
 
 HOURS = TypeAdapter(Hours)
 
@@ -55,8 +55,8 @@ def payable(
 def _table(hours_paid: Hours) -> Table:
     rows = [
         (
-            *(one.rater, one.team or "", clock_format(one.active_seconds), _signed(one.adjusted_seconds)),
-            *(clock_format(one.payable_seconds), str(one.open_disputes or "")),
+            *(one.rater, one.team or "", format_clock_time(one.active_seconds), _signed(one.adjusted_seconds)),
+            *(format_clock_time(one.payable_seconds), str(one.open_disputes or "")),
         )
         for one in hours_paid.raters
     ]
@@ -65,11 +65,11 @@ def _table(hours_paid: Hours) -> Table:
 
 
 def _signed(seconds: int) -> str:
-    return f"{'-' if seconds < 0 else '+'}{clock_format(abs(seconds))}" if seconds else ""
+    return f"{'-' if seconds < 0 else '+'}{format_clock_time(abs(seconds))}" if seconds else ""
 
 
 def _notes(hours_paid: Hours) -> list[str]:
-    of_teams = [f"{one.team or 'no team'}: {clock_format(one.payable_seconds)}" for one in hours_paid.teams]
+    of_teams = [f"{one.team or 'no team'}: {format_clock_time(one.payable_seconds)}" for one in hours_paid.teams]
     rule = (
         f"A gap counts up to {hours_paid.pause_seconds:g} s and {hours_paid.seconds_per_word:g} s a word on the screen."
     )

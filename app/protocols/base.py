@@ -24,8 +24,8 @@ from app.protocols.widgets import Slider as Slider
 from app.protocols.widgets import Spans as Spans
 from app.protocols.widgets import TextEdit as TextEdit
 from app.protocols.widgets import Widget as Widget
-from app.stats.ratings import Scale
-from app.stats.scoring import WeightProfile, resolve
+from app.stats.ratings import ScoreScale
+from app.stats.scoring import WeightProfile, resolve_weight_profile
 
 NO_ERRORS_ASKED = -1
 Level = Literal["segment", "document", "screen"]
@@ -140,7 +140,7 @@ class Measure:
 
     name: str
     higher_is_better: bool
-    scale: Scale | None = None
+    scale: ScoreScale | None = None
     uses_profile: bool = False
     needs_text: bool = False
 
@@ -199,7 +199,7 @@ class Protocol(Generic[P]):
     title: str
     payload: type[P]
     higher_is_better: bool
-    scale: Scale | None
+    scale: ScoreScale | None
     form: tuple[Widget, ...]
     rubric: tuple[tuple[str, str], ...]
     check: Callable[[P, JudgedTexts, ScoringOptions], None]
@@ -248,7 +248,7 @@ def options_of(protocol: Protocol[Any], options: Mapping[str, object]) -> Scorin
     except ValidationError as error:
         raise Invalid("the options are not valid", places=tuple(_places(protocol, error))) from None
     weights = getattr(own, "weights", None)
-    profile = resolve(protocol.weights if weights is None else weights)
+    profile = resolve_weight_profile(protocol.weights if weights is None else weights)
     return ScoringOptions(profile, getattr(own, "scale", "raw") == "z", own)
 
 

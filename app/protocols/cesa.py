@@ -24,11 +24,11 @@ from app.protocols.base import (
 )
 from app.protocols.kit.marked_errors import Marks, check_with_score, score_or_weight
 from app.protocols.kit.scales import Number
-from app.stats.ratings import Scale
+from app.stats.ratings import ScoreScale
 
 STEP = 5.0
-SCALE = Scale(0.0, 100.0, STEP)
-SHARE = Scale(0.0, 1.0, 1.0)
+SCALE = ScoreScale(0.0, 100.0, STEP)
+SHARE = ScoreScale(0.0, 1.0, 1.0)
 GOOD = 85.0  # where the highest band begins
 FAULT = "Instructions fault"
 BANDS = (

@@ -9,9 +9,9 @@ from typing import Literal
 
 from app.protocols.base import Choice
 from app.protocols.kit.single_score import SingleScorePayload, single_score, worked_examples
-from app.stats.ratings import Scale
+from app.stats.ratings import ScoreScale
 
-SCALE = Scale(1.0, 5.0, 1.0)
+SCALE = ScoreScale(1.0, 5.0, 1.0)
 POINTS = (
     (1.0, "Useless"),
     (2.0, "Poor"),

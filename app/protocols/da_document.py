@@ -10,9 +10,9 @@ from typing import Literal
 
 from app.protocols.base import Slider
 from app.protocols.kit.single_score import SingleScorePayload, single_score, worked_examples
-from app.stats.ratings import Scale
+from app.stats.ratings import ScoreScale
 
-SCALE = Scale(0.0, 100.0)
+SCALE = ScoreScale(0.0, 100.0)
 TICKS = ((0.0, "no meaning preserved"), (100.0, "perfect"))
 RUBRIC = (
     ("0", "Nothing of the meaning of the document is expressed."),

@@ -23,9 +23,9 @@ from app.protocols.base import (
 )
 from app.protocols.kit.marked_errors import Marks, check_with_score, score_or_weight
 from app.protocols.kit.scales import Number
-from app.stats.ratings import Scale
+from app.stats.ratings import ScoreScale
 
-SCALE = Scale(0.0, 100.0)
+SCALE = ScoreScale(0.0, 100.0)
 TICKS = (
     (0.0, "No meaning preserved"),
     (33.0, "Some meaning preserved"),

@@ -26,7 +26,7 @@ from app.protocols.base import (
 )
 from app.protocols.kit.edits import characters, chrf, ter
 from app.protocols.widgets import LONGEST_TEXT
-from app.stats.ratings import Scale
+from app.stats.ratings import ScoreScale
 
 MOST_CRITICAL = 1000
 RUBRIC = (
@@ -39,7 +39,7 @@ MEASURES = {
     "ter": Measure("ter", higher_is_better=False, needs_text=True),
     "critical": Measure("critical", higher_is_better=False),
     "levenshtein": Measure("levenshtein", higher_is_better=False, needs_text=True),
-    "chrf": Measure("chrf", higher_is_better=True, scale=Scale(0.0, 100.0), needs_text=True),
+    "chrf": Measure("chrf", higher_is_better=True, scale=ScoreScale(0.0, 100.0), needs_text=True),
 }
 
 

@@ -27,7 +27,7 @@ from app.protocols.base import (
     Widget,
 )
 from app.protocols.kit.scales import LARGEST, Number, fault
-from app.stats.ratings import Scale
+from app.stats.ratings import ScoreScale
 
 MOST_CRITERIA = 20
 Name = Annotated[str, Field(pattern=KEY_PATTERN)]
@@ -51,9 +51,9 @@ class Criterion(CampaignOptions):
     higher_is_better: bool = True
 
     @property
-    def scale(self) -> Scale:
+    def scale(self) -> ScoreScale:
         """Its values."""
-        return Scale(self.minimum, self.maximum, self.step)
+        return ScoreScale(self.minimum, self.maximum, self.step)
 
     @model_validator(mode="after")
     def _consistent(self) -> Criterion:

@@ -9,9 +9,9 @@ from typing import Literal
 
 from app.protocols.base import Choice
 from app.protocols.kit.single_score import SingleScorePayload, single_score, worked_examples
-from app.stats.ratings import Scale
+from app.stats.ratings import ScoreScale
 
-SCALE = Scale(0.0, 6.0, 1.0)
+SCALE = ScoreScale(0.0, 6.0, 1.0)
 ANCHORS = {0: "No meaning preserved", 2: "Some meaning preserved", 4: "Most meaning preserved", 6: "Perfect meaning"}
 POINTS = tuple((float(point), ANCHORS.get(point, "")) for point in range(7))
 RUBRIC = (

@@ -16,9 +16,9 @@ from app.reports.kit.columns import NONE, Column, file, section
 from app.reports.kit.report import Report, ReportHead, Section, Work, whole
 from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
-from app.stats.selection import select
-from app.stats.validation.rates import WORLDS, KeptRate, Validation, World, rates
-from app.stats.validation.studies import Population
+from app.stats.selection import select_rows
+from app.stats.validation.rates import WORLDS, KeptRate, RecipeValidation, World, compute_kept_rates
+from app.stats.validation.studies import StudyPopulation
 from app.storage.db import Session
 
 TITLES: Mapping[World, str] = {
@@ -78,16 +78,16 @@ class ValidationView(ReportHead):
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ValidationOptions) -> Work[ValidationView]:
     inputs = load_recipe_input(session, snapshots[0], options)
     # What the recipe leaves out is no part of the design that is tried; rows that are not ranked may count in moments.
-    rows = select(inputs.rows, inputs.recipe).ratings
-    population = Population.of(rows, inputs.documents)
-    validation = Validation.of(population, replace(inputs.recipe, exclude=()), inputs.recipe.seed)
+    rows = select_rows(inputs.rows, inputs.recipe).ratings
+    population = StudyPopulation.of(rows, inputs.documents)
+    validation = RecipeValidation.of(population, replace(inputs.recipe, exclude=()), inputs.recipe.seed)
     if len(validation.truth.systems) < 2:
         return whole(partial(_result, inputs, validation, options.studies, {world: [] for world in TWO}))
     work = _Studies(validation, options.studies, _worlds(validation, options))
     return Work(work.n_chunks, work.run, partial(_finish, inputs, work))
 
 
-def _worlds(validation: Validation, options: ValidationOptions) -> tuple[World, ...]:
+def _worlds(validation: RecipeValidation, options: ValidationOptions) -> tuple[World, ...]:
     """Those that are asked for and apply, in their order."""
     applies = {*TWO, *(validation.own.worlds() if options.worlds else ())}
     return tuple(world for world in WORLDS if world in applies)
@@ -97,7 +97,7 @@ def _worlds(validation: Validation, options: ValidationOptions) -> tuple[World, 
 class _Studies:
     """The chunks: some studies of one world each, all of the first world before those of the next."""
 
-    validation: Validation
+    validation: RecipeValidation
     studies: int
     worlds: tuple[World, ...]
 
@@ -126,14 +126,14 @@ def _finish(inputs: RecipeInput, work: _Studies, parts: Sequence[bytes]) -> Vali
 
 def _result(
     inputs: RecipeInput,
-    validation: Validation,
+    validation: RecipeValidation,
     studies: int,
     studies_by_world: Mapping[World, Sequence[Mapping[str, float]]],
 ) -> ValidationView:
     recipe, population = validation.recipe, validation.population
-    shares = rates(validation, studies_by_world)
+    shares = compute_kept_rates(validation, studies_by_world)
     return ValidationView(
-        **inputs.head(select(inputs.rows, inputs.recipe).dropped, _warnings(validation, shares)),
+        **inputs.head(select_rows(inputs.rows, inputs.recipe).dropped, _warnings(validation, shares)),
         recipe=inputs.recipe.name,
         recipe_hash=inputs.hash_of(inputs.recipe),
         normalize=recipe.normalize,
@@ -150,7 +150,7 @@ def _result(
     )
 
 
-def _warnings(validation: Validation, shares: Sequence[KeptRate]) -> list[str]:
+def _warnings(validation: RecipeValidation, shares: Sequence[KeptRate]) -> list[str]:
     systems = len(validation.truth.systems)
     if systems < 2:
         alone = ["only one system is ranked, so there is nothing to claim"]

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.recipe import Repeats
-from app.stats.ratings import Bools, Codes, Floats, Labels, Ratings
+from app.stats.ratings import Bools, Codes, Floats, RatingLabels, Ratings
 
 Indices = npt.NDArray[np.intp]
 
@@ -153,7 +153,7 @@ def one_row_per_rating(ratings: Ratings) -> Ratings:
 
 
 def score_matrix(
-    scores: SegmentScores, labels: Labels, *, domains: Codes | None = None, macro: bool = False
+    scores: SegmentScores, labels: RatingLabels, *, domains: Codes | None = None, macro: bool = False
 ) -> ScoreMatrix:
     """Lay segment scores out as a matrix; systems without a score have no row.
 

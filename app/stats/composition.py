@@ -14,22 +14,22 @@ import numpy.typing as npt
 from scipy import sparse
 
 from app.stats.plain import number_or_none
-from app.stats.quality.pairing import first_rows
-from app.stats.ratings import Bools, Codes, Floats, Kind, Ratings, Role
+from app.stats.quality.pairing import first_rows_of_judgments
+from app.stats.ratings import Bools, Codes, Floats, RatingKind, RatingRole, Ratings
 
 Table = npt.NDArray[np.int64]
-PARTS: Mapping[str, Role | None] = MappingProxyType(
+PARTS: Mapping[str, RatingRole | None] = MappingProxyType(
     {
-        "rating": Role.RATING,
+        "rating": RatingRole.RATING,
         "human": None,
-        "repeat": Role.REPEAT,
-        "reference": Role.REFERENCE,
-        "degraded": Role.DEGRADED,
-        "calibration": Role.CALIBRATION,
+        "repeat": RatingRole.REPEAT,
+        "reference": RatingRole.REFERENCE,
+        "degraded": RatingRole.DEGRADED,
+        "calibration": RatingRole.CALIBRATION,
     }
 )
 """Kinds of judgment that are counted; `human`: ratings of a human translation shown as a system, ratings too."""
-REGULAR = (Role.RATING, Role.REPEAT)
+REGULAR = (RatingRole.RATING, RatingRole.REPEAT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,8 @@ def count_contents(ratings: Ratings, owner: Codes, humans: Bools) -> WorkComposi
     """
     owners, place = np.unique(owner, return_inverse=True)
     n = owners.size
-    once = first_rows(ratings)
-    scored = once & (ratings.kind == Kind.SEGMENT)
+    once = first_rows_of_judgments(ratings)
+    scored = once & (ratings.kind == RatingKind.SEGMENT)
     scored = scored if scored.any() else once
     masks = {part: _part(ratings, role, humans) for part, role in PARTS.items()}
     regular = np.isin(ratings.role, REGULAR)
@@ -79,9 +79,9 @@ def count_contents(ratings: Ratings, owner: Codes, humans: Bools) -> WorkComposi
     )
 
 
-def _part(ratings: Ratings, role: Role | None, humans: Bools) -> Bools:
+def _part(ratings: Ratings, role: RatingRole | None, humans: Bools) -> Bools:
     if role is None:
-        return np.asarray((ratings.role == Role.RATING) & humans[ratings.system], dtype=np.bool_)
+        return np.asarray((ratings.role == RatingRole.RATING) & humans[ratings.system], dtype=np.bool_)
     return np.asarray(ratings.role == role, dtype=np.bool_)
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.ratings import Codes, Ratings, Role
+from app.stats.ratings import Codes, RatingRole, Ratings
 
-TEST_SET_ROLES = (Role.RATING, Role.REPEAT)
+TEST_SET_ROLES = (RatingRole.RATING, RatingRole.REPEAT)
 
 
 @dataclass(frozen=True, slots=True)

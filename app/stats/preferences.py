@@ -20,12 +20,12 @@ from app.domain.recipe import DEFAULT_SEED, Adjust
 from app.stats import intervals
 from app.stats.inference.by_document import estimate_precision
 from app.stats.ratings import Codes, Floats
-from app.stats.testing.adjust import adjust
-from app.stats.testing.permutation import PairBlock, flip_signs, number_of_permutations
+from app.stats.testing.adjust import adjust_p_values
+from app.stats.testing.permutation import PairBlock, count_sign_flips, number_of_permutations
 
 
 @dataclass(frozen=True, slots=True)
-class Comparisons:
+class PairwiseComparisons:
     """Parallel columns, one row a comparison. outcome: 1 the first is better, −1 the second, 0 neither."""
 
     first: Codes
@@ -51,7 +51,9 @@ class PairPreference:
     p_adjusted: float
 
 
-def pairs(compared: Comparisons, *, n_systems: int, alpha: float, method: Adjust) -> tuple[PairPreference, ...]:
+def compute_pair_preferences(
+    compared: PairwiseComparisons, *, n_systems: int, alpha: float, method: Adjust
+) -> tuple[PairPreference, ...]:
     """All pairs of systems that were compared, by code; the first is the one that won more, or the smaller code.
 
     method: how the p-values of all pairs are adjusted; none, holm or bh.
@@ -70,14 +72,14 @@ def pairs(compared: Comparisons, *, n_systems: int, alpha: float, method: Adjust
             total = np.bincount(document, weights=signed[here].astype(np.float64), minlength=size)
             sums.append((total.astype(np.float64), counts))
     p_values = _permutation_p_values(sums, alpha)
-    adjusted = adjust(p_values, method)
+    adjusted = adjust_p_values(p_values, method)
     return tuple(
         _pair(both, outcome, by_document, alpha, p=(float(p), float(p_all)))
         for both, outcome, by_document, p, p_all in zip(systems, outcomes, sums, p_values, adjusted, strict=True)
     )
 
 
-def smallest_p(n_documents: int) -> float:
+def smallest_possible_p(n_documents: int) -> float:
     """The smallest p of the permutation of so many documents: 2^(1 − D), and 1 without any."""
     return float(min(1.0, 2.0 ** (1 - n_documents)))
 
@@ -98,7 +100,7 @@ def _permutation_p_values(sums: Sequence[tuple[Floats, Floats]], alpha: float) -
         return np.empty(0)
     draws = number_of_permutations(len(blocks), alpha)
     size = sums[0][0].size
-    counted = flip_signs(blocks, len(blocks), size, permutations=draws, seed=DEFAULT_SEED, two_sided=True)
+    counted = count_sign_flips(blocks, len(blocks), size, permutations=draws, seed=DEFAULT_SEED, two_sided=True)
     return counted.p_values(plus_one=True)
 
 
@@ -136,7 +138,7 @@ class PreferenceStanding:
     share: float
 
 
-def standings(comparisons: Comparisons, *, n_systems: int) -> tuple[PreferenceStanding, ...]:
+def compute_preference_standings(comparisons: PairwiseComparisons, *, n_systems: int) -> tuple[PreferenceStanding, ...]:
     """Systems that were compared, by share of points, then by code."""
     rows = []
     for system in range(n_systems):

@@ -10,13 +10,17 @@ from app.domain.errors import Invalid, Place
 from app.domain.recipe import Recipe
 from app.stats.aggregate import Indices
 from app.stats.normalize import NormalizedRatings, format_rater_names, moments_per_rater, normalize
-from app.stats.ratings import Bools, Ratings, Role
-from app.stats.selection import Selection
+from app.stats.ratings import Bools, RatingRole, Ratings
+from app.stats.selection import RowSelection
 
-_ROLES = {"ratings": (Role.RATING, Role.REPEAT), "calibration": (Role.CALIBRATION,), "all": tuple(Role)}
+_ROLES = {
+    "ratings": (RatingRole.RATING, RatingRole.REPEAT),
+    "calibration": (RatingRole.CALIBRATION,),
+    "all": tuple(RatingRole),
+}
 
 
-def normalize_ranked(selection: Selection, ranked: Ratings, recipe: Recipe) -> NormalizedRatings:
+def normalize_ranked_rows(selection: RowSelection, ranked: Ratings, recipe: Recipe) -> NormalizedRatings:
     """The ranked rows of `selection`, normalized as `recipe` says; its normalization is settled.
 
     Raters without a row behind the moments are named and left as they are; under `z`, which needs a mean and a
@@ -43,7 +47,7 @@ def normalize_ranked(selection: Selection, ranked: Ratings, recipe: Recipe) -> N
     return replace(result, warnings=(*_unknown(ranked, unknown, recipe), *result.warnings))
 
 
-def _behind(selection: Selection, recipe: Recipe) -> Bools:
+def _behind(selection: RowSelection, recipe: Recipe) -> Bools:
     rows = np.isin(selection.ratings.role, _ROLES[recipe.moments])
     # WMT's rows are those of the unfiltered file: all of them, whether quality control took the task or not.
     if recipe.accepted_only and recipe.moments != "all":

@@ -19,14 +19,14 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 
-class Kind(IntEnum):
+class RatingKind(IntEnum):
     """What a rating is about."""
 
     SEGMENT = 0
     DOCUMENT = 1
 
 
-class Role(IntEnum):
+class RatingRole(IntEnum):
     """Why an output was shown."""
 
     RATING = 0
@@ -37,7 +37,7 @@ class Role(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class ScoreScale:
     """The values a score can take; `step` None is continuous."""
 
     minimum: float
@@ -46,7 +46,7 @@ class Scale:
 
 
 @dataclass(frozen=True, slots=True)
-class Labels:
+class RatingLabels:
     """What the codes stand for: entry i is the key of code i. Each tuple is sorted by code point.
 
     segment_document, segment_position: document code and position of each segment code, sorted by both.
@@ -67,7 +67,7 @@ class Ratings:
     system, document, segment, rater, task, judgment: int32 codes; `segment` is −1 for a document score.
     nth: which rating of this output by this rater it is, from 1, in the order they were handed in.
     score: float64, in the unit that users know. n_errors: int32, −1 where the protocol has none.
-    kind, role: int8 of `Kind` and `Role`. accepted: quality control did not reject the task.
+    kind, role: int8 of `RatingKind` and `RatingRole`. accepted: quality control did not reject the task.
     higher_is_better, scale, criterion: of the whole. documents_known: the segments belong to real documents.
     standardised: the scores are z-scores already, so they cannot be normalized again.
     """
@@ -84,9 +84,9 @@ class Ratings:
     kind: npt.NDArray[np.int8]
     role: npt.NDArray[np.int8]
     accepted: Bools
-    labels: Labels
+    labels: RatingLabels
     higher_is_better: bool
-    scale: Scale | None = None
+    scale: ScoreScale | None = None
     criterion: str | None = None
     documents_known: bool = True
     standardised: bool = False
@@ -136,11 +136,11 @@ class Ratings:
 
     def segments(self) -> Self:
         """Ratings of segments only."""
-        return self.where(self.kind == Kind.SEGMENT)
+        return self.where(self.kind == RatingKind.SEGMENT)
 
     def documents(self) -> Self:
         """Ratings of whole documents only."""
-        return self.where(self.kind == Kind.DOCUMENT)
+        return self.where(self.kind == RatingKind.DOCUMENT)
 
     def documents_as_segments(self) -> Self:
         """Ratings of whole documents, each document as its only segment; ratings of segments are left out."""
@@ -151,7 +151,7 @@ class Ratings:
             segment_position=np.ones(n, dtype=np.int32),
         )
         rows = self.documents()
-        kind = np.full(len(rows), Kind.SEGMENT, dtype=np.int8)
+        kind = np.full(len(rows), RatingKind.SEGMENT, dtype=np.int8)
         return replace(rows, segment=rows.document.astype(np.int32), kind=kind, labels=alone)
 
     @property
@@ -209,11 +209,11 @@ class Ratings:
         score: Sequence[float] | Floats,
         higher_is_better: bool,
         task: Sequence[str] | None = None,
-        role: Sequence[Role] | None = None,
+        role: Sequence[RatingRole] | None = None,
         nth: Sequence[int] | None = None,
         n_errors: Sequence[int] | None = None,
         accepted: Sequence[bool] | None = None,
-        scale: Scale | None = None,
+        scale: ScoreScale | None = None,
         documents_known: bool = True,
     ) -> Self:
         """Segment ratings from plain columns of labels: one judgment a row. For tests, simulations and small data.
@@ -238,10 +238,10 @@ class Ratings:
             nth=np.asarray(nth if nth is not None else np.ones(n), dtype=np.int32),
             score=np.asarray(score, dtype=np.float64),
             n_errors=np.asarray(n_errors if n_errors is not None else np.full(n, -1), dtype=np.int32),
-            kind=np.full(n, Kind.SEGMENT, dtype=np.int8),
-            role=np.asarray(role if role is not None else np.full(n, Role.RATING), dtype=np.int8),
+            kind=np.full(n, RatingKind.SEGMENT, dtype=np.int8),
+            role=np.asarray(role if role is not None else np.full(n, RatingRole.RATING), dtype=np.int8),
             accepted=np.asarray(accepted if accepted is not None else np.ones(n), dtype=np.bool_),
-            labels=Labels(systems, documents, raters, tasks, segment_document, segment_position),
+            labels=RatingLabels(systems, documents, raters, tasks, segment_document, segment_position),
             higher_is_better=higher_is_better,
             scale=scale,
             documents_known=documents_known,

@@ -46,7 +46,7 @@ class Replication:
     why: str | None = None
 
 
-def replication(
+def forecast_replication(
     sums: Floats,
     counts: Indices | Floats,
     *,
@@ -79,7 +79,7 @@ def replication(
 
     Examples
     --------
-    >>> found = replication(np.array([3.0, 1, 2, 4, 2, 3, 1, 2]), np.ones(8, dtype=int))
+    >>> found = forecast_replication(np.array([3.0, 1, 2, 4, 2, 3, 1, 2]), np.ones(8, dtype=int))
     >>> round(found.same_direction, 3), round(found.significant_again, 3)
     (0.998, 0.984)
     """
@@ -148,7 +148,7 @@ def bootstrap_replication(
 
     The first draw stands for what the truth may be, the second, from the first, for the re-run, which is tested by its
     own t. Assumes no shape of the differences; for fewer than ten documents it promises too much, as every
-    bootstrap does. Parameters and documents as in `replication`.
+    bootstrap does. Parameters and documents as in `forecast_replication`.
 
     Source: decisions, §7 (document bootstrap).
     """

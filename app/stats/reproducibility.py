@@ -31,13 +31,13 @@ def cv_star(values: Floats, *, minimum: float = 0.0) -> float:
     mean = float(values.mean()) - minimum
     if round(mean, 10) == 0:
         return float("nan")
-    return (1 + 1 / (4 * n)) * float(values.std(ddof=1)) / c4(n) / abs(mean) * 100
+    return (1 + 1 / (4 * n)) * float(values.std(ddof=1)) / c4_correction(n) / abs(mean) * 100
 
 
-def c4(n: int) -> float:
+def c4_correction(n: int) -> float:
     """E(s)/σ of n independent normal values: √(2/(n − 1))·Γ(n/2)/Γ((n − 1)/2).
 
-    >>> round(c4(2), 6), round(c4(10), 6)
+    >>> round(c4_correction(2), 6), round(c4_correction(10), 6)
     (0.797885, 0.972659)
     """
     return sqrt(2 / (n - 1)) * exp(lgamma(n / 2) - lgamma((n - 1) / 2))

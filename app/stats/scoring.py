@@ -21,10 +21,10 @@ LARGEST_WEIGHT = 1e6
 MOST_REMEMBERED = 4096
 
 
-def normal(path: str) -> str:
+def normalize_category_path(path: str) -> str:
     """The form in which severities and categories are compared: case, `_` and blanks around `/` are ignored.
 
-    >>> normal("Fluency / Punctuation"), normal("Source_issue")
+    >>> normalize_category_path("Fluency / Punctuation"), normalize_category_path("Source_issue")
     ('fluency/punctuation', 'source issue')
     """
     return "/".join(part.strip() for part in path.casefold().replace("_", " ").split("/"))
@@ -45,8 +45,8 @@ class WeightProfile:
     _known: dict[tuple[str, str | None], tuple[float, bool]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        table = {normal(pattern): float(weight) for pattern, weight in self.weights.items()}
-        rules = tuple((normal(text), float(weight)) for text, weight in self.containing)
+        table = {normalize_category_path(pattern): float(weight) for pattern, weight in self.weights.items()}
+        rules = tuple((normalize_category_path(text), float(weight)) for text, weight in self.containing)
         identity = json.dumps([sorted(table.items()), rules], ensure_ascii=True, separators=(",", ":"))
         object.__setattr__(self, "weights", table)
         object.__setattr__(self, "containing", rules)
@@ -91,15 +91,15 @@ MQM2 = WeightProfile("mqm2", {"Neutral": 0.0, "Minor": 1.0, "Major": 5.0, "Criti
 PROFILES: Mapping[str, WeightProfile] = {p.name: p for p in (FREITAG2021, WMT24, ESA_MQM, MQM2)}
 
 
-def weight(profile: WeightProfile, severity: str, category: str | None) -> tuple[float, bool]:
+def weigh_error(profile: WeightProfile, severity: str, category: str | None) -> tuple[float, bool]:
     """Weight of one error, and whether the profile knows it; what it does not know weighs 0 and is to be reported.
 
-    >>> weight(FREITAG2021, "minor", "Fluency/Punctuation"), weight(FREITAG2021, "minor", "Fluency/Grammar")
+    >>> weigh_error(FREITAG2021, "minor", "Fluency/Punctuation"), weigh_error(FREITAG2021, "minor", "Fluency/Grammar")
     ((0.1, True), (1.0, True))
     """
     match = profile._known.get((severity, category))
     if match is None:
-        match = _look_up(profile, normal(severity), normal(category or ""))
+        match = _look_up(profile, normalize_category_path(severity), normalize_category_path(category or ""))
         if len(profile._known) < MOST_REMEMBERED:
             profile._known[severity, category] = match
     return match
@@ -117,25 +117,25 @@ def _look_up(profile: WeightProfile, severity: str, category: str) -> tuple[floa
     return 0.0, False
 
 
-def unknown(profile: WeightProfile, severities: Iterable[str]) -> tuple[str, ...]:
+def unweighted_severities(profile: WeightProfile, severities: Iterable[str]) -> tuple[str, ...]:
     """Those severities whose errors weigh 0 unless an entry names their category, too.
 
-    >>> unknown(FREITAG2021, ("minor", "critical"))
+    >>> unweighted_severities(FREITAG2021, ("minor", "critical"))
     ('critical',)
     """
-    return tuple(name for name in severities if not weight(profile, name, None)[1])
+    return tuple(name for name in severities if not weigh_error(profile, name, None)[1])
 
 
-def weighs(profile: WeightProfile, severity: str) -> bool:
+def has_severity_weight(profile: WeightProfile, severity: str) -> bool:
     """Whether an entry of the profile names this severity, alone or with categories.
 
-    >>> weighs(FREITAG2021, "major"), weighs(FREITAG2021, "critical")
+    >>> has_severity_weight(FREITAG2021, "major"), has_severity_weight(FREITAG2021, "critical")
     (True, False)
     """
-    return any(pattern.partition("/")[0] == normal(severity) for pattern in profile.weights)
+    return any(pattern.partition("/")[0] == normalize_category_path(severity) for pattern in profile.weights)
 
 
-def penalty(weights: Iterable[float], cap: float | None = None) -> float:
+def sum_penalty(weights: Iterable[float], cap: float | None = None) -> float:
     """Sum of the weights of one rater's errors on one segment: correctly rounded, so their order is irrelevant.
 
     cap: largest penalty of one segment, None for none.
@@ -144,14 +144,14 @@ def penalty(weights: Iterable[float], cap: float | None = None) -> float:
     return total if cap is None else min(total, cap)
 
 
-def own_profile(table: Mapping[str, object], *, name: str = "own") -> WeightProfile:
+def parse_weight_profile(table: Mapping[str, object], *, name: str = "own") -> WeightProfile:
     """A manager's own table as a profile. Raises Invalid naming every entry that will not do."""
     if not table:
         raise Invalid("a weight table needs at least one entry", places=(Place(("weights",), "is empty"),))
     if len(table) > MOST_WEIGHTS:
         raise Invalid(f"a weight table has at most {MOST_WEIGHTS} entries", places=(Place(("weights",), "too long"),))
     places = tuple(Place(("weights", key), why) for key, value in table.items() if (why := _fault(key, value)))
-    normals = [normal(key) for key in table]
+    normals = [normalize_category_path(key) for key in table]
     places += tuple(
         Place(("weights", key), "appears twice (case, blanks and _ are ignored)")
         for i, key in enumerate(table)
@@ -163,7 +163,7 @@ def own_profile(table: Mapping[str, object], *, name: str = "own") -> WeightProf
 
 
 def _fault(pattern: str, value: object) -> str | None:
-    if not pattern.strip() or len(pattern) > LONGEST_PATTERN or not normal(pattern).split("/")[0]:
+    if not pattern.strip() or len(pattern) > LONGEST_PATTERN or not normalize_category_path(pattern).split("/")[0]:
         return f"must be severity/category/subcategory, 1 to {LONGEST_PATTERN} characters"
     if isinstance(value, bool) or not isinstance(value, int | float):
         return "must be a number"
@@ -172,12 +172,12 @@ def _fault(pattern: str, value: object) -> str | None:
     return None
 
 
-def resolve(profile: str | Mapping[str, object] | None) -> WeightProfile:
+def resolve_weight_profile(profile: str | Mapping[str, object] | None) -> WeightProfile:
     """The profile of that name, or the manager's own table; None is `freitag2021`. Raises Invalid."""
     if profile is None:
         return FREITAG2021
     if not isinstance(profile, str):
-        return own_profile(profile)
+        return parse_weight_profile(profile)
     if profile not in PROFILES:
         there = ", ".join(sorted(PROFILES))
         raise Invalid(f"no weight profile {profile[:80]!r}; there are {there}, or give a table of your own")

@@ -9,7 +9,7 @@ import numpy as np
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Exclusion, Recipe
-from app.stats.ratings import Bools, Codes, Ratings, Role
+from app.stats.ratings import Bools, Codes, RatingRole, Ratings
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class DroppedRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class RowSelection:
     """Rows of one analysis.
 
     ratings: segment ratings without what the recipe excludes by name.
@@ -34,7 +34,7 @@ class Selection:
     dropped: tuple[DroppedRows, ...]
 
 
-def select(ratings: Ratings, recipe: Recipe) -> Selection:
+def select_rows(ratings: Ratings, recipe: Recipe) -> RowSelection:
     """Apply the filters of `recipe`: exclusions leave everything, roles and acceptance leave the ranking only.
 
     Rows that are not ranked stay, because the moments of a rater may rest on them (WMT DA: worker mean and
@@ -48,22 +48,22 @@ def select(ratings: Ratings, recipe: Recipe) -> Selection:
         kept = rows.where(~_matches(rows, exclusion))
         dropped.append(DroppedRows(f"excluded {exclusion.what}:{exclusion.key}", len(rows) - len(kept)))
         rows = kept
-    roles = np.isin(rows.role, [Role[name.upper()] for name in recipe.roles])
+    roles = np.isin(rows.role, [RatingRole[name.upper()] for name in recipe.roles])
     accepted = rows.accepted if recipe.accepted_only else np.ones(len(rows), dtype=np.bool_)
     dropped.append(DroppedRows("role not ranked", int((~roles).sum())))
     dropped.append(DroppedRows("task rejected by quality control", int((roles & ~accepted).sum())))
-    return Selection(rows, roles & accepted, tuple(d for d in dropped if d.n))
+    return RowSelection(rows, roles & accepted, tuple(d for d in dropped if d.n))
 
 
-def without(ratings: Ratings, exclusions: Sequence[Exclusion]) -> Ratings:
+def drop_excluded(ratings: Ratings, exclusions: Sequence[Exclusion]) -> Ratings:
     """The ratings that none of the exclusions names, as if there were no others; as they are where that is all."""
     keep = np.ones(len(ratings), dtype=np.bool_)
     for exclusion in exclusions:
-        keep &= ~matching(ratings, exclusion)
+        keep &= ~match_exclusion(ratings, exclusion)
     return ratings if keep.all() else ratings.where(keep).canonical()
 
 
-def matching(rows: Ratings, exclusion: Exclusion) -> Bools:
+def match_exclusion(rows: Ratings, exclusion: Exclusion) -> Bools:
     """Which rows an exclusion names; none where there is no such thing among them."""
     labels, codes = _names_and_codes(rows, exclusion)
     code = labels.index(exclusion.key) if exclusion.key in labels else -1
@@ -74,7 +74,7 @@ def _matches(rows: Ratings, exclusion: Exclusion) -> Bools:
     if exclusion.key not in _names_and_codes(rows, exclusion)[0]:
         what = f"there is no {exclusion.what} {exclusion.key!r} to exclude"
         raise Invalid(what, places=(Place(("query", "exclude"), what),))
-    return matching(rows, exclusion)
+    return match_exclusion(rows, exclusion)
 
 
 def _names_and_codes(rows: Ratings, exclusion: Exclusion) -> tuple[tuple[str, ...], Codes]:

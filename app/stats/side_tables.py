@@ -1,7 +1,7 @@
 """What else is known beside the ratings, in the same codes. Loaded only when a report asks.
 
-`DocumentTable`, `Raters` and `Tasks` have one entry a code of `Ratings.labels`; `Events` and `Links` one a row of
-`Ratings`; `Errors` one an error, pointing to its row.
+`DocumentTable`, `RaterTable` and `TaskTable` have one entry a code of `Ratings.labels`; `EventTable` and
+`OriginalLinks` one a row of `Ratings`; `ErrorTable` one an error, pointing to its row.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class DocumentTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Raters:
+class RaterTable:
     """One entry a rater code. person: key of the person, the rater's own key where nobody linked accounts."""
 
     person: tuple[str, ...]
@@ -52,7 +52,7 @@ class Raters:
 
 
 @dataclass(frozen=True, slots=True)
-class Tasks:
+class TaskTable:
     """One entry a task code: the rater who holds it (−1 for none), its state, and what an import said of it."""
 
     rater: Codes
@@ -61,7 +61,7 @@ class Tasks:
 
 
 @dataclass(frozen=True, slots=True)
-class Events:
+class EventTable:
     """One entry a row of the ratings.
 
     started, submitted: microseconds since 1970 UTC, −1 where unknown. position: of the item in its task, from 1.
@@ -76,7 +76,7 @@ class Events:
 
 
 @dataclass(frozen=True, slots=True)
-class Errors:
+class ErrorTable:
     """One entry an error, in the order of its row and then as it was marked.
 
     row: row of the ratings. side: 0 source, 1 target. start, end: code points, −1 for an omission without a place.
@@ -95,7 +95,7 @@ class Errors:
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
+class OriginalLinks:
     """For each row the row it repeats or degrades, or −1: same system and segment, role rating, same task first."""
 
     original: Codes
@@ -104,6 +104,6 @@ class Links:
 EPOCH_UNKNOWN = -1
 
 
-def micros(moment: datetime | None) -> int:
+def microseconds_since_epoch(moment: datetime | None) -> int:
     """Microseconds since 1970 UTC; EPOCH_UNKNOWN for None."""
     return EPOCH_UNKNOWN if moment is None else round(moment.timestamp() * 1_000_000)

@@ -8,7 +8,7 @@ from sqlalchemy import text
 from app.domain.spans import SEVERITIES
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
 from app.stats.ratings import Codes
-from app.stats.scoring import WeightProfile, unknown, weight
+from app.stats.scoring import WeightProfile, unweighted_severities, weigh_error
 from app.storage.db import Session
 from app.storage.rating_codes import Ints
 
@@ -28,12 +28,12 @@ def load(
 
     judgments: the code of each row's judgment; ids: its id in the database.
     """
-    severities = unknown(profile, SEVERITIES)
+    severities = unweighted_severities(profile, SEVERITIES)
     if not severities or not ids.size:
         return ErrorsWithoutWeight(np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32), ())
     query = text(ERRORS.format(marked=" OR ".join(MARKED.format(name) for name in severities)))
     marked_errors = session.execute(query, {"campaign": campaign_id, "severities": list(severities)})
-    rows = [(of, _path(*error)) for of, *error in marked_errors if not weight(profile, *error)[1]]
+    rows = [(of, _path(*error)) for of, *error in marked_errors if not weigh_error(profile, *error)[1]]
     code = {path: i for i, path in enumerate(sorted({path for _, path in rows}))}
     of = np.array([row[0] for row in rows], dtype=np.int64)
     order = np.argsort(ids, kind="stable")

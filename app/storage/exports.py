@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import text
 
-from app.stats.ratings import Role
+from app.stats.ratings import RatingRole
 from app.storage.credited_systems import CREDITED, ITS_CREDITS
 from app.storage.db import Session
 from app.storage.walking import walk
@@ -16,7 +16,7 @@ from app.storage.walking import walk
 Row = sa.Row[Any]
 BATCH = 5000
 # Of an item that was imported, its metadata say which reference stood in the output's place.
-REFERENCE = f"coalesce(i.reference, CASE WHEN i.role = {Role.REFERENCE.value} THEN i.meta ->> 'reference' END)"
+REFERENCE = f"coalesce(i.reference, CASE WHEN i.role = {RatingRole.REFERENCE.value} THEN i.meta ->> 'reference' END)"
 
 SYSTEMS = """SELECT key, name, kind, lab, tags FROM systems WHERE campaign_id = :campaign ORDER BY key COLLATE "C" """
 DOCUMENTS = """SELECT key, name, kind, domain, position, meta FROM documents WHERE campaign_id = :campaign
@@ -102,7 +102,7 @@ SELECT DISTINCT ON (r.key COLLATE "C", {QUEUE}, t.key COLLATE "C", i.position, g
        CASE WHEN {REFERENCE} IS NOT NULL THEN
                 (SELECT f.text FROM reference_texts f WHERE f.segment_id = g.id AND f.name = {REFERENCE})
             WHEN i.variant IS NOT NULL THEN v.text
-            WHEN i.role = {Role.DEGRADED.value} THEN
+            WHEN i.role = {RatingRole.DEGRADED.value} THEN
                 (SELECT j.meta ->> 'shown' FROM judgments j WHERE j.item_id = i.id AND j.segment_id = g.id
                  ORDER BY j.id LIMIT 1)
             ELSE o.text END AS text,

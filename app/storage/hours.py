@@ -14,7 +14,7 @@ from psycopg.rows import dict_row
 from sqlalchemy import text
 
 from app.domain.errors import NotFound
-from app.stats.timing.active_time import EventLog, Screens
+from app.stats.timing.active_time import EventLog, ScreenWords
 from app.storage.db import Session, driver
 from app.storage.optional_filters import conditions_of
 from app.storage.packed_columns import column, micros, packed_select
@@ -100,7 +100,7 @@ class RecordedActivity:
     """Activity in codes. raters, tasks: ids, by code."""
 
     log: EventLog
-    screens: Screens
+    screens: ScreenWords
     raters: tuple[int, ...]
     tasks: tuple[int, ...]
 
@@ -144,7 +144,7 @@ def load_activity(
     return RecordedActivity(log, screens, tuple(map(int, rater_ids)), tuple(map(int, task_ids)))
 
 
-def _screens(session: Session, keys: Mapping[str, Any], spacing: Spacing, tasks: Mapping[int, int]) -> Screens:
+def _screens(session: Session, keys: Mapping[str, Any], spacing: Spacing, tasks: Mapping[int, int]) -> ScreenWords:
     def counted(spaced: bool, name: str) -> str:
         return (_BY_SPACES if spaced else _BY_CHARACTERS).format(text=name)
 
@@ -168,7 +168,7 @@ def _screens(session: Session, keys: Mapping[str, Any], spacing: Spacing, tasks:
             screen_words += [(tasks[task], item, n, s + o) for n, (s, o) in enumerate(pairs, 1)]
     columns = np.array(screen_words, dtype=np.int64).reshape(-1, 4)
     task_, item_, segment_ = (columns[:, n].astype(np.int32) for n in range(3))
-    return Screens(task_, item_, segment_, columns[:, 3].astype(np.float64))
+    return ScreenWords(task_, item_, segment_, columns[:, 3].astype(np.float64))
 
 
 _PLACE_COLUMNS = {"judgment_id": "int8", "rater_id": "int8", "task_id": "int8", "item": "int4", "segment": "int4"}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from app.stats.ratings import Role
+from app.stats.ratings import RatingRole
 from app.storage import seals
 from app.storage.imports import staging
 from app.storage.imports.merge import Check, require
@@ -123,7 +123,7 @@ NOTHING_THERE = Check(
 # Materialized, lest a planner without statistics joins every output of a system to each of its items first; between the
 # first and the last that can be meant, lest it reads all that the campaign has.
 # A degraded copy, or a reference in its place, is shown with a text of its own, which is not the output's.
-OTHER_TEXT = f"({Role.REFERENCE.value}, {Role.DEGRADED.value})"
+OTHER_TEXT = f"({RatingRole.REFERENCE.value}, {RatingRole.DEGRADED.value})"
 REACHING_OUT = f"""
 WITH marked AS MATERIALIZED (
     SELECT r.id, r.item_id, r.segment_id, r.source_end, CASE WHEN i.role NOT IN {OTHER_TEXT} THEN r.target_end END
@@ -164,9 +164,9 @@ ORDER BY t.file COLLATE "C", t.line, j.id"""
 _ITS_OUTPUTS = """FROM credits c
   JOIN outputs o ON o.campaign_id = j.campaign_id AND o.system_id = c.system_id AND o.segment_id = g.id"""
 ANSWERS = f"""SELECT j.id, j.payload, g.source, CASE i.role
-  WHEN {Role.REFERENCE.value} THEN (SELECT f.text FROM reference_texts f WHERE f.campaign_id = j.campaign_id
+  WHEN {RatingRole.REFERENCE.value} THEN (SELECT f.text FROM reference_texts f WHERE f.campaign_id = j.campaign_id
     AND f.segment_id = g.id AND f.name = coalesce(i.reference, i.meta ->> 'reference'))
-  WHEN {Role.DEGRADED.value} THEN coalesce(j.meta ->> 'shown', (SELECT v.text {_ITS_OUTPUTS}
+  WHEN {RatingRole.DEGRADED.value} THEN coalesce(j.meta ->> 'shown', (SELECT v.text {_ITS_OUTPUTS}
     JOIN variants v ON v.campaign_id = j.campaign_id AND v.output_id = o.id AND v.name = i.variant
          AND v.kind <> 'prefill' WHERE c.item_id = j.item_id ORDER BY o.id LIMIT 1))
   ELSE (SELECT o.text {_ITS_OUTPUTS} WHERE c.item_id = j.item_id LIMIT 1) END

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.ratings import Kind, Labels, Ratings, Scale
+from app.stats.ratings import RatingKind, RatingLabels, Ratings, ScoreScale
 
 Ints = npt.NDArray[np.int64]
 Columns = Mapping[str, npt.NDArray[Any]]
@@ -20,7 +20,7 @@ class Frame:
     """What is true of all ratings of a campaign."""
 
     higher_is_better: bool
-    scale: Scale | None
+    scale: ScoreScale | None
     criterion: str | None
     documents_known: bool
     standardised: bool = False
@@ -83,8 +83,8 @@ def coded_ratings(columns: dict[str, npt.NDArray[Any]], names: AllNames, frame: 
     ratings = Ratings(
         **plain,
         judgment=_by_first_appearance(columns["judgment"]),
-        kind=np.where(columns["segment"] < 0, Kind.DOCUMENT, Kind.SEGMENT).astype(np.int8),
-        labels=Labels(
+        kind=np.where(columns["segment"] < 0, RatingKind.DOCUMENT, RatingKind.SEGMENT).astype(np.int8),
+        labels=RatingLabels(
             names.systems.keys,
             names.documents.keys,
             names.raters.keys,

@@ -18,7 +18,7 @@ from psycopg.rows import dict_row
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from app.stats.ratings import Role
+from app.stats.ratings import RatingRole
 from app.storage.db import driver
 from app.storage.packed_columns import column, packed_select
 from app.storage.rating_codes import AllNames, CodedNames, Columns, Frame, LoadedRatings, coded_ratings, where
@@ -76,7 +76,7 @@ _NEXT_BLOCK = f"SELECT * FROM {packed_select('scores', _SCORES, _IN_BLOCK)}"
 CONTROLS = f"""
 WITH changed AS MATERIALIZED (
     SELECT id, document_id FROM items
-    WHERE campaign_id = %(campaign)s AND role IN ({Role.REPEAT.value}, {Role.DEGRADED.value})),
+    WHERE campaign_id = %(campaign)s AND role IN ({RatingRole.REPEAT.value}, {RatingRole.DEGRADED.value})),
 controlled AS MATERIALIZED (
     SELECT DISTINCT s.rater_id, c.document_id, coalesce(s.segment_id, -1) AS segment_id
     FROM changed c JOIN scores s ON s.item_id = c.id AND {_COUNTED.format("s.")}),

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.stats.quality.seeded_errors import SeededSegment
-from app.stats.ratings import Role
+from app.stats.ratings import RatingRole
 from app.storage.db import Session
 from app.storage.walking import walk
 
@@ -27,7 +27,7 @@ JOIN raters r ON r.campaign_id = :campaign AND r.id = j.rater_id
 JOIN credits c ON c.campaign_id = :campaign AND c.item_id = i.id
 JOIN outputs o ON o.campaign_id = :campaign AND o.system_id = c.system_id AND o.segment_id = j.segment_id
 JOIN variants v ON v.campaign_id = :campaign AND v.output_id = o.id AND v.name = i.variant AND v.kind = 'degraded'
-WHERE i.campaign_id = :campaign AND i.role = {Role.DEGRADED.value} AND i.variant IS NOT NULL
+WHERE i.campaign_id = :campaign AND i.role = {RatingRole.DEGRADED.value} AND i.variant IS NOT NULL
       AND jsonb_typeof(v.how -> 'changed') = 'array' AND jsonb_typeof(j.payload -> :field) = 'array'
 ORDER BY j.id, o.id"""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.ratings import Labels
+from app.stats.ratings import RatingLabels
 from app.storage.db import Session
 from app.storage.walking import walk
 from app.storage.words import WORDS_OF
@@ -16,7 +16,7 @@ FROM segments g JOIN documents d ON d.campaign_id = g.campaign_id AND d.id = g.d
 WHERE g.campaign_id = :campaign AND g.source IS NOT NULL"""
 
 
-def segment_words(session: Session, campaign_id: int, labels: Labels) -> npt.NDArray[np.float64]:
+def segment_words(session: Session, campaign_id: int, labels: RatingLabels) -> npt.NDArray[np.float64]:
     """Words of the source of each segment code, counted at white space; NaN where no source is known."""
     rows = walk(session, WORDS, {"campaign": campaign_id})
     known = {(row.key, row.position): row.words for row in rows}

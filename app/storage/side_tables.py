@@ -11,8 +11,16 @@ import numpy.typing as npt
 import sqlalchemy as sa
 from psycopg.rows import dict_row
 
-from app.stats.ratings import Labels, Ratings, Role
-from app.stats.side_tables import EPOCH_UNKNOWN, DocumentTable, Errors, Events, Links, Raters, Tasks
+from app.stats.ratings import RatingLabels, RatingRole, Ratings
+from app.stats.side_tables import (
+    EPOCH_UNKNOWN,
+    DocumentTable,
+    ErrorTable,
+    EventTable,
+    OriginalLinks,
+    RaterTable,
+    TaskTable,
+)
 from app.storage.db import Session, driver
 from app.storage.packed_columns import column, micros, packed_select
 from app.storage.walking import walk
@@ -61,7 +69,7 @@ FROM (SELECT '\\x00'::bytea AS zero) z, judgments j CROSS JOIN LATERAL jsonb_arr
 WHERE j.campaign_id = %(campaign)s AND jsonb_typeof(j.payload -> %(field)s) = 'array'"""
 
 
-def documents(session: Session, campaign_id: int, labels: Labels) -> DocumentTable:
+def documents(session: Session, campaign_id: int, labels: RatingLabels) -> DocumentTable:
     """What is known of each document of the labels."""
     rows = _by_key(session, DOCUMENTS, campaign_id)
     document_rows = [rows[key] for key in labels.documents]
@@ -73,28 +81,28 @@ def documents(session: Session, campaign_id: int, labels: Labels) -> DocumentTab
     )
 
 
-def load_raters(session: Session, campaign_id: int, labels: Labels) -> Raters:
+def load_raters(session: Session, campaign_id: int, labels: RatingLabels) -> RaterTable:
     """The person behind each rater of the labels, and what the campaign knows of the account."""
     rows = _by_key(session, RATERS, campaign_id)
     rater_rows = [rows[key] for key in labels.raters]
-    return Raters(
+    return RaterTable(
         person=tuple(row.person for row in rater_rows), attributes=tuple(row.attributes for row in rater_rows)
     )
 
 
-def tasks(session: Session, campaign_id: int, labels: Labels) -> Tasks:
+def tasks(session: Session, campaign_id: int, labels: RatingLabels) -> TaskTable:
     """Rater, state and meta of each task of the labels."""
     rows = _by_key(session, TASKS, campaign_id)
     code = {key: i for i, key in enumerate(labels.raters)}
     task_rows = [rows[key] for key in labels.tasks]
-    return Tasks(
+    return TaskTable(
         rater=np.array([code.get(row.rater, -1) for row in task_rows], dtype=np.int32),
         state=tuple(row.state for row in task_rows),
         meta=tuple(row.meta for row in task_rows),
     )
 
 
-def events(session: Session, campaign_id: int, profile_id: int, judgment_ids: Ids) -> Events:
+def events(session: Session, campaign_id: int, profile_id: int, judgment_ids: Ids) -> EventTable:
     """When each row was begun and handed in, where in its task, and how often it was answered."""
     with driver(session).cursor(binary=True, row_factory=dict_row) as cursor:
         row = cursor.execute(EVENTS, {"campaign": campaign_id, "profile": profile_id}).fetchone() or {}
@@ -105,7 +113,7 @@ def events(session: Session, campaign_id: int, profile_id: int, judgment_ids: Id
     said = _at(judgments["id"], judgment_ids)
     nth, first = _history(scores)
     scored = _at(scores["judgment_id"], judgment_ids)
-    return Events(
+    return EventTable(
         started=micros(judgments["started_at"][said], EPOCH_UNKNOWN),
         submitted=micros(judgments["submitted_at"][said], EPOCH_UNKNOWN),
         position=items["position"][_at(items["id"], judgments["item_id"][said])].astype(np.int32),
@@ -136,7 +144,7 @@ def _history(scores: Mapping[str, npt.NDArray[Any]]) -> tuple[npt.NDArray[np.int
 
 def errors(
     session: Session, campaign_id: int, judgment_ids: Ids, *, field: str, weigh: Mapping[tuple[str, str | None], float]
-) -> Errors:
+) -> ErrorTable:
     """Every marked error of the rows, from the list `field` of their payloads.
 
     weigh: weight of (severity, category); what it lacks weighs 0.
@@ -161,14 +169,14 @@ def _errors(
     at: npt.NDArray[np.intp],
     columns: Mapping[str, bytes | None],
     weigh: Mapping[tuple[str, str | None], float],
-) -> Errors:
+) -> ErrorTable:
     """Errors from their packed columns; at: where each stands in these."""
     severity, severities = _coded(columns["severity"], at)
     category, marked = _coded(columns["category"], at)
     kinds = [None if not kind else kind[1:] for kind in marked]
     weights = np.array([[weigh.get((name, kind), 0.0) for kind in kinds] for name in severities])
     none = int(None in kinds)  # it is the first of them, as the empty text
-    return Errors(
+    return ErrorTable(
         row=row.astype(np.int32),
         side=column(columns["side"], "bool")[at].astype(np.int8),
         start=column(columns["start"], "int4")[at].astype(np.int32),
@@ -194,10 +202,10 @@ def _coded(content: bytes | None, at: npt.NDArray[np.intp]) -> tuple[npt.NDArray
     return code[numbers], tuple(texts[n] for n in there)
 
 
-def links(ratings: Ratings) -> Links:
+def links(ratings: Ratings) -> OriginalLinks:
     """The row that each repeat or degraded row goes back to: the same output by the same rater, rated as such."""
     names = (ratings.system, ratings.segment, ratings.rater)
-    later = ratings.role != Role.RATING
+    later = ratings.role != RatingRole.RATING
     order = np.lexsort((np.arange(len(ratings)), later, *names))
     same = np.ones(max(order.size - 1, 0), dtype=np.bool_)
     for codes in names:
@@ -207,8 +215,8 @@ def links(ratings: Ratings) -> Links:
     # The first of each address is its first rating, where it has one at all.
     first = np.empty(order.size, dtype=np.int64)
     first[order] = order[starts]
-    linked = np.isin(ratings.role, (Role.REPEAT, Role.DEGRADED)) & ~later[first]
-    return Links(np.where(linked, first, -1).astype(np.int32))
+    linked = np.isin(ratings.role, (RatingRole.REPEAT, RatingRole.DEGRADED)) & ~later[first]
+    return OriginalLinks(np.where(linked, first, -1).astype(np.int32))
 
 
 def _by_key(session: Session, query: str, campaign_id: int) -> dict[str, Row]:

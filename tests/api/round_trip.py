@@ -29,7 +29,7 @@ from app.reports.ranking.input import read_input
 from app.reports.source import snapshot
 from app.services.campaigns import exclusions
 from app.services.data import exports, imports
-from app.stats.ratings import Ratings, Role
+from app.stats.ratings import RatingRole, Ratings
 from app.storage.db import Database
 from tests.api.round_trip_losses import Judged, Key, Told, compare
 
@@ -106,7 +106,7 @@ def _by_system(row: Any) -> Iterator[Judged]:
     payload = protocols.get(row.payload["protocol"]).payload.model_validate(row.payload)
     plain = payload.model_dump(mode="json", exclude_defaults=True)  # what is not said is said so in several ways
     protocol = row.payload["protocol"]
-    said = {"role": Role(row.role).name.lower(), "accepted": row.accepted, **plain, "protocol": protocol}
+    said = {"role": RatingRole(row.role).name.lower(), "accepted": row.accepted, **plain, "protocol": protocol}
     for system in row.systems or [row.reference]:
         yield (system, row.document, row.position, row.rater), json.dumps(said, sort_keys=True)
 

@@ -21,7 +21,7 @@ from app.reports.source.expected_time import AT_ONCE, CampaignSize, seconds_to_r
 from app.services.access import tokens
 from app.services.jobs import jobs, rankings
 from app.services.jobs import side_by_side as side_by_side_jobs
-from app.stats.testing.pair_tests import draws
+from app.stats.testing.pair_tests import number_of_sign_draws
 from app.storage import embedded
 from tests.api.conftest import OPTIONS, TestClient
 from tests.services.data.test_imports import MQM
@@ -215,7 +215,7 @@ def test_how_long_many_recipes_take_is_the_sum_of_those_that_are_not_stored() ->
     size, recipe = CampaignSize(36, 180, 900), replace(NAMED["recommended"], rank_sets=False)
     one = seconds_to_rank(size, recipe)
     assert 0.5 * AT_ONCE < one < AT_ONCE, "one is made at once, and two are not"
-    longer = [replace(recipe, test="bootstrap"), replace(recipe, permutations=10 * draws(recipe, 630))]
+    longer = [replace(recipe, test="bootstrap"), replace(recipe, permutations=10 * number_of_sign_draws(recipe, 630))]
     assert all(seconds_to_rank(size, other) > AT_ONCE for other in longer)
     joint = replace(recipe, adjust="maxT")
     assert seconds_to_rank(size, joint) > seconds_to_rank(size, replace(joint, adjust="none"))

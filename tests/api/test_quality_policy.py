@@ -11,7 +11,7 @@ import pytest
 
 from app.services.campaigns.quality_settings import QualitySettings
 from app.services.tasks import quality_policy
-from app.stats.ratings import Role
+from app.stats.ratings import RatingRole
 from app.storage.db import Database
 from tests.collecting import Collecting, collect
 
@@ -40,7 +40,7 @@ def with_controls(database: Database, quality: Mapping[str, Any] | None) -> Coll
     settings = {} if quality is None else {"quality": dict(quality)}
     live = collect(database, documents=6, segments=SEGMENTS, raters=("r1", "r2"), settings=settings)
     with psycopg.connect(database.url) as db:
-        db.execute("UPDATE items SET role = %s WHERE position = 2", (Role.DEGRADED.value,))
+        db.execute("UPDATE items SET role = %s WHERE position = 2", (RatingRole.DEGRADED.value,))
         db.execute(
             """UPDATE credits c SET system_id = (SELECT min(id) FROM systems) FROM items i
                WHERE i.id = c.item_id AND i.position = 2"""

@@ -23,7 +23,7 @@ from app import protocols
 from app.design.design import Design, Structure
 from app.main import create_app
 from app.services.access import tokens
-from app.stats.ratings import Role
+from app.stats.ratings import RatingRole
 from app.storage import embedded
 from app.storage.exports import BESIDE
 from app.storage.tables import metadata
@@ -141,7 +141,9 @@ def test_all_that_tables_and_designs_know_was_there(bench: Bench) -> None:
     for protocol, structure in COVER:
         bench.cover(protocol, structure)
     assert {structure for _, structure in COVER} == set(STRUCTURES)
-    assert {role for (role,) in bench.spine.ask("SELECT DISTINCT role FROM items")} == {role.value for role in Role}
+    assert {role for (role,) in bench.spine.ask("SELECT DISTINCT role FROM items")} == {
+        role.value for role in RatingRole
+    }
     for table, column in KNOWN:
         met = bench.spine.ask(f"SELECT DISTINCT {column} FROM {table} WHERE {column} IS NOT NULL")
         assert {value for (value,) in met} == known(table, column), f"{table}.{column}"

@@ -9,8 +9,15 @@ from typing import Any
 import httpx
 import psycopg
 
-from app.stats.quality.seeded_errors import Attention, SeededSegment, SpanHits, attention, overlaps, span_hits
-from app.stats.ratings import Role
+from app.stats.quality.seeded_errors import (
+    Attention,
+    SeededSegment,
+    SpanHits,
+    count_attention_checks,
+    count_span_hits,
+    overlaps_change,
+)
+from app.stats.ratings import RatingRole
 from app.storage.db import Database
 from tests.collecting import collect
 
@@ -56,7 +63,7 @@ def test_an_error_marked_where_a_segment_was_degraded_is_a_hit(
     live = collect(database, protocol="esa", documents=1, segments=4, raters=("r1",))
     changed = [[[0, 99]]] * 4 + [[[4, 9]], [[4, 9]], [[4, 9]], []]  # of an output of sysA each, then of sysB
     with psycopg.connect(database.url) as db:
-        db.execute("UPDATE items SET role = %s, variant = 'bad'", (Role.DEGRADED.value,))
+        db.execute("UPDATE items SET role = %s, variant = 'bad'", (RatingRole.DEGRADED.value,))
         outputs = db.execute(
             """SELECT o.id, o.text FROM outputs o JOIN segments g ON g.id = o.segment_id
                JOIN systems s ON s.id = o.system_id ORDER BY s.key, g.position"""
@@ -92,6 +99,6 @@ def test_hits_and_checks_are_counted_by_rater() -> None:
         SeededSegment("a", [(0, 3)], [(3, 5)]),
         SeededSegment("b", [], [(0, 9)]),
     ]
-    assert span_hits(seeded) == {"a": SpanHits(2, 1)}
-    assert overlaps([(0, 1), (8, 9)], [(2, 9)])
-    assert attention({"a": ["Found ", "MISSED"], "b": ["?"]}) == {"a": Attention(1, 1)}
+    assert count_span_hits(seeded) == {"a": SpanHits(2, 1)}
+    assert overlaps_change([(0, 1), (8, 9)], [(2, 9)])
+    assert count_attention_checks({"a": ["Found ", "MISSED"], "b": ["?"]}) == {"a": Attention(1, 1)}

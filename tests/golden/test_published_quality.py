@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from app.reports.source import recipe_ratings, snapshot
-from app.stats.quality.pairing import originals, pairs_of
+from app.stats.quality.pairing import find_original_rows, pair_with_originals
 from app.stats.quality.report import RaterQuality
-from app.stats.ratings import Role
+from app.stats.ratings import RatingRole
 from app.storage import embedded
 from tests.golden.asking import GOLDEN, Asked, asking, near, quality
 from tests.spine import CS_EN, Spine, chosen, expected, shared
@@ -88,7 +88,7 @@ def test_the_repeats_of_33_workers_are_the_published_ones(asked: Asked, theirs: 
     """Pair by pair, below the reports."""
     with asked.database.transaction() as session:
         ratings = recipe_ratings.load(session, snapshot.snapshot(session, "cs-en", None), chosen("recommended", {}))
-    pairs = pairs_of(ratings, originals(ratings), Role.REPEAT)
+    pairs = pair_with_originals(ratings, find_original_rows(ratings), RatingRole.REPEAT)
     for name, worker in theirs.items():
         again, first = pairs.of(ratings.labels.raters.index(name))
         assert again.size == worker["repeat_pairs"]

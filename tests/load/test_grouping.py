@@ -17,7 +17,7 @@ from app.design.parse import parse_design
 from app.design.values import DesignDocument, Rater, System, TestSet
 from app.domain.recipe import NAMED
 from app.simulation import CampaignFacts, PlantedText, RaterModelVariances, RaterTraits, model_of
-from app.stats.ranking.ranking import rank
+from app.stats.ranking.ranking import rank_systems
 from tests.load.on_paper import rate
 
 SYSTEMS = tuple(f"S{n}" for n in range(8))
@@ -71,7 +71,7 @@ def tau(design: Mapping[str, object], seed: int, alike: bool) -> float:
         planted = planted.model_copy(update={"raters": dict.fromkeys(RATERS, RaterTraits())})
     systems, raters = [System(s) for s in SYSTEMS], [Rater(r) for r in RATERS]
     plan = compile_plan(parse_design(dict(design)), TestSet(documents, outputs), systems, raters, seed)
-    ranking = rank(rate(plan, planted, texts), NAMED["srp-paper"])
+    ranking = rank_systems(rate(plan, planted, texts), NAMED["srp-paper"])
     pairs = [(qualities[one.system], one.score) for one in ranking.systems]
     return float(kendalltau(*zip(*pairs, strict=True)).statistic)
 

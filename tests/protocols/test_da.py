@@ -10,11 +10,11 @@ from pydantic import ValidationError
 from app.domain.errors import Invalid
 from app.protocols import get
 from app.protocols.base import NO_ERRORS_ASKED, JudgedTexts, JudgmentScore, ScoringOptions
-from app.stats.scoring import resolve
+from app.stats.scoring import resolve_weight_profile
 
 DA = get("da")
-RAW = ScoringOptions(resolve(None))
-STANDARDISED = ScoringOptions(resolve(None), standardised=True)
+RAW = ScoringOptions(resolve_weight_profile(None))
+STANDARDISED = ScoringOptions(resolve_weight_profile(None), standardised=True)
 
 
 @pytest.mark.parametrize("score", [0, 0.0, -0.0, 100, 99.99])

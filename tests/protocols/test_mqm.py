@@ -8,10 +8,10 @@ from pydantic import ValidationError
 from app.domain.errors import Invalid
 from app.protocols import get
 from app.protocols.base import JudgedTexts, JudgmentScore, ScoringOptions
-from app.stats.scoring import resolve
+from app.stats.scoring import resolve_weight_profile
 
 MQM = get("mqm")
-OPTIONS = ScoringOptions(resolve("freitag2021"))
+OPTIONS = ScoringOptions(resolve_weight_profile("freitag2021"))
 SHOWN = JudgedTexts(source="Ein Hund.", text="A 🐶 dog.")  # 8 code points, more in UTF-16
 
 

@@ -13,7 +13,7 @@ import pytest
 from app.domain.errors import Invalid
 from app.protocols import ALL
 from app.protocols.base import Example, JudgedTexts, Protocol, options_of
-from app.stats.scoring import resolve
+from app.stats.scoring import resolve_weight_profile
 
 EVERY = [pytest.param(protocol, id=name) for name, protocol in ALL.items()]
 RANKED = [pytest.param(p, id=name) for name, p in ALL.items() if p.ranks and p.level == "segment"]
@@ -30,7 +30,7 @@ _numbers = itertools.count(1)
 def sendable(protocol: Protocol[Any]) -> Example[Any]:
     """The last example that scores without its texts, as judgments sent by name are; the last says most."""
     for example in reversed(protocol.examples):
-        options = replace(options_of(protocol, example.options), profile=resolve(example.profile))
+        options = replace(options_of(protocol, example.options), profile=resolve_weight_profile(example.profile))
         try:
             protocol.score(example.payload, JudgedTexts(), options)
         except Invalid:

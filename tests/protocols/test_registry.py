@@ -15,14 +15,14 @@ from app.domain.errors import Invalid, NotFound
 from app.domain.keys import is_key
 from app.protocols import ALL, SERVING
 from app.protocols.base import Example, JudgedTexts, Protocol, ScoringOptions, options_of
-from app.stats.scoring import resolve
+from app.stats.scoring import resolve_weight_profile
 
 EVERY = [pytest.param(protocol, id=name) for name, protocol in ALL.items()]
 EXAMPLES = [pytest.param(p, e, id=f"{p.name}: {e.why}") for p in ALL.values() for e in p.examples]
 
 
 def options_for(protocol: Protocol[Any], example: Example[Any]) -> ScoringOptions:
-    return replace(options_of(protocol, example.options), profile=resolve(example.profile))
+    return replace(options_of(protocol, example.options), profile=resolve_weight_profile(example.profile))
 
 
 def test_every_module_is_found() -> None:

@@ -25,7 +25,7 @@ from app.simulation import (
     session_acts,
 )
 from app.stats.quality.report import QualityReport
-from app.stats.ratings import Role
+from app.stats.ratings import RatingRole
 from tests.services.test_simulated_quality import Given, reported, shown
 
 SYSTEMS = ("A", "B", "C")
@@ -90,8 +90,8 @@ def of(item: PlanItem) -> range:
     return range(item.first, item.last + 1)
 
 
-def role_of(item: PlanItem) -> Role:
-    return Role[item.role.upper()]
+def role_of(item: PlanItem) -> RatingRole:
+    return RatingRole[item.role.upper()]
 
 
 def found_in(structure: str, seed: int, documents: int) -> tuple[set[str], set[str]]:

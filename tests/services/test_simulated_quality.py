@@ -22,9 +22,9 @@ from app.simulation import (
     session_acts,
 )
 from app.simulation.task_view import SeenItem, SeenScreen, SeenSegment, SeenTask, SeenText, UnansweredAddress
-from app.stats.quality.report import QualityReport, rater_quality
-from app.stats.ratings import Ratings, Role, Scale
-from app.stats.side_tables import Events
+from app.stats.quality.report import QualityReport, make_quality_report
+from app.stats.ratings import RatingRole, Ratings, ScoreScale
+from app.stats.side_tables import EventTable
 
 SYSTEMS = ("A", "B", "C")
 GROUPS, IN_GROUP, DOCUMENTS, SEGMENTS, IN_TASK = 10, 4, 24, 5, 4
@@ -46,7 +46,7 @@ class Given:
     text: PlantedText
     rater: str
     task: str
-    role: Role
+    role: RatingRole
     score: float
     started: int
     submitted: int
@@ -75,10 +75,10 @@ def raters(*, bad: bool, seed: int) -> RaterModel:
     return made.model_copy(update={"raters": changed})
 
 
-def shown(texts: list[tuple[PlantedText, Role]], rng: Random) -> SeenTask:
+def shown(texts: list[tuple[PlantedText, RatingRole]], rng: Random) -> SeenTask:
     segments = []
     for nth, (text, role) in enumerate(texts, 1):
-        words = text.text if role != Role.DEGRADED else f"{text.text} {rng.random()}"
+        words = text.text if role != RatingRole.DEGRADED else f"{text.text} {rng.random()}"
         sides = (SeenText("Source", "One two three.", "source"), SeenText("Text", words, "target"))
         segments.append(SeenSegment(nth, sides, None, None))
     missing = tuple(UnansweredAddress(1, nth) for nth in range(1, len(texts) + 1))
@@ -86,7 +86,7 @@ def shown(texts: list[tuple[PlantedText, Role]], rng: Random) -> SeenTask:
     return SeenTask("t", "segment", "leased", ("segment",), (SeenScreen(1, (1,), None),), (item,), missing)
 
 
-def tasks(rater: str, documents: list[str], rng: Random) -> list[list[tuple[PlantedText, Role]]]:
+def tasks(rater: str, documents: list[str], rng: Random) -> list[list[tuple[PlantedText, RatingRole]]]:
     """Documents in an order of the rater's own; a degraded or repeated copy of every eighth at any place of a task."""
     group = int(rater[1:]) // IN_GROUP
     rng.shuffle(documents)
@@ -95,8 +95,8 @@ def tasks(rater: str, documents: list[str], rng: Random) -> list[list[tuple[Plan
         mine = [
             text for name in documents[first : first + IN_TASK] for text in texts_of(group) if text.document == name
         ]
-        task = [(text, Role.RATING) for text in mine]
-        for role in (Role.DEGRADED, Role.REPEAT):
+        task = [(text, RatingRole.RATING) for text in mine]
+        for role in (RatingRole.DEGRADED, RatingRole.REPEAT):
             for text in rng.sample(mine, len(mine) // 8):
                 task.insert(rng.randrange(len(task) + 1), (text, role))
         found.append(task)
@@ -140,7 +140,7 @@ def reported(given: list[Given]) -> QualityReport:
         role=[one.role for one in given],
         score=[one.score for one in given],
         higher_is_better=True,
-        scale=Scale(0, 100, 1),
+        scale=ScoreScale(0, 100, 1),
     )
     by_row = sorted(
         given,
@@ -154,7 +154,7 @@ def reported(given: list[Given]) -> QualityReport:
             one.task,
         ),
     )
-    events = Events(
+    events = EventTable(
         started=np.array([one.started for one in by_row]),
         submitted=np.array([one.submitted for one in by_row]),
         position=np.ones(len(given), dtype=np.int32),
@@ -162,7 +162,7 @@ def reported(given: list[Given]) -> QualityReport:
         first_score=columns.score,
     )
     assert [one.score for one in by_row] == columns.score.tolist()
-    return rater_quality(columns, events, np.full(len(given), 20.0))
+    return make_quality_report(columns, events, np.full(len(given), 20.0))
 
 
 def test_twelve_bad_raters_of_forty_are_found_and_the_honest_ones_left_alone() -> None:

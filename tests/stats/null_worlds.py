@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from app.domain.recipe import NAMED, Recipe
-from app.stats.ranking.ranking import rank
+from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import Ratings
 from app.stats.side_tables import DocumentTable
@@ -60,7 +60,7 @@ def ranked(rows: Ratings, recipe: Recipe, domains: int = 3) -> Ranking:
     names = tuple(f"domain {i % domains}" for i in range(len(rows.labels.documents)))
     ones = np.ones(len(names), dtype=np.int32)
     plain = replace(recipe, scoring=NAMED["recommended"].scoring, influence=False, rank_sets=False)
-    return rank(rows, plain, DocumentTable(names, ("test",) * len(names), ones, ones))
+    return rank_systems(rows, plain, DocumentTable(names, ("test",) * len(names), ones, ones))
 
 
 def claimed(name: str, *, campaigns: int, seed: int, **world: float | bool | int) -> float:

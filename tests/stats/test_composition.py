@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.stats.composition import PARTS, co_occurrence_shares, count_co_occurrence, count_contents, count_rare_pairs
-from app.stats.ratings import Ratings, Role
+from app.stats.ratings import RatingRole, Ratings
 
 
 def drawn(seed: int, n: int = 60) -> Ratings:
@@ -22,7 +22,7 @@ def drawn(seed: int, n: int = 60) -> Ratings:
         position=rng.integers(1, 4, size=n).tolist(),
         rater=[f"r{i}" for i in rng.integers(3, size=n)],
         task=[f"t{i}" for i in rng.integers(6, size=n)],
-        role=[Role(int(i)) for i in rng.integers(5, size=n)],
+        role=[RatingRole(int(i)) for i in rng.integers(5, size=n)],
         score=rng.integers(0, 101, size=n).astype(float),
         higher_is_better=True,
     )
@@ -41,11 +41,11 @@ def test_contents_are_what_counting_one_by_one_gives(seed: int) -> None:
     for i, owner in enumerate(found.owner.tolist()):
         mine = [k for k in range(len(rows)) if rows.rater[k] == owner]
         once = [k for k in mine if k == min(np.flatnonzero(rows.judgment == rows.judgment[k]))]
-        regular = {int(rows.system[k]) for k in mine if rows.role[k] in (Role.RATING, Role.REPEAT)}
+        regular = {int(rows.system[k]) for k in mine if rows.role[k] in (RatingRole.RATING, RatingRole.REPEAT)}
         assert (found.judgments[i], found.systems[i]) == (len(once), len(regular))
         assert found.documents[i] == len({int(rows.document[k]) for k in mine})
         for part, role in PARTS.items():
-            of = [k for k in once if rows.role[k] == (Role.RATING if role is None else role)]
+            of = [k for k in once if rows.role[k] == (RatingRole.RATING if role is None else role)]
             of = [k for k in of if role is not None or humans[rows.system[k]]]
             assert found.count[part][i] == len(of)
             mean = found.mean[part][i]
@@ -59,7 +59,7 @@ def test_systems_that_meet_are_those_of_a_double_loop(seed: int) -> None:
     table = count_co_occurrence(rows, rows.task)
     met: dict[int, set[int]] = {}
     for task, system, role in zip(rows.task.tolist(), rows.system.tolist(), rows.role.tolist(), strict=True):
-        if role in (Role.RATING, Role.REPEAT):
+        if role in (RatingRole.RATING, RatingRole.REPEAT):
             met.setdefault(task, set()).add(system)
     for i in range(rows.n_systems):
         for j in range(rows.n_systems):

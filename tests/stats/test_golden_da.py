@@ -17,13 +17,18 @@ import pytest
 
 from app.domain.recipe import NAMED
 from app.stats.normalize import moments_per_rater
-from app.stats.ranking.ranking import rank
+from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
-from app.stats.ratings import COLUMNS, Ratings, Role
+from app.stats.ratings import COLUMNS, RatingRole, Ratings
 
 SHARED = Path(__file__).resolve().parents[2] / ".." / "shared"
 WMT_DA = NAMED["wmt-da"]
-ROLES = {"SYSTEM": Role.RATING, "REPEAT": Role.REPEAT, "REF": Role.REFERENCE, "BAD_REF": Role.DEGRADED}
+ROLES = {
+    "SYSTEM": RatingRole.RATING,
+    "REPEAT": RatingRole.REPEAT,
+    "REF": RatingRole.REFERENCE,
+    "BAD_REF": RatingRole.DEGRADED,
+}
 
 pytestmark = [
     pytest.mark.golden,
@@ -115,7 +120,7 @@ def test_wikipedia_worker_moments_are_met(pair: str) -> None:
 
 @pytest.mark.parametrize("pair", WIKIPEDIA)
 def test_wikipedia_scores_counts_and_wins_are_met(pair: str) -> None:
-    rows = rank(wikipedia(pair).ratings, WMT_DA).systems
+    rows = rank_systems(wikipedia(pair).ratings, WMT_DA).systems
     theirs = expected(pair)["systems"]
     assert [row.system for row in rows] == [their["system"] for their in theirs]
     for row, their in zip(rows, theirs, strict=True):
@@ -129,14 +134,14 @@ def test_wikipedia_scores_counts_and_wins_are_met(pair: str) -> None:
 @pytest.mark.parametrize("pair", WIKIPEDIA)
 def test_wikipedia_p_values_are_met_in_both_directions(pair: str) -> None:
     theirs = expected(pair)["p_values"]
-    for row in rank(wikipedia(pair).ratings, WMT_DA).pairs:
+    for row in rank_systems(wikipedia(pair).ratings, WMT_DA).pairs:
         assert row.p_value == pytest.approx(theirs[row.better][row.worse], abs=1e-9)
         assert row.p_reverse == pytest.approx(theirs[row.worse][row.better], abs=1e-9)
 
 
 @pytest.mark.parametrize("pair", WIKIPEDIA)
 def test_wikipedia_clusters_are_the_published_ones(pair: str) -> None:
-    rows = rank(wikipedia(pair).ratings, WMT_DA).systems
+    rows = rank_systems(wikipedia(pair).ratings, WMT_DA).systems
     published = published_clusters(f"da_wikipedia2021_{pair}/official_clusters.csv")
     assert [(row.system, row.cluster) for row in rows] == published
 
@@ -152,14 +157,14 @@ def test_wikipedia_clusters_are_the_published_ones(pair: str) -> None:
     ],
 )
 def test_wikipedia_clusters_by_each_rule_are_met(pair: str, rule: str, name: str) -> None:
-    rows = rank(wikipedia(pair).ratings, replace(WMT_DA, clusters=rule)).systems
+    rows = rank_systems(wikipedia(pair).ratings, replace(WMT_DA, clusters=rule)).systems
     assert [row.cluster for row in rows] == expected(pair)["cluster_of_each_system"][name]
 
 
 @pytest.mark.parametrize("pair", WIKIPEDIA)
 def test_wikipedia_segment_scores_are_the_published_ones(pair: str) -> None:
     given = wikipedia(pair)
-    found = segment_scores(given, rank(given.ratings, WMT_DA))
+    found = segment_scores(given, rank_systems(given.ratings, WMT_DA))
     rows = table(f"da_wikipedia2021_{pair}/official_seg_scores.csv.gz")[1:]
     assert found.keys() == {(system, sid) for system, sid, *_ in rows}
     for system, sid, raw, z, n in rows:
@@ -172,7 +177,7 @@ def test_the_published_reversal_of_hi_bn_is_found() -> None:
     # Online-B.5 is significantly better than TRANSSION.3, which has the higher mean z
     pair = next(
         p
-        for p in rank(wikipedia("hi-bn").ratings, WMT_DA).pairs
+        for p in rank_systems(wikipedia("hi-bn").ratings, WMT_DA).pairs
         if (p.better, p.worse) == ("TRANSSION.3", "Online-B.5")
     )
     assert (pair.significant, pair.significant_reverse) == (False, True)
@@ -181,7 +186,7 @@ def test_the_published_reversal_of_hi_bn_is_found() -> None:
 
 
 def test_wikipedia_systems_share_no_segments_and_recommended_says_what_it_did() -> None:
-    ranking = rank(wikipedia("bn-hi").ratings, NAMED["recommended"])
+    ranking = rank_systems(wikipedia("bn-hi").ratings, NAMED["recommended"])
     assert ranking.recipe.test == "welch"
     assert {pair.n_common for pair in ranking.pairs} == {0}
     assert any(warning.startswith("unpaired design") for warning in ranking.warnings)
@@ -200,7 +205,7 @@ def standardized() -> Campaign:
 
 
 def test_newstest_scores_counts_wins_order_and_clusters_are_met_from_raw_ratings() -> None:
-    rows = rank(recovered().ratings, WMT_DA).systems
+    rows = rank_systems(recovered().ratings, WMT_DA).systems
     raw = {row["system"]: row["raw"] for row in to_english()["from_published_segment_scores"]["systems"]}
     theirs = to_english()["from_ratings"]["systems"]
     assert [row.system for row in rows] == [their["system"] for their in theirs]
@@ -215,7 +220,7 @@ def test_newstest_scores_counts_wins_order_and_clusters_are_met_from_raw_ratings
 
 def test_newstest_scores_are_met_from_standardized_ratings() -> None:
     given = standardized()
-    rows = rank(given.ratings, replace(WMT_DA, normalize="none")).systems
+    rows = rank_systems(given.ratings, replace(WMT_DA, normalize="none")).systems
     for row, their in zip(rows, to_english()["from_ratings"]["systems"], strict=True):
         assert row.system == their["system"]
         assert row.score == pytest.approx(their["z"], abs=1e-12)
@@ -230,7 +235,7 @@ def test_newstest_p_values_are_near_the_published_ones() -> None:
         for worse, cell in zip(published[0], row[1:], strict=True)
         if cell != "0.12"  # the files' mark for "not significant"
     }
-    found = {(pair.better, pair.worse): pair for pair in rank(recovered().ratings, WMT_DA).pairs}
+    found = {(pair.better, pair.worse): pair for pair in rank_systems(recovered().ratings, WMT_DA).pairs}
     assert len(p) == to_english()["from_ratings"]["published_significant_pairs"]
     assert {key for key, pair in found.items() if pair.significant} == set(p)
     for key, value in p.items():
@@ -239,7 +244,7 @@ def test_newstest_p_values_are_near_the_published_ones() -> None:
 
 def test_newstest_segment_scores_are_the_published_ones() -> None:
     given = recovered()
-    found = segment_scores(given, rank(given.ratings, WMT_DA))
+    found = segment_scores(given, rank_systems(given.ratings, WMT_DA))
     rows = table("da_newstest2021_cs-en/official_seg_scores.csv.gz")[1:]
     assert found.keys() == {(system, sid) for system, sid, *_ in rows}
     for system, sid, raw, z, n in rows:
@@ -253,5 +258,5 @@ def test_two_shuffled_imports_give_the_same_ranking_to_the_byte() -> None:
     for seed in (1, 2):
         order = np.random.default_rng(seed).permutation(len(ratings))
         shuffled = replace(ratings, **{name: getattr(ratings, name)[order] for name in COLUMNS})
-        texts.add(json.dumps(rank(shuffled, WMT_DA).as_json()))
+        texts.add(json.dumps(rank_systems(shuffled, WMT_DA).as_json()))
     assert len(texts) == 1

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from app.domain.recipe import NAMED, from_options
-from app.stats.ranking.ranking import rank
+from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import Ratings
 
@@ -66,7 +66,7 @@ def ratings(protocol: str) -> Ratings:
 
 @cache
 def ranking(protocol: str) -> Ranking:
-    return rank(ratings(protocol), RECIPE)
+    return rank_systems(ratings(protocol), RECIPE)
 
 
 def expected(protocol: str) -> dict[str, object]:

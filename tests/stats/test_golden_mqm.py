@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from app.domain.recipe import NAMED
-from app.stats.ranking.ranking import rank
+from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import Ratings
 
@@ -64,7 +64,7 @@ def ted() -> tuple[Ratings, dict[tuple[str, int], int]]:
 
 @cache
 def ranking() -> Ranking:
-    return rank(ted()[0], NAMED["google-mqm"])
+    return rank_systems(ted()[0], NAMED["google-mqm"])
 
 
 def test_all_fourteen_system_means_are_met() -> None:
@@ -105,7 +105,7 @@ def test_marot_says_which_claims_the_data_support() -> None:
 
 
 def test_recommended_does_not_test_five_documents() -> None:
-    result = rank(ted()[0], NAMED["recommended"])
+    result = rank_systems(ted()[0], NAMED["recommended"])
     assert not any(pair.testable or pair.significant for pair in result.pairs)
     assert result.documents_needed == 12  # 1 + log₂(91/.05) = 11.8
     assert "91 of 91 pairs have fewer than 6 common documents: not testable" in result.warnings

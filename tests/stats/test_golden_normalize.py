@@ -18,11 +18,11 @@ import pytest
 from app.domain.recipe import Recipe
 from app.stats.aggregate import score_matrix, segment_scores
 from app.stats.normalize import moments_per_rater, normalize
-from app.stats.ranking.ranking import rank
+from app.stats.ranking.ranking import rank_systems
 from app.stats.ratings import Ratings
-from app.stats.scoring import PROFILES, penalty, weight
-from app.stats.testing.permutation import flip_signs
-from app.stats.testing.significance import pairs_of, shared_data
+from app.stats.scoring import PROFILES, sum_penalty, weigh_error
+from app.stats.testing.permutation import count_sign_flips
+from app.stats.testing.significance import all_system_pairs, reduce_to_common_segments
 
 SHARED = Path(__file__).resolve().parents[2] / ".." / "shared"
 
@@ -48,7 +48,7 @@ def ratings(name: str) -> Ratings:
     for line in lines[1:]:
         row = dict(zip(header, line.split("\t"), strict=False))
         key = (row["system"], row["doc"], int(row[position]), row["rater"])
-        weights[key].append(weight(PROFILES[profile], row["severity"], row["category"])[0])
+        weights[key].append(weigh_error(PROFILES[profile], row["severity"], row["category"])[0])
         errors[key] += row["severity"] in {"Major", "Minor"}
     keys = list(weights)
     return Ratings.from_columns(
@@ -56,7 +56,7 @@ def ratings(name: str) -> Ratings:
         document=[k[1] for k in keys],
         position=[k[2] for k in keys],
         rater=[k[3] for k in keys],
-        score=[penalty(weights[k]) for k in keys],
+        score=[sum_penalty(weights[k]) for k in keys],
         n_errors=[errors[k] for k in keys],
         higher_is_better=False,
     )
@@ -70,7 +70,7 @@ def expected(name: str) -> dict[str, dict[str, dict[str, object]]]:
 @pytest.mark.parametrize("method", METHODS)
 def test_normalized_system_means_are_met(name: str, method: str) -> None:
     recipe = Recipe(name="means", normalize=METHODS[method], test="none")
-    found = {row.system: row.score for row in rank(ratings(name), recipe).systems}
+    found = {row.system: row.score for row in rank_systems(ratings(name), recipe).systems}
     theirs = expected(name)["normalised_system_means"][method]
     assert found == pytest.approx(theirs, abs=1e-9)
     assert list(found) == sorted(theirs, key=theirs.__getitem__)
@@ -82,9 +82,9 @@ def test_document_permutation_agrees(name: str, method: str) -> None:
     given = ratings(name)
     scored = normalize(given, METHODS[method], moments=moments_per_rater(given)).scored
     laid = score_matrix(segment_scores(scored), given.labels)
-    first, second = pairs_of(len(laid.systems))
-    shared = shared_data(laid, -1, unit="document")
-    counts = flip_signs(shared.blocks, first.size, laid.n_documents, permutations=200_000, seed=1, two_sided=True)
+    first, second = all_system_pairs(len(laid.systems))
+    shared = reduce_to_common_segments(laid, -1, unit="document")
+    counts = count_sign_flips(shared.blocks, first.size, laid.n_documents, permutations=200_000, seed=1, two_sided=True)
     theirs = expected(name)["permutation_p"][method]
     names = [given.labels.systems[code] for code in laid.systems]
     p = np.array([theirs["pairs"][f"{names[i]} | {names[j]}"] for i, j in zip(first, second, strict=True)])

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from app.domain.errors import Invalid
 from app.stats.normalize import NormalizedRatings, moments_per_rater, normalize
-from app.stats.ratings import Ratings, Role, Scale
+from app.stats.ratings import RatingRole, Ratings, ScoreScale
 
 # F3 of the specification: (rater, score, number of errors), recomputed there with independent code.
 F3 = [("a", 1, 1), ("a", 3, 3), ("a", 8, 4), ("b", 0, 0), ("b", 2, 2), ("b", 1, 1), ("b", 1, 1)]
 
 
-def ratings_of(rows: list[tuple[str, float, int]], *, higher: bool = False, scale: Scale | None = None) -> Ratings:
+def ratings_of(rows: list[tuple[str, float, int]], *, higher: bool = False, scale: ScoreScale | None = None) -> Ratings:
     return Ratings.from_columns(
         system=["A"] * len(rows),
         document=["d"] * len(rows),
@@ -102,7 +102,7 @@ def test_a_rater_with_mean_zero_is_left_unchanged_and_named() -> None:
 
 @pytest.mark.parametrize("method", ["mean", "error", "error_rate"])
 def test_dividing_by_the_mean_is_refused_on_bounded_scores_with_the_hint_to_center(method: str) -> None:
-    ratings = ratings_of(F3, higher=True, scale=Scale(0, 100))
+    ratings = ratings_of(F3, higher=True, scale=ScoreScale(0, 100))
     with pytest.raises(Invalid, match="use center") as caught:
         normalize(ratings, method, moments=moments_per_rater(ratings))
     assert caught.value.places[0].loc == ("query", "normalize")
@@ -157,8 +157,8 @@ def test_moments_count_only_the_rows_they_are_given() -> None:
         position=[1, 2, 3],
         rater=["w"] * 3,
         score=[1.0, 3.0, 50.0],
-        role=[Role.RATING, Role.REPEAT, Role.DEGRADED],
+        role=[RatingRole.RATING, RatingRole.REPEAT, RatingRole.DEGRADED],
         higher_is_better=True,
     )
-    moments = moments_per_rater(ratings, ratings.role < Role.REFERENCE)
+    moments = moments_per_rater(ratings, ratings.role < RatingRole.REFERENCE)
     assert (moments.n[0], moments.mean[0], moments.overall) == (2, 2.0, 2.0)

@@ -9,21 +9,27 @@ import numpy as np
 import pytest
 from scipy import stats as oracle
 
-from app.stats.preferences import Comparisons, PairPreference, pairs, smallest_p, standings
+from app.stats.preferences import (
+    PairPreference,
+    PairwiseComparisons,
+    compute_pair_preferences,
+    compute_preference_standings,
+    smallest_possible_p,
+)
 from tests.stats.inference.matrices import of_documents
 
 
-def drawn(seed: int, n: int = 60, systems: int = 4, documents: int = 6) -> Comparisons:
+def drawn(seed: int, n: int = 60, systems: int = 4, documents: int = 6) -> PairwiseComparisons:
     rng = np.random.default_rng(seed)
     first = rng.integers(0, systems, n)
     second = (first + rng.integers(1, systems, n)) % systems
     outcome, document = rng.integers(-1, 2, n), rng.integers(0, documents, n)
-    return Comparisons(*(column.astype(np.int32) for column in (first, second, outcome, document)))
+    return PairwiseComparisons(*(column.astype(np.int32) for column in (first, second, outcome, document)))
 
 
-def of(found: Comparisons, **given: object) -> tuple[PairPreference, ...]:
+def of(found: PairwiseComparisons, **given: object) -> tuple[PairPreference, ...]:
     kept: dict[str, object] = {"n_systems": 4, "alpha": 0.05, "method": "holm", **given}
-    return pairs(found, **kept)
+    return compute_pair_preferences(found, **kept)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -40,7 +46,7 @@ def test_the_p_value_is_that_of_all_ways_to_exchange_two_systems_on_whole_docume
             abs(sum(s * x for s, x in zip(signs, sums.values(), strict=True))) >= observed for signs in patterns
         )
         assert pair.p_value == pytest.approx(beyond / len(patterns), abs=1e-12)
-        assert pair.p_value >= smallest_p(pair.n_documents)
+        assert pair.p_value >= smallest_possible_p(pair.n_documents)
 
 
 def binomial(wins: int, losses: int) -> float:
@@ -55,8 +61,8 @@ def test_comparisons_of_a_document_that_go_together_are_no_proof() -> None:
     for _ in range(campaigns):
         lean = np.repeat(rng.normal(size=documents), each)
         outcome = np.where(lean + rng.normal(size=lean.size) > 0, 1, -1)
-        compared = Comparisons(*(column.astype(np.int32) for column in (none, none + 1, outcome, document)))
-        pair = pairs(compared, n_systems=2, alpha=0.05, method="none")[0]
+        compared = PairwiseComparisons(*(column.astype(np.int32) for column in (none, none + 1, outcome, document)))
+        pair = compute_pair_preferences(compared, n_systems=2, alpha=0.05, method="none")[0]
         claimed["documents"] += pair.p_value <= 0.05
         claimed["comparisons"] += binomial(pair.wins, pair.losses) <= 0.05  # what takes them as independent
     limit = 0.05 + 3 * (0.05 * 0.95 / campaigns) ** 0.5
@@ -87,26 +93,26 @@ def test_counts_preference_and_interval_agree_with_a_slow_twin(seed: int) -> Non
 
 def test_which_of_two_columns_stood_first_changes_nothing() -> None:
     found = drawn(3)
-    turned = Comparisons(found.second, found.first, -found.outcome, found.document)
+    turned = PairwiseComparisons(found.second, found.first, -found.outcome, found.document)
     assert of(turned) == of(found)
-    assert standings(turned, n_systems=4) == standings(found, n_systems=4)
+    assert compute_preference_standings(turned, n_systems=4) == compute_preference_standings(found, n_systems=4)
 
 
 def test_one_document_and_documents_of_one_mind_have_no_interval() -> None:
-    one = Comparisons(*np.array([[0, 1, 1, 0], [0, 1, -1, 0]], dtype=np.int32).T)
-    same = Comparisons(*np.array([[0, 1, 1, 0], [0, 1, 1, 1], [0, 1, 1, 2]], dtype=np.int32).T)
+    one = PairwiseComparisons(*np.array([[0, 1, 1, 0], [0, 1, -1, 0]], dtype=np.int32).T)
+    same = PairwiseComparisons(*np.array([[0, 1, 1, 0], [0, 1, 1, 1], [0, 1, 1, 2]], dtype=np.int32).T)
     assert [pair.interval for pair in (*of(one), *of(same))] == [None, None]
     assert of(same)[0].p_value == 0.25
 
 
 def test_without_comparisons_there_is_nothing() -> None:
-    none = Comparisons(*np.empty((4, 0), dtype=np.int32))
-    assert (of(none), standings(none, n_systems=0)) == ((), ())
+    none = PairwiseComparisons(*np.empty((4, 0), dtype=np.int32))
+    assert (of(none), compute_preference_standings(none, n_systems=0)) == ((), ())
 
 
 def test_points_of_all_systems_are_half_of_all_comparisons_twice() -> None:
     found = drawn(5)
-    made = standings(found, n_systems=4)
+    made = compute_preference_standings(found, n_systems=4)
     points = sum(one.share * (one.wins + one.losses + one.ties) for one in made)
     assert points == pytest.approx(len(found.first))
     assert [one.share for one in made] == sorted((one.share for one in made), reverse=True)

@@ -9,9 +9,9 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED
-from app.stats.ranking.ranking import rank
+from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
-from app.stats.ratings import Ratings, Role
+from app.stats.ratings import RatingRole, Ratings
 from app.stats.robustness.reranking import normalized_rows
 
 BASE = replace(NAMED["recommended"], normalize="center", moments="calibration", test="none", clusters="none")
@@ -25,12 +25,16 @@ M = fmean([90, 70, 80, 50, 40, 60])
 def ratings(calibration: dict[str, list[float]] = CALIBRATION, *, errors: int = -1, accepted: bool = True) -> Ratings:
     """Ratings, repeats and control items of three raters, and what they gave to calibration items."""
     rows = [
-        (r, r.upper(), Role.RATING, f"d{n}", 1, score) for r, given in RATED.items() for n, score in enumerate(given)
+        (r, r.upper(), RatingRole.RATING, f"d{n}", 1, score)
+        for r, given in RATED.items()
+        for n, score in enumerate(given)
     ]
-    rows += [(r, r.upper(), Role.REPEAT, "d0", 2, score) for r, score in REPEATED.items()]
-    rows += [(r, r.upper(), Role.DEGRADED, "d1", 1, 0.0) for r in RATED]
+    rows += [(r, r.upper(), RatingRole.REPEAT, "d0", 2, score) for r, score in REPEATED.items()]
+    rows += [(r, r.upper(), RatingRole.DEGRADED, "d1", 1, 0.0) for r in RATED]
     rows += [
-        (r, "C", Role.CALIBRATION, f"c{n}", 1, score) for r, all_ in calibration.items() for n, score in enumerate(all_)
+        (r, "C", RatingRole.CALIBRATION, f"c{n}", 1, score)
+        for r, all_ in calibration.items()
+        for n, score in enumerate(all_)
     ]
     return Ratings.from_columns(
         rater=[row[0] for row in rows],
@@ -41,7 +45,7 @@ def ratings(calibration: dict[str, list[float]] = CALIBRATION, *, errors: int = 
         nth=[row[4] for row in rows],
         score=[row[5] for row in rows],
         n_errors=[errors] * len(rows),
-        accepted=[accepted or row[2] != Role.CALIBRATION for row in rows],
+        accepted=[accepted or row[2] != RatingRole.CALIBRATION for row in rows],
         higher_is_better=True,
     )
 
@@ -52,17 +56,17 @@ def scores(ranking: Ranking) -> dict[str, float]:
 
 def test_centre_by_calibration_items_shifts_each_rater_by_what_they_gave_there() -> None:
     recipe = replace(BASE, roles=("rating",))
-    ranking = rank(ratings(), recipe)
+    ranking = rank_systems(ratings(), recipe)
     expected = {"A": 70 - 80 + M, "B": 30 - 50 + M, "NEW": 34.0}
     assert scores(ranking) == pytest.approx(expected, abs=1e-9)
     assert "raters without calibration items, so left as they are: rater:new" in ranking.warnings
     # Control: what the other values of the choice make of the same rows.
     for other in ("ratings", "all"):
-        assert scores(rank(ratings(), replace(recipe, moments=other))) != pytest.approx(expected, abs=1e-3)
+        assert scores(rank_systems(ratings(), replace(recipe, moments=other))) != pytest.approx(expected, abs=1e-3)
 
 
 def test_z_by_calibration_items_takes_mean_and_deviation_from_them_alone() -> None:
-    ranking = rank(ratings(), replace(BASE, normalize="z", roles=("rating",)))
+    ranking = rank_systems(ratings(), replace(BASE, normalize="z", roles=("rating",)))
     deviation = stdev([90, 70, 80])
     assert scores(ranking) == pytest.approx({"A": (70 - 80) / deviation, "B": (30 - 50) / deviation}, abs=1e-9)
     assert "raters without calibration items, so treated as constant raters: rater:new" in ranking.warnings
@@ -70,25 +74,25 @@ def test_z_by_calibration_items_takes_mean_and_deviation_from_them_alone() -> No
 
 
 def test_errors_by_calibration_items_leave_raters_without_any_as_they_are() -> None:
-    ranking = rank(ratings(errors=1), replace(BASE, normalize="error_rate", roles=("rating",)))
+    ranking = rank_systems(ratings(errors=1), replace(BASE, normalize="error_rate", roles=("rating",)))
     expected = {"A": 70 * M / 80, "B": 30 * M / 50, "NEW": 34.0}
     assert scores(ranking) == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_rating_outside_calibration_does_not_move_the_moments() -> None:
-    raised = replace(ratings(), score=ratings().score + 10 * (ratings().role == Role.REPEAT))
+    raised = replace(ratings(), score=ratings().score + 10 * (ratings().role == RatingRole.REPEAT))
     recipe = replace(BASE, roles=("rating",))
-    assert scores(rank(raised, recipe)) == scores(rank(ratings(), recipe))
+    assert scores(rank_systems(raised, recipe)) == scores(rank_systems(ratings(), recipe))
 
 
 @pytest.mark.parametrize("rows", [ratings({}), ratings(accepted=False)], ids=["none", "rejected"])
 def test_moments_by_calibration_are_refused_where_nobody_has_any(rows: Ratings) -> None:
     with pytest.raises(Invalid, match="no calibration item was rated"):
-        rank(rows, BASE)
+        rank_systems(rows, BASE)
 
 
 def test_robustness_normalizes_as_the_ranking_does() -> None:
     recipe = replace(BASE, roles=("rating",))
     found, _ = normalized_rows(ratings().canonical(), recipe)
     by_system = {found.labels.systems[code]: found.score[found.system == code].mean() for code in set(found.system)}
-    assert by_system == pytest.approx(scores(rank(ratings(), recipe)), abs=1e-9)
+    assert by_system == pytest.approx(scores(rank_systems(ratings(), recipe)), abs=1e-9)

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from app.domain.errors import Invalid
-from app.stats.replication import Claim, bootstrap_replication, replication
+from app.stats.replication import Claim, bootstrap_replication, forecast_replication
 
 F4 = np.array([-3.0, -2, -3, 1, -3]), np.array([2, 3, 1, 2, 3])
 
@@ -22,7 +22,7 @@ def test_forecasts_come_true_as_often_as_they_say(documents: int) -> None:
     said, came = [], []
     for truth in rng.normal(0, 8 / np.sqrt(documents), 4000):
         first, second = rng.normal(truth, 1, (2, documents))
-        found = replication(first, ones, claim="better" if first.mean() > 0 else "worse")
+        found = forecast_replication(first, ones, claim="better" if first.mean() > 0 else "worse")
         if abs(found.difference) < 5 * found.standard_error:
             sign = np.sign(first.mean())
             t = stats.ttest_1samp(second, 0)
@@ -37,7 +37,7 @@ def test_what_just_made_it_is_found_again_half_the_time() -> None:
     d = 200
     sums = stats.norm.ppf((np.arange(d) + 0.5) / d)
     sums = (sums - sums.mean()) / sums.std(ddof=1) + stats.t.ppf(0.975, d - 1) / np.sqrt(d)
-    found = replication(sums, np.ones(d, dtype=np.int64))
+    found = forecast_replication(sums, np.ones(d, dtype=np.int64))
     assert found.significant_again == pytest.approx(0.5, abs=1e-6)
     assert found.same_direction == pytest.approx(stats.norm.cdf(1.96 / np.sqrt(2)), abs=3e-3)
 
@@ -46,41 +46,44 @@ def test_the_bootstrap_agrees_where_differences_are_normal() -> None:
     rng = np.random.default_rng(2)
     counts = rng.integers(3, 9, 60)
     sums = counts * 0.3 + rng.normal(0, 1, 60) * np.sqrt(counts)
-    closed, drawn = replication(sums, counts), bootstrap_replication(sums, counts, rng=np.random.default_rng(1))
+    closed, drawn = (
+        forecast_replication(sums, counts),
+        bootstrap_replication(sums, counts, rng=np.random.default_rng(1)),
+    )
     assert drawn.same_direction == pytest.approx(closed.same_direction, abs=0.03)
     assert drawn.significant_again == pytest.approx(closed.significant_again, abs=0.05)
 
 
 def test_difference_and_error_are_those_of_the_ranking() -> None:
     """F4 and F19 of the methods."""
-    found = replication(*F4, claim="worse")
+    found = forecast_replication(*F4, claim="worse")
     assert (found.difference, found.standard_error) == (pytest.approx(-10 / 11), pytest.approx(0.375409, abs=1e-6))
     assert found.documents == 5
-    mirrored = replication(-F4[0], F4[1], claim="better")
+    mirrored = forecast_replication(-F4[0], F4[1], claim="better")
     assert (mirrored.same_direction, mirrored.significant_again) == (found.same_direction, found.significant_again)
 
 
 def test_a_wider_margin_is_never_harder() -> None:
     for claim in ("not_worse", "equivalent"):
-        chances = [replication(*F4, claim=claim, margin=m).significant_again for m in (0.5, 1.0, 2.0, 6.0)]
+        chances = [forecast_replication(*F4, claim=claim, margin=m).significant_again for m in (0.5, 1.0, 2.0, 6.0)]
         assert chances == sorted(chances, key=float)
         assert chances[0] < chances[-1]
 
 
 def test_other_raters_make_a_re_run_less_certain() -> None:
-    here, there = replication(*F4, claim="worse"), replication(*F4, claim="worse", extra_variance=0.3)
+    here, there = forecast_replication(*F4, claim="worse"), forecast_replication(*F4, claim="worse", extra_variance=0.3)
     assert there.same_direction < here.same_direction
     assert there.significant_again < here.significant_again
 
 
 def test_what_cannot_be_forecast_says_why() -> None:
     ones = np.ones(4, dtype=np.int64)
-    assert replication(np.array([1.0]), np.array([3])).why == "a forecast needs two documents that both have"
+    assert forecast_replication(np.array([1.0]), np.array([3])).why == "a forecast needs two documents that both have"
     assert bootstrap_replication(np.array([1.0, 5.0]), np.array([3, 0]), rng=np.random.default_rng(0)).documents == 1
-    equal = replication(np.array([1.0, -1, 2, -2]), ones)
+    equal = forecast_replication(np.array([1.0, -1, 2, -2]), ones)
     assert (equal.same_direction, equal.difference) == (None, 0.0)
     assert equal.why == "the systems are equal: there is no direction to replicate"
-    same = replication(np.full(4, 2.0), ones)
+    same = forecast_replication(np.full(4, 2.0), ones)
     assert (same.same_direction, same.significant_again) == (1.0, 1.0)
 
 
@@ -89,7 +92,7 @@ def test_what_cannot_be_forecast_says_why() -> None:
 )
 def test_impossible_questions_are_refused(claim: Claim, margin: float, alpha: float) -> None:
     with pytest.raises(Invalid):
-        replication(*F4, claim=claim, margin=margin, alpha=alpha)
+        forecast_replication(*F4, claim=claim, margin=margin, alpha=alpha)
 
 
 @pytest.mark.parametrize("margin", [0.2, 0.9, 1.0, 1.5, 3.0])
@@ -101,7 +104,7 @@ def test_the_chance_that_a_claim_of_a_margin_holds_again_has_its_value(margin: f
     error, degrees = x.std(ddof=1) / np.sqrt(10), 9
     reach, spread = stats.t.ppf(0.95, degrees) * error, np.sqrt(2) * error
     found = {
-        claim: replication(x, np.ones(10), claim=claim, margin=margin, two_sided=False).significant_again
+        claim: forecast_replication(x, np.ones(10), claim=claim, margin=margin, two_sided=False).significant_again
         for claim in ("not_worse", "equivalent")
     }
     assert found["not_worse"] == pytest.approx(stats.t.cdf((shift + margin - reach) / spread, degrees), abs=1e-9)

@@ -7,7 +7,7 @@ from math import pi, sqrt
 import numpy as np
 import pytest
 
-from app.stats.reproducibility import c4, cv_star
+from app.stats.reproducibility import c4_correction, cv_star
 
 
 def test_two_studies_by_hand() -> None:
@@ -20,7 +20,7 @@ def test_two_studies_by_hand() -> None:
 @pytest.mark.parametrize("n", [2, 3, 6])
 def test_the_corrected_standard_deviation_is_unbiased(n: int) -> None:
     drawn = np.random.default_rng(n).normal(size=(200_000, n)).std(axis=1, ddof=1)
-    assert drawn.mean() / c4(n) == pytest.approx(1.0, abs=5e-3)
+    assert drawn.mean() / c4_correction(n) == pytest.approx(1.0, abs=5e-3)
     assert drawn.mean() < 0.98  # without the correction it would not be
 
 

@@ -13,7 +13,7 @@ from app.domain.recipe import Scoring
 from app.reports.source import snapshot
 from app.reports.source.scores import profile_id, reading
 from app.services.campaigns.campaigns import get
-from app.stats.ratings import Ratings, Role
+from app.stats.ratings import RatingRole, Ratings
 from app.stats.side_tables import EPOCH_UNKNOWN
 from app.storage import ratings, side_tables
 from app.storage.db import Session
@@ -161,7 +161,7 @@ def test_repeats_and_degraded_rows_point_to_the_rating_they_go_back_to() -> None
         position=[1, 1, 1, 1],
         rater=["r"] * 4,
         score=[70, 60, 10, 50],
-        role=[Role.RATING, Role.REPEAT, Role.DEGRADED, Role.REPEAT],
+        role=[RatingRole.RATING, RatingRole.REPEAT, RatingRole.DEGRADED, RatingRole.REPEAT],
         higher_is_better=True,
     )
     assert side_tables.links(rows).original.tolist() == [-1, 0, 0, -1]
@@ -174,10 +174,10 @@ def slow_links(rows: Ratings) -> list[int]:
         same = [
             other
             for other in range(len(rows))
-            if rows.role[other] == Role.RATING
+            if rows.role[other] == RatingRole.RATING
             and all(getattr(rows, name)[other] == getattr(rows, name)[row] for name in ("system", "segment", "rater"))
         ]
-        found.append(same[0] if same and role in (Role.REPEAT, Role.DEGRADED) else -1)
+        found.append(same[0] if same and role in (RatingRole.REPEAT, RatingRole.DEGRADED) else -1)
     return found
 
 
@@ -190,7 +190,7 @@ def test_links_agree_with_their_slow_twin(seed: int) -> None:
         position=rng.integers(1, 4, n).tolist(),
         rater=[f"r{i}" for i in rng.integers(0, 2, n)],
         score=rng.integers(0, 100, n).tolist(),
-        role=[Role(i) for i in rng.integers(0, 5, n)],
+        role=[RatingRole(i) for i in rng.integers(0, 5, n)],
         higher_is_better=True,
     )
     assert side_tables.links(rows).original.tolist() == slow_links(rows)

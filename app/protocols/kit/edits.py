@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.stats.postediting import operations as counted
-from app.stats.postediting.operations import LONGEST_SHIFTED, distance
+from app.stats.postediting.operations import LONGEST_SHIFTED, levenshtein_distance
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ def characters(text: str, post_edit: str) -> Edits:
     >>> characters("kitten", "sitting")
     Edits(edits=3, length=7)
     """
-    return Edits(distance(text, post_edit), len(post_edit))
+    return Edits(levenshtein_distance(text, post_edit), len(post_edit))
 
 
 def ter(text: str, post_edit: str, *, by_character: bool = False) -> Edits:
@@ -45,8 +45,8 @@ def ter(text: str, post_edit: str, *, by_character: bool = False) -> Edits:
     """
     tokens, edited_tokens = (list("".join(t.split())) if by_character else t.split() for t in (text, post_edit))
     if max(len(tokens), len(edited_tokens)) > LONGEST_SHIFTED:
-        return Edits(distance(tokens, edited_tokens), len(edited_tokens))
-    return Edits(counted.operations(tokens, edited_tokens).edits, len(edited_tokens))
+        return Edits(levenshtein_distance(tokens, edited_tokens), len(edited_tokens))
+    return Edits(counted.count_edit_operations(tokens, edited_tokens).edits, len(edited_tokens))
 
 
 def chrf(text: str, post_edit: str) -> float:

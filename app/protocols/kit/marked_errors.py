@@ -13,8 +13,8 @@ from app.domain.spans import SEVERITIES
 from app.protocols.base import JudgedTexts, JudgmentScore, ScoringOptions, Span, Spans, Widget
 from app.protocols.kit.prefilled_errors import prefill_faults
 from app.protocols.kit.scales import fault
-from app.stats.ratings import Scale
-from app.stats.scoring import penalty, weighs, weight
+from app.stats.ratings import ScoreScale
+from app.stats.scoring import has_severity_weight, sum_penalty, weigh_error
 
 MOST_ERRORS = 1000
 WEIGHTLESS = ("neutral", "undecided")
@@ -32,7 +32,7 @@ def summary(places: Sequence[Place]) -> str:
     return "; ".join(" ".join(map(str, ("error", *p.loc[1:], p.msg))) for p in places[:3])
 
 
-def check_with_score(errors: Sequence[Span], score: float, shown: JudgedTexts, scale: Scale) -> None:
+def check_with_score(errors: Sequence[Span], score: float, shown: JudgedTexts, scale: ScoreScale) -> None:
     """Raise Invalid naming every error that does not fit the texts, and a score that is no value of the scale."""
     places = (*faults(errors, shown), *prefill_faults(errors, shown))
     if places:
@@ -49,7 +49,9 @@ def with_weighted_severities(widget: Widget, options: ScoringOptions) -> Widget:
     """
     if not isinstance(widget, Spans):
         return widget
-    named = tuple(name for name in widget.severities if name in WEIGHTLESS or weighs(options.profile, name))
+    named = tuple(
+        name for name in widget.severities if name in WEIGHTLESS or has_severity_weight(options.profile, name)
+    )
     return replace(widget, severities=named) if set(named) - set(WEIGHTLESS) else widget
 
 
@@ -60,9 +62,9 @@ def score_or_weight(errors: Sequence[Span], score: float, options: ScoringOption
 
 def score_errors(errors: Sequence[Span], options: ScoringOptions) -> JudgmentScore:
     """Sum of the weights of the errors (lower is better), and their number, those of weight 0 included."""
-    weights = [(span, *weight(options.profile, span.severity, span.category)) for span in errors]
+    weights = [(span, *weigh_error(options.profile, span.severity, span.category)) for span in errors]
     unmatched = tuple(f"{span.severity}/{span.category or ''}" for span, _, matched in weights if not matched)
-    return JudgmentScore(penalty(value for _, value, _ in weights), len(errors), unmatched)
+    return JudgmentScore(sum_penalty(value for _, value, _ in weights), len(errors), unmatched)
 
 
 def _fault(span: Span, shown: JudgedTexts) -> tuple[str, str] | None:

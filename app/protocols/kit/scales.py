@@ -8,17 +8,17 @@ from pydantic import Field
 
 from app.domain.errors import Invalid, Place
 from app.protocols.base import ScoringOptions
-from app.stats.ratings import Scale
+from app.stats.ratings import ScoreScale
 
 LARGEST = 1e6
 Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 TOLERANCE = 1e-9
 
 
-def fault(value: float, scale: Scale) -> str | None:
+def fault(value: float, scale: ScoreScale) -> str | None:
     """Why this is no value of the scale, None where it is one.
 
-    >>> fault(3.5, Scale(1.0, 5.0, 1.0))
+    >>> fault(3.5, ScoreScale(1.0, 5.0, 1.0))
     'must be from 1 to 5 in steps of 1'
     """
     steps = 0.0 if scale.step is None else (value - scale.minimum) / scale.step
@@ -28,7 +28,7 @@ def fault(value: float, scale: Scale) -> str | None:
     return f"must be from {scale.minimum:g} to {scale.maximum:g}{stepwise}"
 
 
-def check_score(value: float, scale: Scale, options: ScoringOptions) -> None:
+def check_score(value: float, scale: ScoreScale, options: ScoringOptions) -> None:
     """Raise Invalid where a score is off its scale; standardised scores know none."""
     why = None if options.standardised else fault(value, scale)
     if why is not None:

@@ -24,10 +24,10 @@ from app.protocols.base import (
     Widget,
 )
 from app.protocols.kit.scales import Number, check_score
-from app.stats.ratings import Scale
+from app.stats.ratings import ScoreScale
 
 LEAST = 1.0
-SCALE = Scale(LEAST, 5.0, 1.0)
+SCALE = ScoreScale(LEAST, 5.0, 1.0)
 POINTS = (
     (1.0, "Not equivalent, few details shared"),
     (2.0, "Not equivalent, some details shared"),
@@ -65,10 +65,10 @@ class SimilarityPayload(Payload):
 S = TypeVar("S", bound=SimilarityPayload)
 
 
-def scale_of(options: ScoringOptions) -> Scale:
+def scale_of(options: ScoringOptions) -> ScoreScale:
     """The scale of a campaign: 1 to 5, or 1 to 4."""
     points = options.own.points if isinstance(options.own, SimilarityOptions) else 5
-    return Scale(LEAST, float(points), 1.0)
+    return ScoreScale(LEAST, float(points), 1.0)
 
 
 def measures(options: ScoringOptions) -> tuple[Measure, ...]:

@@ -18,7 +18,7 @@ from app.protocols.base import (
     Widget,
 )
 from app.protocols.kit.scales import Number, check_score
-from app.stats.ratings import Scale
+from app.stats.ratings import ScoreScale
 
 
 class SingleScorePayload(Payload):
@@ -32,7 +32,7 @@ def single_score(
     payload: type[SingleScorePayload],
     *,
     title: str,
-    scale: Scale,
+    scale: ScoreScale,
     widget: Widget,
     rubric: tuple[tuple[str, str], ...],
     instructions: str,
@@ -77,6 +77,6 @@ def score(payload: SingleScorePayload, shown: JudgedTexts, options: ScoringOptio
     return JudgmentScore(payload.score + 0.0)
 
 
-def _check(scale: Scale, payload: SingleScorePayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
+def _check(scale: ScoreScale, payload: SingleScorePayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid where the score is no value of the scale; standardised scores know none."""
     check_score(payload.score, scale, options)

@@ -13,7 +13,7 @@ from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Table
 from app.stats.agreement.units import UnitValues
 from app.stats.plain import number_or_none
-from app.stats.ratings import Scale
+from app.stats.ratings import ScoreScale
 from app.stats.reproducibility import cv_star
 
 
@@ -27,7 +27,7 @@ class RepeatedLine(FiniteResultPart):
     cv: float | None = Field(description="CV* in percent; null where the mean is at the lower end of the scale.")
 
 
-def repeatability(units: UnitValues, systems: Sequence[str], scale: Scale | None) -> list[RepeatedLine]:
+def repeatability(units: UnitValues, systems: Sequence[str], scale: ScoreScale | None) -> list[RepeatedLine]:
     """Every system that two campaigns or more have on the same units; the campaigns are the raters of the units.
 
     systems: names of the codes of the units. Nothing where scores have no lower end that could be put to 0.

@@ -11,7 +11,7 @@ from app.stats.agreement import alpha, icc, kappa, pairs, rankings
 from app.stats.agreement.components import UnitRaterVariances, fit_unit_rater_variances, joint_category_probabilities
 from app.stats.agreement.pooled_values import pool_values, sum_pair_distances
 from app.stats.agreement.units import SLACK, Level, OfDocuments, UnitValues
-from app.stats.ratings import Floats, Scale
+from app.stats.ratings import Floats, ScoreScale
 
 MOST_LEVELS = 12
 MOST_LEFT_OUT = 200_000
@@ -56,7 +56,7 @@ class CoefficientSettings:
     levels: int | None
     step: float
     bins: int | None
-    scale: Scale | None
+    scale: ScoreScale | None
 
 
 @dataclass(frozen=True, slots=True)

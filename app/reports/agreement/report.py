@@ -36,8 +36,8 @@ from app.stats.agreement.units import (
     make_document_units,
     make_segment_units,
 )
-from app.stats.ratings import Scale
-from app.stats.side_tables import Errors
+from app.stats.ratings import ScoreScale
+from app.stats.side_tables import ErrorTable
 from app.storage.db import Session
 
 FINE = 50
@@ -86,7 +86,7 @@ class AgreementOptions(RawRatingsOptions, BootstrapOptions):
 class _Planned:
     """What was read, and what follows from it, worked out once and after the reading is over."""
 
-    def __init__(self, ratings: RawRatings, errors: Errors | None, options: AgreementOptions) -> None:
+    def __init__(self, ratings: RawRatings, errors: ErrorTable | None, options: AgreementOptions) -> None:
         self.ratings, self.errors, self.options = ratings, errors, options
         self.same = tuple(filter(None, (options.same or "").split(",")))
         work.systems_of(ratings, self.same)
@@ -190,7 +190,7 @@ def choices_of(ratings: RawRatings, tolerance: str | None, levels: int | None, b
     return CoefficientSettings(tolerances, levels or own, step, bins, scale)
 
 
-def _values(scale: Scale) -> int | None:
+def _values(scale: ScoreScale) -> int | None:
     wide = scale.maximum - scale.minimum
     return round(wide / (scale.step or 1.0)) + 1 if np.isfinite(wide) else None
 

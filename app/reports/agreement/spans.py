@@ -6,13 +6,13 @@ import numpy as np
 
 from app.reports.source.raw_ratings import GRAVE, RawRatings
 from app.stats.agreement.spans import MAJOR, MINOR, MarkedJudgments
-from app.stats.ratings import Kind
-from app.stats.side_tables import Errors
+from app.stats.ratings import RatingKind
+from app.stats.side_tables import ErrorTable
 
 SIDES = 2
 
 
-def marked_texts(ratings: RawRatings, errors: Errors) -> MarkedJudgments:
+def marked_texts(ratings: RawRatings, errors: ErrorTable) -> MarkedJudgments:
     """Every judgment of a segment as two, of its source and of its output; of repeats the first.
 
     Only texts that two raters judged. Marks without a place, omissions among them, and marks that are neither minor,
@@ -21,7 +21,7 @@ def marked_texts(ratings: RawRatings, errors: Errors) -> MarkedJudgments:
     rows = ratings.rows
     cell = rows.segment.astype(np.int64) * max(rows.n_systems, 1) + rows.system
     order = np.lexsort((rows.nth, rows.rater, cell))
-    order = order[rows.kind[order] == Kind.SEGMENT]
+    order = order[rows.kind[order] == RatingKind.SEGMENT]
     same = np.zeros(order.size, dtype=np.bool_)
     same[1:] = (cell[order][1:] == cell[order][:-1]) & (rows.rater[order][1:] == rows.rater[order][:-1])
     order = order[~same]

@@ -15,10 +15,10 @@ from app.reports.source.judged_ratings import JudgedRatings, load_judged_ratings
 from app.reports.source.snapshot import Snapshot
 from app.stats.arms.pace import JudgmentPaces
 from app.stats.arms.times import TimedJudgments
-from app.stats.quality.pairing import first_rows
-from app.stats.quality.report import events_of_rows
-from app.stats.ratings import Bools, Codes, Kind, Ratings
-from app.stats.side_tables import DocumentTable, Events
+from app.stats.quality.pairing import first_rows_of_judgments
+from app.stats.quality.report import select_events
+from app.stats.ratings import Bools, Codes, RatingKind, Ratings
+from app.stats.side_tables import DocumentTable, EventTable
 from app.storage import texts
 from app.storage.arms import TaskArm, not_done, raters_waited_for, task_arms
 from app.storage.db import Session
@@ -60,21 +60,21 @@ class Conditions:
     names: tuple[ArmCondition, ...]
     of: Codes
     work: TimedJudgments
-    events: Events
+    events: EventTable
     documents: DocumentTable
     dropped: dict[str, int]
     with_arms: bool
     judgment_ids: npt.NDArray[np.int64]
 
-    def where(self, condition: int) -> tuple[TimedJudgments, Events]:
+    def where(self, condition: int) -> tuple[TimedJudgments, EventTable]:
         """The rows of one condition."""
         mine = self.of == condition
-        return self.work.where(mine), events_of_rows(self.events, mine)
+        return self.work.where(mine), select_events(self.events, mine)
 
     def paced(self) -> JudgmentPaces:
         """Timed judgments of segments with words, of all conditions."""
         work, rows = self.work, self.work.rows
-        keep = first_rows(rows) & (rows.kind == Kind.SEGMENT) & (np.nan_to_num(work.words) > 0)
+        keep = first_rows_of_judgments(rows) & (rows.kind == RatingKind.SEGMENT) & (np.nan_to_num(work.words) > 0)
         keep &= np.nan_to_num(work.seconds) > 0
         pace = np.log(work.seconds[keep] / work.words[keep])
         return JudgmentPaces(rows.rater[keep], rows.task[keep], self.of[keep], self.events.submitted[keep], pace)
@@ -89,9 +89,9 @@ def load_conditions(session: Session, snapshot: Snapshot, options: InclusionOpti
     keep = accepted.copy()
     if options.raters == "complete":
         keep &= _complete(read.rows, done, raters_waited_for(session, snapshot.campaign_id))
-    once = first_rows(read.rows)
+    once = first_rows_of_judgments(read.rows)
     counts = {REJECTED: int((once & ~accepted).sum()), UNFINISHED: int((once & accepted & ~keep).sum())}
-    rows, events = read.rows.where(keep), events_of_rows(read.events, keep)
+    rows, events = read.rows.where(keep), select_events(read.events, keep)
     names, of_task = _named(arms, np.unique(rows.task))
     work = TimedJudgments(rows, _seconds(read)[keep], read.words[keep], _of(done, rows.task), events.started)
     return Conditions(

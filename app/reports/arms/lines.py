@@ -22,11 +22,11 @@ from app.stats.arms.times import (
     durations_by_kind,
     group_shown_documents,
 )
-from app.stats.quality.pairing import first_rows
-from app.stats.quality.report import events_of_rows
-from app.stats.ratings import Kind
-from app.stats.side_tables import Events
-from app.stats.timing.timing import change, clock_format, revisions, trim, words_per_hour
+from app.stats.quality.pairing import first_rows_of_judgments
+from app.stats.quality.report import select_events
+from app.stats.ratings import RatingKind
+from app.stats.side_tables import EventTable
+from app.stats.timing.timing import count_revisions, format_clock_time, percent_change, trim_durations, words_per_hour
 
 Times = Sequence[Mapping[tuple[str, str], UnitDurations]]
 KINDS = {
@@ -116,7 +116,7 @@ def volume(condition: ArmCondition, work: TimedJudgments) -> ArmVolume:
     once = work.once()
     rows = once.rows
     known = ~np.isnan(once.seconds)
-    segment = rows.kind == Kind.SEGMENT
+    segment = rows.kind == RatingKind.SEGMENT
     return ArmVolume(
         arm=condition.name,
         presentation=condition.presentation,
@@ -135,10 +135,10 @@ def times(names: Sequence[str], times_by_condition: Times) -> Iterator[ArmTime]:
     """Every kind of unit, condition by condition; the first condition is what the others are compared with."""
     for key in sorted({key for one in times_by_condition for key in one}, key=_order):
         base = times_by_condition[0].get(key)
-        before = trim(base.seconds) if base else None
+        before = trim_durations(base.seconds) if base else None
         for i, (name, times_by_unit) in enumerate(zip(names, times_by_condition, strict=True)):
             here = times_by_unit.get(key)
-            after = trim(here.seconds) if here else None
+            after = trim_durations(here.seconds) if here else None
             if here is None or after is None:
                 continue
             time_ratio = compare_durations(base, here) if i and base else None
@@ -153,7 +153,7 @@ def times(names: Sequence[str], times_by_condition: Times) -> Iterator[ArmTime]:
                 mean=after.mean,
                 sd=after.sd,
                 median=after.median,
-                change=change(before, after) if i else None,
+                change=percent_change(before, after) if i else None,
                 ratio=time_ratio.ratio if time_ratio else None,
                 ratio_interval=time_ratio.interval if time_ratio else None,
                 ratio_raters=time_ratio.raters if time_ratio else None,
@@ -181,13 +181,15 @@ def _pace(name: str, what: Literal["learning", "fatigue"], slope: PaceSlope) -> 
     return ArmPace(arm=name, what=what, slope=slope.mean, interval=slope.interval, n_raters=slope.raters)
 
 
-def revision_lines(names: Sequence[str], parts: Sequence[tuple[TimedJudgments, Events]]) -> Iterator[ArmRevisions]:
+def revision_lines(names: Sequence[str], parts: Sequence[tuple[TimedJudgments, EventTable]]) -> Iterator[ArmRevisions]:
     """How often segment scores were changed, by condition."""
     base: tuple[float | None, float | None] = (None, None)
     for i, (name, (work, events)) in enumerate(zip(names, parts, strict=True)):
-        keep = first_rows(work.rows) & (work.rows.kind == Kind.SEGMENT)
+        keep = first_rows_of_judgments(work.rows) & (work.rows.kind == RatingKind.SEGMENT)
         segments = work.where(keep)
-        changes = revisions(events_of_rows(events, keep), segments.rows.score, group_shown_documents(segments).code)
+        changes = count_revisions(
+            select_events(events, keep), segments.rows.score, group_shown_documents(segments).code
+        )
         rates = (changes.segment_rate, changes.document_rate)
         base = rates if i == 0 else base
         yield ArmRevisions(
@@ -207,7 +209,7 @@ def _percent(before: float | None, after: float | None) -> float | None:
     return None if not before or after is None else 100 * (after - before) / before
 
 
-def measured_by(parts: Sequence[tuple[TimedJudgments, Events]]) -> Times:
+def measured_by(parts: Sequence[tuple[TimedJudgments, EventTable]]) -> Times:
     """Durations of each condition."""
     return [durations_by_kind(work) for work, _ in parts]
 
@@ -273,7 +275,7 @@ def spent(line: ArmTime) -> str:
     """Mean and SD, as a clock shows them; of a word in seconds."""
     if line.what == "per_word":
         return f"{line.mean:.2f} s" + ("" if line.sd is None else f" ± {line.sd:.2f} s")
-    return clock_format(line.mean) + ("" if line.sd is None else f" ± {clock_format(line.sd)}")
+    return format_clock_time(line.mean) + ("" if line.sd is None else f" ± {format_clock_time(line.sd)}")
 
 
 def percent(value: float | None) -> str:

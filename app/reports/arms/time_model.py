@@ -14,8 +14,8 @@ from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Table
 from app.reports.ranking.tables import interval
 from app.stats.arms.model import JudgmentTimes, TimeEffect, TimeModel, fit_time_model
-from app.stats.quality.pairing import first_rows
-from app.stats.ratings import Kind
+from app.stats.quality.pairing import first_rows_of_judgments
+from app.stats.ratings import RatingKind
 
 COVARIATES = {
     "words": "twice the words of the source",
@@ -70,7 +70,7 @@ def fit_arm_model(conditions: Conditions, order: Sequence[int]) -> ArmModel | st
 
 def _timed(conditions: Conditions, order: Sequence[int]) -> JudgmentTimes:
     work, rows = conditions.work, conditions.work.rows
-    keep = first_rows(rows) & (rows.kind == Kind.SEGMENT) & (np.nan_to_num(work.seconds) > 0)
+    keep = first_rows_of_judgments(rows) & (rows.kind == RatingKind.SEGMENT) & (np.nan_to_num(work.seconds) > 0)
     place = np.empty(max(len(order), 1), dtype=np.int32)
     place[list(order)] = np.arange(len(order))
     errors = rows.n_errors[keep].astype(np.float64)

@@ -25,7 +25,7 @@ from app.reports.kit.report import Report, Work, whole
 from app.reports.source.judged_ratings import JudgedRatings, load_judged_ratings
 from app.reports.source.snapshot import Snapshot
 from app.stats import data_card as stats
-from app.stats.ratings import Codes, Ratings, Role
+from app.stats.ratings import Codes, RatingRole, Ratings
 from app.storage import texts
 from app.storage.db import Session
 
@@ -138,7 +138,7 @@ def _domains(rows: Ratings, ratings: JudgedRatings, lengths: Codes) -> list[Doma
 
 def _roles(rows: Ratings) -> list[RolePart]:
     parts = []
-    for role in Role:
+    for role in RatingRole:
         mine = rows.role == role.value
         if mine.any():
             rejected = int((mine & ~rows.accepted).sum())

@@ -34,7 +34,7 @@ from app.stats.composition import (
     count_rare_pairs,
 )
 from app.stats.plain import number_or_none
-from app.stats.quality.pairing import first_rows
+from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.ratings import Bools, Codes, Ratings
 from app.storage.db import Session
 from app.storage.texts import system_words
@@ -67,7 +67,7 @@ def _view(
     snapshot: Snapshot, every: Ratings, humans: Bools, digest: str, options: CompositionOptions
 ) -> CompositionView:
     keep = every.accepted | options.rejected
-    out = int((first_rows(every) & ~keep).sum())
+    out = int((first_rows_of_judgments(every) & ~keep).sum())
     rows = every.where(keep)
     task = _tasks(rows)
     by_rater, by_task = count_contents(rows, rows.rater, humans), count_contents(rows, task, humans)

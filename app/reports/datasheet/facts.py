@@ -19,7 +19,7 @@ from app.reports.ranking.view import RecipeLine
 from app.reports.source.campaign import CampaignInfo, options_of, protocol_of
 from app.reports.source.registration import Registration, load_registration
 from app.reports.source.snapshot import Snapshot
-from app.stats.side_tables import Raters
+from app.stats.side_tables import RaterTable
 from app.storage import guidelines, plans, qualification
 from app.storage.db import Session
 
@@ -95,7 +95,7 @@ def extra_versions(session: Session, snapshot: Snapshot) -> list[int | None]:
     return [text.version if text else None, test.version if test else None]
 
 
-def attributes_of(raters: Raters) -> dict[str, int]:
+def attributes_of(raters: RaterTable) -> dict[str, int]:
     """Of how many raters each attribute is stored; not what it says."""
     counts: dict[str, int] = {}
     for rater_attributes in raters.attributes:

@@ -31,12 +31,12 @@ from app.stats.agreement.document_scores import (
 )
 from app.stats.agreement.units import Repeated
 from app.stats.plain import interval_or_none
-from app.stats.ratings import Bools, Ratings, Role
+from app.stats.ratings import Bools, RatingRole, Ratings
 from app.storage.db import Session
 
 SHORT, LONG = 10, 20
 LENGTHS = ((1, 5), (6, 10), (11, 15), (16, 20), (21, 25), (26, None))
-CONTROLS = (Role.REPEAT, Role.DEGRADED, Role.REFERENCE)
+CONTROLS = (RatingRole.REPEAT, RatingRole.DEGRADED, RatingRole.REFERENCE)
 MOST_POINTS = 3_000
 DRAWS_AT_ONCE = 100
 

@@ -13,7 +13,7 @@ from app.reports.source import recipe_ratings, snapshot
 from app.reports.source.registration import load_registration, with_standing_exclusions
 from app.stats.planning.pilot import forecast_bootstrap, prepare_pilot
 from app.stats.ratings import Ratings
-from app.stats.selection import select
+from app.stats.selection import select_rows
 from app.storage.db import Database
 
 STUDIES = 250
@@ -61,7 +61,7 @@ def forecasts(database: Database, campaign: str, recipes: Sequence[Recipe], *, a
 
 
 def _forecast(rows: Ratings, recipe: Recipe) -> Stability:
-    chosen = select(rows, recipe)
+    chosen = select_rows(rows, recipe)
     ratings = chosen.ratings.where(chosen.ranked)
     if not ratings.documents_known:
         return Stability(why=NO_DOCUMENTS)

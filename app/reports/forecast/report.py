@@ -28,9 +28,9 @@ from app.stats.planning.pilot import forecast_bootstrap, prepare_pilot
 from app.stats.planning.planning import StudyLayout, VarianceComponents
 from app.stats.planning.studies import WORLDS, Pool, StudyForecast, forecast_srp
 from app.stats.ranking import caveats
-from app.stats.ranking.design_checks import comparable, is_unpaired
+from app.stats.ranking.design_checks import find_comparable_pairs, is_unpaired
 from app.stats.ratings import Bools, Floats
-from app.stats.replication import bootstrap_replication, replication
+from app.stats.replication import bootstrap_replication, forecast_replication
 from app.storage.db import Session
 
 METHODS: tuple[Method, ...] = ("document_bootstrap", "components_same_raters", "components_new_raters")
@@ -73,7 +73,7 @@ class Forecaster:
     @cached_property
     def linked(self) -> Bools:
         """Which pairs of systems a chain of common raters links, shape (S, S)."""
-        return comparable(self.data.ratings, self.matrix.systems)
+        return find_comparable_pairs(self.data.ratings, self.matrix.systems)
 
     def chunk(self, number: int) -> bytes:
         """A method, or after them the pairs."""
@@ -157,11 +157,11 @@ class Forecaster:
         matrix = self.matrix
         differences = difference_by_document(matrix, first, second, self.data.ratings.better_sign, paired=paired)
         sums, counts = differences.sums, differences.weights
-        analytic = replication(sums, counts, alpha=self.options.alpha)
+        analytic = forecast_replication(sums, counts, alpha=self.options.alpha)
         swapped = analytic.difference is not None and analytic.difference < 0
         if swapped:  # on the documents that both have the order is the other way round
             first, second, sums = second, first, -sums
-            analytic = replication(sums, counts, alpha=self.options.alpha)
+            analytic = forecast_replication(sums, counts, alpha=self.options.alpha)
         again = bootstrap_replication(sums, counts, rng=rng, alpha=self.options.alpha, draws=DRAWS)
         names = self.data.ratings.labels.systems
         if not self.linked[first, second]:

@@ -8,7 +8,7 @@ from app.stats.gate.gate import GateDecision, GateRule
 from app.stats.gate.skewness import documents_for_skewness
 from app.stats.gate.tail import RARE, chance_of_no_failure, documents_to_see_failure
 from app.stats.ranking.design_checks import connected_systems
-from app.stats.selection import select
+from app.stats.selection import select_rows
 
 
 def document_caveats(decision: GateDecision, rule: GateRule) -> list[str]:
@@ -34,7 +34,7 @@ def document_caveats(decision: GateDecision, rule: GateRule) -> list[str]:
 
 def unlinked_warning(inputs: RecipeInput, recipe: Recipe, candidate: str, baseline: str) -> str | None:
     """Why the two cannot be told from their raters, whatever the recipe; None where raters link them."""
-    selection = select(inputs.rows, recipe)
+    selection = select_rows(inputs.rows, recipe)
     groups = connected_systems(selection.ratings.where(selection.ranked))
     of = [next((i for i, group in enumerate(groups) if key in group), None) for key in (candidate, baseline)]
     if None in of or of[0] == of[1]:

@@ -39,15 +39,15 @@ from app.stats.gate.gate import (
     decide_without_data,
     difference_by_document,
 )
-from app.stats.ranking.pair_rows import on_common_segments
-from app.stats.ranking.ranking import rank
+from app.stats.ranking.pair_rows import uses_common_segments
+from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import Codes, Ratings
 from app.stats.replication import Replication
 from app.stats.robustness.reranking import ranked_score_matrix
-from app.stats.selection import select
+from app.stats.selection import select_rows
 from app.stats.stability.curves import StabilityPoint
-from app.stats.testing.significance import shared_data
+from app.stats.testing.significance import reduce_to_common_segments
 from app.storage.db import Session
 
 SystemKey = Annotated[str, StringConstraints(pattern=KEY_PATTERN)]
@@ -136,7 +136,7 @@ def _wrong(field: str, message: str) -> Invalid:
 
 def _view(inputs: RecipeInput, options: GateOptions, evidence: GateEvidence) -> GateView:
     asked_of = replace(inputs.recipe, influence=False, rank_sets=False)
-    ranking = rank(inputs.rows, asked_of, inputs.documents, inputs.unweighed)
+    ranking = rank_systems(inputs.rows, asked_of, inputs.documents, inputs.unweighed)
     recipe = ranking.recipe
     rule = options.rule(recipe)
     differences, decision = _decided(inputs, recipe, options, rule)
@@ -232,8 +232,8 @@ def _document_differences(inputs: RecipeInput, recipe: Recipe, options: GateOpti
     if options.candidate not in names or options.baseline not in names:
         return None
     pair = names.index(options.candidate), names.index(options.baseline)
-    shared = shared_data(matrix, rows.better_sign, unit="document")
-    paired = on_common_segments(recipe, shared)
+    shared = reduce_to_common_segments(matrix, rows.better_sign, unit="document")
+    paired = uses_common_segments(recipe, shared)
     return difference_by_document(matrix, *pair, rows.better_sign, paired=paired)
 
 
@@ -263,7 +263,7 @@ def _again(
     """Chances of a study run again, simulated where outputs were rated several times; and SRP then."""
     if differences is None or decision.difference is None:
         return None, None
-    selection = select(inputs.rows, recipe)
+    selection = select_rows(inputs.rows, recipe)
     used: Ratings = selection.ratings.where(selection.ranked)
     # Simulated studies weigh segments alike, so they would not ask what a mean over domains asks.
     alike = recipe.aggregate != "macro_domain"

@@ -14,7 +14,7 @@ from app.reports.source.recipe_input import RecipeInput
 from app.stats.gate.gate import GateDecision
 from app.stats.gate.tail import count_system_failures
 from app.stats.ratings import Bools
-from app.stats.selection import select
+from app.stats.selection import select_rows
 from app.storage import side_tables
 from app.storage.db import Session
 
@@ -58,7 +58,7 @@ def both_tails(
     inputs: RecipeInput, recipe: Recipe, known: FailedRows, systems: tuple[str, str], alpha: float
 ) -> FailuresView:
     """Failures of candidate and baseline among what the recipe ranks."""
-    selection = select(inputs.rows.with_score(known.failed.astype(np.float64)), recipe)
+    selection = select_rows(inputs.rows.with_score(known.failed.astype(np.float64)), recipe)
     ranked = selection.ratings.where(selection.ranked)
     codes = [ranked.labels.systems.index(key) for key in systems]
     candidate, baseline = (TailView.of(count_system_failures(ranked, ranked.score > 0, code, alpha)) for code in codes)

@@ -21,7 +21,7 @@ from app.stats.metrics.pairs import PERMUTATIONS
 from app.stats.metrics.swaps import SWAPS
 from app.stats.ratings import Codes
 from app.stats.robustness.changes import Group
-from app.stats.robustness.reranking import Experiments
+from app.stats.robustness.reranking import RobustnessExperiments
 from app.storage.db import Session
 
 NO_METRICS = "no scores of automatic metrics are stored: PUT /v1/campaigns/CAMPAIGN/metrics/NAME brings them"
@@ -51,7 +51,7 @@ class MetricsOptions(RecipeOptions):
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: MetricsOptions) -> Work[MetricsView]:
     groups = () if options.changes == "none" else groups_of(options.changes)
     inputs, metrics = load_recipe_input(session, snapshots[0], options), metrics_of(session, snapshots[0])
-    experiments = Experiments.of(inputs.rows, inputs.recipe, inputs.humans, inputs.documents)
+    experiments = RobustnessExperiments.of(inputs.rows, inputs.recipe, inputs.humans, inputs.documents)
     if not metrics or not experiments.facts.order:
         return whole(lambda: _view(inputs, experiments, metrics, options, ()))
     compared = MetricEvaluation(
@@ -88,7 +88,7 @@ def _domains(inputs: RecipeInput) -> Codes:
 
 def _view(
     inputs: RecipeInput,
-    experiments: Experiments,
+    experiments: RobustnessExperiments,
     metrics: Sequence[MetricScores],
     options: MetricsOptions,
     done: Sequence[bytes],

@@ -25,7 +25,7 @@ from app.stats.metrics.agreement import (
 from app.stats.plain import number_or_none
 from app.stats.ratings import Codes, Ratings
 from app.stats.robustness.changes import Group, ScoreChange, apply_change
-from app.stats.robustness.reranking import Experiments, ranked_score_matrix
+from app.stats.robustness.reranking import RobustnessExperiments, ranked_score_matrix
 from app.storage import metrics as stored
 from app.storage.db import Session
 
@@ -88,7 +88,7 @@ class MetricEvaluation:
     """What is compared, and how. domains: of documents where the recipe weighs by these, else None."""
 
     inputs: RecipeInput
-    experiments: Experiments
+    experiments: RobustnessExperiments
     metrics: tuple[MetricScores, ...]
     domains: Codes | None
     permutations: int

@@ -25,9 +25,9 @@ from app.stats import scoring
 from app.stats.mqm2 import mqm2
 from app.stats.mqm2.mqm2 import PassingThreshold
 from app.stats.mqm2.systems import Mqm2System, rows_with_known_words, score_systems
-from app.stats.ratings import Bools, Codes, Floats, Ratings, Role
-from app.stats.ratings import Kind as Level
-from app.stats.selection import matching, without
+from app.stats.ratings import Bools, Codes, Floats, RatingRole, Ratings
+from app.stats.ratings import RatingKind as Level
+from app.stats.selection import drop_excluded, match_exclusion
 from app.storage import errors_without_weight, side_tables, texts
 from app.storage.db import Session
 from app.storage.segment_words import segment_words
@@ -114,7 +114,7 @@ def _counted(session: Session, snapshot: Snapshot, recipe: Recipe) -> CountedErr
         critical=_critical(session, snapshot, ids, read)[keep],
         words=words,
         names={key: one.name for key, one in known.items()},
-        data_hash=data_hash.data_hash(without(rows, excluding.exclude), documents, known),
+        data_hash=data_hash.data_hash(drop_excluded(rows, excluding.exclude), documents, known),
         dropped=dropped,
         unknown=int(np.isin(marks.judgment, rows.judgment[keep]).sum()),
     )
@@ -132,11 +132,11 @@ def _critical(session: Session, snapshot: Snapshot, ids: side_tables.Ids, read: 
 def _kept(rows: Ratings, recipe: Recipe, words: Floats) -> tuple[Bools, list[dict[str, Any]]]:
     out = Counter[str]()
     keep = np.ones(len(rows), dtype=np.bool_)
-    named = [(f"excluded {one.what}:{one.key}", matching(rows, one)) for one in recipe.exclude]
+    named = [(f"excluded {one.what}:{one.key}", match_exclusion(rows, one)) for one in recipe.exclude]
     for why, left in (
         ("rating of a whole document", rows.kind != Level.SEGMENT),
         *named,
-        ("role not scored", ~np.isin(rows.role, [Role[name.upper()] for name in recipe.roles])),
+        ("role not scored", ~np.isin(rows.role, [RatingRole[name.upper()] for name in recipe.roles])),
         ("task rejected by quality control", ~rows.accepted),
         (UNKNOWN_WORDS, ~rows_with_known_words(rows, words)),
     ):

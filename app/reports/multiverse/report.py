@@ -27,7 +27,7 @@ from app.reports.source.snapshot import Snapshot
 from app.stats.multiverse.branches import InapplicableUniverses, MultiverseBranch, ScoredRatings, compute_branch
 from app.stats.multiverse.shares import PairClaimShare, compute_claim_shares
 from app.stats.multiverse.space import ExclusionChoice, MultiverseSpace
-from app.stats.ranking.ranking import rank
+from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
 from app.storage.db import Session
 
@@ -35,7 +35,7 @@ from app.storage.db import Session
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: MultiverseOptions) -> Work[MultiverseView]:
     inputs = load_recipe_input(session, snapshots[0], options)
     space, same = different(space_of(inputs, options), inputs.rows)
-    base = rank(inputs.rows, inputs.recipe, inputs.documents)
+    base = rank_systems(inputs.rows, inputs.recipe, inputs.documents)
     if len(base.systems) < 2:
         return whole(partial(_view, inputs, base, (), ()))
     universes = space.universes_of_branch * len(space.normalize) * len(space.excluding)

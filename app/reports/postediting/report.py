@@ -24,9 +24,9 @@ from app.reports.source.post_edits import PostEdit, PostEdits, PostEditsOptions,
 from app.reports.source.snapshot import Snapshot
 from app.stats.plain import number_or_none
 from app.stats.postediting import rates
-from app.stats.postediting.closest import Closest, by_lab, closest
+from app.stats.postediting.closest import ClosestReferences, count_closest_by_lab, count_closest_references
 from app.stats.postediting.compare import EXTERNAL, SegmentEdits
-from app.stats.postediting.curve import ReferenceCurve, curve
+from app.stats.postediting.curve import ReferenceCurve, compute_reference_curve
 from app.stats.postediting.operations import chrf, chrf_signature
 from app.storage.db import Session
 
@@ -49,8 +49,8 @@ def _view(post_edits: PostEdits, options: PostEditsOptions, segments: Sequence[S
     judged = [
         post_edits.systems.index(key) for key in sorted({post_edits.systems[c] for at in segments for c in at.systems})
     ]
-    lines = closest(segments, judged)
-    drawn = curve(segments, codes)
+    lines = count_closest_references(segments, judged)
+    drawn = compute_reference_curve(segments, codes)
     systems = [_system(post_edits, segments, code, options.level) for code in judged]
     return PosteditingView(
         **post_edits.head,
@@ -76,7 +76,7 @@ def _view(post_edits: PostEdits, options: PostEditsOptions, segments: Sequence[S
 def _system(post_edits: PostEdits, segments: Sequence[SegmentEdits], code: int, level: float) -> EditedSystem:
     key = post_edits.systems[code]
     edits = [one for one in post_edits.edits if one.system == key]
-    own = [one for _, one in rates.own_post_edits(segments, code)]
+    own = [one for _, one in rates.list_own_post_edits(segments, code)]
     return EditedSystem(
         system=key,
         lab=post_edits.labs[code],
@@ -97,7 +97,7 @@ def _output(post_edits: PostEdits, edit: PostEdit) -> str:
     return post_edits.outputs[edit.system, *edit.address]
 
 
-def _rate(sums: rates.Sums, level: float) -> RateView:
+def _rate(sums: rates.EditSums, level: float) -> RateView:
     rate = sums.rate(level)
     return RateView(value=rate.value, interval=rate.interval, n=rate.n)
 
@@ -111,7 +111,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def _operations(post_edits: PostEdits, segments: Sequence[SegmentEdits], code: int) -> OperationLine:
-    own = [one.operations for _, one in rates.own_post_edits(segments, code)]
+    own = [one.operations for _, one in rates.list_own_post_edits(segments, code)]
     return OperationLine(
         system=post_edits.systems[code],
         insertions=sum(one.insertions for one in own),
@@ -122,7 +122,7 @@ def _operations(post_edits: PostEdits, segments: Sequence[SegmentEdits], code: i
     )
 
 
-def _closest(post_edits: PostEdits, counts: Closest) -> ClosestLine:
+def _closest(post_edits: PostEdits, counts: ClosestReferences) -> ClosestLine:
     return ClosestLine(
         system=post_edits.systems[counts.system],
         origin=None if counts.origin == EXTERNAL else post_edits.systems[counts.origin],
@@ -133,7 +133,7 @@ def _closest(post_edits: PostEdits, counts: Closest) -> ClosestLine:
     )
 
 
-def _labs(post_edits: PostEdits, lines: Sequence[Closest]) -> list[LabLine]:
+def _labs(post_edits: PostEdits, lines: Sequence[ClosestReferences]) -> list[LabLine]:
     return [
         LabLine(
             system=post_edits.systems[one.system],
@@ -143,7 +143,7 @@ def _labs(post_edits: PostEdits, lines: Sequence[Closest]) -> list[LabLine]:
             other_labs=one.other,
             n_other_labs=one.n_other,
         )
-        for one in by_lab(lines, post_edits.labs)
+        for one in count_closest_by_lab(lines, post_edits.labs)
     ]
 
 

@@ -33,7 +33,7 @@ from app.reports.source.snapshot import Snapshot
 from app.stats.plain import number_or_none
 from app.stats.postediting import relation
 from app.stats.postediting.compare import SegmentEdits
-from app.stats.postediting.operations import Tokens
+from app.stats.postediting.operations import Tokenization
 from app.stats.postediting.relation import Rule
 from app.storage import post_edits
 from app.storage.db import Session
@@ -86,7 +86,7 @@ def _nothing(snapshots: tuple[Snapshot, ...], options: PosteditingDAOptions) -> 
         basis=_bases(snapshots),
         warnings=[NO_CAMPAIGN],
         post_edits=None,
-        tokens=Tokens(cased=options.case, normalized=options.normalized).signature,
+        tokens=Tokenization(cased=options.case, normalized=options.normalized).signature,
         reference=None,
         recipe=options.recipe,
         scored=[],
@@ -187,7 +187,7 @@ def _bias(others: Sequence[work.CampaignScores], means: Sequence[Mean]) -> Bias 
     if source is None or reference is None:
         return None
     r = {(one.campaign, one.measure): np.nan if one.fisher is None else one.fisher for one in means}
-    pulled = relation.reference_bias(
+    pulled = relation.compute_reference_bias(
         (r[source, "mter"], r[source, "ter_external"]), (r[reference, "mter"], r[reference, "ter_external"])
     )
     return Bias(
@@ -243,7 +243,7 @@ def _scatter(lines: Sequence[work.RatesAndScores]) -> list[Scatter]:
     for line in lines:
         known = np.flatnonzero(np.isfinite(line.rates["mter"]))[::step]
         points = zip(line.rates["mter"][known].tolist(), line.score[known].tolist(), strict=True)
-        r = number_or_none(relation.correlation(line.rates["mter"], line.score))
+        r = number_or_none(relation.correlate_rates_and_scores(line.rates["mter"], line.score))
         plots.append(Scatter(system=line.system, r=r, points=list(points)))
     return plots
 

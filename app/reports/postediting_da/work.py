@@ -16,10 +16,10 @@ from app.stats.aggregate import segment_scores
 from app.stats.plain import number_or_none
 from app.stats.postediting import rates, relation
 from app.stats.postediting.compare import EXTERNAL, SegmentEdits
-from app.stats.postediting.operations import Tokens, operations
+from app.stats.postediting.operations import Tokenization, count_edit_operations
 from app.stats.postediting.relation import Rule
 from app.stats.ratings import Ratings
-from app.stats.robustness.reranking import Experiments, normalized_rows
+from app.stats.robustness.reranking import RobustnessExperiments, normalized_rows
 from app.storage import back_translations
 from app.storage.db import Session
 
@@ -54,7 +54,7 @@ def load_scores(
     inputs = load_recipe_input(session, snapshot, options)
     recipe = inputs.recipe
     if recipe.normalize == "auto":
-        recipe = Experiments.of(inputs.rows, recipe, frozenset(), inputs.documents).recipe
+        recipe = RobustnessExperiments.of(inputs.rows, recipe, frozenset(), inputs.documents).recipe
     rows, selection = normalized_rows(inputs.rows, recipe)
     ranked = selection.ratings.where(selection.ranked)
     raw = _means(ranked, inputs)
@@ -143,7 +143,7 @@ def _rate(pair: tuple[int, float] | None) -> float:
 
 
 def _hter(at: SegmentEdits, code: int) -> float:
-    own = [one.operations for _, one in rates.own_post_edits([at], code)]
+    own = [one.operations for _, one in rates.list_own_post_edits([at], code)]
     length = sum(one.length for one in own)
     return 100.0 * sum(one.edits for one in own) / length if length else float("nan")
 
@@ -155,7 +155,10 @@ def correlations(campaign: str, lines: Sequence[RatesAndScores]) -> list[Correla
             campaign=campaign,
             system=one.system,
             n=len(one.at),
-            **{name: number_or_none(relation.correlation(one.rates[name], one.score)) for name in MEASURES},
+            **{
+                name: number_or_none(relation.correlate_rates_and_scores(one.rates[name], one.score))
+                for name in MEASURES
+            },
         )
         for one in lines
     ]
@@ -176,7 +179,7 @@ def find_disagreements(lines: Sequence[RatesAndScores], rule: Rule) -> list[Disa
     disagreements = list[Disagreement]()
     for line in lines:
         known = np.flatnonzero(np.isfinite(line.rates["mter"]))
-        conflicts = relation.conflicts(line.rates["mter"][known], line.score[known], rule)
+        conflicts = relation.find_score_conflicts(line.rates["mter"][known], line.score[known], rule)
         for place in np.flatnonzero(conflicts.low | conflicts.high).tolist():
             residual = float(conflicts.residual[place])
             disagreements.append(Disagreement(line, int(known[place]), bool(conflicts.low[place]), residual))
@@ -228,7 +231,7 @@ def _tags(post_edits: PostEdits, place: int, finding: Disagreement, closest: str
         yield "tokenization suspicious"
 
 
-def depends_on_tokens(counted: Tokens, output: str, closest: str) -> bool:
+def depends_on_tokens(counted: Tokenization, output: str, closest: str) -> bool:
     """Whether TER against the closest post-edit is quite another with punctuation split off, or by character.
 
     Against that one alone: by character a pair of texts takes as long as all words of its segment's outputs.
@@ -236,13 +239,13 @@ def depends_on_tokens(counted: Tokens, output: str, closest: str) -> bool:
     known = _ter(counted, output, closest)
     others = (
         replace(counted, normalized=not counted.normalized),
-        Tokens(by_character=not counted.by_character, cased=counted.cased),
+        Tokenization(by_character=not counted.by_character, cased=counted.cased),
     )
     rates = (_ter(tokens, output, closest) for tokens in others)
     return any(abs(other - known) > max(SUSPICIOUS, max(other, known) / 3) for other in rates)
 
 
-def _ter(tokens: Tokens, output: str, reference: str) -> float:
+def _ter(tokens: Tokenization, output: str, reference: str) -> float:
     """NaN against nothing, which differs from no other rate."""
-    counts = operations(tokens.of(output), tokens.of(reference))
+    counts = count_edit_operations(tokens.of(output), tokens.of(reference))
     return 100.0 * counts.edits / counts.length if counts.length else float("nan")

@@ -9,10 +9,15 @@ import numpy as np
 
 from app.reports.power.options import PowerOptions
 from app.reports.source.model_ratings import RatingsModel
-from app.stats.planning.non_normal_scores import drawn_power, expected_clusters, normal_draw, shaped_draw
+from app.stats.planning.non_normal_scores import (
+    expected_clusters,
+    make_non_normal_sampler,
+    make_normal_sampler,
+    simulate_non_normal_power,
+)
 from app.stats.planning.planning import StudyLayout, VarianceComponents
-from app.stats.planning.scores import Marginal, NoSuchScores, ScoreSampler, marginal, score_sampler
-from app.stats.planning.studies import StudyTooLarge, simulated_power
+from app.stats.planning.scores import MarginalDistribution, NoSuchScores, ScoreSampler, fit_marginal, make_score_sampler
+from app.stats.planning.studies import StudyTooLarge, simulate_power
 from app.stats.ratings import Floats
 
 Shares = dict[str, float | None]
@@ -23,7 +28,7 @@ class ScoreModel:
     """Scores that are drawn. shape, scores: None where they are normal. why: what keeps them from being drawn."""
 
     components: VarianceComponents
-    shape: Marginal | None = None
+    shape: MarginalDistribution | None = None
     scores: ScoreSampler | None = None
     why: str | None = None
 
@@ -46,11 +51,13 @@ class ScoreModel:
         if self.why is not None:
             return {}
         if self.scores is None:
-            n_claims, n = simulated_power(
+            n_claims, n = simulate_power(
                 self.components, layout, difference=difference, alpha=alpha, studies=studies, rng=rng
             )
         else:
-            n_claims, n = drawn_power(self.scores, layout, difference=difference, alpha=alpha, studies=studies, rng=rng)
+            n_claims, n = simulate_non_normal_power(
+                self.scores, layout, difference=difference, alpha=alpha, studies=studies, rng=rng
+            )
         share = n_claims / n
         return {"simulated": share, "simulated_error": sqrt(share * (1 - share) / n)}
 
@@ -59,7 +66,7 @@ class ScoreModel:
         if self.why is not None or layout.documents < 2:
             return {}
         # A study that finds the first better is as likely as one that finds the second.
-        n_claims, n = simulated_power(self.components, layout, difference=0.0, alpha=alpha, studies=studies, rng=rng)
+        n_claims, n = simulate_power(self.components, layout, difference=0.0, alpha=alpha, studies=studies, rng=rng)
         share = 2 * n_claims / n
         return {"size": share, "size_error": 2 * sqrt(share / 2 * (1 - share / 2) / n)}
 
@@ -78,7 +85,9 @@ class ScoreModel:
             return {}
         try:
             expected = expected_clusters(
-                normal_draw(self.components, layout) if self.scores is None else shaped_draw(self.scores, layout),
+                make_normal_sampler(self.components, layout)
+                if self.scores is None
+                else make_non_normal_sampler(self.scores, layout),
                 layout,
                 means=means,
                 between=between,
@@ -102,8 +111,8 @@ def score_model(
         return ScoreModel(components)
     ratings = judged.ratings
     try:
-        shape = marginal(options.scores, ratings.score)
-        scores = score_sampler(components, shape, better_sign=ratings.better_sign, fixed_panel=options.fixed_panel)
+        shape = fit_marginal(options.scores, ratings.score)
+        scores = make_score_sampler(components, shape, better_sign=ratings.better_sign, fixed_panel=options.fixed_panel)
         scores.apart(difference)
     except NoSuchScores as error:
         return ScoreModel(components, why=error.detail)

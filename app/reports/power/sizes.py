@@ -9,7 +9,7 @@ import numpy as np
 
 from app.reports.power.options import PowerOptions
 from app.reports.source.model_ratings import RatingsModel
-from app.stats.planning.planning import Prices
+from app.stats.planning.planning import RatingPrices
 
 SEGMENTS, RATERS, SYSTEMS, WORDS = 10.0, 10, 10, 40.0
 """Of a campaign that says nothing of them."""
@@ -72,10 +72,10 @@ class StudySizes:
         return self.options.words or own
 
     @property
-    def prices(self) -> Prices:
+    def prices(self) -> RatingPrices:
         """What a rating costs."""
         options = self.options
-        return Prices(options.seconds_per_word, options.overhead, options.onboarding_hours, options.hourly)
+        return RatingPrices(options.seconds_per_word, options.overhead, options.onboarding_hours, options.hourly)
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:

@@ -23,9 +23,9 @@ from app.stats.components.generalizability import (
     system_variance,
 )
 from app.stats.planning import planning
-from app.stats.planning.pilot import Pilot, prepare_pilot, resampled_power
+from app.stats.planning.pilot import PilotRatings, prepare_pilot, resample_power
 from app.stats.planning.planning import Grouping, NoComponents, StudyLayout, VarianceComponents
-from app.stats.planning.raters import raters_at_least, raters_needed
+from app.stats.planning.raters import minimum_raters, raters_needed
 from app.stats.planning.studies import RecipeTest, StudyTooLarge, forecast_srp
 from app.stats.ratings import Floats
 
@@ -124,7 +124,7 @@ class Planner(StudySizes):
             return self.options.difference or 0.0
         own = self.layout(self.designs[0], self.planned_documents)
         variance = planning.contrast_variance(self.components, own)
-        return planning.detectable(variance, alpha=self.alpha_each, power=self.options.power)
+        return planning.detectable_difference(variance, alpha=self.alpha_each, power=self.options.power)
 
     @cached_property
     def score_model(self) -> ScoreModel:
@@ -215,7 +215,7 @@ class Planner(StudySizes):
             return {}
         if layout.documents < self.fewest:
             return {"resampled": 0.0, "resampled_error": 0.0}
-        power, error = resampled_power(
+        power, error = resample_power(
             source,
             difference=self.difference,
             documents=layout.documents,
@@ -232,7 +232,7 @@ class Planner(StudySizes):
         outputs = rows.segment * len(rows.systems) + rows.system
         return int(np.unique(outputs, return_counts=True)[1].min()) if len(rows) else 0
 
-    def source(self, layout: StudyLayout) -> Pilot | None:
+    def source(self, layout: StudyLayout) -> PilotRatings | None:
         """The ratings to draw from, where they have been dealt as the design deals or can be dealt anew."""
         if not self.measured or layout.ratings_per_item > self.most:
             return None
@@ -298,8 +298,8 @@ class Planner(StudySizes):
             price_needed=None if bill is None else bill.price,
             raters_needed=panel.least,
             raters_told=panel.note,
-            raters_at_least=raters_at_least(components, base, **self._aim),
-            floor=planning.floor(components, base),
+            raters_at_least=minimum_raters(components, base, **self._aim),
+            floor=planning.standard_error_floor(components, base),
             points=[self._point(components, draws, self.layout(design, d), by_point[i, d]) for d in self.sizes],
         )
 
@@ -322,8 +322,8 @@ class Planner(StudySizes):
         low, high = (documents[round(at * (len(documents) - 1))] for at in (0.025, 0.975))
         return (None if np.isinf(low) else int(low)), (None if np.isinf(high) else int(high))
 
-    def _cost(self, layout: StudyLayout) -> planning.Cost:
-        return planning.cost(layout, self.prices, systems=self.systems, words_per_segment=self.words)
+    def _cost(self, layout: StudyLayout) -> planning.StudyCost:
+        return planning.compute_study_cost(layout, self.prices, systems=self.systems, words_per_segment=self.words)
 
     def _point(
         self, components: VarianceComponents, draws: Sequence[VarianceComponents], layout: StudyLayout, drawing: Drawing
@@ -335,7 +335,7 @@ class Planner(StudySizes):
         return PointLine(
             documents=layout.documents,
             standard_error=sqrt(variance),
-            detectable=planning.detectable(variance, alpha=self.alpha_each, power=self.options.power),
+            detectable=planning.detectable_difference(variance, alpha=self.alpha_each, power=self.options.power),
             power=self._power(layout, variance),
             interval=_interval(powers),
             raters_needed=raters_needed(components, layout, **self._aim).least,
@@ -347,7 +347,7 @@ class Planner(StudySizes):
     def _power(self, layout: StudyLayout, variance: float) -> float:
         if layout.documents < self.fewest:
             return 0.0
-        return planning.power(self.difference, variance, alpha=self.alpha_each)
+        return planning.z_test_power(self.difference, variance, alpha=self.alpha_each)
 
     def components_line(self) -> ComponentsLine | None:
         """The components used."""

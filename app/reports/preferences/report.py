@@ -74,7 +74,7 @@ def _view(snapshot: Snapshot, options: PreferencesOptions, rows: Sequence[stored
         comparisons += _compared(row, out, dropped, best=mode == "best")
     systems = sorted({key for one in comparisons for key in (one.first, one.second)})
     columns = _columns(comparisons, systems)
-    pairs = stats.pairs(columns, n_systems=len(systems), alpha=options.alpha, method=options.adjust)
+    pairs = stats.compute_pair_preferences(columns, n_systems=len(systems), alpha=options.alpha, method=options.adjust)
     return PreferencesView(
         campaigns={snapshot.campaign.key: snapshot.version},
         data_hash=_hash(rows),
@@ -87,7 +87,7 @@ def _view(snapshot: Snapshot, options: PreferencesOptions, rows: Sequence[stored
         n_screens=len(counted),
         n_raters=len({row.rater for row in counted}),
         n_documents=len({row.document for row in counted}),
-        systems=[_system(one, systems) for one in stats.standings(columns, n_systems=len(systems))],
+        systems=[_system(one, systems) for one in stats.compute_preference_standings(columns, n_systems=len(systems))],
         pairs=[_pair(one, systems, options.alpha) for one in _best_first(pairs)],
     )
 
@@ -119,11 +119,11 @@ def _compared(row: stored.Row, out: Out, dropped: Counter[str], *, best: bool) -
                 yield _Compared(x, y, (place[a] < place[b]) - (place[a] > place[b]), row.document)
 
 
-def _columns(comparisons: Sequence[_Compared], systems: Sequence[str]) -> stats.Comparisons:
+def _columns(comparisons: Sequence[_Compared], systems: Sequence[str]) -> stats.PairwiseComparisons:
     code = {key: n for n, key in enumerate(systems)}
     document = {key: n for n, key in enumerate(sorted({one.document for one in comparisons}))}
     columns = [(code[one.first], code[one.second], one.outcome, document[one.document]) for one in comparisons]
-    return stats.Comparisons(*np.array(columns, dtype=np.int32).reshape(-1, 4).T)
+    return stats.PairwiseComparisons(*np.array(columns, dtype=np.int32).reshape(-1, 4).T)
 
 
 def _best_first(pairs: Sequence[stats.PairPreference]) -> list[stats.PairPreference]:
@@ -161,7 +161,7 @@ def _warnings(
     elif not pairs:
         yield "no comparisons remain to count"
     else:
-        lowest = min(stats.smallest_p(one.n_documents) for one in pairs)
+        lowest = min(stats.smallest_possible_p(one.n_documents) for one in pairs)
         lowest *= len(pairs) if options.adjust == "holm" else 1
         if lowest > options.alpha:
             documents = max(one.n_documents for one in pairs)

@@ -44,10 +44,10 @@ from app.stats.calibration import bridge as bridges
 from app.stats.calibration.linking import interval_of_draws
 from app.stats.calibration.separation import estimate_system_gap, list_expected_pairs
 from app.stats.plain import number_or_none
-from app.stats.quality.pairing import first_rows
-from app.stats.ratings import Bools, Floats, Ratings, Role
-from app.stats.ratings import Kind as Level
-from app.stats.timing.timing import trim
+from app.stats.quality.pairing import first_rows_of_judgments
+from app.stats.ratings import Bools, Floats, RatingRole, Ratings
+from app.stats.ratings import RatingKind as Level
+from app.stats.timing.timing import trim_durations
 from app.storage.db import Session
 
 MOST_POINTS = 101
@@ -110,8 +110,8 @@ def _seconds(session: Session, snapshot: Snapshot, repeats: Repeated) -> dict[Ti
     """Seconds from the beginning of each rating to its end, where both are known; of repeats what counts."""
     read = load_judged_ratings(session, snapshot)
     rows, started, submitted = read.rows, read.events.started, read.events.submitted
-    known = (started >= 0) & (submitted > started) & first_rows(rows)
-    known &= np.isin(rows.role, (Role.RATING, Role.REPEAT))
+    known = (started >= 0) & (submitted > started) & first_rows_of_judgments(rows)
+    known &= np.isin(rows.role, (RatingRole.RATING, RatingRole.REPEAT))
     if repeats != "average":
         known &= _once(rows, last=repeats == "latest")
     segment = np.asarray(rows.kind == Level.SEGMENT)
@@ -169,7 +169,7 @@ def _view(protocols: Sequence[ProtocolRatings], options: ProtocolsOptions) -> Pr
 
 
 def _protocol(protocol: ProtocolRatings, options: ProtocolsOptions) -> ProtocolView:
-    gaps, spent = _gaps(protocol, options), trim(protocol.seconds["segment"])
+    gaps, spent = _gaps(protocol, options), trim_durations(protocol.seconds["segment"])
     paired = protocol.units.paired()
     agreed = _alpha(paired, options)
     verdicts = [g.found for g in gaps if g.found is not None]
@@ -204,7 +204,7 @@ def _protocol(protocol: ProtocolRatings, options: ProtocolsOptions) -> ProtocolV
 
 
 def _time(what: Timed, seconds: Floats) -> Iterator[TimeView]:
-    trimmed_times = trim(seconds)
+    trimmed_times = trim_durations(seconds)
     if trimmed_times is not None:
         yield TimeView(what=what, **asdict(trimmed_times))
 

@@ -20,9 +20,9 @@ from app.stats.quality.controls import ControlTest
 from app.stats.quality.drift import Drift
 from app.stats.quality.panel import Against
 from app.stats.quality.repeats import Repeats
-from app.stats.quality.report import RaterQuality, rater_quality
+from app.stats.quality.report import RaterQuality, make_quality_report
 from app.stats.quality.runs import Habits
-from app.stats.quality.seeded_errors import Attention, SpanHits, attention, span_hits
+from app.stats.quality.seeded_errors import Attention, SpanHits, count_attention_checks, count_span_hits
 from app.stats.quality.speed import Speed
 from app.stats.ranking.result import METHOD_VERSION
 from app.storage import seeded_errors
@@ -50,11 +50,14 @@ def _seeded(session: Session, snapshot: Snapshot, read: JudgedRatings) -> _Seede
         if field is None
         else seeded_errors.degraded_judgments(session, snapshot.campaign_id, read.judgment_ids, field=field)
     )
-    return _Seeded(attention(seeded_errors.checks(session, snapshot.campaign_id, read.judgment_ids)), span_hits(texts))
+    return _Seeded(
+        count_attention_checks(seeded_errors.checks(session, snapshot.campaign_id, read.judgment_ids)),
+        count_span_hits(texts),
+    )
 
 
 def _result(read: JudgedRatings, errors: _Seeded, options: QualityOptions) -> QualityView:
-    evidence = rater_quality(read.rows, read.events, read.words, options.choices())
+    evidence = make_quality_report(read.rows, read.events, read.words, options.choices())
     return QualityView(
         **read.head.model_dump(),
         on=options.on,

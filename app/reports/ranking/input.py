@@ -21,10 +21,10 @@ from app.reports.source.registration import (
 )
 from app.reports.source.snapshot import Snapshot
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
-from app.stats.ranking.ranking import rank
+from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import METHOD_VERSION, Ranking
 from app.stats.ratings import Ratings
-from app.stats.selection import without
+from app.stats.selection import drop_excluded
 from app.stats.side_tables import DocumentTable
 from app.storage import side_tables, texts
 from app.storage.db import Session
@@ -58,11 +58,11 @@ class RankingInput:
     @property
     def used(self) -> Ratings:
         """The rows without what the recipe leaves out by name, withdrawn systems and standing exclusions included."""
-        return without(self.rows, with_standing_exclusions(self.recipe, self.registration).exclude)
+        return drop_excluded(self.rows, with_standing_exclusions(self.recipe, self.registration).exclude)
 
     def ranking(self) -> Ranking:
         """The ranking as a value. Raises Invalid where the recipe does not fit the data."""
-        ranking = rank(
+        ranking = rank_systems(
             self.rows, with_standing_exclusions(self.recipe, self.registration), self.documents, self.unweighed
         )
         return as_asked(_with_note_on_humans(ranking, self.words), self.recipe, self.registration)

@@ -15,11 +15,11 @@ from app.reports.kit.columns import NONE, Column, file, section
 from app.reports.kit.report import NoOptions, Report, Section, SingleTable, Work, whole
 from app.reports.source.judged_ratings import Head, JudgedRatings, load_judged_ratings, row_documents
 from app.reports.source.snapshot import Snapshot
-from app.stats.quality.pairing import first_rows
-from app.stats.quality.report import events_of_rows
+from app.stats.quality.pairing import first_rows_of_judgments
+from app.stats.quality.report import select_events
 from app.stats.ranking.result import METHOD_VERSION
-from app.stats.ratings import Kind
-from app.stats.timing.timing import Revisions, revisions
+from app.stats.ratings import RatingKind
+from app.stats.timing.timing import Revisions, count_revisions
 from app.storage.db import Session
 
 NO_SCORES = "no segment is scored yet, so nothing was revised"
@@ -46,15 +46,15 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], _: NoOptions) ->
 
 
 def _result(ratings: JudgedRatings) -> RevisionsView:
-    once = first_rows(ratings.rows) & (ratings.rows.kind == Kind.SEGMENT)
-    rows, events = ratings.rows.where(once), events_of_rows(ratings.events, once)
+    once = first_rows_of_judgments(ratings.rows) & (ratings.rows.kind == RatingKind.SEGMENT)
+    rows, events = ratings.rows.where(once), select_events(ratings.events, once)
     units = row_documents(rows)
     raters = []
     for code in np.unique(rows.rater).tolist():
         mine = rows.rater == code
-        rates = revisions(events_of_rows(events, mine), rows.score[mine], units[mine])
+        rates = count_revisions(select_events(events, mine), rows.score[mine], units[mine])
         raters.append(RaterRevisions(rows.labels.raters[code], rates))
-    overall = revisions(events, rows.score, units)
+    overall = count_revisions(events, rows.score, units)
     warnings = [] if raters else [NO_SCORES]
     return RevisionsView(**ratings.head.model_dump(), overall=overall, raters=raters, warnings=warnings)
 

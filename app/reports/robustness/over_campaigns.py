@@ -19,7 +19,7 @@ from app.reports.robustness.view import HEADS, IN_WORDS, ChangeView, GroupView, 
 from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
 from app.stats.robustness.changes import ScoreChange
-from app.stats.robustness.reranking import Experiments
+from app.stats.robustness.reranking import RobustnessExperiments
 from app.storage.db import Session
 
 DEFAULT = ("references", "lowest", "highest", "degraded", "degraded_reference_rows", "inflated")
@@ -74,11 +74,11 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: OverCam
     groups = groups_of(options.changes)
     campaigns = [load_recipe_input(session, one, options) for one in snapshots]
     named = humans_of(options.humans, *campaigns) if options.humans else None
-    prepared: list[tuple[RecipeInput, Experiments | None, tuple[ScoreChange, ...], str | None]] = []
+    prepared: list[tuple[RecipeInput, RobustnessExperiments | None, tuple[ScoreChange, ...], str | None]] = []
     for campaign in campaigns:
         humans = campaign.humans if named is None else named.intersection(campaign.names)
         try:
-            experiments = Experiments.of(campaign.rows, campaign.recipe, humans, campaign.documents)
+            experiments = RobustnessExperiments.of(campaign.rows, campaign.recipe, humans, campaign.documents)
         except Invalid as error:
             prepared.append((campaign, None, (), error.detail or error.title()))
             continue
@@ -89,13 +89,13 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: OverCam
     return Work(len(prepared), chunk, lambda parts: _view(prepared, parts, options.recipe))
 
 
-def _chunk(work: Sequence[tuple[Experiments | None, Sequence[ScoreChange]]], number: int) -> bytes:
+def _chunk(work: Sequence[tuple[RobustnessExperiments | None, Sequence[ScoreChange]]], number: int) -> bytes:
     experiments, changes = work[number]
     return b"[]" if experiments is None else chunk_of(experiments, changes)
 
 
 def _view(
-    prepared: Sequence[tuple[RecipeInput, Experiments | None, tuple[ScoreChange, ...], str | None]],
+    prepared: Sequence[tuple[RecipeInput, RobustnessExperiments | None, tuple[ScoreChange, ...], str | None]],
     parts: Sequence[bytes],
     recipe: str,
 ) -> ComparedView:
@@ -117,7 +117,7 @@ def _view(
     )
 
 
-def _warnings(shown: Sequence[CampaignView], by_campaign: Sequence[Experiments | None]) -> Iterator[str]:
+def _warnings(shown: Sequence[CampaignView], by_campaign: Sequence[RobustnessExperiments | None]) -> Iterator[str]:
     for campaign, experiments in zip(shown, by_campaign, strict=True):
         alone = experiments is not None and len(experiments.facts.order) == 1
         if why := ALONE if alone else campaign.why:

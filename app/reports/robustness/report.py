@@ -16,7 +16,7 @@ from app.reports.robustness.view import ChangeView, RobustnessView, caption, csv
 from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
 from app.stats.robustness.changes import GROUPS, Group, ScoreChange
-from app.stats.robustness.reranking import Experiments
+from app.stats.robustness.reranking import RobustnessExperiments
 from app.storage.db import Session
 
 AT_ONCE = 16
@@ -58,7 +58,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Robustn
     inputs = load_recipe_input(session, snapshots[0], options)
     if options.humans:
         inputs = replace(inputs, humans=humans_of(options.humans, inputs))
-    experiments = Experiments.of(inputs.rows, inputs.recipe, inputs.humans, inputs.documents)
+    experiments = RobustnessExperiments.of(inputs.rows, inputs.recipe, inputs.humans, inputs.documents)
     changes, none = experiments.changes(groups)
     if not experiments.facts.order:
         return whole(lambda: view_of(inputs, experiments, groups, none, ()))
@@ -78,11 +78,11 @@ def humans_of(text: str, *campaigns: RecipeInput) -> frozenset[str]:
     return keys
 
 
-def _chunk(experiments: Experiments, parts: Sequence[Sequence[ScoreChange]], number: int) -> bytes:
+def _chunk(experiments: RobustnessExperiments, parts: Sequence[Sequence[ScoreChange]], number: int) -> bytes:
     return chunk_of(experiments, parts[number])
 
 
-def chunk_of(experiments: Experiments, changes: Sequence[ScoreChange]) -> bytes:
+def chunk_of(experiments: RobustnessExperiments, changes: Sequence[ScoreChange]) -> bytes:
     """What some changes do, as bytes."""
     return _LINES.dump_json([ChangeView.of(effect) for effect in experiments.run(changes)])
 
@@ -94,7 +94,7 @@ def lines(part: bytes) -> list[ChangeView]:
 
 def view_of(
     inputs: RecipeInput,
-    experiments: Experiments,
+    experiments: RobustnessExperiments,
     groups: Sequence[Group],
     none: dict[Group, str],
     changes: Sequence[ChangeView],
@@ -119,7 +119,7 @@ def view_of(
     )
 
 
-def _warnings(inputs: RecipeInput, experiments: Experiments) -> Sequence[str]:
+def _warnings(inputs: RecipeInput, experiments: RobustnessExperiments) -> Sequence[str]:
     order = experiments.facts.order
     if not order:
         return experiments.warnings

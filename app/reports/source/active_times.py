@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from app.domain.languages import has_spaces
 from app.reports.source.snapshot import Snapshot
-from app.stats.side_tables import EPOCH_UNKNOWN, Events
-from app.stats.timing.active_time import TimeSpent, time_spent
+from app.stats.side_tables import EPOCH_UNKNOWN, EventTable
+from app.stats.timing.active_time import TimeSpent, compute_time_spent
 from app.storage import hours
 from app.storage.db import Session
 from app.storage.hours import RecordedActivity, Spacing
@@ -19,7 +19,7 @@ Ids = npt.NDArray[np.int64]
 Places = dict[str, Ids]
 
 
-def add_active_times(session: Session, snapshot: Snapshot, events: Events, judgment_ids: Ids) -> Events:
+def add_active_times(session: Session, snapshot: Snapshot, events: EventTable, judgment_ids: Ids) -> EventTable:
     """The events with a beginning for answers that have none of their own: as long before the end as work on it took.
 
     Only what arrived by the time of the data version counts, so that the same version has the same times.
@@ -31,7 +31,7 @@ def add_active_times(session: Session, snapshot: Snapshot, events: Events, judgm
     spacing = Spacing(has_spaces(view.source_language), has_spaces(view.target_language))
     read = hours.load_activity(session, snapshot.campaign_id, spacing, until=until)
     seconds = _seconds(
-        time_spent(read.log, read.screens), read, hours.places(session, snapshot.campaign_id), judgment_ids
+        compute_time_spent(read.log, read.screens), read, hours.places(session, snapshot.campaign_id), judgment_ids
     )
     known = (events.started == EPOCH_UNKNOWN) & (events.submitted >= 0) & (seconds > 0)
     began = events.submitted - np.rint(seconds * 1e6).astype(np.int64)

@@ -14,7 +14,7 @@ from app.reports.source.raw_ratings import ROLES, RawRatings, RawRatingsOptions,
 from app.reports.source.snapshot import Snapshot
 from app.stats.agreement.units import Repeated, UnitValues, make_segment_units
 from app.stats.calibration.across import CalibrationPairs, LanguagePairRatings
-from app.stats.ratings import Bools, Floats, Role
+from app.stats.ratings import Bools, Floats, RatingRole
 from app.storage import texts
 from app.storage.calibration_items import CalibrationItem, calibration_items
 from app.storage.db import Session
@@ -86,9 +86,9 @@ def load_parts(session: Session, snapshot: Snapshot, options: ScoreSourceOptions
     kinds = {key: known.kind for key, known in texts.system_words(session, snapshot.campaign_id).items()}
     pair = np.array([key in items for key in rows.labels.documents] or [False])[rows.document]
     human = np.array([kinds.get(key) == "human" for key in rows.labels.systems] or [False])[rows.system]
-    calibration = (rows.role == Role.CALIBRATION) | pair
-    ranked = (rows.role == Role.RATING) | (rows.role == Role.REPEAT)
-    references = ~calibration & ((ranked & human) | (rows.role == Role.REFERENCE))
+    calibration = (rows.role == RatingRole.CALIBRATION) | pair
+    ranked = (rows.role == RatingRole.RATING) | (rows.role == RatingRole.REPEAT)
+    references = ~calibration & ((ranked & human) | (rows.role == RatingRole.REFERENCE))
     digests = source_digests(session, snapshot.campaign_id)
     people = _people(snapshot, rows.labels.raters, linked_people(session, snapshot.campaign_id))
     return CampaignParts(ratings, ranked & ~calibration, calibration, references, items, kinds, digests, people)

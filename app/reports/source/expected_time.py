@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from app.domain.recipe import Recipe
 from app.stats.ranking.rank_sets import number_of_draws
-from app.stats.testing.pair_tests import DRAWN_TESTS, draws
+from app.stats.testing.pair_tests import DRAWN_TESTS, number_of_sign_draws
 from app.storage import test_sets
 from app.storage.db import Session
 
@@ -50,7 +50,9 @@ def seconds_to_rank(size: CampaignSize, recipe: Recipe) -> float:
         units = size.segments if recipe.unit == "segment" else size.documents
         each = _A_SUM * size.systems * units + _A_COMPARISON * pairs
         step = _A_STEP * pairs if recipe.adjust == "maxT" else 0.0
-        seconds += draws(recipe, pairs) * (each * (_BOOTSTRAP if recipe.test == "bootstrap" else 1) + step)
+        seconds += number_of_sign_draws(recipe, pairs) * (
+            each * (_BOOTSTRAP if recipe.test == "bootstrap" else 1) + step
+        )
     if recipe.rank_sets and pairs:
         seconds += number_of_draws(size.systems) * size.systems**2 * size.documents * _A_REJECTION
     return seconds

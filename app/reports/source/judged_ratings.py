@@ -17,7 +17,7 @@ from app.reports.source.scores import derive, reading
 from app.reports.source.snapshot import Snapshot
 from app.stats.ranking.result import METHOD_VERSION
 from app.stats.ratings import Codes, Floats, Ratings
-from app.stats.side_tables import DocumentTable, Events
+from app.stats.side_tables import DocumentTable, EventTable
 from app.storage import ratings, side_tables, texts
 from app.storage.db import Session
 from app.storage.walking import walking
@@ -46,7 +46,7 @@ class JudgedRatings:
 
     head: Head
     rows: Ratings
-    events: Events
+    events: EventTable
     documents: DocumentTable
     words: Floats
     judgment_ids: npt.NDArray[np.int64]

@@ -17,7 +17,7 @@ from app.stats.components.generalizability import confounded_terms
 from app.stats.components.observations import Observations, make_observations
 from app.stats.components.terms import NAMES
 from app.stats.ratings import Ratings
-from app.stats.selection import DroppedRows, select
+from app.stats.selection import DroppedRows, select_rows
 from app.storage.db import Session
 
 DRAWS_OF_A_CHUNK = 10
@@ -95,7 +95,7 @@ class RatingsModel:
 def load_model(session: Session, snapshot: Snapshot, options: RecipeOptions, draws: int | None) -> RatingsModel:
     """Read what a recipe counts. Raises as `load_recipe_input`."""
     inputs = load_recipe_input(session, snapshot, options)
-    selection = select(inputs.rows, inputs.recipe)
+    selection = select_rows(inputs.rows, inputs.recipe)
     ratings = selection.ratings.where(selection.ranked)
     return RatingsModel(
         inputs, ratings, selection.dropped, default_number_of_draws(len(ratings)) if draws is None else draws

@@ -18,9 +18,9 @@ from app.reports.source.campaign import options_of, protocol_of
 from app.reports.source.registration import StandingExclusion, load_registration
 from app.reports.source.scores import derive, reading
 from app.reports.source.snapshot import Snapshot
-from app.stats.postediting.compare import OwnPostEdit, SegmentEdits, SegmentTexts, compare
-from app.stats.postediting.operations import Operations, Tokens
-from app.stats.ratings import Ratings, Role
+from app.stats.postediting.compare import OwnPostEdit, SegmentEdits, SegmentTexts, count_segment_edits
+from app.stats.postediting.operations import EditOperations, Tokenization
+from app.stats.ratings import RatingRole, Ratings
 from app.storage import back_translations, post_edits, ratings
 from app.storage.db import Session
 from app.storage.post_edits import Address
@@ -69,7 +69,7 @@ class PostEdits:
     """
 
     snapshot: Snapshot
-    tokens: Tokens
+    tokens: Tokenization
     systems: tuple[str, ...]
     labs: tuple[str | None, ...]
     edits: tuple[PostEdit, ...]
@@ -100,7 +100,7 @@ class PostEdits:
     def chunk(self, number: int) -> bytes:
         """The edits of some segments, as bytes."""
         part = self.texts[number * AT_ONCE : (number + 1) * AT_ONCE]
-        return _ROWS.dump_json([_packed(compare(texts, self.tokens)) for texts in part])
+        return _ROWS.dump_json([_packed(count_segment_edits(texts, self.tokens)) for texts in part])
 
 
 def edits_widget(protocol: Protocol[Any]) -> TextEdit | None:
@@ -144,9 +144,9 @@ def post_edits_of(session: Session, snapshot: Snapshot, options: PostEditsOption
     )
 
 
-def _tokens(snapshot: Snapshot, options: PostEditsOptions) -> Tokens:
+def _tokens(snapshot: Snapshot, options: PostEditsOptions) -> Tokenization:
     own = snapshot.campaign.options.get("tokens", "words") if options.tokens == "campaign" else options.tokens
-    return Tokens(by_character=own == "characters", cased=options.case, normalized=options.normalized)
+    return Tokenization(by_character=own == "characters", cased=options.case, normalized=options.normalized)
 
 
 def _edits(
@@ -219,7 +219,7 @@ def _left_out(
     }
     if excluded := next((out[named] for named in keys.items() if named in out), None):
         return excluded
-    if rows.role[n] != Role.RATING:
+    if rows.role[n] != RatingRole.RATING:
         return "control item"
     if not rows.accepted[n]:
         return "task rejected by quality control"
@@ -277,7 +277,7 @@ def _packed(segment: SegmentEdits) -> _Row:
     )
 
 
-def _counts(o: Operations) -> tuple[int, ...]:
+def _counts(o: EditOperations) -> tuple[int, ...]:
     return o.insertions, o.deletions, o.substitutions, o.shifts, o.length
 
 
@@ -294,5 +294,5 @@ def _unpacked(part: bytes) -> Iterator[SegmentEdits]:
             np.array(origin, dtype=np.int32),
             np.array(edits, dtype=np.int32).reshape(len(systems), len(origin)),
             np.array(length, dtype=np.int32),
-            tuple(OwnPostEdit(o[0], Operations(*o[1:6]), *o[6:]) for o in own),
+            tuple(OwnPostEdit(o[0], EditOperations(*o[1:6]), *o[6:]) for o in own),
         )

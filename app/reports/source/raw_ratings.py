@@ -18,14 +18,14 @@ from app.reports.source.scores import Reading, derive, reading
 from app.reports.source.snapshot import Snapshot
 from app.stats.agreement.distributions import select_complete_raters
 from app.stats.agreement.units import Repeated, make_segment_units
-from app.stats.quality.pairing import first_rows
-from app.stats.ratings import Bools, Floats, Ratings, Role, Scale
-from app.stats.side_tables import DocumentTable, Errors
+from app.stats.quality.pairing import first_rows_of_judgments
+from app.stats.ratings import Bools, Floats, RatingRole, Ratings, ScoreScale
+from app.stats.side_tables import DocumentTable, ErrorTable
 from app.storage import ratings, side_tables, texts
 from app.storage.db import Session
 
 On = Literal["score", "severity", "errors"]
-ROLES = tuple(role.name.lower() for role in Role)
+ROLES = tuple(role.name.lower() for role in RatingRole)
 RANKED = "rating,repeat"
 GRAVE = {"minor": 1.0, "major": 2.0, "critical": 3.0}
 """Worst severity of a text as a level; anything else, and nothing marked, is 0."""
@@ -76,7 +76,7 @@ class RawRatings:
     rows: Ratings
     ids: side_tables.Ids
     documents: DocumentTable
-    scale: Scale | None
+    scale: ScoreScale | None
     data_hash: str
     dropped: tuple[dict[str, Any], ...]
 
@@ -135,7 +135,7 @@ def _scoring(text: str) -> Scoring:
     return scoring
 
 
-def _stepped(scale: Scale | None) -> Scale | None:
+def _stepped(scale: ScoreScale | None) -> ScoreScale | None:
     """A continuous scale has as many steps as a slider from 0 to 100: chance needs a number of values."""
     if scale is None or scale.step or not np.isfinite(scale.maximum - scale.minimum):
         return scale
@@ -147,8 +147,8 @@ def _kept(rows: Ratings, options: RawRatingsOptions) -> tuple[Bools, tuple[dict[
     if unknown := [name for name in named if name not in ROLES]:
         what = f"no role {unknown[0]}; there are {', '.join(ROLES)}"
         raise Invalid("the query is not valid", places=(Place(("query", "roles"), what),))
-    once = first_rows(rows)
-    roles = np.isin(rows.role, [Role[name.upper()] for name in named])
+    once = first_rows_of_judgments(rows)
+    roles = np.isin(rows.role, [RatingRole[name.upper()] for name in named])
     counts = (
         ("another system's credit for the same judgment", int((~once).sum())),
         ("role not asked for", int((once & ~roles).sum())),
@@ -168,7 +168,7 @@ def _valued(session: Session, raw: RawRatings, on: On) -> RawRatings:
         counted = replace(rows, score=rows.n_errors.astype(np.float64), higher_is_better=False, scale=None)
         return replace(raw, rows=counted, scale=None)
     worst = worst_severity(errors_of(session, raw), len(rows))
-    scale = Scale(0.0, max(2.0, float(worst.max(initial=0.0))), 1.0)
+    scale = ScoreScale(0.0, max(2.0, float(worst.max(initial=0.0))), 1.0)
     return replace(raw, rows=replace(rows, score=worst, higher_is_better=False, scale=scale), scale=scale)
 
 
@@ -177,13 +177,13 @@ def spans_field(raw: RawRatings) -> str | None:
     return next((widget.field for widget in raw.read.protocol.form if isinstance(widget, Spans)), None)
 
 
-def errors_of(session: Session, raw: RawRatings) -> Errors:
+def errors_of(session: Session, raw: RawRatings) -> ErrorTable:
     """The marked errors of the rows. Call where the protocol marks some."""
     field = spans_field(raw) or "errors"
     return side_tables.errors(session, raw.snapshot.campaign_id, raw.ids, field=field, weigh={})
 
 
-def worst_severity(errors: Errors, n_rows: int) -> Floats:
+def worst_severity(errors: ErrorTable, n_rows: int) -> Floats:
     """0 none, 1 minor, 2 major, 3 critical of each row, errors of weight 0 included; shape (n_rows,)."""
     grave = np.array([GRAVE.get(name.casefold(), 0.0) for name in errors.severities] or [0.0])
     worst = np.zeros(n_rows)

@@ -18,7 +18,7 @@ from app.reports.source.registration import load_registration, with_standing_exc
 from app.reports.source.snapshot import Snapshot
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
 from app.stats.ratings import Ratings
-from app.stats.selection import DroppedRows, without
+from app.stats.selection import DroppedRows, drop_excluded
 from app.stats.side_tables import DocumentTable
 from app.storage import side_tables, texts
 from app.storage.db import Session
@@ -104,7 +104,7 @@ def load_recipe_input(session: Session, snapshot: Snapshot, options: RecipeOptio
         documents=documents,
         humans=frozenset(key for key, known in words.items() if known.kind == "human"),
         names={key: known.name for key, known in words.items()},
-        data_hash=data_hash(without(rows, counting.exclude), documents, words),
+        data_hash=data_hash(drop_excluded(rows, counting.exclude), documents, words),
         own=recipe.exclude,
         unweighed=marked.unweighed,
         marked=marked,

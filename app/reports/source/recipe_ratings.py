@@ -11,7 +11,7 @@ from app.domain.recipe import Recipe
 from app.reports.source.scores import Reading, derive, reading
 from app.reports.source.snapshot import Snapshot
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
-from app.stats.ratings import Kind, Ratings
+from app.stats.ratings import RatingKind, Ratings
 from app.storage import errors_without_weight as unweighed
 from app.storage import ratings
 from app.storage.db import Session
@@ -41,7 +41,7 @@ def load_with_ids(session: Session, snapshot: Snapshot, recipe: Recipe) -> tuple
     )
     rows, ids = loaded.ratings, loaded.judgment_ids
     if read.protocol.level == "document":
-        rows, ids = rows.documents_as_segments(), ids[rows.kind == Kind.DOCUMENT]
+        rows, ids = rows.documents_as_segments(), ids[rows.kind == RatingKind.DOCUMENT]
     cap = recipe.scoring.cap
     if cap is not None:
         capped = rows.with_score(np.minimum(rows.score, cap))

@@ -46,7 +46,7 @@ def reading(campaign: CampaignInfo, wanted: Scoring) -> Reading:
         elif "spans" in measures:
             what = f"{protocol.name} ranks by its score; scoring=spans weighs the errors"
         raise Invalid("the recipe does not fit the campaign", places=(Place(("recipe", "scoring"), what),))
-    profile = options.profile if wanted.profile is None else scoring.resolve(wanted.profile)
+    profile = options.profile if wanted.profile is None else scoring.resolve_weight_profile(wanted.profile)
     read_options = replace(options, profile=profile, measure=measure.name)
     return Reading(protocol, read_options, measure, own=measure == own and profile == options.profile)
 

@@ -10,7 +10,7 @@ from app.reports.source.data_hash import data_hash
 from app.reports.source.recipe_input import RecipeInput
 from app.stats.normalize import Method, moments_per_rater, normalize
 from app.stats.ratings import Ratings
-from app.stats.selection import DroppedRows, matching, select, without
+from app.stats.selection import DroppedRows, drop_excluded, match_exclusion, select_rows
 from app.stats.side_tables import DocumentTable
 from app.storage import metrics as stored
 from app.storage import side_tables, texts
@@ -32,7 +32,7 @@ class ScoredSegments:
 
 def ranked_scores(inputs: RecipeInput, scale: Method) -> ScoredSegments:
     """The scores that raters gave, of the rows that the recipe ranks."""
-    chosen = select(inputs.rows, inputs.recipe)
+    chosen = select_rows(inputs.rows, inputs.recipe)
     rows = chosen.ratings.where(chosen.ranked).segments()
     scored = normalize(rows, scale, moments=moments_per_rater(rows))
     return ScoredSegments(scored.scored, inputs.documents, chosen.dropped, tuple(scored.warnings), inputs.data_hash)
@@ -53,11 +53,11 @@ def metric_scores(session: Session, inputs: RecipeInput, metric: str) -> ScoredS
     named = [one for one in inputs.recipe.exclude if one.what in ("system", "document")]
     rows, dropped = every, []
     for exclusion in named:
-        out = matching(rows, exclusion)
+        out = match_exclusion(rows, exclusion)
         dropped.append(DroppedRows(f"excluded {exclusion.what}:{exclusion.key}", int(out.sum())))
         rows = rows.where(~out)
     documents = side_tables.documents(session, snapshot.campaign_id, every.labels)
-    digest = data_hash(without(every, named), documents, texts.system_words(session, snapshot.campaign_id))
+    digest = data_hash(drop_excluded(every, named), documents, texts.system_words(session, snapshot.campaign_id))
     warnings = () if len(every) else (OF_SYSTEMS.format(metric),)
     return ScoredSegments(rows, documents, tuple(one for one in dropped if one.n), warnings, digest)
 

@@ -10,7 +10,7 @@ import numpy as np
 from app.reports.source.calibration import CampaignParts
 from app.reports.source.data_hash import data_hash
 from app.reports.source.registration import load_registration
-from app.stats.selection import matching
+from app.stats.selection import match_exclusion
 from app.storage import texts
 from app.storage.db import Session
 
@@ -20,7 +20,7 @@ def without_excluded(session: Session, parts: CampaignParts) -> CampaignParts:
     snapshot, rows = parts.ratings.snapshot, parts.ratings.rows
     keep, left_out = np.ones(len(rows), dtype=np.bool_), Counter[str]()
     for standing in load_registration(session, snapshot.campaign_id, snapshot.version).exclusions:
-        named = keep & matching(rows, standing.exclusion)
+        named = keep & match_exclusion(rows, standing.exclusion)
         left_out[standing.reason] += int(named.sum())
         keep &= ~named
     if keep.all():

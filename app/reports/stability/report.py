@@ -31,12 +31,12 @@ from app.reports.stability.view import (
 )
 from app.stats.normalize import moments_per_rater, normalize
 from app.stats.ratings import Ratings
-from app.stats.selection import select, without
+from app.stats.selection import drop_excluded, select_rows
 from app.stats.stability import curves
-from app.stats.stability.chunks import METHOD_VERSION, ChunkOutcome, Simulator
-from app.stats.stability.curves import FIXED_POOL, StabilityCurve, is_fatal, misfit
-from app.stats.stability.extraction import multiply_rated
-from app.stats.stability.pairs import reach_of
+from app.stats.stability.chunks import METHOD_VERSION, ChunkOutcome, StabilitySimulator
+from app.stats.stability.curves import FIXED_POOL, StabilityCurve, is_misfit_fatal, refuse_misfit
+from app.stats.stability.extraction import extract_multiply_rated
+from app.stats.stability.pairs import reported_rank_distance
 from app.stats.stability.request import StabilityRequest, StudyDesign
 from app.storage import side_tables, texts
 from app.storage.db import Session
@@ -64,13 +64,13 @@ def _work(session: Session, snapshot: Snapshot, recipe: Recipe, request: Stabili
     """
     registration = load_registration(session, snapshot.campaign_id, snapshot.version)
     rows = load(session, snapshot, recipe)
-    digest = _digest(session, snapshot, without(rows, with_standing_exclusions(recipe, registration).exclude))
-    selection = select(rows, with_standing_exclusions(recipe, registration))
+    digest = _digest(session, snapshot, drop_excluded(rows, with_standing_exclusions(recipe, registration).exclude))
+    selection = select_rows(rows, with_standing_exclusions(recipe, registration))
     used = selection.ratings.where(selection.ranked)
-    data = multiply_rated(used)
+    data = extract_multiply_rated(used)
     resolved, misfits = _checked(request.resolved(len(data.documents), len(data.systems)), used)
     notes = _of_ratings(recipe, registration) + _of_pairs(resolved, len(data.systems))
-    studies = StudyChunks(Simulator(data, resolved))
+    studies = StudyChunks(StabilitySimulator(data, resolved))
     finish = partial(_result, _Origin(snapshot, recipe, digest, misfits, notes), studies.simulator)
     return Work(len(studies.simulator.chunks), studies.run, finish)
 
@@ -79,13 +79,13 @@ def _work(session: Session, snapshot: Snapshot, recipe: Recipe, request: Stabili
 class StudyChunks:
     """The chunks. They can be computed by any process: each is a function of the data, the request and its number."""
 
-    simulator: Simulator
+    simulator: StabilitySimulator
 
     def run(self, number: int) -> bytes:
         """What the studies of a chunk find. Raises Invalid for what the end would refuse after all the others."""
         outcome = self.simulator.run(number)
-        if outcome.why is not None and is_fatal(self.simulator.request):
-            raise misfit(self.simulator.chunks[number].documents, outcome.why)
+        if outcome.why is not None and is_misfit_fatal(self.simulator.request):
+            raise refuse_misfit(self.simulator.chunks[number].documents, outcome.why)
         return outcome.to_bytes()
 
 
@@ -113,7 +113,7 @@ def _of_ratings(recipe: Recipe, registration: Registration) -> tuple[str, ...]:
 
 def _of_pairs(request: StabilityRequest, systems: int) -> tuple[str, ...]:
     """Whether some pairs of systems are left out, so that the report does not become too long."""
-    reach = reach_of(request, systems)
+    reach = reported_rank_distance(request, systems)
     if reach == systems - 1:
         return ()
     if not reach:
@@ -127,7 +127,7 @@ def _digest(session: Session, snapshot: Snapshot, rows: Ratings) -> str:
     return data_hash(rows, documents, texts.system_words(session, snapshot.campaign_id))
 
 
-def _result(origin: _Origin, simulator: Simulator, parts: Sequence[bytes]) -> StabilityView:
+def _result(origin: _Origin, simulator: StabilitySimulator, parts: Sequence[bytes]) -> StabilityView:
     drawn = curves.compute_curves(simulator, enumerate(map(ChunkOutcome.from_bytes, parts)))
     data, request = simulator.data, simulator.request
     sizes = [int((data.bucket == bucket).sum()) for bucket in range(len(data.pools))]

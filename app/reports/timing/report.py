@@ -16,12 +16,12 @@ from app.reports.kit.report import NoOptions, Report, Section, SingleTable, Work
 from app.reports.source.judged_ratings import Head, JudgedRatings, combine_codes, load_judged_ratings, row_documents
 from app.reports.source.snapshot import Snapshot
 from app.stats.plain import number_or_none
-from app.stats.quality.pairing import first_rows
-from app.stats.quality.report import events_of_rows
+from app.stats.quality.pairing import first_rows_of_judgments
+from app.stats.quality.report import select_events
 from app.stats.ranking.result import METHOD_VERSION
-from app.stats.ratings import Codes, Floats, Kind, Ratings
-from app.stats.side_tables import Events
-from app.stats.timing.timing import Trimmed, clock_format, pace_slope, trim, words_per_hour
+from app.stats.ratings import Codes, Floats, RatingKind, Ratings
+from app.stats.side_tables import EventTable
+from app.stats.timing.timing import Trimmed, format_clock_time, pace_slope, trim_durations, words_per_hour
 from app.storage.db import Session
 
 SHORT, LONG = 10, 20
@@ -64,8 +64,8 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], _: NoOptions) ->
 
 
 def _result(read: JudgedRatings) -> TimingView:
-    once = first_rows(read.rows)
-    rows, events, words = read.rows.where(once), events_of_rows(read.events, once), read.words[once]
+    once = first_rows_of_judgments(read.rows)
+    rows, events, words = read.rows.where(once), select_events(read.events, once), read.words[once]
     known = (events.started >= 0) & (events.submitted > events.started)
     seconds = np.where(known, (events.submitted - events.started) / 1e6, np.nan)
     raters = [_rater(rows, events, seconds, words, code) for code in np.unique(rows.rater[known]).tolist()]
@@ -75,7 +75,7 @@ def _result(read: JudgedRatings) -> TimingView:
     return TimingView(**read.head.model_dump(), durations=_durations(rows, seconds), raters=raters, warnings=warnings)
 
 
-def _rater(rows: Ratings, events: Events, seconds: Floats, words: Floats, code: int) -> RaterTime:
+def _rater(rows: Ratings, events: EventTable, seconds: Floats, words: Floats, code: int) -> RaterTime:
     mine = np.flatnonzero((rows.rater == code) & ~np.isnan(seconds))
     mine = mine[np.argsort(events.submitted[mine], kind="stable")]
     spent, shown = seconds[mine], words[mine]
@@ -84,7 +84,7 @@ def _rater(rows: Ratings, events: Events, seconds: Floats, words: Floats, code: 
         rater=rows.labels.raters[code],
         n=mine.size,
         hours=float(spent.sum()) / 3600,
-        times=trim(spent),
+        times=trim_durations(spent),
         words_per_hour=words_per_hour(shown, spent),
         slope=None if slope is None else number_or_none(slope[0]),
         slope_p=None if slope is None else number_or_none(slope[1]),
@@ -93,7 +93,7 @@ def _rater(rows: Ratings, events: Events, seconds: Floats, words: Floats, code: 
 
 def _durations(rows: Ratings, seconds: Floats) -> list[Duration]:
     """One segment score, one document score, a shown document (by length) and a task, as sums of their judgments."""
-    segment = rows.kind == Kind.SEGMENT
+    segment = rows.kind == RatingKind.SEGMENT
     shown, size = _sums(seconds, row_documents(rows))
     task, _ = _sums(seconds, combine_codes(rows.rater, rows.task))
     samples = (
@@ -104,7 +104,7 @@ def _durations(rows: Ratings, seconds: Floats) -> list[Duration]:
         (f"document of at least {LONG} segments", shown[size >= LONG]),
         ("task", task),
     )
-    return [Duration(what, trim(values)) for what, values in samples if values.size]
+    return [Duration(what, trim_durations(values)) for what, values in samples if values.size]
 
 
 def _sums(seconds: Floats, unit: Codes) -> tuple[Floats, Codes]:
@@ -116,7 +116,7 @@ def _sums(seconds: Floats, unit: Codes) -> tuple[Floats, Codes]:
 
 
 def _mean_clock(rater: RaterTime) -> str:
-    return NONE if rater.times is None else clock_format(rater.times.mean)
+    return NONE if rater.times is None else format_clock_time(rater.times.mean)
 
 
 def _words_per_hour(rater: RaterTime) -> str:
@@ -143,8 +143,8 @@ def _tables(report: TimingView) -> Sequence[Section]:
 def _caption(report: TimingView) -> str:
     """What the figures are, and from which data."""
     times = [
-        f"{each.what} {clock_format(each.times.mean)}"
-        + (f" ± {clock_format(each.times.sd)}" if each.times.sd is not None else "")
+        f"{each.what} {format_clock_time(each.times.mean)}"
+        + (f" ± {format_clock_time(each.times.sd)}" if each.times.sd is not None else "")
         for each in report.durations
         if each.times
     ]
@@ -160,7 +160,7 @@ def _bars(report: TimingView) -> bytes:
     return rater_bars(
         f"Time of a judgment in {report.campaign}",
         "Trimmed mean by rater (judgments with a time)",
-        [(rater, mean, f"{clock_format(mean)} ({n:,})") for rater, mean, n in timed],
+        [(rater, mean, f"{format_clock_time(mean)} ({n:,})") for rater, mean, n in timed],
         [f"Data version {report.data_version}.", *map(captions.sentence, report.warnings)],
     )
 

@@ -25,7 +25,7 @@ from app.stats.agreement.units import (
 from app.stats.arms.score_spread import SETS, compute_score_spreads
 from app.stats.arms.times import LONG, is_length_within
 from app.stats.plain import number_or_none
-from app.stats.ratings import Codes, Ratings, Scale
+from app.stats.ratings import Codes, Ratings, ScoreScale
 
 SLIDER_TOLERANCE = 15.0
 """Of Grundkiewicz et al. 2021: 15 or 20 points of 100 are the most reasonable."""
@@ -95,7 +95,7 @@ def spread_lines(name: str, rows: Ratings) -> Iterator[UiSpread]:
     return (UiSpread(arm=name, **asdict(one)) for one in compute_score_spreads(rows))
 
 
-def tolerance_of(scale: Scale | None) -> float | None:
+def tolerance_of(scale: ScoreScale | None) -> float | None:
     """15 points of a hundred on a slider, a step on a scale of few levels; None without bounds."""
     if scale is None or not np.isfinite(scale.maximum - scale.minimum):
         return None
@@ -105,7 +105,7 @@ def tolerance_of(scale: Scale | None) -> float | None:
     return scale.step
 
 
-def _chance(scale: Scale | None, tolerance: float | None) -> float | None:
+def _chance(scale: ScoreScale | None, tolerance: float | None) -> float | None:
     if scale is None or tolerance is None:
         return None
     wide = scale.maximum - scale.minimum
@@ -114,7 +114,7 @@ def _chance(scale: Scale | None, tolerance: float | None) -> float | None:
     return chance_within_steps(levels, steps) if steps < levels - 1 else None
 
 
-def agreement_lines(name: str, rows: Ratings, lengths: Codes, scale: Scale | None) -> Iterator[UiAgreement]:
+def agreement_lines(name: str, rows: Ratings, lengths: Codes, scale: ScoreScale | None) -> Iterator[UiAgreement]:
     """Of one condition, by level and by length. lengths: segments of each document code."""
     chance, tolerance = _chance(scale, tolerance_of(scale)), tolerance_of(scale)
     for level in LEVELS:

@@ -32,10 +32,10 @@ from app.reports.ui.view import UiView, caption, csv, score_curves, tables, time
 from app.stats.agreement.distributions import make_histogram_bins
 from app.stats.arms.score_spread import mask_compared_rows
 from app.stats.arms.times import TimedJudgments
-from app.stats.quality.pairing import first_rows
-from app.stats.quality.report import events_of_rows
+from app.stats.quality.pairing import first_rows_of_judgments
+from app.stats.quality.report import select_events
 from app.stats.ratings import Ratings
-from app.stats.side_tables import DocumentTable, Events
+from app.stats.side_tables import DocumentTable, EventTable
 from app.storage.arms import output_digests
 from app.storage.db import Session
 from app.storage.segment_words import source_digests
@@ -68,7 +68,7 @@ class ComparedCondition:
 
     condition: ArmCondition
     work: TimedJudgments
-    events: Events
+    events: EventTable
     documents: DocumentTable
     scored: Ratings
 
@@ -126,7 +126,7 @@ def _view(
 
 def _one(
     condition: ArmCondition,
-    part: tuple[TimedJudgments, Events],
+    part: tuple[TimedJudgments, EventTable],
     documents: DocumentTable,
     keep: np.ndarray,
     options: UiOptions,
@@ -135,7 +135,7 @@ def _one(
     scored = work.rows.where(mask_compared_rows(work.rows, controls=options.controls == "keep") & keep)
     whole_task = work.whole_task & bool(keep.all())  # of part of a task nothing can be said about the time of a task
     matched_work = replace(work, whole_task=whole_task).where(keep)
-    return ComparedCondition(condition, matched_work, events_of_rows(events, keep), documents, scored)
+    return ComparedCondition(condition, matched_work, select_events(events, keep), documents, scored)
 
 
 def _compared(
@@ -215,7 +215,9 @@ def _dropped(
     each: Sequence[ComparedCondition],
     match: Match,
 ) -> Iterator[dict[str, Any]]:
-    unmatched = sum(int((first_rows(one.rows) & ~keep).sum()) for one, keep in zip(sides, shared.keep, strict=True))
+    unmatched = sum(
+        int((first_rows_of_judgments(one.rows) & ~keep).sum()) for one, keep in zip(sides, shared.keep, strict=True)
+    )
     scored = sum(len(one.scored) for one in each)
     regular = sum(int(mask_compared_rows(one.work.rows, controls=True).sum()) for one in each)
     for reason, n in (

@@ -19,7 +19,7 @@ from app.stats.calibration.choosing import (
     scale_strata,
     unit_median_and_deviation,
 )
-from app.stats.ratings import Scale
+from app.stats.ratings import ScoreScale
 from app.storage.calibration_items import pair_texts
 from app.storage.db import Session
 
@@ -92,7 +92,7 @@ def propose(
     return _proposal(parts[0].ratings.snapshot.campaign.protocol, by_stratum, per_stratum, lost)
 
 
-def _scale_of(parts: Sequence[CampaignParts]) -> Scale:
+def _scale_of(parts: Sequence[CampaignParts]) -> ScoreScale:
     """The scale of all campaigns."""
     first = parts[0]
     for part in parts:

@@ -13,7 +13,7 @@ from app.reports.kit.redact import hide_names
 from app.reports.source import named_recipes, recipe_ratings, snapshot
 from app.reports.source.registration import digest_name, load_registration, stored_recipe, with_standing_exclusions
 from app.services.campaigns import audit
-from app.stats.ranking.ranking import rank
+from app.stats.ranking.ranking import rank_systems
 from app.storage import campaigns, locks, raters
 from app.storage.db import Session
 from app.storage.imports.staging import json_text
@@ -195,7 +195,7 @@ def _by_data(session: Session, campaign: str, recipe: Recipe) -> str:
     plain = replace(
         with_standing_exclusions(recipe, stands), test="none", clusters="none", adjust="none", rank_sets=False
     )
-    return rank(rows, replace(plain, influence=False)).recipe.normalize
+    return rank_systems(rows, replace(plain, influence=False)).recipe.normalize
 
 
 def _rules(wanted: LockRequest, last: LockEntry | None) -> Rules:

@@ -35,7 +35,7 @@ from app.reports.source.scores import own_digest
 from app.services.campaigns.campaigns import get
 from app.services.data.archives import tar
 from app.services.data.ratings_table import ratings_csv
-from app.stats.ratings import Role
+from app.stats.ratings import RatingRole
 from app.storage import campaigns, exports
 from app.storage.db import Database, Session
 
@@ -54,7 +54,7 @@ MEDIA_TYPES: Mapping[str, str] = {
 }
 """Of written files, by the ending of their names (IANA's registry of media types)."""
 Address = tuple[str, str, int | None, str]
-ROLE_NAMES = {role.value: role.name.lower() for role in Role}
+ROLE_NAMES = {role.value: role.name.lower() for role in RatingRole}
 
 
 class NotWritable(Invalid):

@@ -10,7 +10,7 @@ from app.domain.cells import inert
 from app.domain.recipe import Scoring
 from app.reports.source.scores import own_digest, reading
 from app.services.campaigns.campaigns import get
-from app.stats.ratings import Ratings, Role
+from app.stats.ratings import RatingRole, Ratings
 from app.storage import campaigns, exports, ratings
 from app.storage.db import Session
 
@@ -59,7 +59,7 @@ def _rows(rows: Ratings) -> Iterator[tuple[object, ...]]:
             inert(names.raters[rows.rater[i]]),
             inert(names.tasks[rows.task[i]]),
             int(rows.judgment[i]),
-            Role(int(rows.role[i])).name.lower(),
+            RatingRole(int(rows.role[i])).name.lower(),
             "true" if rows.accepted[i] else "false",
             repr(float(rows.score[i])),
             int(rows.n_errors[i]),

@@ -31,7 +31,7 @@ from app.formats.base import (
 )
 from app.protocols.base import JudgedTexts, JudgmentScore, Protocol, ScoringOptions, Spans
 from app.services.plans.prefilled_errors import prefilled_spans
-from app.stats.ratings import Role
+from app.stats.ratings import RatingRole
 from app.storage.imports import copy_text
 
 MOST_REMEMBERED = 50_000
@@ -40,7 +40,7 @@ OBJECTS = 50_000  # made and not gone again, before cycles are looked for
 NOTHING = (None, None, None, None)
 UNSAID = copy_text.fields(NOTHING)
 UNSCORED = JudgmentScore(0.0)  # staged where the score waits for the texts, and never stored
-ROLES = {role.name.lower(): role.value for role in Role}
+ROLES = {role.name.lower(): role.value for role in RatingRole}
 Systems = tuple[str, ...]
 Meta = Mapping[str, object]
 Facts = tuple[Systems, str, str, RoleName, bool, int | None, Meta | None, Meta | None]

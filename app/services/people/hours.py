@@ -17,8 +17,8 @@ from app.services.access.tokens import Caller
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get
 from app.services.people.raters import ActingRater
-from app.stats.timing.active_time import actions
-from app.stats.timing.timing import PAUSE, PER_WORD, payable
+from app.stats.timing.active_time import actions_from_log
+from app.stats.timing.timing import PAUSE, PER_WORD, payable_seconds
 from app.storage import campaigns, hours, raters, teams
 from app.storage.db import Session
 from app.storage.hours import Spacing
@@ -210,7 +210,7 @@ def _by_rater(
     person = np.unique(named, return_inverse=True)[1].astype(np.int32)
     active: dict[int, dict[date, float]] = {}
     if read.raters:
-        paid = payable(actions(read.log, read.screens), offset=offset * 60, person=person)
+        paid = payable_seconds(actions_from_log(read.log, read.screens), offset=offset * 60, person=person)
         for (code, day), seconds in paid.items():
             active.setdefault(read.raters[code], {})[EPOCH + timedelta(days=day)] = seconds
     return active

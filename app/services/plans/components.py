@@ -23,7 +23,7 @@ from app.stats.components.generalizability import (
 from app.stats.components.terms import RESIDUAL, TERMS
 from app.stats.planning.planning import BETWEEN, NoComponents, VarianceComponents, default_components
 from app.stats.ratings import Ratings
-from app.stats.selection import select
+from app.stats.selection import select_rows
 from app.storage import profiles
 from app.storage.db import Session
 
@@ -138,7 +138,7 @@ def _own(session: Session, about: Snapshot) -> PilotComponents | None:
     if not profiles.has_scores(session, about.campaign_id):  # a plan may be looked at where nothing may be written
         return None
     try:
-        selection = select(load(session, about, recipe), recipe)
+        selection = select_rows(load(session, about, recipe), recipe)
         rows = selection.ratings.where(selection.ranked)
         if len(rows) < FEWEST_RATINGS:
             return None

@@ -12,9 +12,9 @@ from app.design.checks import Checks
 from app.design.plan import Plan
 from app.domain.errors import Invalid
 from app.services.plans.components import PilotComponents
-from app.stats.planning.pilot import prepare_pilot, resampled_power
-from app.stats.planning.planning import PowerForecast, StudyLayout, fewest_documents_to_reach_alpha, forecast
-from app.stats.planning.studies import RaterPools, RecipeTest, StudyForecast, forecast_srp, rater_pools
+from app.stats.planning.pilot import prepare_pilot, resample_power
+from app.stats.planning.planning import PowerForecast, StudyLayout, fewest_documents_to_reach_alpha, forecast_power
+from app.stats.planning.studies import RaterPools, RecipeTest, StudyForecast, forecast_srp, make_rater_pools
 
 ALPHA = 0.05
 WORLDS = 6
@@ -39,7 +39,7 @@ def ahead(
             "srp": {"value": None, "reason": reason},
         }
         return unknown if known.told is None else {**unknown, "pilot": dict(known.told)}
-    made = forecast(known.components, layout, systems=len(plan.systems))
+    made = forecast_power(known.components, layout, systems=len(plan.systems))
     floor = _Floor.of(layout.documents, made.pairs)
     laid = {name: value for name, value in asdict(layout).items() if name != "lengths"}
     told = {
@@ -93,7 +93,7 @@ def _piloted(plan: Plan, layout: StudyLayout, known: PilotComponents, made: Powe
         return {**told, "why_not_resampled": error.detail or error.title()}
     if not source.rated_anew and (layout.grouping != "psxs" or layout.ratings_per_item > 1):
         return {**told, "why_not_resampled": ONCE}
-    power, error_of_it = resampled_power(
+    power, error_of_it = resample_power(
         source,
         difference=made.detectable,
         documents=layout.documents,
@@ -164,4 +164,4 @@ def _panel(plan: Plan) -> RaterPools:
     pools = [[number[rater] for rater in bucket.raters] for bucket in plan.buckets]
     place = {bucket.number: i for i, bucket in enumerate(plan.buckets)}
     buckets = [place[document.bucket] for document in plan.documents if document.bucket is not None]
-    return rater_pools(pools, buckets, len(number))
+    return make_rater_pools(pools, buckets, len(number))

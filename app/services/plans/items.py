@@ -9,7 +9,7 @@ from itertools import islice
 from app.design.plan import Plan, PlanItem, Task
 from app.services.plans.plan_input import SEAT
 from app.services.plans.plans import unpack
-from app.stats.ratings import Role
+from app.stats.ratings import RatingRole
 from app.storage import campaigns, plan_items, plans
 from app.storage.db import Database, Session
 from app.storage.plan_items import Row
@@ -162,7 +162,7 @@ def _view(row: Row) -> PlannedItemView:
         document=row.document,
         first=row.first,
         last=row.last,
-        role=Role(row.role).name.lower(),
+        role=RatingRole(row.role).name.lower(),
         systems=tuple(row.systems),
         group=None if row.group is None else ItemGroup(row.group, row.unit, row.nth),
         of=None if row.of_task is None else OriginalPlace(row.of_task, row.of_number, row.of_item),

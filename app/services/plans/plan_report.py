@@ -16,7 +16,7 @@ from app.services.plans.components import PilotComponents
 from app.services.plans.forecast import ahead, impossible
 from app.services.plans.plan_chart import MOST_RATERS, MOST_SYSTEMS, PlanPicture, RaterLoad, plan_picture
 from app.services.plans.plan_input import PlanInput
-from app.stats.planning.planning import Prices
+from app.stats.planning.planning import RatingPrices
 
 SECONDS_A_WORD = "seconds_per_word"
 NAMES = {"degraded": "degraded items", "repeat": "repeats", "reference": "references"}
@@ -61,19 +61,19 @@ def report(view: CampaignInfo, material: PlanInput, plan: Plan, known: PilotComp
     return plain
 
 
-def prices_of(view: CampaignInfo) -> Prices:
+def prices_of(view: CampaignInfo) -> RatingPrices:
     """What an hour goes by: the campaign's seconds a word, where it says so, else what WMT planned with."""
     given = view.settings.get(SECONDS_A_WORD)
     usable = isinstance(given, int | float) and not isinstance(given, bool) and 0 < given < 3600
-    return Prices(seconds_per_word=float(given)) if usable and isinstance(given, int | float) else Prices()
+    return RatingPrices(seconds_per_word=float(given)) if usable and isinstance(given, int | float) else RatingPrices()
 
 
-def _hours(words: int, prices: Prices) -> float:
+def _hours(words: int, prices: RatingPrices) -> float:
     """Of reading and judging: source and output are read, so each word of the source counts twice."""
     return round(2 * words * prices.seconds_per_word / 3600, 2)
 
 
-def _load(load: Load, prices: Prices, material: PlanInput) -> dict[str, object]:
+def _load(load: Load, prices: RatingPrices, material: PlanInput) -> dict[str, object]:
     return {
         "rater": load.rater,
         "seat": load.rater in material.seats,

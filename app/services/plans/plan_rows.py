@@ -14,13 +14,13 @@ from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns.campaigns import PRESENTATIONS
 from app.services.plans import shown_errors
 from app.services.plans.plan_input import PlanInput
-from app.stats.ratings import Role
+from app.stats.ratings import RatingRole
 from app.storage import plans
 from app.storage.db import Session
 from app.storage.plans import Batch
 from app.storage.walking import walking
 
-ROLES = {role.name.lower(): role.value for role in Role}
+ROLES = {role.name.lower(): role.value for role in RatingRole}
 MIXED = 0  # the bucket of tasks that hold items of several
 MOST_DONORS = 2000
 Row = tuple[object, ...]

@@ -9,13 +9,13 @@ from typing import Any
 
 from app.domain.errors import Conflict, Invalid, Place
 from app.services.campaigns import audit
-from app.stats.ratings import Role
+from app.stats.ratings import RatingRole
 from app.storage import campaigns, raters, replans, tasks
 from app.storage.db import Session
 from app.storage.leases import handover as leases_handover
 from app.storage.tasks import TaskNotFound
 
-ROLES = {role.value: role.name.lower() for role in Role}
+ROLES = {role.value: role.name.lower() for role in RatingRole}
 
 
 class HandedInAlready(Conflict):

@@ -23,8 +23,8 @@ from app.services.tasks.progress_view import (
     Pace,
     Sight,
 )
-from app.stats.timing.pace import Workload, forecast_end
-from app.stats.timing.pace import pace as usual_pace
+from app.stats.timing.pace import RaterWorkload, forecast_campaign_end
+from app.stats.timing.pace import tasks_per_time_unit as usual_pace
 from app.storage import progress
 
 DAY = timedelta(days=1)
@@ -93,7 +93,7 @@ def pace(tasks: Sequence[CountedTask], at: datetime) -> Pace:
     )
 
 
-def _workloads(raters: Sequence[progress.Row], tasks: Sequence[CountedTask]) -> dict[int, Workload]:
+def _workloads(raters: Sequence[progress.Row], tasks: Sequence[CountedTask]) -> dict[int, RaterWorkload]:
     """When each rater handed tasks in, in seconds, and how many they have left."""
     done: dict[int, list[float]] = defaultdict(list)
     left: dict[int, int] = defaultdict(int)
@@ -106,7 +106,7 @@ def _workloads(raters: Sequence[progress.Row], tasks: Sequence[CountedTask]) -> 
     for rater in raters:
         times = np.sort(np.array(done[rater.id], dtype=np.float64))
         began = rater.began.timestamp() if rater.began is not None else (float(times[0]) if times.size else 0.0)
-        workloads[rater.id] = Workload(times, began, left[rater.id])
+        workloads[rater.id] = RaterWorkload(times, began, left[rater.id])
     return workloads
 
 
@@ -119,7 +119,11 @@ def forecast(raters: Sequence[progress.Row], tasks: Sequence[CountedTask], seen:
     present = [one for rater, one in work.items() if one.remaining or (rater in active and one.handed_in.size)]
     shared = sum(one.row.rater_id is None and one.row.state == "free" for one in tasks)
     rng = np.random.default_rng([seen.campaign_id, seen.data_version])
-    end = forecast_end(present, shared=shared, now=seen.at.timestamp(), rng=rng, draws=DRAWS) if present else None
+    end = (
+        forecast_campaign_end(present, shared=shared, now=seen.at.timestamp(), rng=rng, draws=DRAWS)
+        if present
+        else None
+    )
     if end is None:
         return None
     median, low, high = (datetime.fromtimestamp(round(at), UTC) for at in (end.median, end.low, end.high))
@@ -152,7 +156,7 @@ def raters(raters: Sequence[progress.Row], tasks: Sequence[CountedTask], at: dat
     ]
 
 
-def _a_day(work: Workload, at: datetime) -> float | None:
+def _a_day(work: RaterWorkload, at: datetime) -> float | None:
     tasks_a_second = usual_pace(work, at.timestamp())
     return None if tasks_a_second is None else tasks_a_second * DAY.total_seconds()
 

@@ -17,8 +17,8 @@ from app.services.campaigns.quality_settings import CODE, QualitySettings, quali
 from app.services.people.raters import ActingRater
 from app.services.tasks import tasks
 from app.stats.quality.choices import Check
-from app.stats.quality.report import RaterQuality, quality_of_rater
-from app.stats.quality.verdicts import verdicts
+from app.stats.quality.report import RaterQuality, make_rater_quality
+from app.stats.quality.verdicts import verdicts_by_controls
 from app.storage import campaigns, quality_policy
 from app.storage.db import Database, Session
 
@@ -71,14 +71,14 @@ def evidence(
         if watched <= {"controls"} and not _fails_controls(session, about, rater, asked):
             return None
         read = load_judged_ratings(session, about, activity="speed" in asked.actions)
-        return quality_of_rater(read.rows, rater.rater, watched, read.events, read.words, asked.choices())
+        return make_rater_quality(read.rows, rater.rater, watched, read.events, read.words, asked.choices())
     except Invalid:  # a protocol whose answers are no scores has nothing to be looked at by
         return None
 
 
 def _fails_controls(session: Session, about: Snapshot, rater: ActingRater, asked: QualitySettings) -> bool:
     rows, of_segments = of_controls(session, about)
-    results = verdicts(rows, asked.choices(), of_segments=of_segments, only=rater.rater)
+    results = verdicts_by_controls(rows, asked.choices(), of_segments=of_segments, only=rater.rater)
     return results.get(rater.rater) == "fail"
 
 

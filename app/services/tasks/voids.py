@@ -13,11 +13,11 @@ from app.domain.recipe import Scoring
 from app.reports.source.scores import profile_id, reading
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get
-from app.stats.ratings import Role
+from app.stats.ratings import RatingRole
 from app.storage import campaigns, voids
 from app.storage.db import Database, Session
 
-ROLES = {role.value: role.name.lower() for role in Role}
+ROLES = {role.value: role.name.lower() for role in RatingRole}
 
 
 @dataclass(frozen=True, slots=True)

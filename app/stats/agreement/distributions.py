@@ -13,7 +13,7 @@ import numpy as np
 from app.stats.agreement.pairs import pearson
 from app.stats.agreement.units import SLACK, UnitValues
 from app.stats.plain import number_or_none
-from app.stats.ratings import Bools, Floats, Scale
+from app.stats.ratings import Bools, Floats, ScoreScale
 
 MOST_LEVELS, BINS = 12, 20
 TAIL = 0.99
@@ -73,10 +73,10 @@ class HistogramBins:
         return tuple(shares.tolist())
 
 
-def make_histogram_bins(values: Floats, scale: Scale | None) -> HistogramBins:
+def make_histogram_bins(values: Floats, scale: ScoreScale | None) -> HistogramBins:
     """The levels where there are few; else bins of equal width over the scale, or to the 99th percentile.
 
-    >>> make_histogram_bins(np.array([1.0, 3.0]), Scale(1, 5, 1)).labels
+    >>> make_histogram_bins(np.array([1.0, 3.0]), ScoreScale(1, 5, 1)).labels
     ('1', '2', '3', '4', '5')
     """
     distinct: Floats = np.unique(values)
@@ -123,7 +123,7 @@ def select_complete_raters(units: UnitValues) -> UnitValues:
     return units.where((rated == units.n_units)[units.rater])
 
 
-def compute_rater_use(units: UnitValues, into: HistogramBins, scale: Scale | None) -> tuple[RaterUse, ...]:
+def compute_rater_use(units: UnitValues, into: HistogramBins, scale: ScoreScale | None) -> tuple[RaterUse, ...]:
     """Every rater on the units that somebody else rated too, by name."""
     units = units.paired()
     middle, size = unit_medians(units), units.counts()
@@ -151,14 +151,19 @@ def compute_rater_use(units: UnitValues, into: HistogramBins, scale: Scale | Non
     return tuple(spreads)
 
 
-def _ends(value: Floats, pool: Floats, scale: Scale | None) -> tuple[float, float | None]:
+def _ends(value: Floats, pool: Floats, scale: ScoreScale | None) -> tuple[float, float | None]:
     low = float(pool.min()) if scale is None else scale.minimum
     top = None if scale is None else float((np.abs(value - scale.maximum) <= SLACK).mean())
     return float((np.abs(value - low) <= SLACK).mean()), top
 
 
 def compute_system_use(
-    units: UnitValues, labels: tuple[str, ...], into: HistogramBins, scale: Scale | None, *, words: Floats | None = None
+    units: UnitValues,
+    labels: tuple[str, ...],
+    into: HistogramBins,
+    scale: ScoreScale | None,
+    *,
+    words: Floats | None = None,
 ) -> tuple[SystemUse, ...]:
     """Every system that has a unit, by name. words: of the source of each unit, NaN where unknown; None: not asked."""
     size, middle = units.counts(), unit_medians(units)

@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from app.stats.arms.times import LENGTHS, LONG, SHORT, encode_combinations, is_length_within, length_range_label
 from app.stats.plain import number_or_none
-from app.stats.quality.pairing import first_rows
-from app.stats.ratings import Bools, Floats, Ratings, Role
+from app.stats.quality.pairing import first_rows_of_judgments
+from app.stats.ratings import Bools, Floats, RatingRole, Ratings
 
-CONTROLS = (Role.REPEAT, Role.DEGRADED, Role.REFERENCE)
+CONTROLS = (RatingRole.REPEAT, RatingRole.DEGRADED, RatingRole.REFERENCE)
 SETS: tuple[tuple[str, int, int | None], ...] = (
     ("all", 1, None),
     ("short", 1, SHORT),
@@ -49,7 +49,7 @@ def mask_compared_rows(ratings: Ratings, *, controls: bool) -> Bools:
 
     Source: Grundkiewicz et al. 2021, §4 (documents with control items are left out).
     """
-    keep: Bools = first_rows(ratings) & (ratings.role == Role.RATING)
+    keep: Bools = first_rows_of_judgments(ratings) & (ratings.role == RatingRole.RATING)
     if controls or not len(ratings):
         return keep
     screen = encode_combinations(ratings.rater, ratings.task, ratings.document)

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from app.stats.intervals import t_quantile
 from app.stats.plain import Interval, interval_or_none
-from app.stats.quality.pairing import first_rows
-from app.stats.ratings import Bools, Codes, Floats, Kind, Ratings
+from app.stats.quality.pairing import first_rows_of_judgments
+from app.stats.ratings import Bools, Codes, Floats, RatingKind, Ratings
 from app.stats.side_tables import Micros
 
 SHORT, LONG = 10, 20
@@ -53,7 +53,7 @@ class TimedJudgments:
 
     def once(self) -> TimedJudgments:
         """One row a judgment, where several systems share one."""
-        return self.where(first_rows(self.rows))
+        return self.where(first_rows_of_judgments(self.rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def group_shown_documents(work: TimedJudgments) -> ShownDocuments:
     rows = work.rows
     code = encode_combinations(rows.rater, rows.task, rows.document, rows.system)
     n = int(code.max(initial=-1)) + 1
-    length = np.bincount(code[rows.kind == Kind.SEGMENT], minlength=n).astype(np.int64)
+    length = np.bincount(code[rows.kind == RatingKind.SEGMENT], minlength=n).astype(np.int64)
     rater = np.zeros(n, dtype=np.int32)
     rater[code] = rows.rater
     return ShownDocuments(code, length, _sums(code, work.seconds, n), rater)
@@ -126,7 +126,7 @@ def durations_by_kind(work: TimedJudgments) -> Mapping[tuple[str, str], UnitDura
     """
     work = work.once()
     rows, of = work.rows, group_shown_documents(work)
-    segment = np.asarray(rows.kind == Kind.SEGMENT)
+    segment = np.asarray(rows.kind == RatingKind.SEGMENT)
     length = of.length[of.code] if of.code.size else np.empty(0, dtype=np.int64)
     third = _thirds(rows, of, length)
     by_cell: dict[tuple[str, str], UnitDurations] = {}
@@ -164,7 +164,7 @@ def _per_word(work: TimedJudgments) -> Floats:
 def _thirds(rows: Ratings, of: ShownDocuments, length: Counted) -> Codes:
     """0, 1 or 2 of each segment judgment by its rank among those of the shown document; −1 of short ones."""
     third = np.full(len(rows), -1, dtype=np.int32)
-    segment = np.flatnonzero(rows.kind == Kind.SEGMENT)
+    segment = np.flatnonzero(rows.kind == RatingKind.SEGMENT)
     order = segment[np.lexsort((rows.segment[segment], of.code[segment]))]
     code = of.code[order]
     starts = np.flatnonzero(np.append(True, code[1:] != code[:-1])[: code.size])

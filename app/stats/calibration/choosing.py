@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from app.stats.agreement.distributions import unit_medians
 from app.stats.agreement.units import SLACK, UnitValues
-from app.stats.ratings import Floats, Scale
+from app.stats.ratings import Floats, ScoreScale
 
 MOST_LEVELS = 7
 BINS = 5
@@ -30,12 +30,12 @@ class StratumSample:
     available: int
 
 
-def scale_strata(scale: Scale) -> tuple[tuple[str, float, float], ...]:
+def scale_strata(scale: ScoreScale) -> tuple[tuple[str, float, float], ...]:
     """Strata of a scale, (name, from, up to and without): its levels where there are at most 7, else five equal parts.
 
-    >>> [name for name, _, _ in scale_strata(Scale(1, 3, 1))]
+    >>> [name for name, _, _ in scale_strata(ScoreScale(1, 3, 1))]
     ['1', '2', '3']
-    >>> scale_strata(Scale(0, 100, 1))[0]
+    >>> scale_strata(ScoreScale(0, 100, 1))[0]
     ('0 to 20', 0.0, 20.0)
     """
     width = scale.maximum - scale.minimum
@@ -56,7 +56,7 @@ def unit_median_and_deviation(units: UnitValues) -> tuple[Floats, Floats]:
 
 
 def choose_calibration_items(
-    units: UnitValues, scale: Scale, *, per_stratum: int, fewest: int = 2, apart: float | None = None
+    units: UnitValues, scale: ScoreScale, *, per_stratum: int, fewest: int = 2, apart: float | None = None
 ) -> list[StratumSample]:
     """The items of each stratum that raters agreed about most; of equal ones those with more ratings, then the first.
 

@@ -14,12 +14,12 @@ from app.domain.errors import Invalid
 from app.stats.gate.gate import GateRule, decide_claim
 from app.stats.normalize import Method
 from app.stats.ratings import Ratings
-from app.stats.replication import Replication, replication
-from app.stats.stability.chunks import Simulator
+from app.stats.replication import Replication, forecast_replication
+from app.stats.stability.chunks import StabilitySimulator
 from app.stats.stability.curves import StabilityPoint, compute_curves
-from app.stats.stability.extraction import MultiplyRated, multiply_rated
-from app.stats.stability.request import Assignment, StabilityRequest, StudyDesign
-from app.stats.stability.studies import ItemSums, collect, document_sums, item_sums
+from app.stats.stability.extraction import MultiplyRated, extract_multiply_rated
+from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign
+from app.stats.stability.studies import ItemSums, document_sums, gather_study_ratings, sum_items
 
 STUDIES = 250
 SIMULATED = "simulated"
@@ -34,7 +34,7 @@ def select_multiply_rated(ratings: Ratings, documents: int) -> MultiplyRated | N
     documents : that the analysis compares on.
     """
     try:
-        data = multiply_rated(ratings)
+        data = extract_multiply_rated(ratings)
     except Invalid:
         return None
     n = len(data.documents)
@@ -43,12 +43,12 @@ def select_multiply_rated(ratings: Ratings, documents: int) -> MultiplyRated | N
 
 def simulate_stability(data: MultiplyRated, method: Method, *, alpha: float, seed: int) -> StabilityPoint:
     """SRP and what stands beside it: studies of one rating an item on all these documents, pSxS, dealt evenly."""
-    design = StudyDesign(Assignment("psxs"), method)
+    design = StudyDesign(RaterAssignment("psxs"), method)
     stability_request = StabilityRequest(
         (design,), documents=(len(data.documents),), studies=STUDIES, alpha=alpha, seed=seed
     )
     request = stability_request.resolved(len(data.documents), len(data.systems))
-    return compute_curves(Simulator(data, request))[0].points[0]
+    return compute_curves(StabilitySimulator(data, request))[0].points[0]
 
 
 def simulate_replication(
@@ -74,7 +74,7 @@ def simulate_replication(
     same_direction is None where the gate found no difference.
     """
     rng = np.random.Generator(np.random.PCG64([seed, 0x6A7E]))
-    items = item_sums(data)
+    items = sum_items(data)
     buckets = [np.flatnonzero(data.bucket == bucket) for bucket in range(len(data.pools))]
     same = n_holds = 0
     for _ in range(studies):
@@ -104,11 +104,11 @@ def _study(
         entropy=None,
         ratings=1,
     )
-    sums = document_sums(collect(items, documents, raters), method)[0]
+    sums = document_sums(gather_study_ratings(items, documents, raters), method)[0]
     sign = 1.0 if data.higher_is_better else -1.0
     return np.asarray(sign * (sums[:, pair[0]] - sums[:, pair[1]]), dtype=np.float64)
 
 
 def forecast_claim_replication(sums: np.ndarray, weights: np.ndarray, rule: GateRule) -> Replication:
     """The chances in closed form, from the documents of the one study that there is."""
-    return replication(sums, weights, claim=rule.claim, margin=rule.margin, alpha=rule.alpha, two_sided=False)
+    return forecast_replication(sums, weights, claim=rule.claim, margin=rule.margin, alpha=rule.alpha, two_sided=False)

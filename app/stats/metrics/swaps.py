@@ -19,7 +19,7 @@ import numpy as np
 from app.stats.aggregate import Indices
 from app.stats.metrics.pairs import PERMUTATIONS
 from app.stats.ratings import Bools, Floats
-from app.stats.testing.permutation import drawn_patterns
+from app.stats.testing.permutation import draw_sign_patterns
 
 Measure = Literal["spa", "accuracy", "pearson", "output_pearson"]
 MEASURES: Final[tuple[Measure, ...]] = get_args(Measure)
@@ -125,7 +125,7 @@ def draw_swap_masks(shape: tuple[int, ...], swaps: int, seed: int, at_once: int)
     """
     outputs = int(np.prod(shape))
     own = int(np.random.SeedSequence([seed, _EXCHANGES]).generate_state(1, np.uint64)[0])
-    for drawn in drawn_patterns(outputs, swaps, own, at_once):
+    for drawn in draw_sign_patterns(outputs, swaps, own, at_once):
         yield np.asarray(drawn > 0, dtype=np.bool_).reshape(-1, *shape)
 
 
@@ -145,7 +145,7 @@ class _SwapMeasures:
         self.pairs = np.triu_indices(len(self.means), 1)
         self.starts = np.flatnonzero(np.diff(common.unit, prepend=-1))
         signs = min(permutations, PERMUTATIONS, max(_FEWEST_SIGNS, _SIGNS // self.starts.size))
-        self.flips = next(drawn_patterns(self.starts.size, signs, seed, signs))
+        self.flips = next(draw_sign_patterns(self.starts.size, signs, seed, signs))
         systems, segments = common.human.shape
         self.at_once = max(1, _HELD // (systems * max(segments, signs)))
         self.ordered = np.sign(np.round(self.means[self.pairs[0]] - self.means[self.pairs[1]], 10))

@@ -17,9 +17,9 @@ from app.stats.multiverse.space import ExclusionChoice, MultiverseSpace, TestAnd
 from app.stats.ranking import design_checks
 from app.stats.ratings import Codes, Ratings
 from app.stats.robustness.reranking import ranked_score_matrix
-from app.stats.testing.pair_tests import PAIRED_TESTS, PairTests, compare_pairs
-from app.stats.testing.significance import CommonSegments, pairs_of, shared_data
-from app.stats.testing.verdict import decide
+from app.stats.testing.pair_tests import PAIRED_TESTS, PairTests, run_pair_tests
+from app.stats.testing.significance import CommonSegments, all_system_pairs, reduce_to_common_segments
+from app.stats.testing.verdict import decide_wins
 
 Marks = npt.NDArray[np.int8]
 UNTESTED: np.int8 = np.int8(2)
@@ -153,7 +153,7 @@ class _Universes:
                     missing.append(InapplicableUniverses({**choices, "test": test.name, "adjust": adjust}, 1, why))
                     continue
                 recipe = self.space.tested(self.recipe, test, adjust, self.place.size)
-                wins = decide(tests, self.laid, self.shared[test.unit], recipe, self.sign).wins
+                wins = decide_wins(tests, self.laid, self.shared[test.unit], recipe, self.sign).wins
                 universes.append((test.name, adjust))
                 claims.append(self._marks(wins, tests))
         stacked = np.stack(claims) if claims else np.zeros((0, self.n_pairs), dtype=np.int8)
@@ -168,18 +168,18 @@ class _Universes:
         if test.test in STRATIFIED_TESTS and self.domains is None:
             return "the domains of the documents are unknown"
         if test.unit not in self.shared:
-            self.shared[test.unit] = shared_data(self.laid, self.sign, unit=test.unit)
+            self.shared[test.unit] = reduce_to_common_segments(self.laid, self.sign, unit=test.unit)
         recipe = self.space.tested(self.recipe, test, "none", self.place.size)
-        tests = compare_pairs(self.laid, self.shared[test.unit], recipe, self.sign)
+        tests = run_pair_tests(self.laid, self.shared[test.unit], recipe, self.sign)
         return tests if tests.testable.any() else "no pair has enough data for this test"
 
     def _marks(self, wins: npt.NDArray[np.bool_], tests: PairTests) -> Marks:
-        first, second = pairs_of(len(self.laid.systems))
+        first, second = all_system_pairs(len(self.laid.systems))
         marks = wins[first, second].astype(np.int8) - wins[second, first].astype(np.int8)
         return self._placed(np.where(tests.testable, self.turned * marks, UNTESTED).astype(np.int8))
 
     def _ahead(self) -> Marks:
-        first, second = pairs_of(len(self.laid.systems))
+        first, second = all_system_pairs(len(self.laid.systems))
         scores = self.sign * round_scores(self.laid.means())
         return self._placed((self.turned * np.sign(scores[first] - scores[second])).astype(np.int8))
 
@@ -193,7 +193,7 @@ def _pairs_among(rows: Ratings, matrix: ScoreMatrix, systems: Sequence[str]) -> 
     """Where each pair of a panel stands among the pairs of all systems, and −1 where it is the other way round."""
     at = {key: i for i, key in enumerate(systems)}
     own = np.array([at[rows.labels.systems[code]] for code in matrix.systems], dtype=np.intp)
-    first, second = pairs_of(own.size)
+    first, second = all_system_pairs(own.size)
     low, high = np.minimum(own[first], own[second]), np.maximum(own[first], own[second])
     place = low * len(systems) - low * (low + 1) // 2 + high - low - 1
     return place, np.where(own[first] < own[second], 1, -1).astype(np.int8)

@@ -22,15 +22,15 @@ from app.stats.planning.studies import (
     RaterPools,
     StudyTooLarge,
     assign_raters,
-    contrasts,
-    degrees_of,
-    document_means,
-    lengths_of,
-    significant,
-    t_claims,
+    claims_by_t_test,
+    compute_pair_contrasts,
+    contrast_degrees_of_freedom,
+    draw_document_lengths,
+    find_significant_pairs,
+    simulate_document_means,
     t_statistics,
 )
-from app.stats.ranking.clusters import clusters
+from app.stats.ranking.clusters import assign_clusters
 from app.stats.ratings import Floats
 
 _AT_ONCE = 1_000_000
@@ -39,12 +39,12 @@ Draw = Callable[[int, Floats, np.random.Generator], tuple[Floats, Floats | None]
 segments behind them, (studies, D); None where all documents are as long, and sums are means."""
 
 
-def most_segments(layout: StudyLayout) -> int:
+def most_segments_per_document(layout: StudyLayout) -> int:
     """Of a document where they are drawn one by one: of the longest, or of every one the mean, rounded, at least 1."""
     return max(layout.lengths, default=max(1, round(layout.segments)))
 
 
-def drawn_means(
+def simulate_non_normal_means(
     scores: ScoreSampler,
     layout: StudyLayout,
     panel: RaterPools,
@@ -56,10 +56,10 @@ def drawn_means(
 ) -> Floats:
     """Document scores of every system in studies on new documents with new raters, (studies, S, D); larger is better.
 
-    shifts : of each system on the latent scale, larger is better, shape (S,). lengths : from `lengths_of`; all as long
-    by default.
+    shifts : of each system on the latent scale, larger is better, shape (S,). lengths : from `draw_document_lengths`;
+    all as long by default.
     """
-    d, m, s = layout.documents, most_segments(layout), len(shifts)
+    d, m, s = layout.documents, most_segments_per_document(layout), len(shifts)
     c, shared = scores.latent.parts, scores.latent.shared
     raters = assign_raters(layout, panel, s, studies, rng)[:, :, None]  # (n, D, 1, S, K)
     n, document, segment = np.ogrid[:studies, :d, :m]
@@ -85,7 +85,7 @@ def drawn_means(
     return np.asarray(np.einsum("ndms,ndm->nsd", rated, there) / lengths[:, None, :], dtype=np.float64)
 
 
-def drawn_power(
+def simulate_non_normal_power(
     scores: ScoreSampler,
     layout: StudyLayout,
     *,
@@ -94,7 +94,7 @@ def drawn_power(
     studies: int,
     rng: np.random.Generator,
 ) -> tuple[int, int]:
-    """How many of so many studies find two systems whose mean scores differ by `difference`; as `simulated_power`.
+    """How many of so many studies find two systems whose mean scores differ by `difference`; as `simulate_power`.
 
     Raises NoSuchScores where no two systems can be so far apart, StudyTooLarge.
     """
@@ -103,16 +103,16 @@ def drawn_power(
         return 0, studies
     panel, hits, wanted = RaterPools.one(layout), 0, 0
     for n in _batches(layout, 2, studies):
-        counts = lengths_of(layout, n, rng) if layout.lengths else None
-        means = drawn_means(scores, layout, panel, shifts=shifts, studies=n, rng=rng, lengths=counts)
+        counts = draw_document_lengths(layout, n, rng) if layout.lengths else None
+        means = simulate_non_normal_means(scores, layout, panel, shifts=shifts, studies=n, rng=rng, lengths=counts)
         sums, counts = _sums(means, counts)
-        hits += int((t_claims(sums, alpha, counts)[:, 0] > 0).sum())
+        hits += int((claims_by_t_test(sums, alpha, counts)[:, 0] > 0).sum())
         wanted += n
     return hits, wanted
 
 
 @dataclass(frozen=True, slots=True)
-class Clusters:
+class ExpectedClusters:
     """Clusters that a study tells apart. mean: of the studies, error: its standard error. studies: drawn."""
 
     mean: float
@@ -132,7 +132,7 @@ def expected_clusters(
     holm: bool,
     studies: int,
     rng: np.random.Generator,
-) -> Clusters:
+) -> ExpectedClusters:
     """Number of clusters that a study is expected to find: paired t-tests over documents, corrected, then `rule`.
 
     Parameters
@@ -152,35 +152,37 @@ def expected_clusters(
     if n_systems < 2 or rule == "none":
         raise Invalid("clusters take two systems and a rule")
     if layout.documents < 2:
-        return Clusters(1.0, 0.0, studies)
+        return ExpectedClusters(1.0, 0.0, studies)
     numbers: list[int] = []
     for n in _batches(layout, n_systems, studies):
         for true in [means] if means is not None else rng.normal(0.0, sqrt(between), (n, n_systems)):
             numbers += _cluster_counts(*draw(n if means is not None else 1, true, rng), rule, alpha, holm)
     counts = np.array(numbers, dtype=np.float64)
     error = float(counts.std(ddof=1) / sqrt(counts.size)) if counts.size > 1 else 0.0
-    return Clusters(float(counts.mean()), error, counts.size)
+    return ExpectedClusters(float(counts.mean()), error, counts.size)
 
 
-def normal_draw(components: VarianceComponents, layout: StudyLayout) -> Draw:
-    """Normal scores, as `simulated_power` draws them."""
+def make_normal_sampler(components: VarianceComponents, layout: StudyLayout) -> Draw:
+    """Normal scores, as `simulate_power` draws them."""
     panel = RaterPools.one(layout)
 
     def draw(n: int, means: Floats, rng: np.random.Generator) -> tuple[Floats, Floats | None]:
-        counts = lengths_of(layout, n, rng) if layout.lengths else None
-        made = document_means(components, layout, panel, means=means, studies=n, rng=rng, lengths=counts)
+        counts = draw_document_lengths(layout, n, rng) if layout.lengths else None
+        made = simulate_document_means(components, layout, panel, means=means, studies=n, rng=rng, lengths=counts)
         return _sums(made, counts)
 
     return draw
 
 
-def shaped_draw(scores: ScoreSampler, layout: StudyLayout) -> Draw:
+def make_non_normal_sampler(scores: ScoreSampler, layout: StudyLayout) -> Draw:
     """Scores of a marginal of their own; means beyond its ends are at the ends."""
     panel = RaterPools.one(layout)
 
     def draw(n: int, means: Floats, rng: np.random.Generator) -> tuple[Floats, Floats | None]:
-        counts, shifts = lengths_of(layout, n, rng) if layout.lengths else None, scores.around(means)
-        return _sums(drawn_means(scores, layout, panel, shifts=shifts, studies=n, rng=rng, lengths=counts), counts)
+        counts, shifts = draw_document_lengths(layout, n, rng) if layout.lengths else None, scores.around(means)
+        return _sums(
+            simulate_non_normal_means(scores, layout, panel, shifts=shifts, studies=n, rng=rng, lengths=counts), counts
+        )
 
     return draw
 
@@ -192,9 +194,9 @@ def _sums(means: Floats, counts: Floats | None) -> tuple[Floats, Floats | None]:
 def _cluster_counts(sums: Floats, counts: Floats | None, rule: ClusterRule, alpha: float, holm: bool) -> list[int]:
     """Clusters of each study; shapes as of a `Draw`."""
     n, n_systems, _ = sums.shape
-    difference, error = contrasts(sums, counts)
-    p = 2 * special.stdtr(degrees_of(sums, counts)[:, None], -t_statistics(difference, error))
-    is_significant = significant(p, alpha, holm=holm)
+    difference, error = compute_pair_contrasts(sums, counts)
+    p = 2 * special.stdtr(contrast_degrees_of_freedom(sums, counts)[:, None], -t_statistics(difference, error))
+    is_significant = find_significant_pairs(p, alpha, holm=holm)
     first, second = np.triu_indices(n_systems, k=1)
     wins = np.zeros((n, n_systems, n_systems), dtype=np.bool_)
     wins[:, first, second], wins[:, second, first] = (
@@ -204,7 +206,7 @@ def _cluster_counts(sums: Floats, counts: Floats | None, rule: ClusterRule, alph
     order = np.argsort(-sums.sum(axis=2), axis=1, kind="stable")
     totals = []
     for won, place in zip(wins, order, strict=True):
-        numbers = clusters(won[np.ix_(place, place)], rule)
+        numbers = assign_clusters(won[np.ix_(place, place)], rule)
         totals.append(max(numbers or (1,)))
     return totals
 
@@ -212,7 +214,7 @@ def _cluster_counts(sums: Floats, counts: Floats | None, rule: ClusterRule, alph
 def _batches(layout: StudyLayout, systems: int, studies: int) -> list[int]:
     """Sizes of batches of studies that are held at once; very large studies are drawn less often, at least 20 times."""
     ratings = 4 * systems * layout.ratings_per_item
-    each = layout.documents * most_segments(layout) * (layout.raters + ratings)
+    each = layout.documents * most_segments_per_document(layout) * (layout.raters + ratings)
     if each > MOST_HELD:
         raise StudyTooLarge(f"{each:,} values of one study; at most {MOST_HELD:,} are drawn")
     wanted, step = min(studies, max(20, MOST_DRAWN // each)), max(1, _AT_ONCE // each)

@@ -18,11 +18,11 @@ from app.design.design import Grouping
 from app.design.simulate import simulate
 from app.domain.errors import Invalid
 from app.stats.aggregate import score_matrix, segment_scores
-from app.stats.planning.studies import contrasts, critical_t, degrees_of, t_claims
+from app.stats.planning.studies import claims_by_t_test, compute_pair_contrasts, contrast_degrees_of_freedom, critical_t
 from app.stats.ratings import Floats, Ratings
-from app.stats.stability.extraction import MultiplyRated, NotMultiplyRated, multiply_rated
-from app.stats.stability.srp import compare, monte_carlo_error, order_of, srp_of
-from app.stats.stability.studies import collect, document_sums, item_sums
+from app.stats.stability.extraction import MultiplyRated, NotMultiplyRated, extract_multiply_rated
+from app.stats.stability.srp import compare_studies, monte_carlo_error, order_pairs, pooled_srp
+from app.stats.stability.studies import document_sums, gather_study_ratings, sum_items
 
 FEWEST_DOCUMENTS = 6
 MOST_HELD = 2_000_000
@@ -36,7 +36,7 @@ class TooFewDocuments(Invalid):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pilot:
+class PilotRatings:
     """Ratings that studies are drawn from.
 
     systems: labels. documents: that all systems were rated on. draw: studies of so many documents: sums by document,
@@ -71,13 +71,13 @@ class BootstrapForecast:
     documents: int
 
 
-def prepare_pilot(ratings: Ratings, *, grouping: Grouping = "psxs", ratings_per_item: int = 1) -> Pilot:
+def prepare_pilot(ratings: Ratings, *, grouping: Grouping = "psxs", ratings_per_item: int = 1) -> PilotRatings:
     """Make ratings ready to be drawn from; multiply-rated documents alone where there are enough of them.
 
     Raises TooFewDocuments, Invalid for fewer than two systems.
     """
     try:
-        data = multiply_rated(ratings)
+        data = extract_multiply_rated(ratings)
     except NotMultiplyRated:
         return _as_rated(ratings)
     if len(data.documents) < FEWEST_DOCUMENTS or int(data.pool_size.min()) < ratings_per_item:
@@ -85,7 +85,7 @@ def prepare_pilot(ratings: Ratings, *, grouping: Grouping = "psxs", ratings_per_
     return _dealt_anew(data, grouping, ratings_per_item)
 
 
-def _as_rated(ratings: Ratings) -> Pilot:
+def _as_rated(ratings: Ratings) -> PilotRatings:
     matrix = score_matrix(segment_scores(ratings), ratings.labels)
     if matrix.systems.size < 2:
         raise Invalid("a difference takes two systems")
@@ -105,11 +105,11 @@ def _as_rated(ratings: Ratings) -> Pilot:
         return sums[:, chosen].transpose(1, 0, 2), counts[chosen]
 
     names = tuple(ratings.labels.systems[i] for i in matrix.systems)
-    return Pilot(names, int(documents.size), draw, (sums[None], counts[None]), rated_anew=False)
+    return PilotRatings(names, int(documents.size), draw, (sums[None], counts[None]), rated_anew=False)
 
 
-def _dealt_anew(data: MultiplyRated, grouping: Grouping, ratings_per_item: int) -> Pilot:
-    items, sign = item_sums(data), 1.0 if data.higher_is_better else -1.0
+def _dealt_anew(data: MultiplyRated, grouping: Grouping, ratings_per_item: int) -> PilotRatings:
+    items, sign = sum_items(data), 1.0 if data.higher_is_better else -1.0
     n_documents, n_systems = len(data.documents), len(data.systems)
 
     def draw(rng: np.random.Generator, studies: int, size: int) -> Drawn:
@@ -126,13 +126,15 @@ def _dealt_anew(data: MultiplyRated, grouping: Grouping, ratings_per_item: int) 
                 studies=1,
                 ratings=ratings_per_item,
             )
-            redrawn = collect(items, chosen, raters)
+            redrawn = gather_study_ratings(items, chosen, raters)
             sums[study] = sign * document_sums(redrawn, "none")[0].T
             counts[study] = redrawn.n_segments
         return sums, counts
 
     whole = np.stack([_totals(data, s) for s in range(n_systems)]) * sign
-    return Pilot(data.systems, n_documents, draw, (whole[None], data.n_segments[None].astype(float)), rated_anew=True)
+    return PilotRatings(
+        data.systems, n_documents, draw, (whole[None], data.n_segments[None].astype(float)), rated_anew=True
+    )
 
 
 def _totals(data: MultiplyRated, system: int) -> Floats:
@@ -142,14 +144,14 @@ def _totals(data: MultiplyRated, system: int) -> Floats:
     return np.asarray(np.bincount(data.document, weights=mean), dtype=np.float64)
 
 
-def _batches(source: Pilot, studies: int, documents: int) -> Iterator[int]:
+def _batches(source: PilotRatings, studies: int, documents: int) -> Iterator[int]:
     """Sizes of batches of studies that are held at once."""
     step = max(1, MOST_HELD // (len(source.systems) ** 2 + len(source.systems) * documents))
     return (min(step, studies - start) for start in range(0, studies, step))
 
 
-def resampled_power(
-    source: Pilot, *, difference: float, documents: int, alpha: float, studies: int, rng: np.random.Generator
+def resample_power(
+    source: PilotRatings, *, difference: float, documents: int, alpha: float, studies: int, rng: np.random.Generator
 ) -> tuple[float, float]:
     """Share of studies and pairs in which two systems `difference` apart would be told apart, and its standard error.
 
@@ -158,20 +160,25 @@ def resampled_power(
     """
     if documents < 2:
         return 0.0, 0.0
-    true, _ = contrasts(*source.full)
+    true, _ = compute_pair_contrasts(*source.full)
     shares = []
     for n in _batches(source, studies, documents):
         sums, counts = source.draw(rng, n, documents)
-        apart, error = contrasts(sums, counts)
+        apart, error = compute_pair_contrasts(sums, counts)
         moved = apart - true + difference
-        reach = critical_t(degrees_of(sums, counts), alpha)[:, None] * error
+        reach = critical_t(contrast_degrees_of_freedom(sums, counts), alpha)[:, None] * error
         shares.append(((moved > 0) & (moved >= reach)).mean(axis=1))
     each = np.concatenate(shares)
     return float(each.mean()), float(each.std(ddof=1) / np.sqrt(studies)) if studies > 1 else 0.0
 
 
 def forecast_bootstrap(
-    source: Pilot, *, alpha: float = 0.05, studies: int = 250, documents: int | None = None, rng: np.random.Generator
+    source: PilotRatings,
+    *,
+    alpha: float = 0.05,
+    studies: int = 250,
+    documents: int | None = None,
+    rng: np.random.Generator,
 ) -> BootstrapForecast:
     """Forecast SRP, and of each pair whether it would be found again, by drawing documents.
 
@@ -182,17 +189,17 @@ def forecast_bootstrap(
     claims, scores = [], []
     for n in _batches(source, studies, size):
         sums, counts = source.draw(rng, n, size)
-        claims.append(t_claims(sums, alpha, counts))
+        claims.append(claims_by_t_test(sums, alpha, counts))
         scores.append(sums.sum(axis=2) / counts.sum(axis=1)[:, None])
     claimed, means = np.concatenate(claims), np.concatenate(scores)
-    order = order_of(means, 1)
-    group = compare(means, claimed, order)
+    order = order_pairs(means, 1)
+    group = compare_studies(means, claimed, order)
     error = monte_carlo_error([group])
     full_sums, full_counts = source.full
-    true = order_of(full_sums.sum(axis=2) / full_counts.sum(axis=1)[:, None], 1)[0]
+    true = order_pairs(full_sums.sum(axis=2) / full_counts.sum(axis=1)[:, None], 1)[0]
     n_claims = np.abs(claimed).sum(axis=1, dtype=np.int64)
     return BootstrapForecast(
-        srp=srp_of([group]),
+        srp=pooled_srp([group]),
         mc_error=0.0 if np.isnan(error) else error,
         mean_significant_pairs=float(n_claims.mean()),
         share_without_significance=float((n_claims == 0).mean()),

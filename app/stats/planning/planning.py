@@ -173,10 +173,10 @@ def contrast_variance(components: VarianceComponents, layout: StudyLayout) -> fl
     return 2 * variance
 
 
-def power(difference: float, variance: float, *, alpha: float = 0.05) -> float:
+def z_test_power(difference: float, variance: float, *, alpha: float = 0.05) -> float:
     """Chance that a two-sided z test at `alpha` finds a true difference, the wrong tail included.
 
-    >>> round(power(0.0, 1.0), 3), round(power(2.8016, 1.0), 3)
+    >>> round(z_test_power(0.0, 1.0), 3), round(z_test_power(2.8016, 1.0), 3)
     (0.05, 0.8)
     """
     if variance <= 0:
@@ -185,18 +185,18 @@ def power(difference: float, variance: float, *, alpha: float = 0.05) -> float:
     return float(special.ndtr(at - z) + special.ndtr(-at - z))
 
 
-def detectable(variance: float, *, alpha: float = 0.05, power: float = 0.8) -> float:
+def detectable_difference(variance: float, *, alpha: float = 0.05, power: float = 0.8) -> float:
     """Smallest difference that a two-sided z test at `alpha` finds with this power: (z_{1−α/2} + z_power)·√V.
 
     Source: decisions §4 (z in a plan, t afterwards).
 
-    >>> round(detectable(1.0), 4)
+    >>> round(detectable_difference(1.0), 4)
     2.8016
     """
     return float(special.ndtri(1 - alpha / 2) + special.ndtri(power)) * sqrt(variance)
 
 
-def forecast(
+def forecast_power(
     components: VarianceComponents, layout: StudyLayout, *, systems: int, alpha: float = 0.05, power: float = 0.8
 ) -> PowerForecast:
     """What a layout can prove of any pair; alpha is split over all pairs, a conservative bound for Holm.
@@ -211,16 +211,16 @@ def forecast(
     variance = contrast_variance(components, layout)
     return PowerForecast(
         standard_error=sqrt(variance),
-        detectable=detectable(variance, alpha=alpha / pairs, power=power),
+        detectable=detectable_difference(variance, alpha=alpha / pairs, power=power),
         power=power,
-        floor=floor(components, layout),
+        floor=standard_error_floor(components, layout),
         pairs=pairs,
         alpha_each=alpha / pairs,
         source=components.source,
     )
 
 
-def floor(components: VarianceComponents, layout: StudyLayout) -> float:
+def standard_error_floor(components: VarianceComponents, layout: StudyLayout) -> float:
     """Standard error of a contrast with documents without end: √(2σ²_rs/R), 0 for a fixed panel."""
     return 0.0 if layout.fixed_panel else sqrt(2 * components.rater_system / layout.raters)
 
@@ -239,10 +239,10 @@ def documents_needed(
     All terms but the floor fall as 1/D, so D follows at once. `layout.documents` does not matter.
     """
     pairs = systems * (systems - 1) // 2
-    wanted = (difference / detectable(1.0, alpha=alpha / pairs, power=power)) ** 2
-    rest = wanted - floor(components, layout) ** 2
+    wanted = (difference / detectable_difference(1.0, alpha=alpha / pairs, power=power)) ** 2
+    rest = wanted - standard_error_floor(components, layout) ** 2
     single = replace(layout, documents=1)
-    falling = contrast_variance(components, single) - floor(components, layout) ** 2
+    falling = contrast_variance(components, single) - standard_error_floor(components, layout) ** 2
     if rest <= 0 or falling > MOST_DOCUMENTS * rest:
         return None
     return max(1, ceil(falling / rest * (1 - ROUNDING)))
@@ -264,7 +264,7 @@ def fewest_documents_to_reach_alpha(pairs: int, alpha: float) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Prices:
+class RatingPrices:
     """What a rating costs. seconds_per_word: of source and output shown (WMT25 planned with .8). overhead: share added
     for control items and repeats. onboarding_hours: of each rater. hourly: pay of an hour, None where unknown."""
 
@@ -275,7 +275,7 @@ class Prices:
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class StudyCost:
     """Hours of judging and of onboarding, and their price in the unit of `Prices.hourly`."""
 
     judging_hours: float
@@ -283,16 +283,18 @@ class Cost:
     price: float | None
 
 
-def cost(layout: StudyLayout, prices: Prices, *, systems: int, words_per_segment: float) -> Cost:
+def compute_study_cost(
+    layout: StudyLayout, prices: RatingPrices, *, systems: int, words_per_segment: float
+) -> StudyCost:
     """Hours and price of a layout: seconds/word × words × systems × ratings, and overhead and onboarding.
 
     words_per_segment: of the source and one output together. Source: PB-4.
 
-    >>> cost(StudyLayout(30, 10, 5), Prices(hourly=20.0), systems=6, words_per_segment=40).price
+    >>> compute_study_cost(StudyLayout(30, 10, 5), RatingPrices(hourly=20.0), systems=6, words_per_segment=40).price
     452.0
     """
     shown = layout.documents * layout.segments * layout.ratings_per_item * systems * words_per_segment
     judging = shown * prices.seconds_per_word * (1 + prices.overhead) / 3600
     onboarding = prices.onboarding_hours * layout.raters
     price = None if prices.hourly is None else round((judging + onboarding) * prices.hourly, 2)
-    return Cost(judging, onboarding, price)
+    return StudyCost(judging, onboarding, price)

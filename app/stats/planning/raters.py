@@ -14,7 +14,7 @@ from app.stats.planning.planning import (
     StudyLayout,
     VarianceComponents,
     contrast_variance,
-    detectable,
+    detectable_difference,
 )
 
 MOST_RATERS = 1_000_000
@@ -51,7 +51,7 @@ def raters_needed(
     >>> raters_needed(c, StudyLayout(60, 5, 6), difference=0.7, systems=2).least
     6
     """
-    unit = detectable(1.0, alpha=alpha / (systems * (systems - 1) // 2), power=power)
+    unit = detectable_difference(1.0, alpha=alpha / (systems * (systems - 1) // 2), power=power)
     wanted, fewest = (difference / unit) ** 2, layout.ratings_per_item
     endless = contrast_variance(components, replace(layout, raters=_WITHOUT_END))
     falling = contrast_variance(components, replace(layout, raters=1)) - endless
@@ -70,7 +70,7 @@ def raters_needed(
     return RatersNeeded(max(fewest, ceil(falling / rest)))
 
 
-def raters_at_least(
+def minimum_raters(
     components: VarianceComponents,
     layout: StudyLayout,
     *,
@@ -83,7 +83,7 @@ def raters_at_least(
 
     Those who rate an item for a fixed panel; None above a million. `layout.documents` and `.raters` do not matter.
     """
-    unit = detectable(1.0, alpha=alpha / (systems * (systems - 1) // 2), power=power)
+    unit = detectable_difference(1.0, alpha=alpha / (systems * (systems - 1) // 2), power=power)
     wanted = (difference / unit) ** 2
     left = 0.0 if layout.fixed_panel else 2 * components.rater_system
     if left >= MOST_RATERS * wanted:

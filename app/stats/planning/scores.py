@@ -38,7 +38,7 @@ class NoSuchScores(Invalid):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Marginal:
+class MarginalDistribution:
     """How single ratings are distributed. score: of latent values, standard normal, any shape. description: in words.
 
     variance: of the scores.
@@ -49,7 +49,7 @@ class Marginal:
     description: str
 
 
-def marginal(scores: Scores, ratings: Floats) -> Marginal:
+def fit_marginal(scores: Scores, ratings: Floats) -> MarginalDistribution:
     """Fit the distribution of single ratings, all systems together. ratings : shape (n,).
 
     Raises NoSuchScores where there are none, they are all one, or do not suit the distribution.
@@ -59,13 +59,13 @@ def marginal(scores: Scores, ratings: Floats) -> Marginal:
     if ratings.min() == ratings.max():
         raise NoSuchScores("every rating is the same")
     if scores == "zero_inflated_gamma":
-        return zero_inflated_gamma(ratings)
+        return fit_zero_inflated_gamma(ratings)
     if scores == "ordinal":
-        return ordinal(ratings)
+        return fit_ordinal_marginal(ratings)
     raise NoSuchScores(f"{scores} has no distribution of its own to fit")
 
 
-def zero_inflated_gamma(ratings: Floats) -> Marginal:
+def fit_zero_inflated_gamma(ratings: Floats) -> MarginalDistribution:
     """Share of zeros as it is, the rest gamma by moments: shape mean²/variance, scale variance/mean.
 
     Raises NoSuchScores for scores below 0, or where those above are all one.
@@ -87,10 +87,10 @@ def zero_inflated_gamma(ratings: Floats) -> Marginal:
 
     variance = (1 - zeros) * (spread + mean**2) - ((1 - zeros) * mean) ** 2
     description = f"{zeros:.1%} zeros, the rest gamma of mean {mean:.3g}, shape {shape:.3g}"
-    return Marginal(score, variance, description)
+    return MarginalDistribution(score, variance, description)
 
 
-def ordinal(ratings: Floats) -> Marginal:
+def fit_ordinal_marginal(ratings: Floats) -> MarginalDistribution:
     """Levels with the shares that they have. Raises NoSuchScores for more than MOST_LEVELS."""
     levels, counts = np.unique(ratings, return_counts=True)
     if levels.size > MOST_LEVELS:
@@ -103,11 +103,11 @@ def ordinal(ratings: Floats) -> Marginal:
 
     mean = float(shares @ levels)
     description = f"{levels.size} levels with their observed frequencies"
-    return Marginal(score, float(shares @ (levels - mean) ** 2), description)
+    return MarginalDistribution(score, float(shares @ (levels - mean) ** 2), description)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Latent:
+class LatentVariances:
     """Latent variances, 1 together. shared: what all systems of a segment have in common. Others as in Components.
 
     fits: the components are no more than the marginal varies; else they are drawn in proportion.
@@ -122,7 +122,7 @@ class Latent:
         return sqrt(1.0 - self.parts.rater_system) if fixed_panel else 1.0
 
 
-def latent(components: VarianceComponents, shape: Marginal) -> Latent:
+def compute_latent_variances(components: VarianceComponents, shape: MarginalDistribution) -> LatentVariances:
     """Latent variances such that the scores of one rater for two systems on one segment covary as the components say.
 
     What the marginal varies beyond the components is common to all systems of a segment. A map that is not straight
@@ -138,10 +138,10 @@ def latent(components: VarianceComponents, shape: Marginal) -> Latent:
     needed = np.interp(correlations, _correlation(shape), _RHO)
     shared, r, rd, rg, rs, ds, gs, rds = (max(0.0, float(one)) for one in np.diff(needed, prepend=0.0))
     parts = VarianceComponents(ds, gs, r, rs, rd, rg, rds, max(0.0, 1.0 - float(needed[-1])), c.source)
-    return Latent(shared, parts, fits=total <= shape.variance * (1 + 1e-9))
+    return LatentVariances(shared, parts, fits=total <= shape.variance * (1 + 1e-9))
 
 
-def _correlation(shape: Marginal) -> Floats:
+def _correlation(shape: MarginalDistribution) -> Floats:
     """Correlation of two scores whose latent values correlate by _RHO: Σ c_k² ρ^k / Σ c_k², Hermite coefficients.
 
     Source: Nataf 1962; Mehler's formula.
@@ -166,8 +166,8 @@ def _correlation(shape: Marginal) -> Floats:
 class ScoreSampler:
     """Scores ready to be drawn: the marginal, the latent variances, and mean scores of shifts, larger is better."""
 
-    shape: Marginal
-    latent: Latent
+    shape: MarginalDistribution
+    latent: LatentVariances
     sign: int
     fixed_panel: bool
     means: Floats
@@ -190,11 +190,11 @@ class ScoreSampler:
         return np.asarray(np.interp(means - means.mean() + middle, self.means, _SHIFTS), dtype=np.float64)
 
 
-def score_sampler(
-    components: VarianceComponents, shape: Marginal, *, better_sign: int, fixed_panel: bool = False
+def make_score_sampler(
+    components: VarianceComponents, shape: MarginalDistribution, *, better_sign: int, fixed_panel: bool = False
 ) -> ScoreSampler:
     """Make scores ready to be drawn. better_sign : −1 for penalties."""
-    scores = latent(components, shape)
+    scores = compute_latent_variances(components, shape)
     spread, weight = scores.spread(fixed_panel), np.exp(-(_Z**2) / 2)
     weight /= weight.sum()
     means = [float(weight @ (better_sign * shape.score(better_sign * (spread * _Z + s)))) for s in _SHIFTS]

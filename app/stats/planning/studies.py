@@ -23,7 +23,7 @@ from app.domain.errors import Invalid
 from app.stats.inference.by_document import degrees_of_freedom
 from app.stats.planning.planning import FEWEST_DOCUMENTS, StudyLayout, VarianceComponents
 from app.stats.ratings import Bools, Floats
-from app.stats.stability.srp import StudyGroup, compare, monte_carlo_error, order_of, srp_of
+from app.stats.stability.srp import StudyGroup, compare_studies, monte_carlo_error, order_pairs, pooled_srp
 from app.stats.stability.testing import Claims
 
 STUDIES, WORLDS = 50, 10
@@ -80,7 +80,7 @@ class StudyForecast:
     studies: int
 
 
-def lengths_of(layout: StudyLayout, studies: int, rng: np.random.Generator) -> Floats:
+def draw_document_lengths(layout: StudyLayout, studies: int, rng: np.random.Generator) -> Floats:
     """Segments of every document in studies, (studies, D): the layout's own, or drawn from them, or all the mean."""
     own = np.asarray(layout.lengths, dtype=np.float64)
     if not own.size:
@@ -90,7 +90,7 @@ def lengths_of(layout: StudyLayout, studies: int, rng: np.random.Generator) -> F
     return np.asarray(rng.choice(own, size=(studies, layout.documents)), dtype=np.float64)
 
 
-def document_means(
+def simulate_document_means(
     components: VarianceComponents,
     layout: StudyLayout,
     panel: RaterPools,
@@ -102,7 +102,7 @@ def document_means(
 ) -> Floats:
     """Document scores of every system in studies on new documents with new raters each, shape (studies, S, D).
 
-    means : true score of each system, shape (S,). lengths : from `lengths_of`; all as long by default.
+    means : true score of each system, shape (S,). lengths : from `draw_document_lengths`; all as long by default.
     """
     c, n_systems = components, len(means)
     _check(layout.documents * max(n_systems * layout.ratings_per_item, panel.n_raters))
@@ -183,14 +183,14 @@ def forecast_srp(
     groups, n_claims, wrong = [], [], 0
     for _ in range(worlds):
         true = rng.normal(0.0, sqrt(between), n_systems) if means is None else means
-        counts = lengths_of(layout, 1, rng)[0]
+        counts = draw_document_lengths(layout, 1, rng)[0]
         scores = _world(components, layout, panel, true, studies, pool, counts, rng) * counts
         means_of = scores.sum(axis=2) / counts.sum()
-        claimed = t_claims(scores, alpha, counts[None], rule)
-        order = order_of(means_of, 1)
-        groups.append(compare(means_of, claimed, order))
+        claimed = claims_by_t_test(scores, alpha, counts[None], rule)
+        order = order_pairs(means_of, 1)
+        groups.append(compare_studies(means_of, claimed, order))
         n_claims.append(np.abs(claimed).sum(axis=1, dtype=np.int64))
-        wrong += int(((claimed * order_of(true[None], 1)) < 0).sum())
+        wrong += int(((claimed * order_pairs(true[None], 1)) < 0).sum())
     return _study_forecast(groups, np.concatenate(n_claims), wrong, pool)
 
 
@@ -199,7 +199,7 @@ def _study_forecast(groups: list[StudyGroup], n_claims: Codes, wrong: int, pool:
     error = monte_carlo_error(groups)
     tau, defined = sum(group.tau[0] for group in groups), sum(group.tau[1] for group in groups)
     return StudyForecast(
-        srp=srp_of(groups),
+        srp=pooled_srp(groups),
         mc_error=0.0 if np.isnan(error) else error,
         mean_significant_pairs=float(n_claims.mean()),
         share_without_significance=float((n_claims == 0).mean()),
@@ -212,18 +212,22 @@ def _study_forecast(groups: list[StudyGroup], n_claims: Codes, wrong: int, pool:
     )
 
 
-def t_claims(sums: Floats, alpha: float, counts: Floats | None = None, rule: RecipeTest | None = None) -> Claims:
+def claims_by_t_test(
+    sums: Floats, alpha: float, counts: Floats | None = None, rule: RecipeTest | None = None
+) -> Claims:
     """Claims of every pair by the paired t-test over documents: 1 the first is better, −1 the second, 0 neither.
 
     sums : by document, higher is better, shape (n, S, D). counts : segments behind them, shape (n, D); 1 each by
     default. Two-sided at alpha, with the errors and degrees of `inference.by_document`. rule : how a ranking will
     correct; each pair at alpha by default. Returns shape (n, S(S−1)/2).
     """
-    difference, error = contrasts(sums, counts)
+    difference, error = compute_pair_contrasts(sums, counts)
     if rule is None:
-        reached = t_statistics(difference, error) >= critical_t(degrees_of(sums, counts), alpha)[:, None]
+        reached = (
+            t_statistics(difference, error) >= critical_t(contrast_degrees_of_freedom(sums, counts), alpha)[:, None]
+        )
         return np.asarray(np.sign(difference) * reached, dtype=np.int8)
-    p = 2 * special.stdtr(degrees_of(sums, counts)[:, None], -t_statistics(difference, error))
+    p = 2 * special.stdtr(contrast_degrees_of_freedom(sums, counts)[:, None], -t_statistics(difference, error))
     return np.asarray(np.sign(difference) * rule.significant(p, sums.shape[2], alpha), dtype=np.int8)
 
 
@@ -238,13 +242,13 @@ class RecipeTest:
         """Which pairs of each study are. p : by t, which stands for the flips; shape (n, pairs)."""
         if self.flips:
             p = np.maximum(p, 2.0 ** (1 - documents) if documents >= FEWEST_DOCUMENTS else 1.0)
-        return significant(p, alpha, holm=self.holm)
+        return find_significant_pairs(p, alpha, holm=self.holm)
 
 
-def significant(p: Floats, alpha: float, *, holm: bool) -> Bools:
+def find_significant_pairs(p: Floats, alpha: float, *, holm: bool) -> Bools:
     """Which pairs of each study are significant. p : shape (n, pairs); Holm's step-down stops at the first that fails.
 
-    >>> significant(np.array([[0.01, 0.04, 0.03]]), 0.05, holm=True).tolist()
+    >>> find_significant_pairs(np.array([[0.01, 0.04, 0.03]]), 0.05, holm=True).tolist()
     [[True, False, False]]
     """
     if not holm:
@@ -257,7 +261,7 @@ def significant(p: Floats, alpha: float, *, holm: bool) -> Bools:
     return is_significant
 
 
-def degrees_of(sums: Floats, counts: Floats | None) -> Floats:
+def contrast_degrees_of_freedom(sums: Floats, counts: Floats | None) -> Floats:
     """Degrees of freedom of each study's contrasts, shape (n,)."""
     n, _, documents = sums.shape
     if counts is None:
@@ -277,7 +281,7 @@ def t_statistics(difference: Floats, error: Floats) -> Floats:
     return np.asarray(np.where(tiny, sure, np.abs(difference) / np.where(tiny, 1.0, error)), dtype=np.float64)
 
 
-def contrasts(sums: Floats, counts: Floats | None = None) -> tuple[Floats, Floats]:
+def compute_pair_contrasts(sums: Floats, counts: Floats | None = None) -> tuple[Floats, Floats]:
     """Difference of the means of every pair in every study, and its standard error over documents, (n, pairs) each.
 
     The error is corrected for leverage, as in `inference.by_document`.
@@ -385,7 +389,7 @@ def _world(
     return np.asarray(np.concatenate(parts) + true[:, None], dtype=np.float64)
 
 
-def simulated_power(
+def simulate_power(
     components: VarianceComponents,
     layout: StudyLayout,
     *,
@@ -408,13 +412,13 @@ def simulated_power(
     step = max(1, _AT_ONCE // each)
     for start in range(0, wanted, step):
         n = min(step, wanted - start)
-        counts = lengths_of(layout, n, rng)
-        scores = document_means(components, layout, panel, means=means, studies=n, rng=rng, lengths=counts)
-        hits += int((t_claims(scores * counts[:, None, :], alpha, counts)[:, 0] > 0).sum())
+        counts = draw_document_lengths(layout, n, rng)
+        scores = simulate_document_means(components, layout, panel, means=means, studies=n, rng=rng, lengths=counts)
+        hits += int((claims_by_t_test(scores * counts[:, None, :], alpha, counts)[:, 0] > 0).sum())
     return hits, wanted
 
 
-def rater_pools(pools: Sequence[Sequence[int]], buckets: Sequence[int], n_raters: int) -> RaterPools:
+def make_rater_pools(pools: Sequence[Sequence[int]], buckets: Sequence[int], n_raters: int) -> RaterPools:
     """The panel of a plan: rater codes of each bucket, and the bucket of each document."""
     codes = tuple(np.asarray(sorted(pool), dtype=np.int64) for pool in pools)
     return RaterPools(np.asarray(buckets, dtype=np.int64), codes, n_raters)

@@ -15,7 +15,7 @@ from app.stats.postediting.compare import EXTERNAL, SegmentEdits
 
 
 @dataclass(frozen=True, slots=True)
-class Closest:
+class ClosestReferences:
     """One evaluated system against the references of one origin (EXTERNAL: the independent translation).
 
     n: segments where that origin has a reference beside those of others. unique: of these, it alone is closest. tied:
@@ -30,7 +30,7 @@ class Closest:
 
 
 @dataclass(frozen=True, slots=True)
-class Labs:
+class LabCloseness:
     """How often post-edits of others are closest, one chance a segment and post-edited system. share: None where none.
 
     same: of other systems of the same lab; other: of other labs.
@@ -43,12 +43,12 @@ class Labs:
     n_other: int
 
 
-def closest(segments: Sequence[SegmentEdits], systems: Sequence[int]) -> list[Closest]:
+def count_closest_references(segments: Sequence[SegmentEdits], systems: Sequence[int]) -> list[ClosestReferences]:
     """Of each system, how often the references of each origin are the closest, alone or with others."""
     origins = sorted({int(code) for at in segments for code in at.origin})
     tables = {system: _counts(segments, system, origins) for system in systems}
     return [
-        Closest(system, origin, *(int(x) for x in row))
+        ClosestReferences(system, origin, *(int(x) for x in row))
         for system, table in tables.items()
         for origin, row in zip(origins, table, strict=True)
         if row[0]
@@ -76,7 +76,7 @@ def _counts(segments: Sequence[SegmentEdits], system: int, origins: Sequence[int
     return table
 
 
-def by_lab(lines: Sequence[Closest], labs: Sequence[str | None]) -> list[Labs]:
+def count_closest_by_lab(lines: Sequence[ClosestReferences], labs: Sequence[str | None]) -> list[LabCloseness]:
     """Whether post-edits of the same lab are favoured; labs: by code of the system. Systems without a lab have none."""
     rows = []
     for system in dict.fromkeys(one.system for one in lines):
@@ -85,10 +85,10 @@ def by_lab(lines: Sequence[Closest], labs: Sequence[str | None]) -> list[Labs]:
         others = [one for one in lines if one.system == system and one.origin not in (system, EXTERNAL)]
         same = [one for one in others if labs[one.origin] == labs[system]]
         other = [one for one in others if labs[one.origin] not in (labs[system], None)]
-        rows.append(Labs(system, *_share(same), *_share(other)))
+        rows.append(LabCloseness(system, *_share(same), *_share(other)))
     return rows
 
 
-def _share(lines: Sequence[Closest]) -> tuple[float | None, int]:
+def _share(lines: Sequence[ClosestReferences]) -> tuple[float | None, int]:
     n = sum(one.n for one in lines)
     return (sum(one.unique + one.tied for one in lines) / n if n else None), n

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.postediting.operations import Operations, Tokens, distance, operations
+from app.stats.postediting.operations import EditOperations, Tokenization, count_edit_operations, levenshtein_distance
 
 Ints = npt.NDArray[np.int32]
 EXTERNAL = -1
@@ -34,7 +34,7 @@ class OwnPostEdit:
     """One output against its own post-edit. words, characters: edit distance without shifts; n_characters: length."""
 
     system: int
-    operations: Operations
+    operations: EditOperations
     words: int
     characters: int
     n_characters: int
@@ -71,15 +71,15 @@ class SegmentEdits:
         return int(self.edits[row[0], wanted].min()), float(self.length[wanted].mean())
 
 
-def compare(texts: SegmentTexts, tokens: Tokens) -> SegmentEdits:
+def count_segment_edits(texts: SegmentTexts, tokens: Tokenization) -> SegmentEdits:
     """Count the edits of every output to every reference; equal texts are compared once."""
     references = [*texts.post_edits, *([] if texts.external is None else [(EXTERNAL, texts.external)])]
     split = {text: tokens.of(text) for _, text in (*texts.outputs, *references)}
-    known: dict[tuple[str, str], Operations] = {}
+    known: dict[tuple[str, str], EditOperations] = {}
     for _, output in texts.outputs:
         for _, reference in references:
             if (output, reference) not in known:
-                known[output, reference] = operations(split[output], split[reference])
+                known[output, reference] = count_edit_operations(split[output], split[reference])
     edits = [[known[output, reference].edits for _, reference in references] for _, output in texts.outputs]
     return SegmentEdits(
         document=texts.document,
@@ -92,7 +92,7 @@ def compare(texts: SegmentTexts, tokens: Tokens) -> SegmentEdits:
 
 
 def _own(
-    texts: SegmentTexts, split: dict[str, tuple[str, ...]], known: dict[tuple[str, str], Operations]
+    texts: SegmentTexts, split: dict[str, tuple[str, ...]], known: dict[tuple[str, str], EditOperations]
 ) -> Sequence[OwnPostEdit]:
     outputs = dict(texts.outputs)
     edits = []
@@ -100,12 +100,12 @@ def _own(
         if system not in outputs:
             continue
         output = outputs[system]
-        by_character = distance(output.strip(), edited.strip())
+        by_character = levenshtein_distance(output.strip(), edited.strip())
         edits.append(
             OwnPostEdit(
                 system,
                 known[output, edited],
-                distance(split[output], split[edited]),
+                levenshtein_distance(split[output], split[edited]),
                 by_character,
                 len(edited.strip()),
             )

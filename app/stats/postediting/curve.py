@@ -41,7 +41,7 @@ class ReferenceCurve:
     enough: int | None
 
 
-def curve(segments: Sequence[SegmentEdits], systems: Sequence[int]) -> ReferenceCurve | None:
+def compute_reference_curve(segments: Sequence[SegmentEdits], systems: Sequence[int]) -> ReferenceCurve | None:
     """The curve of these post-edited systems over segments with an output and a post-edit of each.
 
     None with fewer than two systems, without such a segment, or where these hold no token.

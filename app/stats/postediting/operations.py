@@ -17,7 +17,7 @@ LONGEST_SHIFTED = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Operations:
+class EditOperations:
     """Edits that turn a text into a reference, and the length of that, in tokens."""
 
     insertions: int
@@ -33,7 +33,7 @@ class Operations:
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
+class Tokenization:
     """What is counted. by_character: for languages without spaces. cased: upper and lower case differ.
 
     normalized: punctuation is split off as Tercom does it.
@@ -46,7 +46,7 @@ class Tokens:
     def of(self, text: str) -> tuple[str, ...]:
         """The tokens of a text.
 
-        >>> Tokens(by_character=True).of("a bc"), Tokens(normalized=True).of("Yes, no.")
+        >>> Tokenization(by_character=True).of("a bc"), Tokenization(normalized=True).of("Yes, no.")
         (('a', 'b', 'c'), ('Yes', ',', 'no', '.'))
         """
         words = tuple(_metric(self).tokenizer(text.strip()).split())
@@ -61,7 +61,7 @@ class Tokens:
 
 
 @cache
-def _metric(tokens: Tokens) -> Any:
+def _metric(tokens: Tokenization) -> Any:
     from sacrebleu.metrics.ter import TER
 
     return TER(case_sensitive=tokens.cased, normalized=tokens.normalized)
@@ -74,25 +74,25 @@ def _lib() -> Any:
     return lib_ter
 
 
-def operations(text: Sequence[str], reference: Sequence[str]) -> Operations:
+def count_edit_operations(text: Sequence[str], reference: Sequence[str]) -> EditOperations:
     """Insertions, deletions, substitutions and shifts of stretches, as few as sacrebleu's search finds.
 
     text, reference : tokens.
 
     Source: Snover et al. 2006, as sacrebleu 2.6 counts it (its search for shifts, edit distance by beam).
 
-    >>> operations("d e f g h a b c".split(), "a b c d e f g h".split())
+    >>> count_edit_operations("d e f g h a b c".split(), "a b c d e f g h".split())
     Operations(insertions=0, deletions=0, substitutions=0, shifts=1, length=8)
     """
     words, wanted = list(text), list(reference)
     if not words or not wanted:
-        return Operations(len(wanted), len(words), 0, 0, len(wanted))
+        return EditOperations(len(wanted), len(words), 0, 0, len(wanted))
     seek = max(len(words), len(wanted)) <= LONGEST_SHIFTED
     try:
         n_shifts, trace = shifts.best_shifts(words, wanted, seek=seek)
     except shifts.OutsideBeam:
         n_shifts, trace = _by_sacrebleu(words, wanted, seek=seek)
-    return Operations(trace.count("i"), trace.count("d"), trace.count("s"), n_shifts, len(wanted))
+    return EditOperations(trace.count("i"), trace.count("d"), trace.count("s"), n_shifts, len(wanted))
 
 
 def _by_sacrebleu(words: list[str], wanted: list[str], *, seek: bool) -> tuple[int, str]:
@@ -108,14 +108,14 @@ def _by_sacrebleu(words: list[str], wanted: list[str], *, seek: bool) -> tuple[i
     return n_shifts, distance(words)[1]
 
 
-def distance(text: Sequence[Hashable], reference: Sequence[Hashable]) -> int:
+def levenshtein_distance(text: Sequence[Hashable], reference: Sequence[Hashable]) -> int:
     """Levenshtein distance: insertions, deletions and substitutions of items, no shifts.
 
     A column of the table at a time, as bits of two numbers.
 
     Source: Levenshtein 1966; Hyyrö 2003 (the columns); Licht et al. 2022, §5.1.
 
-    >>> distance("kitten", "sitting")
+    >>> levenshtein_distance("kitten", "sitting")
     3
     """
     if not reference:

@@ -29,7 +29,7 @@ class EditRate:
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
+class EditSums:
     """Edits and lengths of one system, one entry a text, with the document of each."""
 
     edits: Floats
@@ -45,23 +45,23 @@ class Sums:
         return EditRate(100.0 * float(self.edits.sum()) / total, interval, self.edits.size)
 
 
-def sums(rows: Iterator[tuple[float, float, int]]) -> Sums:
+def sum_edits(rows: Iterator[tuple[float, float, int]]) -> EditSums:
     """Of (edits, length, document)."""
     columns = np.array(list(rows), dtype=np.float64).reshape(-1, 3).T
-    return Sums(*columns)
+    return EditSums(*columns)
 
 
-def hter(segments: Sequence[SegmentEdits], system: int) -> Sums:
+def hter(segments: Sequence[SegmentEdits], system: int) -> EditSums:
     """An output against its own post-edits, one entry a post-edit.
 
     Source: Snover et al. 2006; Bentivogli et al. 2018, §4.
     """
-    return sums(
-        (one.operations.edits, one.operations.length, at.document) for at, one in own_post_edits(segments, system)
+    return sum_edits(
+        (one.operations.edits, one.operations.length, at.document) for at, one in list_own_post_edits(segments, system)
     )
 
 
-def mter(segments: Sequence[SegmentEdits], system: int) -> Sums:
+def mter(segments: Sequence[SegmentEdits], system: int) -> EditSums:
     """An output against the closest of all post-edits of its segment, over their mean length; one entry a segment.
 
     Source: Bentivogli et al. 2018, §4. With nine references of 187 words in all, 3 edits are 27/187.
@@ -69,17 +69,17 @@ def mter(segments: Sequence[SegmentEdits], system: int) -> Sums:
     return _against(segments, system, external=False)
 
 
-def external_ter(segments: Sequence[SegmentEdits], system: int) -> Sums:
+def external_ter(segments: Sequence[SegmentEdits], system: int) -> EditSums:
     """An output against the external reference."""
     return _against(segments, system, external=True)
 
 
-def _against(segments: Sequence[SegmentEdits], system: int, *, external: bool) -> Sums:
+def _against(segments: Sequence[SegmentEdits], system: int, *, external: bool) -> EditSums:
     pairs = ((at.document, at.against(system, (at.origin == EXTERNAL) == external)) for at in segments)
-    return sums((pair[0], pair[1], document) for document, pair in pairs if pair is not None)
+    return sum_edits((pair[0], pair[1], document) for document, pair in pairs if pair is not None)
 
 
-def own_post_edits(segments: Sequence[SegmentEdits], system: int) -> Iterator[tuple[SegmentEdits, OwnPostEdit]]:
+def list_own_post_edits(segments: Sequence[SegmentEdits], system: int) -> Iterator[tuple[SegmentEdits, OwnPostEdit]]:
     """The outputs of a system against their own post-edits."""
     return ((at, one) for at in segments for one in at.own if one.system == system)
 

@@ -20,7 +20,7 @@ FAR_RESIDUAL = 2.0
 Rule = Literal["median", "tercile", "residual"]
 
 
-def correlation(rates: Floats, scores: Floats) -> float:
+def correlate_rates_and_scores(rates: Floats, scores: Floats) -> float:
     """Pearson over segments that have both; NaN with fewer than FEWEST, or where either does not vary."""
     both = np.isfinite(rates) & np.isfinite(scores)
     return float(pearson(rates[both], scores[both])) if both.sum() >= FEWEST else float("nan")
@@ -56,10 +56,10 @@ class ReferenceBias:
     external: float
 
 
-def reference_bias(source: tuple[float, float], reference: tuple[float, float]) -> ReferenceBias:
+def compute_reference_bias(source: tuple[float, float], reference: tuple[float, float]) -> ReferenceBias:
     """The indicator of reference bias, of (r with mTER, r with TER external) of each; NaN where one is.
 
-    >>> found = reference_bias((-0.5466, -0.1918), (-0.4491, -0.3579))  # Bentivogli et al. 2018, table 2, NlDe
+    >>> found = compute_reference_bias((-0.5466, -0.1918), (-0.4491, -0.3579))  # Bentivogli et al. 2018, table 2, NlDe
     >>> round(found.mter, 4), round(found.external, 4)
     (0.0975, 0.1661)
     """
@@ -67,7 +67,7 @@ def reference_bias(source: tuple[float, float], reference: tuple[float, float]) 
 
 
 @dataclass(frozen=True, slots=True)
-class Conflicts:
+class ScoreConflicts:
     """Segments of one system where few edits meet a low score, or many a high one; arrays of shape (n,).
 
     low: few edits and a low score. high: many edits and a high score. residual: of the score on the rate, in standard
@@ -79,7 +79,7 @@ class Conflicts:
     residual: Floats
 
 
-def conflicts(rates: Floats, scores: Floats, rule: Rule) -> Conflicts:
+def find_score_conflicts(rates: Floats, scores: Floats, rule: Rule) -> ScoreConflicts:
     """Where post-edits and scores of one system disagree.
 
     rule : `median`: both strictly on one side of their medians; `tercile`: both in their outer thirds; `residual`: more
@@ -88,13 +88,13 @@ def conflicts(rates: Floats, scores: Floats, rule: Rule) -> Conflicts:
     """
     residual = standardized_residuals(rates, scores)
     if rule == "residual":
-        return Conflicts(residual < -FAR_RESIDUAL, residual > FAR_RESIDUAL, residual)
+        return ScoreConflicts(residual < -FAR_RESIDUAL, residual > FAR_RESIDUAL, residual)
     if not rates.size:
-        return Conflicts(np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.bool_), residual)
+        return ScoreConflicts(np.zeros(0, dtype=np.bool_), np.zeros(0, dtype=np.bool_), residual)
     ends = (50.0, 50.0) if rule == "median" else (100 / 3, 200 / 3)
     few, many = np.percentile(rates, ends)
     low, high = np.percentile(scores, ends)
-    return Conflicts(
+    return ScoreConflicts(
         cast("Bools", (rates < few) & (scores < low)), cast("Bools", (rates > many) & (scores > high)), residual
     )
 

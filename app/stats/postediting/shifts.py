@@ -70,7 +70,7 @@ class PostEditTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Alignment:
+class EditAlignment:
     """The cheapest path from some words to a reference.
 
     partner : for each token of the reference, the last word that stands for it or for an earlier token; -1 for none.
@@ -139,7 +139,7 @@ def _over(more: int, less: int, bit: int) -> int:
     return 1 if more & bit else -1 if less & bit else 0
 
 
-def _alignment_of(trace: str, n_words: int, n_tokens: int) -> Alignment:
+def _alignment_of(trace: str, n_words: int, n_tokens: int) -> EditAlignment:
     partner, word_errors, token_errors = [0] * n_tokens, [0] * n_words, [0] * n_tokens
     word, token = word_error, token_error = n_words, n_tokens
     for step in trace:
@@ -153,11 +153,11 @@ def _alignment_of(trace: str, n_words: int, n_tokens: int) -> Alignment:
             word_errors[word] = word_error
         if step != DELETE:
             partner[token] = word - (step == INSERT)
-    return Alignment(partner, word_errors, token_errors)
+    return EditAlignment(partner, word_errors, token_errors)
 
 
 def _best(
-    words: list[str], reference: PostEditTable, columns: Sequence[Column], alignment: Alignment, tried: int
+    words: list[str], reference: PostEditTable, columns: Sequence[Column], alignment: EditAlignment, tried: int
 ) -> tuple[list[str] | None, int]:
     """The words after the shift that saves most, None where none saves; and how many shifts were tried so far.
 
@@ -184,7 +184,7 @@ def _best(
 
 
 def _candidates(
-    words: Sequence[str], reference: PostEditTable, alignment: Alignment
+    words: Sequence[str], reference: PostEditTable, alignment: EditAlignment
 ) -> Iterator[tuple[int, int, list[int]]]:
     """Stretches that the reference has elsewhere, with an error in both places: start, number of words, targets."""
     tokens, partner = reference.tokens, alignment.partner

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.quality.levels import meetings
+from app.stats.quality.levels import list_cell_pairs
 from app.stats.quality.panel import RaterItemMeans
-from app.stats.quality.simulated_chances import DrawTally, refine_chances
+from app.stats.quality.simulated_chances import DrawTally, refine_p_values
 from app.stats.ratings import Codes, Floats
-from app.stats.testing.adjust import bh
+from app.stats.testing.adjust import benjamini_hochberg
 
 MIN_CELLS = 20
 MIN_DOCUMENTS = 3
@@ -40,7 +40,7 @@ class Alike:
     q_value: float
 
 
-def alike(cells: RaterItemMeans, document: Codes) -> tuple[Alike, ...]:
+def find_alike_raters(cells: RaterItemMeans, document: Codes) -> tuple[Alike, ...]:
     """Every pair of raters with 20 outputs of 3 documents in common.
 
     What is compared is how far apart two raters are beside how far apart chance matches of their own scores are, so
@@ -78,7 +78,7 @@ def alike(cells: RaterItemMeans, document: Codes) -> tuple[Alike, ...]:
         return ()
     total, n = (np.concatenate([block[i] for block in blocks]) for i in (0, 1))
     p_values = _chances(blocks, total, n)
-    usual, q_values = float(total.sum() / n.sum()), bh(p_values)
+    usual, q_values = float(total.sum() / n.sum()), benjamini_hochberg(p_values)
     return tuple(
         Alike(code // base, code % base, int(block[1].sum()), same, far, usual, float(p), float(q))
         for code, block, same, far, p, q in zip(kept, blocks, equal, share, p_values, q_values, strict=True)
@@ -87,7 +87,7 @@ def alike(cells: RaterItemMeans, document: Codes) -> tuple[Alike, ...]:
 
 def _common_cells(cells: RaterItemMeans) -> tuple[Codes, Codes]:
     """Cells of one output by two raters, the lower code first."""
-    meets = [(a, b) for a, b in meetings(cells.item)[1:]]
+    meets = [(a, b) for a, b in list_cell_pairs(cells.item)[1:]]
     first = np.concatenate([a for a, _ in meets]) if meets else np.zeros(0, dtype=np.intp)
     other = np.concatenate([b for _, b in meets]) if meets else first
     ordered = cells.rater[first] < cells.rater[other]
@@ -106,7 +106,7 @@ def _by_chance(x: Floats, y: Floats) -> float:
 def _chances(blocks: list[tuple[Floats, ...]], total: Floats, n: Floats) -> Floats:
     """By pair, given its sums of distances and its cells by document."""
     most = DRAWS[-1][0]
-    chances = refine_chances(
+    chances = refine_p_values(
         {i: _tally(own, own_n, total, n) for i, (own, own_n) in enumerate(blocks)},
         lambda i, part: _closer(blocks[i][0], blocks[i][1], total, n, most, (SEED, most, part)),
         most,

@@ -12,12 +12,12 @@ from app.domain.errors import Invalid, Place
 from app.stats.aggregate import round_scores
 from app.stats.plain import number_or_none
 from app.stats.quality.choices import ALPHA, MIN_PAIRS, TESTS, ControlAdjust, ControlTestName
-from app.stats.quality.pairing import OriginalPairs, pairs_of
-from app.stats.ratings import Floats, Ratings, Role
-from app.stats.side_tables import Links
-from app.stats.testing.adjust import adjust as adjusted
-from app.stats.testing.paired import signed_rank
-from app.stats.testing.unpaired import rank_sum
+from app.stats.quality.pairing import OriginalPairs, pair_with_originals
+from app.stats.ratings import Floats, RatingRole, Ratings
+from app.stats.side_tables import OriginalLinks
+from app.stats.testing.adjust import adjust_p_values
+from app.stats.testing.paired import wilcoxon_signed_rank
+from app.stats.testing.unpaired import wilcoxon_rank_sum
 
 Verdict = Literal["pass", "fail", "not_testable"]
 MOST_EXACT = 50
@@ -61,9 +61,9 @@ class _One:
     p_value: float
 
 
-def control_tests(
+def run_control_tests(
     ratings: Ratings,
-    links: Links,
+    links: OriginalLinks,
     *,
     test: ControlTestName = "signed_rank",
     min_pairs: int = MIN_PAIRS,
@@ -94,13 +94,13 @@ def control_tests(
         raise Invalid("the question is not valid", places=(Place(("query", "test"), f"must be one of {TESTS}"),))
     if min_pairs < 2:
         raise Invalid("the question is not valid", places=(Place(("query", "min_pairs"), "must be 2 or more"),))
-    pairs = pairs_of(ratings, links, Role.DEGRADED, with_repeats=test == "rank_sum")
+    pairs = pair_with_originals(ratings, links, RatingRole.DEGRADED, with_repeats=test == "rank_sum")
     raters = np.union1d(np.unique(pairs.rater), np.flatnonzero(pairs.unmatched))
     sign = ratings.better_sign
     tested = {int(r): _test_or_reason(*pairs.of(int(r)), sign, test, min_pairs) for r in raters}
     testable = [rater for rater, one in tested.items() if isinstance(one, _One)]
     family = np.array([one.p_value for one in tested.values() if isinstance(one, _One)])
-    q_values = dict(zip(testable, adjusted(family, adjust).tolist(), strict=True))
+    q_values = dict(zip(testable, adjust_p_values(family, adjust).tolist(), strict=True))
     passed = [rater for rater, q in q_values.items() if q < alpha]
     tests = {}
     for rater, outcome in tested.items():
@@ -178,12 +178,12 @@ def lower_score_test(changed: Floats, original: Floats, test: ControlTestName) -
     """
     difference = round_scores(changed - original)
     if test == "rank_sum":
-        return _One(_u(changed, original), rank_sum(changed, original).less)
+        return _One(_u(changed, original), wilcoxon_rank_sum(changed, original).less)
     if test == "signed_rank":
         kept = difference[difference != 0][None, :]
         if not kept.size:
             return _One(0.0, 1.0)
-        result = signed_rank(kept, method="exact" if kept.size <= MOST_EXACT else "asymptotic")
+        result = wilcoxon_signed_rank(kept, method="exact" if kept.size <= MOST_EXACT else "asymptotic")
         return _One(_w_plus(kept[0]), float(result.less[0]))
     return _t(difference)
 

@@ -9,10 +9,10 @@ from scipy import special
 
 from app.stats.plain import number_or_none
 from app.stats.quality.choices import CHANCE, DECISION, REFERENCE
-from app.stats.quality.levels import levels
+from app.stats.quality.levels import estimate_rater_levels
 from app.stats.quality.panel import RaterItemMeans
 from app.stats.ratings import Bools, Codes, Floats
-from app.stats.testing.adjust import bh
+from app.stats.testing.adjust import benjamini_hochberg
 
 MIN_DOCUMENTS = 10
 """Documents below which no drift is looked for."""
@@ -99,7 +99,7 @@ def _one_sided(steps: Floats) -> Floats:
     return np.asarray(walked - np.minimum(0.0, np.minimum.accumulate(walked, axis=-1)) if steps.size else walked)
 
 
-def drift(
+def estimate_drift(
     residuals: Floats,
     place: Places | None = None,
     weight: Floats | None = None,
@@ -135,7 +135,7 @@ def drift(
     where = np.arange(n, dtype=np.float64) if place is None else place
     where = (where - where.mean()) / max(float(np.ptp(where)), 1e-300)
     chart = cusum(x, k=k, h=h)
-    slope = trend(where, x)[0]
+    slope = least_squares_trend(where, x)[0]
     largest = float(max(chart.upper.max(), chart.lower.max()))
     side = 1 if chart.upper.argmax() >= chart.lower.argmax() else -1
     chance, p_value, either = _chances(x, where, k, seed)
@@ -162,7 +162,7 @@ def _rarity(values: Floats) -> Floats:
     return 1 - np.searchsorted(np.sort(values), values, "left") / values.size
 
 
-def drifts(
+def estimate_drift_by_rater(
     cells: RaterItemMeans,
     course: CellPositions,
     n_raters: int,
@@ -190,7 +190,7 @@ def drifts(
     by_rater: dict[int, Drift] = {}
     pending = set(np.unique(cells.rater).tolist())
     while pending:
-        blocks = _blocks(cells, course, sign * levels(cells, n_raters, is_compared).residual)
+        blocks = _blocks(cells, course, sign * estimate_rater_levels(cells, n_raters, is_compared).residual)
         for rater in sorted(pending):
             drift_ = _of_rater(blocks, rater, k, h)
             if drift_ is not None:
@@ -238,11 +238,11 @@ def _of_rater(blocks: _Blocks, rater: int, k: float, h: float) -> Drift | None:
     if mine.size < MIN_DOCUMENTS:
         return None
     mine = mine[np.argsort(blocks.place[mine], kind="stable")]
-    return drift(blocks.residual[mine], blocks.place[mine], blocks.weight[mine], k=k, h=h, seed=rater)
+    return estimate_drift(blocks.residual[mine], blocks.place[mine], blocks.weight[mine], k=k, h=h, seed=rater)
 
 
 def _with_q_values(by_rater: dict[int, Drift]) -> dict[int, Drift]:
-    q_values = bh(np.array([one.either for one in by_rater.values()])).tolist()
+    q_values = benjamini_hochberg(np.array([one.either for one in by_rater.values()])).tolist()
     return {r: replace(one, q_value=q) for (r, one), q in zip(by_rater.items(), q_values, strict=True)}
 
 
@@ -252,11 +252,11 @@ def _raters_sharing_items(cells: RaterItemMeans, rater: int, is_compared: Bools)
     return {r for r in np.unique(cells.rater[shared]).tolist() if is_compared[r]}
 
 
-def trend(x: Floats, y: Floats) -> tuple[float, float]:
+def least_squares_trend(x: Floats, y: Floats) -> tuple[float, float]:
     """Least-squares slope of y on x and its two-sided p by t with n − 2 degrees; NaN below three points or constant x.
 
     >>> import numpy as np
-    >>> slope, p = trend(np.array([1.0, 2, 3, 4]), np.array([2.0, 4, 5, 8]))
+    >>> slope, p = least_squares_trend(np.array([1.0, 2, 3, 4]), np.array([2.0, 4, 5, 8]))
     >>> round(slope, 6), round(p, 6)
     (1.9, 0.018844)
     """

@@ -15,14 +15,14 @@ from app.stats.quality.repeats import Repeats
 from app.stats.quality.runs import Habits
 from app.stats.quality.speed import Speed
 from app.stats.quality.within import WithinTasks
-from app.stats.testing.adjust import bh
+from app.stats.testing.adjust import benjamini_hochberg
 
 Flag = tuple[Check, str]
 FlagTexts = Iterator[tuple[int, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class FlagEvidence:
     """What is flagged, by rater code."""
 
     ways: dict[int, Habits]
@@ -34,7 +34,7 @@ class Evidence:
     pairs: tuple[Alike, ...]
 
 
-def flags_of(limits: Limits, evidence: Evidence, names: tuple[str, ...]) -> dict[int, tuple[Flag, ...]]:
+def flag_raters(limits: Limits, evidence: FlagEvidence, names: tuple[str, ...]) -> dict[int, tuple[Flag, ...]]:
     """The flags of each rater (by code) who has habits: by which check, and what is to be seen. names: by code."""
     flags: dict[int, list[Flag]] = {r: [] for r in evidence.ways}
     by_check: dict[Check, FlagTexts] = {
@@ -58,7 +58,7 @@ def _rare(limits: Limits, q: float | None) -> bool:
 
 def _of_habits(limits: Limits, ways: dict[int, Habits]) -> FlagTexts:
     judged = {r: way for r, way in ways.items() if way.n >= limits.min_judgments}
-    q_values = bh(np.array([way.run_p for way in judged.values()])).tolist()
+    q_values = benjamini_hochberg(np.array([way.run_p for way in judged.values()])).tolist()
     for (r, way), q in zip(judged.items(), q_values, strict=True):
         if way.distinct == 1:
             if way.constant_p is None or way.constant_p < limits.chance:

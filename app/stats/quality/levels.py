@@ -14,7 +14,7 @@ RIDGE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Levels:
+class RaterLevels:
     """By rater code the level in the protocol's unit, NaN for who shares no item; its mean is 0 in each group of raters
     that common items connect. residual: by cell the score less the rater's level, minus the mean of the same of the
     other raters of the item; others: that mean; both NaN where there are none."""
@@ -24,7 +24,7 @@ class Levels:
     others: Floats
 
 
-def levels(cells: RaterItemMeans, n_raters: int, beside: Bools | None = None) -> Levels:
+def estimate_rater_levels(cells: RaterItemMeans, n_raters: int, beside: Bools | None = None) -> RaterLevels:
     """Least squares of score = item + rater, so that nobody's residual holds the level of those they are compared with.
 
     Parameters
@@ -39,7 +39,7 @@ def levels(cells: RaterItemMeans, n_raters: int, beside: Bools | None = None) ->
     >>> from app.stats.ratings import Ratings
     >>> two = Ratings.from_columns(system=["s"] * 4, document=["d"] * 4, position=[1, 2, 1, 2],
     ...     rater=["a", "a", "b", "b"], score=[5.0, 9, 3, 5], higher_is_better=True)
-    >>> found = levels(cells_of(two), 2)
+    >>> found = estimate_rater_levels(cells_of(two), 2)
     >>> found.of_rater.round(6).tolist(), found.residual.round(6).tolist()
     ([1.5, -1.5], [-1.0, 1.0, 1.0, -1.0])
     """
@@ -59,7 +59,7 @@ def levels(cells: RaterItemMeans, n_raters: int, beside: Bools | None = None) ->
         if mine.any():
             of_rater[rater] = residual[mine].mean()
             residual[mine] -= of_rater[rater]
-    return Levels(of_rater, residual, others)
+    return RaterLevels(of_rater, residual, others)
 
 
 def _solve_levels(cells: RaterItemMeans, inside: Bools, n_items: int, n_raters: int) -> Floats:
@@ -72,7 +72,7 @@ def _solve_levels(cells: RaterItemMeans, inside: Bools, n_items: int, n_raters: 
     right = np.bincount(rater, weights=score - mean[item], minlength=n_raters)
     matrix = np.zeros((n_raters, n_raters))
     np.add.at(matrix, (rater, rater), 1.0)
-    for first, second in meetings(item):
+    for first, second in list_cell_pairs(item):
         np.add.at(matrix, (rater[first], rater[second]), -1.0 / count[item[first]])
     known = np.bincount(rater, minlength=n_raters) > 0
     at = np.flatnonzero(known)
@@ -84,7 +84,7 @@ def _solve_levels(cells: RaterItemMeans, inside: Bools, n_items: int, n_raters: 
     return solved
 
 
-def meetings(item: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+def list_cell_pairs(item: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     """Pairs of cells of one item, each cell with itself among them, by how far apart they stand in order of items."""
     order = np.argsort(item, kind="stable")
     ordered = item[order]

@@ -19,7 +19,7 @@ NORMAL = 1.4826
 """Median distance from the median, as an SD of normal values."""
 
 
-def outlier_chances(values: Floats, *, floor: float, error: Floats | None = None) -> Floats:
+def outlier_p_values(values: Floats, *, floor: float, error: Floats | None = None) -> Floats:
     """Chance by rater of a value as far above the median, had all raters the same normal distribution; one-sided.
 
     Median and median distance withstand up to a half of bad raters; the reference is the same statistic of as many
@@ -35,7 +35,7 @@ def outlier_chances(values: Floats, *, floor: float, error: Floats | None = None
     Source: Iglewicz & Hoaglin 1993 (the statistic); chances by simulation.
 
     >>> import numpy as np
-    >>> outlier_chances(np.array([0.0, 0.1, -0.2, 0.3, -0.1, 0.2, 9.0]), floor=0.1).round(3).tolist()[-2:]
+    >>> outlier_p_values(np.array([0.0, 0.1, -0.2, 0.3, -0.1, 0.2, 9.0]), floor=0.1).round(3).tolist()[-2:]
     [0.351, 0.0]
     """
     distance = values - np.median(values) if values.size else values

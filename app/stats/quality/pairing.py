@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.ratings import Bools, Codes, Floats, Ratings, Role
-from app.stats.side_tables import Links
+from app.stats.ratings import Bools, Codes, Floats, RatingRole, Ratings
+from app.stats.side_tables import OriginalLinks
 
 NO_ROW = -1
 
@@ -33,13 +33,15 @@ class OriginalPairs:
         return self.changed[first:last], self.original[first:last]
 
 
-def originals(ratings: Ratings, roles: tuple[Role, ...] = (Role.REPEAT, Role.DEGRADED)) -> Links:
+def find_original_rows(
+    ratings: Ratings, roles: tuple[RatingRole, ...] = (RatingRole.REPEAT, RatingRole.DEGRADED)
+) -> OriginalLinks:
     """Each row of these roles back to the rating of the same output by the same rater, of the same task first.
 
     Several ratings in the same task: the first in canonical order.
     """
     rows = np.arange(len(ratings))
-    rated = ratings.role == Role.RATING
+    rated = ratings.role == RatingRole.RATING
     asks = np.isin(ratings.role, roles)
     original = np.full(len(ratings), NO_ROW, dtype=np.int32)
     address = (ratings.rater, ratings.kind, ratings.document, ratings.segment, ratings.system)
@@ -49,15 +51,17 @@ def originals(ratings: Ratings, roles: tuple[Role, ...] = (Role.REPEAT, Role.DEG
         first[keys[rated][::-1]] = rows[rated][::-1]
         original_rows = first[keys]
         original = np.where(asks & (original_rows >= 0), original_rows, original).astype(np.int32)
-    return Links(original)
+    return OriginalLinks(original)
 
 
-def pairs_of(ratings: Ratings, links: Links, role: Role, *, with_repeats: bool = False) -> OriginalPairs:
+def pair_with_originals(
+    ratings: Ratings, links: OriginalLinks, role: RatingRole, *, with_repeats: bool = False
+) -> OriginalPairs:
     """The pairs of all rows of a role; a judgment that is shared by several systems counts once.
 
     with_repeats: the original's score is the mean of it and its repeats (Appraise), not its own alone.
     """
-    once = first_rows(ratings)
+    once = first_rows_of_judgments(ratings)
     rows = np.flatnonzero(once & (ratings.role == role))
     linked = links.original[rows]
     unmatched = np.bincount(ratings.rater[rows[linked < 0]], minlength=len(ratings.labels.raters)).astype(np.int32)
@@ -72,15 +76,15 @@ def pairs_of(ratings: Ratings, links: Links, role: Role, *, with_repeats: bool =
     return OriginalPairs(ratings.rater[targets], changed[order], original[targets], unmatched)
 
 
-def _with_repeats(ratings: Ratings, links: Links, once: Bools) -> Floats:
+def _with_repeats(ratings: Ratings, links: OriginalLinks, once: Bools) -> Floats:
     """By row the mean of its score and of those that repeat it."""
-    repeats = np.flatnonzero(once & (ratings.role == Role.REPEAT) & (links.original >= 0))
+    repeats = np.flatnonzero(once & (ratings.role == RatingRole.REPEAT) & (links.original >= 0))
     to = links.original[repeats]
     total = ratings.score + np.bincount(to, weights=ratings.score[repeats], minlength=len(ratings))
     return np.asarray(total / (1 + np.bincount(to, minlength=len(ratings))), dtype=np.float64)
 
 
-def first_rows(ratings: Ratings) -> Bools:
+def first_rows_of_judgments(ratings: Ratings) -> Bools:
     """One row a judgment: what is counted by rater counts judgments, not the systems that share them."""
     keep: npt.NDArray[np.bool_] = np.zeros(len(ratings), dtype=np.bool_)
     keep[np.unique(ratings.judgment, return_index=True)[1]] = True

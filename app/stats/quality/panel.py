@@ -8,8 +8,8 @@ import numpy as np
 
 from app.stats.aggregate import round_scores
 from app.stats.plain import number_or_none
-from app.stats.quality.pairing import first_rows
-from app.stats.ratings import Codes, Floats, Ratings, Role
+from app.stats.quality.pairing import first_rows_of_judgments
+from app.stats.ratings import Codes, Floats, RatingRole, Ratings
 
 MIN_ITEMS = 10
 """Items below which a rank correlation and a spread ratio are not given."""
@@ -56,7 +56,7 @@ class Against:
     correlation_q: float | None = None
 
 
-def against_panel(ratings: Ratings, consensus: Floats | None = None) -> dict[int, Against]:
+def compare_with_panel(ratings: Ratings, consensus: Floats | None = None) -> dict[int, Against]:
     """Each rater (by code) against the others on common items, or against the consensus where one is given.
 
     Calibration items are used where there are any, else all ratings. `ratings` are of one kind.
@@ -67,13 +67,13 @@ def against_panel(ratings: Ratings, consensus: Floats | None = None) -> dict[int
 
     Sources: Licht et al. 2022, §4 (L-7); Knowles 2021, §5 (K-9c); PB-9.
     """
-    calibrated = ratings.role == Role.CALIBRATION
+    calibrated = ratings.role == RatingRole.CALIBRATION
     basis = "calibration" if calibrated.any() else "panel"
-    keep = first_rows(ratings) & (calibrated if calibrated.any() else ratings.role == Role.RATING)
+    keep = first_rows_of_judgments(ratings) & (calibrated if calibrated.any() else ratings.role == RatingRole.RATING)
     if consensus is not None:
-        known = first_rows(ratings) & ~np.isnan(consensus)
+        known = first_rows_of_judgments(ratings) & ~np.isnan(consensus)
         return _each(ratings, "consensus", ratings.where(known), consensus[known])
-    cells = cells_of(ratings.where(keep))
+    cells = compute_rater_item_means(ratings.where(keep))
     shared = cells.others_n > 0
     by_rater = {}
     for rater in np.unique(cells.rater[shared]):
@@ -100,7 +100,7 @@ def _against(ratings: Ratings, basis: str, own: Floats, theirs: Floats, their_sd
     return Against(basis, own.size, offset, -offset + 0.0, lenient, number_or_none(ratio), number_or_none(rank))
 
 
-def cells_of(ratings: Ratings) -> RaterItemMeans:
+def compute_rater_item_means(ratings: Ratings) -> RaterItemMeans:
     """Scores by (item, rater), each with what the other raters of the item gave."""
     address = np.stack((ratings.system, ratings.document, ratings.segment, ratings.rater), axis=1)
     keys, cell = np.unique(address, axis=0, return_inverse=True)

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.stats.quality.levels import Levels
-from app.stats.quality.outliers import MIN_RATERS, NORMAL, TINY, outlier_chances
+from app.stats.quality.levels import RaterLevels
+from app.stats.quality.outliers import MIN_RATERS, NORMAL, TINY, outlier_p_values
 from app.stats.quality.panel import MIN_ITEMS, Against, RaterItemMeans, spearman
 from app.stats.quality.runs import Habits
 from app.stats.quality.speed import Speed
 from app.stats.ratings import Bools, Floats, Ratings
-from app.stats.testing.adjust import bh
+from app.stats.testing.adjust import benjamini_hochberg
 
 RUN_SPREAD = 0.35
 ROUND_SPREAD = 0.5
@@ -25,7 +25,7 @@ Ints = np.ndarray[tuple[int], np.dtype[np.integer]]
 Orders = dict[int, np.ndarray[tuple[int], np.dtype[np.intp]]]
 
 
-def habits_with_chances(ways: dict[int, Habits], rows: Ratings, order: Orders, least: int) -> dict[int, Habits]:
+def add_habit_p_values(ways: dict[int, Habits], rows: Ratings, order: Orders, least: int) -> dict[int, Habits]:
     """Habits with their chances among the raters of at least `least` judgments."""
     judged = {r: way for r, way in ways.items() if way.n >= least and way.distinct > 1}
     runs = {r: float(np.log(way.longest_run / way.expected_run)) for r, way in judged.items()}
@@ -38,14 +38,16 @@ def habits_with_chances(ways: dict[int, Habits], rows: Ratings, order: Orders, l
     return by_rater
 
 
-def paces_with_chances(speeds: dict[int, Speed], least: int) -> dict[int, Speed]:
+def add_pace_p_values(speeds: dict[int, Speed], least: int) -> dict[int, Speed]:
     """Paces with their chances among the raters of at least `least` timed judgments, few raters as well."""
     logs = {r: -float(np.log(one.ratio)) for r, one in speeds.items() if one.n >= least and one.ratio}
     q_values = _q_values(logs, floor=PACE_SPREAD, few=True)
     return {r: replace(one, q_value=q_values.get(r)) for r, one in speeds.items()}
 
 
-def panel_with_chances(panel: dict[int, Against], cells: RaterItemMeans, rater_levels: Levels) -> dict[int, Against]:
+def add_panel_p_values(
+    panel: dict[int, Against], cells: RaterItemMeans, rater_levels: RaterLevels
+) -> dict[int, Against]:
     """The panel with chances of each rater's level and correlation; who is not trusted is in nobody's comparison."""
     ranks: dict[int, float] = {}
     level: dict[int, float] = {}
@@ -96,8 +98,8 @@ def _q_values(
     if len(values) < (2 if few else MIN_RATERS):
         return {}
     error = None if errors is None else np.array([errors[r] for r in values])
-    p_values = outlier_chances(np.array(list(values.values())), floor=floor, error=error)
-    return dict(zip(values, bh(np.minimum(1.0, tests * p_values)).tolist(), strict=True))
+    p_values = outlier_p_values(np.array(list(values.values())), floor=floor, error=error)
+    return dict(zip(values, benjamini_hochberg(np.minimum(1.0, tests * p_values)).tolist(), strict=True))
 
 
 def _logit(share: float, n: int) -> float:

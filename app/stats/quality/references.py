@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.quality.pairing import originals, pairs_of
-from app.stats.ratings import Ratings, Role
+from app.stats.quality.pairing import find_original_rows, pair_with_originals
+from app.stats.ratings import RatingRole, Ratings
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +19,12 @@ class References:
     mean_difference: float
 
 
-def references(ratings: Ratings) -> dict[int, References]:
+def compare_hidden_references(ratings: Ratings) -> dict[int, References]:
     """Of each rater (by code) who scored a reference in the place of an output that they scored too.
 
     Evidence only: a good output may well score above its reference. Source: Graham et al. 2017 (REF items).
     """
-    pairs = pairs_of(ratings, originals(ratings, (Role.REFERENCE,)), Role.REFERENCE)
+    pairs = pair_with_originals(ratings, find_original_rows(ratings, (RatingRole.REFERENCE,)), RatingRole.REFERENCE)
     by_rater = {}
     for rater in np.unique(pairs.rater).tolist():
         shown, output = pairs.of(rater)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from app.stats.plain import number_or_none
-from app.stats.quality.pairing import OriginalPairs, pairs_of
-from app.stats.quality.simulated_chances import DrawTally, refine_chances
-from app.stats.ratings import Bools, Floats, Ratings, Role, Scale
-from app.stats.side_tables import Links
-from app.stats.testing.adjust import bh
+from app.stats.quality.pairing import OriginalPairs, pair_with_originals
+from app.stats.quality.simulated_chances import DrawTally, refine_p_values
+from app.stats.ratings import Bools, Floats, RatingRole, Ratings, ScoreScale
+from app.stats.side_tables import OriginalLinks
+from app.stats.testing.adjust import benjamini_hochberg
 
 SLACK = 1e-9
 """|a − b| ≤ t + SLACK counts as within t (decisions §9)."""
@@ -43,13 +43,13 @@ class Repeats:
     q_value: float | None = None
 
 
-def repeats(ratings: Ratings, links: Links, *, tolerance: float | None = None) -> dict[int, Repeats]:
+def summarize_repeats(ratings: Ratings, links: OriginalLinks, *, tolerance: float | None = None) -> dict[int, Repeats]:
     """Agreement of each rater (by code) with themself; raters without a repeat are not in it.
 
     Sources: Graham et al. 2013 (repeats); ICC(1) as in decisions §9 with two ratings an item (Shrout & Fleiss 1979).
     """
     within = default_tolerance(ratings.scale) if tolerance is None else tolerance
-    pairs = pairs_of(ratings, links, Role.REPEAT)
+    pairs = pair_with_originals(ratings, links, RatingRole.REPEAT)
     return {int(rater): _agreement(*pairs.of(int(rater)), within) for rater in np.unique(pairs.rater)}
 
 
@@ -75,12 +75,12 @@ def compare_repeats(
         others = distance[(pairs.rater != rater) & trusted[pairs.rater]]
         if agreement.n >= least and others.size >= MIN_OTHERS:
             tested[rater] = (distance[pairs.rater == rater], others)
-    chances = refine_chances(
+    chances = refine_p_values(
         {r: _tally(own, margin * others, r) for r, (own, others) in tested.items()},
         lambda r, part: _draws_as_far(tested[r][0], margin * tested[r][1], (SEED, r, part)),
         DRAWS,
     )
-    q_values = bh(np.array(list(chances.values()))).tolist()
+    q_values = benjamini_hochberg(np.array(list(chances.values()))).tolist()
     compared = {
         r: replace(by_rater[r], usual=float(others.mean()), q_value=q)
         for (r, (_, others)), q in zip(tested.items(), q_values, strict=True)
@@ -98,10 +98,10 @@ def _draws_as_far(own: Floats, others: Floats, seed: tuple[int, ...]) -> int:
     return int((drawn >= own.mean() - SLACK).sum())
 
 
-def default_tolerance(scale: Scale | None) -> float:
+def default_tolerance(scale: ScoreScale | None) -> float:
     """A tenth of the scale in whole steps, at least one step; 1 where the scale has no ends.
 
-    >>> default_tolerance(Scale(0, 100, 1)), default_tolerance(Scale(1, 5, 1)), default_tolerance(None)
+    >>> default_tolerance(ScoreScale(0, 100, 1)), default_tolerance(ScoreScale(1, 5, 1)), default_tolerance(None)
     (10.0, 1.0, 1.0)
     """
     if scale is None or not np.isfinite(scale.maximum - scale.minimum):

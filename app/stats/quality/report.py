@@ -9,23 +9,23 @@ from typing import Final, Literal
 import numpy as np
 
 from app.stats.quality import panel_tests
-from app.stats.quality.alike import Alike, alike
+from app.stats.quality.alike import Alike, find_alike_raters
 from app.stats.quality.choices import CHECKS, Check, Choices
-from app.stats.quality.controls import ControlTest, Verdict, control_tests
-from app.stats.quality.drift import CellPositions, Drift, drifts
-from app.stats.quality.flags import Evidence, Flag, flags_of
-from app.stats.quality.levels import Levels, levels
-from app.stats.quality.pairing import first_rows, originals, pairs_of
-from app.stats.quality.panel import Against, RaterItemMeans, against_panel, cells_of
+from app.stats.quality.controls import ControlTest, Verdict, run_control_tests
+from app.stats.quality.drift import CellPositions, Drift, estimate_drift_by_rater
+from app.stats.quality.flags import Flag, FlagEvidence, flag_raters
+from app.stats.quality.levels import RaterLevels, estimate_rater_levels
+from app.stats.quality.pairing import find_original_rows, first_rows_of_judgments, pair_with_originals
+from app.stats.quality.panel import Against, RaterItemMeans, compare_with_panel, compute_rater_item_means
 from app.stats.quality.panel_tests import Orders
-from app.stats.quality.references import References, references
-from app.stats.quality.repeats import Repeats, compare_repeats, repeats
-from app.stats.quality.runs import Habits, habits
+from app.stats.quality.references import References, compare_hidden_references
+from app.stats.quality.repeats import Repeats, compare_repeats, summarize_repeats
+from app.stats.quality.runs import Habits, compute_rater_habits
 from app.stats.quality.seeded_errors import Attention, SpanHits
-from app.stats.quality.speed import Speed, paces
-from app.stats.quality.within import Steps, WithinTasks, within_tasks
-from app.stats.ratings import Bools, Floats, Ratings, Role
-from app.stats.side_tables import Events, Links
+from app.stats.quality.speed import Speed, compute_rater_paces
+from app.stats.quality.within import OrderedJudgments, WithinTasks, compare_within_tasks
+from app.stats.ratings import Bools, Floats, RatingRole, Ratings
+from app.stats.side_tables import EventTable, OriginalLinks
 
 Untested = Literal["complete", "review"]
 Completion = Literal["complete", "review"]
@@ -89,8 +89,8 @@ class QualityReport:
     alike: tuple[AlikePair, ...] = ()
 
 
-def rater_quality(
-    ratings: Ratings, events: Events | None = None, words: Floats | None = None, choices: Choices | None = None
+def make_quality_report(
+    ratings: Ratings, events: EventTable | None = None, words: Floats | None = None, choices: Choices | None = None
 ) -> QualityReport:
     """Evidence and verdict for every rater who judged something.
 
@@ -107,9 +107,9 @@ def rater_quality(
     chosen = choices or Choices()
     work = _Work.of(ratings, events, words, chosen)
     rows, controls = work.rows, work.controls
-    shown = references(rows)
+    shown = compare_hidden_references(rows)
     evidence = _evidence(work, chosen)
-    flags = flags_of(chosen.limits, evidence, rows.labels.raters)
+    flags = flag_raters(chosen.limits, evidence, rows.labels.raters)
     raters = [_rater(rows, r, controls.get(r), evidence, flags[r]) for r in work.order]
     by_rater = [replace(one, reference=shown.get(r)) for one, r in zip(raters, work.order, strict=True)]
     counts = {verdict: sum(one.verdict == verdict for one in by_rater) for verdict in ("pass", "fail", "not_testable")}
@@ -121,11 +121,11 @@ def rater_quality(
     return QualityReport(tuple(by_rater), chosen, rows.higher_is_better, work.unit, n, counts, warnings, similar)
 
 
-def quality_of_rater(
+def make_rater_quality(
     ratings: Ratings,
     rater: str,
     checks: frozenset[Check],
-    events: Events | None = None,
+    events: EventTable | None = None,
     words: Floats | None = None,
     choices: Choices | None = None,
 ) -> RaterQuality | None:
@@ -143,23 +143,25 @@ def quality_of_rater(
     if code not in work.order:
         return None
     evidence = _evidence(work, chosen, checks, only=code)
-    flags = flags_of(chosen.limits, evidence, names)[code]
+    flags = flag_raters(chosen.limits, evidence, names)[code]
     wanted = tuple((check, text) for check, text in flags if check in checks)
     return _rater(work.rows, code, work.controls.get(code), evidence, wanted)
 
 
-def completion(verdict: Verdict, *, untested: Untested = "complete") -> Completion:
+def completion_of_verdict(verdict: Verdict, *, untested: Untested = "complete") -> Completion:
     """What the verdict means for a completion code: only a failed test sends work to a person.
 
-    >>> completion("fail"), completion("not_testable"), completion("not_testable", untested="review")
-    ('review', 'complete', 'review')
+    >>> completion_of_verdict("fail"), completion_of_verdict("not_testable")
+    ('review', 'complete')
+    >>> completion_of_verdict("not_testable", untested="review")
+    'review'
     """
     return "review" if verdict == "fail" else untested if verdict == "not_testable" else "complete"
 
 
-def events_of_rows(events: Events, keep: Bools) -> Events:
+def select_events(events: EventTable, keep: Bools) -> EventTable:
     """The events of the rows where `keep` is true."""
-    return replace(events, **{one.name: getattr(events, one.name)[keep] for one in fields(Events)})
+    return replace(events, **{one.name: getattr(events, one.name)[keep] for one in fields(EventTable)})
 
 
 def _one_kind(ratings: Ratings) -> tuple[Bools, str]:
@@ -167,9 +169,9 @@ def _one_kind(ratings: Ratings) -> tuple[Bools, str]:
     return (segments, "segment") if segments.any() or not len(ratings) else (~segments, "document")
 
 
-def _order(rows: Ratings, events: Events | None) -> Orders:
+def _order(rows: Ratings, events: EventTable | None) -> Orders:
     """By rater the rows of their judgments in the order of work: by time where it is known, else by task."""
-    once = np.flatnonzero(first_rows(rows))
+    once = np.flatnonzero(first_rows_of_judgments(rows))
     position = events.position if events is not None else rows.segment
     time = events.submitted if events is not None else np.full(len(rows), -1)
     order = np.lexsort((rows.segment[once], position[once], rows.task[once], time[once], rows.rater[once]))
@@ -186,9 +188,9 @@ class _Work:
 
     rows: Ratings
     unit: str
-    links: Links
+    links: OriginalLinks
     order: Orders
-    events: Events | None
+    events: EventTable | None
     words: Floats | None
     controls: dict[int, ControlTest]
 
@@ -196,16 +198,16 @@ class _Work:
     def of(
         cls,
         ratings: Ratings,
-        events: Events | None,
+        events: EventTable | None,
         words: Floats | None,
         chosen: Choices,
         only: int | None = None,
     ) -> _Work:
-        """only: the one rater whose control items are tested. Raises Invalid as `control_tests` does."""
+        """only: the one rater whose control items are tested. Raises Invalid as `run_control_tests` does."""
         keep, unit = _one_kind(ratings)
         rows = ratings.where(keep)
-        links = originals(rows)
-        controls = control_tests(
+        links = find_original_rows(rows)
+        controls = run_control_tests(
             rows,
             links,
             test=chosen.test,
@@ -214,7 +216,7 @@ class _Work:
             alpha=chosen.alpha,
             only=only,
         )
-        kept_events = None if events is None else events_of_rows(events, keep)
+        kept_events = None if events is None else select_events(events, keep)
         return cls(
             rows, unit, links, _order(rows, kept_events), kept_events, None if words is None else words[keep], controls
         )
@@ -222,34 +224,36 @@ class _Work:
 
 def _evidence(
     work: _Work, chosen: Choices, checks: frozenset[Check] = frozenset(CHECKS), *, only: int | None = None
-) -> Evidence:
+) -> FlagEvidence:
     """What is flagged. Raters who fail by their controls, their habits or their pace are compared with the others, and
     nobody is compared with them.
 
     checks: those whose evidence is wanted. only: code of the one rater who is looked at.
     """
     limits, rows, order = chosen.limits, work.rows, work.order
-    ways = {r: habits(rows.score[at], rows.n_errors[at], rows.scale) for r, at in order.items()}
-    ways = panel_tests.habits_with_chances(ways, rows, order, limits.min_judgments)
-    speeds = panel_tests.paces_with_chances(paces(rows, work.events, work.words), limits.min_timed)
-    none = Evidence(ways, speeds, {}, {}, {}, {}, ())
+    ways = {r: compute_rater_habits(rows.score[at], rows.n_errors[at], rows.scale) for r, at in order.items()}
+    ways = panel_tests.add_habit_p_values(ways, rows, order, limits.min_judgments)
+    speeds = panel_tests.add_pace_p_values(compute_rater_paces(rows, work.events, work.words), limits.min_timed)
+    none = FlagEvidence(ways, speeds, {}, {}, {}, {}, ())
     if checks <= ALONE:
         return none
-    trusted = _reference_raters(work, flags_of(limits, none, rows.labels.raters))
+    trusted = _reference_raters(work, flag_raters(limits, none, rows.labels.raters))
     cells, course = _cells(rows, order)
-    rater_levels = levels(cells, trusted.size, trusted)
+    rater_levels = estimate_rater_levels(cells, trusted.size, trusted)
     evidence = none
     if "panel" in checks:
-        evidence = replace(evidence, panel=panel_tests.panel_with_chances(against_panel(rows), cells, rater_levels))
+        evidence = replace(
+            evidence, panel=panel_tests.add_panel_p_values(compare_with_panel(rows), cells, rater_levels)
+        )
     if "repeats" in checks:
         agreement, pairs = (
-            repeats(rows, work.links, tolerance=chosen.tolerance),
-            pairs_of(rows, work.links, Role.REPEAT),
+            summarize_repeats(rows, work.links, tolerance=chosen.tolerance),
+            pair_with_originals(rows, work.links, RatingRole.REPEAT),
         )
         agreement = compare_repeats(agreement, pairs, trusted, margin=limits.repeats, least=limits.min_repeats)
         evidence = replace(evidence, again=agreement)
     if "drift" in checks:
-        drifting = drifts(
+        drifting = estimate_drift_by_rater(
             cells,
             course,
             trusted.size,
@@ -263,7 +267,7 @@ def _evidence(
     if "within_tasks" in checks:
         evidence = replace(evidence, within=_within(_steps(rows, order, rater_levels, trusted), limits.chance, only))
     if "alike" in checks:
-        evidence = replace(evidence, pairs=alike(cells, course.document))
+        evidence = replace(evidence, pairs=find_alike_raters(cells, course.document))
     return evidence
 
 
@@ -275,22 +279,22 @@ def _reference_raters(work: _Work, flags: Mapping[int, tuple[Flag, ...]]) -> Boo
     return trusted if trusted[list(work.order)].sum() > 1 else np.ones_like(trusted)
 
 
-def _within(steps: dict[int, Steps], chance: float, only: int | None) -> dict[int, WithinTasks]:
+def _within(steps: dict[int, OrderedJudgments], chance: float, only: int | None) -> dict[int, WithinTasks]:
     """Of everybody; where one rater is looked at, of nobody if their own p says already that they are not flagged.
 
     Over all raters the q-value is no smaller than the p-value, and drawing orders for everybody takes seconds.
     """
     if only is not None:
-        own = within_tasks({only: steps[only]}).get(only)
+        own = compare_within_tasks({only: steps[only]}).get(only)
         if own is None or own.p_value >= chance:
             return {}
-    return within_tasks(steps)
+    return compare_within_tasks(steps)
 
 
 def _cells(rows: Ratings, order: Orders) -> tuple[RaterItemMeans, CellPositions]:
     """Ratings by output and rater, with the place of each in the work of its rater, and its document."""
-    ranked = np.isin(rows.role, (Role.RATING, Role.CALIBRATION))
-    cells = cells_of(rows.where(ranked))
+    ranked = np.isin(rows.role, (RatingRole.RATING, RatingRole.CALIBRATION))
+    cells = compute_rater_item_means(rows.where(ranked))
     place = np.full(len(rows), np.nan)
     for at in order.values():
         place[at] = np.arange(at.size)
@@ -305,9 +309,9 @@ def _cells(rows: Ratings, order: Orders) -> tuple[RaterItemMeans, CellPositions]
     return cells, CellPositions(total / np.maximum(n, 1), document)
 
 
-def _steps(rows: Ratings, order: Orders, rater_levels: Levels, trusted: Bools) -> dict[int, Steps]:
+def _steps(rows: Ratings, order: Orders, rater_levels: RaterLevels, trusted: Bools) -> dict[int, OrderedJudgments]:
     """Each rater's judgments from the beginning to the end of their tasks, by how far they lie from the usual ones."""
-    degraded = rows.role == Role.DEGRADED
+    degraded = rows.role == RatingRole.DEGRADED
     group = np.where(degraded, len(rows.labels.systems), rows.system)
     level = np.where(degraded, 0.0, np.nan_to_num(rater_levels.of_rater)[rows.rater])
     usual = panel_tests.deviation_from_group(rows.score - level, group, trusted[rows.rater])
@@ -319,12 +323,12 @@ def _steps(rows: Ratings, order: Orders, rater_levels: Levels, trusted: Bools) -
         first = np.searchsorted(task, task, "left")
         size = np.searchsorted(task, task, "right") - first
         place = (np.arange(task.size) - first + 0.5) / size
-        steps[r] = Steps(task, units[by_task], place, usual[by_task])
+        steps[r] = OrderedJudgments(task, units[by_task], place, usual[by_task])
     return steps
 
 
 def _rater(
-    rows: Ratings, rater: int, control: ControlTest | None, evidence: Evidence, flags: tuple[Flag, ...]
+    rows: Ratings, rater: int, control: ControlTest | None, evidence: FlagEvidence, flags: tuple[Flag, ...]
 ) -> RaterQuality:
     verdict: Verdict = control.verdict if control else "not_testable"
     failed = {check for check, _ in flags} | ({"controls"} if verdict == "fail" else set())
@@ -333,7 +337,7 @@ def _rater(
         n_judgments=evidence.ways[rater].n,
         verdict=verdict,
         why=control.why if control else "no degraded items",
-        completion=completion(verdict),
+        completion=completion_of_verdict(verdict),
         control=control,
         repeats=evidence.again.get(rater),
         panel=evidence.panel.get(rater),
@@ -360,7 +364,7 @@ def _of_pair(pair: AlikePair) -> str:
     )
 
 
-def _warnings(controls: dict[int, ControlTest], events: Events | None) -> tuple[str, ...]:
+def _warnings(controls: dict[int, ControlTest], events: EventTable | None) -> tuple[str, ...]:
     warnings = []
     if not controls:
         warnings.append("no degraded items: no rater can be tested")

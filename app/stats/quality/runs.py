@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.plain import number_or_none
-from app.stats.ratings import Codes, Floats, Scale
+from app.stats.ratings import Codes, Floats, ScoreScale
 
 ROUND = 10
 """Multiples of this are round on a slider."""
@@ -42,7 +42,7 @@ class Habits:
     constant_p: float | None = None
 
 
-def habits(score: Floats, n_errors: Codes, scale: Scale | None) -> Habits:
+def compute_rater_habits(score: Floats, n_errors: Codes, scale: ScoreScale | None) -> Habits:
     """Habits of one rater from their scores in the order in which they were given, at least one.
 
     Source: PB-9; the behaviour flags of WMT21's `ad-wrkr-stats.csv`.
@@ -57,8 +57,8 @@ def habits(score: Floats, n_errors: Codes, scale: Scale | None) -> Habits:
         n=score.size,
         distinct=values.size,
         longest_run=longest,
-        expected_run=expected_run(shares, score.size),
-        run_p=run_chance(shares, score.size, longest),
+        expected_run=expected_longest_run(shares, score.size),
+        run_p=chance_of_run(shares, score.size, longest),
         round_share=round_share,
         round_expected=round_expected,
         no_errors=number_or_none(float((known == 0).mean())) if known.size else None,
@@ -77,7 +77,7 @@ def longest_run(values: Floats) -> int:
     return int(np.diff(edges).max())
 
 
-def run_chance(shares: Floats, n: int, length: int) -> float:
+def chance_of_run(shares: Floats, n: int, length: int) -> float:
     """Chance that n independent draws with these shares hold a run of at least `length`; Poisson by declumping.
 
     λ = Σ_v p_v^ℓ + (n − ℓ)·p_v^ℓ·(1 − p_v), P = 1 − e^−λ; 1 for runs of one.
@@ -85,7 +85,7 @@ def run_chance(shares: Floats, n: int, length: int) -> float:
     Source: Arratia, Goldstein & Gordon 1990, Stat. Sci. 5(4), §4.
 
     >>> import numpy as np
-    >>> round(run_chance(np.array([0.5, 0.5]), 100, 10), 3)
+    >>> round(chance_of_run(np.array([0.5, 0.5]), 100, 10), 3)
     0.086
     """
     if length <= 1 or shares.size == 1:
@@ -96,20 +96,20 @@ def run_chance(shares: Floats, n: int, length: int) -> float:
     return float(-np.expm1(-(powers + (n - length) * powers * (1 - shares)).sum()))
 
 
-def expected_run(shares: Floats, n: int) -> float:
+def expected_longest_run(shares: Floats, n: int) -> float:
     """Expected longest run of n independent draws, Σ_ℓ P(run ≥ ℓ); n where there is one value only."""
     if shares.size == 1:
         return float(n)
     total = 0.0
     for length in range(1, n + 1):
-        chance = run_chance(shares, n, length)
+        chance = chance_of_run(shares, n, length)
         total += chance
         if chance < 1e-12:
             break
     return total
 
 
-def _heaping(score: Floats, scale: Scale | None) -> tuple[float | None, float | None]:
+def _heaping(score: Floats, scale: ScoreScale | None) -> tuple[float | None, float | None]:
     """Share of scores that are multiples of ten, and what it is over all levels; None off sliders."""
     if scale is None or not np.isfinite(scale.maximum - scale.minimum):
         return None, None

@@ -37,16 +37,16 @@ class SeededSegment:
     marked: Sequence[Range]
 
 
-def overlaps(changed: Sequence[Range], marked: Sequence[Range]) -> bool:
+def overlaps_change(changed: Sequence[Range], marked: Sequence[Range]) -> bool:
     """Whether an error shares a character with a changed part.
 
-    >>> overlaps([(4, 9)], [(0, 4), (9, 12)]), overlaps([(4, 9)], [(0, 5)]), overlaps([(4, 9)], [])
+    >>> overlaps_change([(4, 9)], [(0, 4), (9, 12)]), overlaps_change([(4, 9)], [(0, 5)]), overlaps_change([(4, 9)], [])
     (False, True, False)
     """
     return any(start < last and first < end for first, last in changed for start, end in marked)
 
 
-def span_hits(seeded: Iterable[SeededSegment]) -> dict[str, SpanHits]:
+def count_span_hits(seeded: Iterable[SeededSegment]) -> dict[str, SpanHits]:
     """By rater: in how many of the segments degraded for them did they mark an error inside what was changed?
 
     Segments of which nothing was changed are left out. Source: PB-9.
@@ -54,14 +54,14 @@ def span_hits(seeded: Iterable[SeededSegment]) -> dict[str, SpanHits]:
     counts: dict[str, list[bool]] = {}
     for error in seeded:
         if error.changed:
-            counts.setdefault(error.rater, []).append(overlaps(error.changed, error.marked))
+            counts.setdefault(error.rater, []).append(overlaps_change(error.changed, error.marked))
     return {rater: SpanHits(len(found), sum(found)) for rater, found in counts.items()}
 
 
-def attention(answers: Mapping[str, Sequence[str]]) -> dict[str, Attention]:
+def count_attention_checks(answers: Mapping[str, Sequence[str]]) -> dict[str, Attention]:
     """By rater, of what the file says of each check: `Found` or `Missed` in any case, else it is not counted.
 
-    >>> attention({"r1": ["Found", "missed", "Found", "?"]})
+    >>> count_attention_checks({"r1": ["Found", "missed", "Found", "?"]})
     {'r1': Attention(found=2, missed=1)}
     """
     plain = {rater: [one.strip().casefold() for one in words] for rater, words in answers.items()}

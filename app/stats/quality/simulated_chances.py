@@ -30,7 +30,7 @@ class DrawTally:
         return (self.hits + 1) / (self.drawn + 1)
 
 
-def refine_chances(tallies: Mapping[Key, DrawTally], more: Callable[[Key, int], int], size: int) -> dict[Key, float]:
+def refine_p_values(tallies: Mapping[Key, DrawTally], more: Callable[[Key, int], int], size: int) -> dict[Key, float]:
     """The chance of each test, after further draws for those that hardly any draw reached.
 
     With few draws the smallest chance, times the number of tests, is no longer small: one careless rater among sixty

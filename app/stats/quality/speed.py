@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.quality.pairing import first_rows
+from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.ratings import Floats, Ratings
-from app.stats.side_tables import Events
+from app.stats.side_tables import EventTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Speed:
     q_value: float | None = None
 
 
-def paces(rows: Ratings, events: Events | None, words: Floats | None) -> dict[int, Speed]:
+def compute_rater_paces(rows: Ratings, events: EventTable | None, words: Floats | None) -> dict[int, Speed]:
     """Pace of each rater (by code) from judgments that took time; nobody's without events.
 
     words: of the source shown with each row, NaN where unknown. Pace is by words where any are known, else by
@@ -32,7 +32,7 @@ def paces(rows: Ratings, events: Events | None, words: Floats | None) -> dict[in
     """
     if events is None:
         return {}
-    timed = first_rows(rows) & (events.started >= 0) & (events.submitted > events.started)
+    timed = first_rows_of_judgments(rows) & (events.started >= 0) & (events.submitted > events.started)
     seconds = np.where(timed, (events.submitted - events.started) / 1e6, np.nan)
     counted = timed & ~np.isnan(words) & (words > 0) if words is not None else np.zeros_like(timed)
     medians, by_word = {}, {}

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from app.stats.quality.choices import Choices
-from app.stats.quality.controls import Verdict, control_tests
-from app.stats.quality.pairing import originals
+from app.stats.quality.controls import Verdict, run_control_tests
+from app.stats.quality.pairing import find_original_rows
 from app.stats.ratings import Ratings
 
 
-def verdicts(ratings: Ratings, choices: Choices, *, of_segments: bool, only: str | None = None) -> dict[str, Verdict]:
+def verdicts_by_controls(
+    ratings: Ratings, choices: Choices, *, of_segments: bool, only: str | None = None
+) -> dict[str, Verdict]:
     """The verdict on every rater, by key, who judged a degraded item; the same as `quality` gives on all ratings.
 
     Parameters
@@ -25,9 +27,9 @@ def verdicts(ratings: Ratings, choices: Choices, *, of_segments: bool, only: str
     names = rows.labels.raters
     if only is not None and only not in names:
         return {}
-    tests = control_tests(
+    tests = run_control_tests(
         rows,
-        originals(rows),
+        find_original_rows(rows),
         test=choices.test,
         min_pairs=choices.min_pairs,
         adjust=choices.adjust,

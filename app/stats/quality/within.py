@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.quality.simulated_chances import DrawTally, refine_chances
+from app.stats.quality.simulated_chances import DrawTally, refine_p_values
 from app.stats.ratings import Bools, Codes, Floats
-from app.stats.testing.adjust import bh
+from app.stats.testing.adjust import benjamini_hochberg
 
 CUTS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 MIN_JUDGMENTS = 20
@@ -36,7 +36,7 @@ class WithinTasks:
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class OrderedJudgments:
     """Judgments of one rater in the order of work, task after task; all of shape (judgments,).
 
     task, document: codes. place: from 0 to 1 within the task. beside: the score less what is usual, signed.
@@ -48,7 +48,7 @@ class Steps:
     beside: Floats
 
 
-def within_tasks(raters: dict[int, Steps]) -> dict[int, WithinTasks]:
+def compare_within_tasks(raters: dict[int, OrderedJudgments]) -> dict[int, WithinTasks]:
     """Every rater (by code) with at least 20 judgments.
 
     The clearest of seven cuts is compared with the clearest after the documents of each task were put in another order
@@ -57,33 +57,33 @@ def within_tasks(raters: dict[int, Steps]) -> dict[int, WithinTasks]:
     Source: the cumulative sum for a change at an unknown place (Page 1954), with chances from drawn orders.
     """
     able = {r: steps for r, steps in raters.items() if steps.beside.size >= MIN_JUDGMENTS}
-    chances = refine_chances(
+    chances = refine_p_values(
         {r: _tally(steps, r) for r, steps in able.items()},
         lambda r, part: _orders_as_clear(able[r], DRAWS, (SEED, r, part)),
         DRAWS,
     )
-    q_values = bh(np.array(list(chances.values()))).tolist()
+    q_values = benjamini_hochberg(np.array(list(chances.values()))).tolist()
     return {
         r: WithinTasks(*_clearest(steps), chances[r], q) for (r, steps), q in zip(able.items(), q_values, strict=True)
     }
 
 
-def _tally(steps: Steps, rater: int) -> DrawTally:
+def _tally(steps: OrderedJudgments, rater: int) -> DrawTally:
     tally = DrawTally(_orders_as_clear(steps, FIRST_DRAWS, (SEED, rater)), FIRST_DRAWS)
     return tally if tally.chance > DOUBT else DrawTally(_orders_as_clear(steps, DRAWS, (SEED, rater)), DRAWS)
 
 
-def _orders_as_clear(steps: Steps, draws: int, seed: tuple[int, ...]) -> int:
+def _orders_as_clear(steps: OrderedJudgments, draws: int, seed: tuple[int, ...]) -> int:
     """Drawn orders whose clearest cut is as clear as that of the given one."""
     clearest = _contrasts(_orders(steps, draws, seed), _late(steps), steps.task).max(axis=1)
     return int((clearest[1:] >= clearest[0] - 1e-9).sum())
 
 
-def _late(steps: Steps) -> Bools:
+def _late(steps: OrderedJudgments) -> Bools:
     return np.stack([steps.place > cut for cut in CUTS], axis=1)
 
 
-def _clearest(steps: Steps) -> tuple[int, float, float, float]:
+def _clearest(steps: OrderedJudgments) -> tuple[int, float, float, float]:
     late = _late(steps)
     best = int(_contrasts(steps.beside[None, :], late, steps.task)[0].argmax())
     after = late[:, best]
@@ -114,7 +114,7 @@ def _contrast(task: Codes, late: Bools) -> Floats:
     return np.asarray(np.where(length > 0, weights / np.where(length > 0, length, 1.0), 0.0))
 
 
-def _orders(steps: Steps, draws: int, seed: tuple[int, ...]) -> Floats:
+def _orders(steps: OrderedJudgments, draws: int, seed: tuple[int, ...]) -> Floats:
     """What lies beside the usual in drawn orders, the given one first, shape (draws + 1, judgments)."""
     rng = np.random.default_rng(seed)
     task = np.unique(steps.task, return_inverse=True)[1].ravel()

@@ -11,7 +11,7 @@ from app.stats import intervals
 from app.stats.aggregate import ScoreMatrix, SegmentScores, round_scores
 from app.stats.inference.by_document import effective_documents
 from app.stats.plain import Interval, interval_or_none, number_or_none
-from app.stats.ranking.clusters import clusters, rank_ranges
+from app.stats.ranking.clusters import assign_clusters, rank_ranges
 from app.stats.ranking.rank_sets import RankSets
 from app.stats.ranking.result import SegmentTable, SystemRow
 from app.stats.ratings import Floats, Ratings
@@ -19,7 +19,7 @@ from app.stats.testing import resampling
 from app.stats.testing.verdict import AdjustedTests
 
 
-def system_rows(
+def make_system_rows(
     ratings: Ratings,
     panel: ScoreMatrix,
     raw: ScoreMatrix,
@@ -34,7 +34,7 @@ def system_rows(
     raw_means = raw.means()
     tested = recipe.test != "none"
     wins = verdict.wins
-    cluster = clusters(wins, recipe.clusters, apart=verdict.apart) if tested else None
+    cluster = assign_clusters(wins, recipe.clusters, apart=verdict.apart) if tested else None
     ranges = rank_ranges(wins, recipe.clusters)
     ranks = _mean_ranks(round_scores(scores))
     documents = (panel.document_counts() > 0).sum(axis=1)
@@ -65,7 +65,7 @@ def system_rows(
     )
 
 
-def segment_table(ratings: Ratings, scores: SegmentScores, raw: SegmentScores) -> SegmentTable:
+def make_segment_table(ratings: Ratings, scores: SegmentScores, raw: SegmentScores) -> SegmentTable:
     """Segment scores with their raw counterpart; rows of `scores` are among those of `raw`."""
     score = scores.score
     if raw is not scores:
@@ -102,7 +102,9 @@ def _relative(panel: ScoreMatrix, recipe: Recipe, *, known: bool) -> tuple[list[
 
 
 def _intervals(sums: Floats, weights: Floats, recipe: Recipe) -> list[Interval | None]:
-    low, high = resampling.ends(sums, weights, alpha=recipe.alpha, kind=recipe.interval, seed=recipe.seed)
+    low, high = resampling.bootstrap_intervals(
+        sums, weights, alpha=recipe.alpha, kind=recipe.interval, seed=recipe.seed
+    )
     return [interval_or_none(a, b) for a, b in zip(low, high, strict=True)]
 
 

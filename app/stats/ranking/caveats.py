@@ -17,7 +17,13 @@ from app.stats.ranking import design_checks, rank_sets, recipe_caveats
 from app.stats.ranking.rank_sets import RankSets
 from app.stats.ratings import Ratings
 from app.stats.testing import resampling
-from app.stats.testing.pair_tests import FEWEST_DOCUMENTS, PAIRED_TESTS, PairTests, draws, draws_missing
+from app.stats.testing.pair_tests import (
+    FEWEST_DOCUMENTS,
+    PAIRED_TESTS,
+    PairTests,
+    missing_sign_draws,
+    number_of_sign_draws,
+)
 from app.stats.testing.significance import CommonSegments
 
 _MOST_NAMES = 8
@@ -49,7 +55,7 @@ _DRAWN: Mapping[int, float] = MappingProxyType({6: 0.15, 8: 0.12, 12: 0.08, 20: 
 
 
 @dataclass(frozen=True, slots=True)
-class Floor:
+class SmallestReachableP:
     """The smallest p a design can reach, adjusted and not; documents_needed where that is above α."""
 
     smallest: float | None
@@ -57,33 +63,38 @@ class Floor:
     documents_needed: int | None
 
 
-def hypotheses(recipe: Recipe, n_systems: int) -> int:
+def count_hypotheses(recipe: Recipe, n_systems: int) -> int:
     """Size of the family that p-values are adjusted for: all pairs of the systems shown, 1 without adjustment."""
     return max(1, n_systems * (n_systems - 1) // 2) if recipe.adjust != "none" else 1
 
 
-def floor(tests: PairTests, recipe: Recipe, n_systems: int) -> Floor:
+def smallest_reachable_p(tests: PairTests, recipe: Recipe, n_systems: int) -> SmallestReachableP:
     """m·2^(1−D) or m/(B+1) and what would help: D ≥ 1 + log₂(m/α) documents.
 
     One-sided p-values enter a family doubled. Under Benjamini–Hochberg the best case is that all pairs reach the floor.
     """
     if tests.smallest is None:
-        return Floor(None, None, None)
+        return SmallestReachableP(None, None, None)
     one_sided = recipe.alternative == "greater"
-    family = hypotheses(recipe, n_systems) if recipe.adjust == "holm" else 1
+    family = count_hypotheses(recipe, n_systems) if recipe.adjust == "holm" else 1
     sides = 2 if one_sided and recipe.adjust != "none" else 1
     adjusted = min(1.0, tests.smallest * sides * family)
     by_document = recipe.test in {"permutation", "bootstrap"} and recipe.unit == "document"
     if _is_significant(adjusted, recipe) or not by_document or not tests.enumerated:
-        return Floor(tests.smallest, adjusted, None)
+        return SmallestReachableP(tests.smallest, adjusted, None)
     # 2^−D for one side, 2^(1−D) for two or for one side that enters doubled
     exponent = log2(family / recipe.alpha) + (0 if one_sided and sides == 1 else 1)
     needed = ceil(exponent) if recipe.inclusive else round_down(exponent) + 1
-    return Floor(tests.smallest, adjusted, max(needed, FEWEST_DOCUMENTS))
+    return SmallestReachableP(tests.smallest, adjusted, max(needed, FEWEST_DOCUMENTS))
 
 
 def data_caveats(
-    ratings: Ratings, panel: ScoreMatrix, shared: CommonSegments, tests: PairTests, limit: Floor, recipe: Recipe
+    ratings: Ratings,
+    panel: ScoreMatrix,
+    shared: CommonSegments,
+    tests: PairTests,
+    limit: SmallestReachableP,
+    recipe: Recipe,
 ) -> tuple[str, ...]:
     """Warnings about the data and the test, in a fixed order."""
     if not len(ratings):
@@ -117,19 +128,21 @@ def document_caveats(ratings: Ratings, panel: ScoreMatrix) -> tuple[str, ...]:
     return tuple(warnings)
 
 
-def something_reachable(limit: Floor, recipe: Recipe) -> bool:
+def is_significance_reachable(limit: SmallestReachableP, recipe: Recipe) -> bool:
     """Whether the smallest p of this design is small enough for any pair to be significant."""
     return limit.adjusted is None or _is_significant(limit.adjusted, recipe)
 
 
-def rank_set_caveats(sets: RankSets | None, ratings: Ratings, recipe: Recipe, limit: Floor) -> tuple[str, ...]:
+def rank_set_caveats(
+    sets: RankSets | None, ratings: Ratings, recipe: Recipe, limit: SmallestReachableP
+) -> tuple[str, ...]:
     """Why rank sets are missing, empty of claims, or approximate."""
     if sets is None:
         wanted = recipe.rank_sets and len(ratings) > 0 and not ratings.documents_known
         return ("documents are unknown: no simultaneous rank sets",) if wanted else ()
     if sets.documents < rank_sets.FEWEST_DOCUMENTS:
         return (f"{_plural(sets.documents, 'document')}: too few for rank sets, which hold every rank",)
-    if not something_reachable(limit, recipe):
+    if not is_significance_reachable(limit, recipe):
         return ("rank sets hold every rank, because no pair can be significant",)
     if sets.approximate:
         return (f"{_plural(sets.documents, 'document')}: rank sets are approximate",)
@@ -216,20 +229,20 @@ def _few_to_draw(shared: CommonSegments, tests: PairTests, recipe: Recipe) -> li
 
 
 def _too_few_draws(tests: PairTests, n_pairs: int, recipe: Recipe) -> list[str]:
-    enough = draws_missing(tests, recipe, n_pairs)
+    enough = missing_sign_draws(tests, recipe, n_pairs)
     if enough is None:
         return []
     drawn = "bootstrap samples" if recipe.test == "bootstrap" else "permutations"
-    message = f"{draws(recipe, n_pairs):,} {drawn} were drawn, the maximum"
+    message = f"{number_of_sign_draws(recipe, n_pairs):,} {drawn} were drawn, the maximum"
     return [f"{message}; this number of pairs and alpha {recipe.alpha:g} require {enough:,}"]
 
 
-def _power(limit: Floor, n_pairs: int, recipe: Recipe) -> list[str]:
+def _power(limit: SmallestReachableP, n_pairs: int, recipe: Recipe) -> list[str]:
     if limit.documents_needed is not None:
         lowest = f"the smallest p this design can reach is {limit.adjusted:g} after adjustment"
         return [f"no pair can be significant: {lowest}; {limit.documents_needed} documents would be needed"]
     if limit.adjusted is not None and not _is_significant(limit.adjusted, recipe):
-        return [f"no pair can be significant with {draws(recipe, n_pairs)} permutations"]
+        return [f"no pair can be significant with {number_of_sign_draws(recipe, n_pairs)} permutations"]
     return []
 
 

@@ -8,7 +8,7 @@ from app.domain.recipe import ClusterRule
 from app.stats.ratings import Bools
 
 
-def clusters(wins: Bools, rule: ClusterRule, *, apart: Bools | None = None) -> tuple[int, ...] | None:
+def assign_clusters(wins: Bools, rule: ClusterRule, *, apart: Bools | None = None) -> tuple[int, ...] | None:
     """Number of the cluster of each system, from 1, or None without a rule.
 
     Parameters

@@ -34,23 +34,23 @@ def share_with_same_raters(ratings: Ratings) -> float:
 
 
 def connected_systems(ratings: Ratings) -> list[list[str]]:
-    """The keys of `connected_codes`."""
-    return [[ratings.labels.systems[code] for code in group] for group in connected_codes(ratings)]
+    """The keys of `connected_system_codes`."""
+    return [[ratings.labels.systems[code] for code in group] for group in connected_system_codes(ratings)]
 
 
-def comparable(ratings: Ratings, systems: Codes) -> Bools:
+def find_comparable_pairs(ratings: Ratings, systems: Codes) -> Bools:
     """Which pairs of `systems` a chain of common raters links, shape (S, S), False on the diagonal.
 
     No test tells the two systems of any other pair apart from their raters.
     """
     group = np.full(max(ratings.n_systems, 1), -1)
-    for number, members in enumerate(connected_codes(ratings)):
+    for number, members in enumerate(connected_system_codes(ratings)):
         group[members] = number
     of = group[systems]
     return np.asarray((of[:, None] == of[None, :]) & ~np.eye(systems.size, dtype=np.bool_))
 
 
-def connected_codes(ratings: Ratings) -> list[list[int]]:
+def connected_system_codes(ratings: Ratings) -> list[list[int]]:
     """Systems in groups connected through raters: two systems with a common rater are in one group.
 
     With several groups a difference of systems cannot be told from a difference of raters, whatever documents they

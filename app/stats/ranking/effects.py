@@ -8,11 +8,11 @@ import numpy as np
 
 from app.stats.aggregate import Indices, ScoreMatrix, round_scores
 from app.stats.ratings import Floats
-from app.stats.testing.significance import pairs_of
+from app.stats.testing.significance import all_system_pairs
 
 
 @dataclass(frozen=True, slots=True)
-class Chances:
+class SuperiorityChances:
     """Of each pair, arrays of shape (pairs,): P(first better), P(tie), P(second better); NaN without a comparison."""
 
     better: Floats
@@ -20,7 +20,7 @@ class Chances:
     worse: Floats
 
 
-def chances(panel: ScoreMatrix, sign: int, *, paired: bool) -> Chances:
+def probability_of_superiority(panel: ScoreMatrix, sign: int, *, paired: bool) -> SuperiorityChances:
     """Chance that the first system of each pair is better on a random segment; scores equal to 10 decimals are ties.
 
     Parameters
@@ -38,7 +38,7 @@ def chances(panel: ScoreMatrix, sign: int, *, paired: bool) -> Chances:
     # From counts: 1 − better − worse leaves 5.6e-17 where there is no tie.
     tie = n - better - worse
     with np.errstate(invalid="ignore", divide="ignore"):
-        return Chances(better / n, tie / n, worse / n)
+        return SuperiorityChances(better / n, tie / n, worse / n)
 
 
 def _on_common(panel: ScoreMatrix, scores: Floats) -> Indices:
@@ -53,7 +53,7 @@ def _on_common(panel: ScoreMatrix, scores: Floats) -> Indices:
 
 def _on_all(panel: ScoreMatrix, scores: Floats) -> Indices:
     """The same over every combination of a segment of the first and one of the second."""
-    first, second = pairs_of(len(scores))
+    first, second = all_system_pairs(len(scores))
     held = [np.sort(row[present]) for row, present in zip(scores, panel.present, strict=True)]
     counts = np.zeros((3, first.size), dtype=np.intp)
     for pair, (i, j) in enumerate(zip(first, second, strict=True)):

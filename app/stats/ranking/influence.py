@@ -14,7 +14,7 @@ import numpy as np
 from app.domain.recipe import Repeats
 from app.stats.aggregate import Indices, ScoreMatrix, SegmentScores, round_scores, segment_scores
 from app.stats.ratings import Bools, Floats, Ratings
-from app.stats.testing.significance import common, pairs_of
+from app.stats.testing.significance import all_system_pairs, common_segment_masks
 
 MOST_CELLS = 20_000_000
 """Documents times pairs up to which documents are left out in turn."""
@@ -46,7 +46,7 @@ class LargestChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Influence:
+class PairInfluence:
     """Of one pair: the largest change of each kind; units without which the better is not ahead, and their number."""
 
     largest: tuple[LargestChange, ...]
@@ -65,14 +65,14 @@ class _Contrast:
     n_strata: int
 
 
-def by_document(panel: ScoreMatrix, sign: int, keys: Sequence[str], *, paired: bool) -> LeaveOneOut:
+def leave_out_documents(panel: ScoreMatrix, sign: int, keys: Sequence[str], *, paired: bool) -> LeaveOneOut:
     """Leave one document out; `keys` are those of the panel's documents, shape (D,)."""
     contrast = _contrast(panel, sign, paired=paired)
     strata = contrast.stratum[panel.starts]
     return LeaveOneOut("document", tuple(keys), _without_units(contrast, np.arange(panel.n_documents), strata))
 
 
-def by_domain(panel: ScoreMatrix, sign: int, names: Sequence[str], *, paired: bool) -> LeaveOneOut:
+def leave_out_domains(panel: ScoreMatrix, sign: int, names: Sequence[str], *, paired: bool) -> LeaveOneOut:
     """Leave one domain out; `names` are the labels of the domain codes."""
     if panel.domain is None:
         raise ValueError("domains are unknown")
@@ -82,7 +82,7 @@ def by_domain(panel: ScoreMatrix, sign: int, names: Sequence[str], *, paired: bo
     return LeaveOneOut("domain", tuple(names[code] for code in used), _without_units(contrast, unit, strata))
 
 
-def by_rater(
+def leave_out_raters(
     panel: ScoreMatrix, sign: int, ratings: Ratings, *, paired: bool, repeats: Repeats, median: bool = False
 ) -> LeaveOneOut:
     """Leave one rater out: segment scores rest on the other raters, and are missing where there are none.
@@ -104,18 +104,18 @@ def by_rater(
         before = _totals(contrast, panel.score[:, columns], panel.present[:, columns], columns)
         after = _totals(contrast, score, present, columns)
         without.append(_differences(contrast, sums - before[0] + after[0], counts - before[1] + after[1]))
-    n_pairs = pairs_of(len(panel.systems))[0].size
+    n_pairs = all_system_pairs(len(panel.systems))[0].size
     keys = tuple(ratings.labels.raters[rater] for rater in raters)
     return LeaveOneOut("rater", keys, np.array(without).reshape(len(keys), n_pairs))
 
 
-def summarize(difference: Floats, kinds: Sequence[LeaveOneOut]) -> tuple[Influence, ...]:
+def summarize_influence(difference: Floats, kinds: Sequence[LeaveOneOut]) -> tuple[PairInfluence, ...]:
     """Influence on each pair. A flip is a unit without which the better of two systems is no longer ahead."""
     sides = np.sign(round_scores(np.nan_to_num(difference)))
     return tuple(_of_pair(k, float(difference[k]), int(sides[k]), kinds) for k in range(difference.size))
 
 
-def _of_pair(pair: int, difference: float, side: int, kinds: Sequence[LeaveOneOut]) -> Influence:
+def _of_pair(pair: int, difference: float, side: int, kinds: Sequence[LeaveOneOut]) -> PairInfluence:
     largest: list[LargestChange] = []
     flips: list[tuple[float, str]] = []
     for kind in kinds:
@@ -128,7 +128,7 @@ def _of_pair(pair: int, difference: float, side: int, kinds: Sequence[LeaveOneOu
         turned = np.flatnonzero(left * side <= 0) if side else ()
         flips.extend((-abs(float(change[unit])), f"{kind.what}:{kind.keys[unit]}") for unit in turned)
     flips.sort()
-    return Influence(tuple(largest), tuple(name for _, name in flips[:MOST_NAMED]), len(flips))
+    return PairInfluence(tuple(largest), tuple(name for _, name in flips[:MOST_NAMED]), len(flips))
 
 
 def _contrast(panel: ScoreMatrix, sign: int, *, paired: bool) -> _Contrast:
@@ -142,7 +142,7 @@ def _totals(contrast: _Contrast, score: Floats, present: Bools, columns: Indices
 
     score, present : of the segments `columns`, shapes (S, columns). Returns shapes (strata, pairs or systems).
     """
-    first, second = pairs_of(len(score))
+    first, second = all_system_pairs(len(score))
     sums, counts = [], []
     for stratum in range(contrast.n_strata):
         chosen = contrast.stratum[columns] == stratum
@@ -166,7 +166,7 @@ def _differences(contrast: _Contrast, sums: Floats, counts: Floats) -> Floats:
     values = np.where(strata > 0, means.sum(axis=0) / np.maximum(strata, 1), np.nan)
     if contrast.paired:
         return np.asarray(values, dtype=np.float64)
-    first, second = pairs_of(len(contrast.panel.systems))
+    first, second = all_system_pairs(len(contrast.panel.systems))
     return np.asarray(values[..., first] - values[..., second], dtype=np.float64)
 
 
@@ -187,9 +187,9 @@ def _by_unit(contrast: _Contrast, unit: Indices, n_units: int) -> tuple[Floats, 
         return _sum_by_unit(sums.T, unit, n_units), _sum_by_unit(
             panel.document_counts().T.astype(np.float64), unit, n_units
         )
-    first, second = pairs_of(len(panel.systems))
+    first, second = all_system_pairs(len(panel.systems))
     sums, counts = np.zeros((panel.n_documents, first.size)), np.zeros((panel.n_documents, first.size))
-    for mask, pairs in common(panel):
+    for mask, pairs in common_segment_masks(panel):
         systems, ends = np.unique((first[pairs], second[pairs]), return_inverse=True)
         scores = contrast.sign * np.add.reduceat(np.where(mask, panel.score[systems], 0.0), panel.starts, axis=1)
         lowest, highest = ends.reshape(2, -1)

@@ -13,23 +13,28 @@ from app.stats.inference.by_document import EstimatePrecision, precision_of_diff
 from app.stats.inference.by_rater import precision_for_new_raters
 from app.stats.plain import interval_or_none, number_or_none
 from app.stats.ranking import effects
-from app.stats.ranking.influence import LeaveOneOut, summarize
+from app.stats.ranking.influence import LeaveOneOut, summarize_influence
 from app.stats.ranking.result import PairRow
 from app.stats.ranking.whole_domains import precision_for_new_domains
 from app.stats.ratings import Floats, Ratings
 from app.stats.testing import resampling
 from app.stats.testing.pair_tests import PAIRED_TESTS
-from app.stats.testing.significance import CommonSegments, differences_of, pairs_of, shared_data
+from app.stats.testing.significance import (
+    CommonSegments,
+    all_system_pairs,
+    differences_by_block,
+    reduce_to_common_segments,
+)
 from app.stats.testing.verdict import AdjustedTests
 
 
-def on_common_segments(recipe: Recipe, shared: CommonSegments) -> bool:
+def uses_common_segments(recipe: Recipe, shared: CommonSegments) -> bool:
     """Whether pairs are compared on their common segments, as paired tests do, or each by its own score."""
     paired = recipe.test in PAIRED_TESTS or recipe.matched_only
     return paired or (recipe.test == "none" and bool(shared.segments.all()))
 
 
-def pair_rows(
+def make_pair_rows(
     ratings: Ratings,
     panels: tuple[ScoreMatrix, ScoreMatrix],
     shared: CommonSegments,
@@ -44,8 +49,8 @@ def pair_rows(
     scored : the normalized rows behind the first.
     """
     panel, raw = panels
-    paired = on_common_segments(recipe, shared)
-    first, second = pairs_of(len(panel.systems))
+    paired = uses_common_segments(recipe, shared)
+    first, second = all_system_pairs(len(panel.systems))
     names = [ratings.labels.systems[code] for code in panel.systems]
     difference, precise = _differences(ratings, panel, shared, paired=paired)
     known = ratings.documents_known
@@ -57,11 +62,11 @@ def pair_rows(
     by_domains = _wider(difference, precision_for_new_domains(shared, panel) if paired else None, recipe)
     in_unit, low_in_unit, high_in_unit = difference, low, high
     if raw is not panel:
-        unscaled = shared_data(raw, ratings.better_sign, unit="document")
+        unscaled = reduce_to_common_segments(raw, ratings.better_sign, unit="document")
         in_unit, precise_in_unit = _differences(ratings, raw, unscaled, paired=paired)
         low_in_unit, high_in_unit = _ends(in_unit, precise_in_unit, unscaled if paired else None, recipe)
-    chances = effects.chances(raw, ratings.better_sign, paired=paired)
-    influence = summarize(difference, left_out)
+    chances = effects.probability_of_superiority(raw, ratings.better_sign, paired=paired)
+    influence = summarize_influence(difference, left_out)
     # Without a common segment the difference is NaN, which contradicts nothing.
     conflict = round_scores(shared.difference) < 0
     tests = verdict.tests
@@ -102,7 +107,7 @@ def _differences(
     """Difference of each pair and how well it is known: over common segments where tests are paired."""
     if paired:
         return shared.difference, shared.precision
-    first, second = pairs_of(len(panel.systems))
+    first, second = all_system_pairs(len(panel.systems))
     scores = panel.means()
     difference = ratings.better_sign * (scores[first] - scores[second])
     sums, counts = panel.document_sums(), panel.document_weights()
@@ -118,7 +123,7 @@ def _by_raters(
     """For new raters; None where segment scores are no means over raters, or every rating is a segment of its own."""
     if recipe.aggregate == "median" or recipe.repeats in {"latest", "first", "separate"} or not panel.systems.size:
         return None
-    return precision_for_new_raters(scored, panel, precise, *pairs_of(len(panel.systems)))
+    return precision_for_new_raters(scored, panel, precise, *all_system_pairs(len(panel.systems)))
 
 
 def _wider(difference: Floats, precise: EstimatePrecision | None, recipe: Recipe) -> tuple[Floats, Floats]:
@@ -137,8 +142,8 @@ def _ends(
     low, high = difference - widths, difference + widths
     if shared is None or recipe.interval == "t":
         return low, high
-    for pairs, differences, weights in differences_of(shared.by_document):
-        low[pairs], high[pairs] = resampling.ends(
+    for pairs, differences, weights in differences_by_block(shared.by_document):
+        low[pairs], high[pairs] = resampling.bootstrap_intervals(
             differences, weights, alpha=recipe.alpha, kind=recipe.interval, seed=recipe.seed
         )
     return low, high

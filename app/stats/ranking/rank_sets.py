@@ -17,7 +17,7 @@ import numpy as np
 from app.stats.aggregate import Indices
 from app.stats.inference.by_document import degrees_of_freedom, document_influences
 from app.stats.ratings import Bools, Floats
-from app.stats.testing.permutation import drawn_patterns
+from app.stats.testing.permutation import draw_sign_patterns
 
 FEWEST_DOCUMENTS = 6
 """Below this nothing is claimed: every set is [1, S]."""
@@ -50,7 +50,7 @@ def number_of_draws(n_systems: int) -> int:
     return min(max(999, 20 * n_systems * (n_systems - 1)), _MOST_DRAWS)
 
 
-def rank_sets(
+def compute_rank_sets(
     sums: Floats,
     weights: Floats,
     *,
@@ -97,7 +97,7 @@ def _step_down(sums: Floats, weights: Floats, comparable: Bools, *, alpha: float
     with np.errstate(divide="ignore", invalid="ignore"):
         observed = (theta - theta.T) / np.sqrt(squares) * documents
     moved = _bootstrap_means(psi, seed=seed, draws=draws)
-    normal = normal_campaigns(psi, weights, seed=seed)
+    normal = simulate_normal_campaigns(psi, weights, seed=seed)
     beats = np.zeros_like(active)
     place = ceil((1 - alpha) * (draws + 1))
     while active.any() and place <= draws:
@@ -111,7 +111,7 @@ def _step_down(sums: Floats, weights: Floats, comparable: Bools, *, alpha: float
     return beats
 
 
-def normal_campaigns(psi: Floats, weights: Floats, *, seed: int) -> Floats | None:
+def simulate_normal_campaigns(psi: Floats, weights: Floats, *, seed: int) -> Floats | None:
     """T of every pair in normal campaigns of equal systems with these lengths, shape (draws, S, S).
 
     Systems vary as much as `psi` says, independently, and segments of one document are correlated by .1. None where
@@ -155,7 +155,7 @@ def _bootstrap_means(psi: Floats, *, seed: int, draws: int) -> Floats:
     chunk = max(1, _CHUNK // documents)
     parts = [
         2.0 * (psi @ flips.T) - psi.sum(axis=1, keepdims=True)
-        for flips in drawn_patterns(documents, draws, seed, chunk)
+        for flips in draw_sign_patterns(documents, draws, seed, chunk)
     ]
     return np.asarray(np.concatenate(parts, axis=1) / documents, dtype=np.float64)
 

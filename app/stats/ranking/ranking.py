@@ -14,18 +14,18 @@ from app.stats.normalize import NormalizedRatings
 from app.stats.ranking import assemble, caveats, design_checks, influence, recipe_caveats
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight, warnings_of_unknown_errors
 from app.stats.ranking.influence import LeaveOneOut
-from app.stats.ranking.pair_rows import on_common_segments, pair_rows
-from app.stats.ranking.rank_sets import RankSets, rank_sets
+from app.stats.ranking.pair_rows import make_pair_rows, uses_common_segments
+from app.stats.ranking.rank_sets import RankSets, compute_rank_sets
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import Bools, Codes, Ratings
-from app.stats.selection import DroppedRows, select
+from app.stats.selection import DroppedRows, select_rows
 from app.stats.side_tables import DocumentTable
 from app.stats.testing.pair_tests import PAIRED_TESTS
-from app.stats.testing.significance import pairs_of, shared_data
+from app.stats.testing.significance import all_system_pairs, reduce_to_common_segments
 from app.stats.testing.verdict import compare_systems
 
 
-def rank(
+def rank_systems(
     ratings: Ratings,
     recipe: Recipe,
     documents: DocumentTable | None = None,
@@ -49,10 +49,10 @@ def rank(
     """
     rows = ratings if ratings.is_canonical else ratings.canonical()
     domains = _domains(rows, recipe, documents)
-    selection = select(rows, recipe)
+    selection = select_rows(rows, recipe)
     ranked = selection.ratings.where(selection.ranked)
     resolved, warnings = _resolve_normalization(ranked, recipe)
-    normalized = rater_moments.normalize_ranked(selection, ranked, resolved)
+    normalized = rater_moments.normalize_ranked_rows(selection, ranked, resolved)
     scored, unscaled = _rows_to_aggregate(normalized, resolved)
     median = resolved.aggregate == "median"
     scores = segment_scores(scored, repeats=resolved.repeats, median=median)
@@ -64,20 +64,23 @@ def rank(
     if raw is not scores:
         raw_laid = score_matrix(raw, scored.labels, domains=domains, macro=macro).of(matrix.systems)
     resolved, more = _resolve_test(matrix, rows, resolved)
-    linked = design_checks.comparable(ranked, matrix.systems)
-    shared = replace(shared_data(matrix, rows.better_sign, unit=resolved.unit), linked=linked[pairs_of(len(linked))])
+    linked = design_checks.find_comparable_pairs(ranked, matrix.systems)
+    shared = replace(
+        reduce_to_common_segments(matrix, rows.better_sign, unit=resolved.unit),
+        linked=linked[all_system_pairs(len(linked))],
+    )
     verdict = compare_systems(matrix, shared, resolved, rows.better_sign)
-    floor = caveats.floor(verdict.tests, resolved, len(matrix.systems))
+    floor = caveats.smallest_reachable_p(verdict.tests, resolved, len(matrix.systems))
     caveat_warnings = caveats.data_caveats(ranked, matrix, shared, verdict.tests, floor, resolved)
-    sets = _rank_sets(matrix, rows, resolved, linked if caveats.something_reachable(floor, resolved) else None)
-    left_out = _left_out(matrix, scored, documents, resolved, paired=on_common_segments(resolved, shared))
+    sets = _rank_sets(matrix, rows, resolved, linked if caveats.is_significance_reachable(floor, resolved) else None)
+    left_out = _left_out(matrix, scored, documents, resolved, paired=uses_common_segments(resolved, shared))
     return Ranking(
         recipe=resolved,
         requested=recipe,
         higher_is_better=rows.higher_is_better,
         unit=normalized.unit,
         n_ratings=_judgments(normalized.scored),
-        hypotheses=caveats.hypotheses(resolved, len(matrix.systems)),
+        hypotheses=caveats.count_hypotheses(resolved, len(matrix.systems)),
         smallest_p=floor.smallest,
         smallest_p_adjusted=floor.adjusted,
         documents_needed=floor.documents_needed,
@@ -85,14 +88,14 @@ def rank(
         interval_kind="marginal",
         interval_level=1 - resolved.alpha,
         dropped=(*selection.dropped, DroppedRows("constant rater", normalized.dropped)),
-        systems=assemble.system_rows(rows, matrix, raw_laid, verdict, sets, resolved),
-        pairs=pair_rows(rows, (matrix, raw_laid), shared, verdict, left_out, resolved, scored),
+        systems=assemble.make_system_rows(rows, matrix, raw_laid, verdict, sets, resolved),
+        pairs=make_pair_rows(rows, (matrix, raw_laid), shared, verdict, left_out, resolved, scored),
         warnings=(
             *(*warnings, *more, *normalized.warnings, *warnings_of_unknown_errors(unweighed, normalized.scored)),
             *(*caveat_warnings, *caveats.rank_set_caveats(sets, rows, resolved, floor)),
         ),
         notes=(*NOTES, *recipe_caveats.shape_caveats(resolved)),
-        segments=assemble.segment_table(scored, scores, raw),
+        segments=assemble.make_segment_table(scored, scores, raw),
     )
 
 
@@ -103,7 +106,9 @@ def _rank_sets(matrix: ScoreMatrix, ratings: Ratings, recipe: Recipe, comparable
     sums = ratings.better_sign * matrix.document_sums()
     if comparable is None:
         comparable = np.zeros((len(sums), len(sums)), dtype=np.bool_)
-    return rank_sets(sums, matrix.document_weights(), alpha=recipe.alpha, seed=recipe.seed, comparable=comparable)
+    return compute_rank_sets(
+        sums, matrix.document_weights(), alpha=recipe.alpha, seed=recipe.seed, comparable=comparable
+    )
 
 
 def _left_out(
@@ -114,14 +119,16 @@ def _left_out(
         return []
     sign = scored.better_sign
     median = recipe.aggregate == "median"
-    influences = [influence.by_rater(matrix, sign, scored, paired=paired, repeats=recipe.repeats, median=median)]
+    influences = [
+        influence.leave_out_raters(matrix, sign, scored, paired=paired, repeats=recipe.repeats, median=median)
+    ]
     n_pairs = len(matrix.systems) * (len(matrix.systems) - 1) // 2
     if scored.documents_known and matrix.n_documents * n_pairs <= influence.MOST_CELLS:
         codes = scored.labels.segment_document[matrix.segments[matrix.starts]]
         keys = [scored.labels.documents[code] for code in codes]
-        influences.append(influence.by_document(matrix, sign, keys, paired=paired))
+        influences.append(influence.leave_out_documents(matrix, sign, keys, paired=paired))
     if matrix.domain is not None and documents is not None:
-        influences.append(influence.by_domain(matrix, sign, documents.domain_codes()[1], paired=paired))
+        influences.append(influence.leave_out_domains(matrix, sign, documents.domain_codes()[1], paired=paired))
     return influences
 
 

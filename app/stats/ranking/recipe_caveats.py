@@ -12,7 +12,7 @@ import numpy as np
 
 from app.domain.recipe import Recipe
 from app.stats.aggregate import ScoreMatrix
-from app.stats.ranking.confounding import MOST_UNEVEN, unevenness
+from app.stats.ranking.confounding import MOST_UNEVEN, rater_share_unevenness
 from app.stats.ratings import Ratings
 from app.stats.testing.pair_tests import SIGN_TESTS
 
@@ -66,7 +66,7 @@ def confounding_caveats(ratings: Ratings, panel: ScoreMatrix) -> list[str]:
     """Raters who judged more of one system than of another: their severity counts as a difference of systems."""
     if len(panel.systems) < 2 or not len(ratings):
         return []
-    uneven = unevenness(ratings, panel.systems)
+    uneven = rater_share_unevenness(ratings, panel.systems)
     n = int(np.count_nonzero(np.triu(uneven, 1) > MOST_UNEVEN))
     if not n:
         return []

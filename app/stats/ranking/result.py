@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from app.domain.recipe import Recipe
 from app.stats.plain import Interval
-from app.stats.ranking.influence import Influence
+from app.stats.ranking.influence import PairInfluence
 from app.stats.ratings import Codes, Floats
 from app.stats.selection import DroppedRows
 
@@ -104,7 +104,7 @@ class PairRow:
     chance_better: float | None
     chance_tie: float | None
     chance_worse: float | None
-    influence: Influence | None
+    influence: PairInfluence | None
     n_common: int
     documents_common: int | None
     effective_documents: float | None
@@ -218,7 +218,7 @@ def _pair(values: tuple[float, float] | None) -> list[float] | None:
     return None if values is None else list(values)
 
 
-def _influence(influence: Influence | None) -> dict[str, object]:
+def _influence(influence: PairInfluence | None) -> dict[str, object]:
     """`influence`: by kind of unit the one that changes the difference most; `flips_without`: WHAT:KEY of units."""
     if influence is None:
         return {"influence": None, "flips_without": None, "n_flips": None}

@@ -9,7 +9,7 @@ from typing import Final, Literal, get_args
 import numpy as np
 
 from app.domain.errors import Invalid
-from app.stats.ratings import Bools, Floats, Ratings, Role
+from app.stats.ratings import Bools, Floats, RatingRole, Ratings
 from app.stats.side_tables import DocumentTable
 
 Group = Literal[
@@ -58,12 +58,12 @@ class RankingFacts:
     documents: DocumentTable | None = None
 
 
-def changes(rows: Ratings, facts: RankingFacts, groups: Sequence[Group]) -> tuple[ScoreChange, ...]:
+def list_score_changes(rows: Ratings, facts: RankingFacts, groups: Sequence[Group]) -> tuple[ScoreChange, ...]:
     """Every change of the groups asked for that these data can have, in a fixed order."""
     return tuple(change for group in GROUPS if group in groups for change in _of_group(rows, facts, group))
 
 
-def why_none(rows: Ratings, facts: RankingFacts, group: Group) -> str | None:
+def why_no_change(rows: Ratings, facts: RankingFacts, group: Group) -> str | None:
     """Why a group has no change here; None where it has some."""
     if next(_of_group(rows, facts, group), None) is not None:
         return None
@@ -91,7 +91,7 @@ def _of_group(rows: Ratings, facts: RankingFacts, group: Group) -> Iterator[Scor
 def _of_references(rows: Ratings, facts: RankingFacts, group: Group) -> Iterator[ScoreChange]:
     """Human systems and reference rows: gone, or worse by each factor; the humans are not ranked."""
     humans = facts.humans & frozenset(facts.order)
-    reference_rows = bool((rows.role == Role.REFERENCE).any())
+    reference_rows = bool((rows.role == RatingRole.REFERENCE).any())
     only_rows = group == "degraded_reference_rows"
     if not reference_rows and (only_rows or not humans):
         return
@@ -143,9 +143,9 @@ def apply_change(rows: Ratings, change: ScoreChange, documents: DocumentTable | 
     """
     touched = _of_systems(rows, change.left_out | change.scaled)
     if change.references:
-        touched = touched | (rows.role == Role.REFERENCE)
+        touched = touched | (rows.role == RatingRole.REFERENCE)
     if change.factor is not None:
-        pull = inflate if change.group == "inflated" else degrade
+        pull = inflate_scores if change.group == "inflated" else degrade_scores
         score = np.where(touched, pull(rows, change.factor), rows.score)
         return replace(rows, score=score).canonical()
     what, _, key = change.what.partition(":")
@@ -169,7 +169,7 @@ def _of_unit(rows: Ratings, what: str, key: str, documents: DocumentTable | None
     return np.asarray(codes == labels.index(key), dtype=np.bool_)
 
 
-def degrade(rows: Ratings, d: float) -> Floats:
+def degrade_scores(rows: Ratings, d: float) -> Floats:
     """Every score made worse by d: min + (x − min)/d where higher is better, x·d for a penalty.
 
     Raises Invalid where the scale has no lower end.
@@ -182,7 +182,7 @@ def degrade(rows: Ratings, d: float) -> Floats:
     return np.asarray(low + (rows.score - low) / d, dtype=np.float64)
 
 
-def inflate(rows: Ratings, d: float) -> Floats:
+def inflate_scores(rows: Ratings, d: float) -> Floats:
     """Every score made better by d: max − (max − x)/d where higher is better, x/d for a penalty.
 
     Raises Invalid where the scale has no upper end.

@@ -18,7 +18,7 @@ class RankingPlaces:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class RankingDifference:
     """What a change did to a ranking.
 
     rank_changed: the flattened order differs. cluster_changed: the sequence of clusters, each a set, differs; None
@@ -38,7 +38,7 @@ class Difference:
         return self.rank_changed and bool(self.cluster_changed)
 
 
-def places_of(ranking: Ranking) -> RankingPlaces:
+def ranking_places(ranking: Ranking) -> RankingPlaces:
     """The places in a ranking."""
     rows = ranking.systems
     clusters = [row.cluster for row in rows if row.cluster is not None]
@@ -49,7 +49,7 @@ def places_of(ranking: Ranking) -> RankingPlaces:
     )
 
 
-def difference(before: RankingPlaces, after: RankingPlaces) -> Difference:
+def compare_rankings(before: RankingPlaces, after: RankingPlaces) -> RankingDifference:
     """Compare two rankings of the same systems; a system that only one of them has is left out of both.
 
     Source: Knowles 2021, §5.2 (ΔRank, ΔCluster, ΔBoth).
@@ -62,7 +62,7 @@ def difference(before: RankingPlaces, after: RankingPlaces) -> Difference:
     moves = {system: abs(_rank(second, system) - _rank(first, system)) for system in first.order}
     mover = max(moves, key=lambda system: moves[system], default=None)
     largest = 0.0 if mover is None else moves[mover]
-    return Difference(
+    return RankingDifference(
         rank_changed=first.order != second.order,
         cluster_changed=clusters,
         swaps=_swaps(first.order, second.order),

@@ -10,16 +10,23 @@ import numpy as np
 from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
 from app.stats.aggregate import ScoreMatrix, one_row_per_rating, round_scores, score_matrix, segment_scores
-from app.stats.ranking.ranking import rank
+from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
-from app.stats.rater_moments import normalize_ranked
-from app.stats.ratings import Codes, Ratings, Role
-from app.stats.robustness.changes import Group, RankingFacts, ScoreChange, apply_change, changes, why_none
-from app.stats.robustness.places import Difference, RankingPlaces, difference, places_of
-from app.stats.selection import DroppedRows, Selection, select
+from app.stats.rater_moments import normalize_ranked_rows
+from app.stats.ratings import Codes, RatingRole, Ratings
+from app.stats.robustness.changes import (
+    Group,
+    RankingFacts,
+    ScoreChange,
+    apply_change,
+    list_score_changes,
+    why_no_change,
+)
+from app.stats.robustness.places import RankingDifference, RankingPlaces, compare_rankings, ranking_places
+from app.stats.selection import DroppedRows, RowSelection, select_rows
 from app.stats.side_tables import DocumentTable
 
-EVERY_ROLE = tuple(role.name.lower() for role in Role)
+EVERY_ROLE = tuple(role.name.lower() for role in RatingRole)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +36,12 @@ class ChangeEffect:
     change: ScoreChange
     before: RankingPlaces | None
     after: RankingPlaces | None
-    difference: Difference | None
+    difference: RankingDifference | None
     why: str | None = None
 
 
 @dataclass(frozen=True)
-class Experiments:
+class RobustnessExperiments:
     """The data of a campaign and the recipe, resolved once on all of them: what settles itself stays as it is then.
 
     warnings, dropped: of the ranking without any change.
@@ -49,9 +56,9 @@ class Experiments:
     @classmethod
     def of(
         cls, rows: Ratings, recipe: Recipe, humans: frozenset[str], documents: DocumentTable | None = None
-    ) -> Experiments:
+    ) -> RobustnessExperiments:
         """Settle the recipe on all data. Raises Invalid where it does not fit them."""
-        base = rank(rows, _plain(recipe), documents)
+        base = rank_systems(rows, _plain(recipe), documents)
         order = tuple(row.system for row in base.systems)
         dropped = tuple(one for one in base.dropped if one.n)
         return cls(rows, base.recipe, RankingFacts(order, humans, documents), tuple(base.warnings), dropped)
@@ -59,14 +66,14 @@ class Experiments:
     def changes(self, groups: Sequence[Group]) -> tuple[tuple[ScoreChange, ...], dict[Group, str]]:
         """Every change of these groups, and for groups that have none the reason."""
         ranked = self._ranked
-        none = {group: why for group in groups if (why := why_none(ranked, self.facts, group)) is not None}
-        return changes(ranked, self.facts, groups), none
+        none = {group: why for group in groups if (why := why_no_change(ranked, self.facts, group)) is not None}
+        return list_score_changes(ranked, self.facts, groups), none
 
     @property
     def _ranked(self) -> Ratings:
         """What is ranked, and reference rows, which count where the moments of raters rest on all rows."""
-        selection = select(self.rows, self.recipe)
-        return selection.ratings.where(selection.ranked | (selection.ratings.role == Role.REFERENCE))
+        selection = select_rows(self.rows, self.recipe)
+        return selection.ratings.where(selection.ranked | (selection.ratings.role == RatingRole.REFERENCE))
 
     def run(self, some: Sequence[ScoreChange]) -> tuple[ChangeEffect, ...]:
         """What each change does; a ranking without it is made once for all that need the same one."""
@@ -82,7 +89,7 @@ class Experiments:
         """Who stands where, or the reason why there is no ranking."""
         try:
             rows = self.rows if change is None else apply_change(self.rows, change, self.facts.documents)
-            return places_of(rerank(rows, self.recipe, unshown, self.facts))
+            return ranking_places(rerank_systems(rows, self.recipe, unshown, self.facts))
         except Invalid as error:
             return error.detail or error.title()
 
@@ -93,10 +100,10 @@ def _effect(change: ScoreChange, before: RankingPlaces | str, after: RankingPlac
         return ChangeEffect(change, None, None, None, why)
     if len(set(before.order) & set(after.order)) < 2:
         return ChangeEffect(change, before, after, None, "fewer than two systems are left to compare")
-    return ChangeEffect(change, before, after, difference(before, after))
+    return ChangeEffect(change, before, after, compare_rankings(before, after))
 
 
-def rerank(rows: Ratings, recipe: Recipe, unshown: frozenset[str], facts: RankingFacts) -> Ranking:
+def rerank_systems(rows: Ratings, recipe: Recipe, unshown: frozenset[str], facts: RankingFacts) -> Ranking:
     """Normalize by all rows, take the systems that are not shown away, and rank the others.
 
     Raises Invalid where the recipe does not fit the rows.
@@ -106,17 +113,17 @@ def rerank(rows: Ratings, recipe: Recipe, unshown: frozenset[str], facts: Rankin
     shown = scored.where(~np.isin(scored.system, gone)).canonical()
     # What the recipe says of rows and normalization is done.
     rest = replace(_plain(recipe), normalize="none", roles=EVERY_ROLE, accepted_only=False, exclude=())
-    return rank(shown, rest, facts.documents)
+    return rank_systems(shown, rest, facts.documents)
 
 
-def normalized_rows(rows: Ratings, recipe: Recipe) -> tuple[Ratings, Selection]:
+def normalized_rows(rows: Ratings, recipe: Recipe) -> tuple[Ratings, RowSelection]:
     """The rows that a recipe ranks, with their normalized scores, and the selection they come of.
 
     recipe : with its normalization settled. Raises Invalid where the scores do not allow it.
     """
-    selection = select(rows, recipe)
+    selection = select_rows(rows, recipe)
     ranked = selection.ratings.where(selection.ranked)
-    return normalize_ranked(selection, ranked, recipe).scored, selection
+    return normalize_ranked_rows(selection, ranked, recipe).scored, selection
 
 
 def ranked_score_matrix(rows: Ratings, recipe: Recipe, domains: Codes | None = None) -> ScoreMatrix:

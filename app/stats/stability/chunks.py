@@ -22,17 +22,17 @@ from app.domain.errors import Invalid
 from app.stats.normalize import Method
 from app.stats.ratings import Floats
 from app.stats.stability.extraction import MultiplyRated
-from app.stats.stability.request import Assignment, StabilityRequest
-from app.stats.stability.srp import Order, order_of
-from app.stats.stability.studies import ItemSums, collect, document_sums, full_data_study, item_sums
+from app.stats.stability.request import RaterAssignment, StabilityRequest
+from app.stats.stability.srp import Order, order_pairs
+from app.stats.stability.studies import ItemSums, document_sums, full_data_study, gather_study_ratings, sum_items
 from app.stats.stability.testing import (
     Claims,
     SignificanceRule,
     all_signs,
-    claims,
-    drawn_signs,
-    is_enumerated,
-    p_values,
+    draw_signs,
+    enumerates_all_signs,
+    find_claims,
+    permutation_p_values,
 )
 
 METHOD_VERSION = "stability-2"
@@ -48,7 +48,7 @@ class StudyChunk:
     """Studies of one assignment on one number of documents: those of the document sets from `first` to `last` − 1."""
 
     index: int
-    assignment: Assignment
+    assignment: RaterAssignment
     methods: tuple[Method, ...]
     documents: int
     first: int
@@ -60,7 +60,8 @@ class ChunkOutcome:
     """What the studies of a chunk found.
 
     means: of every system, in the unit of the method, shape (methods, n, S). claims: of every pair, shape
-    (methods, n, S(S−1)/2), see `testing.claims`. why: the reason where the assignment is out of reach; no studies then.
+    (methods, n, S(S−1)/2), see `testing.find_claims`. why: the reason where the assignment is out of reach; no
+    studies then.
     """
 
     means: Floats
@@ -83,14 +84,14 @@ class ChunkOutcome:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FullData:
+class FullDataClaims:
     """What all ratings say of each pair, shape (pairs,): which system has the better mean, and which is claimed so."""
 
     order: Order
     claims: Claims
 
 
-def chunks_of(request: StabilityRequest) -> tuple[StudyChunk, ...]:
+def make_study_chunks(request: StabilityRequest) -> tuple[StudyChunk, ...]:
     """The chunks of a resolved request, those of a point beside each other."""
     chunks: list[StudyChunk] = []
     at_once = max(1, STUDIES_OF_A_CHUNK // request.per_set)
@@ -103,7 +104,7 @@ def chunks_of(request: StabilityRequest) -> tuple[StudyChunk, ...]:
 
 
 @dataclass(frozen=True)
-class Simulator:
+class StabilitySimulator:
     """A data set and a resolved request, made ready once for any number of chunks."""
 
     data: MultiplyRated
@@ -112,12 +113,12 @@ class Simulator:
     @cached_property
     def items(self) -> ItemSums:
         """Sums by item."""
-        return item_sums(self.data)
+        return sum_items(self.data)
 
     @cached_property
     def chunks(self) -> tuple[StudyChunk, ...]:
         """All the work there is."""
-        return chunks_of(self.request)
+        return make_study_chunks(self.request)
 
     def run(self, index: int) -> ChunkOutcome:
         """Compute a chunk.
@@ -154,21 +155,21 @@ class Simulator:
 
     def _piece(self, chunk: StudyChunk, number: int, piece: int, documents: Codes, n: int) -> tuple[Floats, Claims]:
         raters = self._raters(chunk, number, piece, documents, n)
-        studies = collect(self.items, documents, raters)
+        studies = gather_study_ratings(self.items, documents, raters)
         sums = np.stack([document_sums(studies, method) for method in chunk.methods], axis=1)
         means = sums.sum(axis=2) / studies.n_segments.sum()
         signed, request = self._better(sums), self.request
-        exact = is_enumerated(len(documents), request.permutations)
+        exact = enumerates_all_signs(len(documents), request.permutations)
         shared = request.signs == "document_set"
         if exact:
             signs = all_signs(len(documents))
         else:
             rng = self._rng("signs", chunk.documents, number, *(() if shared else (piece,)))
-            signs = drawn_signs(rng, 1 if shared else n, request.permutations, len(documents))
-        p = p_values(signed, signs, exact=exact, rule=self.rule)
-        return means.transpose(1, 0, 2), claims(signed, p, self.rule).transpose(1, 0, 2)
+            signs = draw_signs(rng, 1 if shared else n, request.permutations, len(documents))
+        p = permutation_p_values(signed, signs, exact=exact, rule=self.rule)
+        return means.transpose(1, 0, 2), find_claims(signed, p, self.rule).transpose(1, 0, 2)
 
-    def full_data(self) -> dict[Method, FullData]:
+    def full_data(self) -> dict[Method, FullDataClaims]:
         """What all ratings together say under each normalization asked for, tested as the studies are.
 
         At least 10 000 permutations, since there is one study only.
@@ -178,11 +179,11 @@ class Simulator:
         sums = np.stack([document_sums(whole, method) for method in methods], axis=1)
         signed = self._better(sums)
         many, n = max(request.permutations, _FULL_PERMUTATIONS), signed.shape[-1]
-        exact = is_enumerated(n, many)
-        signs = all_signs(n) if exact else drawn_signs(self._rng("full data"), 1, many, n)
-        claimed = claims(signed, p_values(signed, signs, exact=exact, rule=self.rule), self.rule)[0]
-        order = order_of(signed[0].sum(axis=2) / whole.n_segments.sum(), 1)
-        return {method: FullData(order[i], claimed[i]) for i, method in enumerate(methods)}
+        exact = enumerates_all_signs(n, many)
+        signs = all_signs(n) if exact else draw_signs(self._rng("full data"), 1, many, n)
+        claimed = find_claims(signed, permutation_p_values(signed, signs, exact=exact, rule=self.rule), self.rule)[0]
+        order = order_pairs(signed[0].sum(axis=2) / whole.n_segments.sum(), 1)
+        return {method: FullDataClaims(order[i], claimed[i]) for i, method in enumerate(methods)}
 
     @property
     def rule(self) -> SignificanceRule:

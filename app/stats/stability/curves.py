@@ -10,11 +10,11 @@ import numpy as np
 from app.domain.errors import Invalid, Place
 from app.stats.normalize import Method
 from app.stats.ratings import Floats
-from app.stats.stability.chunks import ChunkOutcome, Simulator, StudyChunk
+from app.stats.stability.chunks import ChunkOutcome, StabilitySimulator, StudyChunk
 from app.stats.stability.extraction import Indices
-from app.stats.stability.pairs import ReportedPairs, reach_of
-from app.stats.stability.request import Assignment, StabilityRequest, StudyDesign
-from app.stats.stability.srp import Order, compare, monte_carlo_error, order_of, srp_of
+from app.stats.stability.pairs import ReportedPairs, reported_rank_distance
+from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign
+from app.stats.stability.srp import Order, compare_studies, monte_carlo_error, order_pairs, pooled_srp
 from app.stats.stability.testing import Claims
 
 VACUOUS_SHARE = 0.5
@@ -70,7 +70,7 @@ class StabilityCurve:
 
 
 def compute_curves(
-    simulator: Simulator, outcomes: Iterable[tuple[int, ChunkOutcome]] | None = None
+    simulator: StabilitySimulator, outcomes: Iterable[tuple[int, ChunkOutcome]] | None = None
 ) -> tuple[StabilityCurve, ...]:
     """Compute every curve of a request.
 
@@ -97,7 +97,7 @@ def compute_curves(
     return curves
 
 
-def misfit(documents: int, why: str) -> Invalid:
+def refuse_misfit(documents: int, why: str) -> Invalid:
     """The refusal of a design that the raters of the data cannot have on a number of documents."""
     place = Place(("body", "designs"), f"{documents} documents: {why}")
     return Invalid("a design does not fit the data", places=(place,))
@@ -108,18 +108,18 @@ class _Why:
 
     def __init__(self, request: StabilityRequest) -> None:
         self._request = request
-        self._found: dict[tuple[Assignment, int], tuple[int, str]] = {}
+        self._found: dict[tuple[RaterAssignment, int], tuple[int, str]] = {}
 
     def note(self, chunk: StudyChunk, why: str | None) -> None:
         """Keep the reason of a chunk, if it has one. Raises Invalid where the request takes no point less."""
         if why is None:
             return
-        if is_fatal(self._request):
-            raise misfit(chunk.documents, why)
+        if is_misfit_fatal(self._request):
+            raise refuse_misfit(chunk.documents, why)
         at = chunk.assignment, chunk.documents
         self._found[at] = min(self._found.get(at, (chunk.index, why)), (chunk.index, why))
 
-    def of(self, assignment: Assignment) -> str | None:
+    def of(self, assignment: RaterAssignment) -> str | None:
         """The reasons in words, those of a few counts in full."""
         counts = [count for count in self._request.counts if (assignment, count) in self._found]
         reasons = [f"{count} documents: {self._found[assignment, count][1]}" for count in counts[:MOST_REASONS]]
@@ -131,10 +131,10 @@ class _Why:
         for curve in curves:
             if not (curve.points or self._request.lenient):
                 count = max(self._request.counts)
-                raise misfit(count, self._found[curve.design.assignment, count][1])
+                raise refuse_misfit(count, self._found[curve.design.assignment, count][1])
 
 
-def is_fatal(request: StabilityRequest) -> bool:
+def is_misfit_fatal(request: StabilityRequest) -> bool:
     """Whether one point that cannot be had refuses a resolved request."""
     return not (request.lenient or request.open_counts)
 
@@ -154,12 +154,12 @@ def _curve(
 class _Fit:
     """Turns the outcomes of a point into its figures, against the full data."""
 
-    def __init__(self, simulator: Simulator) -> None:
+    def __init__(self, simulator: StabilitySimulator) -> None:
         self.request, self.sign = simulator.request, 1 if simulator.data.higher_is_better else -1
         self.available = len(simulator.data.documents)
         self.truth = simulator.full_data()
         systems = len(simulator.data.systems)
-        reach = reach_of(self.request, systems)
+        reach = reported_rank_distance(self.request, systems)
         self.told = {method: ReportedPairs.of(full.order, systems, reach) for method, full in self.truth.items()}
 
     def points(
@@ -180,10 +180,10 @@ class _Fit:
     def point(self, documents: int, means: Floats, claimed: Claims, method: Method) -> StabilityPoint:
         """Figures of n studies: means of shape (n, S), claims of shape (n, pairs)."""
         truth, (as_ordered, turned) = self.truth[method], self.told[method].shares(claimed)
-        order = order_of(means, self.sign)
+        order = order_pairs(means, self.sign)
         size = self._group_size(documents, len(means))
         groups = [
-            compare(means[at : at + size], claimed[at : at + size], order[at : at + size])
+            compare_studies(means[at : at + size], claimed[at : at + size], order[at : at + size])
             for at in range(0, len(means), size)
         ]
         pairs = sum(group.pairs for group in groups)
@@ -195,7 +195,7 @@ class _Fit:
             documents=documents,
             studies=len(means),
             document_sets=sets,
-            srp=srp_of(groups),
+            srp=pooled_srp(groups),
             mc_error=None if np.isnan(error) else error,
             n_pairs=pairs,
             mean_significant_pairs=float(n_claims.mean()),

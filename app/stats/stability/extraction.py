@@ -58,7 +58,7 @@ class NotMultiplyRated(Invalid):
     """No document has every output rated by the same two or more raters."""
 
 
-def multiply_rated(ratings: Ratings) -> MultiplyRated:
+def extract_multiply_rated(ratings: Ratings) -> MultiplyRated:
     """Lay the multiply-rated documents out as dense arrays.
 
     Several ratings of one output by one rater count as their mean. A document is left out where it had fewer than two

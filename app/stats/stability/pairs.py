@@ -18,7 +18,7 @@ DECIMALS = 6
 """Of shares: enough to tell any two of at most 10,000 studies apart, and few enough to be short."""
 
 
-def reach_of(request: StabilityRequest, systems: int) -> int:
+def reported_rank_distance(request: StabilityRequest, systems: int) -> int:
     """How many places apart in the ranking by all ratings the systems of a pair may be for its claims to be told.
 
     request : resolved. Returns systems − 1 where all pairs fit, 0 where not even the neighbours do.
@@ -26,7 +26,7 @@ def reach_of(request: StabilityRequest, systems: int) -> int:
     Examples
     --------
     >>> many = StabilityRequest((), documents=tuple(range(1, 101)), studies=2)
-    >>> reach_of(many, 3)
+    >>> reported_rank_distance(many, 3)
     2
     """
     points = max(1, len(request.designs) * len(request.counts))
@@ -58,7 +58,7 @@ class ReportedPairs:
 
     @classmethod
     def of(cls, order: Order, systems: int, reach: int) -> Self:
-        """The pairs at most `reach` places apart in a ranking. order : shape (pairs,), see `srp.order_of`."""
+        """The pairs at most `reach` places apart in a ranking. order : shape (pairs,), see `srp.order_pairs`."""
         at, below = np.triu_indices(systems, k=1)
         won = np.zeros(systems, dtype=np.int64)
         np.add.at(won, at, order)

@@ -23,7 +23,7 @@ GROUPINGS: Final[tuple[Grouping, ...]] = ("psxs", "system_balanced", "none")
 
 
 @dataclass(frozen=True, slots=True)
-class Assignment:
+class RaterAssignment:
     """Who rates what in a study. entropy: of the work over raters, None for as even as possible. ratings: per item."""
 
     grouping: Grouping = "psxs"
@@ -35,7 +35,7 @@ class Assignment:
 class StudyDesign:
     """A way to run a study: an assignment, and the normalization of what it yields."""
 
-    assignment: Assignment = Assignment()
+    assignment: RaterAssignment = RaterAssignment()
     normalize: Method = "none"
 
 
@@ -73,7 +73,7 @@ class StabilityRequest:
         available : multiply-rated documents. systems : that were rated on them. Raises Invalid for what cannot be
         simulated.
         """
-        counts = default_documents(available) if self.documents is None else tuple(sorted(set(self.documents)))
+        counts = default_document_counts(available) if self.documents is None else tuple(sorted(set(self.documents)))
         per_set = min(self.per_set, self.studies)
         _check(not self.designs, "designs", "name at least one design")
         _check(len(self.designs) > MOST_DESIGNS, "designs", f"at most {MOST_DESIGNS} designs at a time")
@@ -106,9 +106,9 @@ class StabilityRequest:
         """Document sets of a point."""
         return -(-self.studies // self.per_set)
 
-    def assignments(self) -> dict[Assignment, tuple[Method, ...]]:
+    def assignments(self) -> dict[RaterAssignment, tuple[Method, ...]]:
         """Each assignment with the normalizations asked of it: what differs in those only is simulated once."""
-        by_assignment: dict[Assignment, tuple[Method, ...]] = {}
+        by_assignment: dict[RaterAssignment, tuple[Method, ...]] = {}
         for design in self.designs:
             by_assignment[design.assignment] = (*by_assignment.get(design.assignment, ()), design.normalize)
         return by_assignment
@@ -120,10 +120,10 @@ def _check(wrong: bool, field: str, message: str) -> None:
         raise Invalid(what, places=(Place(("body", field), message),))
 
 
-def default_documents(available: int) -> tuple[int, ...]:
+def default_document_counts(available: int) -> tuple[int, ...]:
     """Steps of 20 up to what there is, of 5 below 60 documents; all of them where there are fewer than 5.
 
-    >>> default_documents(181)[-1], default_documents(30), default_documents(3)
+    >>> default_document_counts(181)[-1], default_document_counts(30), default_document_counts(3)
     (180, (5, 10, 15, 20, 25, 30), (3,))
     """
     step = 20 if available >= FEW_DOCUMENTS else 5
@@ -136,6 +136,6 @@ def paper_designs() -> tuple[StudyDesign, ...]:
     Every grouping dealt evenly, and with and without grouping the entropies .55, .7 and .85; each under every
     normalization of the paper.
     """
-    even = [Assignment(grouping) for grouping in GROUPINGS]
-    uneven = [Assignment(grouping, entropy) for grouping in ("psxs", "none") for entropy in ENTROPIES]
+    even = [RaterAssignment(grouping) for grouping in GROUPINGS]
+    uneven = [RaterAssignment(grouping, entropy) for grouping in ("psxs", "none") for entropy in ENTROPIES]
     return tuple(StudyDesign(assignment, method) for assignment in (*even, *uneven) for method in METHODS)

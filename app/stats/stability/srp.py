@@ -15,7 +15,7 @@ _ROWS = 512  # rows of the study × study matrices that are held at once
 Order = npt.NDArray[np.int8]
 
 
-def order_of(means: Floats, better_sign: int) -> Order:
+def order_pairs(means: Floats, better_sign: int) -> Order:
     """Which system of each pair has the better mean: 1 the first, −1 the second, 0 equal to 10 decimals.
 
     means : shape (…, S). Returns shape (…, S(S−1)/2).
@@ -25,10 +25,10 @@ def order_of(means: Floats, better_sign: int) -> Order:
     return np.asarray(better_sign * np.sign(scores[..., first] - scores[..., second]), dtype=np.int8)
 
 
-def stable(claims: Claims, order: Order) -> npt.NDArray[np.bool_]:
+def stable_rankings(claims: Claims, order: Order) -> npt.NDArray[np.bool_]:
     """SR(e1, e2): every claim of e1 has the better mean in e2. Shape (n, n), the diagonal included.
 
-    claims : shape (n, pairs). order : shape (n, pairs), `order_of` the means.
+    claims : shape (n, pairs). order : shape (n, pairs), `order_pairs` the means.
 
     Source: Riley et al. 2024, §5.
 
@@ -36,7 +36,7 @@ def stable(claims: Claims, order: Order) -> npt.NDArray[np.bool_]:
     --------
     >>> means = np.array([[1.0, 2, 3], [1, 3, 2], [1, 2, 2]])
     >>> claims = np.array([[1, 1, 1], [1, 1, 0], [0, 0, 0]], dtype=np.int8)
-    >>> stable(claims, order_of(means, -1)).astype(int).tolist()
+    >>> stable_rankings(claims, order_pairs(means, -1)).astype(int).tolist()
     [[1, 0, 0], [1, 1, 1], [1, 1, 1]]
     """
     return np.asarray(_broken(_both_ways(claims), _both_ways(order)) == 0)
@@ -74,7 +74,7 @@ class StudyGroup:
         return self.n * (self.n - 1)
 
 
-def compare(means: Floats, claims: Claims, order: Order) -> StudyGroup:
+def compare_studies(means: Floats, claims: Claims, order: Order) -> StudyGroup:
     """Compare every study of a group with every other one.
 
     Parameters
@@ -127,7 +127,7 @@ def _pairwise(unit: Floats) -> tuple[float, int]:
     return float(whole @ whole - (known * known).sum()) / 2.0, len(known) * (len(known) - 1) // 2
 
 
-def srp_of(groups: list[StudyGroup]) -> float:
+def pooled_srp(groups: list[StudyGroup]) -> float:
     """SRP with the pairs of all groups pooled."""
     return sum(group.stable for group in groups) / sum(group.pairs for group in groups)
 

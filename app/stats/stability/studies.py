@@ -45,7 +45,7 @@ class ItemSums:
         return len(self.data.raters)
 
 
-def item_sums(data: MultiplyRated) -> ItemSums:
+def sum_items(data: MultiplyRated) -> ItemSums:
     """Sum each item's ratings over its segments."""
     pool = data.pool_size
     there = np.arange(data.score.shape[2]) < pool[data.document][:, None, None]
@@ -152,7 +152,7 @@ class StudyRatings:
         return constant
 
 
-def collect(items: ItemSums, documents: Codes, raters: Codes) -> StudyRatings:
+def gather_study_ratings(items: ItemSums, documents: Codes, raters: Codes) -> StudyRatings:
     """Look up what the raters of each study gave.
 
     Parameters
@@ -240,4 +240,4 @@ def full_data_study(items: ItemSums) -> StudyRatings:
     documents = np.arange(len(items.data.documents))
     raters = pools[items.data.bucket][None, :, None, :]
     shape = (1, documents.size, len(items.data.systems), wide)
-    return collect(items, documents, np.ascontiguousarray(np.broadcast_to(raters, shape)))
+    return gather_study_ratings(items, documents, np.ascontiguousarray(np.broadcast_to(raters, shape)))

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.stats.ratings import Floats
-from app.stats.testing.permutation import all_patterns
+from app.stats.testing.permutation import all_sign_patterns
 
 Claims = npt.NDArray[np.int8]
 Counts = npt.NDArray[np.int64]
@@ -30,7 +30,7 @@ class SignificanceRule:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PValues:
+class PermutationPValues:
     """p of every pair (i, j), i < j: `first` that i is better, `second` that j is; the same array for two sides."""
 
     first: Floats
@@ -68,18 +68,18 @@ class SignPatterns:
         return signs
 
 
-def is_enumerated(n_documents: int, permutations: int) -> bool:
+def enumerates_all_signs(n_documents: int, permutations: int) -> bool:
     """Whether all 2^D patterns of signs are no more than the permutations asked for."""
     return n_documents < 63 and 2**n_documents <= permutations
 
 
 def all_signs(n_documents: int) -> Iterator[SignPatterns]:
     """Every pattern of signs, in pieces that all studies share."""
-    for flips in all_patterns(n_documents, _PIECE):
+    for flips in all_sign_patterns(n_documents, _PIECE):
         yield SignPatterns(np.packbits(flips > 0, axis=1)[None], n_documents)
 
 
-def drawn_signs(rng: np.random.Generator, studies: int, permutations: int, n_documents: int) -> Iterator[SignPatterns]:
+def draw_signs(rng: np.random.Generator, studies: int, permutations: int, n_documents: int) -> Iterator[SignPatterns]:
     """Random signs of so many studies in pieces, none larger than is held at once; fair and independent."""
     row_bytes, most = 8 * ceil(n_documents / 64), max(1, min(_PIECE, _HELD // (studies * n_documents)))
     for start in range(0, permutations, most):
@@ -88,7 +88,9 @@ def drawn_signs(rng: np.random.Generator, studies: int, permutations: int, n_doc
         yield SignPatterns(drawn.reshape(studies, rows, row_bytes), n_documents)
 
 
-def p_values(sums: Floats, signs: Iterable[SignPatterns], *, exact: bool, rule: SignificanceRule) -> PValues:
+def permutation_p_values(
+    sums: Floats, signs: Iterable[SignPatterns], *, exact: bool, rule: SignificanceRule
+) -> PermutationPValues:
     """Permutation p of every pair of systems in every study.
 
     Swapping two systems on a document changes the sign of its sum of differences, so with the sums X of a study and
@@ -118,8 +120,8 @@ def p_values(sums: Floats, signs: Iterable[SignPatterns], *, exact: bool, rule: 
     add = 0 if exact or not rule.plus_one else 1
     first = ((tallies.beyond + add) / (total + add)).reshape(n, variants, -1)
     if rule.two_sided:
-        return PValues(first, first)
-    return PValues(first, ((tallies.reverse + add) / (total + add)).reshape(n, variants, -1))
+        return PermutationPValues(first, first)
+    return PermutationPValues(first, ((tallies.reverse + add) / (total + add)).reshape(n, variants, -1))
 
 
 def _permuted(sums: Floats, piece: SignPatterns) -> Iterator[tuple[int, Floats]]:
@@ -194,10 +196,10 @@ def _tally(hits: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint16]:
     return np.asarray(np.add.reduce(hits.view(np.uint8), axis=-1, dtype=np.uint16), dtype=np.uint16)
 
 
-def claims(sums: Floats, p: PValues, rule: SignificanceRule) -> Claims:
+def find_claims(sums: Floats, p: PermutationPValues, rule: SignificanceRule) -> Claims:
     """What each study claims of each pair: 1 the first is significantly better, −1 the second, 0 neither.
 
-    sums : as for `p_values`. A claim needs the better sum, and p ≤ alpha.
+    sums : as for `permutation_p_values`. A claim needs the better sum, and p ≤ alpha.
     """
     sign = np.sign(np.round(_apart(sums.sum(axis=3)), 10))
     claimed = np.where(sign > 0, p.first <= rule.alpha, (sign < 0) & (p.second <= rule.alpha))

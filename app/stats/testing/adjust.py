@@ -9,11 +9,11 @@ from app.stats.aggregate import Indices
 from app.stats.ratings import Floats
 
 
-def adjust(p_values: Floats, method: Adjust) -> Floats:
+def adjust_p_values(p_values: Floats, method: Adjust) -> Floats:
     """Adjusted p-values of one family, in the order given; `maxT` needs more than p-values: see `step_down`."""
     if method == "holm":
         return holm(p_values)
-    return bh(p_values) if method == "bh" else p_values.copy()
+    return benjamini_hochberg(p_values) if method == "bh" else p_values.copy()
 
 
 def holm(p_values: Floats) -> Floats:
@@ -29,11 +29,11 @@ def holm(p_values: Floats) -> Floats:
     return _in_place(stepped, order)
 
 
-def bh(p_values: Floats) -> Floats:
+def benjamini_hochberg(p_values: Floats) -> Floats:
     """Step-up adjustment that bounds the expected share of false claims (Benjamini & Hochberg 1995).
 
     >>> import numpy as np
-    >>> bh(np.array([0.01, 0.04, 0.03])).tolist()
+    >>> benjamini_hochberg(np.array([0.01, 0.04, 0.03])).tolist()
     [0.03, 0.04, 0.04]
     """
     order = np.argsort(p_values, kind="stable")
@@ -48,6 +48,6 @@ def _in_place(values: Floats, order: Indices) -> Floats:
     return back
 
 
-def both_directions(p_values: Floats, reverse: Floats) -> Floats:
+def two_sided_p_values(p_values: Floats, reverse: Floats) -> Floats:
     """How a one-sided pair enters a family: min(1, 2·min(p, p_reverse)), because either system may be the better."""
     return np.asarray(np.minimum(1.0, 2 * np.minimum(p_values, reverse)), dtype=np.float64)

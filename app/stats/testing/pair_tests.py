@@ -14,10 +14,21 @@ from app.domain.recipe import STRATIFIED_TESTS, Recipe
 from app.stats.aggregate import ScoreMatrix, round_scores
 from app.stats.ratings import Bools, Floats
 from app.stats.testing import resampling
-from app.stats.testing.paired import Directions, paired_t, signed_rank, stouffer, stouffer_signed
-from app.stats.testing.permutation import MOST_PERMUTATIONS, enough_permutations, flip_signs, number_of_permutations
-from app.stats.testing.significance import CommonSegments, differences_of, document_means, pairs_of, unit_differences
-from app.stats.testing.unpaired import OneSided, rank_sum, welch
+from app.stats.testing.paired import DirectionalPValues, paired_t_test, stouffer, stouffer_signed, wilcoxon_signed_rank
+from app.stats.testing.permutation import (
+    MOST_PERMUTATIONS,
+    count_sign_flips,
+    enough_permutations,
+    number_of_permutations,
+)
+from app.stats.testing.significance import (
+    CommonSegments,
+    all_system_pairs,
+    differences_by_block,
+    document_means,
+    unit_differences,
+)
+from app.stats.testing.unpaired import UnpairedTest, welch_t_test, wilcoxon_rank_sum
 
 FEWEST_DOCUMENTS = 6
 """A document-level test of a pair with fewer documents is not made: it could hardly say anything."""
@@ -46,7 +57,7 @@ class PairTests:
     p_signed: Floats | None = None
 
 
-def compare_pairs(panel: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: int) -> PairTests:
+def run_pair_tests(panel: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: int) -> PairTests:
     """Test every pair as `recipe` says.
 
     Parameters
@@ -82,7 +93,7 @@ def _run_test(panel: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: 
     return _by_two_samples(panel, recipe, sign)
 
 
-def draws(recipe: Recipe, n_pairs: int) -> int:
+def number_of_sign_draws(recipe: Recipe, n_pairs: int) -> int:
     """Number of sign draws: the recipe's, else enough for the number of hypotheses adjusted for.
 
     The joint permutation of maxT pays no factor for their number.
@@ -92,7 +103,7 @@ def draws(recipe: Recipe, n_pairs: int) -> int:
     return number_of_permutations(_family(recipe, n_pairs), recipe.alpha)
 
 
-def draws_missing(tests: PairTests, recipe: Recipe, n_pairs: int) -> int | None:
+def missing_sign_draws(tests: PairTests, recipe: Recipe, n_pairs: int) -> int | None:
     """The number of draws there should be where `draws` was cut and a pair hangs on it; None where nothing was."""
     if recipe.test not in DRAWN_TESTS or recipe.permutations is not None or tests.enumerated:
         return None
@@ -109,11 +120,11 @@ def _by_permutation(panel: ScoreMatrix, shared: CommonSegments, recipe: Recipe) 
     n_pairs = shared.segments.size
     by_document = recipe.unit == "document"
     two_sided = recipe.alternative == "two-sided"
-    counts = flip_signs(
+    counts = count_sign_flips(
         shared.blocks,
         n_pairs,
         panel.n_documents if by_document else panel.segments.size,
-        permutations=draws(recipe, n_pairs),
+        permutations=number_of_sign_draws(recipe, n_pairs),
         seed=recipe.seed,
         two_sided=two_sided,
         enumerate_small=recipe.test != "marot",
@@ -130,7 +141,7 @@ def _by_permutation(panel: ScoreMatrix, shared: CommonSegments, recipe: Recipe) 
 
 
 def _by_two_samples(panel: ScoreMatrix, recipe: Recipe, sign: int) -> PairTests:
-    first, second = pairs_of(len(panel.systems))
+    first, second = all_system_pairs(len(panel.systems))
     p, reverse = np.full(first.size, np.nan), np.full(first.size, np.nan)
     lean = np.zeros(first.size, dtype=np.int8)
     whole = [_sample(panel, i, panel.present[i], recipe.unit, sign) for i in range(len(panel.systems))]
@@ -166,12 +177,12 @@ def _by_differences(panel: ScoreMatrix, shared: CommonSegments, recipe: Recipe, 
     return _without_floor(p, reverse, lean)
 
 
-def _of_differences(differences: Floats, recipe: Recipe) -> Directions:
+def _of_differences(differences: Floats, recipe: Recipe) -> DirectionalPValues:
     if recipe.test == "signed_rank":
-        return signed_rank(
+        return wilcoxon_signed_rank(
             differences, zero_method=recipe.zero_method, correction=recipe.correction, method=recipe.method
         )
-    return paired_t(differences)
+    return paired_t_test(differences)
 
 
 def _by_bootstrap(shared: CommonSegments, recipe: Recipe) -> PairTests:
@@ -181,9 +192,9 @@ def _by_bootstrap(shared: CommonSegments, recipe: Recipe) -> PairTests:
     """
     by_document = recipe.unit == "document"
     p, reverse = np.full(shared.segments.size, np.nan), np.full(shared.segments.size, np.nan)
-    n_draws = draws(recipe, shared.segments.size)
-    for pairs, apart, weights in differences_of(shared.blocks):
-        p[pairs], reverse[pairs] = resampling.p_values(apart, weights, draws=n_draws, seed=recipe.seed)
+    n_draws = number_of_sign_draws(recipe, shared.segments.size)
+    for pairs, apart, weights in differences_by_block(shared.blocks):
+        p[pairs], reverse[pairs] = resampling.bootstrap_p_values(apart, weights, draws=n_draws, seed=recipe.seed)
     units = shared.documents if by_document else shared.segments
     few = units < (FEWEST_DOCUMENTS if by_document else 2)
     lean = np.where(few, 0, np.sign(round_scores(np.nan_to_num(shared.difference)))).astype(np.int8)
@@ -210,14 +221,14 @@ def _by_domains(panel: ScoreMatrix, recipe: Recipe, sign: int) -> PairTests:
     `stouffer` gives a win to the system that ranks higher, as WMT24 does; `stouffer_signed` to the one that the
     combined evidence favours.
     """
-    first, second = pairs_of(len(panel.systems))
+    first, second = all_system_pairs(len(panel.systems))
     if panel.domain is None:
         raise ValueError("domains are needed")
     strata = np.unique(panel.domain)
     p, sides = np.full((strata.size, first.size), np.nan), np.zeros((strata.size, first.size))
     for row, domain in enumerate(strata):
         for pairs, differences in unit_differences(panel, sign, unit="segment", where=panel.domain == domain):
-            tests = signed_rank(
+            tests = wilcoxon_signed_rank(
                 differences, zero_method=recipe.zero_method, correction=recipe.correction, method=recipe.method
             )
             p[row, pairs], sides[row, pairs] = tests.two_sided, tests.lean
@@ -243,11 +254,11 @@ def _sample(panel: ScoreMatrix, system: int, mask: Bools, unit: str, sign: int) 
     return document_means(panel, system, mask, sign)
 
 
-def _two_samples(x: Floats, y: Floats, recipe: Recipe) -> OneSided | None:
-    return welch(x, y) if recipe.test == "welch" else rank_sum(x, y, correction=recipe.correction)
+def _two_samples(x: Floats, y: Floats, recipe: Recipe) -> UnpairedTest | None:
+    return welch_t_test(x, y) if recipe.test == "welch" else wilcoxon_rank_sum(x, y, correction=recipe.correction)
 
 
-def _by_alternative(result: OneSided, recipe: Recipe) -> tuple[float, float, int]:
+def _by_alternative(result: UnpairedTest, recipe: Recipe) -> tuple[float, float, int]:
     if recipe.test == "rank_sum_legacy":
         # SciPy before 1.7 returned half the two-sided p by default, blind to direction: only the order of the ranking
         # says which system it favours, so there is no reverse.

@@ -23,7 +23,7 @@ _EXACT_WITH_TIES, _EXACT_WITHOUT = 13, 50
 
 
 @dataclass(frozen=True, slots=True)
-class Directions:
+class DirectionalPValues:
     """p-values of both directions and of no direction, arrays of shape (pairs,), NaN where undefined.
 
     lean: +1 where the first tends to be better by this test, −1 where the second does.
@@ -46,9 +46,9 @@ class _SignedRanks:
     plain: Bools
 
 
-def signed_rank(
+def wilcoxon_signed_rank(
     differences: Floats, *, zero_method: ZeroMethod = "wilcox", correction: bool = False, method: Method = "auto"
-) -> Directions:
+) -> DirectionalPValues:
     """Wilcoxon's signed-rank test of every row.
 
     Differences are rounded to 10 decimals before they are ranked. A row of zeros gives p = 1.
@@ -69,7 +69,7 @@ def signed_rank(
     Sources: Wilcoxon 1945; Pratt 1959 with Cureton 1967; `auto` as in SciPy 1.17.
 
     >>> import numpy as np
-    >>> result = signed_rank(np.array([[6.0, 8, 14, 16, 23, 24, 28, 29, 41, -48, 49, 56, 60, -67, 75]]))
+    >>> result = wilcoxon_signed_rank(np.array([[6.0, 8, 14, 16, 23, 24, 28, 29, 41, -48, 49, 56, 60, -67, 75]]))
     >>> round(float(result.two_sided[0]), 7)
     0.0412598
     """
@@ -82,7 +82,9 @@ def signed_rank(
     for row in np.flatnonzero(exact):
         greater[row], less[row] = _exact(ranked.ranks[row], float(ranked.plus[row]), float(ranked.mean[row]))
         two_sided[row] = min(1.0, 2 * min(greater[row], less[row]))
-    return Directions(greater, less, two_sided, np.sign(round_scores(ranked.plus - ranked.mean)).astype(np.int8))
+    return DirectionalPValues(
+        greater, less, two_sided, np.sign(round_scores(ranked.plus - ranked.mean)).astype(np.int8)
+    )
 
 
 def _signed_ranks(differences: Floats, zero_method: ZeroMethod) -> _SignedRanks:
@@ -156,25 +158,25 @@ def _exact(ranks: Floats, plus: float, mean: float) -> tuple[float, float]:
     return min(1.0, float(chance[at:].sum())), min(1.0, float(chance[: at + 1].sum()))
 
 
-def paired_t(differences: Floats) -> Directions:
+def paired_t_test(differences: Floats) -> DirectionalPValues:
     """Student's paired t test of every row; NaN where undefined: fewer than two units, or no variation at all.
 
     Source: Student 1908.
 
     >>> import numpy as np
-    >>> round(float(paired_t(np.array([[1.0, 2.0, 3.0, 0.5]])).two_sided[0]), 6)
+    >>> round(float(paired_t_test(np.array([[1.0, 2.0, 3.0, 0.5]])).two_sided[0]), 6)
     0.060931
     """
     n_rows, n = differences.shape
     if n < 2:
         nothing = np.full(n_rows, np.nan)
-        return Directions(nothing, nothing.copy(), nothing.copy(), np.zeros(n_rows, dtype=np.int8))
+        return DirectionalPValues(nothing, nothing.copy(), nothing.copy(), np.zeros(n_rows, dtype=np.int8))
     error = differences.std(axis=1, ddof=1) / np.sqrt(n)
     varied = np.round(error, 10) > 0
     t = np.where(varied, differences.mean(axis=1) / np.where(varied, error, 1.0), np.nan)
     two_sided = np.minimum(1.0, 2 * special.stdtr(n - 1, -np.abs(t)))
     lean = np.sign(round_scores(np.nan_to_num(t))).astype(np.int8)
-    return Directions(special.stdtr(n - 1, -t), special.stdtr(n - 1, t), two_sided, lean)
+    return DirectionalPValues(special.stdtr(n - 1, -t), special.stdtr(n - 1, t), two_sided, lean)
 
 
 def stouffer(p_values: Floats) -> Floats:

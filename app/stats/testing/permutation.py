@@ -55,7 +55,7 @@ class PairBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class PermutationCounts:
     """How the permuted sums compare with the observed one, for each pair.
 
     beyond: permutations whose sum is ≥ the observed, or for two sides |sum| ≥ |observed|. reverse: sum ≤ the observed,
@@ -92,7 +92,7 @@ def number_of_permutations(hypotheses: int, alpha: float) -> int:
     return min(enough_permutations(hypotheses, alpha), MOST_PERMUTATIONS)
 
 
-def flip_signs(
+def count_sign_flips(
     blocks: Sequence[PairBlock],
     n_pairs: int,
     n_units: int,
@@ -101,7 +101,7 @@ def flip_signs(
     seed: int,
     two_sided: bool,
     enumerate_small: bool = True,
-) -> Counts:
+) -> PermutationCounts:
     """Count permuted sums of every pair against the observed sum.
 
     Signs are drawn once and shared by all blocks; a block with 2^units ≤ permutations is enumerated instead.
@@ -110,7 +110,7 @@ def flip_signs(
     Sources: Riley et al. 2024, §5; the fast path is the matrix form of their statistic.
     """
     beyond, reverse = np.zeros(n_pairs, dtype=np.int64), np.zeros(n_pairs, dtype=np.int64)
-    counts = Counts(
+    counts = PermutationCounts(
         beyond,
         None if two_sided else reverse,
         total=np.full(n_pairs, permutations, dtype=np.int64),
@@ -126,11 +126,11 @@ def flip_signs(
             sampled.append(block)
     for size, alike in enumerated.items():
         stack = _Stack(alike)
-        for flips in all_patterns(size, _rows_at_once(stack)):
+        for flips in all_sign_patterns(size, _rows_at_once(stack)):
             stack.count(flips, counts)
     if sampled:
         stack = _Stack(sampled)
-        for flips in drawn_patterns(n_units, permutations, seed, _rows_at_once(stack)):
+        for flips in draw_sign_patterns(n_units, permutations, seed, _rows_at_once(stack)):
             stack.count(flips, counts)
     return counts
 
@@ -158,7 +158,7 @@ class _Stack:
         self.totals = self.matrix.sum(axis=1, keepdims=True)
         self.ends = np.cumsum([len(part.rows) for part in self.parts])
 
-    def count(self, flips: Floats, counts: Counts) -> None:
+    def count(self, flips: Floats, counts: PermutationCounts) -> None:
         """Add the permutations `flips` (1 keeps the sign of a unit, 0 changes it; shape (n, units)) to `counts`."""
         kept = self.matrix @ flips.T
         # A few pairs at a time, so that all that follows the product stays in the processor's cache.
@@ -185,7 +185,7 @@ def _of_pairs(blocks: Sequence[PairBlock]) -> _StackPart:
     return _StackPart(rows, rows.sum(axis=1), np.concatenate([block.pair for block in blocks]))
 
 
-def _compare(permuted: Floats, observed: Floats, pair: Indices, counts: Counts) -> None:
+def _compare(permuted: Floats, observed: Floats, pair: Indices, counts: PermutationCounts) -> None:
     tolerance = 1e-9 * np.maximum(1.0, np.abs(observed))
     if counts.reverse is None:
         counts.beyond[pair] += (np.abs(permuted) >= (np.abs(observed) - tolerance)[:, None]).sum(axis=1)
@@ -199,7 +199,7 @@ def _rows_at_once(stack: _Stack) -> int:
     return max(1, _CHUNK_BYTES // (8 * int(max(1, *stack.matrix.shape))))
 
 
-def drawn_patterns(n_units: int, permutations: int, seed: int, chunk: int) -> Iterator[Floats]:
+def draw_sign_patterns(n_units: int, permutations: int, seed: int, chunk: int) -> Iterator[Floats]:
     """Random 0/1 rows in chunks. A row takes whole 64-bit words, so the chunk size changes nothing."""
     rng = np.random.Generator(np.random.PCG64(seed))
     row_bytes = 8 * ceil(n_units / 64)
@@ -209,7 +209,7 @@ def drawn_patterns(n_units: int, permutations: int, seed: int, chunk: int) -> It
         yield np.unpackbits(drawn, axis=1, count=n_units).astype(np.float64)
 
 
-def all_patterns(n_units: int, chunk: int) -> Iterator[Floats]:
+def all_sign_patterns(n_units: int, chunk: int) -> Iterator[Floats]:
     """All 2^n rows of 0 and 1 in chunks."""
     for start in range(0, 2**n_units, chunk):
         numbers = np.arange(start, min(start + chunk, 2**n_units), dtype=np.int64)[:, None]

@@ -23,7 +23,7 @@ _CHUNK = 1 << 20
 _ROWS = 256
 
 
-def draws_of(sums: Floats, weights: Floats, *, draws: int, seed: int) -> Floats:
+def bootstrap_draws(sums: Floats, weights: Floats, *, draws: int, seed: int) -> Floats:
     """Bootstrap values of each statistic, shape (R, draws); NaN where a draw has no weight.
 
     Parameters
@@ -47,7 +47,7 @@ def _drawn_counts(documents: int, draws: int, seed: int) -> Iterator[Floats]:
         yield np.bincount(picked.ravel(), minlength=n * documents).reshape(n, documents).astype(np.float64)
 
 
-def ends(
+def bootstrap_intervals(
     sums: Floats, weights: Floats, *, alpha: float, kind: IntervalKind, seed: int, draws: int = DRAWS
 ) -> tuple[Floats, Floats]:
     """Lower and upper ends of the 1 − α intervals of each statistic, shapes (R,); NaN below two documents.
@@ -69,7 +69,7 @@ def ends(
     levels = np.array([alpha / 2, 1 - alpha / 2])
     for start in range(0, rows.size, _ROWS):
         some = rows[start : start + _ROWS]
-        for row, drawn in zip(some, draws_of(sums[some], weights[some], draws=draws, seed=seed), strict=True):
+        for row, drawn in zip(some, bootstrap_draws(sums[some], weights[some], draws=draws, seed=seed), strict=True):
             values = drawn[np.isfinite(drawn)]
             own = held[row]
             at = levels if kind == "percentile" else _bca_levels(sums[row][own], weights[row][own], values, levels)
@@ -95,7 +95,7 @@ def _bca_levels(
     return np.asarray(special.ndtr(bias + z / (1 - acceleration * z)), dtype=np.float64)
 
 
-def p_values(sums: Floats, weights: Floats, *, draws: int, seed: int) -> tuple[Floats, Floats]:
+def bootstrap_p_values(sums: Floats, weights: Floats, *, draws: int, seed: int) -> tuple[Floats, Floats]:
     """One-sided bootstrap p-values of each statistic, that it is not above 0 and that it is not below; shapes (R,).
 
     (1 + number of draws ≤ 0)/(B + 1) and (1 + number ≥ 0)/(B + 1); the two-sided p is twice the smaller.
@@ -105,7 +105,7 @@ def p_values(sums: Floats, weights: Floats, *, draws: int, seed: int) -> tuple[F
     beyond = np.empty((2, len(sums)))
     for start in range(0, len(sums), _ROWS):
         some = slice(start, start + _ROWS)
-        drawn = np.round(draws_of(sums[some], weights[some], draws=draws, seed=seed), 10)
+        drawn = np.round(bootstrap_draws(sums[some], weights[some], draws=draws, seed=seed), 10)
         usable = np.isfinite(drawn).sum(axis=1) + 1
         beyond[:, some] = (1 + (drawn <= 0).sum(axis=1)) / usable, (1 + (drawn >= 0).sum(axis=1)) / usable
     return beyond[0], beyond[1]

@@ -43,7 +43,7 @@ class CommonSegments:
         return self.precision.documents
 
 
-def differences_of(blocks: Sequence[PairBlock]) -> Iterator[tuple[Indices, Floats, Floats]]:
+def differences_by_block(blocks: Sequence[PairBlock]) -> Iterator[tuple[Indices, Floats, Floats]]:
     """Pairs with their differences and weights by unit, shapes (pairs, units): many small blocks at a time.
 
     Where every pair has its own segments there is a block for each, and what follows costs as much for one pair as for
@@ -59,13 +59,13 @@ def differences_of(blocks: Sequence[PairBlock]) -> Iterator[tuple[Indices, Float
             held = []
 
 
-def pairs_of(n_systems: int) -> tuple[Indices, Indices]:
+def all_system_pairs(n_systems: int) -> tuple[Indices, Indices]:
     """Every pair once, the first ranked higher."""
     first, second = np.triu_indices(n_systems, k=1)
     return first, second
 
 
-def shared_data(panel: ScoreMatrix, sign: int, *, unit: str) -> CommonSegments:
+def reduce_to_common_segments(panel: ScoreMatrix, sign: int, *, unit: str) -> CommonSegments:
     """Reduce each pair to its common segments.
 
     d_D = Σ_{common segments of D} w·(x_A − x_B), n_D their number (or weight), Δ = Σd_D/Σn_D.
@@ -78,12 +78,12 @@ def shared_data(panel: ScoreMatrix, sign: int, *, unit: str) -> CommonSegments:
 
     w is 1, or in a macro mean over domains 1/(number of domains · segments of the domain) among the common segments.
     """
-    first, second = pairs_of(len(panel.systems))
+    first, second = all_system_pairs(len(panel.systems))
     difference, error = np.full(first.size, np.nan), np.full(first.size, np.nan)
     degrees, effective = np.zeros(first.size), np.zeros(first.size)
     segments, documents = np.zeros(first.size, dtype=np.intp), np.zeros(first.size, dtype=np.intp)
     blocks, documented = list[PairBlock](), list[PairBlock]()
-    for mask, pair in common(panel):
+    for mask, pair in common_segment_masks(panel):
         importance = panel.weights(mask)
         systems, rows = np.unique(np.concatenate((first[pair], second[pair])), return_inverse=True)
         scores = np.where(mask, panel.score[systems] * (sign * importance), 0.0)
@@ -107,9 +107,9 @@ def shared_data(panel: ScoreMatrix, sign: int, *, unit: str) -> CommonSegments:
     return CommonSegments(difference, known, segments, share, tuple(blocks), tuple(documented))
 
 
-def common(panel: ScoreMatrix) -> Iterator[tuple[Bools, Indices]]:
+def common_segment_masks(panel: ScoreMatrix) -> Iterator[tuple[Bools, Indices]]:
     """Masks of common segments with the pairs that have them; pairs without a common segment are left out."""
-    first, second = pairs_of(len(panel.systems))
+    first, second = all_system_pairs(len(panel.systems))
     if panel.complete:
         if first.size:
             yield np.ones(panel.segments.size, dtype=np.bool_), np.arange(first.size)
@@ -142,8 +142,8 @@ def unit_differences(
     unit : `segment`, or `document` for the differences of document means over common segments.
     where : only these segments, shape (G,).
     """
-    first, second = pairs_of(len(panel.systems))
-    for mask, pairs in common(panel):
+    first, second = all_system_pairs(len(panel.systems))
+    for mask, pairs in common_segment_masks(panel):
         used = mask if where is None else mask & where
         if not used.any():
             continue

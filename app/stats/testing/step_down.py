@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.stats.ratings import Bools, Floats
-from app.stats.testing.permutation import PairBlock, all_patterns, drawn_patterns
+from app.stats.testing.permutation import PairBlock, all_sign_patterns, draw_sign_patterns
 
 _CHUNK = 1 << 20
 
@@ -29,7 +29,8 @@ def max_t(
 
     Parameters
     ----------
-    blocks : from `shared_data`. testable : pairs in the family, shape (pairs,). n_units : columns of the blocks.
+    blocks : from `reduce_to_common_segments`. testable : pairs in the family, shape (pairs,). n_units : columns of the
+        blocks.
 
     Source: Westfall & Young 1993, §2.6 (algorithm 2.8).
     """
@@ -44,7 +45,7 @@ def max_t(
     exact = n_units < 63 and 2**n_units <= permutations
     chunk = max(1, _CHUNK // max(n_units, family.size))
     counts, total = np.zeros(family.size), 0
-    for flips in all_patterns(n_units, chunk) if exact else drawn_patterns(n_units, permutations, seed, chunk):
+    for flips in all_sign_patterns(n_units, chunk) if exact else draw_sign_patterns(n_units, permutations, seed, chunk):
         permuted = _statistics(blocks, flips, testable.size)[family[order]]
         # The pair with the k-th smallest statistic competes with those that are no larger than it.
         counts += (np.maximum.accumulate(permuted, axis=0) >= limit).sum(axis=1)

@@ -12,7 +12,7 @@ from app.stats.ratings import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class OneSided:
+class UnpairedTest:
     """p-values of both directions and of no direction; `lean` is +1 where the first sample tends to be larger."""
 
     greater: float
@@ -21,7 +21,7 @@ class OneSided:
     lean: int
 
 
-def rank_sum(first: Floats, second: Floats, *, correction: bool = True) -> OneSided:
+def wilcoxon_rank_sum(first: Floats, second: Floats, *, correction: bool = True) -> UnpairedTest:
     """Wilcoxon rank-sum (Mann–Whitney U) test by the normal approximation, with tie correction.
 
     Scores are rounded to 10 decimals before they are ranked. Two samples without any variation give p = 1.
@@ -42,8 +42,8 @@ def rank_sum(first: Floats, second: Floats, *, correction: bool = True) -> OneSi
     distance = twice_u / 2 - n * m / 2
     step = 0.5 if correction else 0.0
     if spread <= 0:
-        return OneSided(1.0, 1.0, 1.0, 0)
-    return OneSided(
+        return UnpairedTest(1.0, 1.0, 1.0, 0)
+    return UnpairedTest(
         greater=float(special.ndtr(-(distance - step) / spread)),
         less=float(special.ndtr((distance + step) / spread)),
         two_sided=min(1.0, 2 * float(special.ndtr(-(abs(distance) - step) / spread))),
@@ -60,13 +60,13 @@ def _tie_term(x: Floats, y: Floats) -> int:
     return int((ties**3 - ties).sum())
 
 
-def welch(first: Floats, second: Floats) -> OneSided | None:
+def welch_t_test(first: Floats, second: Floats) -> UnpairedTest | None:
     """Welch's t test of two independent samples with unequal variances (Welch 1947).
 
     None where it is undefined: fewer than two values on a side, or no variation at all.
 
     >>> import numpy as np
-    >>> result = welch(np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.0, 4.0, 6.0, 9.0]))
+    >>> result = welch_t_test(np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.0, 4.0, 6.0, 9.0]))
     >>> round(result.two_sided, 6)
     0.164702
     """
@@ -78,7 +78,7 @@ def welch(first: Floats, second: Floats) -> OneSided | None:
         return None
     t = (float(first.mean()) - float(second.mean())) / np.sqrt(variance)
     degrees = variance**2 / (parts[0] ** 2 / (first.size - 1) + parts[1] ** 2 / (second.size - 1))
-    return OneSided(
+    return UnpairedTest(
         greater=float(special.stdtr(degrees, -t)),
         less=float(special.stdtr(degrees, t)),
         two_sided=min(1.0, 2 * float(special.stdtr(degrees, -abs(t)))),

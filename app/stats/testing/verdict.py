@@ -9,9 +9,9 @@ import numpy as np
 from app.domain.recipe import Recipe
 from app.stats.aggregate import ScoreMatrix, round_scores
 from app.stats.ratings import Bools, Floats
-from app.stats.testing.adjust import adjust, both_directions
-from app.stats.testing.pair_tests import PairTests, compare_pairs, draws
-from app.stats.testing.significance import CommonSegments, pairs_of
+from app.stats.testing.adjust import adjust_p_values, two_sided_p_values
+from app.stats.testing.pair_tests import PairTests, number_of_sign_draws, run_pair_tests
+from app.stats.testing.significance import CommonSegments, all_system_pairs
 from app.stats.testing.step_down import max_t
 
 
@@ -34,10 +34,12 @@ def compare_systems(matrix: ScoreMatrix, shared: CommonSegments, recipe: Recipe,
     A one-sided pair enters an adjustment with min(1, 2·min(p, p_reverse)), the side with the smaller p as winner;
     without adjustment each direction stands alone.
     """
-    return decide(compare_pairs(matrix, shared, recipe, sign), matrix, shared, recipe, sign)
+    return decide_wins(run_pair_tests(matrix, shared, recipe, sign), matrix, shared, recipe, sign)
 
 
-def decide(tests: PairTests, matrix: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: int) -> AdjustedTests:
+def decide_wins(
+    tests: PairTests, matrix: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: int
+) -> AdjustedTests:
     """`compare_systems` of tests that are made already: one test serves every adjustment and level."""
     one_sided = recipe.test in {"marot", "rank_sum_legacy"} or recipe.alternative == "greater"
     entering = np.where(tests.testable, tests.p_value, 1.0)
@@ -45,9 +47,9 @@ def decide(tests: PairTests, matrix: ScoreMatrix, shared: CommonSegments, recipe
     if recipe.adjust != "none" and one_sided:
         reverse = np.where(np.isnan(tests.p_reverse), 1.0, tests.p_reverse)
         forward, backward = entering <= reverse, reverse < entering
-        entering = both_directions(entering, reverse)
+        entering = two_sided_p_values(entering, reverse)
     joint = recipe.adjust == "maxT"
-    adjusted = _jointly(matrix, shared, tests, recipe) if joint else adjust(entering, recipe.adjust)
+    adjusted = _jointly(matrix, shared, tests, recipe) if joint else adjust_p_values(entering, recipe.adjust)
     if recipe.adjust == "none" and one_sided:
         won, lost = _below(adjusted, recipe), _below(np.nan_to_num(tests.p_reverse, nan=1.0), recipe)
     else:
@@ -64,7 +66,7 @@ def _jointly(matrix: ScoreMatrix, shared: CommonSegments, tests: PairTests, reci
         shared.blocks,
         tests.testable,
         matrix.n_documents if recipe.unit == "document" else matrix.segments.size,
-        permutations=draws(recipe, tests.testable.size),
+        permutations=number_of_sign_draws(recipe, tests.testable.size),
         seed=recipe.seed,
         plus_one=recipe.plus_one,
     )
@@ -84,7 +86,7 @@ def _wins(matrix: ScoreMatrix, won: Bools, lost: Bools, recipe: Recipe, sign: in
 
 def _square(above: Bools, below: Bools, size: int) -> Bools:
     """One boolean a pair as a matrix: `above` where the first system stands in the row, `below` where the second."""
-    first, second = pairs_of(size)
+    first, second = all_system_pairs(size)
     matrix = np.zeros((size, size), dtype=np.bool_)
     matrix[first, second], matrix[second, first] = above, below
     return matrix

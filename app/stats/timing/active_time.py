@@ -16,13 +16,13 @@ import numpy.typing as npt
 
 from app.stats.ratings import Bools, Codes, Floats
 from app.stats.side_tables import Micros
-from app.stats.timing.timing import PAUSE, PER_WORD, Actions
+from app.stats.timing.timing import PAUSE, PER_WORD, RaterActions
 
 MOST = (1 << 20) - 1
 """Positions beyond this are nowhere."""
 
 
-class Sign(IntEnum):
+class VisibilitySign(IntEnum):
     """What an event says of the page: nothing, that somebody sees it, or that nobody does."""
 
     NOTHING = 0
@@ -35,8 +35,8 @@ class EventLog:
     """Recorded events, one entry each, in any order.
 
     rater, task, session: codes; a page is a session on a task. seq: order within a page. at_ms: by the browser's clock.
-    received, since: microseconds by the server's clock, of arrival and of the lease. sign: of `Sign`. item, segment:
-    from 1, −1 where the event names none.
+    received, since: microseconds by the server's clock, of arrival and of the lease. sign: of `VisibilitySign`. item,
+    segment: from 1, −1 where the event names none.
     """
 
     rater: Codes
@@ -52,7 +52,7 @@ class EventLog:
 
 
 @dataclass(frozen=True, slots=True)
-class Screens:
+class ScreenWords:
     """Words of source and outputs that are shown with an item (segment 0), or with one of its segments."""
 
     task: Codes
@@ -72,7 +72,7 @@ class TimeSpent:
     seconds: Floats
 
 
-def actions(log: EventLog, screens: Screens) -> Actions:
+def actions_from_log(log: EventLog, screens: ScreenWords) -> RaterActions:
     """The events as `stretches` takes them: on the server's clock, with what is seen and how many words it has.
 
     An event that names no item is of the item before it, the first ones of a page are of the first that is named, and
@@ -84,14 +84,14 @@ def actions(log: EventLog, screens: Screens) -> Actions:
     >>> arrived = np.full(3, 100_000_000, dtype=np.int64)
     >>> log = EventLog(three, three, three, codes(1, 2, 3), np.array([7_000, 9_000, 60_000]), arrived, arrived * 0,
     ...           three + 1, codes(1, -1, -1), nothing)
-    >>> found = actions(log, Screens(codes(0), codes(1), codes(0), np.array([10.0])))
+    >>> found = actions_from_log(log, ScreenWords(codes(0), codes(1), codes(0), np.array([10.0])))
     >>> (found.at / 1e6).tolist(), found.words.tolist()
     ([60.0, 62.0, 100.0], [10.0, 10.0, 10.0])
     """
     return _read(log, screens).actions
 
 
-def time_spent(log: EventLog, screens: Screens) -> TimeSpent:
+def compute_time_spent(log: EventLog, screens: ScreenWords) -> TimeSpent:
     """Seconds that count of what was done at each address, from the actions that named it to the next ones.
 
     Time in two windows at once counts for both: it is not paid by this, but says how long an answer took.
@@ -101,7 +101,7 @@ def time_spent(log: EventLog, screens: Screens) -> TimeSpent:
     >>> three, arrived = codes(0, 0, 0), np.full(3, 100_000_000, dtype=np.int64)
     >>> log = EventLog(three, three, three, codes(1, 2, 3), np.array([7_000, 9_000, 14_000]), arrived, arrived * 0,
     ...           three + 1, codes(1, 1, 1), codes(1, 2, 2))
-    >>> found = time_spent(log, Screens(codes(0), codes(1), codes(0), np.array([10.0])))
+    >>> found = compute_time_spent(log, ScreenWords(codes(0), codes(1), codes(0), np.array([10.0])))
     >>> found.segment.tolist(), found.seconds.tolist()
     ([1, 2], [2.0, 5.0])
     """
@@ -121,20 +121,20 @@ def time_spent(log: EventLog, screens: Screens) -> TimeSpent:
 class _Read:
     """Actions in order, with the address that each is of."""
 
-    actions: Actions
+    actions: RaterActions
     task: Codes
     item: Codes
     segment: Codes
 
 
-def _read(log: EventLog, screens: Screens) -> _Read:
+def _read(log: EventLog, screens: ScreenWords) -> _Read:
     order = np.lexsort((log.seq, log.session, log.task, log.rater))
     page = _pages(log, order)
     item, segment = _item_and_segment(log, order, page)
     words = _words(screens, log.task[order], item, segment)
     seen = _is_visible(log.sign[order], page)
     at = _server_times(log, order, page, PAUSE + PER_WORD * words)
-    return _Read(Actions(log.rater[order], page, at, seen, words), log.task[order], item, segment)
+    return _Read(RaterActions(log.rater[order], page, at, seen, words), log.task[order], item, segment)
 
 
 def _pages(log: EventLog, order: npt.NDArray[np.intp]) -> Codes:
@@ -188,13 +188,13 @@ def _item_and_segment(log: EventLog, order: npt.NDArray[np.intp], page: Codes) -
 
 def _is_visible(sign: Codes, page: Codes) -> Bools:
     """Whether the page is seen from each event on; a page is seen until it says that it is not."""
-    has_sign = sign != Sign.NOTHING
+    has_sign = sign != VisibilitySign.NOTHING
     from_ = _last_where(has_sign, page)
     before_any = from_ > np.arange(sign.size)
-    return np.asarray(before_any | (sign[from_] != Sign.HIDDEN), dtype=np.bool_)
+    return np.asarray(before_any | (sign[from_] != VisibilitySign.HIDDEN), dtype=np.bool_)
 
 
-def _words(screens: Screens, task: Codes, item: Codes, segment: Codes) -> Floats:
+def _words(screens: ScreenWords, task: Codes, item: Codes, segment: Codes) -> Floats:
     """Words with the segment where those are told apart, else with the item, else none."""
     known = _address(screens.task, screens.item, screens.segment)
     order = np.argsort(known)

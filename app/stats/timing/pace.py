@@ -17,7 +17,7 @@ MIN_GAPS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Workload:
+class RaterWorkload:
     """One rater: when tasks were handed in (seconds, any origin, sorted), when work began, and tasks still theirs."""
 
     handed_in: Floats
@@ -38,8 +38,8 @@ class EndForecast:
     level: float
 
 
-def forecast_end(
-    raters: Sequence[Workload],
+def forecast_campaign_end(
+    raters: Sequence[RaterWorkload],
     *,
     shared: int,
     now: float,
@@ -74,7 +74,12 @@ def forecast_end(
 
 
 def _ends(
-    raters: Sequence[Workload], gaps: Sequence[Floats], shared: int, now: float, draws: int, rng: np.random.Generator
+    raters: Sequence[RaterWorkload],
+    gaps: Sequence[Floats],
+    shared: int,
+    now: float,
+    draws: int,
+    rng: np.random.Generator,
 ) -> Floats:
     """Ends of some simulated campaigns, shape (draws,)."""
     ends = np.full(draws, now)
@@ -90,7 +95,7 @@ def _ends(
     return ends
 
 
-def _gaps(workload: Workload, now: float) -> Floats:
+def _gaps(workload: RaterWorkload, now: float) -> Floats:
     if not workload.handed_in.size:
         return np.empty(0)
     gaps = np.diff(np.concatenate(([workload.began], workload.handed_in)))
@@ -100,7 +105,7 @@ def _gaps(workload: Workload, now: float) -> Floats:
     return np.asarray(np.minimum(gaps, np.percentile(gaps, 95)), dtype=np.float64)
 
 
-def pace(workload: Workload, now: float) -> float | None:
+def tasks_per_time_unit(workload: RaterWorkload, now: float) -> float | None:
     """Tasks a unit of time, from the mean of the same capped gaps; None where nothing was handed in."""
     gaps = _gaps(workload, now)
     return float(1 / gaps.mean()) if gaps.size and gaps.mean() > 0 else None

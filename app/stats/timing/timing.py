@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from app.domain.errors import Invalid
 from app.stats.plain import number_or_none
-from app.stats.quality.drift import trend
+from app.stats.quality.drift import least_squares_trend
 from app.stats.ratings import Bools, Codes, Floats
-from app.stats.side_tables import Events, Micros
+from app.stats.side_tables import EventTable, Micros
 
 PAUSE = 30.0
 """Seconds of a gap that count whatever is on the screen (decisions §10)."""
@@ -23,7 +23,7 @@ LOW, HIGH = 10.0, 90.0
 
 
 @dataclass(frozen=True, slots=True)
-class Actions:
+class RaterActions:
     """Recorded actions, one entry each, in any order.
 
     rater, session: codes; gaps lie between actions of one session. at: microseconds. visible: the page is visible from
@@ -38,7 +38,7 @@ class Actions:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretches:
+class WorkStretches:
     """Counted stretches of work: rater, when it began (microseconds), and seconds that count."""
 
     rater: Codes
@@ -75,7 +75,7 @@ class Revisions:
     document_rate: float | None
 
 
-def stretches(actions: Actions) -> Stretches:
+def compute_work_stretches(actions: RaterActions) -> WorkStretches:
     """What counts of each gap: min(gap, 30 s + 0.8 s × words on the screen), while the page is visible.
 
     Source: decisions §10.
@@ -83,7 +83,7 @@ def stretches(actions: Actions) -> Stretches:
     >>> import numpy as np
     >>> two = np.zeros(3, dtype=np.int32)
     >>> at = np.array([0, 20, 500], dtype=np.int64) * 1_000_000
-    >>> stretches(Actions(two, two, at, np.ones(3, dtype=bool), np.full(3, 50.0))).seconds.tolist()
+    >>> compute_work_stretches(RaterActions(two, two, at, np.ones(3, dtype=bool), np.full(3, 50.0))).seconds.tolist()
     [20.0, 70.0]
     """
     order = np.lexsort((actions.at, actions.session, actions.rater))
@@ -92,10 +92,10 @@ def stretches(actions: Actions) -> Stretches:
     most = PAUSE + PER_WORD * np.maximum(actions.words[order][:-1], 0)
     seconds = np.minimum(np.diff(at) / 1e6, most)
     counts = follows & (seconds > 0)
-    return Stretches(rater[:-1][counts], at[:-1][counts], np.asarray(seconds[counts], dtype=np.float64))
+    return WorkStretches(rater[:-1][counts], at[:-1][counts], np.asarray(seconds[counts], dtype=np.float64))
 
 
-def without_overlaps(work: Stretches, person: Codes | None = None) -> Stretches:
+def resolve_overlaps(work: WorkStretches, person: Codes | None = None) -> WorkStretches:
     """Stretches of one rater that run at once share the time: each moment counts once.
 
     A stretch that begins within earlier ones is left what lies beyond them.
@@ -109,7 +109,7 @@ def without_overlaps(work: Stretches, person: Codes | None = None) -> Stretches:
 
     >>> import numpy as np
     >>> at = np.array([0, 10], dtype=np.int64) * 1_000_000
-    >>> without_overlaps(Stretches(np.zeros(2, dtype=np.int32), at, np.array([30.0, 30.0]))).seconds.tolist()
+    >>> resolve_overlaps(WorkStretches(np.zeros(2, dtype=np.int32), at, np.array([30.0, 30.0]))).seconds.tolist()
     [30.0, 10.0]
     """
     who = work.rater if person is None else person[work.rater]
@@ -123,7 +123,7 @@ def without_overlaps(work: Stretches, person: Codes | None = None) -> Stretches:
     begins = np.maximum(start, covered)
     left = end - begins
     keep = left > 0
-    return Stretches(rater[keep], begins[keep], left[keep] / 1e6)
+    return WorkStretches(rater[keep], begins[keep], left[keep] / 1e6)
 
 
 def divide_shared_time(starts: Micros, ends: Micros) -> Floats:
@@ -151,8 +151,8 @@ def divide_shared_time(starts: Micros, ends: Micros) -> Floats:
     return np.asarray((share[last] - share[first]) / 1e6, dtype=np.float64)
 
 
-def payable(
-    actions: Actions,
+def payable_seconds(
+    actions: RaterActions,
     adjustments: Mapping[tuple[int, int], float] | None = None,
     *,
     offset: int = 0,
@@ -164,9 +164,9 @@ def payable(
     ----------
     adjustments : seconds to add or take off by (rater, day); a sum never falls below 0.
     offset : seconds by which the day of payment is ahead of UTC.
-    person : as for `without_overlaps`.
+    person : as for `resolve_overlaps`.
     """
-    own = without_overlaps(stretches(actions), person)
+    own = resolve_overlaps(compute_work_stretches(actions), person)
     day = (own.start + offset * 1_000_000) // DAY
     total: dict[tuple[int, int], float] = {}
     for rater, date, seconds in zip(own.rater.tolist(), day.tolist(), own.seconds.tolist(), strict=True):
@@ -176,14 +176,14 @@ def payable(
     return dict(sorted(total.items()))
 
 
-def trim(seconds: Floats) -> Trimmed | None:
+def trim_durations(seconds: Floats) -> Trimmed | None:
     """Mean and SD of what lies from the 10th to the 90th percentile, both kept; None without values.
 
     Percentiles by linear interpolation. Two values lie both outside of them: where nothing would be left, all is kept.
     Source: Grundkiewicz et al. 2021, §5.1 (G-3).
 
     >>> import numpy as np
-    >>> trim(np.array([1.0, 2, 3, 4, 100])).mean, trim(np.array([8.0, 16])).mean
+    >>> trim_durations(np.array([1.0, 2, 3, 4, 100])).mean, trim_durations(np.array([8.0, 16])).mean
     (3.0, 12.0)
     """
     if not seconds.size:
@@ -195,17 +195,17 @@ def trim(seconds: Floats) -> Trimmed | None:
     return Trimmed(seconds.size, kept.size, float(low), float(high), float(kept.mean()), sd, float(median))
 
 
-def change(before: Trimmed | None, after: Trimmed | None) -> float | None:
+def percent_change(before: Trimmed | None, after: Trimmed | None) -> float | None:
     """Δ% between two arms, of the unrounded means; None where one is missing or 0. Source: G-3."""
     if before is None or after is None or before.mean == 0:
         return None
     return 100 * (after.mean - before.mean) / before.mean
 
 
-def clock_format(seconds: float) -> str:
+def format_clock_time(seconds: float) -> str:
     """Seconds as (h):mm:ss, as G prints them.
 
-    >>> clock_format(15.6), clock_format(3725)
+    >>> format_clock_time(15.6), format_clock_time(3725)
     ('00:16', '1:02:05')
     """
     whole = round(seconds)
@@ -214,7 +214,7 @@ def clock_format(seconds: float) -> str:
     return f"{hours}:{minutes}" if hours else minutes
 
 
-def revisions(events: Events, score: Floats, unit: Codes) -> Revisions:
+def count_revisions(events: EventTable, score: Floats, unit: Codes) -> Revisions:
     """Segment scores that changed after they were first given, and documents with one.
 
     Parameters
@@ -253,5 +253,5 @@ def pace_slope(seconds: Floats, words: Floats) -> tuple[float, float] | None:
     if known.sum() < 3:
         return None
     order: npt.NDArray[np.float64] = np.flatnonzero(known) / 100.0
-    slope, p_value = trend(order, np.log(seconds[known] / words[known]))
+    slope, p_value = least_squares_trend(order, np.log(seconds[known] / words[known]))
     return slope, p_value

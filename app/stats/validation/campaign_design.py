@@ -36,14 +36,14 @@ UNRECORDED_TOPICS = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OwnDesign:
+class RedrawnCampaign:
     """Rows whose scores are drawn anew. topic: of each document code, shape (documents,)."""
 
     rows: Ratings
     topic: Codes
 
     @classmethod
-    def of(cls, rows: Ratings, documents: DocumentTable | None) -> OwnDesign:
+    def of(cls, rows: Ratings, documents: DocumentTable | None) -> RedrawnCampaign:
         """The rows of a campaign, with its domains as topics where there are two or more."""
         n = len(rows.labels.documents)
         topic, names = (np.arange(n) % UNRECORDED_TOPICS, ()) if documents is None else documents.domain_codes()

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from app.stats.ratings import Codes, Kind, Labels, Ratings, Role
+from app.stats.ratings import Codes, RatingKind, RatingLabels, RatingRole, Ratings
 
 Dealing = Literal["all systems", "own rater", "two islands"]
 """all systems: of a document by one rater, in turn. own rater: the first system by the first rater only, the others by
@@ -45,7 +45,7 @@ class SimulatedDesign:
         position = (np.arange(document.size) - np.repeat(starts, lengths) + 1).astype(np.int32)
         n = document.size * s
         zeros, ones = np.zeros(n, dtype=np.int32), np.ones(n, dtype=np.int32)
-        names = Labels(
+        names = RatingLabels(
             systems=tuple(f"S{i:02}" for i in range(s)),
             documents=tuple(f"d{i:05}" for i in range(self.documents)),
             raters=tuple(f"r{i:03}" for i in range(int(self.rater.max(initial=0)) + 1)),
@@ -63,15 +63,15 @@ class SimulatedDesign:
             nth=ones,
             score=np.zeros(n),
             n_errors=np.full(n, -1, dtype=np.int32),
-            kind=np.full(n, Kind.SEGMENT, dtype=np.int8),
-            role=np.full(n, Role.RATING, dtype=np.int8),
+            kind=np.full(n, RatingKind.SEGMENT, dtype=np.int8),
+            role=np.full(n, RatingRole.RATING, dtype=np.int8),
             accepted=np.ones(n, dtype=np.bool_),
             labels=names,
             higher_is_better=True,
         )
 
 
-def design(
+def make_simulated_design(
     lengths: Codes, *, systems: int = 2, raters: int = 6, topics: int = 1, dealing: Dealing = "all systems"
 ) -> SimulatedDesign:
     """Documents of these lengths, of so many topics in turn, dealt to raters in turn.
@@ -90,17 +90,19 @@ def design(
     return SimulatedDesign(lengths, (documents // max(raters, 1) % topics).astype(np.int32), rater)
 
 
-def even(documents: int, segments: int = 10) -> Codes:
+def even_lengths(documents: int, segments: int = 10) -> Codes:
     """Lengths of documents that are all as long."""
     return np.full(documents, segments, dtype=np.int32)
 
 
-def lognormal(rng: np.random.Generator, documents: int = 30, *, median: float = 6.0, spread: float = 1.0) -> Codes:
+def draw_lognormal_lengths(
+    rng: np.random.Generator, documents: int = 30, *, median: float = 6.0, spread: float = 1.0
+) -> Codes:
     """Lengths of documents as people have them: a few are many times as long as most."""
     return np.maximum(1, np.round(median * np.exp(spread * rng.normal(size=documents)))).astype(np.int32)
 
 
-def one_giant(documents: int, segments: int, giant: int) -> Codes:
+def lengths_with_giant(documents: int, segments: int, giant: int) -> Codes:
     """Lengths of documents of which the last has `giant` of all `segments`, the others as even as can be."""
     rest, others = segments - giant, documents - 1
     small = rest // others + (np.arange(others) < rest % others)

@@ -13,21 +13,21 @@ CONFIDENCE = 0.99
 """Of each one-sided bound: of a hundred promises that are just kept one is called broken."""
 
 
-def lower_bound(successes: float, n: int, confidence: float = CONFIDENCE) -> float:
+def proportion_lower_bound(successes: float, n: int, confidence: float = CONFIDENCE) -> float:
     """One-sided lower bound of a probability, of which `found` of `n` cases came true; 0 of none.
 
     found : may be a sum of shares between 0 and 1: these vary no more than cases that come true with the same chance.
 
-    >>> round(lower_bound(10, 100, 0.95), 4)
+    >>> round(proportion_lower_bound(10, 100, 0.95), 4)
     0.0553
     """
     return 0.0 if successes <= 0 else float(special.betaincinv(successes, n - successes + 1, 1 - confidence))
 
 
-def upper_bound(successes: float, n: int, confidence: float = CONFIDENCE) -> float:
-    """One-sided upper bound, as `lower_bound`; 1 where all came true.
+def proportion_upper_bound(successes: float, n: int, confidence: float = CONFIDENCE) -> float:
+    """One-sided upper bound, as `proportion_lower_bound`; 1 where all came true.
 
-    >>> round(upper_bound(0, 100, 0.95), 4)
+    >>> round(proportion_upper_bound(0, 100, 0.95), 4)
     0.0295
     """
     return 1.0 if successes >= n else float(special.betaincinv(successes + 1, n - successes, confidence))
@@ -48,12 +48,12 @@ class Proportion:
     @property
     def low(self) -> float:
         """One-sided lower bound of the probability."""
-        return lower_bound(self.found, self.n)
+        return proportion_lower_bound(self.found, self.n)
 
     @property
     def high(self) -> float:
         """One-sided upper bound."""
-        return upper_bound(self.found, self.n)
+        return proportion_upper_bound(self.found, self.n)
 
     def at_most(self, promised: float) -> bool:
         """Whether the cases leave it open, or show, that the probability is no larger than promised."""

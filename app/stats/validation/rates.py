@@ -11,14 +11,14 @@ import numpy as np
 from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
 from app.stats.ranking.design_checks import share_with_same_raters
-from app.stats.ranking.ranking import rank
+from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import Ratings
 from app.stats.side_tables import DocumentTable
-from app.stats.validation.campaign_design import OwnDesign, OwnWorld
+from app.stats.validation.campaign_design import OwnWorld, RedrawnCampaign
 from app.stats.validation.proportion import Proportion
-from app.stats.validation.studies import Population
-from app.stats.validation.study_findings import LEVELS, Truth, findings_of
+from app.stats.validation.studies import StudyPopulation
+from app.stats.validation.study_findings import LEVELS, TrueScores, compare_with_truth
 
 World = Literal["null", "resampled", "clean", "topics", "rater_system", "skewed", "weak_null", "peeking"]
 What = Literal[
@@ -83,46 +83,46 @@ class KeptRate:
 
 
 @dataclass(frozen=True)
-class Validation:
+class RecipeValidation:
     """A campaign's design and a recipe, settled on its data. truth: the ranking by all ratings. own: its design."""
 
-    population: Population
+    population: StudyPopulation
     recipe: Recipe
     truth: Ranking
     seed: int
-    own: OwnDesign
+    own: RedrawnCampaign
 
     @classmethod
-    def of(cls, population: Population, recipe: Recipe, seed: int) -> Validation:
+    def of(cls, population: StudyPopulation, recipe: Recipe, seed: int) -> RecipeValidation:
         """Settle the recipe on all ratings. Raises Invalid where it does not fit them."""
         plain = replace(recipe, influence=False)
         rows = population.rows.canonical()
-        truth = rank(rows, plain, population.documents)
+        truth = rank_systems(rows, plain, population.documents)
         settled = replace(truth.recipe, exclude=(), fallback=recipe.fallback)
-        return cls(population, settled, truth, seed, OwnDesign.of(rows, population.documents))
+        return cls(population, settled, truth, seed, RedrawnCampaign.of(rows, population.documents))
 
     def study(self, world: World, number: int) -> dict[str, float]:
         """What one study finds, by name of the rate; rates that are undefined in it are left out."""
         rng = np.random.Generator(np.random.PCG64([self.seed, _NUMBER[world], number]))
         if world in {"null", "resampled"}:
             rows, documents = self.population.study(rng, null=world == "null")
-            truth = self._equal if world == "null" else Truth.of(self.truth)
+            truth = self._equal if world == "null" else TrueScores.of(self.truth)
             return self._found((rows,), documents, truth)
         drawn = self.own.study(_own(world), rng)
         looks = self.own.looks(drawn, rng) if world == "peeking" else (drawn,)
         return self._found(looks, self.population.documents, self._equal)
 
     @property
-    def _equal(self) -> Truth:
-        return Truth(dict.fromkeys((row.system for row in self.truth.systems), 0.0))
+    def _equal(self) -> TrueScores:
+        return TrueScores(dict.fromkeys((row.system for row in self.truth.systems), 0.0))
 
-    def _found(self, looks: Sequence[Ratings], documents: DocumentTable | None, truth: Truth) -> dict[str, float]:
+    def _found(self, looks: Sequence[Ratings], documents: DocumentTable | None, truth: TrueScores) -> dict[str, float]:
         """Of the last look; a claim at any look is a claim."""
         measures: dict[str, float] = {}
         ever = dict[str, float]()
         for rows in looks:
             try:
-                measures = findings_of(rank(rows, self.recipe, documents), truth)
+                measures = compare_with_truth(rank_systems(rows, self.recipe, documents), truth)
             except Invalid:
                 measures = {}
             for what in ("any_claim", "any_line"):
@@ -147,7 +147,9 @@ def _own(world: World) -> OwnWorld:
     return world  # type: ignore[return-value]  # all others are worlds of its own design
 
 
-def rates(validation: Validation, studies: Mapping[World, Sequence[Mapping[str, float]]]) -> tuple[KeptRate, ...]:
+def compute_kept_rates(
+    validation: RecipeValidation, studies: Mapping[World, Sequence[Mapping[str, float]]]
+) -> tuple[KeptRate, ...]:
     """Means over the studies of each world, beside what the recipe promises."""
     recipe = validation.recipe
     family = recipe.adjust in {"holm", "maxT"}

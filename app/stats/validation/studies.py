@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.ratings import COLUMNS, Codes, Labels, Ratings
+from app.stats.ratings import COLUMNS, Codes, RatingLabels, Ratings
 from app.stats.side_tables import DocumentTable
 
 Indices = npt.NDArray[np.intp]
@@ -22,7 +22,7 @@ PAIRED_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Population:
+class StudyPopulation:
     """The units that studies draw: documents, or segments where documents are unknown.
 
     rows: sorted by unit; starts: first row of each, with the end at last; shape (U + 1,).
@@ -33,7 +33,7 @@ class Population:
     starts: Indices
 
     @classmethod
-    def of(cls, rows: Ratings, documents: DocumentTable | None = None) -> Population:
+    def of(cls, rows: Ratings, documents: DocumentTable | None = None) -> StudyPopulation:
         """The units that `rows` rate."""
         unit = rows.document if rows.documents_known else rows.segment
         order = np.argsort(unit, kind="stable")
@@ -85,7 +85,7 @@ class Population:
             keys, of_segment = labels.documents[:1], np.zeros(drawn.size, dtype=np.int32)
             columns["document"] = np.zeros(unit.size, dtype=np.int32)
             position = np.arange(1, drawn.size + 1, dtype=np.int32)
-        named = Labels(labels.systems, keys, labels.raters, labels.tasks, of_segment, position)
+        named = RatingLabels(labels.systems, keys, labels.raters, labels.tasks, of_segment, position)
         return replace(rows, labels=named, **columns)
 
     def _known(self, drawn: Indices) -> DocumentTable | None:

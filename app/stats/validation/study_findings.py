@@ -15,7 +15,7 @@ Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class TrueScores:
     """True scores of the systems, larger is better.
 
     differences: of pairs, where they are not those of the scores (on common segments). values: of the scores in the
@@ -27,7 +27,7 @@ class Truth:
     values: Mapping[str, float] | None = None
 
     @classmethod
-    def of(cls, ranking: Ranking) -> Truth:
+    def of(cls, ranking: Ranking) -> TrueScores:
         """A ranking as the truth."""
         sign = 1 if ranking.higher_is_better else -1
         known = {(p.better, p.worse): p.difference for p in ranking.pairs if p.difference is not None}
@@ -55,7 +55,7 @@ class Truth:
         return {s: (1 + sum(x > own for x in every), sum(x >= own for x in every)) for s, own in self.scores.items()}
 
 
-def findings_of(ranking: Ranking, truth: Truth) -> dict[str, float]:
+def compare_with_truth(ranking: Ranking, truth: TrueScores) -> dict[str, float]:
     """Each finding by name; those that are undefined are left out.
 
     pairs_claimed, wrong_claims: shares of the pairs tested. any_claim: whether any claim is wrong. Of equal systems
@@ -66,7 +66,7 @@ def findings_of(ranking: Ranking, truth: Truth) -> dict[str, float]:
     return {**_claims(ranking, truth), **_intervals(ranking, truth), **_sets(ranking, truth)}
 
 
-def _claims(ranking: Ranking, truth: Truth) -> dict[str, float]:
+def _claims(ranking: Ranking, truth: TrueScores) -> dict[str, float]:
     tested = [pair for pair in ranking.pairs if pair.testable]
     if not tested:
         return {}
@@ -100,7 +100,7 @@ def _is_wrong(pair: PairRow, score: Mapping[str, float]) -> bool:
     return not score.get(claimed, 0.0) > score.get(other, 0.0)
 
 
-def _intervals(ranking: Ranking, truth: Truth) -> dict[str, float]:
+def _intervals(ranking: Ranking, truth: TrueScores) -> dict[str, float]:
     coverage = {}
     for name, of in _OF_DIFFERENCES.items():
         held = [
@@ -133,7 +133,7 @@ def _holds(interval: tuple[float, float], value: float) -> bool:
     return interval[0] - 1e-10 <= value <= interval[1] + 1e-10
 
 
-def _sets(ranking: Ranking, truth: Truth) -> dict[str, float]:
+def _sets(ranking: Ranking, truth: TrueScores) -> dict[str, float]:
     if not ranking.systems or any(row.rank_set is None for row in ranking.systems):
         return {}
     spans = truth.ranks()

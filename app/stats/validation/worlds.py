@@ -19,7 +19,13 @@ from typing import Literal
 import numpy as np
 
 from app.stats.ratings import Codes, Floats, Ratings
-from app.stats.validation.designs import SimulatedDesign, design, even, lognormal, one_giant
+from app.stats.validation.designs import (
+    SimulatedDesign,
+    draw_lognormal_lengths,
+    even_lengths,
+    lengths_with_giant,
+    make_simulated_design,
+)
 
 WorldName = Literal[
     "clean",
@@ -83,11 +89,11 @@ class ScoreProcess:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class World:
+class SimulatedWorld:
     """A kind of campaign.
 
-    lengths: of its documents, or how they are drawn for each campaign. topics, raters, dealing: see `design`. looks:
-    shares of the documents after which somebody asks, the last one 1. told: in words.
+    lengths: of its documents, or how they are drawn for each campaign. topics, raters, dealing: see
+    `make_simulated_design`. looks: shares of the documents after which somebody asks, the last one 1. told: in words.
     """
 
     name: WorldName
@@ -102,10 +108,12 @@ class World:
     def design(self, rng: np.random.Generator, systems: int = 2) -> SimulatedDesign:
         """Who judges what in a campaign of this world."""
         lengths = self.lengths(rng) if callable(self.lengths) else self.lengths
-        return design(lengths, systems=systems, raters=self.raters, topics=self.topics, dealing=self.dealing)
+        return make_simulated_design(
+            lengths, systems=systems, raters=self.raters, topics=self.topics, dealing=self.dealing
+        )
 
 
-def campaign(world: World, rng: np.random.Generator, means: Floats) -> Ratings:
+def simulate_campaign(world: SimulatedWorld, rng: np.random.Generator, means: Floats) -> Ratings:
     """One campaign of systems with these true means, shape (S,); larger is better."""
     layout = world.design(rng, len(means))
     level = world.process.documents(layout, rng, 1)[0] + np.asarray(means, dtype=np.float64)[:, None]
@@ -114,8 +122,8 @@ def campaign(world: World, rng: np.random.Generator, means: Floats) -> Ratings:
     return rows.with_score(np.repeat(level, layout.lengths, axis=1).ravel() + noise)
 
 
-def campaigns(
-    world: World, rng: np.random.Generator, means: Floats, n: int, *, alike: bool = False
+def simulate_campaigns(
+    world: SimulatedWorld, rng: np.random.Generator, means: Floats, n: int, *, alike: bool = False
 ) -> list[tuple[Floats, Floats, SimulatedDesign]]:
     """n campaigns reduced to sums of segment scores by system and document: [(sums (k, S, D), counts (D,), design)].
 
@@ -136,56 +144,68 @@ _DESIGNS = 200
 """Designs that are drawn for many campaigns at most."""
 
 
-_THIRTY = even(30)
+_THIRTY = even_lengths(30)
 CATASTROPHES = ScoreProcess(document_system=0.3, segment=0.5, catastrophes=0.05)
 """Documents differ little but for one in twenty, on which the last system fails by 5."""
 
-WORLDS: Mapping[WorldName, World] = MappingProxyType(
+WORLDS: Mapping[WorldName, SimulatedWorld] = MappingProxyType(
     {
         world.name: world
         for world in (
-            World("clean", "30 documents of 10 segments, six raters, all systems of a document by one", _THIRTY),
-            World("few_documents", "8 documents of 10 segments", even(8)),
-            World("uneven", "30 documents of lognormal length: the longest is ten times as long as most", lognormal),
-            World("one_giant", "20 documents, one of them 60 of 117 segments", one_giant(20, 117, 60)),
-            World("one_larger_giant", "20 documents, one of them 100 of 138 segments", one_giant(20, 138, 100)),
-            World(
+            SimulatedWorld(
+                "clean", "30 documents of 10 segments, six raters, all systems of a document by one", _THIRTY
+            ),
+            SimulatedWorld("few_documents", "8 documents of 10 segments", even_lengths(8)),
+            SimulatedWorld(
+                "uneven",
+                "30 documents of lognormal length: the longest is ten times as long as most",
+                draw_lognormal_lengths,
+            ),
+            SimulatedWorld(
+                "one_giant", "20 documents, one of them 60 of 117 segments", lengths_with_giant(20, 117, 60)
+            ),
+            SimulatedWorld(
+                "one_larger_giant", "20 documents, one of them 100 of 138 segments", lengths_with_giant(20, 138, 100)
+            ),
+            SimulatedWorld(
                 "topics",
                 "30 documents of five topics, on which systems differ (standard deviation .4)",
                 _THIRTY,
                 ScoreProcess(topic_system=0.4),
                 topics=5,
             ),
-            World(
+            SimulatedWorld(
                 "rater_system",
                 "three raters who differ in their taste for systems (standard deviation .3)",
                 _THIRTY,
                 ScoreProcess(rater_system=0.3),
                 raters=3,
             ),
-            World(
+            SimulatedWorld(
                 "confounded",
                 "one system is judged by a single rater, who judges no other system",
                 _THIRTY,
                 dealing="own rater",
             ),
-            World("disconnected", "no rater links the two halves of the systems", _THIRTY, dealing="two islands"),
-            World(
+            SimulatedWorld(
+                "disconnected", "no rater links the two halves of the systems", _THIRTY, dealing="two islands"
+            ),
+            SimulatedWorld(
                 "skewed",
                 "one system is 5 worse on 5 % of its documents but equal on average",
                 _THIRTY,
                 CATASTROPHES,
             ),
-            World(
+            SimulatedWorld(
                 "weak_null",
                 "12 documents; equal means, but skewed document effects for one system",
-                even(12),
+                even_lengths(12),
                 ScoreProcess(document_system=0.2, segment=0.5, exponential=1.0),
             ),
-            World(
+            SimulatedWorld(
                 "peeking",
                 "40 documents; results are checked after every fifth",
-                even(40),
+                even_lengths(40),
                 looks=tuple(k / 8 for k in range(1, 9)),
             ),
         )

@@ -24,7 +24,7 @@ from app.services.jobs import report_requests
 from app.services.jobs.jobs import JobView, NotBegun, NotDone, under_way
 from app.stats.stability import request as limits
 from app.stats.stability.extraction import NotMultiplyRated
-from app.stats.stability.request import GROUPINGS, METHODS, Assignment, StudyDesign, paper_designs
+from app.stats.stability.request import GROUPINGS, METHODS, RaterAssignment, StudyDesign, paper_designs
 from app.ui.access import Reader
 from app.ui.manager.forms import answer_of, fields
 from app.ui.manager.long import start
@@ -98,7 +98,7 @@ class StabilityForm(BaseModel):
             return paper_designs()
         if self.designs == "by normalization":
             return tuple(StudyDesign(normalize=method) for method in METHODS)
-        return tuple(StudyDesign(Assignment(grouping)) for grouping in GROUPINGS)
+        return tuple(StudyDesign(RaterAssignment(grouping)) for grouping in GROUPINGS)
 
 
 @router.get(PAGE.route)

@@ -9,7 +9,7 @@ import pytest
 from app.domain.errors import Invalid
 from app.protocols import get
 from app.protocols.base import JudgedTexts, options_of
-from app.stats.ratings import Scale
+from app.stats.ratings import ScoreScale
 
 CRITERIA: dict[str, Any] = {
     "criteria": [
@@ -75,7 +75,7 @@ def test_an_option_that_xsts_does_not_know_is_refused(options: dict[str, Any]) -
 
 def test_the_scale_of_xsts_follows_its_points() -> None:
     xsts = get("xsts")
-    assert xsts.measure(options_of(xsts, {"points": 4})).scale == Scale(1, 4, 1)
+    assert xsts.measure(options_of(xsts, {"points": 4})).scale == ScoreScale(1, 4, 1)
     assert xsts.measure(options_of(xsts, {"scale": "z"})).scale is None
 
 
@@ -100,7 +100,7 @@ def test_the_first_criterion_ranks_and_each_can_be_asked_for() -> None:
     rating = get("rating")
     options = options_of(rating, CRITERIA)
     names = [(m.name, m.higher_is_better, m.scale) for m in rating.measures_under(options)]
-    assert names == [("fluency", True, Scale(1, 5, 1)), ("errors", False, Scale(0, 1, None))]
+    assert names == [("fluency", True, ScoreScale(1, 5, 1)), ("errors", False, ScoreScale(0, 1, None))]
     assert scored("rating", {"scores": {"fluency": 4, "errors": 0.25}}, CRITERIA) == 4
 
 

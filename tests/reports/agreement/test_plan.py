@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.reports.agreement.plan import MOST_DISTINCT, CoefficientSettings, categories, level_plan
 from app.reports.source.raw_ratings import GRAVE
-from app.stats.ratings import Scale
+from app.stats.ratings import ScoreScale
 from tests.stats.agreement.worlds import random_items, units
 
 FREE = CoefficientSettings((0.0,), None, 1.0, None, None)
@@ -17,13 +17,18 @@ def values(rows: list[list[float | None]], choices: CoefficientSettings) -> list
 
 def test_a_slider_has_categories_only_where_it_is_cut_into_parts() -> None:
     rows: list[list[float | None]] = [[0.0, 19.0], [20.0, 100.0]]
-    slider = CoefficientSettings((15.0,), 101, 1.0, None, Scale(0, 100, 1))
+    slider = CoefficientSettings((15.0,), 101, 1.0, None, ScoreScale(0, 100, 1))
     assert values(rows, slider) is None
-    assert values(rows, CoefficientSettings((15.0,), 101, 1.0, 5, Scale(0, 100, 1))) == [0, 0, 1, 4]
+    assert values(rows, CoefficientSettings((15.0,), 101, 1.0, 5, ScoreScale(0, 100, 1))) == [0, 0, 1, 4]
 
 
 def test_few_levels_are_categories_and_a_mean_between_two_goes_to_the_lower() -> None:
-    assert values([[1.0, 2.5], [3.6, 5.0]], CoefficientSettings((0.0,), 5, 1.0, None, Scale(1, 5, 1))) == [0, 1, 3, 4]
+    assert values([[1.0, 2.5], [3.6, 5.0]], CoefficientSettings((0.0,), 5, 1.0, None, ScoreScale(1, 5, 1))) == [
+        0,
+        1,
+        3,
+        4,
+    ]
 
 
 def test_counts_are_sorted_where_asked_and_the_last_category_takes_the_rest() -> None:

@@ -20,9 +20,9 @@ from app.reports.source.model_ratings import RatingsModel, parse_draws
 from app.reports.source.recipe_input import NOTHING, RecipeInput
 from app.services.plans.components import MOST_ROWS, _part
 from app.stats.planning.planning import DEFAULTS
-from app.stats.ratings import Ratings, Scale
+from app.stats.ratings import Ratings, ScoreScale
 from app.stats.side_tables import DocumentTable
-from app.stats.validation.worlds import WORLDS, WorldName, campaign
+from app.stats.validation.worlds import WORLDS, WorldName, simulate_campaign
 from tests.stats.components.worlds import crossed, needs_public_data, side_by_side
 
 
@@ -103,9 +103,9 @@ def test_coarse_scales_with_a_crowded_level_make_p_approximate() -> None:
     rng = np.random.default_rng(0)
     ratings = crossed(2, documents=20)
     scored = ratings.with_score(np.where(rng.random(len(ratings)) < 0.8, 5.0, 3.0))
-    coarse = replace(scored, scale=Scale(1, 5, 1.0))
+    coarse = replace(scored, scale=ScoreScale(1, 5, 1.0))
     assert any("p-values are approximate" in one for one in told(coarse).warnings)
-    fine = replace(scored, scale=Scale(0, 100, 1.0))
+    fine = replace(scored, scale=ScoreScale(0, 100, 1.0))
     assert not any("p-values are approximate" in one for one in told(fine).warnings)
 
 
@@ -141,16 +141,16 @@ def test_segments_of_no_documents_are_planned_as_documents_of_one_segment() -> N
     ],
 )
 def test_a_forecast_tells_how_the_data_are_unlike_what_it_takes_for_granted(world: WorldName, word: str | None) -> None:
-    rows = campaign(WORLDS[world], np.random.default_rng(1), np.zeros(3))
+    rows = simulate_campaign(WORLDS[world], np.random.default_rng(1), np.zeros(3))
     ahead = forecast.Forecaster(forecast.ForecastOptions(), modelled(rows), "mqm")
     beyond = {one for one in forecast._warnings(ahead, 1.0) if "rare failures" not in one}
-    plain = campaign(WORLDS["clean"], np.random.default_rng(1), np.zeros(3))
+    plain = simulate_campaign(WORLDS["clean"], np.random.default_rng(1), np.zeros(3))
     beyond -= set(forecast._warnings(forecast.Forecaster(ahead.options, modelled(plain), "mqm"), 1.0))
     assert any(word in one for one in beyond) if word else not beyond
 
 
 def test_pairs_that_no_rater_links_are_not_forecast_and_say_why() -> None:
-    rows = campaign(WORLDS["confounded"], np.random.default_rng(1), np.zeros(3))
+    rows = simulate_campaign(WORLDS["confounded"], np.random.default_rng(1), np.zeros(3))
     pairs = forecast.Forecaster(forecast.ForecastOptions(), modelled(rows), "mqm").pairs()
     apart = [one for one in pairs if "S00" in (one.better, one.worse)]
     (linked,) = (one for one in pairs if one not in apart)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from app.reports.postediting_da.work import depends_on_tokens
-from app.stats.postediting.operations import Tokens
+from app.stats.postediting.operations import Tokenization
 
-WORDS = Tokens()
+WORDS = Tokenization()
 
 
 @pytest.mark.parametrize(
@@ -28,5 +28,5 @@ def test_a_pair_of_texts_is_suspicious_where_another_way_of_counting_says_someth
 
 
 def test_what_is_counted_by_character_is_held_against_words() -> None:
-    assert depends_on_tokens(Tokens(by_character=True), "Donaudampfschiffe fahren", "Donaudampfschiffen fahren")
-    assert not depends_on_tokens(Tokens(by_character=True), "ab cd", "ab cd")
+    assert depends_on_tokens(Tokenization(by_character=True), "Donaudampfschiffe fahren", "Donaudampfschiffen fahren")
+    assert not depends_on_tokens(Tokenization(by_character=True), "ab cd", "ab cd")

@@ -17,11 +17,11 @@ from app.reports.multiverse.choices import different
 from app.reports.robustness import report as robustness
 from app.reports.source.recipe_input import RecipeInput
 from app.stats.multiverse.space import ExclusionChoice, MultiverseSpace
-from app.stats.ranking.ranking import rank
+from app.stats.ranking.ranking import rank_systems
 from app.stats.ratings import Ratings
-from app.stats.robustness.reranking import Experiments
-from app.stats.validation.rates import MEANING, WORLDS, KeptRate, Validation
-from app.stats.validation.studies import Population
+from app.stats.robustness.reranking import RobustnessExperiments
+from app.stats.validation.rates import MEANING, WORLDS, KeptRate, RecipeValidation
+from app.stats.validation.studies import StudyPopulation
 from tests.stats.components.worlds import crossed
 
 RECIPE = NAMED["recommended"]
@@ -41,10 +41,10 @@ def nobody() -> Ratings:
 
 
 def said(ratings: Ratings) -> tuple[list[str], list[str], list[str]]:
-    experiments = Experiments.of(ratings, RECIPE, frozenset())
+    experiments = RobustnessExperiments.of(ratings, RECIPE, frozenset())
     of_robustness = robustness._warnings(cast("RecipeInput", None), experiments)
-    of_validation = validation._warnings(Validation.of(Population.of(ratings), RECIPE, 1), ())
-    return list(of_robustness), multiverse._warnings(rank(ratings, RECIPE), 0), of_validation
+    of_validation = validation._warnings(RecipeValidation.of(StudyPopulation.of(ratings), RECIPE, 1), ())
+    return list(of_robustness), multiverse._warnings(rank_systems(ratings, RECIPE), 0), of_validation
 
 
 def test_where_the_recipe_leaves_no_rating_the_reason_is_told() -> None:
@@ -84,14 +84,14 @@ def test_human_systems_that_there_are_not_are_refused() -> None:
 def test_an_interval_without_width_holds_its_own_value_whatever_the_order_of_sums() -> None:
     ratings = crossed(2, documents=10, systems=2, raters=2, ratings=2, segments=7)
     alike = ratings.with_score(0.1 + 0.2 * ratings.system)
-    tried = Validation.of(Population.of(alike), replace(RECIPE, normalize="none"), 1)
+    tried = RecipeValidation.of(StudyPopulation.of(alike), replace(RECIPE, normalize="none"), 1)
     found = [tried.study("resampled", number) for number in range(20)]
     assert [one["score_interval"] for one in found] == [1.0] * 20
 
 
 def test_a_promise_broken_in_both_worlds_is_told_once() -> None:
     ratings = crossed(3)
-    tried = Validation.of(Population.of(ratings), RECIPE, 1)
+    tried = RecipeValidation.of(StudyPopulation.of(ratings), RECIPE, 1)
     shown = [
         KeptRate(
             world, "difference_interval", MEANING["difference_interval"], 0.95, "at least", 0.5, 0.01, 200, kept=False
@@ -104,7 +104,7 @@ def test_a_promise_broken_in_both_worlds_is_told_once() -> None:
 
 def test_worlds_are_studied_where_they_are_asked_for_and_what_breaks_in_them_is_told() -> None:
     ratings = crossed(3, documents=12, systems=2, raters=2, ratings=1, segments=3)
-    tried = Validation.of(Population.of(ratings), replace(RECIPE, permutations=200), 1)
+    tried = RecipeValidation.of(StudyPopulation.of(ratings), replace(RECIPE, permutations=200), 1)
     plain, all_worlds = (
         validation._Studies(tried, 3, validation._worlds(tried, validation.ValidationOptions(studies=3, worlds=worlds)))
         for worlds in (False, True)
@@ -121,6 +121,6 @@ def test_worlds_are_studied_where_they_are_asked_for_and_what_breaks_in_them_is_
 
 def test_without_documents_only_worlds_of_raters_apply() -> None:
     ratings = replace(crossed(3, documents=12, systems=2, raters=2, ratings=1, segments=3), documents_known=False)
-    tried = Validation.of(Population.of(ratings), RECIPE, 1)
+    tried = RecipeValidation.of(StudyPopulation.of(ratings), RECIPE, 1)
     worlds = validation._worlds(tried, validation.ValidationOptions(worlds=True))
     assert worlds == ("null", "resampled", "clean", "rater_system")

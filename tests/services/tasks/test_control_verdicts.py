@@ -14,8 +14,8 @@ import pytest
 from app.reports.source.judged_ratings import load_judged_ratings, of_controls
 from app.reports.source.snapshot import snapshot
 from app.stats.quality.choices import TESTS, Choices
-from app.stats.quality.report import rater_quality
-from app.stats.quality.verdicts import verdicts
+from app.stats.quality.report import make_quality_report
+from app.stats.quality.verdicts import verdicts_by_controls
 from app.storage import embedded
 from tests.spine import Spine, fresh
 
@@ -79,9 +79,14 @@ def test_the_verdicts_are_the_same_and_less_is_read(spine: Spine) -> None:
                 read_of["part"] += len(part)
                 for test, adjust in product(TESTS, ("bh", "holm", "none")):
                     choices = Choices(test=test, adjust=adjust, min_pairs=3)  # type: ignore[arg-type]
-                    found = rater_quality(whole.rows, whole.events, whole.words, choices).raters
+                    found = make_quality_report(whole.rows, whole.events, whole.words, choices).raters
                     expected = {one.rater: one.verdict for one in found if one.control is not None}
-                    assert verdicts(part, choices, of_segments=of_segments) == expected, (n, version, test, adjust)
+                    assert verdicts_by_controls(part, choices, of_segments=of_segments) == expected, (
+                        n,
+                        version,
+                        test,
+                        adjust,
+                    )
                     seen.update(expected.values())
     assert min(seen["pass"], seen["fail"], seen["not_testable"]) > 10, seen
     assert read_of["part"] < 0.8 * read_of["whole"], read_of

@@ -17,7 +17,7 @@ from app.stats.agreement.document_scores import (
     join_document_scores,
 )
 from app.stats.agreement.units import make_averaged_units, make_segment_units
-from app.stats.ratings import Kind, Ratings, Scale
+from app.stats.ratings import RatingKind, Ratings, ScoreScale
 from tests.stats.agreement.worlds import random_items, rated, units
 
 
@@ -34,12 +34,12 @@ def scored(documents: list[tuple[str, str, list[float], float | None]]) -> Ratin
         score=score,
         n_errors=kind,
         higher_is_better=True,
-        scale=Scale(0, 100),
+        scale=ScoreScale(0, 100),
     )
     whole = made.n_errors == 1
     return replace(
         made,
-        kind=np.where(whole, Kind.DOCUMENT, Kind.SEGMENT).astype(np.int8),
+        kind=np.where(whole, RatingKind.DOCUMENT, RatingKind.SEGMENT).astype(np.int8),
         segment=np.where(whole, -1, made.segment).astype(np.int32),
     )
 
@@ -140,8 +140,8 @@ def test_raters_on_the_same_units_are_what_a_loop_says(seed: int) -> None:
 
 
 def test_systems_have_their_levels_ends_and_penalty_by_words() -> None:
-    ratings = rated([[1.0, 2.0], [5.0, 5.0], [3.0, None]], scale=Scale(1, 5, 1))
-    data, scale = make_segment_units(ratings), Scale(1, 5, 1)
+    ratings = rated([[1.0, 2.0], [5.0, 5.0], [3.0, None]], scale=ScoreScale(1, 5, 1))
+    data, scale = make_segment_units(ratings), ScoreScale(1, 5, 1)
     into = spread.make_histogram_bins(data.value, scale)
     (one,) = spread.compute_system_use(data, ("A",), into, scale, words=np.array([10.0, 20.0, np.nan]))
     assert into.labels == ("1", "2", "3", "4", "5")

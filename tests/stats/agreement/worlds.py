@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.stats.agreement.units import UnitValues, make_segment_units
-from app.stats.ratings import Floats, Ratings, Scale
+from app.stats.ratings import Floats, Ratings, ScoreScale
 
 TOLERANCES = (0, 5, 10, 15, 20, 25, 30)
 F9 = ([70, 80], [50, 90], [33, 35, 60], [100, 100], [20, 60])
@@ -20,7 +20,9 @@ FLEISS_1971 = (
 )
 
 
-def rated(items: Sequence[Sequence[float | None]], *, per_document: int = 1, scale: Scale | None = None) -> Ratings:
+def rated(
+    items: Sequence[Sequence[float | None]], *, per_document: int = 1, scale: ScoreScale | None = None
+) -> Ratings:
     """One row of values an item, one column a rater, None where a rater did not rate it."""
     rows = [(i, f"r{j}", v) for i, row in enumerate(items) for j, v in enumerate(row) if v is not None]
     return Ratings.from_columns(

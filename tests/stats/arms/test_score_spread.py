@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.reports.ui.matching import Side, match_rows
 from app.stats.arms.score_spread import compute_score_spreads, mask_compared_rows
-from app.stats.ratings import Ratings, Role
+from app.stats.ratings import RatingRole, Ratings
 
 
 def drawn(seed: int, n: int = 80) -> Ratings:
@@ -22,7 +22,7 @@ def drawn(seed: int, n: int = 80) -> Ratings:
         document=[f"d{i}" for i in rng.integers(4, size=n)],
         position=rng.integers(1, 12, size=n).tolist(),
         rater=[f"r{i}" for i in rng.integers(3, size=n)],
-        role=[Role(int(i)) for i in rng.choice([0, 0, 0, 0, 0, 0, 0, 0, 1, 3], size=n)],
+        role=[RatingRole(int(i)) for i in rng.choice([0, 0, 0, 0, 0, 0, 0, 0, 1, 3], size=n)],
         score=rng.integers(0, 101, size=n).astype(float),
         higher_is_better=True,
     )
@@ -52,10 +52,10 @@ def test_spreads_are_those_of_adding_up_by_hand(seed: int) -> None:
 @given(st.integers(0, 10_000))
 def test_a_document_with_a_control_item_goes_whole_and_only_for_its_rater(seed: int) -> None:
     rows = drawn(seed)
-    met = {(int(rows.rater[k]), int(rows.document[k])) for k in range(len(rows)) if rows.role[k] != Role.RATING}
+    met = {(int(rows.rater[k]), int(rows.document[k])) for k in range(len(rows)) if rows.role[k] != RatingRole.RATING}
     kept, every = mask_compared_rows(rows, controls=False), mask_compared_rows(rows, controls=True)
     for k in range(len(rows)):
-        assert every[k] == (rows.role[k] == Role.RATING)
+        assert every[k] == (rows.role[k] == RatingRole.RATING)
         assert kept[k] == (every[k] and (int(rows.rater[k]), int(rows.document[k])) not in met)
 
 

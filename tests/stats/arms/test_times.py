@@ -22,8 +22,8 @@ from app.stats.arms.times import (
     durations_by_kind,
     length_range_label,
 )
-from app.stats.ratings import Kind, Ratings
-from app.stats.timing.timing import change, trim
+from app.stats.ratings import RatingKind, Ratings
+from app.stats.timing.timing import percent_change, trim_durations
 
 
 def drawn(seed: int) -> TimedJudgments:
@@ -42,7 +42,7 @@ def drawn(seed: int) -> TimedJudgments:
                 columns["whole"].append(position == 0)
     n, whole = len(columns["whole"]), np.array(columns.pop("whole"))
     rows = Ratings.from_columns(**columns, score=np.zeros(n), higher_is_better=True)
-    kind = np.where(whole, Kind.DOCUMENT, Kind.SEGMENT).astype(np.int8)
+    kind = np.where(whole, RatingKind.DOCUMENT, RatingKind.SEGMENT).astype(np.int8)
     rows = replace(rows, kind=kind, segment=np.where(whole, -1, rows.segment).astype(np.int32))
     seconds = np.where(rng.random(n) < 0.05, np.nan, rng.integers(1, 60, size=n).astype(float))
     words = np.where(rng.random(n) < 0.1, np.nan, rng.integers(1, 30, size=n).astype(float))
@@ -60,7 +60,7 @@ def by_hand(work: TimedJudgments) -> dict[tuple[str, str], list[float]]:
         tasks[int(rows.rater[i]), int(rows.task[i])].append(i)
     names = {length_range_label(*one): one for one in LENGTHS} | {"short": (1, 10), "long": (20, None)}
     for unit in units.values():
-        segments = sorted((i for i in unit if rows.kind[i] == Kind.SEGMENT), key=lambda i: int(rows.segment[i]))
+        segments = sorted((i for i in unit if rows.kind[i] == RatingKind.SEGMENT), key=lambda i: int(rows.segment[i]))
         length = len(segments)
         fitting = [name for name, (low, high) in names.items() if low <= length <= (high or 10**9)]
         for rank, i in enumerate(segments):
@@ -72,7 +72,7 @@ def by_hand(work: TimedJudgments) -> dict[tuple[str, str], list[float]]:
             ]:
                 found[key].append(work.seconds[i])
             found["per_word", "all"].append(work.seconds[i] / work.words[i])
-        found["document_score", "all"] += [work.seconds[i] for i in unit if rows.kind[i] == Kind.DOCUMENT]
+        found["document_score", "all"] += [work.seconds[i] for i in unit if rows.kind[i] == RatingKind.DOCUMENT]
         if length:
             for name in ["all", *fitting]:
                 found["document", name].append(sum(work.seconds[i] for i in unit))
@@ -106,8 +106,8 @@ def test_every_length_of_a_document_is_in_one_of_the_published_classes() -> None
 
 def test_a_change_is_that_of_unrounded_means() -> None:
     """Table 2 of Grundkiewicz et al. 2021: 00:16 to 00:24 is 47.4 %, not the 50 % of the rounded figures."""
-    before, after = trim(np.full(9, 16.2)), trim(np.full(9, 23.88))
-    assert change(before, after) == pytest.approx(47.4, abs=0.05)
+    before, after = trim_durations(np.full(9, 16.2)), trim_durations(np.full(9, 23.88))
+    assert percent_change(before, after) == pytest.approx(47.4, abs=0.05)
 
 
 def test_raters_of_both_conditions_are_compared_with_themselves() -> None:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from app.stats.calibration.choosing import choose_calibration_items, scale_strata, unit_median_and_deviation
-from app.stats.ratings import Scale
+from app.stats.ratings import ScoreScale
 from tests.stats.agreement.worlds import units
 
-XSTS = Scale(1, 5, 1)
+XSTS = ScoreScale(1, 5, 1)
 
 
 def test_the_most_agreed_about_of_each_level_come_first() -> None:
@@ -27,7 +27,7 @@ def test_spread_is_around_the_median() -> None:
 
 
 def test_every_score_of_a_scale_is_in_one_stratum() -> None:
-    for scale in (XSTS, Scale(0, 100, 1), Scale(0, 6, 1), Scale(0, 1)):
+    for scale in (XSTS, ScoreScale(0, 100, 1), ScoreScale(0, 6, 1), ScoreScale(0, 1)):
         values = np.linspace(scale.minimum, scale.maximum, 41)
         given = units([[v, v] for v in values.tolist()])
         chosen = [u for one in choose_calibration_items(given, scale, per_stratum=99) for u in one.unit.tolist()]

@@ -13,7 +13,7 @@ import pytest
 from app.stats.components.observations import Observations, make_observations
 from app.stats.components.terms import TERMS, term_levels
 from app.stats.ratings import Floats, Ratings
-from app.stats.scoring import PROFILES, penalty, weight
+from app.stats.scoring import PROFILES, sum_penalty, weigh_error
 
 SHARED = Path(__file__).resolve().parents[3] / ".." / "shared"
 needs_public_data = [
@@ -33,14 +33,14 @@ def side_by_side() -> Ratings:
     for line in lines[1:]:
         row = dict(zip(header, line.split("\t"), strict=False))
         key = (row["system"], row["doc"], int(row["docSegId"]), row["rater"])
-        marked[key].append(weight(PROFILES["wmt24"], row["severity"], row["category"])[0])
+        marked[key].append(weigh_error(PROFILES["wmt24"], row["severity"], row["category"])[0])
     systems, documents, positions, raters = zip(*marked, strict=True)
     return Ratings.from_columns(
         system=systems,
         document=documents,
         position=positions,
         rater=raters,
-        score=[penalty(weights) for weights in marked.values()],
+        score=[sum_penalty(weights) for weights in marked.values()],
         higher_is_better=False,
     )
 

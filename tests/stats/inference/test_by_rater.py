@@ -12,7 +12,7 @@ from app.stats.aggregate import score_matrix, segment_scores
 from app.stats.inference.by_document import estimate_precision
 from app.stats.inference.by_rater import precision_for_new_raters
 from app.stats.intervals import interval_half_widths
-from app.stats.ranking.ranking import rank
+from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import PairRow, Ranking
 from app.stats.ratings import Ratings
 from app.stats.side_tables import DocumentTable
@@ -107,7 +107,7 @@ def test_intervals_of_new_raters_hold_in_many_campaigns(raters: int, favour: flo
 
 @pytest.mark.parametrize("raters", [1, 2, 4, 5])
 def test_few_raters_are_warned_of(raters: int) -> None:
-    found = rank(campaign(np.random.default_rng(2), raters=raters), PLAIN)
+    found = rank_systems(campaign(np.random.default_rng(2), raters=raters), PLAIN)
     told = [
         one
         for one in found.warnings
@@ -125,7 +125,7 @@ def test_few_topics_are_warned_of_and_have_an_interval_of_their_own(topics: int,
     rows = campaign(np.random.default_rng(3), raters=6, documents=30, topics=topics, of_topics=0.8).canonical()
     names = tuple(f"t{int(key[1:]) % topics}" for key in rows.labels.documents)
     ones = np.ones(len(names), dtype=np.int32)
-    found = rank(rows, PLAIN, DocumentTable(names, ("test",) * len(names), ones, ones))
+    found = rank_systems(rows, PLAIN, DocumentTable(names, ("test",) * len(names), ones, ones))
     assert any("use the interval for new domains" in one for one in found.warnings) == told
     wide = only_pair(found).new_domains_interval
     assert (wide is None) == (topics == 1)

@@ -14,7 +14,7 @@ from app.stats.agreement.soft_pairwise import soft_pairwise_accuracy
 from app.stats.metrics import separation, swaps
 from app.stats.metrics.pairs import PairPValues, compute_pair_p_values
 from app.stats.metrics.swaps import MEASURES, CommonMetricScores, compare_two_metrics, draw_swap_masks, swap_scores
-from app.stats.testing.permutation import drawn_patterns
+from app.stats.testing.permutation import draw_sign_patterns
 
 
 def world(seed: int, noise: tuple[float, float] = (0.5, 2.0), segments: int = 24) -> CommonMetricScores:
@@ -101,7 +101,7 @@ def test_exchanges_are_the_same_however_many_are_made_at_a_time() -> None:
 
 def test_exchanges_are_drawn_apart_from_the_signs_of_soft_pairwise_accuracy() -> None:
     masks = next(draw_swap_masks((8, 8), 30, 4, 30)).reshape(30, 64)
-    signs = next(drawn_patterns(64, 30, 4, 30)) > 0
+    signs = next(draw_sign_patterns(64, 30, 4, 30)) > 0
     assert 0.45 < (masks == signs).mean() < 0.55
 
 

@@ -14,9 +14,9 @@ from app.domain.recipe import NAMED, Exclusion, Recipe
 from app.stats.multiverse.branches import ABSENT, UNTESTED, MultiverseBranch, ScoredRatings, compute_branch
 from app.stats.multiverse.shares import compute_claim_shares
 from app.stats.multiverse.space import TESTS, ExclusionChoice, MultiverseSpace
-from app.stats.ranking.ranking import rank
+from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import PairRow
-from app.stats.ratings import Ratings, Scale
+from app.stats.ratings import Ratings, ScoreScale
 from app.stats.side_tables import DocumentTable
 from tests.stats.multiverse.counting import check_shares
 
@@ -45,7 +45,7 @@ def world(seed: int, *, bounded: bool = False, errors: bool = True) -> tuple[Rat
         accepted=[i % 11 > 0 for i in range(len(rows))],
         higher_is_better=bounded,
     )
-    made = replace(made, scale=Scale(0.0, 100.0) if bounded else Scale(0.0, float("inf")))
+    made = replace(made, scale=ScoreScale(0.0, 100.0) if bounded else ScoreScale(0.0, float("inf")))
     names = tuple("news" if i % 2 else "talk" for i in range(12))
     counts = np.full(12, 3, dtype=np.int32)
     return made, DocumentTable(names, ("test",) * 12, counts, counts)
@@ -53,7 +53,7 @@ def world(seed: int, *, bounded: bool = False, errors: bool = True) -> tuple[Rat
 
 def alone(rows: Ratings, documents: DocumentTable, recipe: Recipe) -> list[int]:
     """What the ranker says of every pair, all of it computed anew from the raw ratings."""
-    ranking = rank(rows, replace(recipe, clusters="strict"), documents)
+    ranking = rank_systems(rows, replace(recipe, clusters="strict"), documents)
     told = {frozenset((row.better, row.worse)): row for row in ranking.pairs}
     return [_mark(told.get(frozenset(pair)), pair) for pair in combinations(rows.labels.systems, 2)]
 
@@ -97,10 +97,10 @@ def check_each_universe(rows: Ratings, documents: DocumentTable, space: Multiver
                 test = TESTS[missing.choices["test"]]
                 refused = space.tested(recipe, test, "none", 1)
                 with pytest.raises(Invalid):
-                    rank(rows, refused, documents)
+                    rank_systems(rows, refused, documents)
             elif "test" not in missing.choices:
                 with pytest.raises(Invalid):
-                    rank(rows, recipe, documents)
+                    rank_systems(rows, recipe, documents)
     return number
 
 

@@ -10,7 +10,15 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.stats.planning import planning
-from app.stats.planning.planning import EN_DE, GROUPINGS, ZH_EN, NoComponents, Prices, StudyLayout, VarianceComponents
+from app.stats.planning.planning import (
+    EN_DE,
+    GROUPINGS,
+    ZH_EN,
+    NoComponents,
+    RatingPrices,
+    StudyLayout,
+    VarianceComponents,
+)
 
 # PB-4, table: D, raters, mean segments of a document (11,310 / 30 ratings of 38 documents; 104 segments of 30).
 ZH_LAYOUT, DE_LAYOUT = StudyLayout(38, 377 / 38, 8), StudyLayout(30, 104 / 30, 10)
@@ -36,11 +44,11 @@ def test_standard_errors_are_those_of_the_table(
 
 
 def test_the_floor_and_twice_as_many_raters_are_those_of_the_table() -> None:
-    assert planning.floor(ZH_EN, ZH_LAYOUT) == pytest.approx(0.412, abs=5e-4)
-    assert planning.floor(EN_DE, DE_LAYOUT) == pytest.approx(0.175, abs=5e-4)
+    assert planning.standard_error_floor(ZH_EN, ZH_LAYOUT) == pytest.approx(0.412, abs=5e-4)
+    assert planning.standard_error_floor(EN_DE, DE_LAYOUT) == pytest.approx(0.175, abs=5e-4)
     assert errors(ZH_EN, replace(ZH_LAYOUT, raters=16))[0] == pytest.approx(0.521, abs=6e-4)
     assert errors(ZH_EN, replace(ZH_LAYOUT, ratings_per_item=3))[0] == pytest.approx(0.542, abs=6e-4)
-    assert planning.floor(ZH_EN, replace(ZH_LAYOUT, fixed_panel=True)) == 0
+    assert planning.standard_error_floor(ZH_EN, replace(ZH_LAYOUT, fixed_panel=True)) == 0
 
 
 def test_documents_needed_to_equal_psxs_are_those_of_the_table() -> None:
@@ -70,7 +78,7 @@ def test_documents_needed_reach_the_difference_and_one_fewer_does_not() -> None:
     needed = planning.documents_needed(EN_DE, DE_LAYOUT, difference=2.0, systems=3)
     assert needed is not None
     for documents, reached in ((needed, True), (needed - 1, False)):
-        found = planning.forecast(EN_DE, replace(DE_LAYOUT, documents=documents), systems=3)
+        found = planning.forecast_power(EN_DE, replace(DE_LAYOUT, documents=documents), systems=3)
         assert (found.detectable <= 2.0) is reached
     assert planning.documents_needed(ZH_EN, ZH_LAYOUT, difference=0.5, systems=3) is None, "below the floor"
     only = VarianceComponents(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
@@ -81,8 +89,8 @@ def test_documents_needed_reach_the_difference_and_one_fewer_does_not() -> None:
 
 def test_power_at_the_detectable_difference_is_the_power_asked_for() -> None:
     for power in (0.5, 0.8, 0.95):
-        found = planning.detectable(0.3, alpha=0.01, power=power)
-        assert planning.power(found, 0.3, alpha=0.01) == pytest.approx(power, abs=1e-4)
+        found = planning.detectable_difference(0.3, alpha=0.01, power=power)
+        assert planning.z_test_power(found, 0.3, alpha=0.01) == pytest.approx(power, abs=1e-4)
 
 
 def test_defaults_say_where_they_come_from_and_are_never_borrowed() -> None:
@@ -101,12 +109,14 @@ def test_impossible_layouts_are_refused() -> None:
     with pytest.raises(Invalid):
         replace(F17, residual=-1.0)
     with pytest.raises(Invalid):
-        planning.forecast(F17, StudyLayout(10, 5, 3), systems=1)
+        planning.forecast_power(F17, StudyLayout(10, 5, 3), systems=1)
 
 
 def test_cost_grows_with_ratings_and_has_no_price_without_pay() -> None:
-    one = planning.cost(StudyLayout(10, 5, 3), Prices(), systems=4, words_per_segment=40)
-    two = planning.cost(StudyLayout(10, 5, 3, ratings_per_item=2), Prices(), systems=4, words_per_segment=40)
+    one = planning.compute_study_cost(StudyLayout(10, 5, 3), RatingPrices(), systems=4, words_per_segment=40)
+    two = planning.compute_study_cost(
+        StudyLayout(10, 5, 3, ratings_per_item=2), RatingPrices(), systems=4, words_per_segment=40
+    )
     assert two.judging_hours == pytest.approx(2 * one.judging_hours)
     assert one.price is None
 
@@ -127,7 +137,7 @@ def test_cost_grows_with_ratings_and_has_no_price_without_pay() -> None:
 )
 def test_alpha_and_power_are_probabilities_that_leave_something_open(alpha: float, power: float, refused: bool) -> None:
     def asked() -> planning.PowerForecast:
-        return planning.forecast(EN_DE, StudyLayout(30, 5, 6), systems=3, alpha=alpha, power=power)
+        return planning.forecast_power(EN_DE, StudyLayout(30, 5, 6), systems=3, alpha=alpha, power=power)
 
     if not refused:
         assert asked().power == power

@@ -13,11 +13,23 @@ from scipy import stats
 
 from app.domain.errors import Invalid
 from app.stats.inference.by_document import estimate_precision
-from app.stats.planning.non_normal_scores import drawn_means, drawn_power, expected_clusters, normal_draw, shaped_draw
+from app.stats.planning.non_normal_scores import (
+    expected_clusters,
+    make_non_normal_sampler,
+    make_normal_sampler,
+    simulate_non_normal_means,
+    simulate_non_normal_power,
+)
 from app.stats.planning.planning import EN_DE, GROUPINGS, Grouping, StudyLayout, VarianceComponents
-from app.stats.planning.scores import NoSuchScores, ScoreSampler, latent, marginal, score_sampler
-from app.stats.planning.studies import RaterPools, StudyTooLarge, assign_raters, significant, simulated_power
-from app.stats.ranking.clusters import clusters
+from app.stats.planning.scores import (
+    NoSuchScores,
+    ScoreSampler,
+    compute_latent_variances,
+    fit_marginal,
+    make_score_sampler,
+)
+from app.stats.planning.studies import RaterPools, StudyTooLarge, assign_raters, find_significant_pairs, simulate_power
+from app.stats.ranking.clusters import assign_clusters
 from app.stats.ratings import Floats
 from tests.stats.components.worlds import needs_public_data, side_by_side
 
@@ -44,15 +56,15 @@ def all_but_normal(spread: float) -> Floats:
 @cache
 def shaped(kind: str, components: VarianceComponents = FULL, *, fixed_panel: bool = False) -> ScoreSampler:
     if kind == "ordinal":
-        return score_sampler(components, marginal("ordinal", levels()), better_sign=1, fixed_panel=fixed_panel)
-    shape = marginal("zero_inflated_gamma", penalties())
-    return score_sampler(components, shape, better_sign=-1, fixed_panel=fixed_panel)
+        return make_score_sampler(components, fit_marginal("ordinal", levels()), better_sign=1, fixed_panel=fixed_panel)
+    shape = fit_marginal("zero_inflated_gamma", penalties())
+    return make_score_sampler(components, shape, better_sign=-1, fixed_panel=fixed_panel)
 
 
 @pytest.mark.parametrize("kind", ["zero_inflated_gamma", "ordinal"])
 def test_the_marginal_has_the_moments_and_shares_of_the_ratings(kind: str) -> None:
     ratings = penalties() if kind != "ordinal" else levels()
-    found = marginal(kind, ratings)  # type: ignore[arg-type]  # parametrized over the two names
+    found = fit_marginal(kind, ratings)  # type: ignore[arg-type]  # parametrized over the two names
     values = found.score(stats.norm.ppf((np.arange(200_000) + 0.5) / 200_000))
     assert values.mean() == pytest.approx(ratings.mean(), rel=2e-3)
     assert values.var() == pytest.approx(ratings.var(), rel=5e-3)
@@ -67,7 +79,7 @@ def test_the_gamma_of_the_scores_above_zero_is_by_moments() -> None:
     theirs = stats.gamma(above.mean() ** 2 / above.var(), scale=above.var() / above.mean())
     zeros = (ratings == 0).mean()
     at = np.array([0.61, 0.7, 0.9, 0.99, 0.9999])
-    found = marginal("zero_inflated_gamma", ratings).score(stats.norm.ppf(at))
+    found = fit_marginal("zero_inflated_gamma", ratings).score(stats.norm.ppf(at))
     assert found == pytest.approx(theirs.ppf((at - zeros) / (1 - zeros)), rel=1e-4)
 
 
@@ -92,7 +104,9 @@ def test_the_drawn_documents_are_those_of_a_slow_twin(kind: str, grouping: Group
     """One rating after the other, its effects added up, mapped by the definition, and averaged."""
     scores, layout = shaped(kind), StudyLayout(3, 2, 4, 2, grouping)
     shifts, n, (d, m, r, k) = np.array([0.4, 0.0, -0.3]), 2, (3, 2, 4, 2)
-    ours = drawn_means(scores, layout, RaterPools.one(layout), shifts=shifts, studies=n, rng=np.random.default_rng(6))
+    ours = simulate_non_normal_means(
+        scores, layout, RaterPools.one(layout), shifts=shifts, studies=n, rng=np.random.default_rng(6)
+    )
     rng, c, s = np.random.default_rng(6), scores.latent.parts, 3
     who = assign_raters(layout, RaterPools.one(layout), s, n, rng)
     shapes = {
@@ -118,7 +132,7 @@ def test_the_drawn_documents_are_those_of_a_slow_twin(kind: str, grouping: Group
 def test_the_shift_makes_the_mean_difference_that_was_asked_for(kind: str, fixed: bool) -> None:
     scores = shaped(kind, fixed_panel=fixed)
     layout = StudyLayout(400, 5, 40, fixed_panel=fixed)
-    found = drawn_means(
+    found = simulate_non_normal_means(
         scores, layout, RaterPools.one(layout), shifts=scores.apart(0.5), studies=40, rng=np.random.default_rng(1)
     ).mean(axis=2)
     each = found[:, 0] - found[:, 1]
@@ -131,7 +145,7 @@ def test_ratings_of_a_segment_by_one_rater_covary_as_the_components_say(kind: st
     ratings = penalties() if kind != "ordinal" else levels()
     small = replace(FULL, **{name: getattr(FULL, name) * ratings.var() / 4 for name in FULL.__slots__[:-1]})
     scores, layout = shaped(kind, small), StudyLayout(300, 1, 100)
-    found = drawn_means(
+    found = simulate_non_normal_means(
         scores, layout, RaterPools.one(layout), shifts=np.zeros(2), studies=60, rng=np.random.default_rng(2)
     )
     own = small.doc_system + small.segment_system + small.rater_system + small.rater_doc_system + small.residual
@@ -141,7 +155,7 @@ def test_ratings_of_a_segment_by_one_rater_covary_as_the_components_say(kind: st
 
 def test_a_normal_marginal_leaves_the_shares_as_they_are() -> None:
     spread = sqrt(6.0)
-    found = latent(FULL, marginal("ordinal", all_but_normal(spread)))
+    found = compute_latent_variances(FULL, fit_marginal("ordinal", all_but_normal(spread)))
     assert found.shared == pytest.approx(0.5, abs=0.01)
     for name in FULL.__slots__[:-1]:
         assert getattr(found.parts, name) == pytest.approx(getattr(FULL, name) / 6, abs=0.005)
@@ -151,9 +165,9 @@ def test_a_normal_marginal_leaves_the_shares_as_they_are() -> None:
 def test_power_of_a_nearly_normal_marginal_is_that_of_the_normal_model(grouping: Grouping) -> None:
     layout, n = StudyLayout(40, 5, 8, grouping=grouping), 1500
     ask = {"difference": 0.8, "alpha": 0.02, "studies": n}
-    scores = score_sampler(F17, marginal("ordinal", all_but_normal(2.0)), better_sign=1)
-    ours, _ = drawn_power(scores, layout, rng=np.random.default_rng(11), **ask)
-    theirs, _ = simulated_power(F17, layout, rng=np.random.default_rng(12), **ask)
+    scores = make_score_sampler(F17, fit_marginal("ordinal", all_but_normal(2.0)), better_sign=1)
+    ours, _ = simulate_non_normal_power(scores, layout, rng=np.random.default_rng(11), **ask)
+    theirs, _ = simulate_power(F17, layout, rng=np.random.default_rng(12), **ask)
     assert 0.2 * n < theirs < 0.97 * n, "a power of 0 or 1 would show nothing"
     share = (ours + theirs) / (2 * n)
     assert abs(ours - theirs) / n < 3.5 * sqrt(2 * share * (1 - share) / n)
@@ -162,7 +176,7 @@ def test_power_of_a_nearly_normal_marginal_is_that_of_the_normal_model(grouping:
 @pytest.mark.parametrize("lengths", [(), (1, 2, 2, 3, 7)])
 @pytest.mark.parametrize("kind", ["zero_inflated_gamma", "ordinal"])
 def test_without_a_difference_half_of_alpha_finds_one_in_either_direction(kind: str, lengths: tuple[int, ...]) -> None:
-    found, n = drawn_power(
+    found, n = simulate_non_normal_power(
         shaped(kind, fixed_panel=True),
         StudyLayout(60, 3, 8, fixed_panel=True, lengths=lengths),
         difference=0.0,
@@ -175,10 +189,13 @@ def test_without_a_difference_half_of_alpha_finds_one_in_either_direction(kind: 
 
 def test_power_grows_with_documents_and_the_same_seed_draws_the_same() -> None:
     scores, ask = shaped("zero_inflated_gamma"), {"difference": 1.0, "alpha": 0.05, "studies": 300}
-    few, more = (drawn_power(scores, StudyLayout(d, 3, 20), rng=np.random.default_rng(5), **ask)[0] for d in (10, 60))
+    few, more = (
+        simulate_non_normal_power(scores, StudyLayout(d, 3, 20), rng=np.random.default_rng(5), **ask)[0]
+        for d in (10, 60)
+    )
     assert few < more
-    assert drawn_power(scores, StudyLayout(10, 3, 20), rng=np.random.default_rng(5), **ask)[0] == few
-    assert drawn_power(scores, StudyLayout(1, 3, 20), rng=np.random.default_rng(5), **ask) == (0, 300)
+    assert simulate_non_normal_power(scores, StudyLayout(10, 3, 20), rng=np.random.default_rng(5), **ask)[0] == few
+    assert simulate_non_normal_power(scores, StudyLayout(1, 3, 20), rng=np.random.default_rng(5), **ask) == (0, 300)
 
 
 @pytest.mark.parametrize(
@@ -196,33 +213,33 @@ def test_power_grows_with_documents_and_the_same_seed_draws_the_same() -> None:
 )
 def test_ratings_that_do_not_suit_are_told(kind: str, ratings: list[float]) -> None:
     with pytest.raises(NoSuchScores):
-        marginal(kind, np.array(ratings, dtype=float))  # type: ignore[arg-type]  # parametrized over names
+        fit_marginal(kind, np.array(ratings, dtype=float))  # type: ignore[arg-type]  # parametrized over names
 
 
 def test_a_difference_beyond_the_scale_and_too_large_a_study_are_refused() -> None:
     ask = {"alpha": 0.05, "studies": 30, "rng": np.random.default_rng(0)}
     with pytest.raises(NoSuchScores):
-        drawn_power(shaped("ordinal"), StudyLayout(10, 3, 5), difference=4.5, **ask)
+        simulate_non_normal_power(shaped("ordinal"), StudyLayout(10, 3, 5), difference=4.5, **ask)
     with pytest.raises(StudyTooLarge):
-        drawn_power(shaped("ordinal"), StudyLayout(5000, 50, 2000), difference=0.5, **ask)
+        simulate_non_normal_power(shaped("ordinal"), StudyLayout(5000, 50, 2000), difference=0.5, **ask)
 
 
 def test_components_that_vary_more_than_the_ratings_are_told_and_drawn_in_proportion() -> None:
-    found = latent(FULL, marginal("ordinal", all_but_normal(1.0)))
+    found = compute_latent_variances(FULL, fit_marginal("ordinal", all_but_normal(1.0)))
     assert (found.fits, found.shared) == (False, 0.0)
     assert found.parts.residual == pytest.approx(1 / 3, abs=0.01)
 
 
 def test_significance_by_holm_is_that_of_the_textbook() -> None:
     p = np.random.default_rng(0).random((50, 6)) ** 3
-    for row, ours in zip(p, significant(p, 0.05, holm=True), strict=True):
+    for row, ours in zip(p, find_significant_pairs(p, 0.05, holm=True), strict=True):
         slow = np.zeros(6, dtype=bool)
         for rank, at in enumerate(np.argsort(row)):
             if row[at] > 0.05 / (6 - rank):
                 break
             slow[at] = True
         assert (ours == slow).all()
-    assert (significant(p, 0.05, holm=False) == (p <= 0.05)).all()
+    assert (find_significant_pairs(p, 0.05, holm=False) == (p <= 0.05)).all()
 
 
 @pytest.mark.parametrize(("t", "expected"), [(4.31, 2.0), (4.30, 1.0)])
@@ -241,9 +258,9 @@ def test_expected_clusters_are_those_of_a_slow_twin() -> None:
     """t-tests by scipy, Holm by hand, then the cluster rule, study by study."""
     layout, means = StudyLayout(20, 3, 6), np.array([0.0, 0.9, 1.0, 2.0])
     ask = {"means": means, "rule": "strict", "alpha": 0.05, "holm": True, "studies": 40}
-    ours = expected_clusters(normal_draw(F17, layout), layout, rng=np.random.default_rng(2), **ask)
+    ours = expected_clusters(make_normal_sampler(F17, layout), layout, rng=np.random.default_rng(2), **ask)
     counted = []
-    for unsorted in normal_draw(F17, layout)(40, means, np.random.default_rng(2))[0]:
+    for unsorted in make_normal_sampler(F17, layout)(40, means, np.random.default_rng(2))[0]:
         study = unsorted[np.argsort(-unsorted.mean(axis=1))]
         pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]
         p = [stats.ttest_rel(study[i], study[j]).pvalue for i, j in pairs]
@@ -252,7 +269,7 @@ def test_expected_clusters_are_those_of_a_slow_twin() -> None:
             if p[at] > 0.05 / (6 - rank):
                 break
             wins[pairs[at]] = True
-        counted.append(max(clusters(wins, "strict") or ()))
+        counted.append(max(assign_clusters(wins, "strict") or ()))
     assert ours.mean == np.mean(counted)
     assert ours.error == pytest.approx(np.std(counted, ddof=1) / sqrt(40))
     assert 1 < ours.mean < 4
@@ -263,8 +280,8 @@ def test_expected_clusters_of_uneven_documents_weigh_their_segments() -> None:
     lengths, means = (40, *[2] * 19), np.array([0.0, 1.5, 3.0])
     layout = StudyLayout(20, sum(lengths) / 20, 6, lengths=lengths)
     ask = {"means": means, "rule": "strict", "alpha": 0.05, "holm": False, "studies": 40}
-    ours = expected_clusters(normal_draw(F17, layout), layout, rng=np.random.default_rng(2), **ask)
-    sums, counts = normal_draw(F17, layout)(40, means, np.random.default_rng(2))
+    ours = expected_clusters(make_normal_sampler(F17, layout), layout, rng=np.random.default_rng(2), **ask)
+    sums, counts = make_normal_sampler(F17, layout)(40, means, np.random.default_rng(2))
     assert counts is not None
     assert (counts == lengths).all()
     counted = []
@@ -276,20 +293,22 @@ def test_expected_clusters_of_uneven_documents_weigh_their_segments() -> None:
             known = estimate_precision(apart, weights)
             t = apart.sum() / weights.sum() / known.error
             wins[i, j] = 2 * stats.t.sf(t, known.degrees) <= 0.05
-        counted.append(max(clusters(wins, "strict") or ()))
+        counted.append(max(assign_clusters(wins, "strict") or ()))
     assert ours.mean == np.mean(counted)
     even = StudyLayout(20, layout.segments, 6)
-    assert expected_clusters(normal_draw(F17, even), even, rng=np.random.default_rng(2), **ask).mean > ours.mean
+    assert expected_clusters(make_normal_sampler(F17, even), even, rng=np.random.default_rng(2), **ask).mean > ours.mean
 
 
 def test_uneven_scores_that_are_drawn_one_by_one_are_means_over_the_segments_that_are_there() -> None:
     scores, lengths = shaped("ordinal"), np.array([[1.0, 6.0], [3.0, 2.0]])
     layout = StudyLayout(2, 3, 4, lengths=(1, 2, 3, 6))
     ask = {"shifts": np.zeros(2), "studies": 2}
-    long = drawn_means(
+    long = simulate_non_normal_means(
         scores, layout, RaterPools.one(layout), rng=np.random.default_rng(1), lengths=np.full((2, 2), 6.0), **ask
     )
-    mixed = drawn_means(scores, layout, RaterPools.one(layout), rng=np.random.default_rng(1), lengths=lengths, **ask)
+    mixed = simulate_non_normal_means(
+        scores, layout, RaterPools.one(layout), rng=np.random.default_rng(1), lengths=lengths, **ask
+    )
     assert mixed[0, :, 1] == pytest.approx(long[0, :, 1])
     assert np.abs(mixed[0, :, 0] - np.round(mixed[0, :, 0])).max() < 1e-12, "one segment: a level of the scale"
     assert not np.allclose(mixed[1], long[1])
@@ -300,7 +319,7 @@ def test_clusters_grow_with_documents_whatever_the_scores(kind: str) -> None:
     scores, means = shaped(kind), np.array([0.0, 0.3, 0.9])
     ask = {"means": means, "rule": "strict", "alpha": 0.05, "holm": True, "studies": 60}
     few, more = (
-        expected_clusters(shaped_draw(scores, layout), layout, rng=np.random.default_rng(1), **ask)
+        expected_clusters(make_non_normal_sampler(scores, layout), layout, rng=np.random.default_rng(1), **ask)
         for layout in (StudyLayout(5, 3, 20), StudyLayout(120, 3, 20))
     )
     assert 1 <= few.mean < more.mean <= 3
@@ -309,13 +328,13 @@ def test_clusters_grow_with_documents_whatever_the_scores(kind: str) -> None:
 def test_systems_that_are_all_one_are_one_cluster_and_a_document_tells_nothing() -> None:
     layout = StudyLayout(30, 3, 6, fixed_panel=True)
     ask = {"rule": "strict", "alpha": 0.05, "holm": True, "studies": 200, "rng": np.random.default_rng(1)}
-    assert expected_clusters(normal_draw(F17, layout), layout, means=np.zeros(4), **ask).mean < 1.03
+    assert expected_clusters(make_normal_sampler(F17, layout), layout, means=np.zeros(4), **ask).mean < 1.03
     one = StudyLayout(1, 3, 6)
-    assert expected_clusters(normal_draw(F17, one), one, between=4.0, systems=3, **ask).mean == 1.0
-    spread = expected_clusters(normal_draw(F17, layout), layout, between=9.0, systems=3, **ask)
+    assert expected_clusters(make_normal_sampler(F17, one), one, between=4.0, systems=3, **ask).mean == 1.0
+    spread = expected_clusters(make_normal_sampler(F17, layout), layout, between=9.0, systems=3, **ask)
     assert spread.mean > 1.5
     with pytest.raises(Invalid):
-        expected_clusters(normal_draw(F17, layout), layout, means=np.zeros(1), **ask)
+        expected_clusters(make_normal_sampler(F17, layout), layout, means=np.zeros(1), **ask)
 
 
 class TestPublished:
@@ -324,10 +343,12 @@ class TestPublished:
     def test_skewed_penalties_of_the_public_data_cost_the_paired_test_little(self) -> None:
         """WMT23 en-de, 30 documents, a difference of 2: power within .06 of the normal model's, pSxS."""
         ratings, n = side_by_side(), 1000
-        scores = score_sampler(EN_DE, marginal("zero_inflated_gamma", ratings.score), better_sign=-1, fixed_panel=True)
+        scores = make_score_sampler(
+            EN_DE, fit_marginal("zero_inflated_gamma", ratings.score), better_sign=-1, fixed_panel=True
+        )
         layout = StudyLayout(30, 104 / 30, 10, fixed_panel=True)
         ask = {"difference": 2.0, "alpha": 0.05, "studies": n}
-        ours, _ = drawn_power(scores, layout, rng=np.random.default_rng(1), **ask)
-        theirs, _ = simulated_power(EN_DE, layout, rng=np.random.default_rng(1), **ask)
+        ours, _ = simulate_non_normal_power(scores, layout, rng=np.random.default_rng(1), **ask)
+        theirs, _ = simulate_power(EN_DE, layout, rng=np.random.default_rng(1), **ask)
         assert scores.latent.fits
         assert ours / n == pytest.approx(theirs / n, abs=0.06)

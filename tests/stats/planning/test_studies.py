@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from app.domain.errors import Invalid
-from app.stats.planning.pilot import TooFewDocuments, forecast_bootstrap, prepare_pilot, resampled_power
+from app.stats.planning.pilot import TooFewDocuments, forecast_bootstrap, prepare_pilot, resample_power
 from app.stats.planning.planning import (
     EN_DE,
     GROUPINGS,
@@ -18,23 +18,23 @@ from app.stats.planning.planning import (
     StudyLayout,
     VarianceComponents,
     contrast_variance,
-    power,
+    z_test_power,
 )
 from app.stats.planning.studies import (
     RaterPools,
     RecipeTest,
     StudyTooLarge,
-    contrasts,
-    document_means,
+    claims_by_t_test,
+    compute_pair_contrasts,
+    draw_document_lengths,
     forecast_srp,
-    lengths_of,
-    rater_pools,
-    simulated_power,
-    t_claims,
+    make_rater_pools,
+    simulate_document_means,
+    simulate_power,
 )
 from app.stats.ratings import Ratings
-from app.stats.stability.extraction import multiply_rated
-from app.stats.stability.testing import SignificanceRule, claims, drawn_signs, p_values
+from app.stats.stability.extraction import extract_multiply_rated
+from app.stats.stability.testing import SignificanceRule, draw_signs, find_claims, permutation_p_values
 from tests.stats.components.worlds import crossed, needs_public_data, side_by_side
 
 F17 = VarianceComponents(0.36, 0.0, 0.64, 0.09, 0.25, 0.0, 0.16, 1.44)
@@ -44,7 +44,7 @@ F17 = VarianceComponents(0.36, 0.0, 0.64, 0.09, 0.25, 0.0, 0.16, 1.44)
 def test_drawn_studies_vary_as_the_methods_found_by_monte_carlo(grouping: Grouping, theirs: float) -> None:
     """F17, dealt by the allocator of campaigns."""
     layout = StudyLayout(60, 5, 6, grouping=grouping)
-    drawn = document_means(
+    drawn = simulate_document_means(
         F17, layout, RaterPools.one(layout), means=np.zeros(2), studies=4000, rng=np.random.default_rng(7)
     ).mean(axis=2)
     found = float((drawn[:, 0] - drawn[:, 1]).var(ddof=1))
@@ -55,13 +55,13 @@ def test_drawn_studies_vary_as_the_methods_found_by_monte_carlo(grouping: Groupi
 def test_the_test_over_documents_is_the_paired_t_test() -> None:
     rng = np.random.default_rng(1)
     sums = rng.normal(size=(4, 3, 9)) + np.array([0.0, 0.8, 1.4])[:, None]
-    apart, error = contrasts(sums)
+    apart, error = compute_pair_contrasts(sums)
     pairs = [(0, 1), (0, 2), (1, 2)]
     for study in range(4):
         for k, (i, j) in enumerate(pairs):
             theirs = stats.ttest_rel(sums[study, i], sums[study, j])
             assert apart[study, k] / error[study, k] == pytest.approx(theirs.statistic)
-            assert (t_claims(sums, 0.05)[study, k] != 0) == (theirs.pvalue <= 0.05)
+            assert (claims_by_t_test(sums, 0.05)[study, k] != 0) == (theirs.pvalue <= 0.05)
 
 
 def test_the_t_test_stands_for_the_permutation_test() -> None:
@@ -69,8 +69,8 @@ def test_the_t_test_stands_for_the_permutation_test() -> None:
     rng = np.random.default_rng(0)
     sums = rng.gamma(0.5, 2, (150, 5, 30)) + np.arange(5)[:, None] * 0.35
     rule = SignificanceRule()
-    permuted = p_values(sums[:, None], drawn_signs(rng, 150, 500, 30), exact=False, rule=rule)
-    theirs, ours = claims(sums[:, None], permuted, rule)[:, 0], t_claims(sums, 0.05)
+    permuted = permutation_p_values(sums[:, None], draw_signs(rng, 150, 500, 30), exact=False, rule=rule)
+    theirs, ours = find_claims(sums[:, None], permuted, rule)[:, 0], claims_by_t_test(sums, 0.05)
     assert (theirs == ours).mean() > 0.97
     assert (theirs != 0).mean() == pytest.approx((ours != 0).mean(), abs=0.015)
 
@@ -78,10 +78,10 @@ def test_the_t_test_stands_for_the_permutation_test() -> None:
 def test_simulated_power_is_that_of_the_closed_form_for_psxs() -> None:
     layout = StudyLayout(80, 3.5, 8)
     difference, alpha = 2.0, 0.01
-    found, n = simulated_power(
+    found, n = simulate_power(
         EN_DE, layout, difference=difference, alpha=alpha, studies=1500, rng=np.random.default_rng(2)
     )
-    assert found / n == pytest.approx(power(difference, contrast_variance(EN_DE, layout), alpha=alpha), abs=0.05)
+    assert found / n == pytest.approx(z_test_power(difference, contrast_variance(EN_DE, layout), alpha=alpha), abs=0.05)
 
 
 LONG = (60, *(3,) * 19)
@@ -95,8 +95,8 @@ def test_documents_of_uneven_length_vary_as_the_closed_form_says(grouping: Group
     """3,000 drawn studies; with lengths left aside the promised error of the uneven ones was .4 of what it is."""
     layout = StudyLayout(20, sum(lengths) / 20, 6, grouping=grouping, lengths=lengths)
     rng = np.random.default_rng(7)
-    counts = lengths_of(layout, 3000, rng)
-    means = document_means(
+    counts = draw_document_lengths(layout, 3000, rng)
+    means = simulate_document_means(
         COMPONENTS, layout, RaterPools.one(layout), means=np.zeros(2), studies=3000, rng=rng, lengths=counts
     )
     apart = ((means[:, 0] - means[:, 1]) * counts).sum(axis=1) / counts.sum(axis=1)
@@ -108,9 +108,9 @@ def test_documents_of_uneven_length_vary_as_the_closed_form_says(grouping: Group
 
 def test_lengths_of_other_numbers_of_documents_are_drawn_from_those_there_are() -> None:
     layout = StudyLayout(8, 4, 3, lengths=(2, 6))
-    assert set(lengths_of(layout, 50, np.random.default_rng(1)).ravel()) == {2, 6}
-    assert (lengths_of(replace(layout, documents=2), 3, np.random.default_rng(1)) == [2, 6]).all()
-    assert (lengths_of(replace(layout, lengths=()), 3, np.random.default_rng(1)) == 4).all()
+    assert set(draw_document_lengths(layout, 50, np.random.default_rng(1)).ravel()) == {2, 6}
+    assert (draw_document_lengths(replace(layout, documents=2), 3, np.random.default_rng(1)) == [2, 6]).all()
+    assert (draw_document_lengths(replace(layout, lengths=()), 3, np.random.default_rng(1)) == 4).all()
     assert (layout.uneven, replace(layout, lengths=()).uneven, replace(layout, lengths=(5, 5)).uneven) == (1.25, 1, 1)
     with pytest.raises(Invalid):
         replace(layout, lengths=(3, 0))
@@ -120,7 +120,7 @@ def test_a_test_of_uneven_documents_claims_as_much_as_it_says() -> None:
     """4,000 studies of equal systems by a fixed panel; with documents − 1 degrees it claimed .13."""
     layout = StudyLayout(20, 117 / 20, 6, fixed_panel=True, lengths=LONG)
     rng = np.random.default_rng(3)
-    found, n = simulated_power(COMPONENTS, layout, difference=0.0, alpha=0.05, studies=4000, rng=rng)
+    found, n = simulate_power(COMPONENTS, layout, difference=0.0, alpha=0.05, studies=4000, rng=rng)
     assert 2 * found / n <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 4000)
 
 
@@ -148,7 +148,7 @@ def test_a_forecast_claims_no_more_than_the_ranking_can() -> None:
 
 def test_without_any_difference_alpha_of_the_studies_find_one() -> None:
     layout = StudyLayout(30, 3.5, 8, fixed_panel=True)
-    found, n = simulated_power(EN_DE, layout, difference=0.0, alpha=0.1, studies=3000, rng=np.random.default_rng(3))
+    found, n = simulate_power(EN_DE, layout, difference=0.0, alpha=0.1, studies=3000, rng=np.random.default_rng(3))
     assert found / n == pytest.approx(0.05, abs=0.015), "one direction of two"
 
 
@@ -186,7 +186,7 @@ def test_what_cannot_be_drawn_is_refused() -> None:
     assert forecast_srp(F17, StudyLayout(2, 3, 4), studies=10, worlds=2, rng=rng).worlds == 2
     with pytest.raises(Invalid):
         forecast_srp(F17, StudyLayout(9, 3, 2, ratings_per_item=3), rng=rng)
-    assert simulated_power(F17, StudyLayout(1, 3, 4), difference=1, alpha=0.05, studies=30, rng=rng) == (0, 30)
+    assert simulate_power(F17, StudyLayout(1, 3, 4), difference=1, alpha=0.05, studies=30, rng=rng) == (0, 30)
 
 
 class TestPublished:
@@ -195,10 +195,10 @@ class TestPublished:
     @pytest.mark.parametrize("grouping", GROUPINGS)
     def test_srp_of_the_public_data_is_forecast_from_their_components(self, grouping: Grouping) -> None:
         """R-13, 30 documents, no normalization: the forecast is within .08, significant pairs within 5 of 45."""
-        data = multiply_rated(side_by_side())
+        data = extract_multiply_rated(side_by_side())
         srp, pairs = {"psxs": (0.950, 33.2), "system_balanced": (0.969, 27.2), "none": (0.777, 27.3)}[grouping]
         means = -np.array([data.score[:, s].mean() for s in range(len(data.systems))])
-        panel = rater_pools([list(map(int, pool)) for pool in data.pools], list(map(int, data.bucket)), 10)
+        panel = make_rater_pools([list(map(int, pool)) for pool in data.pools], list(map(int, data.bucket)), 10)
         found = forecast_srp(
             EN_DE,
             StudyLayout(30, 104 / 30, 10, grouping=grouping),
@@ -211,7 +211,7 @@ class TestPublished:
         assert found.mean_significant_pairs == pytest.approx(pairs, abs=5)
 
     def test_power_of_drawn_documents_is_near_that_of_the_components(self) -> None:
-        found, error = resampled_power(
+        found, error = resample_power(
             prepare_pilot(side_by_side()),
             difference=2.0,
             documents=30,
@@ -220,7 +220,7 @@ class TestPublished:
             rng=np.random.default_rng(1),
         )
         layout = StudyLayout(30, 104 / 30, 10, fixed_panel=True)
-        assert found == pytest.approx(power(2.0, contrast_variance(EN_DE, layout)), abs=0.05 + 3 * error)
+        assert found == pytest.approx(z_test_power(2.0, contrast_variance(EN_DE, layout)), abs=0.05 + 3 * error)
 
 
 def once(ratings: Ratings) -> Ratings:
@@ -248,10 +248,10 @@ def test_power_grows_with_documents_and_difference() -> None:
     rng = np.random.default_rng(0)
     ask = {"alpha": 0.05, "studies": 200, "rng": rng}
     small, more, larger = (
-        resampled_power(source, difference=d, documents=n, **ask)[0] for d, n in ((0.3, 20), (0.3, 80), (0.6, 80))
+        resample_power(source, difference=d, documents=n, **ask)[0] for d, n in ((0.3, 20), (0.3, 80), (0.6, 80))
     )
     assert small < more < larger
-    assert resampled_power(source, difference=0.3, documents=1, **ask) == (0.0, 0.0)
+    assert resample_power(source, difference=0.3, documents=1, **ask) == (0.0, 0.0)
 
 
 def test_a_pilot_of_few_documents_or_one_system_says_so() -> None:
@@ -264,8 +264,8 @@ def test_a_pilot_of_few_documents_or_one_system_says_so() -> None:
 def test_the_interval_of_the_closed_form_holds_the_simulated_error() -> None:
     """The standard error that documents show is the one that the components say, where raters see all systems."""
     layout = StudyLayout(50, 4, 6, fixed_panel=True)
-    drawn = document_means(
+    drawn = simulate_document_means(
         F17, layout, RaterPools.one(layout), means=np.zeros(2), studies=600, rng=np.random.default_rng(3)
     )
-    _, error = contrasts(drawn)
+    _, error = compute_pair_contrasts(drawn)
     assert float(np.sqrt((error**2).mean())) == pytest.approx(sqrt(contrast_variance(F17, layout)), rel=0.05)

@@ -11,9 +11,9 @@ import pytest
 
 from app.stats.postediting import closest, compare, curve, operations, rates
 from app.stats.postediting.compare import EXTERNAL, SegmentEdits, SegmentTexts
-from app.stats.postediting.operations import Tokens
+from app.stats.postediting.operations import Tokenization
 
-PLAIN = Tokens()
+PLAIN = Tokenization()
 
 
 def made(n: int, edits: int) -> tuple[str, str]:
@@ -28,7 +28,7 @@ def of_nine(edits: int, lengths: Sequence[int]) -> SegmentEdits:
     found = [made(lengths[0], 0)[0]]
     found += [" ".join(f"r{n}{i}" for i in range(length)) for n, length in enumerate(lengths[1:])]
     texts = SegmentTexts(0, ((0, output),), tuple((n, text) for n, text in enumerate(found)))
-    return compare.compare(texts, PLAIN)
+    return compare.count_segment_edits(texts, PLAIN)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_edits_by_kind_add_up_to_what_sacrebleu_counts() -> None:
     metric = TER(case_sensitive=True)
     shifts = 0
     for text, reference in sentences(7, 150):
-        found = operations.operations(text, reference)
+        found = operations.count_edit_operations(text, reference)
         known = metric.sentence_score(" ".join(text), [" ".join(reference)])
         assert (found.edits, found.length) == (known.num_edits, known.ref_length)
         assert found.insertions - found.deletions == len(reference) - len(text)
@@ -86,21 +86,25 @@ def test_edit_distance_is_that_of_the_textbook() -> None:
         for i, a in enumerate(text, 1):
             for j, b in enumerate(reference, 1):
                 table[i, j] = min(table[i - 1, j] + 1, table[i, j - 1] + 1, table[i - 1, j - 1] + (a != b))
-        assert operations.distance(text, reference) == table[-1, -1]
+        assert operations.levenshtein_distance(text, reference) == table[-1, -1]
 
 
 def test_case_and_punctuation_count_as_asked() -> None:
-    def edits(tokens: Tokens) -> int:
-        found = compare.compare(SegmentTexts(0, ((0, "Yes , no"),), ((0, "yes, no"),)), tokens)
+    def edits(tokens: Tokenization) -> int:
+        found = compare.count_segment_edits(SegmentTexts(0, ((0, "Yes , no"),), ((0, "yes, no"),)), tokens)
         return int(found.edits[0, 0])
 
-    assert [edits(Tokens()), edits(Tokens(normalized=True)), edits(Tokens(normalized=True, cased=False))] == [2, 1, 0]
+    assert [
+        edits(Tokenization()),
+        edits(Tokenization(normalized=True)),
+        edits(Tokenization(normalized=True, cased=False)),
+    ] == [2, 1, 0]
 
 
 def test_texts_too_long_for_shifts_are_compared_without() -> None:
     words = [f"w{n}" for n in range(operations.LONGEST_SHIFTED + 1)]
-    assert operations.operations([*words[3:], *words[:3]], words).shifts == 0
-    assert operations.operations([*words[3:40], *words[:3]], words[:40]).shifts == 1
+    assert operations.count_edit_operations([*words[3:], *words[:3]], words).shifts == 0
+    assert operations.count_edit_operations([*words[3:40], *words[:3]], words[:40]).shifts == 1
 
 
 @pytest.fixture(scope="module")
@@ -116,13 +120,15 @@ def world() -> list[SegmentEdits]:
             outputs.append((system, " ".join(worse)))
             edits.append((system, " ".join(w.replace(f"!{system}", "") if rng.random() > 0.4 else w for w in worse)))
         found.append(
-            compare.compare(SegmentTexts(n % 3, tuple(outputs), tuple(edits), f"quite another translation {n}"), PLAIN)
+            compare.count_segment_edits(
+                SegmentTexts(n % 3, tuple(outputs), tuple(edits), f"quite another translation {n}"), PLAIN
+            )
         )
     return found
 
 
 def test_closest_post_edits_are_counted_as_by_hand(world: list[SegmentEdits]) -> None:
-    lines = {(one.system, one.origin): one for one in closest.closest(world, [0, 1, 2])}
+    lines = {(one.system, one.origin): one for one in closest.count_closest_references(world, [0, 1, 2])}
     for system in range(3):
         for origin in (0, 1, 2, EXTERNAL):
             unique = tied = 0
@@ -136,18 +142,18 @@ def test_closest_post_edits_are_counted_as_by_hand(world: list[SegmentEdits]) ->
 
 
 def test_labs_are_compared_by_chances_and_own_post_edits_are_left_out(world: list[SegmentEdits]) -> None:
-    lines = closest.closest(world, [0, 1, 2])
-    found = closest.by_lab(lines, ["one", "one", "two"])
+    lines = closest.count_closest_references(world, [0, 1, 2])
+    found = closest.count_closest_by_lab(lines, ["one", "one", "two"])
     first = next(one for one in found if one.system == 0)
     (same,) = [one for one in lines if (one.system, one.origin) == (0, 1)]
     (other,) = [one for one in lines if (one.system, one.origin) == (0, 2)]
     assert first.same == (same.unique + same.tied) / 6
     assert (first.other, first.n_other) == ((other.unique + other.tied) / 6, 6)
-    assert closest.by_lab(lines, [None, None, None]) == []
+    assert closest.count_closest_by_lab(lines, [None, None, None]) == []
 
 
 def test_the_curve_orders_post_edits_from_the_farthest_and_ends_with_all(world: list[SegmentEdits]) -> None:
-    drawn = curve.curve(world, [0, 1, 2])
+    drawn = curve.compute_reference_curve(world, [0, 1, 2])
     assert drawn is not None
     for line in drawn.systems:
         assert line.single[0] >= line.single[1]
@@ -164,10 +170,12 @@ def test_every_post_edit_of_an_output_counts_where_it_has_two() -> None:
     # Two systems, two post-edits of each output: 1 + 3 edits over 10 + 10 tokens are 20 %, the closest alone 10 %.
     (text, one), (_, three), (_, five), (_, nine) = (made(10, n) for n in (1, 3, 5, 9))
     found = [
-        compare.compare(SegmentTexts(n, ((0, text), (1, text)), ((0, one), (0, three), (1, five), (1, nine))), PLAIN)
+        compare.count_segment_edits(
+            SegmentTexts(n, ((0, text), (1, text)), ((0, one), (0, three), (1, five), (1, nine))), PLAIN
+        )
         for n in range(2)
     ]
-    drawn = curve.curve(found, [0, 1])
+    drawn = curve.compute_reference_curve(found, [0, 1])
     assert drawn is not None
     first, second = drawn.systems
     assert first.single == pytest.approx((70.0, 20.0))
@@ -180,18 +188,18 @@ def test_every_post_edit_of_an_output_counts_where_it_has_two() -> None:
 
 
 def test_there_is_no_curve_of_one_system_or_without_shared_segments(world: list[SegmentEdits]) -> None:
-    assert curve.curve(world, [0]) is None
-    assert curve.curve(world, [0, 5]) is None
-    assert curve.curve([], [0, 1]) is None
+    assert curve.compute_reference_curve(world, [0]) is None
+    assert curve.compute_reference_curve(world, [0, 5]) is None
+    assert curve.compute_reference_curve([], [0, 1]) is None
 
 
 def test_an_interval_needs_documents_that_differ(world: list[SegmentEdits]) -> None:
     low, high = rates.mter(world, 2).rate(0.95).interval or (0.0, 0.0)
     assert low < (rates.mter(world, 2).rate(0.95).value or 0.0) < high
     assert rates.mter(world[:1], 2).rate(0.95).interval is None
-    alike = rates.sums(iter([(1, 10, 0), (1, 10, 1), (1, 10, 2)]))
+    alike = rates.sum_edits(iter([(1, 10, 0), (1, 10, 1), (1, 10, 2)]))
     assert alike.rate(0.95) == rates.EditRate(10.0, None, 3)
-    assert rates.sums(iter([])).rate(0.95) == rates.EditRate(None, None, 0)
+    assert rates.sum_edits(iter([])).rate(0.95) == rates.EditRate(None, None, 0)
 
 
 def test_the_examples_in_the_words_beside_the_code_hold() -> None:
@@ -199,5 +207,5 @@ def test_the_examples_in_the_words_beside_the_code_hold() -> None:
 
 
 def test_reports_can_say_what_was_counted() -> None:
-    assert "case:mixed" in Tokens().signature
+    assert "case:mixed" in Tokenization().signature
     assert "nc:6" in operations.chrf_signature()

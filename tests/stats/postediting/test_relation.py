@@ -25,15 +25,15 @@ def test_fisher_means_are_the_published_ones() -> None:
 
 def test_the_pull_of_a_reference_is_that_of_the_published_table() -> None:
     # Bentivogli et al. 2018, table 2, RoIt.
-    found = relation.reference_bias((-0.5294, -0.2137), (-0.4524, -0.3570))
+    found = relation.compute_reference_bias((-0.5294, -0.2137), (-0.4524, -0.3570))
     assert (round(found.mter, 4), round(found.external, 4)) == (0.077, 0.1433)
 
 
 def test_a_correlation_needs_three_segments_that_vary() -> None:
     x = np.array([1.0, 2.0, 3.0, np.nan])
-    assert relation.correlation(x, np.array([3.0, 2.0, 1.0, 9.0])) == pytest.approx(-1.0)
-    assert np.isnan(relation.correlation(x[:2], x[:2]))
-    assert np.isnan(relation.correlation(x, np.full(4, 2.0)))
+    assert relation.correlate_rates_and_scores(x, np.array([3.0, 2.0, 1.0, 9.0])) == pytest.approx(-1.0)
+    assert np.isnan(relation.correlate_rates_and_scores(x[:2], x[:2]))
+    assert np.isnan(relation.correlate_rates_and_scores(x, np.full(4, 2.0)))
 
 
 def test_residuals_are_those_of_least_squares() -> None:
@@ -49,22 +49,22 @@ def test_residuals_are_those_of_least_squares() -> None:
 def test_conflicts_are_few_edits_with_a_low_score_and_many_with_a_high_one() -> None:
     rates = np.array([0.0, 10.0, 20.0, 80.0, 90.0, 100.0])
     scores = np.array([-2.0, 1.5, 1.0, -1.0, -1.5, 2.0])
-    found = relation.conflicts(rates, scores, "median")
+    found = relation.find_score_conflicts(rates, scores, "median")
     assert (found.low.tolist(), found.high.tolist()) == ([True] + [False] * 5, [False] * 5 + [True])
-    strict = relation.conflicts(rates, scores, "tercile")
+    strict = relation.find_score_conflicts(rates, scores, "tercile")
     assert (strict.low.sum(), strict.high.sum()) == (1, 1)
     line = np.arange(30.0)
     off = -line.copy()
     off[7] -= 40
-    by_residual = relation.conflicts(line, off, "residual")
+    by_residual = relation.find_score_conflicts(line, off, "residual")
     assert (np.flatnonzero(by_residual.low).tolist(), by_residual.high.any()) == ([7], False)
-    assert relation.conflicts(np.empty(0), np.empty(0), "median").low.size == 0
+    assert relation.find_score_conflicts(np.empty(0), np.empty(0), "median").low.size == 0
 
 
 def test_what_does_not_vary_is_no_conflict() -> None:
     same = np.ones(9)
     for rule in ("median", "tercile", "residual"):
-        found = relation.conflicts(same, same, rule)
+        found = relation.find_score_conflicts(same, same, rule)
         assert not (found.low | found.high).any()
 
 

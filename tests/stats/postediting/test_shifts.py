@@ -11,7 +11,7 @@ import pytest
 from sacrebleu.metrics import lib_ter
 
 from app.stats.postediting import shifts
-from app.stats.postediting.operations import LONGEST_SHIFTED, operations
+from app.stats.postediting.operations import LONGEST_SHIFTED, count_edit_operations
 
 LENGTHS = (1, 2, 5, 12, 20, 24, 25, 26, 27, 40, 51, 70)
 SHORT = (1, 2, 5, 8, 12, 15)  # sacrebleu takes seconds for a long pair
@@ -61,7 +61,7 @@ def differing(n: int, lengths: Sequence[int], seed: int) -> tuple[list[object], 
     wrong: list[object] = []
     inside: Counter[bool] = Counter()
     for text, reference in pairs(n, lengths, seed):
-        counted = operations(text, reference)
+        counted = count_edit_operations(text, reference)
         if (counted.edits, counted.length) != by_sacrebleu(text, reference):
             wrong.append((text, reference, counted))
         try:
@@ -106,7 +106,7 @@ def test_outside_of_its_beam_sacrebleu_is_asked(words: int) -> None:
     padded = text + [f"y{n}" for n in range(words)]
     with pytest.raises(shifts.OutsideBeam) if words >= shifts.BEAM else nullcontext():
         shifts.best_shifts(padded, reference, seek=False)
-    counted = operations(padded, reference)
+    counted = count_edit_operations(padded, reference)
     assert (counted.edits, counted.length) == by_sacrebleu(padded, reference)
 
 
@@ -119,7 +119,7 @@ def test_the_limits_are_those_of_sacrebleu() -> None:
 
 def test_too_many_tries_end_the_search_as_in_sacrebleu() -> None:
     text, reference = ["a", "b"] * 30, ["b", "b", "a"] * 20
-    counted = operations(text, reference)
+    counted = count_edit_operations(text, reference)
     assert (counted.edits, counted.length) == by_sacrebleu(text, reference)
 
 
@@ -128,4 +128,4 @@ def test_longer_texts_are_compared_without_shifts(extra: int) -> None:
     """Beside the limit: at it shifts are sought, above it they are not."""
     text = [f"w{n}" for n in range(LONGEST_SHIFTED + extra)]
     moved = text[3:6] + text[:3] + text[6:]
-    assert (operations(moved, text).shifts > 0) is (extra <= 0)
+    assert (count_edit_operations(moved, text).shifts > 0) is (extra <= 0)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.stats.quality.drift import drift, trend
-from app.stats.quality.levels import levels
-from app.stats.quality.panel import cells_of
-from app.stats.quality.report import QualityReport, rater_quality
+from app.stats.quality.drift import estimate_drift, least_squares_trend
+from app.stats.quality.levels import estimate_rater_levels
+from app.stats.quality.panel import compute_rater_item_means
+from app.stats.quality.report import QualityReport, make_quality_report
 from app.stats.ratings import Ratings
 from tests.stats.components.worlds import needs_public_data, side_by_side
 from tests.stats.quality.worlds import Design, world
@@ -23,7 +23,7 @@ def accused(found: QualityReport) -> set[str]:
 
 def honest(seeds: range, protocol: str, design: Design) -> tuple[int, int]:
     """Raters who are accused, and all whose drift was looked at."""
-    reports = [rater_quality(w.ratings, w.events) for w in (world(seed, protocol, design) for seed in seeds)]
+    reports = [make_quality_report(w.ratings, w.events) for w in (world(seed, protocol, design) for seed in seeds)]
     looked_at = sum(one.drift is not None for report in reports for one in report.raters)
     return sum(len(accused(report)) for report in reports), looked_at
 
@@ -36,26 +36,26 @@ def at_most(share: float, n: int) -> float:
 def test_a_constant_offset_is_no_drift_and_a_moving_one_is() -> None:
     noise = np.random.default_rng(3).standard_normal(40)
     moving = noise + np.linspace(0, 3, 40)
-    steady, found, back = drift(noise + 9), drift(moving), drift(-moving)
+    steady, found, back = estimate_drift(noise + 9), estimate_drift(moving), estimate_drift(-moving)
     assert steady is not None
     assert found is not None
     assert back is not None
     assert (found.either < 0.001, steady.either > 0.01) == (True, True)
-    assert found.slope == pytest.approx(trend(np.linspace(0, 1, 40), moving / moving.std(ddof=1))[0])
+    assert found.slope == pytest.approx(least_squares_trend(np.linspace(0, 1, 40), moving / moving.std(ddof=1))[0])
     assert (found.side, back.side, back.slope) == (1, -1, pytest.approx(-(found.slope or 0)))
     assert (found.n, back.either) == (40, pytest.approx(found.either, abs=0.005))
 
 
 @pytest.mark.parametrize(("n", "known"), [(9, False), (10, True), (11, True)])
 def test_nothing_is_said_below_ten_documents(n: int, known: bool) -> None:
-    assert (drift(np.random.default_rng(1).standard_normal(n)) is not None) is known
-    assert drift(np.zeros(n)) is None
+    assert (estimate_drift(np.random.default_rng(1).standard_normal(n)) is not None) is known
+    assert estimate_drift(np.zeros(n)) is None
 
 
 def test_chances_are_those_of_all_orders() -> None:
     """Of ten documents, three of which stand out at the end: the slope by the 120 places of three."""
     values = np.array([0.0] * 7 + [1.0] * 3)
-    found = drift(values)
+    found = estimate_drift(values)
     assert found is not None
     assert found.p_value == pytest.approx(2 / 120, abs=0.006)
 
@@ -82,12 +82,12 @@ def drifting(sign: int, *, higher: bool) -> Ratings:
 def test_a_report_tells_who_drifts_and_which_way(sign: int, higher: bool, way: int) -> None:
     """Lenient is a higher score or a lower penalty; the slope is that of the documents' means beside the others'."""
     ratings = drifting(sign, higher=higher)
-    found = {one.rater: one for one in rater_quality(ratings).raters}
+    found = {one.rater: one for one in make_quality_report(ratings).raters}
     table = ratings.score.reshape(20, 2, 4).mean(axis=1)  # canonical: document, segment, rater
     beside = (table[:, 3] - table[:, :3].mean(axis=1)) * (1 if higher else -1)
     moved = found["r3"].drift
     assert moved is not None
-    assert moved.slope == pytest.approx(trend(np.linspace(0, 1, 20), beside / beside.std(ddof=1))[0])
+    assert moved.slope == pytest.approx(least_squares_trend(np.linspace(0, 1, 20), beside / beside.std(ddof=1))[0])
     assert np.sign(moved.slope) == moved.side == moved.way == way
     (flag,) = found["r3"].flags
     assert flag.startswith(f"more {'lenient' if way > 0 else 'severe'} in the course of 20 documents")
@@ -109,19 +109,19 @@ def test_a_partners_level_is_no_drift() -> None:
         score=50 + np.array([level[who] for who, _ in places]) + noise,
         higher_is_better=True,
     )
-    found = levels(cells_of(ratings), 3)
+    found = estimate_rater_levels(compute_rater_item_means(ratings), 3)
     assert found.of_rater - found.of_rater[0] == pytest.approx([0, 8, -8], abs=1.2)
-    assert accused(rater_quality(ratings)) == set()
+    assert accused(make_quality_report(ratings)) == set()
 
 
 def test_levels_are_those_of_least_squares_with_an_effect_an_item() -> None:
     ratings = world(5, "esa", Design(raters=5, documents=12, segments=2, controls=0, repeats=0)).ratings
-    cells = cells_of(ratings)
+    cells = compute_rater_item_means(ratings)
     design = np.zeros((cells.item.size, cells.item.max() + 1 + 5))
     design[np.arange(cells.item.size), cells.item] = 1
     design[np.arange(cells.item.size), cells.item.max() + 1 + cells.rater] = 1
     plain = np.linalg.lstsq(design, cells.score, rcond=None)[0][-5:]
-    found = levels(cells, 5)
+    found = estimate_rater_levels(cells, 5)
     assert found.of_rater == pytest.approx(plain - plain.mean(), abs=1e-6)
     assert abs(np.nansum(found.residual)) < 1e-6
 
@@ -136,7 +136,7 @@ def test_honest_raters_are_accused_no_more_often_than_said(protocol: str) -> Non
 
 def test_a_rater_who_moves_by_an_sd_is_found_and_nobody_else() -> None:
     found = [world(seed, "esa", SIDE_BY_SIDE, kinds={3: "drift"}, drift=18.0) for seed in range(2)]
-    assert [accused(rater_quality(one.ratings, one.events)) for one in found] == [{"r003"}] * 2
+    assert [accused(make_quality_report(one.ratings, one.events)) for one in found] == [{"r003"}] * 2
 
 
 @pytest.mark.soak
@@ -151,10 +151,10 @@ def test_a_drift_of_one_sd_over_30_documents_is_found_in_four_of_five() -> None:
     """One SD of what a rater gives to an output beside the others; ten systems side by side."""
     hits, others, n = 0, 0, 50
     for seed in range(n):
-        cells = cells_of(world(seed, "esa", SIDE_BY_SIDE).ratings)
-        sd = float(np.nanstd(levels(cells, SIDE_BY_SIDE.raters).residual))
+        cells = compute_rater_item_means(world(seed, "esa", SIDE_BY_SIDE).ratings)
+        sd = float(np.nanstd(estimate_rater_levels(cells, SIDE_BY_SIDE.raters).residual))
         moved = world(seed, "esa", SIDE_BY_SIDE, kinds={3: "drift"}, drift=sd)
-        found = accused(rater_quality(moved.ratings, moved.events))
+        found = accused(make_quality_report(moved.ratings, moved.events))
         hits, others = hits + ("r003" in found), others + len(found - {"r003"})
     assert hits >= 0.8 * n
     assert others <= at_most(0.01, 9 * n)
@@ -166,12 +166,12 @@ class TestPublicData:
     pytestmark = needs_public_data
 
     def test_no_professional_rater_is_accused(self) -> None:
-        found = rater_quality(side_by_side()).raters
+        found = make_quality_report(side_by_side()).raters
         assert len(found) == 10
         assert [one.rater for one in found if one.drift is not None or "drift" in one.beyond] == []
 
     def test_nor_were_nine_documents_enough(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("app.stats.quality.drift.MIN_DOCUMENTS", 9)
-        found = [one.drift for one in rater_quality(side_by_side()).raters]
+        found = [one.drift for one in make_quality_report(side_by_side()).raters]
         assert [one.n for one in found if one is not None] == [9] * 10
         assert min(one.either for one in found if one is not None) > 0.05

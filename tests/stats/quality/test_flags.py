@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from app.stats.quality.alike import alike
-from app.stats.quality.controls import MOST_EXACT, control_tests, lower_score_test
-from app.stats.quality.outliers import outlier_chances
-from app.stats.quality.pairing import originals, pairs_of
-from app.stats.quality.panel import RaterItemMeans, cells_of
+from app.stats.quality.alike import find_alike_raters
+from app.stats.quality.controls import MOST_EXACT, lower_score_test, run_control_tests
+from app.stats.quality.outliers import outlier_p_values
+from app.stats.quality.pairing import find_original_rows, pair_with_originals
+from app.stats.quality.panel import RaterItemMeans, compute_rater_item_means
 from app.stats.quality.panel_tests import deviation_from_group
-from app.stats.quality.repeats import _agreement, compare_repeats, default_tolerance, repeats
-from app.stats.quality.report import QualityReport, rater_quality
-from app.stats.quality.simulated_chances import DrawTally, refine_chances
-from app.stats.quality.within import Steps, within_tasks
-from app.stats.ratings import Floats, Ratings, Role, Scale
-from app.stats.testing.adjust import bh
+from app.stats.quality.repeats import _agreement, compare_repeats, default_tolerance, summarize_repeats
+from app.stats.quality.report import QualityReport, make_quality_report
+from app.stats.quality.simulated_chances import DrawTally, refine_p_values
+from app.stats.quality.within import OrderedJudgments, compare_within_tasks
+from app.stats.ratings import Floats, RatingRole, Ratings, ScoreScale
+from app.stats.testing.adjust import benjamini_hochberg
 from tests.stats.components.worlds import needs_public_data, side_by_side
 from tests.stats.quality.worlds import PROTOCOLS, Design, world
 
@@ -39,7 +39,7 @@ BAD: Mapping[int, str] = {
 def report(seed: int, protocol: str, design: Design, kinds: Mapping[int, str] | None = None) -> QualityReport:
     """What is found where raters who drift become more severe by 30 points of 100."""
     made = world(seed, protocol, design, kinds=kinds, drift=-30.0)
-    return rater_quality(made.ratings, made.events, made.words)
+    return make_quality_report(made.ratings, made.events, made.words)
 
 
 def flagged(found: QualityReport) -> dict[str, tuple[str, ...]]:
@@ -91,14 +91,14 @@ def test_the_chance_of_standing_out_is_as_said_whatever_the_number_of_raters() -
     rng = np.random.default_rng(4)
     for n in (5, 8, 30):
         drawn = rng.standard_normal((300, n))
-        first = np.array([outlier_chances(values, floor=0.01).min() for values in drawn])
+        first = np.array([outlier_p_values(values, floor=0.01).min() for values in drawn])
         assert (first < 0.05 / n).mean() <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
-        assert outlier_chances(np.append(drawn[0], 60.0), floor=0.01)[-1] < 0.001
+        assert outlier_p_values(np.append(drawn[0], 60.0), floor=0.01)[-1] < 0.001
 
 
 def test_a_rater_of_few_items_may_lie_farther_out() -> None:
     values = np.array([0.1, -0.2, 0.0, 0.2, -0.1, 0.1, 3.0])
-    sure, unsure = (outlier_chances(values, floor=0.1, error=np.array([0.1] * 6 + [e]))[-1] for e in (0.1, 2.0))
+    sure, unsure = (outlier_p_values(values, floor=0.1, error=np.array([0.1] * 6 + [e]))[-1] for e in (0.1, 2.0))
     assert sure < 0.001 < 0.05 < unsure
 
 
@@ -113,9 +113,9 @@ def given_twice(distance: Mapping[str, Floats]) -> Ratings:
         position=[n for _, n, _, _ in rows],
         rater=[who for who, *_ in rows],
         score=[50.0 + far * role for _, _, far, role in rows],
-        role=[Role(role) for *_, role in rows],
+        role=[RatingRole(role) for *_, role in rows],
         higher_is_better=True,
-        scale=Scale(0, 100, 1),
+        scale=ScoreScale(0, 100, 1),
     )
 
 
@@ -124,7 +124,7 @@ def test_repeats_beyond_a_tenth_of_the_scale_are_no_fault_where_all_raters_have_
     rng = np.random.default_rng(6)
     far = {f"r{r}": np.abs(rng.normal(0, 19, 14)).round() for r in range(8)} | {"wild": np.full(14, 45.0)}
     ratings = given_twice(far)
-    found = {one.rater: one for one in rater_quality(ratings).raters}
+    found = {one.rater: one for one in make_quality_report(ratings).raters}
     assert sum(one.repeats is not None and one.repeats.within < 0.5 for one in found.values()) >= 4
     assert {name for name, one in found.items() if "repeats" in one.beyond} == {"wild"}
     wild = found["wild"].repeats
@@ -135,9 +135,9 @@ def test_repeats_beyond_a_tenth_of_the_scale_are_no_fault_where_all_raters_have_
 def test_nothing_is_said_of_repeats_without_twenty_of_others() -> None:
     for n, known in ((4, False), (5, True)):
         ratings = given_twice({f"r{r}": np.full(n, 30.0 if r == 0 else 2.0) for r in range(5)})
-        links = originals(ratings)
-        pairs = pairs_of(ratings, links, Role.REPEAT)
-        found = compare_repeats(repeats(ratings, links), pairs, np.ones(5, dtype=np.bool_), least=n)
+        links = find_original_rows(ratings)
+        pairs = pair_with_originals(ratings, links, RatingRole.REPEAT)
+        found = compare_repeats(summarize_repeats(ratings, links), pairs, np.ones(5, dtype=np.bool_), least=n)
         assert (found[0].q_value is not None) is known
 
 
@@ -155,18 +155,18 @@ def colluding(*, jitter: float, raters: int = 4) -> tuple[RaterItemMeans, np.nda
         score=given.ravel(),
         higher_is_better=True,
     )
-    return cells_of(ratings), np.repeat(np.arange(12), 6 * raters)
+    return compute_rater_item_means(ratings), np.repeat(np.arange(12), 6 * raters)
 
 
 @pytest.mark.parametrize("jitter", [0.0, 2.0])
 def test_raters_who_copy_are_found_and_others_are_not(jitter: float) -> None:
-    found = alike(*colluding(jitter=jitter))
+    found = find_alike_raters(*colluding(jitter=jitter))
     assert [(one.first, one.second) for one in found if one.q_value < 0.01] == [(0, 1)]
     assert (len(found), found[0].n, found[0].equal) == (6, 72, 1.0 if jitter == 0 else 0.0)
 
 
 def test_one_pair_has_nothing_to_be_compared_with() -> None:
-    (pair,) = alike(*colluding(jitter=0.0, raters=2))
+    (pair,) = find_alike_raters(*colluding(jitter=0.0, raters=2))
     assert pair.p_value == 1.0
 
 
@@ -184,7 +184,9 @@ def test_a_task_that_ends_without_care_is_seen_and_its_cut_told() -> None:
     place = np.tile((np.arange(20) + 0.5) / 20, 6)
     honest = rng.normal(0, 1, 120)
     careless = np.where(place > 0.4, 3 * honest, honest)
-    found = within_tasks({0: Steps(task, document, place, honest), 1: Steps(task, document, place, careless)})
+    found = compare_within_tasks(
+        {0: OrderedJudgments(task, document, place, honest), 1: OrderedJudgments(task, document, place, careless)}
+    )
     assert (found[0].p_value > 0.05, found[1].q_value < 0.001, found[1].cut) == (True, True, 0.4)
     level = careless[place < 0.4].mean()
     assert found[1].early == pytest.approx(np.abs(careless[place < 0.4] - level).mean())
@@ -195,7 +197,9 @@ def test_a_rater_is_beside_their_level_where_they_read() -> None:
     """Answers without reading lie 4 below; the mean of all would put the careful ones nearly as far from it."""
     place = np.tile((np.arange(20) + 0.5) / 20, 6)
     given = np.where(place > 0.4, -4.0, np.tile([0.5, -0.5], 60))
-    found = within_tasks({0: Steps(np.repeat(np.arange(6), 20), np.repeat(np.arange(24), 5), place, given)})[0]
+    found = compare_within_tasks(
+        {0: OrderedJudgments(np.repeat(np.arange(6), 20), np.repeat(np.arange(24), 5), place, given)}
+    )[0]
     assert (found.cut, found.early, found.late) == (0.4, 0.5, 4.0)
     assert found.q_value < 0.001
 
@@ -214,7 +218,9 @@ def test_one_who_stops_reading_is_found_among_a_hundred() -> None:
     place = np.tile((np.arange(20) + 0.5) / 20, 6)
     honest = rng.normal(0, 1, (100, 120))
     honest[0] = np.where(place > 0.4, 4 * honest[0], honest[0])
-    found = within_tasks({r: Steps(task, document, place, distance) for r, distance in enumerate(honest)})
+    found = compare_within_tasks(
+        {r: OrderedJudgments(task, document, place, distance) for r, distance in enumerate(honest)}
+    )
     assert [r for r, one in found.items() if one.q_value < 0.01] == [0]
 
 
@@ -227,20 +233,22 @@ def test_one_pair_that_copies_and_one_whose_repeats_lie_apart_are_found_among_ma
         return 0
 
     tallies = {n: DrawTally(0 if n == 7 else 5_000, 9_999) for n in range(400)}
-    chances = refine_chances(tallies, none, 9_999)
-    assert bh(np.array(list(chances.values())))[7] < 0.01
+    chances = refine_p_values(tallies, none, 9_999)
+    assert benjamini_hochberg(np.array(list(chances.values())))[7] < 0.01
     assert asked == [(7, part) for part in range(1, 6)]
     assert {chances[n] for n in range(400) if n != 7} == {0.5001}
-    assert refine_chances(tallies, lambda _key, _part: 30, 9_999)[7] == pytest.approx(31 / 19_999)
+    assert refine_p_values(tallies, lambda _key, _part: 30, 9_999)[7] == pytest.approx(31 / 19_999)
     many = {n: DrawTally(0, 9_999) for n in range(400)}
-    assert set(refine_chances(many, none, 9_999).values()) == {1e-4}, "together they are rare already"
+    assert set(refine_p_values(many, none, 9_999).values()) == {1e-4}, "together they are rare already"
 
 
 def test_careful_ends_are_no_fault() -> None:
     rng = np.random.default_rng(7)
     place = np.tile((np.arange(20) + 0.5) / 20, 6)
-    steps = Steps(np.repeat(np.arange(6), 20), np.repeat(np.arange(24), 5), place, rng.normal(0, 1, 120) * (2 - place))
-    assert within_tasks({0: steps})[0].p_value > 0.2
+    steps = OrderedJudgments(
+        np.repeat(np.arange(6), 20), np.repeat(np.arange(24), 5), place, rng.normal(0, 1, 120) * (2 - place)
+    )
+    assert compare_within_tasks({0: steps})[0].p_value > 0.2
 
 
 def control_pairs(differences: Mapping[str, Floats]) -> Ratings:
@@ -251,7 +259,7 @@ def control_pairs(differences: Mapping[str, Floats]) -> Ratings:
         position=[n for _, n, _, _ in rows],
         rater=[who for who, *_ in rows],
         score=[60.0 + (d if role else 0) for _, _, d, role in rows],
-        role=[Role(role) for *_, role in rows],
+        role=[RatingRole(role) for *_, role in rows],
         higher_is_better=True,
     )
 
@@ -263,7 +271,7 @@ def test_nobody_fails_by_controls_that_a_good_rater_may_miss() -> None:
     none = np.array([5.0, -5, 4, -4, 3, -3, 2, -2, 1, -1])
     for others, verdict in ((weak, "not_testable"), (clear, "fail")):
         ratings = control_pairs({f"r{r}": others for r in range(4)} | {"x": none})
-        found = control_tests(ratings, originals(ratings))
+        found = run_control_tests(ratings, find_original_rows(ratings))
         assert [found[r].verdict for r in range(5)] == ["pass"] * 4 + [verdict]
         missed = found[4].missed
         assert missed is not None
@@ -276,7 +284,7 @@ class TestPublicData:
     pytestmark = needs_public_data
 
     def test_no_professional_rater_is_flagged(self) -> None:
-        assert flagged(rater_quality(side_by_side())) == {}
+        assert flagged(make_quality_report(side_by_side())) == {}
 
 
 @pytest.mark.parametrize("n", [MOST_EXACT - 1, MOST_EXACT, MOST_EXACT + 1])
@@ -297,6 +305,6 @@ def test_one_pair_has_no_t_test_and_two_have() -> None:
 
 
 def test_a_repeat_agrees_up_to_the_tolerance_and_not_beyond_it() -> None:
-    assert default_tolerance(Scale(0, 100, 1)) == 10.0
+    assert default_tolerance(ScoreScale(0, 100, 1)) == 10.0
     first, again = np.full(4, 50.0), np.array([60.0, 40.0, 60.5, 39.5])
     assert _agreement(again, first, 10.0).within == 0.5

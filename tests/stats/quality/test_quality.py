@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from app.stats.quality.choices import Choices, ControlTestName
-from app.stats.quality.controls import control_tests, lower_score_test
-from app.stats.quality.drift import cusum, trend
-from app.stats.quality.pairing import originals, pairs_of
-from app.stats.quality.panel import against_panel, spearman
-from app.stats.quality.report import completion, rater_quality
-from app.stats.quality.runs import expected_run, habits, longest_run, run_chance
-from app.stats.ratings import Floats, Ratings, Role, Scale
+from app.stats.quality.controls import lower_score_test, run_control_tests
+from app.stats.quality.drift import cusum, least_squares_trend
+from app.stats.quality.pairing import find_original_rows, pair_with_originals
+from app.stats.quality.panel import compare_with_panel, spearman
+from app.stats.quality.report import completion_of_verdict, make_quality_report
+from app.stats.quality.runs import chance_of_run, compute_rater_habits, expected_longest_run, longest_run
+from app.stats.ratings import Floats, RatingRole, Ratings, ScoreScale
 
 ORIGINAL = np.array([80.0, 72, 65, 90, 55, 77, 83, 68, 71, 60])
 BAD = np.array([40.0, 75, 30, 62, 50, 20, 81, 33, 45, 25])
@@ -30,9 +30,9 @@ def rated(changed: Floats, original: Floats, *, higher: bool = True, raters: int
         position=[*range(1, n + 1), *range(1, n + 1)] * raters,
         rater=[f"r{r}" for r in range(raters) for _ in range(2 * n)],
         score=np.tile(np.concatenate((original, changed)), raters),
-        role=([Role.RATING] * n + [Role.DEGRADED] * n) * raters,
+        role=([RatingRole.RATING] * n + [RatingRole.DEGRADED] * n) * raters,
         higher_is_better=higher,
-        scale=Scale(0, 100, 1),
+        scale=ScoreScale(0, 100, 1),
     )
 
 
@@ -42,7 +42,7 @@ def rated(changed: Floats, original: Floats, *, higher: bool = True, raters: int
 def test_the_three_tests_give_the_check_values_of_the_methods(test: ControlTestName, p: float) -> None:
     """PB-9."""
     ratings = rated(BAD, ORIGINAL)
-    (one,) = control_tests(ratings, originals(ratings), test=test).values()
+    (one,) = run_control_tests(ratings, find_original_rows(ratings), test=test).values()
     assert one.p_value == pytest.approx(p, rel=1e-5)
     assert (one.n_pairs, one.share_worse, one.verdict) == (10, 0.9, "pass")
 
@@ -50,10 +50,10 @@ def test_the_three_tests_give_the_check_values_of_the_methods(test: ControlTestN
 @pytest.mark.parametrize("test", ["signed_rank", "paired_t", "rank_sum"])
 def test_a_penalty_is_worse_where_it_is_larger(test: ControlTestName) -> None:
     scores, penalties = rated(BAD, ORIGINAL), rated(100 - BAD, 100 - ORIGINAL, higher=False)
-    (one,) = control_tests(scores, originals(scores), test=test).values()
-    (other,) = control_tests(penalties, originals(penalties), test=test).values()
+    (one,) = run_control_tests(scores, find_original_rows(scores), test=test).values()
+    (other,) = run_control_tests(penalties, find_original_rows(penalties), test=test).values()
     assert other.p_value == pytest.approx(one.p_value, rel=1e-12)
-    (wrong,) = control_tests(rated(BAD, ORIGINAL, higher=False), originals(scores), test=test).values()
+    (wrong,) = run_control_tests(rated(BAD, ORIGINAL, higher=False), find_original_rows(scores), test=test).values()
     assert wrong.verdict == "fail"
 
 
@@ -76,7 +76,7 @@ def test_the_exact_signed_rank_test_is_that_of_all_signs(pairs: list[tuple[int, 
 def test_q_values_are_over_the_raters_that_could_be_tested() -> None:
     ratings = rated(BAD, ORIGINAL, raters=4)
     few = ratings.where(~((ratings.rater == 3) & (ratings.segment > 4)))
-    found = list(control_tests(few, originals(few)).values())
+    found = list(run_control_tests(few, find_original_rows(few)).values())
     ps = [one.p_value for one in found[:3]]
     assert [one.q_value for one in found] == [*stats.false_discovery_control(ps), None]
     assert (found[3].verdict, found[3].why) == ("not_testable", "5 of at least 8 pairs")
@@ -90,10 +90,10 @@ def test_an_original_of_the_same_task_is_preferred_and_a_missing_one_counted() -
         rater=["r"] * 5,
         task=["t1", "t2", "t2", "t2", "t3"],
         score=[10.0, 20.0, 5.0, 5.0, 7.0],
-        role=[Role.RATING, Role.RATING, Role.DEGRADED, Role.DEGRADED, Role.DEGRADED],
+        role=[RatingRole.RATING, RatingRole.RATING, RatingRole.DEGRADED, RatingRole.DEGRADED, RatingRole.DEGRADED],
         higher_is_better=True,
     )
-    pairs = pairs_of(ratings, originals(ratings), Role.DEGRADED)
+    pairs = pair_with_originals(ratings, find_original_rows(ratings), RatingRole.DEGRADED)
     assert sorted(zip(pairs.changed, pairs.original, strict=True)) == [(5.0, 20.0), (7.0, 10.0)]
     assert pairs.unmatched.tolist() == [1]
 
@@ -101,7 +101,7 @@ def test_an_original_of_the_same_task_is_preferred_and_a_missing_one_counted() -
 def test_a_shared_judgment_counts_once_for_its_rater() -> None:
     ratings = rated(BAD, ORIGINAL)
     rows = np.concatenate((np.arange(len(ratings)), np.arange(len(ratings))))
-    (one,) = control_tests(ratings.take(rows), originals(ratings.take(rows))).values()
+    (one,) = run_control_tests(ratings.take(rows), find_original_rows(ratings.take(rows))).values()
     assert one.n_pairs == 10
 
 
@@ -123,7 +123,7 @@ def test_rank_correlation_and_slope_are_those_of_scipy(first: list[int], second:
     x, y = np.array(first, dtype=np.float64), np.array(second[: len(first)], dtype=np.float64)
     if np.ptp(x) and np.ptp(y):
         assert spearman(x, y) == pytest.approx(float(stats.spearmanr(x, y).statistic), abs=1e-9)
-        ours, theirs = trend(x, y), stats.linregress(x, y)
+        ours, theirs = least_squares_trend(x, y), stats.linregress(x, y)
         assert ours == pytest.approx((theirs.slope, theirs.pvalue), abs=1e-7)
     else:
         assert np.isnan(spearman(x, y))
@@ -133,14 +133,17 @@ def test_runs_are_as_long_as_shuffles_make_them() -> None:
     rng = np.random.default_rng(5)
     shares = np.array([0.6, 0.3, 0.1])
     lengths = [longest_run(rng.choice(3, 300, p=shares).astype(np.float64)) for _ in range(400)]
-    assert expected_run(shares, 300) == pytest.approx(np.mean(lengths), abs=0.35)
-    assert run_chance(shares, 300, 14) == pytest.approx(np.mean(np.array(lengths) >= 14), abs=0.06)
+    assert expected_longest_run(shares, 300) == pytest.approx(np.mean(lengths), abs=0.35)
+    assert chance_of_run(shares, 300, 14) == pytest.approx(np.mean(np.array(lengths) >= 14), abs=0.06)
 
 
 def test_round_numbers_are_looked_for_on_sliders_only() -> None:
     scores = np.array([10.0, 20, 35, 100])
     errors = np.full(4, -1, dtype=np.int32)
-    slider, steps = habits(scores, errors, Scale(0, 100, 1)), habits(scores / 20, errors, Scale(0, 5, 1))
+    slider, steps = (
+        compute_rater_habits(scores, errors, ScoreScale(0, 100, 1)),
+        compute_rater_habits(scores / 20, errors, ScoreScale(0, 5, 1)),
+    )
     assert (slider.round_share, slider.round_expected) == (0.75, pytest.approx(11 / 101))
     assert (steps.round_share, steps.no_errors) == (None, None)
 
@@ -157,13 +160,13 @@ def panel(**changed: Floats) -> Ratings:
         rater=[name for name in scores for _ in range(60)],
         score=np.concatenate(list(scores.values())),
         higher_is_better=True,
-        scale=Scale(0, 100, 1),
+        scale=ScoreScale(0, 100, 1),
     )
 
 
 def test_a_rater_is_compared_with_the_others_and_not_with_themself() -> None:
     ratings = panel()
-    found = against_panel(ratings)[0]
+    found = compare_with_panel(ratings)[0]
     table = ratings.score.reshape(60, 5)
     others = table[:, 1:].mean(axis=1)
     assert found.offset == pytest.approx(table[:, 0].mean() - others.mean())
@@ -175,14 +178,14 @@ def test_a_rater_is_compared_with_the_others_and_not_with_themself() -> None:
 def test_the_shift_to_a_consensus_is_that_of_licht() -> None:
     """L-7: consensus 3.0, evaluator 3.2 → −0.2."""
     ratings = panel().where(np.arange(300) < 5)
-    found = against_panel(ratings.with_score(np.array([3.2] * 5)), np.full(5, 3.0))
+    found = compare_with_panel(ratings.with_score(np.array([3.2] * 5)), np.full(5, 3.0))
     assert found[0].shift == pytest.approx(-0.2)
     assert found[0].basis == "consensus"
 
 
 def test_planted_behaviour_is_flagged_and_honest_work_is_not() -> None:
     contrary = 120 - panel().score.reshape(60, 5)[:, 0]
-    found = {one.rater: one for one in rater_quality(panel(careless=np.full(60, 70.0), contrary=contrary)).raters}
+    found = {one.rater: one for one in make_quality_report(panel(careless=np.full(60, 70.0), contrary=contrary)).raters}
     assert "one score throughout" in found["careless"].flags
     assert any(flag.startswith("rank correlation") for flag in found["contrary"].flags)
     assert {flag for r in range(5) for flag in found[f"r{r}"].flags} == set()
@@ -191,15 +194,15 @@ def test_planted_behaviour_is_flagged_and_honest_work_is_not() -> None:
 
 def test_a_verdict_comes_from_control_items_alone_and_decides_completion() -> None:
     good, bad = rated(BAD, ORIGINAL), rated(ORIGINAL, ORIGINAL)
-    (passed,), (failed,) = rater_quality(good).raters, rater_quality(bad).raters
+    (passed,), (failed,) = make_quality_report(good).raters, make_quality_report(bad).raters
     assert (passed.verdict, passed.completion) == ("pass", "complete")
     assert (failed.verdict, failed.completion) == ("fail", "review")
-    assert rater_quality(good, choices=Choices(min_pairs=11)).raters[0].verdict == "not_testable"
-    assert completion("not_testable", untested="review") == "review"
+    assert make_quality_report(good, choices=Choices(min_pairs=11)).raters[0].verdict == "not_testable"
+    assert completion_of_verdict("not_testable", untested="review") == "review"
 
 
 def test_row_order_and_an_empty_campaign_change_nothing() -> None:
     ratings = panel()
     shuffled = ratings.take(np.random.default_rng(1).permutation(300)).canonical()
-    assert rater_quality(shuffled) == rater_quality(ratings)
-    assert rater_quality(ratings.where(np.zeros(300, dtype=np.bool_))).raters == ()
+    assert make_quality_report(shuffled) == make_quality_report(ratings)
+    assert make_quality_report(ratings.where(np.zeros(300, dtype=np.bool_))).raters == ()

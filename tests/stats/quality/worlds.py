@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.simulation.model import RaterModelVariances
-from app.stats.ratings import Bools, Floats, Ratings, Role, Scale
-from app.stats.side_tables import Events
+from app.stats.ratings import Bools, Floats, RatingRole, Ratings, ScoreScale
+from app.stats.side_tables import EventTable
 
 VARIANCE = RaterModelVariances()
 MEAN = 75.0
@@ -28,7 +28,7 @@ BAD = 20.0  # quality of a degraded output
 class Protocol:
     """How an opinion from 0 to 100 becomes a score."""
 
-    scale: Scale | None
+    scale: ScoreScale | None
     score: Callable[[Floats], Floats]
     higher_is_better: bool = True
 
@@ -39,10 +39,10 @@ def _mqm(value: Floats) -> Floats:
 
 
 PROTOCOLS = {
-    "esa": Protocol(Scale(0, 100, 1), np.round),
-    "da": Protocol(Scale(0, 100, 1), lambda value: np.round(value / 5) * 5),
+    "esa": Protocol(ScoreScale(0, 100, 1), np.round),
+    "da": Protocol(ScoreScale(0, 100, 1), lambda value: np.round(value / 5) * 5),
     "mqm": Protocol(None, _mqm, higher_is_better=False),
-    "xsts": Protocol(Scale(1, 5, 1), lambda value: 1 + np.minimum(value // 20, 4)),
+    "xsts": Protocol(ScoreScale(1, 5, 1), lambda value: 1 + np.minimum(value // 20, 4)),
 }
 
 
@@ -70,7 +70,7 @@ class World:
     """What the raters of a campaign gave, with the times of it."""
 
     ratings: Ratings
-    events: Events
+    events: EventTable
     words: Floats
 
 
@@ -147,7 +147,9 @@ def _again(table: dict[str, np.ndarray], d: Design, rng: np.random.Generator) ->
     """The judgments with degraded and repeated copies at a place in the same task that has nothing to do with them."""
     n = table["rater"].size
     drawn = rng.random(n)
-    role = np.where(drawn < d.controls, Role.DEGRADED, np.where(drawn < d.controls + d.repeats, Role.REPEAT, 0))
+    role = np.where(
+        drawn < d.controls, RatingRole.DEGRADED, np.where(drawn < d.controls + d.repeats, RatingRole.REPEAT, 0)
+    )
     extra = np.flatnonzero(role)
     tasks = np.unique(np.stack((table["rater"], table["task"])), axis=1, return_inverse=True)[1].ravel()
     place = np.arange(n, dtype=float)
@@ -166,8 +168,8 @@ def _opinions(
     """Values from 0 to 100 before they are put on the scale, and seconds."""
     rater, n = table["rater"], table["rater"].size
     spread, noise = (np.clip(rng.normal(1, 0.15, d.raters), 0.5, 1.5)[rater] for _ in range(2))
-    planted = np.where(table["role"] == Role.DEGRADED, BAD + rng.normal(0, 8, n), table["planted"])
-    moods = np.where(table["role"] == Role.DEGRADED, 0.0, table["moods"])
+    planted = np.where(table["role"] == RatingRole.DEGRADED, BAD + rng.normal(0, 8, n), table["planted"])
+    moods = np.where(table["role"] == RatingRole.DEGRADED, 0.0, table["moods"])
     value = MEAN + spread * (planted - MEAN) + moods + noise * np.sqrt(VARIANCE.residual) * rng.standard_normal(n)
     seconds = np.clip(rng.normal(20, 5, d.raters), 8, 40)[rater] * rng.lognormal(0, 0.4, n)
     whim = 100 * rng.random(n)
@@ -215,7 +217,7 @@ def _as_ratings(table: dict[str, np.ndarray], score: Floats, how: Protocol) -> W
         rater=[f"r{x:03}" for x in table["rater"]],
         score=score,
         task=[f"t{r:03}-{t:03}" for r, t in zip(table["rater"], table["task"], strict=True)],
-        role=[Role(x) for x in table["role"]],
+        role=[RatingRole(x) for x in table["role"]],
         higher_is_better=how.higher_is_better,
         scale=how.scale,
     )
@@ -225,7 +227,7 @@ def _as_ratings(table: dict[str, np.ndarray], score: Floats, how: Protocol) -> W
         submitted[mine] = np.cumsum(np.round(table["seconds"][mine] * 1e6))
         started[mine] = submitted[mine] - np.round(table["seconds"][mine] * 1e6)
     rows = _places(ratings, table, score)
-    events = Events(
+    events = EventTable(
         started=started[rows],
         submitted=submitted[rows],
         position=np.ones(n, dtype=np.int32),

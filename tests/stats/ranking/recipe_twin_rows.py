@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from statistics import fmean, median, stdev
 from typing import NamedTuple
 
-from app.stats.ratings import Role
+from app.stats.ratings import RatingRole
 
 
 class Row(NamedTuple):
@@ -18,7 +18,7 @@ class Row(NamedTuple):
     position: int
     rater: str
     score: float
-    role: Role = Role.RATING
+    role: RatingRole = RatingRole.RATING
     nth: int = 1
     accepted: bool = True
 
@@ -30,11 +30,11 @@ Scores = dict[Unit, float]
 # --- which rows, and on which scale
 
 
-def ranked(rows: list[Row], *roles: Role) -> list[Row]:
+def ranked(rows: list[Row], *roles: RatingRole) -> list[Row]:
     return [row for row in rows if row.role in roles and row.accepted]
 
 
-def as_given(*roles: Role) -> Callable[[list[Row]], tuple[list[Row], list[Row]]]:
+def as_given(*roles: RatingRole) -> Callable[[list[Row]], tuple[list[Row], list[Row]]]:
     return lambda rows: (ranked(rows, *roles), ranked(rows, *roles))
 
 
@@ -53,15 +53,15 @@ def standardized(rows: list[Row], behind: list[Row], *, constant_is_zero: bool =
 
 
 def worker_z(rows: list[Row]) -> tuple[list[Row], list[Row]]:
-    return standardized(ranked(rows, Role.RATING, Role.REPEAT), rows)
+    return standardized(ranked(rows, RatingRole.RATING, RatingRole.REPEAT), rows)
 
 
 def worker_z_of_wmt22(rows: list[Row]) -> tuple[list[Row], list[Row]]:
-    return standardized(ranked(rows, Role.RATING, Role.REPEAT), rows, constant_is_zero=True)
+    return standardized(ranked(rows, RatingRole.RATING, RatingRole.REPEAT), rows, constant_is_zero=True)
 
 
 def z_if_comparable(rows: list[Row]) -> tuple[list[Row], list[Row]]:
-    kept = ranked(rows, Role.RATING, Role.REPEAT)
+    kept = ranked(rows, RatingRole.RATING, RatingRole.REPEAT)
     systems = {row.system for row in kept}
     documents = {row.document for row in kept}
     same = 0

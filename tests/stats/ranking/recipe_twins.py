@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from app.stats.ratings import Role
+from app.stats.ratings import RatingRole
 from tests.stats.ranking import recipe_twin_pairs as pairs_of
 from tests.stats.ranking import recipe_twin_rows as rows_of
 from tests.stats.ranking.recipe_twin_pairs import SEED, Found, World, weighed
@@ -92,7 +92,7 @@ class Twin:
     rank_sets: bool = False
 
 
-RATING, REPEAT = Role.RATING, Role.REPEAT
+RATING, REPEAT = RatingRole.RATING, RatingRole.REPEAT
 
 TWINS = {
     "wmt-da": Twin(rows_of.worker_z, rows_of.pooled, pairs_of.rank_sum, wins_of_the_last),

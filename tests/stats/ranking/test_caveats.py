@@ -12,7 +12,7 @@ import pytest
 
 from app.domain.recipe import NAMED
 from app.stats.ranking import design_checks, ranking, recipe_caveats
-from app.stats.ranking.ranking import rank
+from app.stats.ranking.ranking import rank_systems
 from app.stats.ratings import Ratings
 
 
@@ -41,7 +41,7 @@ def campaign(
 def test_pairs_that_no_rater_links_are_not_testable_by_any_recipe(name: str) -> None:
     """They were significant, with a warning beside them."""
     rows = campaign([5] * 20, lambda s, _: "r1" if s in "AB" else "r2")
-    found = rank(rows, NAMED[name])
+    found = rank_systems(rows, NAMED[name])
     told = {(p.better, p.worse): (p.testable, p.significant, p.p_value is None) for p in found.pairs}
     across = {pair: value for pair, value in told.items() if "C" in pair}
     assert set(across.values()) == {(False, False, True)}
@@ -54,18 +54,18 @@ def test_pairs_that_no_rater_links_are_not_testable_by_any_recipe(name: str) -> 
 def test_a_chain_of_raters_links_systems() -> None:
     who = {"A": "r1", "B": "r1", "C": "r2"}
     rows = campaign([5] * 20, lambda s, d: "r2" if s == "B" and d % 2 else who[s])
-    linked = design_checks.comparable(rows, np.arange(3, dtype=np.int32))
+    linked = design_checks.find_comparable_pairs(rows, np.arange(3, dtype=np.int32))
     assert linked.tolist() == [[False, True, True], [True, False, True], [True, True, False]]
-    assert all(pair.testable for pair in rank(rows, NAMED["recommended"]).pairs)
+    assert all(pair.testable for pair in rank_systems(rows, NAMED["recommended"]).pairs)
 
 
 def test_rank_sets_claim_nothing_where_no_pair_can_be_significant() -> None:
     """Six documents and three systems: Holm's smallest p is 3/32."""
-    found = rank(campaign([4] * 6, lambda *_: "r1", gap=5.0), NAMED["recommended"])
+    found = rank_systems(campaign([4] * 6, lambda *_: "r1", gap=5.0), NAMED["recommended"])
     assert any(one.startswith("no pair can be significant") for one in found.warnings)
     assert "rank sets hold every rank, because no pair can be significant" in found.warnings
     assert {s.rank_set for s in found.systems} == {(1, 3)}
-    more = rank(campaign([4] * 7, lambda *_: "r1", gap=5.0), NAMED["recommended"])
+    more = rank_systems(campaign([4] * 7, lambda *_: "r1", gap=5.0), NAMED["recommended"])
     assert {s.rank_set for s in more.systems} == {(1, 1), (2, 2), (3, 3)}
 
 
@@ -74,7 +74,7 @@ def test_rank_sets_claim_nothing_where_no_pair_can_be_significant() -> None:
     [([4] * 15, False, False), ([4] * 14, False, True), ([60, *[3] * 19], True, True), ([14, *[3] * 19], False, True)],
 )
 def test_few_effective_documents_and_large_ones_are_warned_of(documents: list[int], large: bool, few: bool) -> None:
-    found = rank(campaign(documents, lambda *_: "r1"), NAMED["recommended"])
+    found = rank_systems(campaign(documents, lambda *_: "r1"), NAMED["recommended"])
     assert any(one.startswith("one document holds") for one in found.warnings) == large
     assert any("effective documents" in one for one in found.warnings) == few
     effective = sum(documents) ** 2 / sum(n * n for n in documents)
@@ -84,7 +84,7 @@ def test_few_effective_documents_and_large_ones_are_warned_of(documents: list[in
 
 def test_a_fifth_of_the_segments_is_the_limit() -> None:
     for n, told in ((10, False), (11, True)):
-        found = rank(campaign([n, *[2] * 20], lambda *_: "r1"), NAMED["recommended"])
+        found = rank_systems(campaign([n, *[2] * 20], lambda *_: "r1"), NAMED["recommended"])
         assert any(one.startswith("one document holds") for one in found.warnings) == told
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.stats.ranking.clusters import clusters, rank_ranges
+from app.stats.ranking.clusters import assign_clusters, rank_ranges
 
 
 def table(*rows: str) -> np.ndarray:
@@ -33,28 +33,28 @@ REVERSAL = table("0011", "1011", "0001", "0000")
 
 def test_a_win_over_a_higher_system_hides_a_line_under_wmt21_only() -> None:
     # wins are 2, 3, 1, 0 and would have to be 3, 2, 1, 0 for a line
-    assert clusters(REVERSAL, "wmt21") == (1, 1, 1, 2)
-    assert clusters(REVERSAL, "paper") == (1, 1, 2, 3)
-    assert clusters(REVERSAL, "strict") == (1, 1, 2, 3)
+    assert assign_clusters(REVERSAL, "wmt21") == (1, 1, 1, 2)
+    assert assign_clusters(REVERSAL, "paper") == (1, 1, 2, 3)
+    assert assign_clusters(REVERSAL, "strict") == (1, 1, 2, 3)
 
 
 def test_the_running_minimum_of_wins_draws_the_line_that_a_reversal_hides() -> None:
     # wins 2, 3, 1, 0: the minima 2, 2, 1 meet S − i at the second and third system
-    assert clusters(REVERSAL, "wmt22") == (1, 1, 2, 3)
+    assert assign_clusters(REVERSAL, "wmt22") == (1, 1, 2, 3)
 
 
 def test_the_running_minimum_of_wins_draws_no_line_below_a_system_that_wins_too_little() -> None:
     # wins 0, 1, 0: the second has as many as a line needs, but the first has not
-    assert clusters(table("000", "001", "000"), "wmt21") == (1, 1, 2)
-    assert clusters(table("000", "001", "000"), "wmt22") == (1, 1, 1)
+    assert assign_clusters(table("000", "001", "000"), "wmt21") == (1, 1, 2)
+    assert assign_clusters(table("000", "001", "000"), "wmt22") == (1, 1, 1)
 
 
 def test_chains_of_p_above_alpha_hold_together_what_lies_between() -> None:
     # neighbours 1–2 and 2–3 are told apart, but 1–3 are not: one cluster
-    assert clusters(table("0101", "0011", "0001", "0000"), "wmt24") == (1, 1, 1, 2)
+    assert assign_clusters(table("0101", "0011", "0001", "0000"), "wmt24") == (1, 1, 1, 2)
     # a significant reversal tells systems apart too
-    assert clusters(table("00", "10"), "wmt24") == (1, 2)
-    assert clusters(table("00", "00"), "wmt24", apart=table("01", "10")) == (1, 2)
+    assert assign_clusters(table("00", "10"), "wmt24") == (1, 2)
+    assert assign_clusters(table("00", "00"), "wmt24", apart=table("01", "10")) == (1, 2)
 
 
 # A beats C and D; B beats D; D beats nobody; the reversal C > A is beyond the neighbours.
@@ -63,7 +63,7 @@ GROWN = table("0011", "0001", "0001", "0000")
 
 def test_ranges_grow_over_neighbours_until_the_first_significant_one() -> None:
     assert rank_ranges(GROWN, "wmt25") == ((1, 2), (1, 3), (2, 3), (4, 4))
-    assert clusters(GROWN, "wmt25") == (1, 1, 1, 2)
+    assert assign_clusters(GROWN, "wmt25") == (1, 1, 1, 2)
 
 
 def test_growing_ranges_do_not_see_what_lies_beyond_the_first_significant_neighbour() -> None:
@@ -71,23 +71,23 @@ def test_growing_ranges_do_not_see_what_lies_beyond_the_first_significant_neighb
     wins = table("0100", "0010", "0001", "1000")
     assert rank_ranges(wins, "wmt25") == ((1, 1), (2, 2), (3, 3), (4, 4))
     assert rank_ranges(wins) == ((2, 3), (2, 3), (2, 3), (2, 3))
-    assert clusters(wins, "wmt25") == (1, 2, 3, 4)
-    assert clusters(wins, "wmt26") == (1, 1, 1, 1)
+    assert assign_clusters(wins, "wmt25") == (1, 2, 3, 4)
+    assert assign_clusters(wins, "wmt26") == (1, 1, 1, 1)
 
 
 def test_strict_needs_every_system_above_to_beat_every_system_below() -> None:
     # A does not beat C, though B does
     wins = table("000", "001", "000")
-    assert clusters(wins, "paper") == (1, 1, 2)
-    assert clusters(wins, "strict") == (1, 1, 1)
+    assert assign_clusters(wins, "paper") == (1, 1, 2)
+    assert assign_clusters(wins, "strict") == (1, 1, 1)
 
 
 def test_without_a_rule_there_are_no_clusters() -> None:
-    assert clusters(REVERSAL, "none") is None
+    assert assign_clusters(REVERSAL, "none") is None
 
 
 def test_one_system_is_one_cluster() -> None:
-    assert [clusters(np.zeros((1, 1), dtype=bool), rule) for rule in RULES] == [(1,)] * 7
+    assert [assign_clusters(np.zeros((1, 1), dtype=bool), rule) for rule in RULES] == [(1,)] * 7
 
 
 def test_rank_ranges_count_wins_and_losses() -> None:
@@ -119,5 +119,5 @@ def test_lines_agree_with_their_slow_twin(rows: list[list[bool]], rule: str) -> 
         }[rule]
         number += line
         expected.append(number)
-    assert clusters(wins, rule) == pytest.approx(expected)
+    assert assign_clusters(wins, rule) == pytest.approx(expected)
     assert rank_ranges(wins, "wmt25") == tuple(grown(wins, i) for i in range(n))

@@ -12,7 +12,7 @@ from scipy import stats
 
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, Recipe
-from app.stats.ranking.ranking import rank
+from app.stats.ranking.ranking import rank_systems
 from app.stats.ratings import Ratings
 from app.stats.side_tables import DocumentTable
 
@@ -52,7 +52,7 @@ def scores(ratings: Ratings, system: str, domain: str) -> np.ndarray:
 
 def test_the_macro_mean_lets_every_domain_count_alike() -> None:
     ratings = campaign()
-    for row in rank(ratings, WMT24, documents()).systems:
+    for row in rank_systems(ratings, WMT24, documents()).systems:
         means = [scores(ratings, row.system, domain).mean() for domain in ("news", "speech", "social")]
         assert row.score == pytest.approx(np.mean(means))
         assert row.raw == row.score
@@ -61,7 +61,7 @@ def test_the_macro_mean_lets_every_domain_count_alike() -> None:
 
 def test_stouffer_combines_the_signed_rank_tests_of_the_domains_and_gives_the_signed_one_beside() -> None:
     ratings = campaign(against=True)
-    ranking = rank(ratings, WMT24, documents())
+    ranking = rank_systems(ratings, WMT24, documents())
     for pair in ranking.pairs:
         p, side = [], []
         for domain in ("news", "speech", "social"):
@@ -72,13 +72,13 @@ def test_stouffer_combines_the_signed_rank_tests_of_the_domains_and_gives_the_si
         assert pair.p_value == pytest.approx(stats.combine_pvalues(p, method="stouffer").pvalue)
         z = sum(s * stats.norm.isf(q / 2) for s, q in zip(side, p, strict=True)) / np.sqrt(3)
         assert pair.p_signed == pytest.approx(2 * stats.norm.sf(abs(z)))
-    signed = rank(ratings, replace(WMT24, test="stouffer_signed"), documents())
+    signed = rank_systems(ratings, replace(WMT24, test="stouffer_signed"), documents())
     assert [p.p_value for p in signed.pairs] == [p.p_signed for p in ranking.pairs]
 
 
 def test_contradicting_domains_look_significant_without_direction_and_not_with_it() -> None:
     ratings = campaign(against=True)
-    pair = next(p for p in rank(ratings, WMT24, documents()).pairs if {p.better, p.worse} == {"s0", "s1"})
+    pair = next(p for p in rank_systems(ratings, WMT24, documents()).pairs if {p.better, p.worse} == {"s0", "s1"})
     assert pair.significant
     assert pair.p_signed > 0.05
 
@@ -87,19 +87,22 @@ def test_contradicting_domains_look_significant_without_direction_and_not_with_i
 @pytest.mark.parametrize("given", [None, documents((None,) * 6)], ids=["none", "unknown"])
 def test_unknown_domains_refuse_a_recipe_that_needs_them(recipe: Recipe, given: DocumentTable | None) -> None:
     with pytest.raises(Invalid, match="needs the domains of the documents") as caught:
-        rank(campaign(), recipe, given)
+        rank_systems(campaign(), recipe, given)
     assert caught.value.places[0].loc in {("query", "aggregate"), ("query", "test")}
 
 
 def test_domains_that_nobody_asked_for_change_nothing() -> None:
     ratings = campaign()
     for recipe in (NAMED["recommended"], NAMED["google-mqm"]):
-        assert rank(ratings, recipe, documents()).pairs[0].p_value == rank(ratings, recipe).pairs[0].p_value
+        assert (
+            rank_systems(ratings, recipe, documents()).pairs[0].p_value
+            == rank_systems(ratings, recipe).pairs[0].p_value
+        )
 
 
 def test_waves_stay_segments_of_their_own() -> None:
     ratings = campaign(raters=2)
-    ranking = rank(ratings, WMT25, documents())
+    ranking = rank_systems(ratings, WMT25, documents())
     assert {row.n_segments for row in ranking.systems} == {60}
     assert {pair.n_common for pair in ranking.pairs} == {60}
     first = ranking.pairs[0]
@@ -114,7 +117,7 @@ def test_waves_stay_segments_of_their_own() -> None:
 def test_waves_of_different_raters_are_no_pair() -> None:
     ratings = campaign(raters=2)
     apart = ratings.where((ratings.system == 0) == (ratings.rater == 0))
-    assert {(p.better, p.worse): p.n_common for p in rank(apart, WMT25, documents()).pairs} == {
+    assert {(p.better, p.worse): p.n_common for p in rank_systems(apart, WMT25, documents()).pairs} == {
         ("s0", "s1"): 0, ("s0", "s2"): 0, ("s1", "s2"): 30,
     }  # fmt: skip
 
@@ -122,7 +125,7 @@ def test_waves_of_different_raters_are_no_pair() -> None:
 @pytest.mark.parametrize("raters", [2, 3])
 def test_the_median_over_raters_is_averaged_over_segments(raters: int) -> None:
     ratings = campaign(raters=raters)
-    for row in rank(ratings, Recipe(name="medians", aggregate="median", test="none")).systems:
+    for row in rank_systems(ratings, Recipe(name="medians", aggregate="median", test="none")).systems:
         own = ratings.where(ratings.system == ratings.labels.systems.index(row.system))
         medians = [median(own.score[own.segment == s].tolist()) for s in np.unique(own.segment)]
         assert row.score == pytest.approx(np.mean(medians))
@@ -135,12 +138,12 @@ def test_legacy_tests_say_what_is_wrong_with_them() -> None:
     )
     twice = "the smaller p of two tests counts, so there are two chances to reject and more false claims than alpha"
     ratings = campaign()
-    assert lost in rank(ratings, WMT24, documents()).warnings
-    assert lost not in rank(ratings, replace(WMT24, test="stouffer_signed"), documents()).warnings
-    assert twice in rank(ratings, NAMED["wmt26"]).warnings
+    assert lost in rank_systems(ratings, WMT24, documents()).warnings
+    assert lost not in rank_systems(ratings, replace(WMT24, test="stouffer_signed"), documents()).warnings
+    assert twice in rank_systems(ratings, NAMED["wmt26"]).warnings
 
 
 def test_every_named_recipe_ranks_a_campaign_with_domains() -> None:
     ratings = campaign(raters=2)
     for recipe in NAMED.values():
-        json.dumps(rank(ratings, recipe, documents()).as_json(), allow_nan=False)
+        json.dumps(rank_systems(ratings, recipe, documents()).as_json(), allow_nan=False)

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from app.domain.recipe import Recipe
 from app.stats.aggregate import score_matrix, segment_scores
-from app.stats.ranking.effects import chances
-from app.stats.ranking.ranking import rank
+from app.stats.ranking.effects import probability_of_superiority
+from app.stats.ranking.ranking import rank_systems
 from app.stats.ratings import Ratings
-from app.stats.testing.significance import pairs_of
+from app.stats.testing.significance import all_system_pairs
 
 CELLS = st.lists(
     st.tuples(st.sampled_from("ABC"), st.integers(1, 6), st.integers(0, 4).map(lambda n: n / 10)),
@@ -37,10 +37,10 @@ def ratings_of(cells: list[tuple[str, int, float]], *, raters: list[str] | None 
 @given(CELLS, st.booleans(), st.sampled_from([1, -1]))
 def test_chances_agree_with_their_slow_twin(cells: list[tuple[str, int, float]], paired: bool, sign: int) -> None:
     ratings = ratings_of(cells)
-    found = chances(score_matrix(segment_scores(ratings), ratings.labels), sign, paired=paired)
+    found = probability_of_superiority(score_matrix(segment_scores(ratings), ratings.labels), sign, paired=paired)
     scores = {cell[:2]: sign * cell[2] for cell in cells}
     names = sorted({cell[0] for cell in cells})
-    for pair, (i, j) in enumerate(zip(*pairs_of(len(names)), strict=True)):
+    for pair, (i, j) in enumerate(zip(*all_system_pairs(len(names)), strict=True)):
         compared = [
             (scores[a], scores[b])
             for a in scores
@@ -57,7 +57,9 @@ def test_chances_agree_with_their_slow_twin(cells: list[tuple[str, int, float]],
 
 def test_sums_of_tenths_are_ties() -> None:
     ratings = ratings_of([("A", 1, 0.1 + 0.1 + 0.1), ("B", 1, 0.3)])
-    assert chances(score_matrix(segment_scores(ratings), ratings.labels), 1, paired=True).tie[0] == 1.0
+    assert (
+        probability_of_superiority(score_matrix(segment_scores(ratings), ratings.labels), 1, paired=True).tie[0] == 1.0
+    )
 
 
 @pytest.mark.parametrize("paired", [True, False])
@@ -65,7 +67,7 @@ def test_sums_of_tenths_are_ties() -> None:
 def test_where_no_two_scores_are_equal_the_chance_of_a_tie_is_exactly_0(better: int, *, paired: bool) -> None:
     cells = [("A", p, 100.0 + p if p <= better else -100.0 - p) for p in range(1, 12)]
     ratings = ratings_of([*cells, *(("B", p, float(p)) for p in range(1, 12))])
-    found = chances(score_matrix(segment_scores(ratings), ratings.labels), 1, paired=paired)
+    found = probability_of_superiority(score_matrix(segment_scores(ratings), ratings.labels), 1, paired=paired)
     assert (found.tie[0], found.better[0]) == (0.0, better / 11)
 
 
@@ -73,7 +75,7 @@ def test_a_normalized_ranking_gives_differences_in_the_unit_of_the_protocol_too(
     rng = np.random.default_rng(2)
     cells = [(s, p, float(np.round(50 + 10 * rng.normal() - 3 * (s == "B")))) for s in "AB" for p in range(1, 21)]
     ratings = ratings_of(cells, raters=["r1", "r2"] * 20)
-    z, raw = (rank(ratings, Recipe(name=n, normalize=n, permutations=100)).pairs[0] for n in ("z", "none"))
+    z, raw = (rank_systems(ratings, Recipe(name=n, normalize=n, permutations=100)).pairs[0] for n in ("z", "none"))
     side = 1 if (z.better, z.worse) == (raw.better, raw.worse) else -1
     assert z.raw_difference == pytest.approx(side * raw.difference)
     assert sorted(abs(x) for x in z.raw_interval) == pytest.approx(sorted(abs(x) for x in raw.interval))

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from app.domain.recipe import NAMED, Exclusion, Recipe
 from app.stats.ranking import influence
-from app.stats.ranking.influence import LeaveOneOut, summarize
-from app.stats.ranking.ranking import rank
+from app.stats.ranking.influence import LeaveOneOut, summarize_influence
+from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import PairRow, Ranking
 from app.stats.ratings import Ratings
 from app.stats.side_tables import DocumentTable
@@ -52,7 +52,7 @@ def without(
         keys = [d for d, name in zip(ratings.labels.documents, documents.domain, strict=True) if name == key]
     left = tuple(Exclusion("document" if what == "domain" else what, k) for k in keys)
     found = {}
-    for pair in rank(ratings, replace(recipe, exclude=left), documents).pairs:
+    for pair in rank_systems(ratings, replace(recipe, exclude=left), documents).pairs:
         if pair.difference is not None:
             found[pair.better, pair.worse] = pair.difference
             found[pair.worse, pair.better] = -pair.difference
@@ -105,7 +105,7 @@ def check_pair(pair: PairRow, again: dict[tuple[str, str], float | None]) -> Non
 )
 def test_influence_agrees_with_ranking_again_without_each_unit(seed: int, recipe: Recipe) -> None:
     ratings = campaign(seed)
-    ranking = rank(ratings, recipe, domains_of(ratings))
+    ranking = rank_systems(ratings, recipe, domains_of(ratings))
     names = {row.system for row in ranking.systems}
     # a system that one unit alone speaks for would leave the twin's ranking; the fast path says NaN there
     assert names == {ratings.labels.systems[s] for s in np.unique(ratings.system)}
@@ -115,7 +115,7 @@ def test_influence_agrees_with_ranking_again_without_each_unit(seed: int, recipe
 def test_under_z_a_rater_left_out_is_as_if_never_there() -> None:
     ratings = campaign(3, kept=1.0)
     recipe = replace(PLAIN, normalize="z")
-    for pair in rank(ratings, recipe).pairs:
+    for pair in rank_systems(ratings, recipe).pairs:
         change = next(c for c in pair.influence.largest if c.what == "rater")
         again = without(ratings, recipe, domains_of(ratings), "rater", change.key)[pair.better, pair.worse]
         assert change.change == pytest.approx(again - pair.difference, abs=1e-9)
@@ -131,7 +131,7 @@ def test_one_document_that_makes_the_difference_is_named() -> None:
         score=[(90.0 if d == 3 else 50.0) if s == "A" else 51.0 for s, d in rows],
         higher_is_better=True,
     )
-    pair = rank(ratings, NAMED["google-mqm"]).pairs[0].as_json()
+    pair = rank_systems(ratings, NAMED["google-mqm"]).pairs[0].as_json()
     assert pair["flips_without"] == ["document:d3"]
     assert pair["n_flips"] == 1
     assert pair["influence"]["document"] == {"key": "d3", "change": pytest.approx(-1 - 32 / 8)}
@@ -140,24 +140,24 @@ def test_one_document_that_makes_the_difference_is_named() -> None:
 
 
 def test_a_tie_has_nothing_to_flip() -> None:
-    found = summarize(np.array([0.0]), [LeaveOneOut("rater", ("a", "b"), np.array([[1.0], [-1.0]]))])
+    found = summarize_influence(np.array([0.0]), [LeaveOneOut("rater", ("a", "b"), np.array([[1.0], [-1.0]]))])
     assert found[0].flips_without == ()
     assert [(c.key, c.change) for c in found[0].largest] == [("a", 1.0)]
 
 
 def test_only_the_strongest_are_named_and_all_are_counted() -> None:
     keys = tuple(f"d{i:02}" for i in range(40))
-    found = summarize(np.array([1.0]), [LeaveOneOut("document", keys, -np.arange(40.0)[:, None])])
+    found = summarize_influence(np.array([1.0]), [LeaveOneOut("document", keys, -np.arange(40.0)[:, None])])
     assert found[0].n_flips == 40
     assert found[0].flips_without == tuple(f"document:d{i:02}" for i in range(39, 39 - influence.MOST_NAMED, -1))
 
 
 def test_influence_can_be_left_out() -> None:
-    pair = rank(campaign(1), replace(PLAIN, influence=False)).pairs[0].as_json()
+    pair = rank_systems(campaign(1), replace(PLAIN, influence=False)).pairs[0].as_json()
     assert (pair["influence"], pair["flips_without"], pair["n_flips"]) == (None, None, None)
 
 
 def test_unknown_documents_leave_raters_only() -> None:
     ratings = replace(campaign(1), documents_known=False)
-    for pair in rank(ratings, replace(PLAIN, test="rank_sum")).pairs:
+    for pair in rank_systems(ratings, replace(PLAIN, test="rank_sum")).pairs:
         assert {change.what for change in pair.influence.largest} == {"rater"}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from app.domain.recipe import NAMED
-from app.stats.ranking.ranking import rank
+from app.stats.ranking.ranking import rank_systems
 from app.stats.ratings import Ratings
 
 RECOMMENDED = NAMED["recommended"]
@@ -31,13 +31,13 @@ def campaign(*, documents: int, gap: float = 1.0, higher: bool = True) -> Rating
 
 @pytest.mark.parametrize("higher", [True, False])
 def test_recommended_gives_rank_sets_whichever_way_scores_run(higher: bool) -> None:
-    rows = rank(campaign(documents=30, gap=3.0, higher=higher), RECOMMENDED).systems
+    rows = rank_systems(campaign(documents=30, gap=3.0, higher=higher), RECOMMENDED).systems
     assert [row.rank_set for row in rows] == [(1, 1), (2, 2), (3, 3), (4, 4)]
     assert rows[0].as_json()["rank_set"] == [1, 1]
 
 
 def test_rank_sets_are_wider_than_pairwise_ranges() -> None:
-    for row in rank(campaign(documents=16, gap=0.3), replace(RECOMMENDED, adjust="none")).systems:
+    for row in rank_systems(campaign(documents=16, gap=0.3), replace(RECOMMENDED, adjust="none")).systems:
         assert row.rank_set[0] <= row.rank_range[0]
         assert row.rank_set[1] >= row.rank_range[1]
 
@@ -51,20 +51,20 @@ def test_rank_sets_are_wider_than_pairwise_ranges() -> None:
     ],
 )
 def test_few_documents_are_told(documents: int, said: str | None) -> None:
-    warnings = rank(campaign(documents=documents), RECOMMENDED).warnings
+    warnings = rank_systems(campaign(documents=documents), RECOMMENDED).warnings
     assert [w for w in warnings if "rank sets" in w] == ([said] if said else [])
 
 
 def test_without_documents_or_unasked_there_are_no_rank_sets() -> None:
-    unknown = rank(replace(campaign(documents=20), documents_known=False), RECOMMENDED)
+    unknown = rank_systems(replace(campaign(documents=20), documents_known=False), RECOMMENDED)
     assert {row.rank_set for row in unknown.systems} == {None}
     assert "documents are unknown: no simultaneous rank sets" in unknown.warnings
-    assert {row.rank_set for row in rank(campaign(documents=20), NAMED["google-mqm"]).systems} == {None}
+    assert {row.rank_set for row in rank_systems(campaign(documents=20), NAMED["google-mqm"]).systems} == {None}
 
 
 def test_the_joint_adjustment_lies_between_p_and_holm() -> None:
     ratings = campaign(documents=20, gap=0.4)
-    joint, holm = rank(ratings, replace(RECOMMENDED, adjust="maxT")), rank(ratings, RECOMMENDED)
+    joint, holm = rank_systems(ratings, replace(RECOMMENDED, adjust="maxT")), rank_systems(ratings, RECOMMENDED)
     for a, b in zip(joint.pairs, holm.pairs, strict=True):
         assert a.p_value <= a.p_adjusted <= b.p_adjusted + 0.01
     assert joint.smallest_p_adjusted == joint.smallest_p == 1 / 10_001
@@ -74,5 +74,5 @@ def test_the_joint_adjustment_lies_between_p_and_holm() -> None:
 def test_an_unpaired_design_is_adjusted_by_holm_instead() -> None:
     ratings = campaign(documents=32)
     unpaired = ratings.where(ratings.document % 4 == ratings.system)
-    ranking = rank(unpaired, replace(RECOMMENDED, adjust="maxT"))
+    ranking = rank_systems(unpaired, replace(RECOMMENDED, adjust="maxT"))
     assert (ranking.recipe.test, ranking.recipe.adjust) == ("welch", "holm")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.domain.recipe import NAMED, Recipe
-from app.stats.ranking.ranking import rank
+from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import PairRow
 from app.stats.ratings import Ratings
 
@@ -23,7 +23,7 @@ def pair_of(cells: dict[tuple[str, str], list[float]], recipe: Recipe) -> PairRo
         score=[row[3] for row in rows],
         higher_is_better=True,
     )
-    (pair,) = rank(ratings, recipe).pairs
+    (pair,) = rank_systems(ratings, recipe).pairs
     return pair
 
 

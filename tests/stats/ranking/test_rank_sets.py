@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from app.stats.intervals import t_quantile
 from app.stats.ranking.clusters import rank_ranges
-from app.stats.ranking.rank_sets import normal_campaigns, number_of_draws, rank_sets
-from app.stats.testing.permutation import drawn_patterns
+from app.stats.ranking.rank_sets import compute_rank_sets, number_of_draws, simulate_normal_campaigns
+from app.stats.testing.permutation import draw_sign_patterns
 
 
 def slow_sets(sums: np.ndarray, weights: np.ndarray, alpha: float, seed: int, draws: int) -> list[tuple[int, int]]:
@@ -24,7 +24,7 @@ def slow_sets(sums: np.ndarray, weights: np.ndarray, alpha: float, seed: int, dr
         (sums[j] / weights[j].sum() - share[j] * theta[j]) * documents / np.sqrt(1 - share[j] * (share[j] < 1))
         for j in range(size)
     ]
-    signs = np.concatenate(list(drawn_patterns(documents, draws, seed, 64))) * 2 - 1
+    signs = np.concatenate(list(draw_sign_patterns(documents, draws, seed, 64))) * 2 - 1
     pairs = [(j, k) for j in range(size) for k in range(size) if j != k]
     apart = {(j, k): psi[j] - psi[k] for j, k in pairs}
     active = [pair for pair in pairs if (apart[pair] ** 2).sum() > 0]
@@ -38,7 +38,7 @@ def slow_sets(sums: np.ndarray, weights: np.ndarray, alpha: float, seed: int, dr
     better: set[tuple[int, int]] = set()
     while active:
         largest = sorted(max(drawn[pair][b] for pair in active) for b in range(draws))
-        normal = normal_campaigns(np.array(psi), weights, seed=seed)
+        normal = simulate_normal_campaigns(np.array(psi), weights, seed=seed)
         assert normal is not None
         wild = sorted(max(one[pair] for pair in active) for one in normal)
         limit = max(largest[ceil((1 - alpha) * (draws + 1)) - 1], wild[ceil((1 - alpha) * 1000) - 1])
@@ -64,7 +64,7 @@ def test_rank_sets_agree_with_their_slow_twin(seed: int, size: int, documents: i
         weights[0, :] = 1
     sums = np.where(weights > 0, weights * (rng.normal(size=documents) - 0.7 * np.arange(size)[:, None]), 0.0)
     sums += np.where(weights > 0, np.round(rng.normal(size=sums.shape), 1), 0.0)
-    found = rank_sets(sums, weights, alpha=0.1, seed=seed, draws=199)
+    found = compute_rank_sets(sums, weights, alpha=0.1, seed=seed, draws=199)
     assert list(zip(found.first, found.last, strict=True)) == slow_sets(sums, weights, 0.1, seed, 199)
 
 
@@ -74,14 +74,14 @@ def clear(documents: int, size: int = 4) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_systems_far_apart_have_one_rank_each() -> None:
-    found = rank_sets(*clear(30), alpha=0.05, seed=1)
+    found = compute_rank_sets(*clear(30), alpha=0.05, seed=1)
     assert found.first.tolist() == found.last.tolist() == [1, 2, 3, 4]
     assert (found.documents, found.approximate) == (30, False)
 
 
 @pytest.mark.parametrize(("documents", "claims"), [(5, False), (6, True)])
 def test_fewer_than_six_documents_claim_nothing(documents: int, claims: bool) -> None:
-    found = rank_sets(*clear(documents), alpha=0.1, seed=1)
+    found = compute_rank_sets(*clear(documents), alpha=0.1, seed=1)
     assert (found.last.tolist() != [4] * 4) is claims
     assert found.approximate
 
@@ -89,14 +89,14 @@ def test_fewer_than_six_documents_claim_nothing(documents: int, claims: bool) ->
 def test_equal_systems_and_a_constant_difference_are_never_told_apart() -> None:
     sums = clear(20, size=2)[0]
     same = np.stack((sums[0], sums[0], sums[0] + 3.0))
-    found = rank_sets(same, np.ones((3, 20)), alpha=0.05, seed=1)
+    found = compute_rank_sets(same, np.ones((3, 20)), alpha=0.05, seed=1)
     assert (found.first.tolist(), found.last.tolist()) == ([1, 1, 1], [3, 3, 3])
 
 
 def test_a_better_system_is_never_worse_placed() -> None:
     sums, weights = clear(20)
-    found = rank_sets(sums, weights, alpha=0.05, seed=1)
-    turned = rank_sets(sums[::-1], weights, alpha=0.05, seed=1)
+    found = compute_rank_sets(sums, weights, alpha=0.05, seed=1)
+    turned = compute_rank_sets(sums[::-1], weights, alpha=0.05, seed=1)
     assert turned.first.tolist() == found.first[::-1].tolist()
     assert turned.last.tolist() == found.last[::-1].tolist()
 
@@ -136,7 +136,7 @@ def coverage(means: np.ndarray, *, runs: int, documents: int = 30, seed: int = 4
     truth, sets, ranges = true_sets(means), 0, 0
     for run in range(runs):
         sums, weights = simulated(rng, means, documents)
-        found = rank_sets(sums, weights, alpha=0.05, seed=run, draws=999)
+        found = compute_rank_sets(sums, weights, alpha=0.05, seed=run, draws=999)
         sets += covered(list(zip(found.first, found.last, strict=True)), truth)
         ranges += covered(list(pairwise_ranges(sums, weights)), truth)
     return sets / runs, ranges / runs
@@ -172,7 +172,7 @@ def in_uneven_worlds(lengths: np.ndarray | None, *, runs: int, seed: int, system
         n = np.maximum(1, np.round(rng.lognormal(1.5, 1.0, 30))) if lengths is None else lengths
         noise = rng.normal(size=(2, systems, n.size))
         sums = np.sqrt(0.2) * n * noise[0] + np.sqrt(0.8 * n) * noise[1]
-        found = rank_sets(sums, np.broadcast_to(n, sums.shape), alpha=0.05, seed=run)
+        found = compute_rank_sets(sums, np.broadcast_to(n, sums.shape), alpha=0.05, seed=run)
         held += bool((found.first == 1).all() and (found.last == systems).all())
     return held / runs
 
@@ -212,7 +212,7 @@ def apart(*, runs: int, seed: int, systems: int = 4, documents: int = 8) -> floa
     for run in range(runs):
         n = own * rng.integers(3, 12, size=own.shape[1])
         sums = n * (rng.normal(size=n.shape[1]) * 0.7) + np.sqrt(n) * rng.normal(size=n.shape)
-        found = rank_sets(sums, n, alpha=0.05, seed=run)
+        found = compute_rank_sets(sums, n, alpha=0.05, seed=run)
         held += bool((found.first == 1).all() and (found.last == systems).all())
     return held / runs
 
@@ -220,5 +220,5 @@ def apart(*, runs: int, seed: int, systems: int = 4, documents: int = 8) -> floa
 def test_nothing_is_claimed_of_pairs_that_cannot_be_compared() -> None:
     comparable = np.zeros((4, 4), dtype=bool)
     comparable[:2, :2] = comparable[2:, 2:] = True
-    found = rank_sets(*clear(30), alpha=0.05, seed=1, comparable=comparable & ~np.eye(4, dtype=bool))
+    found = compute_rank_sets(*clear(30), alpha=0.05, seed=1, comparable=comparable & ~np.eye(4, dtype=bool))
     assert list(zip(found.first, found.last, strict=True)) == [(1, 3), (2, 4), (1, 3), (2, 4)]

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from app.domain.recipe import NAMED, Recipe
-from app.stats.ranking.ranking import rank
+from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
-from app.stats.ratings import Ratings, Role
+from app.stats.ratings import RatingRole, Ratings
 from app.stats.side_tables import DocumentTable
 from tests.stats.ranking.recipe_twin_rows import Row
 from tests.stats.ranking.recipe_twins import TWINS, said
@@ -38,10 +38,10 @@ def rows(*, even: bool) -> list[Row]:
     for s in SYSTEMS:
         for p in POSITIONS:
             found += [Row(f"s{s}", f"d{d}", p, "flat", 70.0) for d in range(4)]
-            found.append(Row(f"s{s}", "d5", p, f"r{p - 1}", 5.0 + 20 * (p - 1), Role.DEGRADED))
+            found.append(Row(f"s{s}", "d5", p, f"r{p - 1}", 5.0 + 20 * (p - 1), RatingRole.DEGRADED))
             found.append(Row(f"s{s}", "d3", p, "r0", float(rng.integers(0, 100)), nth=3, accepted=False))
             if s % 2:
-                found.append(Row(f"s{s}", "d1", p, "r1", _score(rng, s + 1, 1), Role.REPEAT, nth=2))
+                found.append(Row(f"s{s}", "d1", p, "r1", _score(rng, s + 1, 1), RatingRole.REPEAT, nth=2))
             else:
                 found.append(Row(f"s{s}", "d2", p, "r1", _score(rng, s - 2, 1), nth=2))
     return [row for row in found if even or (row.system, row.document) != ("s3", "d8")]
@@ -76,7 +76,7 @@ def arrays(name: str, *, even: bool) -> Ratings:
 
 
 def ranking(name: str, recipe: Recipe, *, even: bool) -> Ranking:
-    return rank(arrays(name, even=even), replace(recipe, influence=False), documents())
+    return rank_systems(arrays(name, even=even), replace(recipe, influence=False), documents())
 
 
 @cache

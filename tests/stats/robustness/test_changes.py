@@ -9,10 +9,10 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED
-from app.stats.ratings import Ratings, Role, Scale
+from app.stats.ratings import RatingRole, Ratings, ScoreScale
 from app.stats.robustness.changes import FACTORS, GROUPS, ScoreChange, apply_change
-from app.stats.robustness.places import RankingPlaces, difference
-from app.stats.robustness.reranking import Experiments, normalized_rows
+from app.stats.robustness.places import RankingPlaces, compare_rankings
+from app.stats.robustness.reranking import RobustnessExperiments, normalized_rows
 from app.stats.side_tables import DocumentTable
 from tests.stats.robustness.twin import Row, indicators, moved, plain, scaled, standing, without
 
@@ -67,12 +67,12 @@ def test_leaving_out_a_system_changes_the_z_of_the_others() -> None:
 
 def test_scores_move_towards_the_end_of_their_scale() -> None:
     rows = toy(25, 75)
-    ended = replace(rows, scale=Scale(0.0, 100.0))
+    ended = replace(rows, scale=ScoreScale(0.0, 100.0))
     worse = apply_change(ended, ScoreChange("degraded", "2", scaled=frozenset({"A", "B"}), factor=2.0))
     better = apply_change(ended, ScoreChange("inflated", "2", scaled=frozenset({"A", "B"}), factor=2.0))
     assert sorted(worse.score) == [12.5, 37.5, 50.0, 50.0]
     assert sorted(better.score) == [50.0, 50.0, 62.5, 87.5]
-    shifted = replace(rows, scale=Scale(20.0, 100.0))
+    shifted = replace(rows, scale=ScoreScale(20.0, 100.0))
     assert min(apply_change(shifted, ScoreChange("degraded", "5", scaled=frozenset("A"), factor=5.0)).score) == 21.0
     penalty = replace(rows, higher_is_better=False)
     assert max(apply_change(penalty, ScoreChange("degraded", "2", scaled=frozenset("B"), factor=2.0)).score) == 150.0
@@ -87,19 +87,19 @@ def test_a_scale_without_an_end_cannot_be_degraded_towards_it() -> None:
 def campaign(seed: int, *, systems: int = 5, raters: int = 6, segments: int = 40) -> Ratings:
     """Raters who differ in level and spread, a human system, reference rows, repeats and a constant rater."""
     rng = np.random.default_rng(seed)
-    rows: list[tuple[str, str, int, str, Role, float]] = []
+    rows: list[tuple[str, str, int, str, RatingRole, float]] = []
     names = [f"S{i}" for i in range(systems - 1)] + ["HUMAN"]
     for r in range(raters):
         level, spread = rng.normal(60, 12), rng.uniform(5, 20)
         for _ in range(segments):
             s, g = int(rng.integers(systems)), int(rng.integers(60))
             score = float(np.clip(np.round(level + 4 * s + spread * rng.normal()), 0, 100))
-            role = Role.REPEAT if rng.random() < 0.1 else Role.RATING
+            role = RatingRole.REPEAT if rng.random() < 0.1 else RatingRole.RATING
             rows.append((names[s], f"d{g // 6}", g % 6 + 1, f"r{r}", role, score))
         for _ in range(4):
             g = int(rng.integers(60))
-            rows.append(("HUMAN", f"d{g // 6}", g % 6 + 1, f"r{r}", Role.REFERENCE, float(rng.integers(70, 101))))
-    rows += [("S0", "d0", n, "dull", Role.RATING, 50.0) for n in (1, 2, 3)]
+            rows.append(("HUMAN", f"d{g // 6}", g % 6 + 1, f"r{r}", RatingRole.REFERENCE, float(rng.integers(70, 101))))
+    rows += [("S0", "d0", n, "dull", RatingRole.RATING, 50.0) for n in (1, 2, 3)]
     seen: dict[tuple[str, str, int, str], int] = {}
     nth = []
     for system, document, position, rater, _, _ in rows:
@@ -116,7 +116,7 @@ def campaign(seed: int, *, systems: int = 5, raters: int = 6, segments: int = 40
         nth=nth,
         higher_is_better=True,
     )
-    return replace(made, scale=Scale(0.0, 100.0))
+    return replace(made, scale=ScoreScale(0.0, 100.0))
 
 
 def of_domains(rows: Ratings) -> DocumentTable:
@@ -136,7 +136,7 @@ def changed_slowly(rows: list[Row], change: ScoreChange, humans: set[str], domai
     if change.group in {"lowest", "highest", "system"}:
         return without(rows, "system", {key})
     if change.group == "references":
-        return [row for row in without(rows, "system", humans) if row.role != Role.REFERENCE]
+        return [row for row in without(rows, "system", humans) if row.role != RatingRole.REFERENCE]
     factor = float(change.what)
     if change.group == "inflated":
         return scaled(rows, set(change.scaled), references=False, divisor=factor, top=True)
@@ -147,7 +147,7 @@ def check_against_twin(rows: Ratings, humans: set[str], groups: tuple[str, ...],
     """Every change compared with the twin; how many changed the order or the clusters."""
     documents = of_domains(rows)
     domains = {key: documents.domain[i] or "unknown" for i, key in enumerate(rows.labels.documents)}
-    experiments = Experiments.of(rows, WMT_DA, frozenset(humans), documents)
+    experiments = RobustnessExperiments.of(rows, WMT_DA, frozenset(humans), documents)
     found, _ = experiments.changes(groups)
     some = found[::every]
     raw = plain(rows)
@@ -178,8 +178,8 @@ def test_every_change_equals_its_slow_twin(seed: int) -> None:
 
 def test_groups_without_a_change_say_why() -> None:
     rows = campaign(3, systems=2, raters=1)
-    rows = rows.where((rows.role != Role.REFERENCE) & (rows.rater == rows.labels.raters.index("r0")))
-    made, none = Experiments.of(rows, WMT_DA, frozenset()).changes(GROUPS)
+    rows = rows.where((rows.role != RatingRole.REFERENCE) & (rows.rater == rows.labels.raters.index("r0")))
+    made, none = RobustnessExperiments.of(rows, WMT_DA, frozenset()).changes(GROUPS)
     assert {change.group for change in made} == {"document"}
     assert none == {
         "references": "there are no human systems and no reference rows",
@@ -198,9 +198,9 @@ def test_groups_without_a_change_say_why() -> None:
 def test_places_are_compared_over_systems_that_both_have() -> None:
     before = RankingPlaces(("A", "B", "C", "D"), (1, 2, 3, 4), (1, 1, 2, 2))
     after = RankingPlaces(("B", "A", "D"), (1, 2, 3), (1, 1, 2))
-    found = difference(before, after)
+    found = compare_rankings(before, after)
     assert (found.rank_changed, found.cluster_changed, found.swaps) == (True, False, 1)
     assert (found.largest_move, found.mover, found.both) == (1.0, "A", False)
-    same = difference(before, before)
+    same = compare_rankings(before, before)
     assert (same.rank_changed, same.cluster_changed, same.swaps, same.mover) == (False, False, 0, None)
-    assert difference(before, replace(after, clusters=None)).cluster_changed is None
+    assert compare_rankings(before, replace(after, clusters=None)).cluster_changed is None

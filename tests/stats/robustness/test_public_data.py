@@ -10,7 +10,7 @@ from functools import cache
 
 import pytest
 
-from app.stats.ratings import Ratings, Scale
+from app.stats.ratings import Ratings, ScoreScale
 from app.stats.robustness.changes import GROUPS
 from tests.stats.robustness.test_changes import check_against_twin
 from tests.stats.test_golden_da import SHARED, campaign
@@ -24,7 +24,7 @@ OF_SYSTEMS = ("references", "lowest", "highest", "degraded", "degraded_reference
 
 @cache
 def ratings(path: str) -> Ratings:
-    return replace(campaign(path, documents=True).ratings, scale=Scale(0.0, 100.0))
+    return replace(campaign(path, documents=True).ratings, scale=ScoreScale(0.0, 100.0))
 
 
 def hi_bn() -> Ratings:

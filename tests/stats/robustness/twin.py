@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 
 from scipy.stats import mannwhitneyu, rankdata
 
-from app.stats.ratings import Ratings, Role
+from app.stats.ratings import RatingRole, Ratings
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Row:
     document: str
     segment: int
     rater: str
-    role: Role
+    role: RatingRole
     accepted: bool
     score: float
 
@@ -34,7 +34,7 @@ def plain(rows: Ratings) -> list[Row]:
             labels.documents[rows.document[i]],
             int(rows.segment[i]),
             labels.raters[rows.rater[i]],
-            Role(rows.role[i]),
+            RatingRole(rows.role[i]),
             bool(rows.accepted[i]),
             float(rows.score[i]),
         )
@@ -50,7 +50,7 @@ def scaled(rows: Iterable[Row], systems: set[str], *, references: bool, divisor:
     """Scores 0–100 divided by a factor, or their distance from 100 is."""
     found = []
     for row in rows:
-        if row.system in systems or (references and row.role == Role.REFERENCE):
+        if row.system in systems or (references and row.role == RatingRole.REFERENCE):
             score = 100 - (100 - row.score) / divisor if top else row.score / divisor
             found.append(replace(row, score=score))
         else:
@@ -99,7 +99,7 @@ def segment_means(rows: list[Row], unshown: set[str], *, z: bool = True) -> dict
     }
     segments: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
-        ranked = row.role in (Role.RATING, Role.REPEAT) and row.accepted and row.system not in unshown
+        ranked = row.role in (RatingRole.RATING, RatingRole.REPEAT) and row.accepted and row.system not in unshown
         if ranked and (row.rater in moments or not z):
             mean, sd = moments[row.rater] if z else (0.0, 1.0)
             segments[row.system][row.segment].append((row.score - mean) / sd)

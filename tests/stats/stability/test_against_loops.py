@@ -7,10 +7,10 @@ import pytest
 
 from app.design.simulate import simulate
 from app.stats.ratings import Ratings
-from app.stats.stability.extraction import multiply_rated
-from app.stats.stability.srp import compare, order_of, srp_of
-from app.stats.stability.studies import collect, document_sums, full_data_study, item_sums
-from app.stats.stability.testing import SignificanceRule, claims, drawn_signs, p_values
+from app.stats.stability.extraction import extract_multiply_rated
+from app.stats.stability.srp import compare_studies, order_pairs, pooled_srp
+from app.stats.stability.studies import document_sums, full_data_study, gather_study_ratings, sum_items
+from app.stats.stability.testing import SignificanceRule, draw_signs, find_claims, permutation_p_values
 from tests.stats.stability import naive
 from tests.stats.stability.worlds import made_up
 
@@ -21,7 +21,7 @@ METHODS = ("none", "mean", "center", "error", "error_rate", "z")
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("method", METHODS)
 def test_studies_claims_and_srp_are_those_of_the_loops(grouping: str, k: int, method: str) -> None:
-    data = multiply_rated(made_up(len(grouping) + k))
+    data = extract_multiply_rated(made_up(len(grouping) + k))
     rng = np.random.default_rng(7)
     documents = np.array([0, 1, 3, 4, 6, 7, 8, 10])
     n_systems = len(data.systems)
@@ -35,13 +35,15 @@ def test_studies_claims_and_srp_are_those_of_the_loops(grouping: str, k: int, me
         studies=4,
         ratings=k,
     )
-    (piece,) = drawn_signs(rng, 1, 200, len(documents))
+    (piece,) = draw_signs(rng, 1, 200, len(documents))
     signs = piece.unpacked(0)
-    found = collect(item_sums(data), documents, raters)
+    found = gather_study_ratings(sum_items(data), documents, raters)
     sums = document_sums(found, method)
     means = sums.sum(axis=1) / found.n_segments.sum()
     signed = -sums.transpose(0, 2, 1)[:, None]
-    made = claims(signed, p_values(signed, [piece], exact=False, rule=SignificanceRule()), SignificanceRule())[:, 0]
+    made = find_claims(
+        signed, permutation_p_values(signed, [piece], exact=False, rule=SignificanceRule()), SignificanceRule()
+    )[:, 0]
 
     slow = [naive.study_scores(data, documents.tolist(), study.tolist(), method) for study in raters]
     slow_means = [naive.system_means(study, n_systems) for study in slow]
@@ -51,7 +53,7 @@ def test_studies_claims_and_srp_are_those_of_the_loops(grouping: str, k: int, me
     pairs = list(zip(*np.triu_indices(n_systems, k=1), strict=True))
     assert [{p if c > 0 else p[::-1] for p, c in zip(pairs, row, strict=True) if c} for row in made] == slow_claims
     assert any(slow_claims)
-    assert srp_of([compare(means, made, order_of(means, -1))]) == naive.srp(slow_means, slow_claims)
+    assert pooled_srp([compare_studies(means, made, order_pairs(means, -1))]) == naive.srp(slow_means, slow_claims)
 
 
 def constant(rater: str, value: float) -> Ratings:
@@ -64,11 +66,11 @@ def constant(rater: str, value: float) -> Ratings:
 @pytest.mark.parametrize("value", [0.0, 0.3])
 @pytest.mark.parametrize("method", METHODS)
 def test_raters_who_gave_one_score_throughout_are_as_in_the_loops(value: float, method: str) -> None:
-    data = multiply_rated(constant("r1", value))
+    data = extract_multiply_rated(constant("r1", value))
     documents = np.arange(len(data.documents))
     pools = [data.pools[b] for b in data.bucket]
     raters = np.array([[[[pool[(s + d) % 3]] for s in range(4)] for d, pool in enumerate(pools)]])
-    found = collect(item_sums(data), documents, raters)
+    found = gather_study_ratings(sum_items(data), documents, raters)
     means = document_sums(found, method).sum(axis=1)[0] / found.n_segments.sum()
     slow = naive.study_scores(data, documents.tolist(), raters[0].tolist(), method)
     assert means == pytest.approx(np.array(naive.system_means(slow, 4)), abs=1e-10)
@@ -78,8 +80,8 @@ def test_raters_who_gave_one_score_throughout_are_as_in_the_loops(value: float, 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_full_data_are_the_study_in_which_everybody_rates_everything(method: str) -> None:
-    data = multiply_rated(made_up(5, pools=((0, 1, 2), (2, 3))))
-    found = full_data_study(item_sums(data))
+    data = extract_multiply_rated(made_up(5, pools=((0, 1, 2), (2, 3))))
+    found = full_data_study(sum_items(data))
     raters = [[data.pools[b].tolist()] * len(data.systems) for b in data.bucket]
     slow = naive.study_scores(data, range(len(data.documents)), raters, method)
     means = document_sums(found, method).sum(axis=1)[0] / found.n_segments.sum()

@@ -10,20 +10,20 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.stats.ratings import Ratings
-from app.stats.stability.chunks import ChunkOutcome, Simulator
+from app.stats.stability.chunks import ChunkOutcome, StabilitySimulator
 from app.stats.stability.curves import _mean_of, compute_curves
-from app.stats.stability.extraction import NotMultiplyRated, multiply_rated
-from app.stats.stability.request import Assignment, StabilityRequest, StudyDesign, paper_designs
+from app.stats.stability.extraction import NotMultiplyRated, extract_multiply_rated
+from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign, paper_designs
 from tests.stats.components.worlds import crossed
 from tests.stats.stability.worlds import made_up
 
-PSXS, APART, NONE = (Assignment(grouping) for grouping in ("psxs", "system_balanced", "none"))
+PSXS, APART, NONE = (RaterAssignment(grouping) for grouping in ("psxs", "system_balanced", "none"))
 THREE = tuple(StudyDesign(assignment, method) for assignment in (PSXS, APART, NONE) for method in ("none", "z"))
 
 
-def simulator(request: StabilityRequest, ratings: Ratings | None = None) -> Simulator:
-    data = multiply_rated(made_up(1, documents=14) if ratings is None else ratings)
-    return Simulator(data, request.resolved(len(data.documents), len(data.systems)))
+def simulator(request: StabilityRequest, ratings: Ratings | None = None) -> StabilitySimulator:
+    data = extract_multiply_rated(made_up(1, documents=14) if ratings is None else ratings)
+    return StabilitySimulator(data, request.resolved(len(data.documents), len(data.systems)))
 
 
 def asked(**how: object) -> StabilityRequest:
@@ -36,7 +36,7 @@ def test_chunks_in_any_order_and_sent_as_bytes_give_the_same_curves() -> None:
 
     def backwards() -> Iterator[tuple[int, ChunkOutcome]]:
         for index in reversed(range(len(whole.chunks))):
-            fresh = Simulator(whole.data, whole.request)
+            fresh = StabilitySimulator(whole.data, whole.request)
             yield index, ChunkOutcome.from_bytes(fresh.run(index).to_bytes())
 
     assert compute_curves(whole) == compute_curves(whole, backwards())
@@ -153,7 +153,7 @@ def test_a_system_or_document_that_nobody_rated_changes_nothing() -> None:
 
 
 def test_a_design_out_of_reach_is_refused_or_left_out_with_the_reason() -> None:
-    out = StudyDesign(Assignment("psxs", 0.05))
+    out = StudyDesign(RaterAssignment("psxs", 0.05))
     with pytest.raises(Invalid) as refused:
         compute_curves(simulator(asked(designs=(out,))))
     assert refused.value.places[0].msg.startswith("10 documents: a normalized entropy of 0.05")
@@ -163,14 +163,14 @@ def test_a_design_out_of_reach_is_refused_or_left_out_with_the_reason() -> None:
     assert curves[0].why is not None
     assert "10 documents" in curves[0].why
     with pytest.raises(Invalid, match="does not fit"):
-        compute_curves(simulator(asked(designs=(StudyDesign(Assignment(ratings=4)),))))
+        compute_curves(simulator(asked(designs=(StudyDesign(RaterAssignment(ratings=4)),))))
 
 
 def test_with_counts_left_open_those_that_cannot_be_dealt_are_listed_with_the_reason() -> None:
     """Five documents in ten buckets, of thirty raters: no more than five of them can have work."""
     pools = tuple((3 * n, 3 * n + 1, 3 * n + 2) for n in range(10))
     given = made_up(1, documents=30, systems=2, segments=1, pools=pools)
-    uneven = (StudyDesign(Assignment("psxs", 0.66)), StudyDesign())
+    uneven = (StudyDesign(RaterAssignment("psxs", 0.66)), StudyDesign())
     left_open = simulator(asked(designs=uneven, documents=None, studies=20, permutations=20), given)
 
     curves = compute_curves(left_open)
@@ -189,7 +189,7 @@ def test_with_counts_left_open_those_that_cannot_be_dealt_are_listed_with_the_re
 
 
 def test_a_design_that_can_be_dealt_with_none_of_the_counts_is_refused_and_many_reasons_are_told_in_short() -> None:
-    none = (StudyDesign(Assignment(ratings=4)), THREE[0])
+    none = (StudyDesign(RaterAssignment(ratings=4)), THREE[0])
     with pytest.raises(Invalid, match="does not fit") as refused:
         compute_curves(simulator(asked(designs=none, documents=None)))
     assert refused.value.places[0].msg.startswith("10 documents: bucket 1 has 3 raters")
@@ -233,7 +233,7 @@ def test_the_figures_of_the_paper_are_one_request() -> None:
     assert len(designs) == len(set(designs)) == 36
     request = StabilityRequest(designs).resolved(181, 15)
     assert request.counts == tuple(range(20, 181, 20))
-    assert len(Simulator(multiply_rated(made_up(1)), request).chunks) == 9 * 9
+    assert len(StabilitySimulator(extract_multiply_rated(made_up(1)), request).chunks) == 9 * 9
 
 
 def test_buckets_are_the_documents_whose_every_output_the_same_raters_rated() -> None:
@@ -246,7 +246,7 @@ def test_buckets_are_the_documents_whose_every_output_the_same_raters_rated() ->
     assert partial.any()
     assert uneven.any()
 
-    data = multiply_rated(given.where(~(alone | partial | uneven)))
+    data = extract_multiply_rated(given.where(~(alone | partial | uneven)))
 
     assert data.documents == tuple(f"d{d:03}" for d in range(3, 8))
     assert [dropped.reason for dropped in data.left_out] == [
@@ -261,7 +261,7 @@ def test_buckets_are_the_documents_whose_every_output_the_same_raters_rated() ->
 
 def test_scores_lie_where_their_segment_system_and_rater_say() -> None:
     given = made_up(6, pools=((0, 1, 2), (2, 3)))
-    data = multiply_rated(given)
+    data = extract_multiply_rated(given)
     segments = np.unique(given.segment)
     for row in range(len(given)):
         g = int(np.searchsorted(segments, given.segment[row]))
@@ -279,20 +279,20 @@ def test_two_ratings_of_one_output_by_one_rater_count_as_their_mean() -> None:
     given = Ratings.from_columns(
         system=system, document=["d"] * 5, position=[1] * 5, rater=rater, score=score, higher_is_better=True
     )
-    assert multiply_rated(given).score[0].tolist() == [[2.0, 5.0], [0.0, 0.0]]
+    assert extract_multiply_rated(given).score[0].tolist() == [[2.0, 5.0], [0.0, 0.0]]
 
 
 def test_a_campaign_with_one_rating_an_item_says_why_there_is_nothing_to_simulate() -> None:
     given = made_up(2, documents=4, pools=((0,), (1,)))
     with pytest.raises(NotMultiplyRated, match="4 documents: rated by fewer than two raters"):
-        multiply_rated(given)
+        extract_multiply_rated(given)
 
 
 def test_one_system_alone_is_told_as_such() -> None:
     ratings = crossed(1, documents=8, systems=2, raters=2, ratings=2)
     with pytest.raises(NotMultiplyRated, match="only one system was rated"):
-        multiply_rated(ratings.where(ratings.system == 0))
-    assert multiply_rated(ratings).systems == ("s00", "s01")
+        extract_multiply_rated(ratings.where(ratings.system == 0))
+    assert extract_multiply_rated(ratings).systems == ("s00", "s01")
 
 
 def test_studies_are_no_more_than_their_verdicts_on_all_pairs_can_be_held() -> None:

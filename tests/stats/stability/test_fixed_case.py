@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from app.stats.ratings import Floats
-from app.stats.stability.srp import compare, order_of, srp_of, stable
-from app.stats.stability.studies import StudyRatings, collect, document_sums, item_sums
-from app.stats.stability.testing import SignificanceRule, SignPatterns, claims, p_values
+from app.stats.stability.srp import compare_studies, order_pairs, pooled_srp, stable_rankings
+from app.stats.stability.studies import StudyRatings, document_sums, gather_study_ratings, sum_items
+from app.stats.stability.testing import SignificanceRule, SignPatterns, find_claims, permutation_p_values
 from tests.stats.stability.worlds import expected, needs_public_data, side_by_side_arrays
 
 pytestmark = needs_public_data
@@ -30,7 +30,7 @@ def studies_of(case: dict[str, Any], fixed: dict[str, Any]) -> StudyRatings:
             given = study[document]
             for s, system in enumerate(data.systems):
                 raters[e, d, s, 0] = data.raters.index(given if isinstance(given, str) else given[system])
-    return collect(item_sums(data), documents, raters)
+    return gather_study_ratings(sum_items(data), documents, raters)
 
 
 @pytest.fixture(scope="module")
@@ -59,11 +59,11 @@ def test_every_study_has_the_means_p_values_claims_and_stability_of_the_loops(
         for ours, wanted in zip(by_name, theirs["means"], strict=True):
             assert ours == pytest.approx(wanted, abs=1e-12)
         signed = -sums.transpose(0, 2, 1)[:, None]
-        p = p_values(signed, [SignPatterns.of(signs[None])], exact=False, rule=rule)
+        p = permutation_p_values(signed, [SignPatterns.of(signs[None])], exact=False, rule=rule)
         for row, wanted in zip(p.first[:, 0], theirs["p_values"], strict=True):
             ours = {f"{systems[i]} | {systems[j]}": float(x) for i, j, x in zip(first, second, row, strict=True)}
             assert ours == pytest.approx(wanted, abs=1e-12)
-        made = claims(signed, p, rule)[:, 0]
+        made = find_claims(signed, p, rule)[:, 0]
         for row, wanted in zip(made, theirs["significant_pairs"], strict=True):
             ours_pairs = {
                 (systems[i], systems[j]) if c > 0 else (systems[j], systems[i])
@@ -71,7 +71,7 @@ def test_every_study_has_the_means_p_values_claims_and_stability_of_the_loops(
                 if c
             }
             assert ours_pairs == {tuple(pair) for pair in wanted}
-        order = order_of(means, -1)
-        matrix = stable(made, order).astype(int)
+        order = order_pairs(means, -1)
+        matrix = stable_rankings(made, order).astype(int)
         assert matrix.tolist() == theirs["sr_matrix"]
-        assert srp_of([compare(means, made, order)]) == pytest.approx(theirs["srp"], abs=1e-15)
+        assert pooled_srp([compare_studies(means, made, order)]) == pytest.approx(theirs["srp"], abs=1e-15)

@@ -7,24 +7,24 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from app.stats.stability.chunks import Simulator
+from app.stats.stability.chunks import StabilitySimulator
 from app.stats.stability.curves import StabilityCurve, compute_curves
-from app.stats.stability.extraction import multiply_rated
-from app.stats.stability.pairs import MOST_REPORTED, ReportedPairs, reach_of
-from app.stats.stability.request import Assignment, StabilityRequest, StudyDesign, paper_designs
+from app.stats.stability.extraction import extract_multiply_rated
+from app.stats.stability.pairs import MOST_REPORTED, ReportedPairs, reported_rank_distance
+from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign, paper_designs
 from tests.stats.stability.worlds import made_up
 
 SYSTEMS = 5
-DESIGNS = tuple(StudyDesign(Assignment(grouping), how) for grouping in ("psxs", "none") for how in ("none", "z"))
+DESIGNS = tuple(StudyDesign(RaterAssignment(grouping), how) for grouping in ("psxs", "none") for how in ("none", "z"))
 
 
-def simulator() -> Simulator:
-    data = multiply_rated(made_up(5, documents=12, systems=SYSTEMS, spread=0.3))
+def simulator() -> StabilitySimulator:
+    data = extract_multiply_rated(made_up(5, documents=12, systems=SYSTEMS, spread=0.3))
     asked = StabilityRequest(DESIGNS, documents=(8, 12), studies=40, per_set=10, permutations=100, seed=4)
-    return Simulator(data, asked.resolved(len(data.documents), SYSTEMS))
+    return StabilitySimulator(data, asked.resolved(len(data.documents), SYSTEMS))
 
 
-def counted(made: Simulator, curve: StabilityCurve, documents: int) -> dict[tuple[str, str], float]:
+def counted(made: StabilitySimulator, curve: StabilityCurve, documents: int) -> dict[tuple[str, str], float]:
     """By name, better first: the share of studies that claim it, a study and a pair at a time."""
     names, found = made.data.systems, dict[tuple[str, str], float]()
     for chunk in made.chunks:
@@ -77,14 +77,14 @@ def test_a_pair_that_is_equal_by_all_ratings_is_named_in_the_order_of_the_system
 
 def test_neighbours_alone_are_told_where_a_report_would_be_too_long() -> None:
     figures = StabilityRequest(paper_designs()).resolved(181, 15)
-    assert reach_of(figures, 15) == 14
+    assert reported_rank_distance(figures, 15) == 14
     for systems in (2, 15, 40, 200, 1400):
-        reach = reach_of(figures, systems)
+        reach = reported_rank_distance(figures, systems)
         order = np.ones(systems * (systems - 1) // 2, dtype=np.int8)
         told = ReportedPairs.of(order, systems, reach).pairs
         assert len(told) * len(figures.designs) * len(figures.counts) <= MOST_REPORTED
         assert set(told) == {(i, j) for i in range(systems) for j in range(i + 1, min(systems, i + reach + 1))}
-    assert [reach_of(figures, systems) for systems in (40, 150, 200)] == [4, 1, 0]
+    assert [reported_rank_distance(figures, systems) for systems in (40, 150, 200)] == [4, 1, 0]
 
 
 def test_no_more_than_what_is_told_reaches_the_points(monkeypatch: pytest.MonkeyPatch) -> None:

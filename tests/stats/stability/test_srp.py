@@ -9,16 +9,16 @@ import pytest
 from scipy import stats
 
 from app.design.entropy import normalized_entropy
-from app.stats.stability.srp import compare, monte_carlo_error, order_of, srp_of, stable
+from app.stats.stability.srp import compare_studies, monte_carlo_error, order_pairs, pooled_srp, stable_rankings
 from app.stats.stability.testing import (
     Claims,
     SignificanceRule,
     SignPatterns,
     all_signs,
-    claims,
-    drawn_signs,
-    is_enumerated,
-    p_values,
+    draw_signs,
+    enumerates_all_signs,
+    find_claims,
+    permutation_p_values,
 )
 
 # F5 of the worked examples; lower is better. Pairs (A, B), (A, C), (B, C).
@@ -27,17 +27,17 @@ CLAIMS: Claims = np.array([[1, 1, 1], [1, 1, 0], [0, 0, 0]], dtype=np.int8)
 
 
 def test_the_worked_example_has_an_srp_of_four_sixths() -> None:
-    order = order_of(MEANS, -1)
-    matrix = stable(CLAIMS, order)
+    order = order_pairs(MEANS, -1)
+    matrix = stable_rankings(CLAIMS, order)
     assert not matrix[0, 1]
     assert not matrix[0, 2], "a tie is not stable"
     assert matrix[1:].all()
-    group = compare(MEANS, CLAIMS, order)
-    assert (group.stable, group.pairs, srp_of([group])) == (4, 6, 4 / 6)
+    group = compare_studies(MEANS, CLAIMS, order)
+    assert (group.stable, group.pairs, pooled_srp([group])) == (4, 6, 4 / 6)
 
 
 def test_turning_scores_round_changes_nothing_but_the_flag() -> None:
-    assert (order_of(-MEANS, 1) == order_of(MEANS, -1)).all()
+    assert (order_pairs(-MEANS, 1) == order_pairs(MEANS, -1)).all()
 
 
 def test_entropies_of_the_paper() -> None:
@@ -50,15 +50,15 @@ def test_entropies_of_the_paper() -> None:
 def studies(seed: int, n: int, systems: int = 6) -> tuple[np.ndarray, Claims]:
     rng = np.random.default_rng(seed)
     means = np.round(np.arange(systems) * 0.4 + rng.normal(size=(n, systems)), 1)
-    order = order_of(means, -1)
+    order = order_pairs(means, -1)
     return means, (order * (rng.random(order.shape) < 0.5)).astype(np.int8)
 
 
 def test_kendall_pearson_retained_and_both_significant_are_those_of_plain_loops() -> None:
     means, made = studies(1, 12)
     means[3] = means[3, 0]  # a study without any difference: no rank correlation with it
-    order = order_of(means, -1)
-    group = compare(means, made, order)
+    order = order_pairs(means, -1)
+    group = compare_studies(means, made, order)
     taus, pearsons, retained, both = [], [], 0, 0
     for a in range(12):
         for b in range(12):
@@ -78,30 +78,30 @@ def test_kendall_pearson_retained_and_both_significant_are_those_of_plain_loops(
 
 def test_a_group_larger_than_what_is_held_at_once_is_counted_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     means, made = studies(2, 23)
-    whole = compare(means, made, order_of(means, -1))
+    whole = compare_studies(means, made, order_pairs(means, -1))
     monkeypatch.setattr("app.stats.stability.srp._ROWS", 5)
-    pieces = compare(means, made, order_of(means, -1))
+    pieces = compare_studies(means, made, order_pairs(means, -1))
     assert (pieces.stable, pieces.both, pieces.retained) == (whole.stable, whole.both, whole.retained)
     assert (pieces.each == whole.each).all()
 
 
 def test_the_error_of_one_group_is_the_jackknife_over_its_studies() -> None:
     means, made = studies(3, 15)
-    matrix = stable(made, order_of(means, -1)).astype(float)
+    matrix = stable_rankings(made, order_pairs(means, -1)).astype(float)
     np.fill_diagonal(matrix, 0)
     without = []
     for b in range(15):
         left = np.delete(np.delete(matrix, b, axis=0), b, axis=1)
         without.append(left.sum() / (14 * 13))
     expected = np.sqrt(14 / 15 * ((np.array(without) - np.mean(without)) ** 2).sum())
-    assert monte_carlo_error([compare(means, made, order_of(means, -1))]) == pytest.approx(expected)
+    assert monte_carlo_error([compare_studies(means, made, order_pairs(means, -1))]) == pytest.approx(expected)
 
 
 def test_the_error_of_ten_groups_is_that_between_them_and_of_fewer_never_below_the_jackknife() -> None:
     groups = []
     for seed in range(10):
         means, made = studies(seed, 8)
-        groups.append(compare(means, made, order_of(means, -1)))
+        groups.append(compare_studies(means, made, order_pairs(means, -1)))
     each = np.array([group.stable / group.pairs for group in groups])
     assert monte_carlo_error(groups) == pytest.approx(each.std(ddof=1) / np.sqrt(10))
     alike = [groups[0]] * 5  # no difference between groups, yet each is of few studies
@@ -112,17 +112,17 @@ def test_few_documents_are_enumerated_and_give_the_exact_p() -> None:
     """F4: document sums −3, −2, −3, 1, −3 give p = 4/32 two-sided and 2/32 one-sided."""
     sums = np.zeros((1, 1, 2, 5))
     sums[0, 0, 0] = [3.0, 2, 3, -1, 3]
-    assert is_enumerated(5, 500)
-    assert not is_enumerated(9, 500)
-    two = p_values(sums, all_signs(5), exact=True, rule=SignificanceRule())
+    assert enumerates_all_signs(5, 500)
+    assert not enumerates_all_signs(9, 500)
+    two = permutation_p_values(sums, all_signs(5), exact=True, rule=SignificanceRule())
     assert two.first.item() == 4 / 32
-    one = p_values(sums, all_signs(5), exact=True, rule=SignificanceRule(two_sided=False))
+    one = permutation_p_values(sums, all_signs(5), exact=True, rule=SignificanceRule(two_sided=False))
     assert (one.first.item(), one.second.item()) == (2 / 32, 31 / 32)
-    assert claims(sums, one, SignificanceRule(alpha=0.07, two_sided=False)).item() == 1
+    assert find_claims(sums, one, SignificanceRule(alpha=0.07, two_sided=False)).item() == 1
     assert (
-        claims(
+        find_claims(
             -sums,
-            p_values(-sums, all_signs(5), exact=True, rule=SignificanceRule(two_sided=False)),
+            permutation_p_values(-sums, all_signs(5), exact=True, rule=SignificanceRule(two_sided=False)),
             SignificanceRule(0.07),
         ).item()
         == -1
@@ -132,15 +132,15 @@ def test_few_documents_are_enumerated_and_give_the_exact_p() -> None:
 def test_permutations_in_several_pieces_count_as_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     sums = rng.normal(size=(3, 2, 5, 30))
-    (piece,) = drawn_signs(rng, 3, 700, 30)
+    (piece,) = draw_signs(rng, 3, 700, 30)
     signs = np.stack([piece.unpacked(study) for study in range(3)])
     assert signs.shape == (3, 700, 30)
     assert set(np.unique(signs)) == {-1.0, 1.0}
     assert abs(signs.mean()) < 0.02
     for rule in (SignificanceRule(), SignificanceRule(two_sided=False), SignificanceRule(plus_one=False)):
-        whole = p_values(sums, [piece], exact=False, rule=rule)
+        whole = permutation_p_values(sums, [piece], exact=False, rule=rule)
         monkeypatch.setattr("app.stats.stability.testing._CACHE_BYTES", 1)
-        pieces = p_values(
+        pieces = permutation_p_values(
             sums, [SignPatterns.of(signs[:, :123]), SignPatterns.of(signs[:, 123:])], exact=False, rule=rule
         )
         assert (whole.first == pieces.first).all()
@@ -151,7 +151,7 @@ def test_many_permutations_of_many_documents_are_never_held_all_at_once() -> Non
     sums, rng = np.random.default_rng(1).normal(size=(50, 1, 4, 1000)), np.random.default_rng(2)
     tracemalloc.start()
     try:
-        found = p_values(sums, drawn_signs(rng, 50, 1000, 1000), exact=False, rule=SignificanceRule())
+        found = permutation_p_values(sums, draw_signs(rng, 50, 1000, 1000), exact=False, rule=SignificanceRule())
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

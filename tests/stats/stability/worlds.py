@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from app.stats.ratings import Ratings
-from app.stats.scoring import PROFILES, penalty, weight
-from app.stats.stability.extraction import MultiplyRated, multiply_rated
+from app.stats.scoring import PROFILES, sum_penalty, weigh_error
+from app.stats.stability.extraction import MultiplyRated, extract_multiply_rated
 
 SHARED = Path(__file__).resolve().parents[3] / ".." / "shared"
 needs_public_data = [
@@ -34,14 +34,14 @@ def side_by_side() -> Ratings:
     for line in lines[1:]:
         row = dict(zip(header, line.split("\t"), strict=False))
         key = (row["system"], row["doc"], int(row["docSegId"]), row["rater"])
-        weights[key].append(weight(PROFILES["wmt24"], row["severity"], row["category"])[0])
+        weights[key].append(weigh_error(PROFILES["wmt24"], row["severity"], row["category"])[0])
         errors[key] += row["severity"] in {"Major", "Minor"}
     return Ratings.from_columns(
         system=[k[0] for k in weights],
         document=[k[1] for k in weights],
         position=[k[2] for k in weights],
         rater=[k[3] for k in weights],
-        score=[penalty(given) for given in weights.values()],
+        score=[sum_penalty(given) for given in weights.values()],
         n_errors=[errors[k] for k in weights],
         higher_is_better=False,
     )
@@ -49,7 +49,7 @@ def side_by_side() -> Ratings:
 
 @cache
 def side_by_side_arrays() -> MultiplyRated:
-    return multiply_rated(side_by_side())
+    return extract_multiply_rated(side_by_side())
 
 
 @cache

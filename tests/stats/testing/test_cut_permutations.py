@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from app.domain.recipe import NAMED, Recipe
-from app.stats.ranking.ranking import rank
+from app.stats.ranking.ranking import rank_systems
 from app.stats.testing import pair_tests, permutation
 from tests.stats.ranking.test_ranking import campaign
 
@@ -24,7 +24,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def told(recipe: Recipe, *, documents: int = 20, systems: int = 9) -> list[str]:
     """The warnings about the number of permutations."""
-    found = rank(campaign(systems=systems, documents=documents), recipe).warnings
+    found = rank_systems(campaign(systems=systems, documents=documents), recipe).warnings
     return [text for text in found if "were drawn, the maximum" in text]
 
 

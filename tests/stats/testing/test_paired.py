@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from app.domain.errors import Invalid
-from app.stats.testing.paired import Directions, paired_t, signed_rank, stouffer, stouffer_signed
+from app.stats.testing.paired import DirectionalPValues, paired_t_test, stouffer, stouffer_signed, wilcoxon_signed_rank
 
 ZERO_METHODS = ["wilcox", "pratt", "zsplit"]
 TIED = st.lists(st.integers(-6, 6).map(lambda n: n / 3), min_size=1, max_size=60)
 DISTINCT = st.lists(st.integers(-200, 200).filter(bool), min_size=1, max_size=60, unique_by=abs)
 
 
-def directions(result: Directions) -> list[tuple[str, float]]:
+def directions(result: DirectionalPValues) -> list[tuple[str, float]]:
     return [
         ("greater", float(result.greater[0])),
         ("less", float(result.less[0])),
@@ -32,7 +32,7 @@ def test_the_normal_approximation_agrees_with_scipy(values: list[float], zero_me
     assume(any(values))
     d = np.round(np.array(values, dtype=float), 10)
     for alternative, p in directions(
-        signed_rank(d[None], zero_method=zero_method, correction=correction, method="asymptotic")
+        wilcoxon_signed_rank(d[None], zero_method=zero_method, correction=correction, method="asymptotic")
     ):
         oracle = stats.wilcoxon(
             d, zero_method=zero_method, correction=correction, method="approx", alternative=alternative
@@ -45,7 +45,7 @@ def test_the_normal_approximation_agrees_with_scipy(values: list[float], zero_me
 def test_auto_takes_what_scipy_takes(values: list[float], zero_method: str) -> None:
     assume(any(values))
     d = np.round(np.array(values, dtype=float), 10)
-    for alternative, p in directions(signed_rank(d[None], zero_method=zero_method)):
+    for alternative, p in directions(wilcoxon_signed_rank(d[None], zero_method=zero_method)):
         oracle = stats.wilcoxon(d, zero_method=zero_method, method="auto", alternative=alternative)
         assert p == pytest.approx(oracle.pvalue, rel=1e-9, abs=1e-14)
 
@@ -60,7 +60,7 @@ def test_the_exact_distribution_agrees_with_all_signs_tried_in_turn(values: list
     sums = [
         sum(r for r, keep in zip(ranks, signs, strict=True) if keep) for signs in product((0, 1), repeat=ranks.size)
     ]
-    result = signed_rank(d[None], zero_method=zero_method, method="exact")
+    result = wilcoxon_signed_rank(d[None], zero_method=zero_method, method="exact")
     assert result.greater[0] == pytest.approx(np.mean(np.array(sums) >= observed - 1e-9))
     assert result.less[0] == pytest.approx(np.mean(np.array(sums) <= observed + 1e-9))
     assert result.two_sided[0] == pytest.approx(min(1.0, 2 * min(result.greater[0], result.less[0])))
@@ -70,16 +70,16 @@ def test_a_published_example_is_met() -> None:
     # Graham et al.'s control items as recomputed in the specification (PB-9): original and degraded scores
     original = np.array([80, 72, 65, 90, 55, 77, 83, 68, 71, 60], dtype=float)
     degraded = np.array([40, 75, 30, 62, 50, 20, 81, 33, 45, 25], dtype=float)
-    assert signed_rank((original - degraded)[None], method="exact").greater[0] == pytest.approx(0.0029296875)
-    assert paired_t((original - degraded)[None]).greater[0] == pytest.approx(0.00096843, abs=5e-9)
+    assert wilcoxon_signed_rank((original - degraded)[None], method="exact").greater[0] == pytest.approx(0.0029296875)
+    assert paired_t_test((original - degraded)[None]).greater[0] == pytest.approx(0.00096843, abs=5e-9)
 
 
 def test_many_pairs_together_get_what_they_get_alone() -> None:
     d = np.round(np.random.default_rng(3).normal(0.2, 1, size=(7, 40)), 1)
     for method in ("asymptotic", "exact"):
-        together = signed_rank(d, method=method)
+        together = wilcoxon_signed_rank(d, method=method)
         for row in range(7):
-            alone = signed_rank(d[row][None], method=method)
+            alone = wilcoxon_signed_rank(d[row][None], method=method)
             assert (together.greater[row], together.two_sided[row]) == (alone.greater[0], alone.two_sided[0])
 
 
@@ -87,20 +87,23 @@ def test_differences_equal_to_ten_decimals_are_ties_and_zeros() -> None:
     d = np.array([[0.1 + 0.1 + 0.1 - 0.3, 0.3, -(0.1 + 0.2), 1.0]])
     same = np.array([[0.0, 0.3, -0.3, 1.0]])
     for method in ("asymptotic", "exact"):
-        assert signed_rank(d, method=method).two_sided[0] == signed_rank(same, method=method).two_sided[0]
+        assert (
+            wilcoxon_signed_rank(d, method=method).two_sided[0]
+            == wilcoxon_signed_rank(same, method=method).two_sided[0]
+        )
 
 
 def test_no_difference_at_all_gives_one_and_never_nan() -> None:
     for zero_method in ZERO_METHODS:
         for method in ("auto", "asymptotic", "exact"):
-            result = signed_rank(np.zeros((1, 8)), zero_method=zero_method, method=method)
+            result = wilcoxon_signed_rank(np.zeros((1, 8)), zero_method=zero_method, method=method)
             assert [p for _, p in directions(result)] == [1.0, 1.0, 1.0]
             assert result.lean[0] == 0
 
 
 def test_the_exact_distribution_is_refused_where_it_would_take_too_long() -> None:
     with pytest.raises(Invalid, match="at most 200"):
-        signed_rank(np.ones((1, 201)), method="exact")
+        wilcoxon_signed_rank(np.ones((1, 201)), method="exact")
 
 
 @settings(max_examples=80, deadline=None)
@@ -108,14 +111,14 @@ def test_the_exact_distribution_is_refused_where_it_would_take_too_long() -> Non
 def test_paired_t_agrees_with_scipy(values: list[int]) -> None:
     assume(len(set(values)) > 1)
     d = np.array(values, dtype=float)
-    for alternative, p in directions(paired_t(d[None])):
+    for alternative, p in directions(paired_t_test(d[None])):
         oracle = stats.ttest_rel(d, np.zeros(d.size), alternative=alternative)
         assert p == pytest.approx(oracle.pvalue, rel=1e-9, abs=1e-14)
 
 
 @pytest.mark.parametrize("values", [[1.0], [2.0, 2.0], [0.1 + 0.2, 0.3]])
 def test_paired_t_is_undefined_without_variation(values: list[float]) -> None:
-    assert np.isnan(paired_t(np.array([values])).two_sided[0])
+    assert np.isnan(paired_t_test(np.array([values])).two_sided[0])
 
 
 def test_stouffer_on_two_sided_p_values_loses_direction() -> None:

@@ -13,8 +13,8 @@ from scipy import stats
 from app.domain.recipe import NAMED, Recipe
 from app.stats.aggregate import ScoreMatrix, score_matrix, segment_scores
 from app.stats.ratings import Ratings
-from app.stats.testing.pair_tests import compare_pairs, draws
-from app.stats.testing.significance import pairs_of, shared_data
+from app.stats.testing.pair_tests import number_of_sign_draws, run_pair_tests
+from app.stats.testing.significance import all_system_pairs, reduce_to_common_segments
 
 Cell = tuple[str, str, int, float]
 
@@ -40,7 +40,7 @@ def panel_of(cells: list[Cell]) -> ScoreMatrix:
 
 def test_the_worked_example_f18_compares_common_segments_only() -> None:
     laid = panel_of(F18)
-    shared = shared_data(laid, 1, unit="document")
+    shared = reduce_to_common_segments(laid, 1, unit="document")
     assert laid.means() == pytest.approx([2.0, 3.4])
     assert shared.difference == pytest.approx([-2 / 3])
     assert (shared.segments[0], shared.documents[0]) == (3, 2)
@@ -61,11 +61,11 @@ CELLS = st.lists(
 @given(CELLS, st.sampled_from(["document", "segment"]), st.sampled_from([1, -1]))
 def test_shared_data_agree_with_their_slow_twin(cells: list[Cell], unit: str, sign: int) -> None:
     laid = panel_of(cells)
-    shared = shared_data(laid, sign, unit=unit)
+    shared = reduce_to_common_segments(laid, sign, unit=unit)
     names = sorted({cell[0] for cell in cells})
     scores = {cell[:3]: cell[3] for cell in cells}
     blocks = {int(pair): block for block in shared.blocks for pair in block.pair}
-    for pair, (i, j) in enumerate(zip(*pairs_of(len(names)), strict=True)):
+    for pair, (i, j) in enumerate(zip(*all_system_pairs(len(names)), strict=True)):
         common = [k[1:] for k in sorted(scores) if k[0] == names[i] and (names[j], *k[1:]) in scores]
         apart = [sign * (scores[names[i], *k] - scores[names[j], *k]) for k in common]
         assert shared.segments[pair] == len(common)
@@ -84,7 +84,7 @@ def test_a_macro_mean_weights_common_segments_by_domain() -> None:
     # d1 and d3 are one domain, d2 the other; common are d1: 1, 2 and d2: 1
     laid = replace(panel_of(F18), domain=np.array([0, 0, 0, 1, 0]), macro=True)
     assert laid.means() == pytest.approx([(2 + 2) / 2, (13 / 4 + 4) / 2])
-    shared = shared_data(laid, 1, unit="document")
+    shared = reduce_to_common_segments(laid, 1, unit="document")
     assert shared.difference == pytest.approx([((-1 + 1) / 2 + -2) / 2])
 
 
@@ -103,8 +103,8 @@ def test_macro_means_agree_with_their_slow_twin(cells: list[Cell], domains: list
     names = sorted({cell[0] for cell in cells})
     scores = {cell[:3]: cell[3] for cell in cells}
     assert laid.means() == pytest.approx([macro([(k[1], x) for k, x in scores.items() if k[0] == n]) for n in names])
-    differences = shared_data(laid, 1, unit="document").difference
-    for pair, (i, j) in enumerate(zip(*pairs_of(len(names)), strict=True)):
+    differences = reduce_to_common_segments(laid, 1, unit="document").difference
+    for pair, (i, j) in enumerate(zip(*all_system_pairs(len(names)), strict=True)):
         apart = [(k[1], x - scores[names[j], *k[1:]]) for k, x in scores.items()
                  if k[0] == names[i] and (names[j], *k[1:]) in scores]  # fmt: skip
         if apart:
@@ -124,7 +124,7 @@ def many_documents(n: int, *, both: int) -> list[Cell]:
 
 def run(cells: list[Cell], recipe: Recipe) -> tuple[ScoreMatrix, object]:
     laid = panel_of(cells)
-    return laid, compare_pairs(laid, shared_data(laid, 1, unit=recipe.unit), recipe, 1)
+    return laid, run_pair_tests(laid, reduce_to_common_segments(laid, 1, unit=recipe.unit), recipe, 1)
 
 
 @pytest.mark.parametrize(("both", "testable"), [(5, False), (6, True)])
@@ -182,9 +182,9 @@ def test_a_test_by_segments_permutes_segments() -> None:
 
 
 def test_the_number_of_draws_follows_the_family() -> None:
-    assert draws(NAMED["recommended"], 105) == 42_000
-    assert draws(replace(NAMED["recommended"], adjust="none"), 105) == 10_000
-    assert draws(NAMED["google-mqm"], 105) == 10_000
+    assert number_of_sign_draws(NAMED["recommended"], 105) == 42_000
+    assert number_of_sign_draws(replace(NAMED["recommended"], adjust="none"), 105) == 10_000
+    assert number_of_sign_draws(NAMED["google-mqm"], 105) == 10_000
 
 
 @pytest.mark.parametrize("unit", ["segment", "document"])

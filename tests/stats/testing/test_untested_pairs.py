@@ -7,19 +7,19 @@ from dataclasses import replace
 import pytest
 
 from app.domain.recipe import NAMED, Recipe
-from app.stats.ranking.ranking import rank
+from app.stats.ranking.ranking import rank_systems
 from tests.stats.ranking.test_ranking import campaign, constant
 
 
 def test_welch_says_which_pairs_it_could_not_test() -> None:
-    ranking = rank(campaign(documents=5), Recipe(name="welch", test="welch"))
+    ranking = rank_systems(campaign(documents=5), Recipe(name="welch", test="welch"))
     assert not any(p.testable for p in ranking.pairs)
     assert "6 of 6 pairs have fewer than 6 documents on a side or no variation: not testable" in ranking.warnings
 
 
 @pytest.mark.parametrize("unit", ["segment", "document"])
 def test_pairs_without_variation_are_not_said_to_lack_common_data(unit: str) -> None:
-    ranking = rank(constant(), replace(NAMED["wmt26"], unit=unit))
+    ranking = rank_systems(constant(), replace(NAMED["wmt26"], unit=unit))
     assert not any(pair.testable for pair in ranking.pairs)
     untested = [warning for warning in ranking.warnings if "not testable" in warning]
     assert len(untested) == 1

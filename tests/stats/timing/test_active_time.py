@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.stats.timing.active_time import EventLog, Screens, Sign, actions
-from app.stats.timing.timing import payable, stretches, without_overlaps
+from app.stats.timing.active_time import EventLog, ScreenWords, VisibilitySign, actions_from_log
+from app.stats.timing.timing import compute_work_stretches, payable_seconds, resolve_overlaps
 
 SECOND = 1_000_000
 WORDS = 50.0
 CAP = 30 + 0.8 * WORDS  # 70 s
-ONE_SCREEN = Screens(*(np.array([n], dtype=np.int32) for n in (0, 1, 0)), np.array([WORDS]))
+ONE_SCREEN = ScreenWords(*(np.array([n], dtype=np.int32) for n in (0, 1, 0)), np.array([WORDS]))
 
 
 def page(
@@ -27,7 +27,7 @@ def page(
     rater: int = 0,
     task: int = 0,
     session: int = 0,
-    signs: Sequence[Sign] | None = None,
+    signs: Sequence[VisibilitySign] | None = None,
     items: Sequence[int] | None = None,
     segments: Sequence[int] | None = None,
 ) -> EventLog:
@@ -46,7 +46,7 @@ def page(
         at_ms=np.array([round(t * 1000) for t in at], dtype=np.int64),
         received=np.array([round(t * SECOND) for t in arrived], dtype=np.int64),
         since=np.full(n, round(since * SECOND), dtype=np.int64),
-        sign=codes([int(one) for one in signs] if signs else int(Sign.SEEN)),
+        sign=codes([int(one) for one in signs] if signs else int(VisibilitySign.SEEN)),
         item=codes(list(items) if items else 1),
         segment=codes(list(segments) if segments else -1),
     )
@@ -56,8 +56,8 @@ def together(*logs: EventLog) -> EventLog:
     return EventLog(*(np.concatenate([getattr(log, one.name) for log in logs]) for one in fields(EventLog)))
 
 
-def counted(log: EventLog, screens: Screens = ONE_SCREEN) -> list[float]:
-    return [round(one, 3) for one in stretches(actions(log, screens)).seconds.tolist()]
+def counted(log: EventLog, screens: ScreenWords = ONE_SCREEN) -> list[float]:
+    return [round(one, 3) for one in compute_work_stretches(actions_from_log(log, screens)).seconds.tolist()]
 
 
 def test_gaps_count_as_the_browser_spaced_them_up_to_the_cap() -> None:
@@ -68,7 +68,7 @@ def test_a_browser_whose_clock_is_years_off_is_paid_the_same() -> None:
     for off in (0, 86_400 * 3650):
         log = page([off + 0, off + 20, off + 60], [10, 70, 70])
         assert counted(log) == [20.0, 40.0]
-        placed = actions(log, ONE_SCREEN).at / SECOND
+        placed = actions_from_log(log, ONE_SCREEN).at / SECOND
         assert placed.tolist() == [10.0, 30.0, 70.0]
 
 
@@ -101,12 +101,18 @@ def test_events_that_arrive_out_of_order_are_taken_in_the_order_of_the_page() ->
 
 
 def test_a_hidden_page_counts_nothing_until_it_is_seen_again() -> None:
-    signs = [Sign.SEEN, Sign.HIDDEN, Sign.NOTHING, Sign.SEEN, Sign.SEEN]
+    signs = [
+        VisibilitySign.SEEN,
+        VisibilitySign.HIDDEN,
+        VisibilitySign.NOTHING,
+        VisibilitySign.SEEN,
+        VisibilitySign.SEEN,
+    ]
     assert counted(page([0, 10, 20, 30, 40], 100, signs=signs)) == [10.0, 10.0]
 
 
 def test_reading_is_capped_by_the_words_of_the_segment_where_screens_show_one() -> None:
-    screens = Screens(
+    screens = ScreenWords(
         *(np.array(n, dtype=np.int32) for n in ([0, 0, 0], [1, 1, 1], [0, 1, 2])), np.array([100.0, 10.0, 90.0])
     )
     log = page([0, 1000, 2000], 3000, segments=[1, 2, 2])
@@ -114,41 +120,43 @@ def test_reading_is_capped_by_the_words_of_the_segment_where_screens_show_one() 
 
 
 def test_an_event_that_names_no_item_belongs_to_the_one_before() -> None:
-    screens = Screens(*(np.array(n, dtype=np.int32) for n in ([0, 0], [1, 2], [0, 0])), np.array([10.0, 100.0]))
+    screens = ScreenWords(*(np.array(n, dtype=np.int32) for n in ([0, 0], [1, 2], [0, 0])), np.array([10.0, 100.0]))
     log = page([0, 1000, 2000, 3000], 4000, items=[-1, 2, -1, 1])
     assert counted(log, screens) == [110.0, 110.0, 110.0]
 
 
 def test_two_windows_at_once_are_paid_once_and_so_are_two_accounts_of_one_person() -> None:
     windows = together(page([0, 20, 40], 40), page([10, 30, 50], 50, session=1))
-    assert payable(actions(windows, ONE_SCREEN)) == {(0, 0): 50.0}
+    assert payable_seconds(actions_from_log(windows, ONE_SCREEN)) == {(0, 0): 50.0}
     accounts = together(page([0, 20, 40], 40), page([10, 30, 50], 50, rater=1, task=1))
-    apart = payable(actions(accounts, ONE_SCREEN))
+    apart = payable_seconds(actions_from_log(accounts, ONE_SCREEN))
     assert sum(apart.values()) == 80.0
-    one_person = payable(actions(accounts, ONE_SCREEN), person=np.zeros(2, dtype=np.int32))
+    one_person = payable_seconds(actions_from_log(accounts, ONE_SCREEN), person=np.zeros(2, dtype=np.int32))
     assert sum(one_person.values()) == 50.0
 
 
 def test_days_are_those_of_the_place_of_payment() -> None:
     late = 86_400 - 30.0
     log = page([late, late + 20, late + 40], late + 40)
-    assert payable(actions(log, ONE_SCREEN)) == {(0, 0): 40.0}
-    assert payable(actions(log, ONE_SCREEN), offset=3600) == {(0, 1): 40.0}
+    assert payable_seconds(actions_from_log(log, ONE_SCREEN)) == {(0, 0): 40.0}
+    assert payable_seconds(actions_from_log(log, ONE_SCREEN), offset=3600) == {(0, 1): 40.0}
 
 
 def test_nothing_recorded_is_nothing_paid() -> None:
-    assert payable(actions(page([], []), ONE_SCREEN)) == {}
+    assert payable_seconds(actions_from_log(page([], []), ONE_SCREEN)) == {}
 
 
 @given(
     st.lists(
-        st.tuples(st.integers(-4000, 4000), st.integers(0, 400), st.integers(0, 1), st.sampled_from(list(Sign))),
+        st.tuples(
+            st.integers(-4000, 4000), st.integers(0, 400), st.integers(0, 1), st.sampled_from(list(VisibilitySign))
+        ),
         min_size=1,
         max_size=30,
     )
 )
 def test_whatever_pages_say_nobody_is_paid_more_than_the_time_between_lease_and_last_arrival(
-    events: list[tuple[int, int, int, Sign]],
+    events: list[tuple[int, int, int, VisibilitySign]],
 ) -> None:
     logs = []
     for session in (0, 1):
@@ -165,7 +173,7 @@ def test_whatever_pages_say_nobody_is_paid_more_than_the_time_between_lease_and_
                 )
             )
     log = together(*logs)
-    found = without_overlaps(stretches(actions(log, ONE_SCREEN)))
+    found = resolve_overlaps(compute_work_stretches(actions_from_log(log, ONE_SCREEN)))
     assert (found.seconds > 0).all()
     assert found.seconds.sum() <= (log.received.max() - 500 * SECOND) / SECOND + 1e-6
     assert (found.start + found.seconds * SECOND <= log.received.max() + 1).all()

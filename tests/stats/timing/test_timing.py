@@ -8,17 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.errors import Invalid
-from app.stats.side_tables import Events
+from app.stats.side_tables import EventTable
 from app.stats.timing import timing
-from app.stats.timing.pace import Workload, forecast_end, pace
-from app.stats.timing.timing import Actions, Stretches
+from app.stats.timing.pace import RaterWorkload, forecast_campaign_end, tasks_per_time_unit
+from app.stats.timing.timing import RaterActions, WorkStretches
 
 SECOND = 1_000_000
 
 
-def actions(at: list[float], *, words: float = 50.0, visible: list[bool] | None = None, session: int = 0) -> Actions:
+def actions(
+    at: list[float], *, words: float = 50.0, visible: list[bool] | None = None, session: int = 0
+) -> RaterActions:
     n = len(at)
-    return Actions(
+    return RaterActions(
         rater=np.zeros(n, dtype=np.int32),
         session=np.full(n, session, dtype=np.int32),
         at=np.array([round(t * SECOND) for t in at], dtype=np.int64),
@@ -27,31 +29,33 @@ def actions(at: list[float], *, words: float = 50.0, visible: list[bool] | None 
     )
 
 
-def together(*parts: Actions) -> Actions:
+def together(*parts: RaterActions) -> RaterActions:
     names = ("rater", "session", "at", "visible", "words")
-    return Actions(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    return RaterActions(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 def test_a_gap_is_capped_by_the_words_on_the_screen() -> None:
     """Decisions §10: 30 s + 0.8 s × words."""
-    assert timing.stretches(actions([0, 25, 1000], words=100)).seconds.tolist() == [25.0, 110.0]
-    assert timing.stretches(actions([0, 25, 1000], words=0)).seconds.tolist() == [25.0, 30.0]
+    assert timing.compute_work_stretches(actions([0, 25, 1000], words=100)).seconds.tolist() == [25.0, 110.0]
+    assert timing.compute_work_stretches(actions([0, 25, 1000], words=0)).seconds.tolist() == [25.0, 30.0]
 
 
 def test_time_while_the_page_is_hidden_does_not_count() -> None:
-    assert timing.stretches(actions([0, 10, 20, 30], visible=[True, False, True, True])).seconds.tolist() == [10, 10]
+    assert timing.compute_work_stretches(
+        actions([0, 10, 20, 30], visible=[True, False, True, True])
+    ).seconds.tolist() == [10, 10]
 
 
 def test_two_sessions_at_once_are_paid_once() -> None:
     both = together(actions([0, 20, 40]), actions([10, 30, 50], session=1))
-    assert timing.payable(both) == {(0, 0): 50.0}
+    assert timing.payable_seconds(both) == {(0, 0): 50.0}
 
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 30)), min_size=1, max_size=12))
 def test_without_overlaps_every_second_counts_once(spans: list[tuple[int, int]]) -> None:
     starts = np.array([start * SECOND for start, _ in spans], dtype=np.int64)
     seconds = np.array([float(length) for _, length in spans])
-    found = timing.without_overlaps(Stretches(np.zeros(len(spans), dtype=np.int32), starts, seconds))
+    found = timing.resolve_overlaps(WorkStretches(np.zeros(len(spans), dtype=np.int32), starts, seconds))
     worked = {t for start, length in spans for t in range(start, start + length)}
     assert found.seconds.sum() == pytest.approx(len(worked))
     shares = timing.divide_shared_time(starts, starts + np.rint(seconds * SECOND).astype(np.int64))
@@ -61,9 +65,9 @@ def test_without_overlaps_every_second_counts_once(spans: list[tuple[int, int]])
 
 def test_days_begin_where_the_payment_says_and_adjustments_never_go_below_nothing() -> None:
     late = actions([86_390, 86_400 + 5])
-    assert timing.payable(late) == {(0, 0): 15.0}
-    assert timing.payable(late, offset=3600) == {(0, 1): 15.0}
-    assert timing.payable(late, {(0, 0): -100.0, (4, 2): 60.0}) == {(0, 0): 0.0, (4, 2): 60.0}
+    assert timing.payable_seconds(late) == {(0, 0): 15.0}
+    assert timing.payable_seconds(late, offset=3600) == {(0, 1): 15.0}
+    assert timing.payable_seconds(late, {(0, 0): -100.0, (4, 2): 60.0}) == {(0, 0): 0.0, (4, 2): 60.0}
 
 
 def test_a_span_that_ends_before_it_begins_is_refused() -> None:
@@ -73,29 +77,29 @@ def test_a_span_that_ends_before_it_begins_is_refused() -> None:
 
 def test_trimming_keeps_both_percentiles() -> None:
     """G-3: values below the 10th or above the 90th percentile go."""
-    found = timing.trim(np.arange(1.0, 12.0))
+    found = timing.trim_durations(np.arange(1.0, 12.0))
     assert found is not None
     assert (found.low, found.high, found.n, found.kept, found.mean) == (2.0, 10.0, 11, 9, 6.0)
-    assert timing.trim(np.empty(0)) is None
+    assert timing.trim_durations(np.empty(0)) is None
 
 
 def test_the_change_is_of_unrounded_means() -> None:
     """G-3: 16 s → 24 s is +47.4 % in the paper, not +50 %."""
-    before, after = timing.trim(np.full(9, 16.2)), timing.trim(np.full(9, 23.88))
-    assert timing.change(before, after) == pytest.approx(47.4, abs=0.01)
-    assert timing.change(None, after) is None
+    before, after = timing.trim_durations(np.full(9, 16.2)), timing.trim_durations(np.full(9, 23.88))
+    assert timing.percent_change(before, after) == pytest.approx(47.4, abs=0.01)
+    assert timing.percent_change(None, after) is None
 
 
 def test_a_revision_counts_where_the_score_changed() -> None:
     """G-4: answers sent again with the same score are no revision of it."""
-    events = Events(
+    events = EventTable(
         started=np.zeros(4, dtype=np.int64),
         submitted=np.zeros(4, dtype=np.int64),
         position=np.ones(4, dtype=np.int32),
         revisions=np.array([1, 2, 2, 1], dtype=np.int32),
         first_score=np.array([10.0, 20, 30, 40]),
     )
-    found = timing.revisions(events, np.array([10.0, 25, 30, 40]), np.array([0, 0, 1, 1], dtype=np.int32))
+    found = timing.count_revisions(events, np.array([10.0, 25, 30, 40]), np.array([0, 0, 1, 1], dtype=np.int32))
     assert (found.segment_rate, found.document_rate, found.changed_segments) == (0.25, 0.5, 1)
 
 
@@ -109,16 +113,16 @@ def test_speeding_up_is_a_negative_slope() -> None:
 
 
 def test_even_work_ends_when_reckoned() -> None:
-    steady = Workload(np.arange(1.0, 21.0), began=0.0, remaining=10)
-    found = forecast_end([steady], shared=0, now=20.0, rng=np.random.default_rng(1))
+    steady = RaterWorkload(np.arange(1.0, 21.0), began=0.0, remaining=10)
+    found = forecast_campaign_end([steady], shared=0, now=20.0, rng=np.random.default_rng(1))
     assert found is not None
     assert (found.low, found.median, found.high) == (30.0, 30.0, 30.0)
-    assert pace(steady, 20.0) == 1.0
+    assert tasks_per_time_unit(steady, 20.0) == 1.0
 
 
 def test_a_pool_is_shared_by_those_who_are_free() -> None:
-    raters = [Workload(np.arange(1.0, 21.0), 0.0, 0), Workload(np.arange(1.0, 21.0), 0.0, 0)]
-    found = forecast_end(raters, shared=10, now=20.0, rng=np.random.default_rng(1))
+    raters = [RaterWorkload(np.arange(1.0, 21.0), 0.0, 0), RaterWorkload(np.arange(1.0, 21.0), 0.0, 0)]
+    found = forecast_campaign_end(raters, shared=10, now=20.0, rng=np.random.default_rng(1))
     assert found is not None
     assert found.median == 25.0
 
@@ -129,7 +133,7 @@ def test_the_interval_holds_the_end_about_as_often_as_it_says() -> None:
     for _ in range(200):
         gaps = rng.exponential(1.0, 60)
         done = np.cumsum(gaps[:40])
-        found = forecast_end([Workload(done, 0.0, 20)], shared=0, now=float(done[-1]), rng=rng, draws=200)
+        found = forecast_campaign_end([RaterWorkload(done, 0.0, 20)], shared=0, now=float(done[-1]), rng=rng, draws=200)
         assert found is not None
         held += found.low <= gaps.sum() <= found.high
     assert 0.6 <= held / 200 <= 0.9
@@ -137,7 +141,7 @@ def test_the_interval_holds_the_end_about_as_often_as_it_says() -> None:
 
 def test_nothing_handed_in_is_no_forecast_and_nothing_left_is_over() -> None:
     rng = np.random.default_rng(1)
-    assert forecast_end([Workload(np.empty(0), 0.0, 5)], shared=0, now=9.0, rng=rng) is None
-    over = forecast_end([Workload(np.array([1.0, 2.0]), 0.0, 0)], shared=0, now=9.0, rng=rng)
+    assert forecast_campaign_end([RaterWorkload(np.empty(0), 0.0, 5)], shared=0, now=9.0, rng=rng) is None
+    over = forecast_campaign_end([RaterWorkload(np.array([1.0, 2.0]), 0.0, 0)], shared=0, now=9.0, rng=rng)
     assert over is not None
     assert over.high == 9.0

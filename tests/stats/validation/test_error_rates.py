@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 from app.domain.recipe import NAMED, Recipe
-from app.stats.ranking.ranking import rank
+from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import Ratings
 
@@ -40,7 +40,7 @@ def study(rng: np.random.Generator, means: np.ndarray, *, alike: bool = False, d
 
 def ranked(n: int, means: np.ndarray, recipe: Recipe, seed: int, *, alike: bool = False) -> list[Ranking]:
     rng = np.random.default_rng(seed)
-    return [rank(study(rng, means, alike=alike), replace(recipe, seed=i)) for i in range(n)]
+    return [rank_systems(study(rng, means, alike=alike), replace(recipe, seed=i)) for i in range(n)]
 
 
 def error(share: float, n: int) -> float:

@@ -13,9 +13,9 @@ from scipy import stats
 
 from app.domain.recipe import NAMED
 from app.stats.ratings import Ratings
-from app.stats.validation.campaign_design import OwnDesign
-from app.stats.validation.rates import Bound, KeptRate, Validation, promise_kept, rates
-from app.stats.validation.studies import Population
+from app.stats.validation.campaign_design import RedrawnCampaign
+from app.stats.validation.rates import Bound, KeptRate, RecipeValidation, compute_kept_rates, promise_kept
+from app.stats.validation.studies import StudyPopulation
 
 RECOMMENDED = replace(NAMED["recommended"], permutations=400)
 
@@ -55,7 +55,7 @@ def documents_of(rows: Ratings, *, named: bool) -> Counter[tuple[object, ...]]:
 @given(st.integers(0, 1000))
 def test_a_study_has_documents_of_the_campaign_with_all_their_ratings(seed: int) -> None:
     rows = world(1)
-    population = Population.of(rows)
+    population = StudyPopulation.of(rows)
     study, _ = population.study(np.random.default_rng(seed), null=False)
     assert population.units == len(np.unique(study.document)) == 12
     assert set(documents_of(study, named=True)) <= set(documents_of(rows, named=True))
@@ -66,7 +66,7 @@ def test_a_study_has_documents_of_the_campaign_with_all_their_ratings(seed: int)
 @given(st.integers(0, 1000))
 def test_without_differences_whole_documents_change_hands_and_nothing_else(seed: int) -> None:
     rows = world(2)
-    study, _ = Population.of(rows).study(np.random.default_rng(seed), null=True)
+    study, _ = StudyPopulation.of(rows).study(np.random.default_rng(seed), null=True)
     assert set(documents_of(study, named=False)) <= set(documents_of(rows, named=False))
     scores = {tuple(sorted(rows.score[(rows.document == d) & (rows.system == s)])) for d in range(12) for s in range(4)}
     for d in np.unique(study.document):
@@ -83,7 +83,7 @@ def test_every_exchange_of_systems_is_equally_likely() -> None:
         score=[0.0, 1.0, 2.0],
         higher_is_better=True,
     )
-    population, rng = Population.of(rows), np.random.default_rng(3)
+    population, rng = StudyPopulation.of(rows), np.random.default_rng(3)
     seen = Counter(tuple(population.study(rng, null=True)[0].score) for _ in range(1200))
     assert len(seen) == 6
     assert all(abs(n - 200) < 4 * np.sqrt(200) for n in seen.values())
@@ -92,8 +92,8 @@ def test_every_exchange_of_systems_is_equally_likely() -> None:
 def test_documents_of_one_system_each_change_hands_as_a_whole() -> None:
     rows = world(4, documents=24)
     alone = rows.where(rows.document % 4 == rows.system)
-    population = Population.of(alone)
-    assert (population.together, Population.of(rows).together) == (False, True)
+    population = StudyPopulation.of(alone)
+    assert (population.together, StudyPopulation.of(rows).together) == (False, True)
     study, _ = population.study(np.random.default_rng(2), null=True)
     same, _ = population.study(np.random.default_rng(2), null=False)
     assert all(len(set(study.system[study.document == d])) == 1 for d in np.unique(study.document))
@@ -106,17 +106,17 @@ def test_documents_of_one_system_each_change_hands_as_a_whole() -> None:
 
 def test_segments_stand_for_documents_where_these_are_unknown() -> None:
     rows = replace(world(4), documents_known=False)
-    study, known = Population.of(rows).study(np.random.default_rng(1), null=False)
+    study, known = StudyPopulation.of(rows).study(np.random.default_rng(1), null=False)
     assert known is None
-    assert Population.of(rows).units == len(np.unique(rows.segment)) == len(np.unique(study.segment))
+    assert StudyPopulation.of(rows).units == len(np.unique(rows.segment)) == len(np.unique(study.segment))
     assert not study.documents_known
 
 
 def validated(rows: Ratings, studies: int, **changes: object) -> dict[tuple[str, str], KeptRate]:
     recipe = replace(RECOMMENDED, **changes)
-    validation = Validation.of(Population.of(rows), recipe, 7)
+    validation = RecipeValidation.of(StudyPopulation.of(rows), recipe, 7)
     found = {w: [validation.study(w, n) for n in range(studies)] for w in ("null", "resampled")}
-    return {(rate.world, rate.what): rate for rate in rates(validation, found)}
+    return {(rate.world, rate.what): rate for rate in compute_kept_rates(validation, found)}
 
 
 def test_a_document_test_keeps_its_promise_and_a_segment_test_does_not() -> None:
@@ -133,7 +133,7 @@ def test_a_document_test_keeps_its_promise_and_a_segment_test_does_not() -> None
 
 
 def test_studies_depend_on_their_seed_and_number_alone() -> None:
-    validation = Validation.of(Population.of(world(6)), RECOMMENDED, 7)
+    validation = RecipeValidation.of(StudyPopulation.of(world(6)), RECOMMENDED, 7)
     first = [validation.study("resampled", n) for n in range(8)]
     assert first[3] == validation.study("resampled", 3)
     assert len({str(one) for one in first}) > 1
@@ -174,10 +174,10 @@ def test_a_null_of_the_tests_own_symmetry_is_kept_by_construction_and_no_other_i
 def test_worlds_beyond_symmetry_on_the_campaigns_own_design() -> None:
     """Rater × system makes claims of its own design wrong that changing places calls kept."""
     rows = world(9, documents=40, systems=2, raters=2)
-    validation = Validation.of(Population.of(rows), replace(RECOMMENDED, normalize="none"), 7)
+    validation = RecipeValidation.of(StudyPopulation.of(rows), replace(RECOMMENDED, normalize="none"), 7)
     assert validation.own.worlds() == ("clean", "topics", "rater_system", "skewed", "weak_null", "peeking")
     found = {w: [validation.study(w, n) for n in range(150)] for w in ("null", "resampled", "clean", "rater_system")}
-    by = {(rate.world, rate.what): rate for rate in rates(validation, found)}
+    by = {(rate.world, rate.what): rate for rate in compute_kept_rates(validation, found)}
     assert (by["null", "any_claim"].kept, by["clean", "any_claim"].kept) == (True, True)
     assert by["rater_system", "any_claim"].kept is False
     assert by["rater_system", "any_claim"].rate > 0.12
@@ -190,7 +190,7 @@ def test_worlds_beyond_symmetry_on_the_campaigns_own_design() -> None:
 
 def test_a_study_of_its_own_design_has_its_rows_and_a_growing_one_has_parts_of_them() -> None:
     rows = world(9)
-    own = OwnDesign.of(rows, None)
+    own = RedrawnCampaign.of(rows, None)
     drawn = own.study("skewed", np.random.default_rng(1))
     assert (drawn.system == rows.system).all()
     assert (drawn.segment == rows.segment).all()
@@ -215,7 +215,9 @@ def test_too_few_documents_leave_rates_open() -> None:
     ],
 )
 def test_a_pair_has_two_chances_where_each_direction_stands_alone(changes: dict[str, object], promised: float) -> None:
-    validation = Validation.of(Population.of(world(5)), replace(RECOMMENDED, alpha=0.05, **changes), 7)
-    told = {(rate.world, rate.what): rate.expected for rate in rates(validation, {"null": [], "resampled": []})}
+    validation = RecipeValidation.of(StudyPopulation.of(world(5)), replace(RECOMMENDED, alpha=0.05, **changes), 7)
+    told = {
+        (rate.world, rate.what): rate.expected for rate in compute_kept_rates(validation, {"null": [], "resampled": []})
+    }
     assert told["null", "pairs_claimed"] == pytest.approx(promised)
     assert [told["null", f"p_below_{level}"] for level in (0.01, 0.05, 0.1, 0.5)] == [0.01, 0.05, 0.1, 0.5]

@@ -11,10 +11,10 @@ from scipy import stats
 from app.domain.recipe import NAMED
 from app.stats.gate.gate import GateRule
 from app.stats.ranking.design_checks import connected_systems, share_with_same_raters
-from app.stats.validation.designs import design, even, lognormal, one_giant
+from app.stats.validation.designs import draw_lognormal_lengths, even_lengths, lengths_with_giant, make_simulated_design
 from app.stats.validation.operating_characteristics import gate_error_rate, simulate_recipe
-from app.stats.validation.proportion import Proportion, lower_bound, upper_bound
-from app.stats.validation.worlds import WORLDS, ScoreProcess, campaign, campaigns
+from app.stats.validation.proportion import Proportion, proportion_lower_bound, proportion_upper_bound
+from app.stats.validation.worlds import WORLDS, ScoreProcess, simulate_campaign, simulate_campaigns
 
 PLAIN = replace(NAMED["recommended"], influence=False, normalize="none", permutations=999)
 
@@ -22,8 +22,8 @@ PLAIN = replace(NAMED["recommended"], influence=False, normalize="none", permuta
 @pytest.mark.parametrize(("found", "n"), [(0, 100), (3, 100), (50, 100), (100, 100)])
 def test_bounds_are_those_of_clopper_and_pearson(found: int, n: int) -> None:
     exact = stats.binomtest(found, n, alternative="greater").proportion_ci(0.99)
-    assert lower_bound(found, n) == pytest.approx(exact.low)
-    assert upper_bound(found, n) == pytest.approx(
+    assert proportion_lower_bound(found, n) == pytest.approx(exact.low)
+    assert proportion_upper_bound(found, n) == pytest.approx(
         stats.binomtest(found, n, alternative="less").proportion_ci(0.99).high
     )
 
@@ -39,14 +39,14 @@ def test_a_promise_is_open_between_the_bounds() -> None:
 
 
 def test_designs_read_as_they_are_told() -> None:
-    assert (even(8).sum(), even(8).size) == (80, 8)
-    assert sorted(one_giant(20, 117, 60))[-2:] == [3, 60]
-    assert (one_giant(20, 138, 100).sum(), one_giant(20, 138, 100).max()) == (138, 100)
-    lengths = np.concatenate([lognormal(np.random.default_rng(i)) for i in range(50)])
+    assert (even_lengths(8).sum(), even_lengths(8).size) == (80, 8)
+    assert sorted(lengths_with_giant(20, 117, 60))[-2:] == [3, 60]
+    assert (lengths_with_giant(20, 138, 100).sum(), lengths_with_giant(20, 138, 100).max()) == (138, 100)
+    lengths = np.concatenate([draw_lognormal_lengths(np.random.default_rng(i)) for i in range(50)])
     assert np.median(lengths) == pytest.approx(6, abs=1)
     assert np.log(lengths).std() == pytest.approx(1, abs=0.1)
     paired, own, islands = (
-        design(even(12), systems=4, raters=4, dealing=dealing).ratings()
+        make_simulated_design(even_lengths(12), systems=4, raters=4, dealing=dealing).ratings()
         for dealing in ("all systems", "own rater", "two islands")
     )
     assert [share_with_same_raters(rows) for rows in (paired, own, islands)] == [1, 0, 0]
@@ -61,12 +61,12 @@ def test_campaigns_of_every_world_have_their_true_means(name: str) -> None:
     world, means = WORLDS[name], np.array([0.0, 0.3])
     found = [
         (sums[:, 1] - sums[:, 0]).sum(axis=1) / counts.sum()
-        for sums, counts, _ in campaigns(world, np.random.default_rng(3), means, 2000)
+        for sums, counts, _ in simulate_campaigns(world, np.random.default_rng(3), means, 2000)
     ]
     apart = np.concatenate(found)
     assert apart.size == 2000
     assert apart.mean() == pytest.approx(0.3, abs=4 * apart.std() / np.sqrt(2000))
-    rows = campaign(world, np.random.default_rng(4), means)
+    rows = simulate_campaign(world, np.random.default_rng(4), means)
     assert rows.is_canonical
     assert rows.n_systems == 2
 
@@ -77,10 +77,10 @@ def test_rows_and_sums_vary_alike() -> None:
     rng = np.random.default_rng(5)
     by_rows = []
     for _ in range(800):
-        rows = campaign(world, rng, np.zeros(2))
+        rows = simulate_campaign(world, rng, np.zeros(2))
         by_rows.append(rows.score[rows.system == 1].mean() - rows.score[rows.system == 0].mean())
     by_sums = np.concatenate(
-        [(s[:, 1] - s[:, 0]).sum(axis=1) / c.sum() for s, c, _ in campaigns(world, rng, np.zeros(2), 4000)]
+        [(s[:, 1] - s[:, 0]).sum(axis=1) / c.sum() for s, c, _ in simulate_campaigns(world, rng, np.zeros(2), 4000)]
     )
     assert np.std(by_rows) == pytest.approx(by_sums.std(), rel=0.1)
     # 2(σ²_ts/5 + σ²_rs/6 + σ²_ds/30 + σ²_e/300), by the standard deviations of the world
