@@ -142,7 +142,7 @@ class PenaltyTolerance:
 
         Raises `Invalid` unless the second has more words and more points, but fewer points a word.
 
-        >>> tolerance = Tolerance.through((500, 4), (2000, 9))
+        >>> tolerance = PenaltyTolerance.through((500, 4), (2000, 9))
         >>> round(tolerance.a, 6), round(tolerance.b, 8), round(tolerance(1000), 3)
         (5.221134, 0.00230279, 6.238)
         """

@@ -82,7 +82,7 @@ def count_edit_operations(text: Sequence[str], reference: Sequence[str]) -> Edit
     Source: Snover et al. 2006, as sacrebleu 2.6 counts it (its search for shifts, edit distance by beam).
 
     >>> count_edit_operations("d e f g h a b c".split(), "a b c d e f g h".split())
-    Operations(insertions=0, deletions=0, substitutions=0, shifts=1, length=8)
+    EditOperations(insertions=0, deletions=0, substitutions=0, shifts=1, length=8)
     """
     words, wanted = list(text), list(reference)
     if not words or not wanted:

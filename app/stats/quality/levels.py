@@ -35,11 +35,11 @@ def estimate_rater_levels(cells: RaterItemMeans, n_raters: int, beside: Bools | 
     Source: the fixed effects of the crossed model in Searle, Casella & McCulloch 1992, ch. 4.
 
     >>> import numpy as np
-    >>> from app.stats.quality.panel import cells_of
+    >>> from app.stats.quality.panel import compute_rater_item_means
     >>> from app.stats.ratings import Ratings
     >>> two = Ratings.from_columns(system=["s"] * 4, document=["d"] * 4, position=[1, 2, 1, 2],
     ...     rater=["a", "a", "b", "b"], score=[5.0, 9, 3, 5], higher_is_better=True)
-    >>> found = estimate_rater_levels(cells_of(two), 2)
+    >>> found = estimate_rater_levels(compute_rater_item_means(two), 2)
     >>> found.of_rater.round(6).tolist(), found.residual.round(6).tolist()
     ([1.5, -1.5], [-1.0, 1.0, 1.0, -1.0])
     """
