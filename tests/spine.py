@@ -19,7 +19,7 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
-from app.domain.recipe import NAMED, Recipe, from_options
+from app.domain.recipe import NAMED, Recipe, parse_recipe_options
 from app.formats.base import Input
 from app.reports.ranking import report as ranking_report
 from app.services.data import exports, imports
@@ -87,7 +87,7 @@ class Spine:
 
 def chosen(recipe: str, options: Mapping[str, str]) -> Recipe:
     """A named recipe with some options replaced."""
-    return from_options(NAMED[recipe], {name: [value] for name, value in options.items()})
+    return parse_recipe_options(NAMED[recipe], {name: [value] for name, value in options.items()})
 
 
 @contextmanager

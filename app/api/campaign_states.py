@@ -8,7 +8,7 @@ from fastapi import APIRouter, Response
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
 from app.api.campaigns import EXAMPLE, CampaignOut, Key
-from app.domain.keys import KEY_PATTERN, addressable
+from app.domain.keys import KEY_PATTERN, check_addressable
 from app.services.access.idempotency import IdempotentAnswer
 from app.services.access.tokens import Caller
 from app.services.data import cloning
@@ -25,7 +25,7 @@ from app.web.ifmatch import quote_tag
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["campaigns"])
 
-Other = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(addressable)]
+Other = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(check_addressable)]
 REFUSED: dict[int | str, dict[str, Any]] = {409: {"description": "The state of the campaign does not lead there."}}
 STEPPED: dict[int | str, dict[str, Any]] = {**shows(200, EXAMPLE, "As it is now."), **REFUSED}
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 
 from app.api.models.times import Time
-from app.domain.keys import KEY_PATTERN, addressable
+from app.domain.keys import KEY_PATTERN, check_addressable
 from app.reports.source.campaign import CampaignInfo
 from app.services.access.idempotency import IdempotentAnswer
 from app.services.campaigns import campaigns
@@ -25,7 +25,7 @@ from app.web.pagination import Cursor, Limit, Page, page_of
 
 router = APIRouter(prefix="/v1/campaigns", tags=["campaigns"])
 
-Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(addressable)]
+Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(check_addressable)]
 Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$", max_length=35)]
 Basis = Literal["source", "reference", "both", "none"]
 

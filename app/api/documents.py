@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Response
 from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 
-from app.domain.keys import KEY_PATTERN, addressable
+from app.domain.keys import KEY_PATTERN, check_addressable
 from app.services.data import test_set_views as views
 from app.services.data import test_sets
 from app.services.data.test_sets import DocumentText, PutResult, SegmentText
@@ -23,7 +23,7 @@ router = APIRouter(prefix="/v1/campaigns/{campaign}/documents", tags=["test sets
 DocumentKey = Annotated[
     str,
     Path(alias="document", pattern=KEY_PATTERN, description="Key of the document.", examples=["talk-1"]),
-    AfterValidator(addressable),
+    AfterValidator(check_addressable),
 ]
 Text = Annotated[str, StringConstraints(max_length=100_000)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=500)]

@@ -13,7 +13,7 @@ from app.api.kit.jobs import LATER, Prefer, job_response, ready
 from app.api.models.exclusions import EFFECT, EXAMPLE, LIFTED, EffectOut, ExclusionIn, ExclusionOut, Reason
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
-from app.domain.recipe import Exclusion
+from app.domain.recipe import ExclusionRule
 from app.reports.kit.report import StoredReport
 from app.reports.source import named_recipes
 from app.services.access.idempotency import IdempotentAnswer
@@ -99,7 +99,9 @@ def of_exclusion(request: Request, report: StoredReport) -> Response:
     return answer(request, lambda: _shown(report), JSON, report.etag)
 
 
-def _stored(caller: Caller, campaign: str, wanted: Exclusion, reason: str, database: Database, once: Once) -> Response:
+def _stored(
+    caller: Caller, campaign: str, wanted: ExclusionRule, reason: str, database: Database, once: Once
+) -> Response:
     with database.transaction() as session:
 
         def make() -> IdempotentAnswer:
@@ -109,7 +111,7 @@ def _stored(caller: Caller, campaign: str, wanted: Exclusion, reason: str, datab
         return once(session, caller, make)
 
 
-def _previewed(campaign: str, wanted: Exclusion, name: str, database: Database) -> ExclusionEffect | JobView:
+def _previewed(campaign: str, wanted: ExclusionRule, name: str, database: Database) -> ExclusionEffect | JobView:
     with database.transaction(snapshot=True) as session:
         recipe = named_recipes.find(session, campaign, name)
     return exclusion_preview.long_answer(database, campaign, wanted, recipe=recipe)
@@ -147,7 +149,7 @@ def lift_exclusion(
     return ExclusionOut.of(exclusions.lift(session, campaign, n, reason=reason, actor=caller.actor))
 
 
-def _one(named: list[Exclusion]) -> Exclusion:
+def _one(named: list[ExclusionRule]) -> ExclusionRule:
     """The one thing that is named. Raises Invalid."""
     if len(named) != 1:
         raise Invalid(ONE_OF, places=(Place(("body",), ONE_OF),))

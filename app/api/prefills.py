@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
-from app.domain.keys import KEY_PATTERN, addressable
+from app.domain.keys import KEY_PATTERN, check_addressable
 from app.services.data import reannotation
 from app.web.access import UnboundManager
 from app.web.answers import AnswerModel
@@ -17,7 +17,7 @@ from app.web.examples import shows
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/prefills", tags=["test sets"])
 
-Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(addressable)]
+Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(check_addressable)]
 REFUSED: dict[int | str, dict[str, Any]] = {
     409: {"description": "The protocol does not support prefilled errors, or the campaign is open."}
 }

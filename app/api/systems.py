@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Response
 from pydantic import AfterValidator, BaseModel, Field, JsonValue
 
 from app.api.documents import REFUSED, STORED, DocumentKey, Label, Name, PutOut, Text
-from app.domain.keys import KEY_PATTERN, addressable
+from app.domain.keys import KEY_PATTERN, check_addressable
 from app.protocols.base import Span
 from app.services.data import test_set_views as views
 from app.services.data import test_sets
@@ -25,7 +25,7 @@ router = APIRouter(prefix="/v1/campaigns/{campaign}/systems", tags=["test sets"]
 SystemKey = Annotated[
     str,
     Path(alias="system", pattern=KEY_PATTERN, description="Key of the system.", examples=["Online-W"]),
-    AfterValidator(addressable),
+    AfterValidator(check_addressable),
 ]
 
 

@@ -22,7 +22,7 @@ from app.cli.kit.progress_bar import bar
 from app.cli.kit.terminal import ranking_table
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
-from app.domain.recipe import CHECKED_AGAINST, CHOICES, NAMED, from_options
+from app.domain.recipe import CHECKED_AGAINST, CHOICES, NAMED, parse_recipe_options
 from app.reports.kit.render import parquet
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking.renderings import TABLES, render, segments
@@ -121,7 +121,7 @@ def _from_database(asked: RankArguments) -> Iterator[bytes]:
     with _context.database() as database:
         with database.transaction(snapshot=True) as session:
             base = find(session, asked.campaign, asked.recipe, place=("--recipe",))
-            chosen = from_options(base, asked.choices)
+            chosen = parse_recipe_options(base, asked.choices)
         if asked.table == SEGMENTS:
             yield from segments(ranking_report.segment_scores(database, asked.campaign, recipe=chosen, as_of=when))
             return

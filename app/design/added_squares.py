@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.design.grouping import GroupedOutputs
-from app.design.latin_square import latin_deal, unmet_cells
+from app.design.latin_square import deal_latin_squares, unmet_cells
 from app.design.open_groups import LatinSquareCell
 from app.design.plan import Bucket, Unmet
 from app.design.values import TestSet
@@ -21,7 +21,7 @@ NO_RATERS = "nobody is left in their bucket"
 
 
 @dataclass(frozen=True, slots=True)
-class Squares:
+class AddedSquares:
     """cells: who edits which output."""
 
     cells: Mapping[Cell, LatinSquareCell]
@@ -32,7 +32,7 @@ class Squares:
         return self.cells.get((stretch, system))
 
 
-def added_squares(
+def deal_added_squares(
     rngs: Callable[[int], np.random.Generator],
     grouped: GroupedOutputs,
     test_set: TestSet,
@@ -41,7 +41,7 @@ def added_squares(
     planned: Collection[str],
     *,
     uncovered: int = 0,
-) -> Squares:
+) -> AddedSquares:
     """Deal squares, in each bucket, over the documents that no group is planned of yet.
 
     Parameters
@@ -74,11 +74,11 @@ def added_squares(
         sentences = [n for key in able for n in stretches[key]]
         if sentences:
             uncovered += len(sentences) * (len(systems) - len(bucket.raters))
-            rows = latin_deal(rngs(bucket.number), len(sentences), len(systems), len(bucket.raters))
+            rows = deal_latin_squares(rngs(bucket.number), len(sentences), len(systems), len(bucket.raters))
             for n, row in zip(sentences, rows.tolist(), strict=True):
                 for nth, (rater, system) in enumerate(zip(bucket.raters, row, strict=True), 1):
                     cells[n, systems[system]] = LatinSquareCell(nth, rater, 1 / len(systems))
-    return Squares(
+    return AddedSquares(
         cells, (*_unmet(lacking, NO_SQUARE), *_unmet(alone, NO_RATERS), *unmet_cells(uncovered, len(systems)))
     )
 

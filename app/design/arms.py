@@ -11,7 +11,7 @@ import numpy as np
 from app.design.values import Codes
 
 
-def arms_of_raters(rng: np.random.Generator, pools: Sequence[Codes], n_raters: int, n_arms: int) -> Codes:
+def assign_arms_to_raters(rng: np.random.Generator, pools: Sequence[Codes], n_raters: int, n_arms: int) -> Codes:
     """An arm for each rater, shape (R,): as even as possible overall, and bucket by bucket first."""
     result = np.full(n_raters, -1, dtype=np.int64)
     used = np.zeros(n_arms, dtype=np.int64)
@@ -26,7 +26,7 @@ def arms_of_raters(rng: np.random.Generator, pools: Sequence[Codes], n_raters: i
     return result
 
 
-def arms_of_groups(rng: np.random.Generator, unit: Codes, rater: Codes, n_arms: int) -> Codes:
+def assign_arms_to_groups(rng: np.random.Generator, unit: Codes, rater: Codes, n_arms: int) -> Codes:
     """An arm for each planned group, shape (G,): every rater's groups, the ratings of every unit and all groups are
     each shared equally (± 1), so that up to n_arms ratings of the same outputs are in as many arms.
 
@@ -42,7 +42,7 @@ def arms_of_groups(rng: np.random.Generator, unit: Codes, rater: Codes, n_arms: 
     Examples
     --------
     >>> unit, rater = np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1, 1, 2, 2, 0])
-    >>> arm = arms_of_groups(np.random.default_rng(1), unit, rater, 2)
+    >>> arm = assign_arms_to_groups(np.random.default_rng(1), unit, rater, 2)
     >>> [sorted(arm[unit == n].tolist()) for n in range(3)], [sorted(arm[rater == n].tolist()) for n in range(3)]
     ([[0, 1], [0, 1], [0, 1]], [[0, 1], [0, 1], [0, 1]])
     """

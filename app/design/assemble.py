@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.design.arms import arms_of_groups, arms_of_raters
+from app.design.arms import assign_arms_to_groups, assign_arms_to_raters
 from app.design.finish import number_tasks
 from app.design.order import SystemOrders
 from app.design.plan import Group, Task, Unmet
@@ -26,9 +26,9 @@ class AssembledTasks:
     unmet: tuple[Unmet, ...]
 
 
-def assemble(rngs: Rngs, work: TaskInputs) -> AssembledTasks:
+def assemble_tasks(rngs: Rngs, work: TaskInputs) -> AssembledTasks:
     """Make the tasks of all raters."""
-    planned = planned_groups(rngs, work)
+    planned = make_planned_groups(rngs, work)
     by_rater: dict[str, list[tuple[Group, int]]] = {rater.key: [] for rater in work.raters}
     for group, of in planned:
         by_rater[group.rater].append((group, of))
@@ -44,7 +44,7 @@ def assemble(rngs: Rngs, work: TaskInputs) -> AssembledTasks:
     return AssembledTasks(tuple(tasks), groups, troubles.unmet(work.design))
 
 
-def planned_groups(rngs: Rngs, work: TaskInputs) -> list[tuple[Group, int]]:
+def make_planned_groups(rngs: Rngs, work: TaskInputs) -> list[tuple[Group, int]]:
     """A planned group for each (group, rater), in the order of the test set, and which group of the material it is."""
     raters, rows = work.allocation.raters, _rows(work)
     arms = _arms(rngs, work, rows)
@@ -89,7 +89,7 @@ def _arms(rngs: Rngs, work: TaskInputs, rows: Sequence[tuple[int, int, int, int]
         return [None] * len(rows)
     rater = np.array([work.allocation.raters[group, place] for group, _, _, place in rows], dtype=np.int64)
     if work.design.cross == "raters":
-        arm_of = arms_of_raters(rngs("arms"), work.layout.pools, len(work.raters), n_arms)
+        arm_of = assign_arms_to_raters(rngs("arms"), work.layout.pools, len(work.raters), n_arms)
         return [int(arm_of[code]) for code in rater]
     unit = np.array([unit for _, unit, _, _ in rows], dtype=np.int64)
-    return [int(arm) for arm in arms_of_groups(rngs("arms"), unit, rater, n_arms)]
+    return [int(arm) for arm in assign_arms_to_groups(rngs("arms"), unit, rater, n_arms)]

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from app.design.design import Controls, Design, TaskRules
-from app.design.grouping import control_counts, least_controls, screens_needed
-from app.design.order import Block, Screen, UnplacedItem, screens
+from app.design.design import ControlRules, Design, TaskRules
+from app.design.grouping import control_counts, minimum_control_counts, screens_needed
+from app.design.order import Block, Screen, UnplacedItem, arrange_screens
 from app.design.values import WorkSize
 from app.domain.errors import Invalid, Place
 
@@ -18,7 +18,7 @@ _SPARE = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Quota:
+class ControlQuota:
     """A task's part of the control items of a chain: how many of each kind; on how many screens, with columns."""
 
     kinds: Mapping[str, int]
@@ -26,7 +26,7 @@ class Quota:
 
 
 @dataclass(slots=True, eq=False)
-class Draft:
+class PartialTask:
     """A task being filled: its screens, and for each the number of the block that it is of.
 
     quota: its control items, where those of a block are shared over several tasks. whole: nothing else is put into it.
@@ -34,7 +34,7 @@ class Draft:
 
     screens: list[Screen] = field(default_factory=list)
     blocks: list[int] = field(default_factory=list)
-    quota: Quota | None = None
+    quota: ControlQuota | None = None
     whole: bool = False
 
     def pieces(self) -> list[UnplacedItem]:
@@ -43,19 +43,19 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class TaskRoom:
     """What fits a task, together with the control items that it will need.
 
     spare: the rater's shortest items, ascending; a degraded copy or reference can be of any of them.
     """
 
     task: TaskRules
-    controls: Controls
+    controls: ControlRules
     regular_share: float = 1.0
     spare: tuple[UnplacedItem, ...] = ()
 
     @classmethod
-    def of(cls, design: Design, pieces: Sequence[UnplacedItem] = ()) -> Room:
+    def of(cls, design: Design, pieces: Sequence[UnplacedItem] = ()) -> TaskRoom:
         """The room of a design's tasks for a rater who has these items."""
         spare = sorted((piece for piece in pieces if piece.role == "rating"), key=_length)[:_SPARE]
         return cls(design.task, design.controls, design.regular_share, tuple(spare))
@@ -69,9 +69,9 @@ class Room:
         )
         return all(limit is None or n <= int(limit * part + 1e-9) for limit, n, part in limits)
 
-    def fits(self, shown: Sequence[Screen], quota: Quota | None = None) -> bool:
+    def fits(self, shown: Sequence[Screen], quota: ControlQuota | None = None) -> bool:
         """Whether these screens and their controls fit: with controls of mean size, and with the shortest ones."""
-        regular = total([piece for screen in shown for piece in screen])
+        regular = total_work([piece for screen in shown for piece in screen])
         if not self.within(regular, self.regular_share):
             return False
         own = sorted((piece for screen in shown for piece in screen if piece.role == "rating"), key=_length)
@@ -80,16 +80,16 @@ class Room:
         shortest = self._shortest_controls(shown, own, quota)
         mean, number = regular + WorkSize(items=len(shortest)), len(shortest)
         if len(own) > 1:
-            size = total(own)
+            size = total_work(own)
             mean += WorkSize(0, -(-size.segments * number // len(own)), -(-size.words * number // len(own)))
-        return self.within(regular + total(shortest)) and self.within(mean)
+        return self.within(regular + total_work(shortest)) and self.within(mean)
 
     def _shortest_controls(
-        self, shown: Sequence[Screen], own: Sequence[UnplacedItem], quota: Quota | None
+        self, shown: Sequence[Screen], own: Sequence[UnplacedItem], quota: ControlQuota | None
     ) -> list[UnplacedItem]:
         """The shortest originals of all control items; with several columns those of whole screens."""
         if self.task.columns > 1:
-            repeatable = smallest_first(shown)
+            repeatable = sort_screens_by_size(shown)
             widths = [len(screen) for screen in repeatable]
             count = quota.screens if quota else screens_needed(self.controls, len(own), widths)
             return [piece for n in range(count) for piece in repeatable[n % len(repeatable)]]
@@ -110,19 +110,21 @@ def _length(piece: UnplacedItem) -> tuple[int, int]:
     return piece.last - piece.first, piece.words
 
 
-def smallest_first(shown: Sequence[Screen]) -> list[Screen]:
+def sort_screens_by_size(shown: Sequence[Screen]) -> list[Screen]:
     """The screens of ratings, by what they ask."""
     rated = [screen for screen in shown if screen[0].role == "rating"]
-    return sorted(rated, key=lambda screen: (total(screen).segments, total(screen).words))
+    return sorted(rated, key=lambda screen: (total_work(screen).segments, total_work(screen).words))
 
 
-def total(pieces: Sequence[UnplacedItem]) -> WorkSize:
+def total_work(pieces: Sequence[UnplacedItem]) -> WorkSize:
     """What these items ask together."""
     segments = sum([piece.last - piece.first for piece in pieces]) + len(pieces)
     return WorkSize(len(pieces), segments, sum([piece.words for piece in pieces]))
 
 
-def fill(rng: np.random.Generator, blocks: Sequence[Block], room: Room) -> tuple[list[Draft], list[UnplacedItem]]:
+def fill_tasks(
+    rng: np.random.Generator, blocks: Sequence[Block], room: TaskRoom
+) -> tuple[list[PartialTask], list[UnplacedItem]]:
     """Put blocks into tasks, in order; a block that does not fit into what is left begins a new task.
 
     A block larger than a task fills consecutive ones evenly, whole screens in each and nothing else. Where all of it is
@@ -137,31 +139,31 @@ def fill(rng: np.random.Generator, blocks: Sequence[Block], room: Room) -> tuple
     Invalid
         An item leaves no room for the control items that every task must hold.
     """
-    tasks: list[Draft] = []
+    tasks: list[PartialTask] = []
     oversize: list[UnplacedItem] = []
     for number, block in enumerate(blocks):
         if tasks and not tasks[-1].whole and room.fits([*tasks[-1].screens, *block]):
             tasks[-1].screens += block
             tasks[-1].blocks += [number] * len(block)
             continue
-        parts = [Draft(list(block))] if room.fits(block) else _split_block(rng, block, room)
+        parts = [PartialTask(list(block))] if room.fits(block) else _split_block(rng, block, room)
         for part in parts or _one_by_one(block, room, oversize):
             part.blocks = [number] * len(part.screens)
             tasks.append(part)
     return tasks, oversize
 
 
-def _split_block(rng: np.random.Generator, block: Block, room: Room) -> list[Draft]:
+def _split_block(rng: np.random.Generator, block: Block, room: TaskRoom) -> list[PartialTask]:
     """A block in the fewest even parts that fit a task each; none where not even single screens do."""
     for count in range(2, len(block) + 1):
         parts = [block[len(block) * n // count : len(block) * (n + 1) // count] for n in range(count)]
-        quotas = shared_controls(rng, parts, room)
+        quotas = share_controls(rng, parts, room)
         if all(room.fits(part, quota) for part, quota in zip(parts, quotas, strict=True)):
-            return [Draft(list(part), quota=quota, whole=True) for part, quota in zip(parts, quotas, strict=True)]
+            return [PartialTask(list(part), quota=quota, whole=True) for part, quota in zip(parts, quotas, strict=True)]
     return []
 
 
-def shared_controls(rng: np.random.Generator, parts: Sequence[Block], room: Room) -> Sequence[Quota | None]:
+def share_controls(rng: np.random.Generator, parts: Sequence[Block], room: TaskRoom) -> Sequence[ControlQuota | None]:
     """What each part of a group has of its control items.
 
     None where there are none, where the items are not of one group, and where screens are not equally wide: then how
@@ -175,7 +177,7 @@ def shared_controls(rng: np.random.Generator, parts: Sequence[Block], room: Room
     if room.task.columns > 1:
         width = len(shown[0])
         number = screens_needed(room.controls, len(pieces), [width])
-        least = least_controls(room.controls, len(pieces) + number * width)
+        least = minimum_control_counts(room.controls, len(pieces) + number * width)
     else:
         least = control_counts(room.controls, len(pieces))
         number = sum(least.values())
@@ -188,15 +190,15 @@ def shared_controls(rng: np.random.Generator, parts: Sequence[Block], room: Room
     kinds: list[Counter[str]] = [Counter(dict.fromkeys(least, 0)) for _ in parts]
     for turn, kind in enumerate(kind for kind, count in least.items() for _ in range(count)):
         kinds[slots[turn % len(slots)]][kind] += 1
-    return [Quota(dict(each), count) for each, count in zip(kinds, screens, strict=True)]
+    return [ControlQuota(dict(each), count) for each, count in zip(kinds, screens, strict=True)]
 
 
-def _one_by_one(block: Block, room: Room, oversize: list[UnplacedItem]) -> list[Draft]:
+def _one_by_one(block: Block, room: TaskRoom, oversize: list[UnplacedItem]) -> list[PartialTask]:
     """A block of which some screen does not fit a task, or not with control items: as much in each task as fits."""
-    parts: list[Draft] = []
+    parts: list[PartialTask] = []
     for screen in block:
         if not parts or not room.fits([*parts[-1].screens, screen]):
-            parts.append(Draft())
+            parts.append(PartialTask())
             if not room.fits([screen]):
                 _check_alone(room, screen)
                 oversize.extend(screen)
@@ -204,7 +206,7 @@ def _one_by_one(block: Block, room: Room, oversize: list[UnplacedItem]) -> list[
     return parts
 
 
-def _check_alone(room: Room, screen: Screen) -> None:
+def _check_alone(room: TaskRoom, screen: Screen) -> None:
     piece = screen[0]
     if room.within(piece.size):
         if room.regular_share < 1 and room.fits_whole(piece):
@@ -216,12 +218,12 @@ def _check_alone(room: Room, screen: Screen) -> None:
         )
 
 
-def fitting_columns(columns: int, pieces: Sequence[UnplacedItem], room: Room) -> int:
+def fitting_columns(columns: int, pieces: Sequence[UnplacedItem], room: TaskRoom) -> int:
     """The most columns, up to those asked for, of which the largest items still fit a task, in every width there is."""
     largest = sorted(pieces, key=lambda piece: (-piece.size.segments, -piece.size.words))
 
     def fit(columns: int) -> bool:
-        widths = {len(screen) for screen in screens(largest, columns)}
+        widths = {len(screen) for screen in arrange_screens(largest, columns)}
         return all(room.fits([tuple(largest[:width])]) for width in widths)
 
     return next((n for n in range(columns, 1, -1) if fit(n)), 1)

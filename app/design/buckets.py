@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.design.dealing import draw_documents
-from app.design.design import Buckets, Design, ExplicitBucket
+from app.design.design import BucketRules, Design, ExplicitBucket
 from app.design.values import Codes, Rater
 from app.domain.errors import Invalid, Place
 
@@ -17,7 +17,7 @@ USUAL_SIZE = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bucketing:
+class BucketAssignment:
     """names, and rater codes (ascending) of each bucket; bucket of each document of the test set, −1 where in none."""
 
     names: tuple[str, ...]
@@ -25,7 +25,7 @@ class Bucketing:
     of_document: Codes
 
 
-def people(raters: Sequence[Rater]) -> tuple[tuple[Rater, ...], tuple[Rater, ...]]:
+def one_rater_per_person(raters: Sequence[Rater]) -> tuple[tuple[Rater, ...], tuple[Rater, ...]]:
     """One account for each person, the first by key, and the accounts that therefore get no work."""
     kept: dict[tuple[str, str], Rater] = {}
     for rater in sorted(raters, key=lambda one: one.key):
@@ -36,7 +36,7 @@ def people(raters: Sequence[Rater]) -> tuple[tuple[Rater, ...], tuple[Rater, ...
 
 def fill_buckets(
     rng: np.random.Generator, design: Design, raters: Sequence[Rater], keys: Sequence[str], chosen: Codes
-) -> Bucketing:
+) -> BucketAssignment:
     """Put raters and documents into buckets.
 
     Parameters
@@ -52,10 +52,10 @@ def fill_buckets(
         return _explicit(rng, design.buckets.explicit, raters, keys, chosen)
     size, count = _shape(design, len(raters), len(chosen))
     order = rng.permutation(len(raters))
-    sets = [np.sort(order[places]) for places in rater_sets(len(raters), size, count)]
+    sets = [np.sort(order[places]) for places in overlapping_rater_sets(len(raters), size, count)]
     of_document = np.full(len(keys), -1, dtype=np.int64)
     of_document[rng.permutation(chosen)] = _bucket_of_documents(rng, len(chosen), np.arange(len(sets)))
-    return Bucketing(tuple(str(n + 1) for n in range(len(sets))), tuple(sets), of_document)
+    return BucketAssignment(tuple(str(n + 1) for n in range(len(sets))), tuple(sets), of_document)
 
 
 def _bucket_of_documents(rng: np.random.Generator, documents: int, buckets: Codes) -> Codes:
@@ -72,7 +72,7 @@ def _shape(design: Design, raters: int, documents: int) -> tuple[int, int]:
     Automatic: one bucket a rater, of three raters or as many as an item needs; where documents are too few to give
     each rater of each bucket one, or raters too few for several sets, one bucket of all.
     """
-    buckets: Buckets = design.buckets
+    buckets: BucketRules = design.buckets
     if buckets.kind == "auto" and design.structure == "latin_square":
         return raters, 1  # everyone edits every sentence
     if buckets.kind == "auto" or buckets.raters_per_bucket is None:
@@ -85,7 +85,7 @@ def _shape(design: Design, raters: int, documents: int) -> tuple[int, int]:
     return size, buckets.count or (1 if size == raters else raters)
 
 
-def rater_sets(n_raters: int, size: int, count: int) -> list[Codes]:
+def overlapping_rater_sets(n_raters: int, size: int, count: int) -> list[Codes]:
     """Sets of places in a circle of raters that overlap in a chain, and of which pairs of raters meet most evenly.
 
     The first set holds the places 0 and 1 and others whose differences are as new as can be; the next are it turned
@@ -94,7 +94,7 @@ def rater_sets(n_raters: int, size: int, count: int) -> list[Codes]:
 
     Examples
     --------
-    >>> [list(map(int, places)) for places in rater_sets(7, 3, 2)]
+    >>> [list(map(int, places)) for places in overlapping_rater_sets(7, 3, 2)]
     [[0, 1, 3], [3, 4, 6]]
     """
     base = [0, 1][:size]
@@ -116,7 +116,7 @@ def _explicit(
     raters: Sequence[Rater],
     keys: Sequence[str],
     chosen: Codes,
-) -> Bucketing:
+) -> BucketAssignment:
     places: list[Place] = []
     index = {key: n for n, key in enumerate(keys)}
     allowed = set(chosen.tolist())
@@ -138,7 +138,7 @@ def _explicit(
     rest = chosen[of_document[chosen] < 0]
     if len(takers):
         of_document[rng.permutation(rest)] = _bucket_of_documents(rng, len(rest), takers)
-    return Bucketing(tuple(bucket.name for bucket in listed), tuple(pools), of_document)
+    return BucketAssignment(tuple(bucket.name for bucket in listed), tuple(pools), of_document)
 
 
 def _pool(bucket: ExplicitBucket, raters: Sequence[Rater], where: tuple[str | int, ...], places: list[Place]) -> Codes:

@@ -12,7 +12,7 @@ from app.design.values import Codes, DesignDocument
 from app.domain.errors import Invalid, Place
 
 
-def sampled_set(
+def sample_calibration_set(
     rng: np.random.Generator, calibration: Calibration, documents: Sequence[DesignDocument]
 ) -> list[UnplacedItem]:
     """The items of the calibration set that everyone judges: the same for all, in the set's order.
@@ -62,7 +62,7 @@ def equal_shares(rng: np.random.Generator, wanted: int, sizes: Codes) -> Codes:
     return counts
 
 
-def common_documents(rng: np.random.Generator, wanted: int, items: Codes) -> Codes:
+def draw_common_documents(rng: np.random.Generator, wanted: int, items: Codes) -> Codes:
     """Documents, in random order, that together have so many items; everyone judges them, outside of the buckets.
 
     items: items of each document, shape (D,).

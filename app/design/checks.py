@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from app.design.entropy import normalized_entropy
-from app.design.places import KINDS, ControlPositions, control_places
+from app.design.places import KINDS, ControlPositions, count_control_positions
 from app.design.plan import Plan, PlanItem, Task
 from app.design.values import WorkSize
 
@@ -18,7 +18,7 @@ OVERSHOOT = 1.25
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class RaterWork:
     """A rater's work. groups: planned groups; size: all items, control and calibration items too."""
 
     rater: str
@@ -46,7 +46,7 @@ class Departure:
 
 
 @dataclass(frozen=True, slots=True)
-class Density:
+class ControlDensity:
     """Shares of control items. asked: all rates together. least, mean: over tasks, those of a chain taken as one.
     overall: of all items that are not calibration items."""
 
@@ -62,7 +62,7 @@ class Density:
 
 
 @dataclass(frozen=True, slots=True)
-class Checks:
+class PlanChecks:
     """The report of a plan.
 
     normalized_entropy: of regular items over raters. rater_system: regular items of each system by rater.
@@ -75,7 +75,7 @@ class Checks:
     common items, out of all pairs.
     """
 
-    loads: tuple[Load, ...]
+    loads: tuple[RaterWork, ...]
     spreads: tuple[Spread, ...]
     normalized_entropy: float
     rater_system: Mapping[str, Mapping[str, int]]
@@ -83,7 +83,7 @@ class Checks:
     together: float
     positions: int
     connected: tuple[tuple[str, ...], ...]
-    control_density: Density | None
+    control_density: ControlDensity | None
     places: tuple[ControlPositions, ...]
     pair_judgments: int
     rated_twice: int
@@ -93,7 +93,7 @@ class Checks:
     estimable: tuple[str, ...]
 
 
-def check(plan: Plan) -> Checks:
+def check_plan(plan: Plan) -> PlanChecks:
     """Look a plan over.
 
     Source: Riley et al. 2024, §6.1.2 (entropy), §3 (recommendations); Knowles 2021, §5.4; decisions, §6.
@@ -101,7 +101,7 @@ def check(plan: Plan) -> Checks:
     rated = [(task, item) for task in plan.tasks for item in task.items if item.role == "rating"]
     rater_system = _rater_system(plan, rated)
     together = _system_system(plan)
-    return Checks(
+    return PlanChecks(
         loads=_loads(plan),
         spreads=_spreads(plan, rated),
         normalized_entropy=_entropy(plan, rated),
@@ -112,13 +112,13 @@ def check(plan: Plan) -> Checks:
         ),
         positions=_positions(plan),
         connected=connected_raters(rated, plan.raters),
-        control_density=control_density(plan),
-        places=control_places(plan),
+        control_density=compute_control_density(plan),
+        places=count_control_positions(plan),
         pair_judgments=_pair_judgments(plan, rated),
         rated_twice=len({(g.unit, g.bucket) for g in plan.groups if g.nth > 1}),
         rater_pairs=_rater_pairs(plan),
         total=_total(plan.tasks),
-        departures=departures(plan),
+        departures=list_departures(plan),
         estimable=_estimable(plan),
     )
 
@@ -130,12 +130,14 @@ def _total(tasks: tuple[Task, ...]) -> WorkSize:
     return sum((task.size for task in tasks), WorkSize())
 
 
-def _loads(plan: Plan) -> tuple[Load, ...]:
+def _loads(plan: Plan) -> tuple[RaterWork, ...]:
     groups = Counter(group.rater for group in plan.groups)
     tasks: dict[str, list[Task]] = {rater: [] for rater in plan.raters}
     for task in plan.tasks:
         tasks[task.rater].append(task)
-    return tuple(Load(rater, len(mine), groups[rater], _total(tuple(mine))) for rater, mine in sorted(tasks.items()))
+    return tuple(
+        RaterWork(rater, len(mine), groups[rater], _total(tuple(mine))) for rater, mine in sorted(tasks.items())
+    )
 
 
 def _spreads(plan: Plan, rated: Rated) -> tuple[Spread, ...]:
@@ -224,7 +226,7 @@ def connected_raters(rated: Rated, raters: tuple[str, ...]) -> tuple[tuple[str, 
     return tuple(tuple(members) for members in sets.values())
 
 
-def control_density(plan: Plan) -> Density | None:
+def compute_control_density(plan: Plan) -> ControlDensity | None:
     """How dense control items are in the tasks of a plan; None where its design asks for none."""
     if not plan.design.controls.any:
         return None
@@ -237,7 +239,7 @@ def control_density(plan: Plan) -> Density | None:
         return None
     shares = [n / (n + ratings) for n, ratings in held]
     everything = sum(n for n, _ in held) / sum(n + ratings for n, ratings in held)
-    return Density(plan.design.controls.rates, min(shares), sum(shares) / len(shares), everything)
+    return ControlDensity(plan.design.controls.rates, min(shares), sum(shares) / len(shares), everything)
 
 
 def _pair_judgments(plan: Plan, rated: Rated) -> int:
@@ -258,7 +260,7 @@ def _rater_pairs(plan: Plan) -> tuple[int, int]:
     return len(rater_pairs), n * (n - 1) // 2
 
 
-def departures(plan: Plan) -> tuple[Departure, ...]:
+def list_departures(plan: Plan) -> tuple[Departure, ...]:
     """Where a design leaves what Riley et al. 2024 (§3) recommend, and what it costs (figures: methods, PB-4)."""
     design = plan.design
     sentences = []

@@ -7,21 +7,21 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from app.design.assemble import assemble
-from app.design.buckets import Bucketing, fill_buckets, people
-from app.design.calibration import common_documents, sampled_set
+from app.design.assemble import assemble_tasks
+from app.design.buckets import BucketAssignment, fill_buckets, one_rater_per_person
+from app.design.calibration import draw_common_documents, sample_calibration_set
 from app.design.choose import choose_documents, choose_systems
 from app.design.dealing import check_pools
 from app.design.design import Design
-from app.design.grouping import GroupedOutputs, cut_documents, group_outputs, layout_of
-from app.design.latin_square import latin_deal, unmet_cells
+from app.design.grouping import GroupedOutputs, cut_documents, group_outputs, make_allocation_input
+from app.design.latin_square import deal_latin_squares, unmet_cells
 from app.design.layout import AllocationInput
 from app.design.order import UnplacedItem
 from app.design.overlap import choose_overlap
-from app.design.plan import Bucket, Plan, PlanItem, PlannedDocument, Task, Unmet, digest_of
+from app.design.plan import Bucket, Plan, PlanItem, PlannedDocument, Task, Unmet, digest_as_json
 from app.design.task_maker import TaskInputs
 from app.design.values import Codes, Floats, Rater, System, TestSet, WorkSize
-from app.design.workload import Allocation, deal_work
+from app.design.workload import GroupAllocation, deal_work
 from app.domain.errors import Invalid, Place
 
 
@@ -62,7 +62,7 @@ def compile_plan(
         raise Invalid("a plan needs a seed", places=(Place(("seed",), "is needed"),))
     design = replace(design, seed=seed)  # drawn or given, the same seed is the same plan
     draw = SeedStreams(seed)
-    able, idle = people(raters)
+    able, idle = one_rater_per_person(raters)
     if not able:
         raise Invalid("there are no raters")
     names = choose_systems(design, systems)
@@ -73,7 +73,7 @@ def compile_plan(
     grouped, dealt, layout = _deal(draw, design, test_set, names, able, buckets)
     shared = _shared_packs(draw, design, test_set, names, common)
     work = TaskInputs(design, test_set, names, able, grouped, layout, dealt, shared)
-    assembled = assemble(draw.rng, work)
+    assembled = assemble_tasks(draw.rng, work)
     documents = _documents(keys, chosen, common, buckets, inclusion)
     left_out = [key for key in (keys[n] for n in chosen) if key not in {document.key for document in documents}]
     notes = [f"{rater.key} is another account of a person who has work, and gets none" for rater in idle]
@@ -119,7 +119,7 @@ def inputs_digest(test_set: TestSet, systems: Sequence[str], raters: Sequence[Ra
     documents = [asdict(document) for document in (*test_set.documents, *test_set.calibration)]
     for document in documents:  # a pair keeps the level that its set gave it
         del document["stratum"]
-    return digest_of([documents, outputs, list(systems), people])
+    return digest_as_json([documents, outputs, list(systems), people])
 
 
 def _items(shared: Sequence[Sequence[UnplacedItem]]) -> tuple[PlanItem, ...]:
@@ -140,7 +140,7 @@ def _common(draw: SeedStreams, design: Design, test_set: TestSet, names: Sequenc
     items = np.zeros(len(test_set.documents), dtype=np.int64)
     for entry in grouped.entries:
         items[grouped.stretches[entry.stretch].document] += 1
-    return chosen[common_documents(draw.rng("common"), wanted, items[chosen])]
+    return chosen[draw_common_documents(draw.rng("common"), wanted, items[chosen])]
 
 
 def _shared_packs(
@@ -149,7 +149,7 @@ def _shared_packs(
     """What every rater judges, in packs that stay together."""
     if design.calibration is None:
         return ()
-    pieces = sampled_set(draw.rng("calibration"), design.calibration, test_set.calibration)
+    pieces = sample_calibration_set(draw.rng("calibration"), design.calibration, test_set.calibration)
     packs: list[tuple[UnplacedItem, ...]] = [(piece,) for piece in pieces]
     if len(common):
         grouped = group_outputs(design, test_set, names, cut_documents(design, test_set.documents, common.tolist()))
@@ -172,20 +172,20 @@ def _deal(
     test_set: TestSet,
     names: Sequence[str],
     raters: Sequence[Rater],
-    buckets: Bucketing,
-) -> tuple[GroupedOutputs, Allocation, AllocationInput]:
+    buckets: BucketAssignment,
+) -> tuple[GroupedOutputs, GroupAllocation, AllocationInput]:
     dealt_documents = np.flatnonzero(buckets.of_document >= 0)
     grouped = group_outputs(
         design, test_set, names, cut_documents(design, test_set.documents, dealt_documents.tolist())
     )
     ratings = _ratings(draw, design, grouped, buckets)
-    layout = layout_of(design, grouped, buckets.of_document, buckets.pools, len(raters), ratings)
+    layout = make_allocation_input(design, grouped, buckets.of_document, buckets.pools, len(raters), ratings)
     if design.structure == "latin_square":
         return grouped, _latin(draw, grouped, layout, names, buckets), layout
     return grouped, deal_work(draw.rng("deal"), design, grouped, layout, raters, buckets.names), layout
 
 
-def _ratings(draw: SeedStreams, design: Design, grouped: GroupedOutputs, buckets: Bucketing) -> Codes:
+def _ratings(draw: SeedStreams, design: Design, grouped: GroupedOutputs, buckets: BucketAssignment) -> Codes:
     """How many raters each group gets, shape (G,)."""
     ratings = np.full(len(grouped.groups), design.ratings_per_item, dtype=np.int64)
     if design.overlap:
@@ -197,8 +197,8 @@ def _ratings(draw: SeedStreams, design: Design, grouped: GroupedOutputs, buckets
 
 
 def _latin(
-    draw: SeedStreams, grouped: GroupedOutputs, layout: AllocationInput, names: Sequence[str], buckets: Bucketing
-) -> Allocation:
+    draw: SeedStreams, grouped: GroupedOutputs, layout: AllocationInput, names: Sequence[str], buckets: BucketAssignment
+) -> GroupAllocation:
     """Raters by Latin squares; outputs that no rater of the square edits have none."""
     check_pools(layout, buckets.names)
     raters = np.full((layout.n_groups, 1), -1, dtype=np.int64)
@@ -217,16 +217,16 @@ def _latin(
         sentences = [
             n for n, stretch in enumerate(grouped.stretches) if buckets.of_document[stretch.document] == bucket
         ]
-        squares = latin_deal(draw.rng("latin", bucket), len(sentences), len(names), len(pool))
+        squares = deal_latin_squares(draw.rng("latin", bucket), len(sentences), len(names), len(pool))
         for sentence, row in zip(sentences, squares, strict=True):
             for rater, system in zip(pool, row, strict=True):
                 raters[group_of[sentence, int(system)], 0] = rater
                 propensity[group_of[sentence, int(system)], 0] = 1 / len(names)
-    return Allocation(raters, propensity)
+    return GroupAllocation(raters, propensity)
 
 
 def _documents(
-    keys: Sequence[str], chosen: Codes, common: Codes, buckets: Bucketing, inclusion: Floats
+    keys: Sequence[str], chosen: Codes, common: Codes, buckets: BucketAssignment, inclusion: Floats
 ) -> tuple[PlannedDocument, ...]:
     for_all = set(common.tolist())
     return tuple(
@@ -236,7 +236,7 @@ def _documents(
     )
 
 
-def _buckets(buckets: Bucketing, raters: Sequence[Rater], keys: Sequence[str]) -> tuple[Bucket, ...]:
+def _buckets(buckets: BucketAssignment, raters: Sequence[Rater], keys: Sequence[str]) -> tuple[Bucket, ...]:
     return tuple(
         Bucket(
             n + 1,
@@ -255,7 +255,7 @@ def _unmet_documents(left_out: Sequence[str]) -> tuple[Unmet, ...]:
     return (Unmet(f"{len(left_out)} documents are not judged", f"they are in no bucket: {named}"),)
 
 
-def _unmet_outputs(test_set: TestSet, grouped: GroupedOutputs, buckets: Bucketing) -> tuple[Unmet, ...]:
+def _unmet_outputs(test_set: TestSet, grouped: GroupedOutputs, buckets: BucketAssignment) -> tuple[Unmet, ...]:
     """Documents in a bucket of which no system has a whole output."""
     judged = {stretch.document for stretch in grouped.stretches}
     bare = [n for n in np.flatnonzero(buckets.of_document >= 0).tolist() if n not in judged]
@@ -265,7 +265,7 @@ def _unmet_outputs(test_set: TestSet, grouped: GroupedOutputs, buckets: Bucketin
     return (Unmet(f"{len(bare)} documents have nothing to judge", f"no system has a whole output: {named}"),)
 
 
-def _unmet_squares(design: Design, dealt: Allocation, names: Sequence[str]) -> tuple[Unmet, ...]:
+def _unmet_squares(design: Design, dealt: GroupAllocation, names: Sequence[str]) -> tuple[Unmet, ...]:
     """Outputs that no rater of their square edits."""
     number = int((dealt.raters < 0).all(axis=1).sum()) if design.structure == "latin_square" else 0
     return unmet_cells(number, len(names))

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.design.batches import Draft, Room, total
-from app.design.design import Controls
+from app.design.batches import PartialTask, TaskRoom, total_work
+from app.design.design import ControlRules
 from app.design.grouping import control_counts
 from app.design.order import Screen, UnplacedItem
-from app.design.repeats import PlannedRepeat, RaterHistory, distance_shortfalls, gaps_among_ratings, place_repeat
+from app.design.repeats import PlannedRepeat, RaterHistory, choose_repeat, distance_shortfalls, gaps_among_ratings
 
 DRAWS = 20
 
@@ -24,10 +24,10 @@ class MissingControl:
     missing: int
 
 
-def with_controls(
+def add_controls(
     rng: np.random.Generator,
-    draft: Draft,
-    room: Room,
+    draft: PartialTask,
+    room: TaskRoom,
     references: Mapping[str, Sequence[str]],
     seen: RaterHistory,
     *,
@@ -66,7 +66,7 @@ def with_controls(
 def _choose(
     rng: np.random.Generator,
     ratings: Sequence[UnplacedItem],
-    room: Room,
+    room: TaskRoom,
     controls: Sequence[UnplacedItem],
     needed: Mapping[str, int],
     references: Mapping[str, Sequence[str]],
@@ -83,25 +83,25 @@ def _choose(
             if kind == "reference":
                 able = [piece for piece in able if references.get(piece.document)]
             picked = [able[n % len(able)] for n in range(count)] if able else []
-            chosen += [control_of(kind, piece, room.controls, references) for piece in picked]
-        if room.within(total([*controls, *chosen])):
+            chosen += [make_control_item(kind, piece, room.controls, references) for piece in picked]
+        if room.within(total_work([*controls, *chosen])):
             break
     while top_up:
         kind = tuple(needed)[len(chosen) % len(needed)]
         fitting = [
             piece
             for piece in ratings
-            if room.within(total([*controls, *chosen, piece]))
+            if room.within(total_work([*controls, *chosen, piece]))
             and (kind != "reference" or references.get(piece.document))
         ]
         if not fitting:
             break
-        chosen.append(control_of(kind, fitting[int(rng.integers(len(fitting)))], room.controls, references))
+        chosen.append(make_control_item(kind, fitting[int(rng.integers(len(fitting)))], room.controls, references))
     return chosen
 
 
-def control_of(
-    kind: str, piece: UnplacedItem, controls: Controls, references: Mapping[str, Sequence[str]]
+def make_control_item(
+    kind: str, piece: UnplacedItem, controls: ControlRules, references: Mapping[str, Sequence[str]]
 ) -> UnplacedItem:
     """The control item of a kind that is made of a rating."""
     plain = replace(piece, group=None, propensity=None, systems=(), of=piece)
@@ -113,7 +113,7 @@ def control_of(
 
 
 def _insert(
-    rng: np.random.Generator, screens: list[Screen], blocks: list[int], piece: UnplacedItem, room: Room
+    rng: np.random.Generator, screens: list[Screen], blocks: list[int], piece: UnplacedItem, room: TaskRoom
 ) -> None:
     """Put an item at a random place of the block that holds its document; anywhere, where no block holds several."""
     held = [n for n, screen in zip(blocks, screens, strict=True) if screen[0].document == piece.document]
@@ -130,15 +130,15 @@ def _insert(
 
 
 def _insert_repeats(
-    rng: np.random.Generator, screens: list[Screen], chosen: Sequence[UnplacedItem], room: Room, seen: RaterHistory
+    rng: np.random.Generator, screens: list[Screen], chosen: Sequence[UnplacedItem], room: TaskRoom, seen: RaterHistory
 ) -> None:
     """Show ratings again, each in place of one that was chosen; a longer one only where the task has room for it."""
-    size = total([*(piece for screen in screens for piece in screen), *(p for p in chosen if p.role == "repeat")])
+    size = total_work([*(piece for screen in screens for piece in screen), *(p for p in chosen if p.role == "repeat")])
     for piece in chosen:
         if piece.role != "repeat":
             continue
         planned = PlannedRepeat(room, size, (piece,))
-        repeat, gap = place_repeat(rng, screens, seen, room, planned.gives_way_to)
+        repeat, gap = choose_repeat(rng, screens, seen, room, planned.gives_way_to)
         original = repeat[0]
         screens.insert(gap, (replace(original, role="repeat", group=None, propensity=None, of=original),))
         size = planned.with_instead((original,))

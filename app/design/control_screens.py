@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.design.batches import Draft, Quota, Room, smallest_first, total
-from app.design.control_items import DRAWS, MissingControl, control_of
-from app.design.grouping import least_controls, screens_needed
+from app.design.batches import ControlQuota, PartialTask, TaskRoom, sort_screens_by_size, total_work
+from app.design.control_items import DRAWS, MissingControl, make_control_item
+from app.design.grouping import minimum_control_counts, screens_needed
 from app.design.order import Screen
-from app.design.repeats import PlannedRepeat, RaterHistory, distance_shortfalls, place_repeat
+from app.design.repeats import PlannedRepeat, RaterHistory, choose_repeat, distance_shortfalls
 
 References = Mapping[str, Sequence[str]]
 
@@ -29,8 +29,8 @@ class _Again:
     kinds: tuple[str, ...]
 
 
-def with_control_screens(
-    rng: np.random.Generator, draft: Draft, room: Room, references: References, seen: RaterHistory
+def add_control_screens(
+    rng: np.random.Generator, draft: PartialTask, room: TaskRoom, references: References, seen: RaterHistory
 ) -> tuple[list[Screen], list[MissingControl]]:
     """The screens of a task together with its control items, which no width tells from ratings.
 
@@ -43,11 +43,11 @@ def with_control_screens(
     """
     screens = list(draft.screens)
     short: list[MissingControl] = []
-    if room.controls.any and smallest_first(screens):
+    if room.controls.any and sort_screens_by_size(screens):
         chosen = _screens_to_repeat(rng, screens, room, references, draft.quota)
         needed = draft.quota.kinds if draft.quota else _least_controls_of(screens, chosen, room)
         assigned = _assign_kinds(rng, chosen, needed, references)
-        size = total([piece for screen in (*screens, *(again.screen for again in assigned)) for piece in screen])
+        size = total_work([piece for screen in (*screens, *(again.screen for again in assigned)) for piece in screen])
         for again in assigned:
             planned = PlannedRepeat(room, size, again.screen)
             size = planned.with_instead(_insert(rng, screens, again, planned, references, seen))
@@ -62,24 +62,28 @@ def _n_rated(screens: Sequence[Screen]) -> int:
     return sum(piece.role == "rating" for screen in screens for piece in screen)
 
 
-def _least_controls_of(screens: Sequence[Screen], chosen: Sequence[Screen], room: Room) -> Mapping[str, int]:
+def _least_controls_of(screens: Sequence[Screen], chosen: Sequence[Screen], room: TaskRoom) -> Mapping[str, int]:
     """Control items of each kind that a task of these screens must hold at least."""
-    return least_controls(room.controls, _n_rated(screens) + sum(map(len, chosen)))
+    return minimum_control_counts(room.controls, _n_rated(screens) + sum(map(len, chosen)))
 
 
 def _screens_to_repeat(
-    rng: np.random.Generator, screens: Sequence[Screen], room: Room, references: References, quota: Quota | None
+    rng: np.random.Generator,
+    screens: Sequence[Screen],
+    room: TaskRoom,
+    references: References,
+    quota: ControlQuota | None,
 ) -> list[Screen]:
     """Screens to show again that fit: random ones, or the smallest where 20 draws did not fit."""
-    own = smallest_first(screens)
+    own = sort_screens_by_size(screens)
     able = [screen for screen in own if references.get(screen[0].document)] if room.controls.reference else own
-    size = total([piece for screen in screens for piece in screen])
+    size = total_work([piece for screen in screens for piece in screen])
     for draw in range(DRAWS + 1):
         drawn = [(able or own)[n] for n in rng.permutation(len(able or own))] if draw < DRAWS else own
         widths = [len(screen) for screen in drawn]
         count = quota.screens if quota else screens_needed(room.controls, _n_rated(screens), widths)
         chosen = [drawn[n % len(drawn)] for n in range(count)]
-        if room.within(size + total([piece for screen in chosen for piece in screen])):
+        if room.within(size + total_work([piece for screen in chosen for piece in screen])):
             break
     return chosen
 
@@ -117,9 +121,9 @@ def _insert(
         return able and len(screen) == len(repeat_screen.screen) and planned.gives_way_to(screen)
 
     room = planned.room
-    original, gap = place_repeat(rng, screens, seen, room, stands_in)
+    original, gap = choose_repeat(rng, screens, seen, room, stands_in)
     pairs = zip(repeat_screen.kinds, original, strict=True)
-    screens.insert(gap, tuple(control_of(kind, piece, room.controls, references) for kind, piece in pairs))
+    screens.insert(gap, tuple(make_control_item(kind, piece, room.controls, references) for kind, piece in pairs))
     return original
 
 

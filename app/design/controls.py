@@ -42,10 +42,10 @@ def has_no_word_spaces(language: str | None) -> bool:
     return (language or "").replace("_", "-").split("-")[0].lower() in _UNSPACED
 
 
-def span_length(length: int, *, characters: bool = False) -> int:
+def replaced_span_length(length: int, *, characters: bool = False) -> int:
     """How many words (characters: twice as many) are replaced in a text of so many.
 
-    >>> [span_length(n) for n in (1, 5, 8, 15, 20, 21)]
+    >>> [replaced_span_length(n) for n in (1, 5, 8, 15, 20, 21)]
     [1, 2, 3, 4, 5, 6]
 
     Source: Knowles 2021, §2 (Appraise).
@@ -56,7 +56,7 @@ def span_length(length: int, *, characters: bool = False) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Donors:
+class DonorTexts:
     """Texts to take words from, split into these once for all that are degraded. Whoever makes it names the language.
 
     units: of each text that has any, sorted by the texts. places: in that order, by the words of a text.
@@ -66,7 +66,7 @@ class Donors:
     places: Mapping[tuple[str, ...], tuple[int, ...]]
 
     @classmethod
-    def of(cls, texts: Sequence[str], language: str | None) -> Donors:
+    def of(cls, texts: Sequence[str], language: str | None) -> DonorTexts:
         """Each text once."""
         able = [text for text in sorted(set(texts)) if text.split()]
         places: dict[tuple[str, ...], tuple[int, ...]] = {}
@@ -81,13 +81,13 @@ class Donors:
         return [units for place, units in enumerate(self.units) if place not in same] if same else self.units
 
 
-def degrade(
+def degrade_text(
     rng: np.random.Generator,
     text: str,
     *,
     method: Degradation,
     language: str | None,
-    donors: Sequence[str] | Donors = (),
+    donors: Sequence[str] | DonorTexts = (),
 ) -> DegradedText:
     """Degrade a text.
 
@@ -109,7 +109,7 @@ def degrade(
     units = _units(text, characters)
     if method == "rotation":
         return _rotation(rng, units, characters)
-    able = (donors if isinstance(donors, Donors) else Donors.of(donors, language)).beside(text)
+    able = (donors if isinstance(donors, DonorTexts) else DonorTexts.of(donors, language)).beside(text)
     if not able or not units:
         raise Invalid(f"{method} needs a text, and others of the language to take words from")
     if method == "span_replacement":
@@ -139,7 +139,7 @@ def _span_replacement(
     """A random span gives way to one of another text, of the same length; in texts of more than three units neither
     at the beginning nor at the end."""
     inner = int(len(units) > 3)
-    span = min(span_length(len(units), characters=characters), len(units) - 2 * inner)
+    span = min(replaced_span_length(len(units), characters=characters), len(units) - 2 * inner)
     start = _between(rng, inner, len(units) - span - inner)
     replacement = _donor_span(rng, donors, units[start : start + span])
     return _join_units(

@@ -12,7 +12,7 @@ from app.design.values import Bools, Codes
 from app.domain.errors import Invalid, Place
 
 
-def deal(
+def deal_to_pool(
     rng: np.random.Generator, *, rows: int, groups: int, raters: int, ratings: int = 1, before: Codes | None = None
 ) -> Codes:
     """Deal groups to the places of a pool, in `rows` independent deals.
@@ -34,7 +34,7 @@ def deal(
 
     Examples
     --------
-    >>> dealt = deal(np.random.default_rng(1), rows=1, groups=6, raters=3, ratings=2)
+    >>> dealt = deal_to_pool(np.random.default_rng(1), rows=1, groups=6, raters=3, ratings=2)
     >>> np.bincount(dealt.ravel())
     array([4, 4, 4])
     """
@@ -93,7 +93,7 @@ def deal_studies(rng: np.random.Generator, layout: AllocationInput, studies: int
     for at in sorted(first):  # shapes as they first occur: the draws of a seed follow that order
         alike = held[shape == shape[at]]
         n_groups, n_raters = int(groups[held[at]]), int(wide[layout.bucket[held[at]]])
-        places = deal(rng, rows=studies * len(alike), groups=n_groups, raters=n_raters, ratings=ratings)
+        places = deal_to_pool(rng, rows=studies * len(alike), groups=n_groups, raters=n_raters, ratings=ratings)
         dealt = places.reshape(studies, len(alike), n_groups, -1)
         dealt += first_rater[layout.bucket[alike]][:, None, None]
         result[:, order[begin[alike][:, None] + np.arange(n_groups)]] = np.take(raters, dealt)
@@ -108,7 +108,7 @@ def deal_campaign(rng: np.random.Generator, layout: AllocationInput, raters: Cod
     systems go to different raters, so that the sum stays even, too.
     """
     check_pools(layout)
-    have = counts(layout, raters)
+    have = count_groups_by_bucket(layout, raters)
     todo: Bools = np.asarray((raters < 0).all(axis=1), dtype=np.bool_)
     for cell, members in enumerate(layout.cells()):
         bucket = layout.bucket[cell]
@@ -117,12 +117,14 @@ def deal_campaign(rng: np.random.Generator, layout: AllocationInput, raters: Cod
             groups = members[todo[members] & (layout.ratings[members] == k)]
             if not len(groups):
                 continue
-            places = deal(rng, rows=1, groups=len(groups), raters=len(pool), ratings=int(k), before=have[bucket, pool])
+            places = deal_to_pool(
+                rng, rows=1, groups=len(groups), raters=len(pool), ratings=int(k), before=have[bucket, pool]
+            )
             raters[groups, :k] = pool[places[0]]
             np.add.at(have[bucket], raters[groups, :k].ravel(), 1)
 
 
-def counts(layout: AllocationInput, raters: Codes) -> Codes:
+def count_groups_by_bucket(layout: AllocationInput, raters: Codes) -> Codes:
     """Groups of each rater in each bucket, shape (buckets, R), from raters of shape (G, K), −1 where nobody."""
     have = np.zeros((len(layout.pools), layout.n_raters), dtype=np.int64)
     group, place = np.nonzero(raters >= 0)
@@ -130,7 +132,7 @@ def counts(layout: AllocationInput, raters: Codes) -> Codes:
     return have
 
 
-def loads(layout: AllocationInput, raters: Codes) -> Codes:
+def compute_rater_loads(layout: AllocationInput, raters: Codes) -> Codes:
     """Weight of each rater: shape (studies, R) from raters of shape (studies, G, K), −1 where nobody."""
     studies = len(raters)
     result = np.zeros((studies, layout.n_raters + 1), dtype=np.int64)

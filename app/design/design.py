@@ -44,7 +44,7 @@ class ExplicitBucket:
 
 
 @dataclass(frozen=True, slots=True)
-class Buckets:
+class BucketRules:
     """Which raters share documents: chosen by us, of a size (and number), or as listed."""
 
     kind: Literal["auto", "sized", "explicit"] = "auto"
@@ -75,7 +75,7 @@ class Arm:
 
 
 @dataclass(frozen=True, slots=True)
-class Controls:
+class ControlRules:
     """Items with a known answer. Rates are shares of the items of every task, reached in each of them (in those of a
     chain together).
 
@@ -133,13 +133,13 @@ class Design:
     even_out: bool = False
     ratings_per_item: int = 1
     overlap: Overlap | None = None
-    buckets: Buckets = Buckets()
+    buckets: BucketRules = BucketRules()
     systems: tuple[str, ...] | None = None
     documents: DocumentChoice = DocumentChoice()
     task: TaskRules = TaskRules()
     arms: tuple[Arm, ...] = ()
     cross: Literal["groups", "raters"] = "groups"
-    controls: Controls = Controls()
+    controls: ControlRules = ControlRules()
     calibration: Calibration | None = None
     share_duplicates: bool = True
     seed: int | None = None

@@ -8,7 +8,7 @@ from math import comb
 
 import numpy as np
 
-from app.design.dealing import check_pools, deal_campaign, loads
+from app.design.dealing import check_pools, compute_rater_loads, deal_campaign
 from app.design.layout import AllocationInput
 from app.design.values import Bools, Codes, Floats
 from app.domain.errors import Invalid, Place
@@ -95,7 +95,7 @@ def deal_to_entropy(
     left, entropies = np.arange(studies), list[float]()
     for _ in range(restarts):
         attempt = _attempt(rng, layout, menus, target, len(left))
-        entropy = normalized_entropy(loads(layout, attempt))
+        entropy = normalized_entropy(compute_rater_loads(layout, attempt))
         near = np.round(np.abs(entropy - target), _DIGITS) <= TOLERANCE
         result[left[near]] = attempt[near]
         left = left[~near]
@@ -123,7 +123,7 @@ def _attempt(rng: np.random.Generator, layout: AllocationInput, menus: _Menus, t
     sizes = np.broadcast_to(menus.size[menus.of_group], (studies, layout.n_groups))
     choice = rng.integers(0, sizes)
     load = np.zeros((studies, layout.n_raters + 1), dtype=np.int64)  # the last column takes the padding
-    load[:, :-1] = loads(layout, menus.sets[menus.of_group[None, :], choice])
+    load[:, :-1] = compute_rater_loads(layout, menus.sets[menus.of_group[None, :], choice])
     order = rng.permuted(np.broadcast_to(np.arange(layout.n_groups), (studies, layout.n_groups)), axis=1)
     for visit in range(layout.n_groups):
         group = order[:, visit]
@@ -172,7 +172,7 @@ def reachable_entropies(
 def _entropy_of_even_deal(rng: np.random.Generator, layout: AllocationInput) -> float:
     even = np.full((layout.n_groups, int(layout.ratings.max(initial=1))), -1, dtype=np.int64)
     deal_campaign(rng, layout, even)
-    return float(normalized_entropy(loads(layout, even[None]))[0])
+    return float(normalized_entropy(compute_rater_loads(layout, even[None]))[0])
 
 
 def _descend(rng: np.random.Generator, layout: AllocationInput) -> Codes:
@@ -183,7 +183,7 @@ def _descend(rng: np.random.Generator, layout: AllocationInput) -> Codes:
     bucket, missing = layout.group_bucket, layout.ratings.copy()
     menus = _menus(rng, layout)
     start = menus.sets[menus.of_group, rng.integers(0, menus.size[menus.of_group])]
-    load, fixed = loads(layout, start[None])[0], np.zeros(layout.n_raters, dtype=np.int64)
+    load, fixed = compute_rater_loads(layout, start[None])[0], np.zeros(layout.n_raters, dtype=np.int64)
     todo: Bools = np.ones(layout.n_raters, dtype=np.bool_)
     while missing.any():
         rater = int(np.where(todo, load, -1).argmax())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.design.order import Screen, UnplacedItem
-from app.design.plan import Group, Original, PlanItem, Task
+from app.design.plan import Group, OriginalPosition, PlanItem, Task
 from app.design.values import WorkSize
 
 
@@ -25,10 +25,10 @@ def number_tasks(
     rng: np.random.Generator, rater: str, batches: Sequence[TaskDraft], groups: Sequence[Group], *, first_number: int
 ) -> list[Task]:
     """A rater's tasks, numbered on from first_number. groups: all planned groups, by number − 1."""
-    places: dict[int, Original] = {}
+    places: dict[int, OriginalPosition] = {}
     for n, batch in enumerate(batches):
         for position, piece in enumerate((piece for screen in batch.screens for piece in screen), start=1):
-            places[id(piece)] = Original(first_number + n, position)
+            places[id(piece)] = OriginalPosition(first_number + n, position)
     chains = _chains(batches)
     return [
         _task(rng, rater, batch, places, groups, first_number + n, n + 1, chain and first_number + chain - 1)
@@ -40,7 +40,7 @@ def _task(
     rng: np.random.Generator,
     rater: str,
     batch: TaskDraft,
-    places: dict[int, Original],
+    places: dict[int, OriginalPosition],
     groups: Sequence[Group],
     number: int,
     queue: int,
@@ -60,7 +60,7 @@ def _task(
 
 
 def _item(
-    piece: UnplacedItem, places: dict[int, Original], position: int, screen: int, column: int, side: int
+    piece: UnplacedItem, places: dict[int, OriginalPosition], position: int, screen: int, column: int, side: int
 ) -> PlanItem:
     return PlanItem(
         position,

@@ -9,8 +9,8 @@ from math import ceil
 
 import numpy as np
 
-from app.design.design import Controls, Design
-from app.design.duplicates import classes_of_identical_texts
+from app.design.design import ControlRules, Design
+from app.design.duplicates import group_identical_texts
 from app.design.layout import AllocationInput
 from app.design.values import Codes, DesignDocument, SegmentRange, TestSet, Unit, WorkSize
 from app.domain.errors import Invalid
@@ -67,21 +67,21 @@ def _longest(design: Design) -> int | None:
     return max(1, task.max_segments // (1 + sum(control_counts(design.controls, 1).values())))
 
 
-def control_counts(controls: Controls, regular: int) -> dict[str, int]:
+def control_counts(controls: ControlRules, regular: int) -> dict[str, int]:
     """How many control items of each kind a task needs beside so many regular ones.
 
     The least that makes the share of each kind, of all items of the task, reach its rate.
 
     Examples
     --------
-    >>> control_counts(Controls(bad_reference=0.1, repeat=0.1, reference=0.1), 70)
+    >>> control_counts(ControlRules(bad_reference=0.1, repeat=0.1, reference=0.1), 70)
     {'degraded': 10, 'repeat': 10, 'reference': 10}
     """
     return dict(_counts(controls, regular))
 
 
 @lru_cache(maxsize=4096)
-def _counts(controls: Controls, regular: int) -> tuple[tuple[str, int], ...]:
+def _counts(controls: ControlRules, regular: int) -> tuple[tuple[str, int], ...]:
     rates = {"degraded": controls.bad_reference, "repeat": controls.repeat, "reference": controls.reference}
     needed = {kind: 0 for kind, rate in rates.items() if rate > 0}
     while regular:
@@ -93,13 +93,13 @@ def _counts(controls: Controls, regular: int) -> tuple[tuple[str, int], ...]:
     return tuple(needed.items())
 
 
-def least_controls(controls: Controls, total: int) -> dict[str, int]:
+def minimum_control_counts(controls: ControlRules, total: int) -> dict[str, int]:
     """How many control items of each kind a task of so many items, with its controls, must hold at least."""
     rates = {"degraded": controls.bad_reference, "repeat": controls.repeat, "reference": controls.reference}
     return {kind: ceil(round(rate * total, 9)) for kind, rate in rates.items()}
 
 
-def screens_needed(controls: Controls, regular: int, widths: Sequence[int]) -> int:
+def screens_needed(controls: ControlRules, regular: int, widths: Sequence[int]) -> int:
     """How many of these screens, in order and then from the first again, hold the control items of a task.
 
     Every column of such a screen is a control item: what the rates do not ask for is a repeat, and a screen holds one
@@ -111,14 +111,14 @@ def screens_needed(controls: Controls, regular: int, widths: Sequence[int]) -> i
 
     Examples
     --------
-    >>> screens_needed(Controls(bad_reference=0.1, repeat=0.1), 12, [3, 3, 3, 3])
+    >>> screens_needed(ControlRules(bad_reference=0.1, repeat=0.1), 12, [3, 3, 3, 3])
     2
-    >>> screens_needed(Controls(reference=0.1), 12, [3, 3, 3, 3])
+    >>> screens_needed(ControlRules(reference=0.1), 12, [3, 3, 3, 3])
     2
     """
     count, total = 0, regular
     while True:
-        needed = least_controls(controls, total)
+        needed = minimum_control_counts(controls, total)
         if needed["reference"] <= count and sum(needed.values()) <= total - regular:
             return count
         total += widths[count % len(widths)]
@@ -144,8 +144,7 @@ def group_outputs(
         key = test_set.documents[stretch.document].key
         marks = {name: test_set.marks(key, name, stretch.first, stretch.last) for name in systems}
         outputs = [
-            DistinctOutput(len(kept), names)
-            for names in classes_of_identical_texts(marks, share=design.share_duplicates)
+            DistinctOutput(len(kept), names) for names in group_identical_texts(marks, share=design.share_duplicates)
         ]
         if not outputs:
             continue
@@ -159,7 +158,7 @@ def group_outputs(
     return GroupedOutputs(tuple(kept), tuple(entries), tuple(groups))
 
 
-def layout_of(
+def make_allocation_input(
     design: Design,
     grouped: GroupedOutputs,
     bucket_of_document: Codes,

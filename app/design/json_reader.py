@@ -141,7 +141,7 @@ class JsonObjectReader:
             self.wrong(name, f"unknown; known are {', '.join(sorted(self._asked))}")
 
 
-def read(body: object, inner: Callable[[JsonObjectReader], T], *, loc: tuple[str | int, ...], title: str) -> T:
+def read_object(body: object, inner: Callable[[JsonObjectReader], T], *, loc: tuple[str | int, ...], title: str) -> T:
     """Read one object whole.
 
     Raises Invalid with every wrong place.

@@ -8,7 +8,7 @@ from app.design.plan import Unmet
 from app.design.values import Codes
 
 
-def latin_square(rng: np.random.Generator, order: int) -> Codes:
+def draw_latin_square(rng: np.random.Generator, order: int) -> Codes:
     """A cyclic Latin square with rows, columns and symbols in random order, shape (order, order)."""
     cyclic = np.add.outer(rng.permutation(order), rng.permutation(order)) % order
     return np.asarray(rng.permutation(order)[cyclic], dtype=np.int64)
@@ -22,7 +22,7 @@ def unmet_cells(number: int, systems: int) -> tuple[Unmet, ...]:
     return (Unmet(f"{number} outputs are edited by nobody", f"{why}: enrol more raters, or leave systems out"),)
 
 
-def latin_deal(rng: np.random.Generator, sentences: int, systems: int, raters: int) -> Codes:
+def deal_latin_squares(rng: np.random.Generator, sentences: int, systems: int, raters: int) -> Codes:
     """Which system's output each rater edits of each sentence, shape (sentences, raters).
 
     Blocks of as many sentences as there are systems take one square each (rows are sentences, columns raters,
@@ -38,12 +38,12 @@ def latin_deal(rng: np.random.Generator, sentences: int, systems: int, raters: i
 
     Examples
     --------
-    >>> dealt = latin_deal(np.random.default_rng(1), 603, 9, 9)
+    >>> dealt = deal_latin_squares(np.random.default_rng(1), 603, 9, 9)
     >>> set(np.bincount(dealt[:, 4]).tolist())
     {67}
     """
     if raters > systems:
         raise ValueError("more raters than systems: two would edit the same output")
-    squares = [latin_square(rng, systems) for _ in range(-(-sentences // systems))]
+    squares = [draw_latin_square(rng, systems) for _ in range(-(-sentences // systems))]
     rows = np.concatenate(squares) if squares else np.empty((0, systems), dtype=np.int64)
     return rows[:sentences][rng.permutation(sentences)][:, :raters]  # neighbouring sentences of different squares

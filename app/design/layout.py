@@ -69,7 +69,7 @@ class OutputGroups:
         return raters
 
 
-def items_layout(
+def make_items_layout(
     grouping: Grouping,
     bucket_of_document: Codes,
     n_systems: int,
@@ -90,7 +90,7 @@ def items_layout(
 
     Examples
     --------
-    >>> items = items_layout("psxs", np.array([0, 0, 1]), 2, [np.array([0, 1]), np.array([1, 2])], 3)
+    >>> items = make_items_layout("psxs", np.array([0, 0, 1]), 2, [np.array([0, 1]), np.array([1, 2])], 3)
     >>> items.layout.weight, items.group[:, 0]
     (array([2, 2, 2]), array([0, 1, 2]))
     """

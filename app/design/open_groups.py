@@ -45,14 +45,14 @@ class OpenGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Refill:
+class GroupRefill:
     """assignments: every open group with its rater, None where nobody can."""
 
     assignments: tuple[tuple[OpenGroup, str | None], ...]
     unmet: tuple[Unmet, ...]
 
 
-def refill(
+def refill_groups(
     rng: np.random.Generator,
     wanted: Sequence[OpenGroup],
     raters: Sequence[Rater],
@@ -62,7 +62,7 @@ def refill(
     grouped: GroupedOutputs,
     *,
     rebalance: bool = False,
-) -> Refill:
+) -> GroupRefill:
     """Give every open group a rater, whole.
 
     taken: raters who judged (or began) a rating of a unit, and cannot get another. held: what raters have already.
@@ -83,7 +83,7 @@ def refill(
             hands.give_least(group, [key for key in shuffled if hands.can(group, key)])
     if rebalance:
         hands.level(rng, [group for group in order if not group.late and group.square is None])
-    return Refill(
+    return GroupRefill(
         tuple((group, hands.assignments[group.material]) for group in wanted),
         _unmet(wanted, buckets, hands.assignments),
     )

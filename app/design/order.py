@@ -62,7 +62,7 @@ class SystemOrders:
         return self._rows.pop()
 
 
-def rounds_of_systems(
+def arrange_system_rounds(
     rng: np.random.Generator, pieces: Sequence[UnplacedItem], orders: SystemOrders
 ) -> list[UnplacedItem]:
     """Items in rounds of one of each system, so that every task holds the same share of every system (± 1)."""
@@ -77,7 +77,7 @@ def rounds_of_systems(
     return result
 
 
-def screens(pieces: Sequence[UnplacedItem], columns: int) -> Block:
+def arrange_screens(pieces: Sequence[UnplacedItem], columns: int) -> Block:
     """Pieces in screens of so many columns or, where they do not come out even, one fewer."""
     count = -(-len(pieces) // columns)
     return tuple(tuple(pieces[len(pieces) * n // count : len(pieces) * (n + 1) // count]) for n in range(count))

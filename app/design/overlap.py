@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.design.dealing import counts, draw_documents
+from app.design.dealing import count_groups_by_bucket, draw_documents
 from app.design.design import Overlap
 from app.design.layout import AllocationInput
 from app.design.values import Codes
@@ -32,7 +32,7 @@ def deal_overlap(rng: np.random.Generator, layout: AllocationInput, raters: Code
 
     So loads within a bucket stay within one group, and every pair of raters that a bucket allows shares some.
     """
-    have = counts(layout, raters)
+    have = count_groups_by_bucket(layout, raters)
     in_cell = np.zeros((len(layout.bucket), layout.n_raters), dtype=np.int64)
     common = np.zeros((layout.n_raters, layout.n_raters), dtype=np.int64)
     bucket_of_group = layout.group_bucket

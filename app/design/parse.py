@@ -8,9 +8,9 @@ from typing import get_args
 from app.design.design import (
     Arm,
     BalanceRule,
-    Buckets,
+    BucketRules,
     Calibration,
-    Controls,
+    ControlRules,
     Degradation,
     Design,
     DocumentChoice,
@@ -23,7 +23,7 @@ from app.design.design import (
     Structure,
     TaskRules,
 )
-from app.design.json_reader import JsonObjectReader, read
+from app.design.json_reader import JsonObjectReader, read_object
 from app.design.values import Unit
 
 LARGEST_SEED = 2**63 - 1
@@ -52,7 +52,7 @@ def parse_design(body: object, *, loc: tuple[str | int, ...] = ()) -> Design:
     >>> parse_design({"ratings_per_item": 3}).overlap is None
     True
     """
-    return read(body, _design, loc=loc, title="The design is not valid")
+    return read_object(body, _design, loc=loc, title="The design is not valid")
 
 
 def _design(at: JsonObjectReader) -> Design:
@@ -66,7 +66,7 @@ def _design(at: JsonObjectReader) -> Design:
         even_out=at.flag("even_out", default=False),
         ratings_per_item=ratings,
         overlap=_overlap(at, structure, ratings),
-        buckets=at.part("buckets", _buckets, Buckets()),
+        buckets=at.part("buckets", _buckets, BucketRules()),
         systems=at.keys("systems"),
         documents=at.one("documents", _documents, DocumentChoice()),
         task=at.part("task", lambda inner: _task(inner, structure), _task_of(structure)),
@@ -114,7 +114,7 @@ def _overlap(at: JsonObjectReader, structure: Structure, ratings: int) -> Overla
     )
 
 
-def _buckets(at: JsonObjectReader) -> Buckets:
+def _buckets(at: JsonObjectReader) -> BucketRules:
     kinds = [name for name in ("auto", "raters_per_bucket", "explicit") if at.has(name)]
     if len(kinds) > 1:
         at.wrong(kinds[1], f"give this or {kinds[0]}, not both")
@@ -123,13 +123,13 @@ def _buckets(at: JsonObjectReader) -> Buckets:
         names = [bucket.name for bucket in buckets]
         if len(set(names)) < len(names) or not names:
             at.wrong("explicit", "at least one bucket, each name once")
-        return Buckets("explicit", explicit=buckets)
+        return BucketRules("explicit", explicit=buckets)
     if at.has("raters_per_bucket"):
         size = at.whole("raters_per_bucket", 1, least=1, most=MOST)
-        return Buckets("sized", size, at.maybe_whole("count", least=1, most=MOST))
+        return BucketRules("sized", size, at.maybe_whole("count", least=1, most=MOST))
     if not at.flag("auto", default=True):
         at.wrong("auto", "must be true, or give raters_per_bucket or explicit")
-    return Buckets()
+    return BucketRules()
 
 
 def _bucket(at: JsonObjectReader) -> ExplicitBucket:
@@ -173,27 +173,27 @@ def _arm(at: JsonObjectReader) -> Arm:
     return Arm(at.text("name"), at.choice("presentation", get_args(Presentation), "document"), at.maybe_text("prefill"))
 
 
-def _controls_of(structure: Structure) -> Controls:
+def _controls_of(structure: Structure) -> ControlRules:
     if structure in {"sr_dc", "sr_plus_dc"}:
-        return Controls(bad_reference=0.1, repeat=0.1, reference=0.1)
-    return Controls(bad_reference=0.1) if structure == "alternate_2018" else Controls()
+        return ControlRules(bad_reference=0.1, repeat=0.1, reference=0.1)
+    return ControlRules(bad_reference=0.1) if structure == "alternate_2018" else ControlRules()
 
 
-def _controls(at: JsonObjectReader, structure: Structure) -> Controls:
+def _controls(at: JsonObjectReader, structure: Structure) -> ControlRules:
     if at.has("mix"):
         repeat, reference, bad = MIXES[at.choice("mix", tuple(MIXES), "70:10:10:10")]
         for name in ("bad_reference", "repeat", "reference"):
             if at.has(name):
                 at.wrong(name, "mix gives this rate")
-        return Controls(bad, repeat=repeat, reference=reference)
+        return ControlRules(bad, repeat=repeat, reference=reference)
     reference = at.part("reference", _rate_only, 0.0)
-    bad, method = at.part("bad_reference", _bad_reference, (0.0, Controls().method))
-    repeat, distance = at.part("repeat", _repeat, (0.0, Controls().min_distance))
+    bad, method = at.part("bad_reference", _bad_reference, (0.0, ControlRules().method))
+    repeat, distance = at.part("repeat", _repeat, (0.0, ControlRules().min_distance))
     if bad + repeat + reference > 0.5:
         at.wrong(None, "the rates together must not be above 0.5")
     if structure == "alternate_2018" and repeat + reference > 0:
         at.wrong(None, "structure alternate_2018 has degraded outputs as its only controls")
-    return Controls(bad, method, repeat, distance, reference)
+    return ControlRules(bad, method, repeat, distance, reference)
 
 
 def _rate_only(at: JsonObjectReader) -> float:

@@ -40,7 +40,7 @@ class ControlPositions:
         return self.apart > MUCH and sum((n - chance) ** 2 / chance for n, chance in pairs) > SURELY
 
 
-def control_places(plan: Plan) -> tuple[ControlPositions, ...]:
+def count_control_positions(plan: Plan) -> tuple[ControlPositions, ...]:
     """The places of every kind of control item that a plan has."""
     seen = np.zeros((len(KINDS), TENTHS), dtype=np.int64)
     chance = np.zeros((len(KINDS), TENTHS))

@@ -13,7 +13,7 @@ from app.design.values import Role, WorkSize
 
 
 @dataclass(frozen=True, slots=True)
-class Original:
+class OriginalPosition:
     """Where the item stands that a control item goes back to: task number and position, both from 1."""
 
     task: int
@@ -43,7 +43,7 @@ class PlanItem:
     system: str | None
     systems: tuple[str, ...]
     group: int | None = None
-    of: Original | None = None
+    of: OriginalPosition | None = None
     variant: str | None = None
     reference: str | None = None
     side_order: int = 0
@@ -145,10 +145,10 @@ class Plan:
 
     def digest(self) -> str:
         """SHA-256, in hex, of everything in the plan, written as canonical JSON."""
-        return digest_of(self)
+        return digest_as_json(self)
 
 
-def digest_of(value: object) -> str:
+def digest_as_json(value: object) -> str:
     """SHA-256, in hex, of a value written as canonical JSON, dataclasses as objects of their fields."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=_by_field)
     return hashlib.sha256(text.encode()).hexdigest()

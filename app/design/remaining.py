@@ -9,12 +9,12 @@ import numpy as np
 
 from app.design.grouping import GroupedOutputs
 from app.design.layout import AllocationInput
-from app.design.open_groups import OpenGroup, Refill
+from app.design.open_groups import GroupRefill, OpenGroup
 from app.design.order import UnplacedItem
 from app.design.plan import Bucket, Plan
 from app.design.task_maker import TaskInputs
 from app.design.values import Rater, TestSet, WorkSize
-from app.design.workload import Allocation
+from app.design.workload import GroupAllocation
 
 
 def work_by_rater(plan: Plan, kept: Collection[int], raters: Iterable[Rater]) -> Mapping[str, WorkSize]:
@@ -32,7 +32,7 @@ def remaining_work(
     systems: tuple[str, ...],
     raters: tuple[Rater, ...],
     grouped: GroupedOutputs,
-    filled: Refill,
+    filled: GroupRefill,
     buckets: Sequence[Bucket],
     shared: Mapping[str, tuple[tuple[UnplacedItem, ...], ...]],
 ) -> TaskInputs:
@@ -47,7 +47,7 @@ def remaining_work(
     cells = np.array([place[group.bucket] for group, _ in done], dtype=np.int64)
     ones = np.ones(len(done), dtype=np.int64)
     layout = AllocationInput(cells, np.arange(len(buckets)), pools, len(raters), kept.sizes(plan.design.unit), ones)
-    dealt = Allocation(
+    dealt = GroupAllocation(
         np.array([[code[key]] for _, key in done], dtype=np.int64).reshape(-1, 1),
         np.array([[_chance(group, len(pools[place[group.bucket]]))] for group, _ in done]).reshape(-1, 1),
     )
@@ -75,7 +75,7 @@ def _arms(plan: Plan, done: Sequence[tuple[OpenGroup, str]]) -> tuple[int | None
     return tuple(result)
 
 
-def shared_left(
+def remaining_shared_items(
     plan: Plan, test_set: TestSet, systems: Collection[str], rater: str, kept: Collection[int]
 ) -> tuple[tuple[UnplacedItem, ...], ...]:
     """What a rater has still to judge of what everyone judges: all of it, for one who is new."""

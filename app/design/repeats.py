@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from app.design.batches import Room, total
+from app.design.batches import TaskRoom, total_work
 from app.design.order import Screen, UnplacedItem
 from app.design.values import WorkSize
 
@@ -47,25 +47,29 @@ class RaterHistory:
 class PlannedRepeat:
     """A screen that was chosen to come again. size: of the whole task with it and with all else that is chosen."""
 
-    room: Room
+    room: TaskRoom
     size: WorkSize
     screen: Screen
 
     def gives_way_to(self, other: Screen) -> bool:
         """Whether another screen can come again in its place: no longer, or within the limits of the task."""
-        mine, theirs = total(self.screen), total(other)
+        mine, theirs = total_work(self.screen), total_work(other)
         longer = theirs.segments > mine.segments or theirs.words > mine.words
         return not longer or self.room.within(self.with_instead(other))
 
     def with_instead(self, other: Screen) -> WorkSize:
         """What the task asks with another screen in its place."""
-        mine = total(self.screen)
+        mine = total_work(self.screen)
         rest = WorkSize(self.size.items - mine.items, self.size.segments - mine.segments, self.size.words - mine.words)
-        return rest + total(other)
+        return rest + total_work(other)
 
 
-def place_repeat(
-    rng: np.random.Generator, screens: Sequence[Screen], seen: RaterHistory, room: Room, fits: Callable[[Screen], bool]
+def choose_repeat(
+    rng: np.random.Generator,
+    screens: Sequence[Screen],
+    seen: RaterHistory,
+    room: TaskRoom,
+    fits: Callable[[Screen], bool],
 ) -> tuple[Screen, int]:
     """Which screen of ratings comes again in a task, and before which of its screens (or after the last).
 
@@ -78,7 +82,7 @@ def place_repeat(
     ----------
     seen : the rater's earlier tasks. fits : whether a screen can be the one; one of the task's can at least.
     """
-    ends = np.cumsum([0] + [total(screen).segments for screen in screens]).tolist()
+    ends = np.cumsum([0] + [total_work(screen).segments for screen in screens]).tolist()
     here = [(screen, ends[n + 1]) for n, screen in enumerate(screens) if screen[0].role == "rating"]
     open_gaps = gaps_among_ratings(screens, range(len(screens) + 1), room)
     gaps = [open_gaps[n] for n in rng.permutation(len(open_gaps))]
@@ -105,7 +109,7 @@ def place_repeat(
     raise AssertionError("a screen of the task fits at its end")
 
 
-def gaps_among_ratings(screens: Sequence[Screen], gaps: Iterable[int], room: Room) -> list[int]:
+def gaps_among_ratings(screens: Sequence[Screen], gaps: Iterable[int], room: TaskRoom) -> list[int]:
     """Those of some gaps between screens at which a control item may stand.
 
     What everyone judges stays first or last where it was put there, unless all items are shuffled.

@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from app.design.added_squares import Squares, added_squares
-from app.design.assemble import assemble
-from app.design.buckets import people
+from app.design.added_squares import AddedSquares, deal_added_squares
+from app.design.assemble import assemble_tasks
+from app.design.buckets import one_rater_per_person
 from app.design.compile import SeedStreams, inputs_digest
 from app.design.grouping import GroupedOutputs, cut_documents, group_outputs
-from app.design.open_groups import OpenGroup, Refill, refill
+from app.design.open_groups import GroupRefill, OpenGroup, refill_groups
 from app.design.plan import Bucket, ChangeKind, Group, Plan, PlannedDocument, Unmet
-from app.design.remaining import remaining_work, shared_left, work_by_rater
+from app.design.remaining import remaining_shared_items, remaining_work, work_by_rater
 from app.design.values import Rater, SegmentRange, System, TestSet
 from app.domain.errors import Invalid
 
@@ -86,7 +86,7 @@ def replan(
     Invalid
         Nobody is left.
     """
-    able, _ = people(raters)
+    able, _ = one_rater_per_person(raters)
     if not able:
         raise Invalid("there are no raters")
     draw = SeedStreams(plan.seed if seed is None else seed)
@@ -100,9 +100,9 @@ def replan(
     squares = _squares(draw, plan, state, test_set, now, buckets, grouped)
     grouped, wanted, credited = _open_work(plan, state, test_set, grouped, buckets, squares)
     held = work_by_rater(plan, state.kept, able)
-    filled = refill(draw.rng("replan"), wanted, able, buckets, taken, held, grouped, rebalance=rebalance)
-    shared = {rater.key: shared_left(plan, test_set, now, rater.key, state.kept) for rater in able}
-    assembled = assemble(draw.rng, remaining_work(plan, test_set, now, able, grouped, filled, buckets, shared))
+    filled = refill_groups(draw.rng("replan"), wanted, able, buckets, taken, held, grouped, rebalance=rebalance)
+    shared = {rater.key: remaining_shared_items(plan, test_set, now, rater.key, state.kept) for rater in able}
+    assembled = assemble_tasks(draw.rng, remaining_work(plan, test_set, now, able, grouped, filled, buckets, shared))
     changes = tuple(_changes(plan, state, wanted, filled, grouped, test_set))
     surplus = tuple(sorted(state.begun))
     renewed = replace(
@@ -215,13 +215,13 @@ def _squares(
     systems: Sequence[str],
     buckets: Sequence[Bucket],
     grouped: GroupedOutputs,
-) -> Squares:
+) -> AddedSquares:
     """Latin squares over what was bought; a late system has no place in those that are full."""
     if plan.design.structure != "latin_square":
-        return Squares({}, ())
+        return AddedSquares({}, ())
     before = set(plan.systems) & set(systems)
     edited = [set[str]().union(*(state.entries[group.number] for group in groups)) for groups in state.units.values()]
-    squares = added_squares(
+    squares = deal_added_squares(
         lambda bucket: draw.rng("latin", bucket),
         grouped,
         test_set,
@@ -243,7 +243,7 @@ def _open_work(
     test_set: TestSet,
     grouped: GroupedOutputs,
     buckets: Sequence[Bucket],
-    squares: Squares,
+    squares: AddedSquares,
 ) -> tuple[GroupedOutputs, list[OpenGroup], tuple[tuple[int, str], ...]]:
     """Every rating that is still to be made, its group of the new material, and late systems that need none."""
     bucket_of = {key: bucket.number for bucket in buckets for key in bucket.documents}
@@ -325,7 +325,7 @@ def _changes(
     plan: Plan,
     state: _PlanProgress,
     wanted: Sequence[OpenGroup],
-    filled: Refill,
+    filled: GroupRefill,
     grouped: GroupedOutputs,
     test_set: TestSet,
 ) -> Iterable[RatingChange]:

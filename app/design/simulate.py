@@ -12,12 +12,12 @@ import numpy as np
 from app.design.dealing import deal_studies
 from app.design.design import Grouping
 from app.design.entropy import deal_to_entropy
-from app.design.layout import items_layout
+from app.design.layout import make_items_layout
 from app.design.values import Bools, Codes
 from app.domain.errors import Invalid
 
 
-def simulate(
+def simulate_rater_assignments(
     rng: np.random.Generator,
     *,
     grouping: Grouping,
@@ -52,7 +52,7 @@ def simulate(
 
     Examples
     --------
-    >>> raters = simulate(
+    >>> raters = simulate_rater_assignments(
     ...     np.random.default_rng(1), grouping="psxs", bucket_of_document=np.array([0, 0, 0]), n_systems=2,
     ...     pools=[np.array([0, 1, 2])], n_raters=3, studies=4,
     ... )
@@ -61,7 +61,9 @@ def simulate(
     """
     if studies < 1 or n_systems < 1 or not len(bucket_of_document):
         raise Invalid("a study needs documents and systems")
-    items = items_layout(grouping, bucket_of_document, n_systems, pools, n_raters, ratings=ratings, present=present)
+    items = make_items_layout(
+        grouping, bucket_of_document, n_systems, pools, n_raters, ratings=ratings, present=present
+    )
     if entropy is None:
         return items.raters(deal_studies(rng, items.layout, studies))
     return items.raters(deal_to_entropy(rng, items.layout, entropy, studies))

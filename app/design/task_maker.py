@@ -9,19 +9,19 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from app.design.arms import alternate_arms
-from app.design.batches import Draft, Room, fill, fitting_columns
+from app.design.batches import PartialTask, TaskRoom, fill_tasks, fitting_columns
 from app.design.calibration import place_calibration
-from app.design.control_items import MissingControl, with_controls
-from app.design.control_screens import with_control_screens
+from app.design.control_items import MissingControl, add_controls
+from app.design.control_screens import add_control_screens
 from app.design.design import Design, Placement
 from app.design.finish import TaskDraft
 from app.design.grouping import GroupedOutputs
 from app.design.layout import AllocationInput
-from app.design.order import Block, SystemOrders, UnplacedItem, rounds_of_systems, screens
+from app.design.order import Block, SystemOrders, UnplacedItem, arrange_screens, arrange_system_rounds
 from app.design.plan import Group, Unmet
 from app.design.repeats import RaterHistory
 from app.design.values import Rater, TestSet
-from app.design.workload import Allocation
+from app.design.workload import GroupAllocation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +29,7 @@ class TaskInputs:
     """All that is dealt. shared: packs of items that every rater judges.
 
     Where work goes on from an earlier plan, `labels` are unit and nth of each group (with one rater), `arms` its arm,
-    and `shared_left` what each rater has still to judge of the shared items.
+    and `remaining_shared_items` what each rater has still to judge of the shared items.
     """
 
     design: Design
@@ -38,7 +38,7 @@ class TaskInputs:
     raters: tuple[Rater, ...]
     outputs: GroupedOutputs
     layout: AllocationInput
-    allocation: Allocation
+    allocation: GroupAllocation
     shared: tuple[tuple[UnplacedItem, ...], ...]
     labels: tuple[tuple[int, int], ...] | None = None
     arms: tuple[int | None, ...] | None = None
@@ -92,22 +92,22 @@ class TaskMaker:
         shared = self._in_own_order(self.work.shared_of(rater))
         n_arms = max(1, len(self.work.design.arms))
         mine = sorted({group.arm or 0 for group, _ in planned}) or [0]
-        drafts: list[list[Draft]] = [[] for _ in range(n_arms)]
+        drafts: list[list[PartialTask]] = [[] for _ in range(n_arms)]
         for turn, arm in enumerate(mine):
             groups = [(group, of) for group, of in planned if (group.arm or 0) == arm]
             drafts[arm] = self._drafts(groups, shared[turn :: len(mine)])
         flat = [(arm, draft) for arm in range(n_arms) for draft in drafts[arm]]
         order = alternate_arms(_runs(flat, n_arms), start % n_arms)
         references = {document.key: document.references for document in self.work.test_set.documents}
-        room = Room.of(self.work.design, [piece for _, draft in flat for piece in draft.pieces()])
+        room = TaskRoom.of(self.work.design, [piece for _, draft in flat for piece in draft.pieces()])
         seen, batches = RaterHistory(), []
         for task in order:
             arm, draft = flat[task]
             top_up = self.work.design.structure == "sr_plus_dc"
             if room.task.columns > 1:
-                shown, short = with_control_screens(self.rng, draft, room, references, seen)
+                shown, short = add_control_screens(self.rng, draft, room, references, seen)
             else:
-                shown, short = with_controls(self.rng, draft, room, references, seen, top_up=top_up)
+                shown, short = add_controls(self.rng, draft, room, references, seen, top_up=top_up)
             self.troubles.short += short
             batches.append(TaskDraft(tuple(shown), arm if self.work.design.arms else None, _numbers_of_groups(draft)))
         return batches
@@ -118,10 +118,12 @@ class TaskMaker:
             return packs
         return [packs[n] for n in self.rng.permutation(len(packs))] if packs else packs
 
-    def _drafts(self, planned: Sequence[tuple[Group, int]], shared: Sequence[tuple[UnplacedItem, ...]]) -> list[Draft]:
+    def _drafts(
+        self, planned: Sequence[tuple[Group, int]], shared: Sequence[tuple[UnplacedItem, ...]]
+    ) -> list[PartialTask]:
         blocks = place_calibration(self._blocks(planned), [self._shared(pack) for pack in shared], self._placement())
-        room = Room.of(self.work.design, [piece for block in blocks for screen in block for piece in screen])
-        drafts, oversize = fill(self.rng, blocks, room)
+        room = TaskRoom.of(self.work.design, [piece for block in blocks for screen in block for piece in screen])
+        drafts, oversize = fill_tasks(self.rng, blocks, room)
         self.troubles.oversize.update(piece.document for piece in oversize)
         if self.work.design.task.shuffle == "items":
             for draft in drafts:
@@ -145,7 +147,7 @@ class TaskMaker:
             return [self._columns(pack) for pack in packs]
         singles = [piece for pack in packs for piece in pack]
         if design.grouping == "system_balanced" and design.task.shuffle != "none":
-            singles = rounds_of_systems(self.rng, singles, self.orders)
+            singles = arrange_system_rounds(self.rng, singles, self.orders)
         return [((piece,),) for piece in singles]
 
     def _pieces(self, group: Group, of: int) -> list[UnplacedItem]:
@@ -173,10 +175,10 @@ class TaskMaker:
             place_of = self.orders.take()
             ordered.sort(key=lambda piece: place_of[piece.systems[0]])
         columns = self.work.design.task.columns
-        fitting = fitting_columns(columns, ordered, Room.of(self.work.design, ordered)) if columns > 1 else 1
+        fitting = fitting_columns(columns, ordered, TaskRoom.of(self.work.design, ordered)) if columns > 1 else 1
         if fitting < min(columns, len(ordered)):
             self.troubles.narrowed.add(ordered[0].document)
-        return screens(ordered, fitting)
+        return arrange_screens(ordered, fitting)
 
     def _shared(self, pack: Sequence[UnplacedItem]) -> Block:
         """A fresh copy of what everyone judges, so that every rater's item has its own place."""
@@ -194,11 +196,11 @@ class TaskMaker:
         ]
 
 
-def _numbers_of_groups(draft: Draft) -> frozenset[int]:
+def _numbers_of_groups(draft: PartialTask) -> frozenset[int]:
     return frozenset(piece.group for piece in draft.pieces() if piece.group is not None)
 
 
-def _runs(flat: Sequence[tuple[int, Draft]], n_arms: int) -> list[list[tuple[int, ...]]]:
+def _runs(flat: Sequence[tuple[int, PartialTask]], n_arms: int) -> list[list[tuple[int, ...]]]:
     """For each arm its runs of tasks that must follow each other, because a group stretches over them."""
     runs: list[list[tuple[int, ...]]] = [[] for _ in range(n_arms)]
     last: frozenset[int] = frozenset()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.design.capacity import deal_by_capacity
-from app.design.dealing import check_pools, counts, deal_campaign
+from app.design.dealing import check_pools, count_groups_by_bucket, deal_campaign
 from app.design.design import Design
 from app.design.entropy import deal_to_entropy
 from app.design.even_out import Evened, even_out
@@ -20,7 +20,7 @@ from app.domain.errors import Invalid, Place
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Allocation:
+class GroupAllocation:
     """raters: of each group, shape (G, K), −1 pads. propensity: of each (group, rater), the same shape, 0 pads."""
 
     raters: Codes
@@ -35,7 +35,7 @@ def deal_work(
     layout: AllocationInput,
     raters: Sequence[Rater],
     names: Sequence[str],
-) -> Allocation:
+) -> GroupAllocation:
     """Give every group its raters.
 
     Raises
@@ -46,10 +46,10 @@ def deal_work(
     check_pools(layout, tuple(names))
     if design.balance.kind == "entropy" and design.balance.entropy is not None:
         dealt = deal_to_entropy(rng, layout, design.balance.entropy)[0]
-        return Allocation(dealt, _given_loads(layout, dealt))
+        return GroupAllocation(dealt, _given_loads(layout, dealt))
     if design.balance.kind == "capacity":
-        dealt = deal_by_capacity(rng, layout, *capacities(design, grouped, raters))
-        return Allocation(dealt, _given_loads(layout, dealt))
+        dealt = deal_by_capacity(rng, layout, *compute_capacities(design, grouped, raters))
+        return GroupAllocation(dealt, _given_loads(layout, dealt))
     dealt = np.full((layout.n_groups, int(layout.ratings.max(initial=1))), -1, dtype=np.int64)
     deal_overlap(rng, layout, dealt, np.flatnonzero(layout.ratings > design.ratings_per_item))
     if design.unit == "items":
@@ -57,12 +57,12 @@ def deal_work(
     else:
         deal_by_weight(rng, layout, dealt)
     if not design.even_out:
-        return Allocation(dealt, _by_chance(layout, dealt))
+        return GroupAllocation(dealt, _by_chance(layout, dealt))
     evened = even_out(rng, layout, dealt)
-    return Allocation(dealt, _given_loads(layout, dealt), evened)
+    return GroupAllocation(dealt, _given_loads(layout, dealt), evened)
 
 
-def capacities(design: Design, grouped: GroupedOutputs, raters: Sequence[Rater]) -> tuple[Codes, Codes]:
+def compute_capacities(design: Design, grouped: GroupedOutputs, raters: Sequence[Rater]) -> tuple[Codes, Codes]:
     """What regular work each rater has room for, in their own unit, and what each group counts of it.
 
     Control items take their share of every task, so they are taken off.
@@ -85,7 +85,7 @@ def deal_by_weight(rng: np.random.Generator, layout: AllocationInput, raters: Co
     Groups of a cell go in blocks of as many as there are raters, so the numbers of groups still differ by one at most.
     """
     weights = np.zeros((len(layout.pools), layout.n_raters), dtype=np.int64)
-    have = counts(layout, raters)
+    have = count_groups_by_bucket(layout, raters)
     group, place = np.nonzero(raters >= 0)
     np.add.at(weights, (layout.group_bucket[group], raters[group, place]), layout.weight[group])
     todo: Bools = np.asarray((raters < 0).all(axis=1), dtype=np.bool_)

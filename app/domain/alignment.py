@@ -16,7 +16,7 @@ NO_SOURCE = "there is no source to align with"
 Link = tuple[int, int]
 
 
-def parse(alignment: str) -> list[Link]:
+def parse_alignment(alignment: str) -> list[Link]:
     """The links of an alignment in their order. Raises ValueError naming the first that is none, or is there twice."""
     links: dict[Link, int] = {}
     for n, part in enumerate(alignment.split(), 1):
@@ -32,23 +32,23 @@ def parse(alignment: str) -> list[Link]:
     return list(links)
 
 
-def canonical(alignment: str) -> str:
-    """The same links in order. Raises ValueError as `parse`.
+def canonical_alignment(alignment: str) -> str:
+    """The same links in order. Raises ValueError as `parse_alignment`.
 
-    >>> canonical(" 1-0  0-1 ")
+    >>> canonical_alignment(" 1-0  0-1 ")
     '0-1 1-0'
     """
-    return _pharaoh(parse(alignment))
+    return _pharaoh(parse_alignment(alignment))
 
 
-def fault(alignment: str, *, source: str | None, text: str | None) -> str | None:
+def alignment_fault(alignment: str, *, source: str | None, text: str | None) -> str | None:
     """The first link that names a word which a text does not have; None where all fit. A text of None is not asked.
 
-    >>> fault("0-0 2-1", source="the dog", text="der Hund")
+    >>> alignment_fault("0-0 2-1", source="the dog", text="der Hund")
     'link 2 (2-1): the source has 2 words, 0 to 1'
     """
     counts = [(name, None if said is None else len(said.split())) for name, said in _named_texts(source, text)]
-    for n, link in enumerate(parse(alignment), 1):
+    for n, link in enumerate(parse_alignment(alignment), 1):
         for word, (name, words) in zip(link, counts, strict=True):
             if words is not None and word >= words:
                 there = f"{words} words, 0 to {words - 1}" if words > 1 else f"{words} word{'' if words else 's'}"
@@ -66,7 +66,7 @@ def carry_over_alignment(alignment: str, before: str, after: str) -> str:
     '0-0 1-1 1-2 2-3'
     """
     links: dict[int, list[int]] = {}
-    for source, word in parse(alignment):
+    for source, word in parse_alignment(alignment):
         links.setdefault(word, []).append(source)
     carried_links = {
         (source, word) for word, was in _came_from(before.split(), after.split()) for source in links.get(was, [])

@@ -6,11 +6,11 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 """How a text begins that a spreadsheet takes for a formula, or that hides one behind white space (OWASP)."""
 
 
-def runs(text: str) -> bool:
+def is_formula(text: str) -> bool:
     """Whether a spreadsheet would take a cell with this text for a formula."""
     return text.startswith(FORMULA)
 
 
-def inert(text: str) -> str:
+def escape_formula(text: str) -> str:
     """The text as a spreadsheet shows it: with an apostrophe in front where it would run."""
-    return f"'{text}" if runs(text) else text
+    return f"'{text}" if is_formula(text) else text

@@ -16,7 +16,7 @@ def is_key(name: str) -> bool:
     return _KEY.fullmatch(name) is not None and name not in _FOLDED
 
 
-def addressable(name: str) -> str:
+def check_addressable(name: str) -> str:
     """The name, where it can stand in an address. Raises ValueError for `.` and `..`.
 
     For names that fit KEY_PATTERN, which stays as it was published and cannot say this.
@@ -26,16 +26,16 @@ def addressable(name: str) -> str:
     return name
 
 
-def to_key(name: str) -> str:
+def make_key(name: str) -> str:
     """A key for any name: the name itself where it is one, else a readable form with a digest of the whole.
 
     The digest keeps two names apart that differ only in characters a key cannot hold.
 
-    >>> to_key("Online-W")
+    >>> make_key("Online-W")
     'Online-W'
-    >>> to_key("Online W")
+    >>> make_key("Online W")
     'Online_W~8004a8ca'
-    >>> to_key("..")
+    >>> make_key("..")
     '..~5ec1f7e7'
     """
     if is_key(name):

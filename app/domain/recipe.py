@@ -17,13 +17,13 @@ from app.domain.recipe_choices import (
     Calibration,
     ClusterRule,
     ConstantRaters,
-    Exclusion,
+    ExclusionRule,
     IntervalKind,
     Method,
     Moments,
     Normalize,
     Repeats,
-    Scoring,
+    ScoringChoice,
     Source,
     Subject,
     Test,
@@ -46,21 +46,21 @@ __all__ = [
     "Calibration",
     "ClusterRule",
     "ConstantRaters",
-    "Exclusion",
+    "ExclusionRule",
     "IntervalKind",
     "Method",
     "Moments",
     "Normalize",
     "Recipe",
     "Repeats",
-    "Scoring",
+    "ScoringChoice",
     "Source",
     "Subject",
     "Test",
     "Unit",
     "ZeroMethod",
-    "from_json",
-    "from_options",
+    "parse_recipe_json",
+    "parse_recipe_options",
 ]
 
 RANK_SUM_TESTS = frozenset({"rank_sum", "rank_sum_legacy"})
@@ -70,7 +70,7 @@ SIGNED_RANK_TESTS = STRATIFIED_TESTS | {"signed_rank"}
 _NOT_CHOICES = frozenset({"recipe", "as_of"})
 
 
-def from_options(base: Recipe, options: Mapping[str, Sequence[str]]) -> Recipe:
+def parse_recipe_options(base: Recipe, options: Mapping[str, Sequence[str]]) -> Recipe:
     """`base` with the fields that query options replace; a changed recipe says so in its name.
 
     Each option has its values as a list; only `exclude` and `roles` take several (or one with commas). Options that
@@ -96,16 +96,16 @@ def from_options(base: Recipe, options: Mapping[str, Sequence[str]]) -> Recipe:
     return _check_combinations(_name_after_changes(base, _with(base, values)), "query", values)
 
 
-def from_json(body: Mapping[str, object], own: Mapping[str, Recipe] = NAMED) -> Recipe:
+def parse_recipe_json(body: Mapping[str, object], own: Mapping[str, Recipe] = NAMED) -> Recipe:
     """A recipe from plain JSON values, strictly; what is left out is as in the recipe of that name, or `recommended`.
 
     own: the recipes that a name can mean.
 
-    `from_json(recipe.as_json())` is `recipe`. A `hash` may stand beside the choices and must then be theirs.
+    `parse_recipe_json(recipe.as_json())` is `recipe`. A `hash` may stand beside the choices and must then be theirs.
 
     Raises
     ------
-    Invalid : as `from_options`, with places in the body.
+    Invalid : as `parse_recipe_options`, with places in the body.
     """
     values: dict[str, object] = {}
     wrong: list[Place] = []

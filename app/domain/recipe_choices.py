@@ -38,7 +38,7 @@ Source = Literal["score", "spans", "criterion"]
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Exclusion:
+class ExclusionRule:
     """One system, rater, document or task that an analysis leaves out."""
 
     what: Subject
@@ -46,7 +46,7 @@ class Exclusion:
 
 
 @dataclass(frozen=True, slots=True)
-class Scoring:
+class ScoringChoice:
     """Which number of a judgment is analysed.
 
     source: `score` as given or derived when it was recorded, `spans` from the marked errors, `criterion` by name.

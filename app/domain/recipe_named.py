@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from app.domain.recipe_choices import Scoring
+from app.domain.recipe_choices import ScoringChoice
 from app.domain.recipe_value import Recipe
 
 NAMED: Mapping[str, Recipe] = MappingProxyType(
@@ -24,7 +24,7 @@ NAMED: Mapping[str, Recipe] = MappingProxyType(
             ),
             Recipe(
                 name="google-mqm",
-                scoring=Scoring(source="spans"),
+                scoring=ScoringChoice(source="spans"),
                 unit="segment",
                 test="marot",
                 alternative="greater",

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import get_args
 
 from app.domain.keys import is_key
-from app.domain.recipe_choices import MOST_EXCLUSIONS, Calibration, Exclusion, Role, Scoring, Source, Subject
-from app.domain.recipe_value import CHOICES, NumberRange, RecipeChoice, limit_text
+from app.domain.recipe_choices import MOST_EXCLUSIONS, Calibration, ExclusionRule, Role, ScoringChoice, Source, Subject
+from app.domain.recipe_value import CHOICES, NumberRange, RecipeChoice, format_limit
 
 FILTERS = "there is no such choice: roles, accepted_only, exclude and standing say which rows are ranked"
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
@@ -76,7 +76,7 @@ def _whole(limits: NumberRange, *, nullable: bool) -> Callable[[object], object]
 def _real(limits: NumberRange) -> Callable[[object], object]:
     def parse(value: object) -> object:
         if isinstance(value, bool) or not isinstance(value, int | float) or not limits.least <= value <= limits.most:
-            raise WrongValue(f"must be a number from {limit_text(limits.least)} to {limit_text(limits.most)}")
+            raise WrongValue(f"must be a number from {format_limit(limits.least)} to {format_limit(limits.most)}")
         return float(value)
 
     return parse
@@ -102,11 +102,11 @@ def _exclusions(value: object) -> object:
     return tuple(sorted({_exclusion(part) for part in parts}))
 
 
-def _exclusion(text: str) -> Exclusion:
+def _exclusion(text: str) -> ExclusionRule:
     what, _, key = text.partition(":")
     if what not in get_args(Subject) or not is_key(key):
         raise WrongValue(f"must be WHAT:KEY with WHAT one of {', '.join(get_args(Subject))}")
-    return Exclusion(what, key)  # type: ignore[arg-type]  # one of the literals, as just checked
+    return ExclusionRule(what, key)  # type: ignore[arg-type]  # one of the literals, as just checked
 
 
 def _strings(value: object) -> list[str]:
@@ -115,7 +115,7 @@ def _strings(value: object) -> list[str]:
     return value
 
 
-def _scoring_option(text: str) -> Scoring:
+def _scoring_option(text: str) -> ScoringChoice:
     """`score`, `spans`, `spans:PROFILE`, `spans:PROFILE:CAP` (PROFILE may be empty) or `criterion:NAME`."""
     source, _, rest = text.partition(":")
     if source == "criterion":
@@ -124,7 +124,7 @@ def _scoring_option(text: str) -> Scoring:
     return _scoring({"from": source, "profile": profile or None, "cap": _number(cap) if cap else None})
 
 
-def _scoring(value: object) -> Scoring:
+def _scoring(value: object) -> ScoringChoice:
     allowed = get_args(Source)
     known = {"from", "profile", "cap", "criterion"}
     if not isinstance(value, dict) or not set(value) <= known or value.get("from") not in allowed:
@@ -139,7 +139,7 @@ def _scoring(value: object) -> Scoring:
         raise WrongValue("cap must be a positive number up to 1000000")
     if value["from"] != "spans" and (profile is not None or cap is not None):
         raise WrongValue("profile and cap are for spans")
-    return Scoring(value["from"], profile, None if cap is None else float(cap), criterion)
+    return ScoringChoice(value["from"], profile, None if cap is None else float(cap), criterion)
 
 
 def _calibration(value: object) -> object:

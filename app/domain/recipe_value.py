@@ -22,13 +22,13 @@ from app.domain.recipe_choices import (
     Calibration,
     ClusterRule,
     ConstantRaters,
-    Exclusion,
+    ExclusionRule,
     IntervalKind,
     Method,
     Moments,
     Normalize,
     Repeats,
-    Scoring,
+    ScoringChoice,
     Test,
     Unit,
     ZeroMethod,
@@ -38,7 +38,7 @@ DEFAULT_SEED = 20261120
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class ChoiceWording:
     """What a choice decides, in a sentence. written: how its value is written as text, where the type does not tell."""
 
     sentence: str
@@ -63,7 +63,7 @@ class RecipeChoice:
     name: str
     type: Any
     nullable: bool
-    wording: Wording
+    wording: ChoiceWording
     limits: NumberRange | None
 
     @property
@@ -80,9 +80,8 @@ class RecipeChoice:
         ('document, segment', '100 to 1000000, auto', '0.000001 to 0.5')
         """
         if self.limits is not None:
-            return (
-                f"{limit_text(self.limits.least)} to {limit_text(self.limits.most)}{', auto' if self.nullable else ''}"
-            )
+            least, most = format_limit(self.limits.least), format_limit(self.limits.most)
+            return f"{least} to {most}{', auto' if self.nullable else ''}"
         return self.wording.written or ", ".join(("true", "false") if self.type is bool else get_args(self.type))
 
 
@@ -104,55 +103,55 @@ class Recipe:
 
     name: str
     scoring: Annotated[
-        Scoring,
-        Wording(
+        ScoringChoice,
+        ChoiceWording(
             "Which number of a judgment is analysed.",
             "`score`, `spans`, `spans:PROFILE`, `spans:PROFILE:CAP` or `criterion:NAME`",
         ),
-    ] = field(default_factory=Scoring)
+    ] = field(default_factory=ScoringChoice)
     roles: Annotated[
         tuple[str, ...],
-        Wording(
+        ChoiceWording(
             "Which ratings are ranked.", "one or more of `rating`, `repeat`, `reference`, `degraded`, `calibration`"
         ),
     ] = ("rating", "repeat")
-    accepted_only: Annotated[bool, Wording("Leave out what quality control rejected.")] = True
+    accepted_only: Annotated[bool, ChoiceWording("Leave out what quality control rejected.")] = True
     exclude: Annotated[
-        tuple[Exclusion, ...],
-        Wording(
+        tuple[ExclusionRule, ...],
+        ChoiceWording(
             "What to leave out altogether.", "one or more of `system:KEY`, `rater:KEY`, `document:KEY`, `task:KEY`"
         ),
     ] = ()
-    standing: Annotated[bool, Wording("Apply the exclusions that stand in the campaign.")] = False
-    normalize: Annotated[Normalize, Wording("How the scores of raters are put on one scale.")] = "none"
-    moments: Annotated[Moments, Wording("Which rows a rater's mean and deviation come from.")] = "ratings"
-    sd0: Annotated[ConstantRaters, Wording("What becomes of raters whose scores do not vary.")] = "drop"
-    repeats: Annotated[Repeats, Wording("How several ratings of a segment are combined.")] = "average"
-    unit: Annotated[Unit, Wording("What the test resamples or ranks.")] = "document"
-    aggregate: Annotated[Aggregate, Wording("How segment scores become a system's score.")] = "mean"
-    calibration: Annotated[Calibration, Wording("Shift between language pairs.")] = "raw"
-    test: Annotated[Test, Wording("How two systems are compared.")] = "permutation"
-    alternative: Annotated[Alternative, Wording("Whether the test has one side or two.")] = "two-sided"
+    standing: Annotated[bool, ChoiceWording("Apply the exclusions that stand in the campaign.")] = False
+    normalize: Annotated[Normalize, ChoiceWording("How the scores of raters are put on one scale.")] = "none"
+    moments: Annotated[Moments, ChoiceWording("Which rows a rater's mean and deviation come from.")] = "ratings"
+    sd0: Annotated[ConstantRaters, ChoiceWording("What becomes of raters whose scores do not vary.")] = "drop"
+    repeats: Annotated[Repeats, ChoiceWording("How several ratings of a segment are combined.")] = "average"
+    unit: Annotated[Unit, ChoiceWording("What the test resamples or ranks.")] = "document"
+    aggregate: Annotated[Aggregate, ChoiceWording("How segment scores become a system's score.")] = "mean"
+    calibration: Annotated[Calibration, ChoiceWording("Shift between language pairs.")] = "raw"
+    test: Annotated[Test, ChoiceWording("How two systems are compared.")] = "permutation"
+    alternative: Annotated[Alternative, ChoiceWording("Whether the test has one side or two.")] = "two-sided"
     permutations: Annotated[
         int | None,
-        Wording("Number of sign draws; auto (null in JSON) chooses by the data."),
+        ChoiceWording("Number of sign draws; auto (null in JSON) chooses by the data."),
         NumberRange(FEWEST_PERMUTATIONS, MOST_PERMUTATIONS),
     ] = None
-    plus_one: Annotated[bool, Wording("Count the observed arrangement among the draws.")] = True
-    correction: Annotated[bool, Wording("Continuity correction of the rank-sum and signed-rank tests.")] = True
-    zero_method: Annotated[ZeroMethod, Wording("Zero differences in the signed-rank test.")] = "wilcox"
-    method: Annotated[Method, Wording("Distribution of the signed-rank test.")] = "auto"
-    matched_only: Annotated[bool, Wording("Test only segments that both systems have.")] = False
-    require_mean: Annotated[bool, Wording("A win also needs the better mean.")] = False
-    adjust: Annotated[Adjust, Wording("Adjustment for the number of pairs.")] = "none"
-    alpha: Annotated[float, Wording("Level of significance."), NumberRange(1e-6, 0.5)] = 0.05
-    inclusive: Annotated[bool, Wording("Significant at p ≤ alpha, else at p < alpha.")] = False
-    clusters: Annotated[ClusterRule, Wording("How systems are divided into clusters.")] = "strict"
-    interval: Annotated[IntervalKind, Wording("How intervals are computed; bca needs 20 documents.")] = "t"
-    rank_sets: Annotated[bool, Wording("Simultaneous rank sets of all systems.")] = False
-    influence: Annotated[bool, Wording("What pairs would be without one rater, document or domain.")] = True
-    seed: Annotated[int, Wording("Seed of all random draws."), NumberRange(0, LARGEST_SEED)] = DEFAULT_SEED
-    fallback: Annotated[bool, Wording("Use the test that the data support instead of refusing.")] = False
+    plus_one: Annotated[bool, ChoiceWording("Count the observed arrangement among the draws.")] = True
+    correction: Annotated[bool, ChoiceWording("Continuity correction of the rank-sum and signed-rank tests.")] = True
+    zero_method: Annotated[ZeroMethod, ChoiceWording("Zero differences in the signed-rank test.")] = "wilcox"
+    method: Annotated[Method, ChoiceWording("Distribution of the signed-rank test.")] = "auto"
+    matched_only: Annotated[bool, ChoiceWording("Test only segments that both systems have.")] = False
+    require_mean: Annotated[bool, ChoiceWording("A win also needs the better mean.")] = False
+    adjust: Annotated[Adjust, ChoiceWording("Adjustment for the number of pairs.")] = "none"
+    alpha: Annotated[float, ChoiceWording("Level of significance."), NumberRange(1e-6, 0.5)] = 0.05
+    inclusive: Annotated[bool, ChoiceWording("Significant at p ≤ alpha, else at p < alpha.")] = False
+    clusters: Annotated[ClusterRule, ChoiceWording("How systems are divided into clusters.")] = "strict"
+    interval: Annotated[IntervalKind, ChoiceWording("How intervals are computed; bca needs 20 documents.")] = "t"
+    rank_sets: Annotated[bool, ChoiceWording("Simultaneous rank sets of all systems.")] = False
+    influence: Annotated[bool, ChoiceWording("What pairs would be without one rater, document or domain.")] = True
+    seed: Annotated[int, ChoiceWording("Seed of all random draws."), NumberRange(0, LARGEST_SEED)] = DEFAULT_SEED
+    fallback: Annotated[bool, ChoiceWording("Use the test that the data support instead of refusing.")] = False
 
     def as_json(self) -> dict[str, object]:
         """Plain JSON values, in declared order."""
@@ -173,10 +172,10 @@ class Recipe:
         return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
-def limit_text(value: float) -> str:
+def format_limit(value: float) -> str:
     """A limit as it is written.
 
-    >>> limit_text(1e-6), limit_text(0.5), limit_text(100)
+    >>> format_limit(1e-6), format_limit(0.5), format_limit(100)
     ('0.000001', '0.5', '100')
     """
     return str(value) if isinstance(value, int) else f"{value:.6f}".rstrip("0")
@@ -185,7 +184,7 @@ def limit_text(value: float) -> str:
 def _choice(name: str, annotation: Any) -> RecipeChoice:
     declared, *about = get_args(annotation)
     nullable = NoneType in get_args(declared)
-    [wording] = (one for one in about if isinstance(one, Wording))
+    [wording] = (one for one in about if isinstance(one, ChoiceWording))
     limits = next((one for one in about if isinstance(one, NumberRange)), None)
     return RecipeChoice(name, get_args(declared)[0] if nullable else declared, nullable, wording, limits)
 

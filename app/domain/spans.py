@@ -12,10 +12,10 @@ SEVERITIES = ("neutral", "minor", "major", "critical", "undecided")
 _MARKS = re.compile(r"(</?v>)")
 
 
-def severity_of(name: str) -> str | None:
+def parse_severity(name: str) -> str | None:
     """The severity in the form payloads use, None where it is none that is known.
 
-    >>> severity_of("Major"), severity_of("awful")
+    >>> parse_severity("Major"), parse_severity("awful")
     ('major', None)
     """
     plain = name.strip().casefold()
@@ -30,12 +30,12 @@ class TextWithSpans(NamedTuple):
     broken: int = 0
 
 
-def unmark(text: str) -> TextWithSpans:
+def remove_span_marks(text: str) -> TextWithSpans:
     """Take `<v>…</v>` out of a text.
 
     A mark that is never closed reaches to the end of the text; a second opening or a stray closing mark is ignored.
 
-    >>> unmark("a <v>b</v>")
+    >>> remove_span_marks("a <v>b</v>")
     TextWithSpans(text='a b', spans=((2, 3),), broken=0)
     """
     if "<v>" not in text and "</v>" not in text:
@@ -64,12 +64,12 @@ def unmark(text: str) -> TextWithSpans:
     return TextWithSpans("".join(plain), tuple(spans), broken)
 
 
-def mark(text: str, start: int, end: int) -> str:
+def insert_span_marks(text: str, start: int, end: int) -> str:
     """Put `<v>…</v>` around a stretch of a text."""
     return f"{text[:start]}<v>{text[start:end]}</v>{text[end:]}"
 
 
-def clip(span: tuple[int, int], before: int, length: int) -> tuple[int, int]:
+def clip_span(span: tuple[int, int], before: int, length: int) -> tuple[int, int]:
     """A span of an unstripped text over the stripped one; what was white space only becomes a point.
 
     before: characters stripped at the start. length: of the stripped text.

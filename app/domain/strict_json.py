@@ -26,7 +26,7 @@ class RepeatedKeyError(NotStrictError):
         self.key = key
 
 
-def loads(text: str, *, most_objects: int | None = None, most_names: int | None = None) -> object:
+def parse_strict_json(text: str, *, most_objects: int | None = None, most_names: int | None = None) -> object:
     """Parse one JSON value.
 
     most_objects, most_names: how many objects there may be, and names in each; None for any number.

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
-from app.domain.cells import inert, runs
+from app.domain.cells import escape_formula, is_formula
 from app.formats.base import BY_METRICS, At, CampaignRow, Format, JudgmentRow, MetricRow, Record, VoidRow
 from app.formats.kit.records import decode, encode, identity
 from app.formats.kit.sorting import Sorter
@@ -104,9 +104,9 @@ def _cell(value: object, lost: Counter[str]) -> str:
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     text = str(value)
-    if runs(text):
+    if is_formula(text):
         lost[NEUTRALIZED] += 1
-    return inert(text)
+    return escape_formula(text)
 
 
 def _line(cells: Iterable[str]) -> bytes:

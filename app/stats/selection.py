@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.domain.errors import Invalid, Place
-from app.domain.recipe import Exclusion, Recipe
+from app.domain.recipe import ExclusionRule, Recipe
 from app.stats.ratings import Bools, Codes, RatingRole, Ratings
 
 
@@ -55,7 +55,7 @@ def select_rows(ratings: Ratings, recipe: Recipe) -> RowSelection:
     return RowSelection(rows, roles & accepted, tuple(d for d in dropped if d.n))
 
 
-def drop_excluded(ratings: Ratings, exclusions: Sequence[Exclusion]) -> Ratings:
+def drop_excluded(ratings: Ratings, exclusions: Sequence[ExclusionRule]) -> Ratings:
     """The ratings that none of the exclusions names, as if there were no others; as they are where that is all."""
     keep = np.ones(len(ratings), dtype=np.bool_)
     for exclusion in exclusions:
@@ -63,21 +63,21 @@ def drop_excluded(ratings: Ratings, exclusions: Sequence[Exclusion]) -> Ratings:
     return ratings if keep.all() else ratings.where(keep).canonical()
 
 
-def match_exclusion(rows: Ratings, exclusion: Exclusion) -> Bools:
+def match_exclusion(rows: Ratings, exclusion: ExclusionRule) -> Bools:
     """Which rows an exclusion names; none where there is no such thing among them."""
     labels, codes = _names_and_codes(rows, exclusion)
     code = labels.index(exclusion.key) if exclusion.key in labels else -1
     return np.asarray(codes == code, dtype=np.bool_)
 
 
-def _matches(rows: Ratings, exclusion: Exclusion) -> Bools:
+def _matches(rows: Ratings, exclusion: ExclusionRule) -> Bools:
     if exclusion.key not in _names_and_codes(rows, exclusion)[0]:
         what = f"there is no {exclusion.what} {exclusion.key!r} to exclude"
         raise Invalid(what, places=(Place(("query", "exclude"), what),))
     return match_exclusion(rows, exclusion)
 
 
-def _names_and_codes(rows: Ratings, exclusion: Exclusion) -> tuple[tuple[str, ...], Codes]:
+def _names_and_codes(rows: Ratings, exclusion: ExclusionRule) -> tuple[tuple[str, ...], Codes]:
     names = {
         "system": (rows.labels.systems, rows.system),
         "rater": (rows.labels.raters, rows.rater),

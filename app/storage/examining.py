@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import psycopg
 
 from app.domain.errors import Conflict
-from app.domain.findings import Finding
+from app.domain.findings import CheckFinding
 from app.storage import migrate, server_checks
 from app.storage.db import sqlalchemy_url
 from app.storage.jobs_queue import LANES
@@ -22,67 +22,67 @@ FROM procrastinate.procrastinate_workers"""
 _TODO = "SELECT count(*) FROM procrastinate.procrastinate_jobs WHERE status = 'todo'"
 
 
-def examine(url: str) -> Iterator[Finding]:
+def examine(url: str) -> Iterator[CheckFinding]:
     """Whether it answers and keeps what it confirms, its schema, its connections, who waits, and the workers."""
     address = sqlalchemy_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
     options = f"-c statement_timeout={PATIENCE}s -c lock_timeout={PATIENCE}s"
     try:
         with psycopg.connect(address, autocommit=True, connect_timeout=PATIENCE, options=options) as connection:
             number = connection.info.server_version
-            yield Finding("database", "ok", f"Postgres {number // 10_000}.{number % 10_000} answers")
+            yield CheckFinding("database", "ok", f"Postgres {number // 10_000}.{number % 10_000} answers")
             yield _durable(connection)
             yield from _schema(connection)
             yield from _load(connection)
     except psycopg.Error as error:
         said = str(error).strip().splitlines()[0]
-        yield Finding("database", "wrong", said, "is it started, and is PLUMBLINE_DATABASE_URL right?")
+        yield CheckFinding("database", "wrong", said, "is it started, and is PLUMBLINE_DATABASE_URL right?")
 
 
-def _durable(connection: psycopg.Connection) -> Finding:
+def _durable(connection: psycopg.Connection) -> CheckFinding:
     try:
         server_checks.check_server(connection)
     except Conflict as error:
-        return Finding("durability", "wrong", error.detail, "switch it on: what is confirmed could be lost")
-    return Finding("durability", "ok", "what is confirmed is on disk")
+        return CheckFinding("durability", "wrong", error.detail, "switch it on: what is confirmed could be lost")
+    return CheckFinding("durability", "ok", "what is confirmed is on disk")
 
 
-def _schema(connection: psycopg.Connection) -> Iterator[Finding]:
+def _schema(connection: psycopg.Connection) -> Iterator[CheckFinding]:
     there = connection.execute("SELECT to_regclass('alembic_version') IS NOT NULL").fetchone()
     revision_row = (
         connection.execute("SELECT version_num FROM alembic_version").fetchone() if there and there[0] else None
     )
     now, needed = revision_row[0] if revision_row else None, migrate.head()
     if now == needed:
-        yield Finding("schema", "ok", str(now))
+        yield CheckFinding("schema", "ok", str(now))
         yield from _workers(connection)
     elif now in migrate.known_revisions():
-        yield Finding("schema", "wrong", f"at {now or 'nothing'}, needed is {needed}", "`plumbline db upgrade`")
+        yield CheckFinding("schema", "wrong", f"at {now or 'nothing'}, needed is {needed}", "`plumbline db upgrade`")
     else:
-        yield Finding("schema", "wrong", f"{now} is of a newer version than this one", "start the newer version")
+        yield CheckFinding("schema", "wrong", f"{now} is of a newer version than this one", "start the newer version")
 
 
-def _load(connection: psycopg.Connection) -> Iterator[Finding]:
+def _load(connection: psycopg.Connection) -> Iterator[CheckFinding]:
     used, most = connection.execute(_CONNECTIONS).fetchone() or (0, 0)
     said = f"{used} of {most} connections"
     if used > 0.9 * most:
-        yield Finding("connections", "warning", said, "raise max_connections, or lower PLUMBLINE_POOL_SIZE")
+        yield CheckFinding("connections", "warning", said, "raise max_connections, or lower PLUMBLINE_POOL_SIZE")
     else:
-        yield Finding("connections", "ok", said)
+        yield CheckFinding("connections", "ok", said)
     (waiting,) = connection.execute(_WAITING).fetchone() or (0,)
     if waiting:
         do = "see pg_stat_activity and pg_blocking_pids() for who holds it; pg_terminate_backend(PID) ends that"
-        yield Finding("locks", "warning", f"{waiting} statements have waited for a lock for more than 5 s", do)
+        yield CheckFinding("locks", "warning", f"{waiting} statements have waited for a lock for more than 5 s", do)
     else:
-        yield Finding("locks", "ok", "nobody waits for one")
+        yield CheckFinding("locks", "ok", "nobody waits for one")
 
 
-def _workers(connection: psycopg.Connection) -> Iterator[Finding]:
+def _workers(connection: psycopg.Connection) -> Iterator[CheckFinding]:
     alive, known = connection.execute(_WORKERS, [QUIET_AFTER]).fetchone() or (0, 0)
     (todo,) = connection.execute(_TODO).fetchone() or (0,)
     if alive:
         n = -(-alive // len(LANES))  # each worker is known by each of its lanes
-        yield Finding("workers", "ok", f"{n} alive, {todo} entries in the queue")
+        yield CheckFinding("workers", "ok", f"{n} alive, {todo} entries in the queue")
     else:
         n = -(-known // len(LANES))
         said = f"none alive, {n} known, {todo} entries in the queue: reports that take long are not made"
-        yield Finding("workers", "warning", said, "`plumbline serve` has one; else `plumbline worker`")
+        yield CheckFinding("workers", "warning", said, "`plumbline serve` has one; else `plumbline worker`")

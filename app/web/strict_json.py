@@ -39,7 +39,7 @@ def loads(data: bytes) -> object:
     MOST_NAMES names in one.
     """
     try:
-        return strict_json.loads(decode(data), most_objects=MOST_OBJECTS, most_names=MOST_NAMES)
+        return strict_json.parse_strict_json(decode(data), most_objects=MOST_OBJECTS, most_names=MOST_NAMES)
     except json.JSONDecodeError as error:
         raise NotJson(f"{error.msg} at character {error.pos + 1}") from None
     except strict_json.NotStrictError as error:

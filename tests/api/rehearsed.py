@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from app import protocols
-from app.design.design import Controls
+from app.design.design import ControlRules
 from app.protocols.base import CampaignOptions
 from app.services.access import tokens
 from app.simulation import (
@@ -33,7 +33,7 @@ RATERS = ("r1", "r2", "r3")
 REFERENCE = "refA"
 CAPACITY = 1000
 """Items; more than there are, so that a plan can weigh raters by it and nobody runs out."""
-KINDS = tuple(sorted(one.name for one in fields(Controls) if one.default == 0.0))
+KINDS = tuple(sorted(one.name for one in fields(ControlRules) if one.default == 0.0))
 """Kinds of control items, by the members of a design that say how many there are."""
 CONTROLS: Mapping[str, dict[str, object]] = {kind: {"rate": 0.15} for kind in KINDS}
 

@@ -22,7 +22,7 @@ import sqlalchemy as sa
 
 from app import formats, protocols
 from app.domain.errors import Invalid
-from app.domain.recipe import NAMED, from_options
+from app.domain.recipe import NAMED, parse_recipe_options
 from app.formats.base import Input
 from app.formats.esa.writer import PROTOCOLS
 from app.reports.ranking.input import read_input
@@ -119,7 +119,7 @@ def ranked(database: Database, campaign: str, came: Collection[Key]) -> list[tup
     try:
         with database.transaction() as session:
             about = snapshot.snapshot(session, campaign, None)
-            found = read_input(session, about, from_options(NAMED["recommended"], PLAIN))
+            found = read_input(session, about, parse_recipe_options(NAMED["recommended"], PLAIN))
         rows = found.rows.where(np.array([key in came for key in _places(found.rows)], dtype=bool)).canonical()
         body = replace(found, rows=rows, unweighed=None).body()
     except Invalid as why:

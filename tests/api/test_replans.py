@@ -10,7 +10,7 @@ import httpx
 import psycopg
 import pytest
 
-from app.domain.recipe import NAMED, Scoring
+from app.domain.recipe import NAMED, ScoringChoice
 from app.services.plans import replanning
 from tests.api.live_campaign import (
     LIVE,
@@ -200,7 +200,7 @@ def ranking(client: httpx.Client, recipe: str, **options: Any) -> Any:
 
 def test_a_system_withdrawn_in_the_middle_is_ranked_by_no_recipe_which_says_so(live: httpx.Client, auth: Auth) -> None:
     finish(live, auth, "r1")
-    recipes = [one.name for one in NAMED.values() if one.aggregate != "macro_domain" and one.scoring == Scoring()]
+    recipes = [one.name for one in NAMED.values() if one.aggregate != "macro_domain" and one.scoring == ScoringChoice()]
     before = {recipe: ranking(live, recipe)["systems"] for recipe in recipes}
     version = live.get(LIVE).json()["data_version"]
 

@@ -23,14 +23,14 @@ from app.cli import build
 from app.cli.doctor import findings
 from app.cli.worker import BEAT_FILE, PATIENCE
 from app.config import Settings
-from app.domain.findings import Finding
+from app.domain.findings import CheckFinding
 from app.storage import embedded
 from app.storage.embedded.cluster import processes
 from app.storage.examining import examine
 from tests.working import until
 
 
-def states(found: Iterator[Finding]) -> dict[str, str]:
+def states(found: Iterator[CheckFinding]) -> dict[str, str]:
     """What was looked at, and how it is; what is wrong says what to do."""
     all_ = list(found)
     assert not [one.what for one in all_ if one.state != "ok" and not one.do]

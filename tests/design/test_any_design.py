@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from app.design.checks import check
+from app.design.checks import check_plan
 from app.design.compile import compile_plan
 from app.design.parse import parse_design
 from app.design.replan import replan
@@ -81,8 +81,8 @@ def test_a_design_is_compiled_by_its_rules_or_refused(
     person = {rater.key: rater.who for rater in raters}
     for held in ratings_of(plan).values():
         assert max(Counter(person[key] for key in held).values()) == 1
-    assert 0 <= check(plan).normalized_entropy <= 1 + 1e-9
+    assert 0 <= check_plan(plan).normalized_entropy <= 1 + 1e-9
     handed_in = {task.number for task in plan.tasks if task.queue <= done * len(plan.of_rater(task.rater))}
     again = replan(plan, test_set, systems[: len(systems) // 2 + 1], raters[len(raters) // 2 :], handed_in=handed_in)
     assert handed_in <= set(again.kept_tasks)
-    assert check(again.plan).total.items == sum(len(task.items) for task in again.plan.tasks)
+    assert check_plan(again.plan).total.items == sum(len(task.items) for task in again.plan.tasks)

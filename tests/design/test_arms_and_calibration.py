@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.design.arms import arms_of_groups
-from app.design.calibration import sampled_set
+from app.design.arms import assign_arms_to_groups
+from app.design.calibration import sample_calibration_set
 from app.design.compile import inputs_digest
 from app.design.design import Calibration
 from app.design.plan import Plan
@@ -45,7 +45,7 @@ def test_arms_are_as_even_as_can_be_everywhere(seed: int, n_arms: int) -> None:
     rng = np.random.default_rng(seed)
     shape = (int(rng.integers(1, 30)), int(rng.integers(1, 9)))
     unit, rater = np.nonzero(rng.random(shape) < rng.random())
-    arm = arms_of_groups(rng, unit, rater, n_arms)
+    arm = assign_arms_to_groups(rng, unit, rater, n_arms)
     for node in (unit, rater, np.zeros_like(unit)):
         for one in set(node.tolist()):
             assert np.ptp(np.bincount(arm[node == one], minlength=n_arms)) <= 1
@@ -145,7 +145,7 @@ def test_a_sample_has_equally_many_of_every_level_that_has_enough(
         for level, size in enumerate(sizes)
         for n in range(size)
     ]
-    drawn = sampled_set(np.random.default_rng(seed), Calibration("k", wanted), pairs)
+    drawn = sample_calibration_set(np.random.default_rng(seed), Calibration("k", wanted), pairs)
     assert len({piece.document for piece in drawn}) == wanted
     counts = Counter(int(piece.document[1:].split("-")[0]) for piece in drawn)
     most = max(counts.values())

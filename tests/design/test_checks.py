@@ -9,10 +9,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from app.design.checks import check, connected_raters, departures
+from app.design.checks import check_plan, connected_raters, list_departures
 from app.design.entropy import normalized_entropy
 from app.design.plan import PlanItem, Task
-from app.design.simulate import simulate
+from app.design.simulate import simulate_rater_assignments
 from app.design.values import DesignDocument, Rater, System, TestSet, WorkSize
 from app.domain.errors import Invalid
 from tests.design.worlds import compiled, group_loads, rated, world
@@ -21,7 +21,7 @@ from tests.design.worlds import compiled, group_loads, rated, world
 @pytest.mark.parametrize("grouping", ["psxs", "system_balanced", "none"])
 def test_the_report_counts_what_the_tasks_hold(grouping: str) -> None:
     plan = compiled({"grouping": grouping, "controls": {"bad_reference": {"rate": 0.1}}}, world(20, 4, 5))
-    found = check(plan)
+    found = check_plan(plan)
     done = Counter(task.rater for task, _ in rated(plan))
     exact = normalized_entropy(np.array([done[rater] for rater in plan.raters]))
     assert found.normalized_entropy == pytest.approx(float(exact))
@@ -46,7 +46,7 @@ def test_many_more_controls_than_asked_for_are_told(systems: int, limit: int, mu
     compared = [System(f"s{n:02}") for n in range(systems)]
     outputs = {(d.key, s.key): tuple(f"{d.key}{s.key}{n}" for n in range(31)) for d in documents for s in compared}
     design = {"overlap": None, "controls": {"bad_reference": {"rate": 0.12}}, "task": {"max_segments": limit}}
-    density = check(compiled(design, (TestSet(documents, outputs), compared, [Rater("r1")]))).control_density
+    density = check_plan(compiled(design, (TestSet(documents, outputs), compared, [Rater("r1")]))).control_density
     assert density is not None
     assert (density.asked, density.much_more) == (0.12, much_more)
     assert density.least >= 0.12
@@ -55,23 +55,23 @@ def test_many_more_controls_than_asked_for_are_told(systems: int, limit: int, mu
 
 def test_every_pair_of_systems_is_judged_together_as_often_as_there_are_ratings_under_psxs() -> None:
     plan = compiled({"overlap": None, "ratings_per_item": 2}, world(12, 4, 5))
-    found = check(plan)
+    found = check_plan(plan)
     assert found.pair_judgments == 24
     assert found.rated_twice == 12
     assert found.departures[0].recommendation.startswith("one rating per item")
 
 
 def test_what_cannot_be_estimated_is_said() -> None:
-    alone = check(compiled({"overlap": None}, world(12, 3, 4)))
+    alone = check_plan(compiled({"overlap": None}, world(12, 3, 4)))
     assert alone.rater_pairs == (0, 6)
     assert "no agreement of raters" in alone.estimable[0]
-    assert "agreement of raters, over" in check(compiled({}, world(40, 3, 4))).estimable[0]
+    assert "agreement of raters, over" in check_plan(compiled({}, world(40, 3, 4))).estimable[0]
 
 
 def test_departures_name_what_each_costs() -> None:
     plan = compiled({"grouping": "none", "balance": {"entropy": 0.9}, "overlap": None}, world(20, 3, 4))
-    assert [departure.instead for departure in departures(plan)] == ["none", "entropy 0.9"]
-    assert departures(compiled({}, world(20, 3, 4))) == ()
+    assert [departure.instead for departure in list_departures(plan)] == ["none", "entropy 0.9"]
+    assert list_departures(compiled({}, world(20, 3, 4))) == ()
 
 
 def test_raters_who_share_neither_systems_nor_documents_are_apart() -> None:
@@ -88,7 +88,7 @@ def test_studies_are_simulated_by_the_dealing_of_campaigns_and_fast() -> None:
     pools = [np.sort((np.array([0, 1, 3]) + n) % 7) for n in range(7)]
     bucket = np.repeat(np.arange(7), [26] * 6 + [25])
     started = time.process_time()  # of this process: however busy the machine is
-    raters = simulate(
+    raters = simulate_rater_assignments(
         np.random.default_rng(1),
         grouping="psxs",
         bucket_of_document=bucket,
@@ -107,7 +107,7 @@ def test_studies_are_simulated_by_the_dealing_of_campaigns_and_fast() -> None:
 
 def test_a_study_without_documents_is_refused() -> None:
     with pytest.raises(Invalid, match="needs documents"):
-        simulate(
+        simulate_rater_assignments(
             np.random.default_rng(1),
             grouping="none",
             bucket_of_document=np.empty(0, dtype=np.int64),

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.design import task_maker
-from app.design.batches import Draft, Room
-from app.design.control_items import MissingControl, with_controls
+from app.design.batches import PartialTask, TaskRoom
+from app.design.control_items import MissingControl, add_controls
 from app.design.order import Screen
 from app.design.plan import Plan, PlanItem
 from app.design.repeats import RaterHistory
@@ -165,11 +165,15 @@ def test_control_items_on_screens_of_their_own_are_found_by_width(monkeypatch: p
     """The negative control: what single columns do gives controls away where there are several."""
 
     def alone(
-        rng: np.random.Generator, draft: Draft, room: Room, references: dict[str, tuple[str, ...]], seen: RaterHistory
+        rng: np.random.Generator,
+        draft: PartialTask,
+        room: TaskRoom,
+        references: dict[str, tuple[str, ...]],
+        seen: RaterHistory,
     ) -> tuple[list[Screen], list[MissingControl]]:
-        return with_controls(rng, draft, room, references, seen)
+        return add_controls(rng, draft, room, references, seen)
 
-    monkeypatch.setattr(task_maker, "with_control_screens", alone)
+    monkeypatch.setattr(task_maker, "add_control_screens", alone)
     plan = compiled(design_of(3, ("bad_reference", "repeat", "reference")), world(10, 6, 3, longest=4))
     assert told_by_width(plan) == sum(item.role in CONTROLS for task in plan.tasks for item in task.items) > 0
 

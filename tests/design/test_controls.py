@@ -12,15 +12,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.design.batches import Draft, Room
-from app.design.control_items import with_controls
-from app.design.control_screens import with_control_screens
-from app.design.controls import Donors, degrade, has_no_word_spaces, span_length
-from app.design.design import Controls, TaskRules
+from app.design.batches import PartialTask, TaskRoom
+from app.design.control_items import add_controls
+from app.design.control_screens import add_control_screens
+from app.design.controls import DonorTexts, degrade_text, has_no_word_spaces, replaced_span_length
+from app.design.design import ControlRules, TaskRules
 from app.design.grouping import control_counts
 from app.design.order import UnplacedItem
 from app.design.plan import Plan
-from app.design.repeats import RaterHistory, place_repeat
+from app.design.repeats import RaterHistory, choose_repeat
 from app.design.values import DesignDocument, Rater, System, TestSet
 from app.domain.errors import Invalid
 from tests.design.worlds import compiled, rated, sittings, world
@@ -30,7 +30,7 @@ few = settings(max_examples=25, deadline=None, suppress_health_check=[HealthChec
 
 @given(st.integers(1, 200), st.floats(0, 0.2), st.floats(0, 0.2), st.floats(0, 0.1))
 def test_counts_are_the_least_that_reach_every_rate(regular: int, bad: float, repeat: float, reference: float) -> None:
-    counts = control_counts(Controls(bad, repeat=repeat, reference=reference), regular)
+    counts = control_counts(ControlRules(bad, repeat=repeat, reference=reference), regular)
     total = regular + sum(counts.values())
     rates = {"degraded": bad, "repeat": repeat, "reference": reference}
     for kind, n in counts.items():
@@ -128,14 +128,14 @@ def test_repeats_stand_at_their_distance_or_the_plan_says_how_many_do_not(seed: 
     assert near <= len(plan.raters)  # in a first task only, where nothing was judged before
 
 
-@pytest.mark.parametrize("make", [with_controls, with_control_screens])
+@pytest.mark.parametrize("make", [add_controls, add_control_screens])
 def test_where_random_controls_are_too_long_the_shortest_are_taken(make: Callable[..., Any]) -> None:
     """Three of 30 items fit in what is left; of 20 draws of three hardly one finds them."""
     lengths = [10] * 27 + [1] * 3
     pieces = [UnplacedItem(f"d{n}", 1, length, length, "rating", "s", ("s",)) for n, length in enumerate(lengths)]
-    room = Room(TaskRules(max_segments=276), Controls(bad_reference=0.09))
+    room = TaskRoom(TaskRules(max_segments=276), ControlRules(bad_reference=0.09))
     for seed in range(5):
-        draft = Draft([(piece,) for piece in pieces], list(range(30)))
+        draft = PartialTask([(piece,) for piece in pieces], list(range(30)))
         screens, short = make(np.random.default_rng(seed), draft, room, {}, RaterHistory())
         shown = [piece for screen in screens for piece in screen]
         assert [one for one in short if one.kind != "distance"] == []
@@ -145,10 +145,10 @@ def test_where_random_controls_are_too_long_the_shortest_are_taken(make: Callabl
 
 def test_what_came_again_comes_again_only_where_nothing_else_is_left() -> None:
     screens = [(UnplacedItem(f"d{n}", 1, 1, 5, "rating", "s", ("s",)),) for n in range(2)]
-    room = Room(TaskRules(), Controls(repeat=0.1, min_distance=0))
+    room = TaskRoom(TaskRules(), ControlRules(repeat=0.1, min_distance=0))
     for seed in range(10):
         rng, seen = np.random.default_rng(seed), RaterHistory()
-        again = [place_repeat(rng, screens, seen, room, lambda _: True)[0][0].document for _ in range(3)]
+        again = [choose_repeat(rng, screens, seen, room, lambda _: True)[0][0].document for _ in range(3)]
         assert sorted(again[:2]) == ["d0", "d1"], seed
 
 
@@ -256,13 +256,13 @@ def test_texts_that_are_split_once_lend_the_words_that_they_lend_one_by_one(
     """Those that have the words of the text itself, however spaced, lend none; nor do empty ones."""
     text = "un chien aboie"
     donors = ["UNE  PHRASE AUTRE", " un chien  aboie ", text, *map(" ".join, others)]
-    once = Donors.of([*donors, *donors], language)
+    once = DonorTexts.of([*donors, *donors], language)
     able = [donor for donor in sorted(set(donors)) if donor.split() and donor.split() != text.split()]
     assert list(once.beside(text)) == [list(one.strip()) if language == "ja" else one.split() for one in able]
     rngs = [np.random.default_rng(seed) for _ in range(2)]
     for method in ("span_replacement", "word_mixing"):
         made = [
-            degrade(rng, text, method=method, language=language, donors=given)
+            degrade_text(rng, text, method=method, language=language, donors=given)
             for rng, given in zip(rngs, (once, able), strict=True)
         ]
         assert made[0] == made[1]
@@ -272,7 +272,7 @@ def test_texts_that_are_split_once_lend_the_words_that_they_lend_one_by_one(
 def test_a_degraded_text_differs_where_it_says_and_nowhere_else(words: list[str], method: str, seed: int) -> None:
     text = " ".join(words)
     donors = ["UNE PHRASE TOUT AUTRE QUI EST ICI POUR PRETER SES MOTS A QUI EN VEUT", text]
-    made = degrade(np.random.default_rng(seed), text, method=method, language="fr", donors=donors)
+    made = degrade_text(np.random.default_rng(seed), text, method=method, language="fr", donors=donors)
     assert made.text != text
     assert len(made.text.split()) == len(words)
     outside = np.ones(len(made.text), dtype=bool)
@@ -289,10 +289,10 @@ def test_span_replacement_takes_the_published_lengths_and_spares_both_ends(lengt
     table = {1: 1} | dict.fromkeys(range(2, 6), 2) | dict.fromkeys(range(6, 9), 3) | dict.fromkeys(range(9, 16), 4)
     table |= dict.fromkeys(range(16, 21), 5)
     expected = table.get(length, 6)
-    assert span_length(length) == expected
+    assert replaced_span_length(length) == expected
     text = " ".join(f"w{n}" for n in range(length))
     donor = " ".join(f"x{n}" for n in range(50))
-    made = degrade(
+    made = degrade_text(
         np.random.default_rng(seed), text, method="span_replacement", language="en", donors=[donor]
     ).text.split()
     new = [n for n, word in enumerate(made) if word.startswith("x")]
@@ -306,20 +306,20 @@ def test_languages_without_spaces_lose_twice_as_many_characters() -> None:
     assert has_no_word_spaces("ja")
     assert has_no_word_spaces("zh_TW")
     assert not has_no_word_spaces(None)
-    assert span_length(10, characters=True) == 4
+    assert replaced_span_length(10, characters=True) == 4
     text = "".join(chr(0x4E00 + n) for n in range(24))
     donor = "".join(chr(0x5E00 + n) for n in range(40))
     for seed in range(30):
         rng = np.random.default_rng(seed)
-        spans = degrade(rng, text, method="span_replacement", language="zh", donors=[donor])
+        spans = degrade_text(rng, text, method="span_replacement", language="zh", donors=[donor])
         assert spans.text[0] == text[0]
         assert len(spans.text) == 24
         assert spans.changed[0][1] - spans.changed[0][0] == 8  # 24 characters count as 12 words: 4, twice
-        turned = degrade(rng, text, method="rotation", language="th")
+        turned = degrade_text(rng, text, method="rotation", language="th")
         (start, end), *_ = turned.changed
         assert end - start == 10
         assert sorted(turned.text) == sorted(text)
-        mixed = degrade(rng, text, method="word_mixing", language="ja", donors=[donor])
+        mixed = degrade_text(rng, text, method="word_mixing", language="ja", donors=[donor])
         assert 4 <= mixed.changed[0][1] - mixed.changed[0][0] <= 12
 
 
@@ -327,11 +327,13 @@ def test_words_are_mixed_once_in_each_sentence() -> None:
     text = "This is one sentence here. And this is another one. A third one follows now."
     donor = "ZA ZB ZC ZD ZE ZF ZG ZH ZI ZJ"
     for seed in range(20):
-        made = degrade(np.random.default_rng(seed), text, method="word_mixing", language="en", donors=[donor])
+        made = degrade_text(np.random.default_rng(seed), text, method="word_mixing", language="en", donors=[donor])
         assert len(made.changed) == 3
         assert all(2 <= len(made.text[a:b].split()) <= 6 for a, b in made.changed)
 
 
 def test_a_text_without_donors_is_refused() -> None:
     with pytest.raises(Invalid, match="others of the language"):
-        degrade(np.random.default_rng(0), "eins zwei", method="span_replacement", language="de", donors=["eins  zwei"])
+        degrade_text(
+            np.random.default_rng(0), "eins zwei", method="span_replacement", language="de", donors=["eins  zwei"]
+        )

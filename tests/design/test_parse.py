@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.design.design import Arm, BalanceRule, Calibration, Controls, Design, Overlap, TaskRules
+from app.design.design import Arm, BalanceRule, Calibration, ControlRules, Design, Overlap, TaskRules
 from app.design.parse import parse_design
 from app.domain.errors import Invalid
 
@@ -48,7 +48,7 @@ def test_the_design_of_the_contract_is_read_whole() -> None:
     assert design.overlap == Overlap(0.15, 2)
     assert design.buckets.raters_per_bucket == 3
     assert design.arms == (Arm("a", "segment"), Arm("b"))
-    assert design.controls == Controls(0.12, "rotation", 0.1, 30, 0.1)
+    assert design.controls == ControlRules(0.12, "rotation", 0.1, 30, 0.1)
     assert design.calibration == Calibration("xsts-v1", 200, None, "spread")
     assert (design.unit, design.cross, design.seed) == ("segments", "raters", 1)
 
@@ -63,14 +63,19 @@ def test_nothing_said_is_what_the_seed_study_recommends() -> None:
 @pytest.mark.parametrize(
     ("structure", "grouping", "task", "controls"),
     [
-        ("sr_dc", "system_balanced", TaskRules(None, 100, shuffle="items"), Controls(0.1, repeat=0.1, reference=0.1)),
-        ("sr_plus_dc", "none", TaskRules(shuffle="items"), Controls(0.1, repeat=0.1, reference=0.1)),
-        ("alternate_2018", "psxs", TaskRules(None, 100, shuffle="items"), Controls(0.1)),
-        ("latin_square", "psxs", TaskRules(), Controls()),
+        (
+            "sr_dc",
+            "system_balanced",
+            TaskRules(None, 100, shuffle="items"),
+            ControlRules(0.1, repeat=0.1, reference=0.1),
+        ),
+        ("sr_plus_dc", "none", TaskRules(shuffle="items"), ControlRules(0.1, repeat=0.1, reference=0.1)),
+        ("alternate_2018", "psxs", TaskRules(None, 100, shuffle="items"), ControlRules(0.1)),
+        ("latin_square", "psxs", TaskRules(), ControlRules()),
     ],
 )
 def test_a_structure_fixes_the_grouping_and_fills_in_the_rest(
-    structure: str, grouping: str, task: TaskRules, controls: Controls
+    structure: str, grouping: str, task: TaskRules, controls: ControlRules
 ) -> None:
     design = parse_design({"structure": structure})
     assert (design.grouping, design.task, design.controls) == (grouping, task, controls)

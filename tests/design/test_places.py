@@ -11,7 +11,7 @@ from scipy.stats import chi2
 
 from app.design.design import Grouping, Structure
 from app.design.parse import MIXES
-from app.design.places import ControlPositions, control_places
+from app.design.places import ControlPositions, count_control_positions
 from app.design.plan import Plan, Task
 from app.design.values import DesignDocument, Rater, System, TestSet
 from tests.design.worlds import compiled, world
@@ -107,7 +107,7 @@ def test_the_report_tells_what_structure_makes_places_guessable() -> None:
     def places(raters: int) -> dict[str, ControlPositions]:
         people = [Rater(f"r{n}") for n in range(raters)]
         plan = compiled({"overlap": None, "controls": rates}, (TestSet(documents, outputs), systems, people))
-        return {one.kind: one for one in control_places(plan)}
+        return {one.kind: one for one in count_control_positions(plan)}
 
     alone, several = places(30), places(3)
     for one in (*alone.values(), *several.values()):

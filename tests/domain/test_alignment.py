@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from app.domain.alignment import MOST_LINKS, canonical, carry_over_alignment, fault, parse
+from app.domain.alignment import MOST_LINKS, alignment_fault, canonical_alignment, carry_over_alignment, parse_alignment
 
 SOURCE, TEXT = "the dog barked", "der\u00a0Hund\n bellte laut"
 
@@ -26,13 +26,13 @@ SOURCE, TEXT = "the dog barked", "der\u00a0Hund\n bellte laut"
 )
 def test_what_is_no_alignment_names_the_link(said: str, why: str) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(why)}"):
-        parse(said)
+        parse_alignment(said)
 
 
 def test_links_are_put_in_order_and_none_is_an_alignment_too() -> None:
-    assert canonical(" 10-0 2-1\t2-0 ") == "2-0 2-1 10-0"
-    assert canonical("") == ""
-    assert len(parse(" ".join(f"{n}-0" for n in range(MOST_LINKS)))) == MOST_LINKS
+    assert canonical_alignment(" 10-0 2-1\t2-0 ") == "2-0 2-1 10-0"
+    assert canonical_alignment("") == ""
+    assert len(parse_alignment(" ".join(f"{n}-0" for n in range(MOST_LINKS)))) == MOST_LINKS
 
 
 @pytest.mark.parametrize(
@@ -44,12 +44,12 @@ def test_links_are_put_in_order_and_none_is_an_alignment_too() -> None:
     ],
 )
 def test_a_link_to_a_word_that_is_not_there_is_named_and_the_last_word_is_there(said: str, wrong: str | None) -> None:
-    assert fault(said, source=SOURCE, text=TEXT) == wrong
+    assert alignment_fault(said, source=SOURCE, text=TEXT) == wrong
 
 
 def test_a_text_of_one_word_and_of_none_is_said_so() -> None:
-    assert fault("1-0", source="dog", text="Hund") == "link 1 (1-0): the source has 1 word"
-    assert fault("0-0", source="dog", text="") == "link 1 (0-0): the output has 0 words"
+    assert alignment_fault("1-0", source="dog", text="Hund") == "link 1 (1-0): the source has 1 word"
+    assert alignment_fault("0-0", source="dog", text="") == "link 1 (0-0): the output has 0 words"
 
 
 @pytest.mark.parametrize(
@@ -65,4 +65,4 @@ def test_a_text_of_one_word_and_of_none_is_said_so() -> None:
 )
 def test_a_changed_text_keeps_the_links_of_what_stays_and_of_what_stood_there(after: str, links: str) -> None:
     assert carry_over_alignment("0-0 1-1 2-2 3-3", "a b c d", after) == links
-    assert fault(links, source="a b c d", text=after) is None
+    assert alignment_fault(links, source="a b c d", text=after) is None

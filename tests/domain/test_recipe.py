@@ -10,15 +10,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import Invalid
-from app.domain.recipe import CHECKED_AGAINST, NAMED, Exclusion, Recipe, Scoring, from_json, from_options
+from app.domain.recipe import (
+    CHECKED_AGAINST,
+    NAMED,
+    ExclusionRule,
+    Recipe,
+    ScoringChoice,
+    parse_recipe_json,
+    parse_recipe_options,
+)
 from app.domain.recipe_parsing import parse_field
 
 RECOMMENDED, WMT_DA, GOOGLE_MQM = NAMED["recommended"], NAMED["wmt-da"], NAMED["google-mqm"]
 
 MARKED = Recipe(
     name="mine",
-    scoring=Scoring("spans", "wmt24", 25.0),
-    exclude=(Exclusion("rater", "r1"), Exclusion("system", "Online-W")),
+    scoring=ScoringChoice("spans", "wmt24", 25.0),
+    exclude=(ExclusionRule("rater", "r1"), ExclusionRule("system", "Online-W")),
     permutations=500,
     alpha=0.01,
 )
@@ -26,7 +34,7 @@ MARKED = Recipe(
 
 @pytest.mark.parametrize("recipe", [*NAMED.values(), MARKED], ids=lambda r: r.name)
 def test_a_recipe_is_the_same_after_a_round_trip_through_json(recipe: Recipe) -> None:
-    assert from_json(json.loads(json.dumps(recipe.as_json()))) == recipe
+    assert parse_recipe_json(json.loads(json.dumps(recipe.as_json()))) == recipe
 
 
 @settings(max_examples=80, deadline=None)
@@ -51,36 +59,36 @@ def test_a_recipe_is_the_same_after_a_round_trip_through_json(recipe: Recipe) ->
     )
 )
 def test_what_options_make_survives_a_round_trip(options: dict[str, str]) -> None:
-    recipe = from_options(RECOMMENDED, {name: [value] for name, value in options.items()})
-    again = from_json({**json.loads(json.dumps(recipe.as_json())), "hash": recipe.hash})
+    recipe = parse_recipe_options(RECOMMENDED, {name: [value] for name, value in options.items()})
+    again = parse_recipe_json({**json.loads(json.dumps(recipe.as_json())), "hash": recipe.hash})
     assert again == recipe
 
 
 def test_an_option_replaces_one_field_and_the_name_says_which() -> None:
-    recipe = from_options(WMT_DA, {"clusters": ["paper"], "alpha": ["0.01"]})
+    recipe = parse_recipe_options(WMT_DA, {"clusters": ["paper"], "alpha": ["0.01"]})
     assert recipe == replace(WMT_DA, name="wmt-da+alpha+clusters", clusters="paper", alpha=0.01)
 
 
 def test_options_that_change_nothing_keep_the_name() -> None:
-    assert from_options(WMT_DA, {"clusters": ["wmt21"], "recipe": ["wmt-da"], "as_of": ["3"]}) == WMT_DA
+    assert parse_recipe_options(WMT_DA, {"clusters": ["wmt21"], "recipe": ["wmt-da"], "as_of": ["3"]}) == WMT_DA
 
 
 def test_naming_a_test_asks_for_that_test_and_no_other() -> None:
     assert RECOMMENDED.fallback
-    assert not from_options(RECOMMENDED, {"test": ["permutation"]}).fallback
-    assert from_options(RECOMMENDED, {"alpha": ["0.01"]}).fallback
+    assert not parse_recipe_options(RECOMMENDED, {"test": ["permutation"]}).fallback
+    assert parse_recipe_options(RECOMMENDED, {"alpha": ["0.01"]}).fallback
 
 
 def test_naming_a_test_drops_what_belonged_to_the_earlier_one() -> None:
-    signed = from_options(WMT_DA, {"test": ["signed_rank"], "zero_method": ["pratt"], "method": ["exact"]})
+    signed = parse_recipe_options(WMT_DA, {"test": ["signed_rank"], "zero_method": ["pratt"], "method": ["exact"]})
     assert (signed.correction, signed.zero_method, signed.method) == (False, "pratt", "exact")
-    assert from_options(WMT_DA, {"test": ["signed_rank"], "correction": ["true"]}).correction
-    matched = from_options(WMT_DA, {"matched_only": ["true"]})
+    assert parse_recipe_options(WMT_DA, {"test": ["signed_rank"], "correction": ["true"]}).correction
+    matched = parse_recipe_options(WMT_DA, {"matched_only": ["true"]})
     for base in (signed, matched):
-        again = from_options(base, {"test": ["welch"]})
+        again = parse_recipe_options(base, {"test": ["welch"]})
         plain = (again.correction, again.zero_method, again.method, again.matched_only)
         assert plain == (True, "wilcox", "auto", False)
-        assert from_json(again.as_json()) == again
+        assert parse_recipe_json(again.as_json()) == again
 
 
 def test_every_named_recipe_says_what_it_was_checked_against() -> None:
@@ -89,13 +97,15 @@ def test_every_named_recipe_says_what_it_was_checked_against() -> None:
 
 
 def test_exclusions_may_be_repeated_or_listed() -> None:
-    expected = (Exclusion("rater", "r1"), Exclusion("system", "a"), Exclusion("system", "b"))
-    assert from_options(WMT_DA, {"exclude": ["system:b,rater:r1", "system:a"]}).exclude == expected
+    expected = (ExclusionRule("rater", "r1"), ExclusionRule("system", "a"), ExclusionRule("system", "b"))
+    assert parse_recipe_options(WMT_DA, {"exclude": ["system:b,rater:r1", "system:a"]}).exclude == expected
 
 
 def test_scoring_takes_a_profile_and_a_cap() -> None:
-    assert from_options(WMT_DA, {"scoring": ["spans:wmt24:25"]}).scoring == Scoring("spans", "wmt24", 25.0)
-    assert from_options(WMT_DA, {"scoring": ["spans"]}).scoring == Scoring("spans")
+    assert parse_recipe_options(WMT_DA, {"scoring": ["spans:wmt24:25"]}).scoring == ScoringChoice(
+        "spans", "wmt24", 25.0
+    )
+    assert parse_recipe_options(WMT_DA, {"scoring": ["spans"]}).scoring == ScoringChoice("spans")
 
 
 REFUSED_OPTIONS = [
@@ -140,13 +150,13 @@ REFUSED_OPTIONS = [
 @pytest.mark.parametrize(("name", "value"), REFUSED_OPTIONS, ids=lambda v: repr(v)[:30])
 def test_an_impossible_value_is_refused_at_its_place(name: str, value: str) -> None:
     with pytest.raises(Invalid) as caught:
-        from_options(RECOMMENDED, {name: [value]})
+        parse_recipe_options(RECOMMENDED, {name: [value]})
     assert [place.loc for place in caught.value.places] == [("query", name)]
 
 
 def test_all_faults_are_told_at_once_with_what_is_allowed() -> None:
     with pytest.raises(Invalid) as caught:
-        from_options(RECOMMENDED, {"adjust": ["tukey"], "alpha": ["x"], "sd0": ["drop"]})
+        parse_recipe_options(RECOMMENDED, {"adjust": ["tukey"], "alpha": ["x"], "sd0": ["drop"]})
     assert [(place.loc, place.msg) for place in caught.value.places] == [
         (("query", "adjust"), "must be one of none, holm, bh, maxT"),
         (("query", "alpha"), "must be a number"),
@@ -155,7 +165,10 @@ def test_all_faults_are_told_at_once_with_what_is_allowed() -> None:
 
 @pytest.mark.parametrize("name", ["filters"])
 def test_the_word_for_all_that_chooses_rows_is_refused_with_the_choices_that_do(name: str) -> None:
-    for refuse in (lambda: from_options(RECOMMENDED, {name: ["x"]}), lambda: from_json({"name": "mine", name: {}})):
+    for refuse in (
+        lambda: parse_recipe_options(RECOMMENDED, {name: ["x"]}),
+        lambda: parse_recipe_json({"name": "mine", name: {}}),
+    ):
         with pytest.raises(Invalid, match=r"filters: .*roles, accepted_only, exclude and standing"):
             refuse()
 
@@ -163,20 +176,20 @@ def test_the_word_for_all_that_chooses_rows_is_refused_with_the_choices_that_do(
 @pytest.mark.parametrize("name", ["cs", "ht", "cs_ht"])
 def test_calibration_between_language_pairs_is_refused_by_name(name: str) -> None:
     with pytest.raises(Invalid, match=r"must be raw in a ranking.*comparison of campaigns `xsts`"):
-        from_options(NAMED["nllb-xsts"], {"calibration": [name]})
-    assert from_options(NAMED["nllb-xsts"], {"calibration": ["raw"]}) == NAMED["nllb-xsts"]
+        parse_recipe_options(NAMED["nllb-xsts"], {"calibration": [name]})
+    assert parse_recipe_options(NAMED["nllb-xsts"], {"calibration": ["raw"]}) == NAMED["nllb-xsts"]
 
 
 def test_an_unknown_option_is_refused_without_repeating_what_was_sent() -> None:
     with pytest.raises(Invalid) as caught:
-        from_options(RECOMMENDED, {"\ud800<b>": ["1"], "alhpa": ["1"]})
+        parse_recipe_options(RECOMMENDED, {"\ud800<b>": ["1"], "alhpa": ["1"]})
     assert [place.loc for place in caught.value.places] == [("query", "(name)"), ("query", "alhpa")]
     assert "<b>" not in caught.value.detail
 
 
 def test_an_option_given_twice_is_refused() -> None:
     with pytest.raises(Invalid, match="give it once"):
-        from_options(RECOMMENDED, {"alpha": ["0.05", "0.01"]})
+        parse_recipe_options(RECOMMENDED, {"alpha": ["0.05", "0.01"]})
 
 
 @pytest.mark.parametrize(
@@ -200,14 +213,14 @@ def test_contradictory_combinations_are_refused(
     base: Recipe, options: dict[str, list[str]], place: tuple[str, str]
 ) -> None:
     with pytest.raises(Invalid) as caught:
-        from_options(base, options)
+        parse_recipe_options(base, options)
     assert caught.value.places[0].loc == place
 
 
 def test_a_body_may_leave_out_what_is_as_in_the_recipe_it_names() -> None:
-    assert from_json({"name": "wmt-da"}) == WMT_DA
-    assert from_json({"name": "wmt-da", "alpha": 0.01}).name == "wmt-da+alpha"
-    assert from_json({"alpha": 0.01}) == replace(RECOMMENDED, name="custom", alpha=0.01)
+    assert parse_recipe_json({"name": "wmt-da"}) == WMT_DA
+    assert parse_recipe_json({"name": "wmt-da", "alpha": 0.01}).name == "wmt-da+alpha"
+    assert parse_recipe_json({"alpha": 0.01}) == replace(RECOMMENDED, name="custom", alpha=0.01)
 
 
 @pytest.mark.parametrize(
@@ -244,7 +257,7 @@ def test_a_body_may_leave_out_what_is_as_in_the_recipe_it_names() -> None:
 )
 def test_a_wrong_type_or_value_in_a_body_is_refused_at_its_place(name: str, value: object) -> None:
     with pytest.raises(Invalid) as caught:
-        from_json({name: value})
+        parse_recipe_json({name: value})
     assert [place.loc for place in caught.value.places] == [("body", name)]
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from app.domain.recipe import Scoring
+from app.domain.recipe import ScoringChoice
 from app.reports.source import snapshot
 from app.reports.source.scores import profile_id, reading
 from app.services.campaigns.campaigns import get
@@ -57,7 +57,7 @@ def spine(database_url: str) -> Iterator[Spine]:
 
 def _load(session: Session) -> tuple[int, int, ratings.LoadedRatings]:
     asked = snapshot.snapshot(session, "c", None)
-    read = reading(get(session, "c"), Scoring())
+    read = reading(get(session, "c"), ScoringChoice())
     profile = profile_id(session, asked.campaign_id, read)
     frame = ratings.Frame(higher_is_better=False, scale=None, criterion=None, documents_known=True)
     loaded = ratings.load(

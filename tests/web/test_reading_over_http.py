@@ -17,7 +17,7 @@ from app.cli import bundle
 from app.cli.kit import long_reports
 from app.cli.kit.files import fill
 from app.client.remote import Remote
-from app.domain.recipe import Exclusion
+from app.domain.recipe import ExclusionRule
 from app.main import create_app
 from app.services.access import tokens
 from app.services.access.tokens import THE_OPERATOR
@@ -47,7 +47,7 @@ def origin(database: Database, serving: Serving) -> Iterator[str]:
         campaigns.create(session, NewCampaign(key="demo", protocol="mqm", series="wmt"), actor="test")
     spine.take("demo", "mqm-tsv", MQM.encode())
     with database.transaction() as session:
-        for wanted, why in ((Exclusion("rater", "r0"), "=asleep"), (Exclusion("system", "B"), "late")):
+        for wanted, why in ((ExclusionRule("rater", "r0"), "=asleep"), (ExclusionRule("system", "B"), "late")):
             exclusions.exclude(session, "demo", wanted, reason=why, actor="test")
         locks.lock(
             session, "demo", locks.LockRequest(recipe="google-mqm", hypotheses=["A is best"], reason="late"), actor="t"
@@ -160,7 +160,7 @@ def test_what_was_waited_for_is_shown_although_the_data_have_moved_on(
         answer = ask(self, method, path, *how, **options)
         if path.endswith("/report"):
             with database.transaction() as session:
-                exclusions.exclude(session, "demo", Exclusion("system", "A"), reason="late", actor="test")
+                exclusions.exclude(session, "demo", ExclusionRule("system", "A"), reason="late", actor="test")
         return answer
 
     monkeypatch.setattr(Remote, "ask", ask_then_exclude)

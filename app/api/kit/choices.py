@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.api.models.recipe import Excluded, number_type, with_choices
 from app.domain.keys import KEY_PATTERN
-from app.domain.recipe import Recipe, from_options
+from app.domain.recipe import Recipe, parse_recipe_options
 from app.domain.recipe_choices import Role
 from app.domain.recipe_value import RecipeChoice
 from app.services.access.tokens import Caller
@@ -67,7 +67,7 @@ def recipe_of(request: Request, base: Recipe) -> Recipe:
     """A recipe with the choices that a query puts in the place of its own. Raises Invalid, naming the option."""
     query = request.query_params
     ours = {"recipe", "as_of", "table", "picture"}
-    return from_options(base, {name: query.getlist(name) for name in query if name not in ours})
+    return parse_recipe_options(base, {name: query.getlist(name) for name in query if name not in ours})
 
 
 def check_exclusions(caller: Caller, exclude: list[str] | None) -> None:

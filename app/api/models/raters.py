@@ -8,20 +8,20 @@ from fastapi import Path
 from pydantic import AfterValidator, BaseModel, Field, JsonValue, StringConstraints
 
 from app.api.models.times import Time
-from app.domain.keys import KEY_PATTERN, addressable
+from app.domain.keys import KEY_PATTERN, check_addressable
 from app.services.people.enrolment import MOST
 from app.services.people.raters import Contact, Enrolment, State, Unit
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel
 
-Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(addressable)]
+Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(check_addressable)]
 Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$", max_length=35)]
 Words = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 
 RaterKey = Annotated[
     str,
     Path(alias="rater", pattern=KEY_PATTERN, description="Key of the rater: a pseudonym.", examples=["r1"]),
-    AfterValidator(addressable),
+    AfterValidator(check_addressable),
 ]
 
 

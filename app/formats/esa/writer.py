@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import groupby, pairwise
 
-from app.domain.keys import to_key
+from app.domain.keys import make_key
 from app.formats.base import JudgmentRow, Record
 from app.formats.esa.names import EsaNames
 from app.formats.kit.appraise_spans import cell_of
@@ -108,7 +108,7 @@ def _copy(judgment: JudgmentRow, plain: str) -> str:
     of = str((judgment.item_meta or {}).get("of", ""))
     candidates = [judgment.item.removeprefix(f"{of}:"), judgment.item.rpartition("~")[0].rpartition(":")[2]]
     for mark in candidates if of else ():
-        if judgment.item in (f"{of}:{mark}", to_key(f"{plain}:{mark}")) and mark == mark.casefold():
+        if judgment.item in (f"{of}:{mark}", make_key(f"{plain}:{mark}")) and mark == mark.casefold():
             if _COPY.fullmatch(mark):
                 return mark
             if mark == judgment.role:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from app.domain.spans import severity_of
+from app.domain.spans import parse_severity
 from app.formats.kit.strict_json import NotStrictError, loads
 
 MISSING = "missing"
@@ -39,7 +39,7 @@ def marks_of(cell: str, text: str | None, repaired: Counter[str]) -> list[dict[s
 
 def _mark(error: object, text: str | None, repaired: Counter[str]) -> dict[str, object]:
     severity = error.get("severity") if isinstance(error, dict) else None
-    plain = severity_of(severity) if isinstance(severity, str) else None
+    plain = parse_severity(severity) if isinstance(severity, str) else None
     if not isinstance(error, dict) or plain is None:
         raise ValueError(f"marked errors: unknown severity {str(severity)[:40]!r}")
     mark: dict[str, object] = {"severity": plain}

@@ -8,7 +8,7 @@ from itertools import chain, groupby
 from operator import attrgetter
 from typing import Literal
 
-from app.domain.keys import to_key
+from app.domain.keys import make_key
 from app.formats.base import (
     DocumentRecord,
     JudgmentRow,
@@ -134,7 +134,7 @@ class FlatRecords:
             role=role,
             started_at=time_of(row.started),
             submitted_at=time_of(row.ended),
-            item_meta={"of": to_key(plain)} if row.presented or again else None,
+            item_meta={"of": make_key(plain)} if row.presented or again else None,
             meta=json.loads(row.meta) if row.meta else None,
         )
 

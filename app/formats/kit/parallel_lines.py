@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from itertools import islice
 
-from app.domain.keys import to_key
+from app.domain.keys import make_key
 from app.formats.base import (
     At,
     DocumentRecord,
@@ -96,7 +96,7 @@ class _Documents:
         if source is not None or references or self._placed is None:
             yield SegmentRow(where, key, position, source, references or None)
         for system, file in roles.systems.items():
-            yield OutputRow(at[file.name], to_key(system), key, position, row[file.name])
+            yield OutputRow(at[file.name], make_key(system), key, position, row[file.name])
 
     def _place(self, where: At, row: Mapping[str, str]) -> tuple[DocumentRecord | None, Place]:
         if self._placed is not None:
@@ -169,7 +169,7 @@ def by_name(files: Sequence[Input]) -> Mapping[str, Input]:
 
 
 def _key(log: ReadLog, noun: str, name: str) -> str:
-    key = to_key(name)
+    key = make_key(name)
     if key != name:
         log.map_name(noun, name, key)
     return key

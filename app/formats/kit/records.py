@@ -125,7 +125,7 @@ def _written(value: object) -> dict[str, object]:
 
 
 def _alignment(value: object) -> str:
-    return alignment.canonical(_text(value))
+    return alignment.canonical_alignment(_text(value))
 
 
 @dataclass(frozen=True, slots=True)

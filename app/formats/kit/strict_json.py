@@ -13,7 +13,7 @@ from app.domain.strict_json import RepeatedKeyError
 def loads(text: str) -> object:
     """Parse one JSON value. Raises NotStrictError with the reason, which quotes nothing longer than a name."""
     try:
-        return strict_json.loads(text)
+        return strict_json.parse_strict_json(text)
     except json.JSONDecodeError as fault:
         raise NotStrictError(f"not JSON: {fault.msg} at character {fault.pos + 1}") from fault
     except RepeatedKeyError as fault:

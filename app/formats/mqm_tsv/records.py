@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain, groupby
 from operator import itemgetter
 
-from app.domain.keys import to_key
+from app.domain.keys import make_key
 from app.formats.base import (
     Answers,
     At,
@@ -73,7 +73,7 @@ class MQMRecords:
             place = [name, position]
             if place != segment.place:
                 is_next = segment.place[:1] == [name]
-                segment = _Segment(place, segment.document if is_next else to_key(name), int(position))
+                segment = _Segment(place, segment.document if is_next else make_key(name), int(position))
                 if not is_next and segment.document != name:
                     self._log.map_name("document", name, segment.document)
                     yield DocumentRecord(_at(first), segment.document, name)
@@ -139,7 +139,7 @@ class MQMRecords:
         if item is None:
             if len(self._items) > MOST_ITEMS:
                 self._items.clear()
-            item = self._items[pair] = to_key(f"{system}:{document}")
+            item = self._items[pair] = make_key(f"{system}:{document}")
         return item
 
     def _collect(self, marks: Iterator[Mark], references: dict[str, str]) -> None:

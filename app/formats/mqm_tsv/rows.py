@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from app.domain.spans import clip, severity_of, unmark
+from app.domain.spans import clip_span, parse_severity, remove_span_marks
 from app.formats.base import At, ReadLog
 from app.formats.kit.strict_json import dumps
 
@@ -236,7 +236,7 @@ class MqmRowReader:
             return NO_ERROR, ""
         if plain.startswith("hotw"):
             return ATTENTION, cell.strip()
-        severity = severity_of(cell)
+        severity = parse_severity(cell)
         if severity is None:
             return "", ""
         self._log.map_name("severity", cell.strip(), severity)
@@ -247,7 +247,7 @@ class MqmRowReader:
         """The text without marks and without white space at its ends, and the marked spans over it."""
         if "v>" not in cell and len(cell.strip()) == len(cell):
             return cell, ""
-        plain = unmark(cell)
+        plain = remove_span_marks(cell)
         text = plain.text.strip()
         spans = plain.spans
         if plain.broken:
@@ -255,7 +255,7 @@ class MqmRowReader:
         if len(text) != len(plain.text):
             self._log.repaired["white space at the ends of a text"] += 1
             before = len(plain.text) - len(plain.text.lstrip())
-            spans = tuple(clip(span, before, len(text)) for span in spans)
+            spans = tuple(clip_span(span, before, len(text)) for span in spans)
         if len(spans) == 1:
             return text, f"{spans[0][0]:07d}-{spans[0][1]:07d}"
         return text, ",".join([f"{start:07d}-{end:07d}" for start, end in spans])

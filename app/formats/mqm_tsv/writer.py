@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
-from app.domain.spans import mark
+from app.domain.spans import insert_span_marks
 from app.formats.base import CampaignRow, JudgmentRow, Record, SegmentRow
 from app.formats.kit.strict_json import dumps
 from app.formats.kit.written_judgments import JudgedAddress, RecordTable, gather
@@ -203,7 +203,7 @@ def _marked(text: str, spans: object, lost: Counter[str]) -> str:
         if not 0 <= start <= end <= limit:
             lost["spans outside a text or across each other"] += 1
             continue
-        text, limit = mark(text, start, end), start
+        text, limit = insert_span_marks(text, start, end), start
     return text
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.domain.errors import Invalid, Place
-from app.domain.keys import to_key
+from app.domain.keys import make_key
 from app.formats.base import At, Input, MetricRow, ReadContext, ReadLog
 from app.formats.kit.names import KeyNames
 from app.formats.kit.numbers import number
@@ -54,7 +54,7 @@ class Metrics:
         """
         systems, seen = KeyNames("system", self.log), set[tuple[str, str]]()
         for name, level, file in self.files:
-            metric = to_key(name)
+            metric = make_key(name)
             if metric != name:
                 self.log.map_name("metric", name, metric)
             for system, place, text, at in self._lines(file, level, places, with_canary):

@@ -10,8 +10,8 @@ from itertools import groupby
 
 from app import protocols
 from app.domain.errors import Invalid, Place
-from app.domain.keys import to_key
-from app.domain.spans import severity_of
+from app.domain.keys import make_key
+from app.domain.spans import parse_severity
 from app.formats.base import At, Input, JudgmentRow, ReadContext, ReadLog
 from app.formats.kit.names import KeyNames
 from app.formats.kit.numbers import number
@@ -84,7 +84,7 @@ class Scores:
             values = [self.sign * float(value) for value in self._values(files) if value != NONE]
             low, high = math.floor(min(values, default=0)), math.ceil(max(values, default=0))
             scale = {"minimum": float(low), "maximum": float(max(high, low + 1)), "step": None}
-            criteria.append({"name": to_key(files.name), **scale})
+            criteria.append({"name": make_key(files.name), **scale})
         return {"criteria": criteria}
 
     def judgments(self, places: Places, *, with_canary: bool) -> Iterator[JudgmentRow]:
@@ -106,8 +106,8 @@ class Scores:
                     continue
                 document, position = addresses[index]
                 key, rater = systems.of(system)[0], raters.of(name or files.name)[0]
-                task = to_key(files.name if not name or name == files.name else f"{files.name}:{name}")
-                item = to_key(f"{key}:{document}")
+                task = make_key(files.name if not name or name == files.name else f"{files.name}:{name}")
+                item = make_key(f"{key}:{document}")
                 yield JudgmentRow(at, task, item, (key,), document, position, rater, payload)
 
     def _answers(
@@ -162,7 +162,7 @@ class Scores:
             raise ValueError("there is a score without a rating")
         if "score" in text_of:
             value = self.sign * number(text_of["score"]) + 0.0  # no negative zero
-            payload |= {"score": value} if "score" in fields else {"scores": {to_key(name): value}}
+            payload |= {"score": value} if "score" in fields else {"scores": {make_key(name): value}}
         elif {"score", "scores"} & set(fields):
             raise ValueError("there is a rating without a score")
         return payload, rater.strip()
@@ -184,7 +184,7 @@ def _error(error: object) -> dict[str, object] | None:
     said, category = error.get("severity"), error.get("category")
     if isinstance(said, str) and said.casefold() == NO_ERROR:
         return None
-    severity = severity_of(said) if isinstance(said, str) else None
+    severity = parse_severity(said) if isinstance(said, str) else None
     if severity is None:
         raise ValueError(f"unknown severity {str(said)[:40]!r}")
     if category is not None and not isinstance(category, str):

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 
 from app.domain.errors import Invalid
-from app.domain.keys import to_key
-from app.domain.spans import severity_of
+from app.domain.keys import make_key
+from app.domain.spans import parse_severity
 from app.formats.base import (
     At,
     CampaignRow,
@@ -124,7 +124,7 @@ class Items:
         """The key of a document by the id of its first item."""
         match = FIRST.fullmatch(first)
         for name in ([match["document"]] if match else []) + [first]:
-            key = to_key(name)
+            key = make_key(name)
             if key not in self._first:
                 self._documents.of(name)
                 self._first[key] = name
@@ -167,7 +167,7 @@ def marks_of(given: object, text: str, log: ReadLog) -> list[dict[str, object]]:
 
 def _mark(span: Item, text: str, log: ReadLog) -> dict[str, object]:
     said, category = span.get("severity"), span.get("category")
-    severity = severity_of(said) if isinstance(said, str) else UNDECIDED if said is None else None
+    severity = parse_severity(said) if isinstance(said, str) else UNDECIDED if said is None else None
     start, end = span.get("start_i"), span.get("end_i")
     if severity is None:
         raise ValueError(f"error_spans: unknown severity {str(said)[:40]!r}")
@@ -205,7 +205,7 @@ def _criteria(sliders: object) -> list[dict[str, object]]:
         name, bounds = said.get("name"), [said.get(bound) for bound in ("min", "max", "step")]
         if isinstance(name, str) and name and all(type(bound) in (int, float) for bound in bounds):
             minimum, maximum, step = (float(str(bound)) for bound in bounds)
-            criteria.append({"name": to_key(name), "minimum": minimum, "maximum": maximum, "step": step})
+            criteria.append({"name": make_key(name), "minimum": minimum, "maximum": maximum, "step": step})
     return criteria
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from app import protocols
-from app.domain.keys import to_key
+from app.domain.keys import make_key
 from app.formats.base import At, Input, JudgmentRow, ReadContext, ReadLog, Record
 from app.formats.kit.judgment_rows import LATEST_TIME
 from app.formats.kit.names import KeyNames
@@ -87,11 +87,11 @@ class Log:
                 if payload is None:
                     self._log.dropped[UNANSWERED] += 1
                     continue
-                key = to_key(model)
+                key = make_key(model)
                 yield JudgmentRow(
                     at,
                     rater,
-                    to_key(f"{key}:{document}"),
+                    make_key(f"{key}:{document}"),
                     (key,),
                     document,
                     position,
@@ -118,7 +118,7 @@ class Log:
             sliders = answer.get("sliders")
             if not isinstance(sliders, dict) or not all(type(value) in (int, float) for value in sliders.values()):
                 return None
-            payload["scores"] = {to_key(name): float(value) for name, value in sliders.items()}
+            payload["scores"] = {make_key(name): float(value) for name, value in sliders.items()}
         return payload
 
 

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Self
 
 from app.domain.errors import Invalid
-from app.domain.keys import to_key
+from app.domain.keys import make_key
 from app.formats.base import (
     At,
     CampaignRow,
@@ -151,7 +151,7 @@ class Documents:
 
     def _hypothesis(self, at: At, line: Object, system: str) -> Iterator[Keyed]:
         """A line of a system's file. Raises ValueError."""
-        key = to_key(_name(line))
+        key = make_key(_name(line))
         known = self._known.get(key)
         if known is None:
             self._log.dropped["outputs on documents that are not in the test set"] += 1
@@ -168,7 +168,7 @@ class Documents:
         self, at: At, system: str, document: str, known: _Document, first: int, paragraphs: Sequence[str]
     ) -> Iterator[Keyed]:
         yield from self._declared(at, system, known)
-        key = to_key(system)
+        key = make_key(system)
         for position, text in enumerate(paragraphs, first):
             yield known.pair, known.index, position, OutputRow(at, key, document, position, text)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from app.domain.keys import to_key
+from app.domain.keys import make_key
 from app.formats.base import At, JudgmentRow, ReadContext, ReadLog
 from app.formats.kit.appraise_spans import marks_of
 from app.formats.kit.strict_json import dumps
@@ -38,10 +38,10 @@ def judgments_of(
         for n, answer in enumerate(answers[:MOST_ANSWERS], 1):
             if not isinstance(answer, dict):
                 raise ValueError(f"scores.{system[:80]}: must be an object")
-            rater = to_key(_account(answer) or f"unnamed-{n}")
+            rater = make_key(_account(answer) or f"unnamed-{n}")
             payload = _payload(answer, text, context.protocol or JUDGED_BY, log)
-            key = to_key(system)
-            item = to_key(f"{key}:{document}")
+            key = make_key(system)
+            item = make_key(f"{key}:{document}")
             yield system, JudgmentRow(at, rater, item, (key,), document, position, rater, payload)
 
 

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
 from app import protocols
-from app.domain.cells import inert, runs
+from app.domain.cells import escape_formula, is_formula
 from app.formats.base import (
     BY_METRICS,
     CampaignRow,
@@ -133,8 +133,8 @@ def _write(sheet: Worksheet, number: int, values: Sequence[str | float | None], 
     for column, value in enumerate(values, 1):
         cell = sheet.cell(number, column)
         if isinstance(value, str):
-            lost[NEUTRALIZED] += runs(value)
-            kept, n = NO_XML.subn(" ", inert(value))
+            lost[NEUTRALIZED] += is_formula(value)
+            kept, n = NO_XML.subn(" ", escape_formula(value))
             lost[REPLACED] += n
             lost[CUT] += len(kept) > LONGEST_CELL
             cell.value = kept[:LONGEST_CELL]

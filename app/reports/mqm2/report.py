@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
-from app.domain.recipe import NAMED, Recipe, Scoring
+from app.domain.recipe import NAMED, Recipe, ScoringChoice
 from app.protocols.base import Spans
 from app.reports.kit.report import Report, Work, whole
 from app.reports.mqm2.view import MQM2View, SystemScore, caption, csv, picture, tables
@@ -96,7 +96,7 @@ def _recipe(snapshot: Snapshot, weights: str | None) -> Recipe:
     if profile is not None and profile not in scoring.PROFILES:
         there = f"there are {', '.join(sorted(scoring.PROFILES))}, and {OWN}"
         raise Invalid("the query is not valid", places=(Place(("query", "weights"), there),))
-    return replace(BASE, scoring=Scoring("spans", profile))
+    return replace(BASE, scoring=ScoringChoice("spans", profile))
 
 
 def _counted(session: Session, snapshot: Snapshot, recipe: Recipe) -> CountedErrors:

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
-from app.domain.recipe import Exclusion, Scoring
+from app.domain.recipe import ExclusionRule, ScoringChoice
 from app.domain.recipe_parsing import WrongValue, parse_option
 from app.reports.source.recipe_input import RecipeInput, RecipeOptions
 from app.reports.source.recipe_ratings import load
@@ -63,7 +63,7 @@ def _excluding(inputs: RecipeInput, more: str) -> Iterator[ExclusionChoice]:
     ranked = set(inputs.rows.labels.systems)
     yield ExclusionChoice("as the recipe says", inputs.recipe.accepted_only, own)
     yield ExclusionChoice("nothing", accepted_only=False)
-    humans = tuple(Exclusion("system", key) for key in sorted(inputs.humans & ranked))
+    humans = tuple(ExclusionRule("system", key) for key in sorted(inputs.humans & ranked))
     if humans:
         yield ExclusionChoice("human systems too", inputs.recipe.accepted_only, tuple(sorted({*own, *humans})))
     if more:
@@ -117,27 +117,27 @@ def distinct_scorings(
     return scorings, missing
 
 
-def _scorings(inputs: RecipeInput, options: MultiverseOptions) -> Iterator[tuple[str, Scoring]]:
+def _scorings(inputs: RecipeInput, options: MultiverseOptions) -> Iterator[tuple[str, ScoringChoice]]:
     if options.scorings:
         for name in dict.fromkeys(options.scorings.split(",")):
             try:
-                yield name, cast("Scoring", parse_option("scoring", [name]))
+                yield name, cast("ScoringChoice", parse_option("scoring", [name]))
             except WrongValue as error:
                 raise _wrong("scorings", str(error)) from None
         return
     own = inputs.recipe.scoring
     yield _name(own), own
-    if own != Scoring():
-        yield "score", Scoring()
-    read = reading(inputs.snapshot.campaign, Scoring())
+    if own != ScoringChoice():
+        yield "score", ScoringChoice()
+    read = reading(inputs.snapshot.campaign, ScoringChoice())
     for measure in read.protocol.measures_under(read.options):
         if measure.uses_profile:
-            yield from ((f"spans:{profile}", Scoring("spans", profile)) for profile in PROFILES)
+            yield from ((f"spans:{profile}", ScoringChoice("spans", profile)) for profile in PROFILES)
         elif measure.name != read.measure.name and measure.name != "score":
-            yield f"criterion:{measure.name}", Scoring("criterion", criterion=measure.name)
+            yield f"criterion:{measure.name}", ScoringChoice("criterion", criterion=measure.name)
 
 
-def _name(scoring: Scoring) -> str:
+def _name(scoring: ScoringChoice) -> str:
     rest = scoring.criterion or scoring.profile
     return f"{scoring.source}:{rest}" if rest else scoring.source
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from app.domain.recipe import Scoring
+from app.domain.recipe import ScoringChoice
 from app.protocols.base import Spans
 from app.reports.kit.report import Report, SingleTable, Work, whole
 from app.reports.quality.chart import control_plot
@@ -43,7 +43,7 @@ class _Seeded:
 
 
 def _seeded(session: Session, snapshot: Snapshot, read: JudgedRatings) -> _Seeded:
-    form = reading(snapshot.campaign, Scoring()).protocol.form
+    form = reading(snapshot.campaign, ScoringChoice()).protocol.form
     field = next((widget.field for widget in form if isinstance(widget, Spans)), None)
     texts = (
         []

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.domain.errors import Invalid, Place
-from app.domain.recipe import Scoring
+from app.domain.recipe import ScoringChoice
 from app.reports.source.active_times import add_active_times
 from app.reports.source.data_hash import data_hash
 from app.reports.source.scores import derive, reading
@@ -89,7 +89,7 @@ def of_controls(session: Session, snapshot: Snapshot) -> tuple[Ratings, bool]:
 
 def _loaded(session: Session, snapshot: Snapshot, statement: str) -> tuple[ratings.LoadedRatings, int]:
     """Ratings as they were given, and the profile that scored them."""
-    read = reading(snapshot.campaign, Scoring())
+    read = reading(snapshot.campaign, ScoringChoice())
     frame = ratings.Frame(
         higher_is_better=read.measure.higher_is_better,
         scale=read.measure.scale,

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from app.domain.recipe import Scoring
+from app.domain.recipe import ScoringChoice
 from app.protocols.base import Count, Protocol, TextEdit
 from app.reports.source.campaign import options_of, protocol_of
 from app.reports.source.registration import StandingExclusion, load_registration
@@ -177,7 +177,7 @@ def _loaded(session: Session, snapshot: Snapshot, protocol: Protocol[Any]) -> tu
     """Judgments as ratings, by a measure that every one of them has, with their ids."""
     measures = protocol.measures_under(options_of(snapshot.campaign))
     plain = next((one for one in measures if not one.needs_text), measures[0])
-    read = reading(snapshot.campaign, Scoring(source="criterion", criterion=plain.name))
+    read = reading(snapshot.campaign, ScoringChoice(source="criterion", criterion=plain.name))
     frame = ratings.Frame(
         higher_is_better=read.measure.higher_is_better,
         scale=read.measure.scale,

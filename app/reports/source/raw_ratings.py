@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
-from app.domain.recipe import Scoring
+from app.domain.recipe import ScoringChoice
 from app.domain.recipe_choices import LARGEST_SEED
 from app.domain.recipe_parsing import WrongValue, parse_option
 from app.protocols.base import Spans
@@ -125,12 +125,12 @@ def of_wanted_raters(raw: RawRatings, options: RawRatingsOptions) -> RawRatings:
     return replace(raw, rows=raw.rows.where(keep), ids=raw.ids[keep], dropped=(*raw.dropped, *out))
 
 
-def _scoring(text: str) -> Scoring:
+def _scoring(text: str) -> ScoringChoice:
     try:
         scoring = parse_option("scoring", [text])
     except WrongValue as error:
         raise Invalid("the query is not valid", places=(Place(("query", "scoring"), str(error)),)) from None
-    if not isinstance(scoring, Scoring):
+    if not isinstance(scoring, ScoringChoice):
         raise TypeError("scoring is not a scoring")
     return scoring
 

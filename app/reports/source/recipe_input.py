@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.domain.keys import KEY_PATTERN
-from app.domain.recipe import Exclusion, Recipe, from_options
+from app.domain.recipe import ExclusionRule, Recipe, parse_recipe_options
 from app.domain.recipe_choices import LARGEST_SEED
 from app.reports.source import named_recipes
 from app.reports.source.data_hash import data_hash
@@ -55,7 +55,7 @@ class RecipeInput:
     humans: frozenset[str]
     names: dict[str, str]
     data_hash: str
-    own: tuple[Exclusion, ...]
+    own: tuple[ExclusionRule, ...]
     unweighed: ErrorsWithoutWeight | None = None
     marked: MarkedRatings | None = None
 
@@ -91,7 +91,7 @@ def load_recipe_input(session: Session, snapshot: Snapshot, options: RecipeOptio
     if options.seed:
         recipe = replace(recipe, seed=options.seed)
     if scoring := getattr(options, "scoring", ""):
-        recipe = from_options(recipe, {"scoring": [scoring]})
+        recipe = parse_recipe_options(recipe, {"scoring": [scoring]})
     marked = load_marked(session, snapshot, recipe)
     rows = marked.rows
     counting = with_standing_exclusions(recipe, load_registration(session, snapshot.campaign_id, snapshot.version))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from app.domain.recipe import Exclusion, Recipe, from_json
+from app.domain.recipe import ExclusionRule, Recipe, parse_recipe_json
 from app.stats.ranking.result import Ranking
 from app.stats.selection import DroppedRows
 from app.storage import exclusions, locks
@@ -17,7 +17,7 @@ class StandingExclusion:
     """An exclusion that stands. n: its number. withdrawal: it was made by withdrawing the system."""
 
     n: int
-    exclusion: Exclusion
+    exclusion: ExclusionRule
     withdrawal: bool = False
 
     @property
@@ -49,7 +49,7 @@ class Registration:
 def load_registration(session: Session, campaign_id: int, version: int) -> Registration:
     """What stood in a campaign at a data version."""
     stood = (
-        StandingExclusion(row.n, Exclusion(row.what, row.key), row.withdrawal)
+        StandingExclusion(row.n, ExclusionRule(row.what, row.key), row.withdrawal)
         for row in exclusions.standing(session, campaign_id, version)
     )
     chain = locks.chain(session, campaign_id, version)
@@ -68,7 +68,7 @@ def digest_name(digest: bytes) -> str:
 def stored_recipe(choices: Mapping[str, object]) -> Recipe:
     """A recipe as it was stored; a choice that a later version added is as it was before there was one."""
     plain = Recipe(name=str(choices["name"])).as_json()
-    return from_json({**plain, **choices}, {})
+    return parse_recipe_json({**plain, **choices}, {})
 
 
 def with_standing_exclusions(recipe: Recipe, stands: Registration) -> Recipe:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.domain.errors import Invalid, Place
-from app.domain.recipe import Scoring
+from app.domain.recipe import ScoringChoice
 from app.protocols.base import JudgedTexts, Measure, Protocol, ScoringOptions
 from app.reports.source.campaign import CampaignInfo, options_of, protocol_of
 from app.stats import scoring
@@ -30,7 +30,7 @@ class Reading:
     own: bool = True
 
 
-def reading(campaign: CampaignInfo, wanted: Scoring) -> Reading:
+def reading(campaign: CampaignInfo, wanted: ScoringChoice) -> Reading:
     """What a recipe reads from a campaign's judgments.
 
     Raises Invalid where the recipe asks for marked errors, and the protocol marks none or another number is read.
@@ -63,7 +63,7 @@ def profile_id(session: Session, campaign_id: int, read: Reading) -> int:
 
 def own_digest(campaign: CampaignInfo) -> str:
     """What tells the campaign's own profile from others."""
-    read = reading(campaign, Scoring())
+    read = reading(campaign, ScoringChoice())
     return read.options.profile.digest if read.measure.uses_profile else GIVEN
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from app.domain.errors import Invalid, NotFound, Place
-from app.domain.recipe import Exclusion, Recipe
+from app.domain.recipe import ExclusionRule, Recipe
 from app.reports.exclusion_preview.forecasts import Stabilities, forecasts
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking import view as ranking_view
@@ -38,7 +38,7 @@ class ExclusionView:
     """An exclusion as a manager sees it. n: its number, which is the data version that it took."""
 
     n: int
-    exclusion: Exclusion
+    exclusion: ExclusionRule
     reason: str
     actor: str
     at: datetime
@@ -71,7 +71,7 @@ class ExclusionEffect:
     stability: Stabilities
 
 
-def exclude(session: Session, campaign: str, wanted: Exclusion, *, reason: str, actor: str) -> ExclusionView:
+def exclude(session: Session, campaign: str, wanted: ExclusionRule, *, reason: str, actor: str) -> ExclusionView:
     """Exclude something from now on, under the campaign's next data version. Nothing is deleted.
 
     Raises NotFound for an unknown campaign, NothingNamed, Conflict where it is excluded already.
@@ -144,7 +144,7 @@ def page(session: Session, campaign: str, *, after: int, limit: int) -> list[Exc
     return [_view(row) for row in exclusions.page(session, campaign_id, after=after, limit=limit)]
 
 
-def preview(database: Database, campaign: str, wanted: Exclusion, *, recipe: Recipe) -> ExclusionEffect:
+def preview(database: Database, campaign: str, wanted: ExclusionRule, *, recipe: Recipe) -> ExclusionEffect:
     """What excluding something would do to the ranking under a recipe, with what stands already.
 
     A recipe that leaves standing exclusions alone is shown as if it applied them.
@@ -156,7 +156,7 @@ def preview(database: Database, campaign: str, wanted: Exclusion, *, recipe: Rec
     return compute_effect(database, both)
 
 
-def find_rankings(session: Session, campaign: str, wanted: Exclusion, recipe: Recipe) -> RankingPair:
+def find_rankings(session: Session, campaign: str, wanted: ExclusionRule, recipe: Recipe) -> RankingPair:
     """The rankings that a preview compares, with and without what it would leave out. Raises as `exclude`."""
     about = snapshot.snapshot(session, campaign, None)
     _target(session, about.campaign_id, wanted)
@@ -189,7 +189,7 @@ def effect(recipe: str, before: RankingView, after: RankingView, stability: Stab
     )
 
 
-def _target(session: Session, campaign_id: int, wanted: Exclusion) -> int:
+def _target(session: Session, campaign_id: int, wanted: ExclusionRule) -> int:
     """The row that is meant. Raises NothingNamed, ExcludedAlready."""
     target_id = exclusions.target(session, campaign_id, wanted.what, wanted.key)
     if target_id is None:
@@ -205,4 +205,4 @@ def _by_system(view: RankingView) -> Mapping[str, SystemLine]:
 
 def _view(row: exclusions.ExclusionRecord) -> ExclusionView:
     fields = {name: value for name, value in row._mapping.items() if name not in {"what", "key", "withdrawal"}}
-    return ExclusionView(exclusion=Exclusion(row.what, row.key), **fields)
+    return ExclusionView(exclusion=ExclusionRule(row.what, row.key), **fields)

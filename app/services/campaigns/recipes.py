@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from app.domain.errors import Conflict, Invalid, NotFound, Place
-from app.domain.recipe import NAMED, Recipe, from_json
+from app.domain.recipe import NAMED, Recipe, parse_recipe_json
 from app.reports.source.named_recipes import LOCKED, NamedRecipe, named_recipe
 from app.services.campaigns import audit
 from app.storage import campaigns, recipes
@@ -37,7 +37,7 @@ def put(session: Session, campaign: str, name: str, given: Mapping[str, object],
     if base not in {name, *NAMED}:
         message = f"must be {name}, or the recipe to start from: {', '.join(NAMED)}"
         raise Invalid("the recipe is not valid", places=(Place(("body", "name"), message),))
-    recipe = replace(from_json({"name": name, **given}), name=name)
+    recipe = replace(parse_recipe_json({"name": name, **given}), name=name)
     latest = recipes.find(session, row.id, name)
     if latest is None or named_recipe(latest).recipe != recipe:
         revision = 1 if latest is None else latest.revision + 1
@@ -70,4 +70,4 @@ def recipe_from_json(session: Session, campaign: str, given: Mapping[str, object
     name = given.get("name")
     row = recipes.find(session, campaign_id, name) if isinstance(name, str) else None
     own = {} if row is None else {row.name: named_recipe(row).recipe}
-    return from_json(given, {**NAMED, **own})
+    return parse_recipe_json(given, {**NAMED, **own})

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from app.domain.errors import Invalid, Place
-from app.domain.recipe import NAMED, from_json
+from app.domain.recipe import NAMED, parse_recipe_json
 from app.formats.base import Input
 from app.services.data import bundle, imports
 from app.services.data.archives import BLOCK, tar
@@ -101,7 +101,7 @@ def compare(folder: Path, database: Database) -> tuple[str, ...]:
     Raises Altered, naming the file that came out otherwise, and what rankings raise.
     """
     about, beside = _about(folder), list[str]()
-    recipes = [from_json(one["recipe"], {}) for one in about["rankings"]]
+    recipes = [parse_recipe_json(one["recipe"], {}) for one in about["rankings"]]
     left = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} - {SUMS}
     drawn: set[str] = set()
     with closing(bundle.made_again(database, str(about["campaign"]), recipes, about["data_version"])) as again:

@@ -11,7 +11,7 @@ from itertools import chain
 
 from app import formats
 from app.domain.errors import Forbidden, Invalid, NotFound, Place
-from app.domain.keys import to_key
+from app.domain.keys import make_key
 from app.formats.base import MOST_ERRORS, CampaignRow, Input, ReadContext, ReaderLimits, ReadLog, Record
 from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns.campaigns import NewCampaign, create, get
@@ -319,7 +319,7 @@ def _store_parts(
         else wanted.parts
     )
     for value, part_records in read(files, context, log):
-        key, part = f"{campaign}-{to_key(value)}", chain(campaign_record(about), part_records)
+        key, part = f"{campaign}-{make_key(value)}", chain(campaign_record(about), part_records)
         view, records = _campaign(session, key, _known(session, key), part, log, actor=actor, series=campaign)
         stored[key] = _store(session, view, format, records, log, actor=actor, progress=progress)
         staging.close_staging(session)

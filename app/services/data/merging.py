@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from app import protocols
 from app.domain.errors import Invalid, Place
-from app.domain.recipe import Scoring
+from app.domain.recipe import ScoringChoice
 from app.protocols.base import JudgedTexts, Protocol, ScoringOptions, Spans
 from app.reports.source.campaign import CampaignInfo, options_of, protocol_of
 from app.reports.source.scores import profile_id, reading
@@ -96,7 +96,7 @@ class Merging:
         """The data version that this import makes, and the profile that it scores by; taken when first needed."""
         if self._under is None:
             version = campaigns.next_version(self._session, self._id, actor=self._actor, what=self._what, judged=True)
-            self._under = version, profile_id(self._session, self._id, reading(campaign, Scoring()))
+            self._under = version, profile_id(self._session, self._id, reading(campaign, ScoringChoice()))
         return self._under
 
 

@@ -6,8 +6,8 @@ import csv
 import io
 from collections.abc import Iterable, Iterator
 
-from app.domain.cells import inert
-from app.domain.recipe import Scoring
+from app.domain.cells import escape_formula
+from app.domain.recipe import ScoringChoice
 from app.reports.source.scores import own_digest, reading
 from app.services.campaigns.campaigns import get
 from app.stats.ratings import RatingRole, Ratings
@@ -25,7 +25,7 @@ def ratings_csv(session: Session, campaign: str) -> Iterator[bytes]:
     `judgment` numbers judgments: identical outputs that were judged once share one. Errors are −1 where none are asked.
     """
     row, view = campaigns.get(session, campaign), get(session, campaign)
-    read = reading(view, Scoring())
+    read = reading(view, ScoringChoice())
     frame = ratings.Frame(
         higher_is_better=read.measure.higher_is_better,
         scale=read.measure.scale,
@@ -53,11 +53,11 @@ def _rows(rows: Ratings) -> Iterator[tuple[object, ...]]:
     for i in range(len(rows)):
         segment = int(rows.segment[i])
         yield (
-            inert(names.systems[rows.system[i]]),
-            inert(names.documents[rows.document[i]]),
+            escape_formula(names.systems[rows.system[i]]),
+            escape_formula(names.documents[rows.document[i]]),
             "" if segment < 0 else int(names.segment_position[segment]),
-            inert(names.raters[rows.rater[i]]),
-            inert(names.tasks[rows.task[i]]),
+            escape_formula(names.raters[rows.rater[i]]),
+            escape_formula(names.tasks[rows.task[i]]),
             int(rows.judgment[i]),
             RatingRole(int(rows.role[i])).name.lower(),
             "true" if rows.accepted[i] else "false",

@@ -332,7 +332,9 @@ def _declaration(record: Record) -> tuple[str, str]:
     at = (record.at.file, record.at.line)
     match record:
         case OutputRow():
-            if record.alignment and (wrong := alignment.fault(record.alignment, source=None, text=record.text)):
+            if record.alignment and (
+                wrong := alignment.alignment_fault(record.alignment, source=None, text=record.text)
+            ):
                 raise Invalid(f"alignment: {wrong}")
             said = (record.system, record.document, record.position, record.text, prefilled_spans(record), record.led)
             return "staged_outputs", copy_text.line((*at, *said))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from app.domain.recipe import Exclusion, Recipe
+from app.domain.recipe import ExclusionRule, Recipe
 from app.reports.exclusion_preview.forecasts import Stabilities, Stability, forecasts
 from app.reports.kit.report import Work
 from app.reports.kit.store import key_from
@@ -53,7 +53,9 @@ def read(body: bytes) -> ExclusionEffect:
     return exclusions.effect(kept.recipe, kept.before.view, kept.after.view, sure)
 
 
-def long_answer(database: Database, campaign: str, wanted: Exclusion, *, recipe: Recipe) -> ExclusionEffect | JobView:
+def long_answer(
+    database: Database, campaign: str, wanted: ExclusionRule, *, recipe: Recipe
+) -> ExclusionEffect | JobView:
     """The preview where its rankings are stored or quickly made, else the job that makes it.
 
     Raises as `exclusions.preview`, and what a worker has found the recipe to be refused for.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from app.domain.errors import Invalid, Place
-from app.domain.keys import addressable, is_key
+from app.domain.keys import check_addressable, is_key
 from app.services.access.tokens import Caller
 from app.services.people import raters as service
 from app.services.people.raters import Enrolment
@@ -46,7 +46,7 @@ def _misfit(key: str) -> str | None:
     if not is_key(key):
         return "is not a valid key: use 1 to 128 of the letters A–Z and a–z, digits, and . _ ~ : @ + -"
     try:
-        addressable(key)
+        check_addressable(key)
     except ValueError as error:
         return str(error)
     return None

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from itertools import pairwise
 from typing import Any
 
-from app.design.checks import Checks, Load, check
+from app.design.checks import PlanChecks, RaterWork, check_plan
 from app.design.plan import Plan
 from app.reports.source.campaign import CampaignInfo
 from app.services.people import idle_raters
@@ -25,7 +25,7 @@ ENTROPY_DECIMALS = 12  # of work that is dealt evenly the sum of logarithms is 1
 
 def report(view: CampaignInfo, material: PlanInput, plan: Plan, known: PilotComponents) -> dict[str, object]:
     """The report as plain JSON values; known: the components that it is forecast with."""
-    checks = check(plan)
+    checks = check_plan(plan)
     prices = prices_of(view)
     made = {
         "raters": [_load(load, prices, material) for load in checks.loads],
@@ -73,7 +73,7 @@ def _hours(words: int, prices: RatingPrices) -> float:
     return round(2 * words * prices.seconds_per_word / 3600, 2)
 
 
-def _load(load: Load, prices: RatingPrices, material: PlanInput) -> dict[str, object]:
+def _load(load: RaterWork, prices: RatingPrices, material: PlanInput) -> dict[str, object]:
     return {
         "rater": load.rater,
         "seat": load.rater in material.seats,
@@ -84,7 +84,7 @@ def _load(load: Load, prices: RatingPrices, material: PlanInput) -> dict[str, ob
     }
 
 
-def _controls(checks: Checks) -> dict[str, object] | None:
+def _controls(checks: PlanChecks) -> dict[str, object] | None:
     density = checks.control_density
     if density is None:
         return None
@@ -98,7 +98,7 @@ def _controls(checks: Checks) -> dict[str, object] | None:
     }
 
 
-def _pairs(checks: Checks, plan: Plan) -> dict[str, object]:
+def _pairs(checks: PlanChecks, plan: Plan) -> dict[str, object]:
     met, of = checks.rater_pairs
     systems = len(plan.systems)
     return {
@@ -136,7 +136,7 @@ def _judged_notes(material: PlanInput) -> list[str]:
     return [f"{told} judged again, also by the same raters, and all counts; name the other documents to spare it"]
 
 
-def _warnings(checks: Checks) -> list[str]:
+def _warnings(checks: PlanChecks) -> list[str]:
     notes = []
     if len(checks.connected) > 1:
         notes.append(f"{len(checks.connected)} sets of raters share no items, so their scores cannot be compared")
@@ -148,7 +148,7 @@ def _warnings(checks: Checks) -> list[str]:
     return [*notes, *_control_warnings(checks)]
 
 
-def _control_warnings(checks: Checks) -> Iterator[str]:
+def _control_warnings(checks: PlanChecks) -> Iterator[str]:
     density = checks.control_density
     if density is not None and density.much_more:
         told = f"control items are {density.overall:.0%} of all items, {density.asked:.0%} are asked for"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.design.controls import Donors, degrade
+from app.design.controls import DonorTexts, degrade_text
 from app.design.plan import Group, Plan, PlanItem, Task
 from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns.campaigns import PRESENTATIONS
@@ -207,7 +207,7 @@ def _degraded(session: Session, target: PlanTarget, plan: Plan, items: Sequence[
         return
     output_ids = plans.output_ids(session, target.campaign_id, (item.document for item in items))
     language = target.view.target_language
-    donors = Donors.of(plans.donor_texts(session, target.campaign_id, MOST_DONORS), language)
+    donors = DonorTexts.of(plans.donor_texts(session, target.campaign_id, MOST_DONORS), language)
     method = plan.design.controls.method
     seen: set[tuple[int, str | None]] = {*plans.degraded_outputs(session, target.campaign_id)}
     for item in items:
@@ -218,6 +218,6 @@ def _degraded(session: Session, target: PlanTarget, plan: Plan, items: Sequence[
             seen.add((output.id, item.variant))
             address = f"{item.variant} {item.system} {item.document}:{position}"
             rng = np.random.default_rng([plan.seed, *address.encode()])
-            made = degrade(rng, output.text, method=method, language=language, donors=donors)
+            made = degrade_text(rng, output.text, method=method, language=language, donors=donors)
             how = {"method": method, "changed": [list(span) for span in made.changed]}
             yield (target.campaign_id, output.id, "degraded", item.variant, made.text, how)

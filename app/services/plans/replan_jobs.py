@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from app.design.buckets import people
+from app.design.buckets import one_rater_per_person
 from app.design.replan import Replan
 from app.reports.kit.report import Work, whole
 from app.reports.kit.store import key_from
@@ -84,7 +84,7 @@ def _request(session: Session, basis: Basis, left: RemainingWork, reason: str, *
     """question: the same as long as only raters went on. The reason is told, and is no part of what is asked."""
     planned = plans.unpack(left.before.compiled)
     now = replanning.holders(planned, basis.tasks, basis.material.seats)
-    staying = {rater.key for rater in people(left.material.raters)[0]}
+    staying = {rater.key for rater in one_rater_per_person(left.material.raters)[0]}
     whose = {task.number: task.rater for task in left.old.tasks}
     # Of who stays, what is handed in and what is begun come to the same, and the one becomes the other all the time.
     done = sorted(number for number in left.handed_in if whose[number] not in staying)

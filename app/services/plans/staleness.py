@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from app.design.buckets import people
+from app.design.buckets import one_rater_per_person
 from app.design.compile import inputs_digest
 from app.design.plan import Plan
 from app.reports.source.campaign import CampaignInfo
@@ -58,7 +58,7 @@ def _changes(plan: Plan, material: PlanInput, frozen: bytes) -> tuple[str, ...]:
     systems = there if plan.design.systems is None else there & set(plan.design.systems)
     if not plan.inputs or inputs_digest(material.test_set, sorted(systems), material.raters) == plan.inputs:
         return ()
-    able = {rater.key for rater in people(material.raters)[0]}
+    able = {rater.key for rater in one_rater_per_person(material.raters)[0]}
     reasons = [
         *_came_and_went("documents", _documents(plan), _documents_now(plan, material)),
         *_came_and_went("systems", set(plan.systems), systems),

@@ -18,12 +18,12 @@ from pydantic import (
 )
 
 from app.domain.errors import Invalid, Place
-from app.domain.keys import KEY_PATTERN, addressable
+from app.domain.keys import KEY_PATTERN, check_addressable
 from app.services.people.raters import Contact, Enrolment, State, Unit
 
 LARGEST = 16 << 20  # bytes
 MOST_CAMPAIGNS = 100
-Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(addressable)]
+Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(check_addressable)]
 Path = Annotated[str, StringConstraints(min_length=1, max_length=4096)]
 
 

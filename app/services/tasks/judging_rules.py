@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from app.domain.recipe import Scoring
+from app.domain.recipe import ScoringChoice
 from app.protocols import RaterForm, levels_asked, rater_form
 from app.protocols.base import Basis, Level, Protocol, ScoringOptions
 from app.reports.source import campaign
@@ -43,7 +43,7 @@ def load_rules(session: Session, key: str) -> JudgingRules:
     view = campaign.campaign_of(row)
     protocol, options = campaign.protocol_of(view), campaign.options_of(view)
     lasts = lease_of(view.settings)
-    profile = profile_id(session, row.id, reading(view, Scoring()))
+    profile = profile_id(session, row.id, reading(view, ScoringChoice()))
     basis: Basis = view.basis  # type: ignore[assignment]  # checked in SQL
     return JudgingRules(
         campaign_id=row.id,

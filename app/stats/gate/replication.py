@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.design.simulate import simulate
+from app.design.simulate import simulate_rater_assignments
 from app.domain.errors import Invalid
 from app.stats.gate.gate import GateRule, decide_claim
 from app.stats.normalize import Method
@@ -93,7 +93,7 @@ def _study(
 ) -> np.ndarray:
     """Differences of document sums in one simulated study, positive where the candidate is better, shape (D,)."""
     data = items.data
-    raters = simulate(
+    raters = simulate_rater_assignments(
         rng,
         grouping="psxs",
         bucket_of_document=data.bucket[documents],

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.design.design import Grouping
-from app.design.simulate import simulate
+from app.design.simulate import simulate_rater_assignments
 from app.domain.errors import Invalid
 from app.stats.aggregate import score_matrix, segment_scores
 from app.stats.planning.studies import claims_by_t_test, compute_pair_contrasts, contrast_degrees_of_freedom, critical_t
@@ -116,7 +116,7 @@ def _dealt_anew(data: MultiplyRated, grouping: Grouping, ratings_per_item: int) 
         sums, counts = np.empty((studies, n_systems, size)), np.empty((studies, size))
         for study in range(studies):
             chosen = np.sort(rng.integers(n_documents, size=size))
-            raters = simulate(
+            raters = simulate_rater_assignments(
                 rng,
                 grouping=grouping,
                 bucket_of_document=data.bucket[chosen],

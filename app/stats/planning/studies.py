@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 from scipy import special
 
-from app.design.simulate import simulate
+from app.design.simulate import simulate_rater_assignments
 from app.design.values import Codes
 from app.domain.errors import Invalid
 from app.stats.inference.by_document import degrees_of_freedom
@@ -346,7 +346,7 @@ def assign_raters(
     layout: StudyLayout, panel: RaterPools, systems: int, studies: int, rng: np.random.Generator
 ) -> Codes:
     """Raters of every item, shape (studies, D, S, K)."""
-    return simulate(
+    return simulate_rater_assignments(
         rng,
         grouping=layout.grouping,
         bucket_of_document=panel.bucket,

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from app.design.dealing import draw_documents
-from app.design.simulate import simulate
+from app.design.simulate import simulate_rater_assignments
 from app.design.values import Codes
 from app.domain.errors import Invalid
 from app.stats.normalize import Method
@@ -206,7 +206,7 @@ class StabilitySimulator:
         assignment = chunk.assignment
         entropy = "even" if assignment.entropy is None else f"{assignment.entropy:.6f}"
         rng = self._rng(f"{assignment.grouping}/{entropy}/{assignment.ratings}", chunk.documents, number, piece)
-        return simulate(
+        return simulate_rater_assignments(
             rng,
             grouping=assignment.grouping,
             bucket_of_document=self.data.bucket[documents],

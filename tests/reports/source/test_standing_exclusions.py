@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.domain.recipe import Exclusion
+from app.domain.recipe import ExclusionRule
 from app.reports import registry
 from app.reports.kit import request, store
 from app.services.campaigns import exclusions
@@ -46,11 +46,11 @@ def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
         found.take("less", "wmt-da-sqm", as_csv(fewer))
         with found.database.transaction() as session:
             fill(session, "out", given)
-            leave_out(session, "out", Exclusion("rater", "cem"), Exclusion("document", "d3"))
+            leave_out(session, "out", ExclusionRule("rater", "cem"), ExclusionRule("document", "d3"))
         yield found
 
 
-def leave_out(session: Session, campaign: str, *named: Exclusion) -> None:
+def leave_out(session: Session, campaign: str, *named: ExclusionRule) -> None:
     for one in named:
         exclusions.exclude(session, campaign, one, reason="a test", actor="test")
 
@@ -85,7 +85,7 @@ def test_documents_and_systems_that_are_left_out_have_no_scores_of_a_metric_in_t
 
 
 PAIRS = 21
-XSTS_OUT = (Exclusion("rater", "hi2"), Exclusion("document", "anchors:00001"), Exclusion("system", "human"))
+XSTS_OUT = (ExclusionRule("rater", "hi2"), ExclusionRule("document", "anchors:00001"), ExclusionRule("system", "human"))
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.design.design import BalanceRule, Controls, Design, DocumentChoice
+from app.design.design import BalanceRule, ControlRules, Design, DocumentChoice
 from app.design.parse import parse_design
 from app.design.values import DesignDocument, Rater, System, TestSet
 from app.services.plans.expected_time import seconds_to_compile, takes_long
@@ -37,7 +37,7 @@ def test_ratings_controls_and_single_segments_take_more() -> None:
     there, plain = of(200), seconds_to_compile(Design(), of(200))
     more = [
         Design(ratings_per_item=3),
-        Design(controls=Controls(bad_reference=0.1)),
+        Design(controls=ControlRules(bad_reference=0.1)),
         parse_design({"structure": "sr_dc"}),
         parse_design({}),  # a share is rated twice
     ]

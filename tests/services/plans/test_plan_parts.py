@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from app.design.checks import Checks
+from app.design.checks import PlanChecks
 from app.design.design import Design
 from app.design.plan import Plan
 from app.design.values import DesignDocument, TestSet
@@ -25,7 +25,7 @@ def layout_of(documents: dict[str, int | None], raters: int = 3) -> object:
         design=Design(),
     )
     found = SimpleNamespace(loads=[SimpleNamespace(groups=n) for n in (1,) * raters + (0,)])
-    return plan_forecast._layout(cast("Plan", plan), cast("Checks", found), LENGTHS)
+    return plan_forecast._layout(cast("Plan", plan), cast("PlanChecks", found), LENGTHS)
 
 
 def test_calibration_documents_are_no_documents_of_a_forecast() -> None:

@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import mannwhitneyu, ttest_ind
 from statsmodels.stats.multitest import multipletests
 
-from app.domain.recipe import NAMED, Exclusion
+from app.domain.recipe import NAMED, ExclusionRule
 from app.stats.multiverse.space import ExclusionChoice, MultiverseSpace
 from app.stats.ratings import Ratings
 from app.stats.side_tables import DocumentTable
@@ -29,7 +29,7 @@ pytestmark = [
 ]
 BASE = replace(NAMED["wmt-da"], permutations=200)
 EVERYTHING = ExclusionChoice("accepted", accepted_only=True)
-WITHOUT_HUMAN = ExclusionChoice("without humans", accepted_only=True, exclude=(Exclusion("system", "HUMAN.0"),))
+WITHOUT_HUMAN = ExclusionChoice("without humans", accepted_only=True, exclude=(ExclusionRule("system", "HUMAN.0"),))
 
 
 def halves(rows: Ratings) -> DocumentTable:

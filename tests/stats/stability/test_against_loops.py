@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.design.simulate import simulate
+from app.design.simulate import simulate_rater_assignments
 from app.stats.ratings import Ratings
 from app.stats.stability.extraction import extract_multiply_rated
 from app.stats.stability.srp import compare_studies, order_pairs, pooled_srp
@@ -25,7 +25,7 @@ def test_studies_claims_and_srp_are_those_of_the_loops(grouping: str, k: int, me
     rng = np.random.default_rng(7)
     documents = np.array([0, 1, 3, 4, 6, 7, 8, 10])
     n_systems = len(data.systems)
-    raters = simulate(
+    raters = simulate_rater_assignments(
         rng,
         grouping=grouping,
         bucket_of_document=data.bucket[documents],

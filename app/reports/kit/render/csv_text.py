@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
-from app.domain.cells import inert
+from app.domain.cells import escape_formula
 from app.reports.kit.table import Cell
 
 
@@ -30,4 +30,4 @@ def _safe(cell: Cell) -> Cell:
     """A name that a spreadsheet would run as a formula is marked as text; numbers stay numbers."""
     if isinstance(cell, bool):
         return "true" if cell else "false"
-    return inert(cell) if isinstance(cell, str) else cell
+    return escape_formula(cell) if isinstance(cell, str) else cell
