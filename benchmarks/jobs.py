@@ -23,7 +23,7 @@ import psutil
 from sqlalchemy import text
 
 from app.cli.worker import computing
-from app.formats.base import Input
+from app.formats.base import InputFile
 from app.reports.kit.report import StoredReport
 from app.reports.kit.request import ReportRequest
 from app.reports.stability.options import StabilityIn
@@ -207,7 +207,7 @@ def main() -> None:
 def measured(database: Database, url: str, folder: Path, processes: int) -> None:
     """All of it, on a database."""
     table(campaign(), folder / "paper.tsv")
-    file = Input("paper.tsv", lambda: (folder / "paper.tsv").open("rb"))
+    file = InputFile("paper.tsv", lambda: (folder / "paper.tsv").open("rb"))
     imports.run(
         database, "paper", format="mqm-tsv", files=[file], options={}, dry_run=False, skip_bad_lines=False, actor="-"
     )

@@ -22,14 +22,14 @@ Figures = Mapping[str, float | int]
 
 def import_file(url: str, campaign: str, format: str, protocol: str, file: str) -> Figures:
     """Import one file into a new campaign, the way that the command line and the API do."""
-    from app.formats.base import Input
+    from app.formats.base import InputFile
     from app.services.campaigns import campaigns
     from app.services.data import imports
 
     with _database(url) as database:
         with database.transaction() as session:
             campaigns.create(session, campaigns.NewCampaign(key=campaign, protocol=protocol), actor="benchmark")
-        source = Input(Path(file).name, partial(_open, file))
+        source = InputFile(Path(file).name, partial(_open, file))
         with HeldByChildren(os.getpid()) as readers:
             started = time.perf_counter()
             report = imports.run(

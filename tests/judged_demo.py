@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from app.demo import DEMO_SEED, load_demo, rater_model
 from app.demo.campaign import translate
 from app.demo.people import TEMPERS
-from app.formats.base import At, JudgmentRow, ReadLog
+from app.formats.base import FileLine, JudgmentRow, ReadLog
 from app.services.campaigns.campaigns import get
 from app.services.data.intake import Intake, take_in
 from app.simulation import CampaignForms, SimulatedRater, key_of
@@ -16,7 +16,7 @@ from app.simulation.answers import AnswerContext, answer
 from app.simulation.task_view import SeenSegment, SeenText
 from app.storage.db import Database
 
-HERE = At("judged", 0)
+HERE = FileLine("judged", 0)
 START = datetime(2026, 1, 12, 9, 0, tzinfo=UTC)
 TWICE_EVERY = 6  # every sixth document is judged by a second rater
 

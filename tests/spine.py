@@ -20,7 +20,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 from app.domain.recipe import NAMED, Recipe, parse_recipe_options
-from app.formats.base import Input
+from app.formats.base import InputFile
 from app.reports.ranking import report as ranking_report
 from app.services.data import exports, imports
 from app.storage import embedded
@@ -58,7 +58,7 @@ class Spine:
     def take(self, campaign: str, format: str, files: Files, **how: Any) -> dict[str, Any]:
         """Import bytes, or named files together; how: options, dry_run, skip_bad_lines."""
         named = files if isinstance(files, Mapping) else {"file": files}
-        inputs = [Input(name, lambda data=data: io.BytesIO(data)) for name, data in named.items()]
+        inputs = [InputFile(name, lambda data=data: io.BytesIO(data)) for name, data in named.items()]
         kept: dict[str, Any] = {"options": {}, "dry_run": False, "skip_bad_lines": False, "actor": "test", **how}
         return imports.run(self.database, campaign, format=format, files=inputs, **kept)
 

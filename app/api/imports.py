@@ -20,7 +20,7 @@ from app.api.models.imports import (
 )
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN, check_addressable
-from app.formats.base import Input
+from app.formats.base import InputFile
 from app.services.access.idempotency import IdempotentAnswer
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
@@ -187,7 +187,7 @@ def _import_now(
                 session,
                 campaign,
                 format=asked.format or "",
-                files=[Input(asked.name, upload.open)],
+                files=[InputFile(asked.name, upload.open)],
                 options=options,
                 dry_run=asked.dry_run,
                 skip_bad_lines=asked.skip_bad_lines,

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field, JsonValue, TypeAdapter
 
 from app import protocols
-from app.protocols.base import Example, Measure, Protocol, Widget, options_of
+from app.protocols.base import JudgmentMeasure, Protocol, Widget, WorkedExample, resolve_scoring_options
 from app.stats.ratings import ScoreScale
 from app.web.access import Public
 from app.web.examples import shows
@@ -96,11 +96,11 @@ class ProtocolOut(BaseModel):
 @cache
 def _told(name: str) -> ProtocolOut:
     """What is told of a protocol, made once: its schemas take milliseconds each."""
-    return _shown(protocols.get(name))
+    return _shown(protocols.get_protocol(name))
 
 
 def _shown(protocol: Protocol[Any]) -> ProtocolOut:
-    usual = options_of(protocol, protocol.examples[0].options)
+    usual = resolve_scoring_options(protocol, protocol.examples[0].options)
     return ProtocolOut(
         name=protocol.name,
         version=protocol.version,
@@ -115,13 +115,13 @@ def _shown(protocol: Protocol[Any]) -> ProtocolOut:
         measures=[_measure(measure) for measure in protocol.measures_under(usual)],
         bases=[*protocol.bases],
         document_widgets=[widget_out(widget) for widget in protocol.document_form],
-        screen_widgets=[widget_out(widget) for widget in protocols.screen_form(protocol)],
+        screen_widgets=[widget_out(widget) for widget in protocols.screen_widgets(protocol)],
         screen_payload=protocols.PreferencePayload.model_json_schema() if protocol.contrastive else None,
         **{name: getattr(protocol, name) for name in SAID_ALIKE},
     )
 
 
-def _example(example: Example[Any]) -> ExampleOut:
+def _example(example: WorkedExample[Any]) -> ExampleOut:
     return ExampleOut(
         source=example.source,
         output=example.output,
@@ -134,7 +134,7 @@ def _example(example: Example[Any]) -> ExampleOut:
     )
 
 
-def _measure(measure: Measure) -> MeasureOut:
+def _measure(measure: JudgmentMeasure) -> MeasureOut:
     return MeasureOut(
         name=measure.name,
         higher_is_better=measure.higher_is_better,

@@ -16,7 +16,7 @@ from rich.table import Table
 from app import formats
 from app.cli.kit import context
 from app.domain.errors import Invalid, Place
-from app.formats.base import Input
+from app.formats.base import InputFile
 from app.services.data import imports
 
 COUNTS = ("system", "outputs", "missing", "empty", "identical", "words")
@@ -41,7 +41,7 @@ def import_files(
     as_json: Annotated[bool, typer.Option("--json", help="The report as JSON.")] = False,
 ) -> None:
     """Create or fill a campaign from files: all of it or nothing."""
-    inputs = _inputs(files, by_path=formats.get(format).paths)
+    inputs = _inputs(files, by_path=formats.get_format(format).paths)
     console = Console(stderr=True)
     with context.database() as database, _progress(console) as progress:
         bar = progress.add_task(f"reading {', '.join(i.name for i in inputs)}", total=None)
@@ -65,7 +65,7 @@ def import_files(
             Console().print(_looked(looked))
 
 
-def _inputs(given: list[Path], *, by_path: bool = False) -> list[Input]:
+def _inputs(given: list[Path], *, by_path: bool = False) -> list[InputFile]:
     """The files under their names, or under their paths where those tell what they are or two have one name.
 
     by_path: a folder stands for all files in it.
@@ -81,7 +81,7 @@ def _inputs(given: list[Path], *, by_path: bool = False) -> list[Input]:
     ]
     if faults:
         raise Invalid("a file cannot be read", places=tuple(faults))
-    return [Input(name, partial(_open, path, name)) for path, name in zip(paths, names, strict=True)]
+    return [InputFile(name, partial(_open, path, name)) for path, name in zip(paths, names, strict=True)]
 
 
 def _within(folder: Path) -> list[Path]:

@@ -25,7 +25,7 @@ from app.cli.side_by_side import rank_series
 from app.client import remote as _remote
 from app.config import Settings
 from app.domain.errors import Invalid, Place
-from app.formats.base import Input
+from app.formats.base import InputFile
 from app.reports.kit.table import Table
 from app.services.access.tokens import THE_OPERATOR
 from app.services.series import steps
@@ -107,7 +107,7 @@ def _backend(server: str | None) -> Iterator[SeriesBackend]:
         )
 
 
-def _inputs(folder: Path, files: FilesOf) -> Sequence[Input]:
+def _inputs(folder: Path, files: FilesOf) -> Sequence[InputFile]:
     """The files of an import. Raises Invalid for a path that leads nowhere."""
     paths: list[Path] = []
     for n, path in enumerate(files.paths):
@@ -117,12 +117,12 @@ def _inputs(folder: Path, files: FilesOf) -> Sequence[Input]:
         if not there:
             raise Invalid(places=(Place(("paths", n), f"there is no file {path[:200]}"),))
         paths += there
-    by_path = formats.get(files.format).paths
+    by_path = formats.get_format(files.format).paths
     names = [str(file.relative_to(folder)) if by_path and file.is_relative_to(folder) else file.name for file in paths]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
         raise Invalid(places=(Place(("paths",), f"two files are called {repeated[0][:200]}"),))
-    return [Input(name, partial(_open, file)) for name, file in zip(names, paths, strict=True)]
+    return [InputFile(name, partial(_open, file)) for name, file in zip(names, paths, strict=True)]
 
 
 def _open(path: Path) -> IO[bytes]:

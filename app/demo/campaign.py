@@ -11,9 +11,9 @@ from app.demo.mistakes import Mistake, Severity, Translation, plant
 from app.demo.people import TEMPERS
 from app.demo.texts import DemoDocument, documents
 from app.formats.base import (
-    At,
     CampaignRow,
     DocumentRecord,
+    FileLine,
     OutputRow,
     Record,
     SegmentRow,
@@ -45,7 +45,7 @@ STABILITY = StabilityIn(
     studies_per_document_set=1,
     pairs="all",
 )
-_HERE = At("demo", 0)
+_HERE = FileLine("demo", 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from types import MappingProxyType
 
 from app.domain.errors import NotFound
 from app.formats.base import Format
-from app.formats.kit.reading import blocks, lines
+from app.formats.kit.reading import read_blocks, read_lines
 
-__all__ = ["ALL", "blocks", "get", "lines"]
+__all__ = ["ALL", "get_format", "read_blocks", "read_lines"]
 
 
 def _discover() -> Mapping[str, Format]:
@@ -25,7 +25,7 @@ def _discover() -> Mapping[str, Format]:
 ALL: Mapping[str, Format] = _discover()
 
 
-def get(name: str) -> Format:
+def get_format(name: str) -> Format:
     """The format of that name. Raises NotFound, listing what there is."""
     if name not in ALL:
         raise NotFound(f"no format {name[:80]!r}; there are {', '.join(ALL)}")

@@ -19,7 +19,7 @@ RoleName = Literal["rating", "repeat", "reference", "degraded", "calibration"]
 
 
 @dataclass(frozen=True, slots=True)
-class At:
+class FileLine:
     """A line of a file, counted from 1."""
 
     file: str
@@ -30,7 +30,7 @@ class At:
 class CampaignRow:
     """What a file says of the campaign as a whole; None where it is silent."""
 
-    at: At
+    at: FileLine
     protocol: str | None = None
     source_language: str | None = None
     target_language: str | None = None
@@ -47,7 +47,7 @@ class SystemRecord:
     guessed: the kind follows from the name alone, so that it contradicts nothing that is stored.
     """
 
-    at: At
+    at: FileLine
     key: str
     name: str
     kind: Literal["mt", "human"] = "mt"
@@ -60,7 +60,7 @@ class SystemRecord:
 class DocumentRecord:
     """A document; needed only where more than its key is known."""
 
-    at: At
+    at: FileLine
     key: str
     name: str
     kind: Literal["test", "calibration", "tutorial"] = "test"
@@ -73,7 +73,7 @@ class DocumentRecord:
 class SegmentRow:
     """A segment's source, its references by name, and what else is known. led: characters taken off its start."""
 
-    at: At
+    at: FileLine
     document: str
     position: int
     source: str | None = None
@@ -91,7 +91,7 @@ class OutputRow:
     alignment: its words with those of the source, as `app.domain.alignment` writes them.
     """
 
-    at: At
+    at: FileLine
     system: str
     document: str
     position: int
@@ -107,7 +107,7 @@ class OutputRow:
 class RaterRow:
     """A rater; needed only where more than the key is known. Accounts of one person share `person`."""
 
-    at: At
+    at: FileLine
     key: str
     name: str
     person: str | None = None
@@ -125,7 +125,7 @@ class JudgmentRow:
     profile, where it is stored; no file says it.
     """
 
-    at: At
+    at: FileLine
     task: str
     item: str
     systems: tuple[str, ...]
@@ -155,7 +155,7 @@ Given = tuple[str, str, int, Mapping[str, object]]
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class GroupedAnswers:
     """Judgments of one output by raters, of whom each is a task, that hold nothing but payloads.
 
     A large file is mostly these; one record each would cost as much as all else about them.
@@ -170,7 +170,7 @@ class Answers:
     def rows(self) -> Iterator[JudgmentRow]:
         """The same, one by one."""
         for rater, file, line, payload in self.given:
-            at = At(file, line)
+            at = FileLine(file, line)
             yield JudgmentRow(at, rater, self.item, self.systems, self.document, self.position, rater, payload)
 
 
@@ -178,7 +178,7 @@ class Answers:
 class VoidRow:
     """A judgment set aside, with the reason: all revisions of one rater at one address."""
 
-    at: At
+    at: FileLine
     task: str
     item: str
     position: int | None
@@ -194,7 +194,7 @@ class MetricRow:
     All that one import says of a metric is its set of scores. Raises ValueError for half an address.
     """
 
-    at: At
+    at: FileLine
     metric: str
     system: str
     value: float
@@ -240,7 +240,7 @@ class ShownRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class CampaignContents:
     """All that a campaign holds, to be read as often as a writer needs: the records, and what tasks show."""
 
     records: Callable[[], Iterator[Record]]
@@ -258,7 +258,7 @@ class ReaderLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class InputFile:
     """A file by name; `open` gives its bytes from the start, gzipped or not."""
 
     name: str
@@ -290,7 +290,7 @@ class ReadLog:
         """Remember that `name` of a system, document, rater … became `key`."""
         self.mapped.setdefault(noun, {})[key] = name
 
-    def bad_line(self, at: At, reason: str) -> None:
+    def bad_line(self, at: FileLine, reason: str) -> None:
         """Collect one bad line. Raises TooManyErrors once MOST_ERRORS are collected and lines are not skipped."""
         self.n_bad += 1
         if len(self.bad) < MOST_ERRORS:
@@ -320,8 +320,8 @@ class ReadContext:
     shown: Callable[[], Iterable[ShownRow]] = tuple
 
 
-Reader = Callable[[Sequence[Input], ReadContext, ReadLog], Iterator[Record]]
-PartsReader = Callable[[Sequence[Input], ReadContext, ReadLog], Iterator[tuple[str, Iterator[Record]]]]
+Reader = Callable[[Sequence[InputFile], ReadContext, ReadLog], Iterator[Record]]
+PartsReader = Callable[[Sequence[InputFile], ReadContext, ReadLog], Iterator[tuple[str, Iterator[Record]]]]
 
 
 class DocumentLines(Protocol):
@@ -336,7 +336,7 @@ class DocumentLines(Protocol):
     def campaign_facts(self) -> object:
         """What the lines say of the campaign, for `LineSharing.head`."""
 
-    def records(self) -> Iterator[Record | Answers]:
+    def records(self) -> Iterator[Record | GroupedAnswers]:
         """All records of the lines but the campaign's, document by document; once only."""
 
     def close(self) -> None:
@@ -354,7 +354,7 @@ class LineSharing:
     """
 
     part: Callable[[Sequence[str], ReadContext, ReadLog], DocumentLines]
-    route: Callable[[At, str, ReadLog], tuple[Callable[[str], str], bool]]
+    route: Callable[[FileLine, str, ReadLog], tuple[Callable[[str], str], bool]]
     head: Callable[[Sequence[str], Sequence[Any]], CampaignRow]
     some: bool = False
     last: Callable[[ReadContext, ReadLog], None] | None = None
@@ -366,9 +366,9 @@ class Writer(Protocol):
     def __call__(self, records: Iterable[Record], lost: Counter[str] | None = None, /) -> Iterator[bytes]: ...
 
 
-BookWriter = Callable[[Contents, Counter[str]], Iterator[bytes]]
+BookWriter = Callable[[CampaignContents, Counter[str]], Iterator[bytes]]
 """All contents in, bytes of one file out."""
-TreeWriter = Callable[[Contents, Counter[str]], Iterator[tuple[str, Iterable[bytes]]]]
+TreeWriter = Callable[[CampaignContents, Counter[str]], Iterator[tuple[str, Iterable[bytes]]]]
 """All contents in, files by their paths out, each to be taken before the next."""
 
 

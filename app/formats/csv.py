@@ -16,10 +16,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from app.domain.cells import escape_formula, is_formula
-from app.formats.base import BY_METRICS, At, CampaignRow, Format, JudgmentRow, MetricRow, Record, VoidRow
-from app.formats.kit.records import decode, encode, identity
-from app.formats.kit.sorting import Sorter
-from app.formats.kit.strict_json import dumps
+from app.formats.base import BY_METRICS, CampaignRow, FileLine, Format, JudgmentRow, MetricRow, Record, VoidRow
+from app.formats.kit.records import decode_record, encode_record, record_identity
+from app.formats.kit.sorting import ExternalSorter
+from app.formats.kit.strict_json import canonical_json
 
 COLUMNS = (
     "task",
@@ -42,7 +42,7 @@ COLUMNS = (
     "void",
 )
 NEUTRALIZED = "cells that a spreadsheet would take for formulas, with an apostrophe in front"
-ADDRESS = At("", 0)
+ADDRESS = FileLine("", 0)
 Address = tuple[str, str, int | None, str]
 
 
@@ -51,10 +51,10 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
     lost = Counter() if lost is None else lost
     voids: dict[Address, str] = {}
     yield _line(COLUMNS)
-    with Sorter() as entries:
+    with ExternalSorter() as entries:
         for record in records:
             if isinstance(record, JudgmentRow):
-                entries.add(f"{identity(record)}\0\0{encode(record)}".encode())
+                entries.add(f"{record_identity(record)}\0\0{encode_record(record)}".encode())
             elif isinstance(record, VoidRow):
                 voids[record.task, record.item, record.position, record.rater] = record.reason
             elif isinstance(record, MetricRow):
@@ -62,7 +62,7 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
             elif not isinstance(record, CampaignRow):
                 lost["texts, and what is known of systems, documents and raters"] += 1
         for entry in entries:
-            entry_record = decode(json.loads(entry.rpartition(b"\0\0")[2]), ADDRESS)
+            entry_record = decode_record(json.loads(entry.rpartition(b"\0\0")[2]), ADDRESS)
             if isinstance(entry_record, JudgmentRow):
                 yield _line([_cell(value, lost) for value in _values(entry_record, voids)])
 
@@ -85,9 +85,9 @@ def _values(judgment: JudgmentRow, voids: dict[Address, str]) -> Sequence[object
         judgment.submitted_at,
         payload.get("protocol"),
         payload.get("score"),
-        None if scores is None else dumps(scores),
+        None if scores is None else canonical_json(scores),
         len(errors) if isinstance(errors, list) else None,
-        None if errors is None else dumps(errors),
+        None if errors is None else canonical_json(errors),
         judgment.external_id,
         voids.get(address),
     )

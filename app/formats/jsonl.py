@@ -16,77 +16,77 @@ from itertools import groupby
 from operator import itemgetter
 
 from app.domain.errors import Invalid
-from app.formats.base import At, Format, Input, JudgmentRow, ReadContext, ReadLog, Record
-from app.formats.kit.reading import lines, refuse
-from app.formats.kit.records import decode, encode, identity
-from app.formats.kit.sorting import Sorter
-from app.formats.kit.strict_json import NotStrictError, dumps, loads
-from app.formats.kit.whitespace import Stripper
+from app.formats.base import FileLine, Format, InputFile, JudgmentRow, ReadContext, ReadLog, Record
+from app.formats.kit.reading import read_lines, refuse_file
+from app.formats.kit.records import decode_record, encode_record, record_identity
+from app.formats.kit.sorting import ExternalSorter
+from app.formats.kit.strict_json import NotStrictError, canonical_json, parse_json_value
+from app.formats.kit.whitespace import WhitespaceStripper
 
 VERSION = 1
-HEADER = dumps({"type": "plumbline", "version": VERSION, "sealed": True})
+HEADER = canonical_json({"type": "plumbline", "version": VERSION, "sealed": True})
 WITHOUT_ORDER = "judged twice with neither revision nor submitted_at to say which is the later"
 
 
-def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
+def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """Records of all files together, in canonical order. Raises Invalid with every bad line."""
     if context.options:
         raise Invalid(f"jsonl takes no options, not {min(context.options)[:40]!r}")
-    with Sorter() as sorter:
+    with ExternalSorter() as sorter:
         for file in files:
             for record, text in _records(file, context, log):
                 place = f"{record.at.file}\0{record.at.line}"
-                sorter.add(f"{identity(record)}\0\0{text}\0\0{place}".encode())
+                sorter.add(f"{record_identity(record)}\0\0{text}\0\0{place}".encode())
         log.finish()
-        strip = Stripper(log)
+        strip = WhitespaceStripper(log)
         for record in _without_repetition(sorter, log):
             yield strip(record)
     log.finish()
 
 
-def _records(file: Input, context: ReadContext, log: ReadLog) -> Iterator[tuple[Record, str]]:
+def _records(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[tuple[Record, str]]:
     seal: _Seal | None = None
     number = 0
-    for number, line in lines(file, context.limits, log):
-        at = At(file.name, number)
+    for number, line in read_lines(file, context.limits, log):
+        at = FileLine(file.name, number)
         if seal is None:
             seal = _Seal(line, at, log)
             continue
         if seal.ended:
-            refuse(log, at, "there is something after the end line")
+            refuse_file(log, at, "there is something after the end line")
         try:
-            plain = loads(line)
+            plain = parse_json_value(line)
             if not isinstance(plain, dict):
                 raise NotStrictError("not a JSON object")
             if plain.get("type") == "end":
                 seal.end(plain, at)
                 continue
-            record = decode(plain, at)
+            record = decode_record(plain, at)
         except ValueError as fault:
             log.bad_line(at, str(fault))
         else:
             yield record, line
         seal.add(line)
     if seal is None:
-        refuse(log, At(file.name, 1), f"the file is empty; its first line must be {HEADER}")
-    seal.close(At(file.name, number + 1))
+        refuse_file(log, FileLine(file.name, 1), f"the file is empty; its first line must be {HEADER}")
+    seal.close(FileLine(file.name, number + 1))
 
 
 class _Seal:
     """Header and end of one file, and whether they agree with what is between."""
 
-    def __init__(self, header: str, at: At, log: ReadLog) -> None:
+    def __init__(self, header: str, at: FileLine, log: ReadLog) -> None:
         self._log = log
         try:
-            plain = loads(header)
+            plain = parse_json_value(header)
         except NotStrictError:
             plain = None
         if not isinstance(plain, dict) or plain.get("type") != "plumbline":
-            refuse(log, at, f"the first line must be the header {HEADER}")
+            refuse_file(log, at, f"the first line must be the header {HEADER}")
         if type(plain.get("version")) is not int or plain["version"] != VERSION:
-            refuse(log, at, f"version: this program reads version {VERSION}")
+            refuse_file(log, at, f"version: this program reads version {VERSION}")
         if set(plain) - {"type", "version", "sealed"} or not isinstance(plain.get("sealed", False), bool):
-            refuse(log, at, "the header has type, version and sealed (true or false) only")
+            refuse_file(log, at, "the header has type, version and sealed (true or false) only")
         self._sealed = bool(plain.get("sealed", False))
         self._lines, self._hash = 0, hashlib.sha256()
         self.ended = False
@@ -98,16 +98,16 @@ class _Seal:
         if self._sealed:
             self._hash.update(line.encode() + b"\n")
 
-    def end(self, plain: dict[str, object], at: At) -> None:
+    def end(self, plain: dict[str, object], at: FileLine) -> None:
         """Compare with the end line. Raises Invalid where it does not fit."""
         self.ended = True
         if self._sealed and (plain.get("lines"), plain.get("sha256")) != (self._lines, self._hash.hexdigest()):
-            refuse(self._log, at, "the file was altered after it was sealed: count or hash of its lines differ")
+            refuse_file(self._log, at, "the file was altered after it was sealed: count or hash of its lines differ")
 
-    def close(self, at: At) -> None:
+    def close(self, at: FileLine) -> None:
         """Raise Invalid where a sealed file has no end."""
         if self._sealed and not self.ended:
-            refuse(self._log, at, "the file is cut: it was sealed, and its end line is missing")
+            refuse_file(self._log, at, "the file is cut: it was sealed, and its end line is missing")
 
 
 def _without_repetition(entries: Iterable[bytes], log: ReadLog) -> Iterator[Record]:
@@ -122,7 +122,7 @@ def _without_repetition(entries: Iterable[bytes], log: ReadLog) -> Iterator[Reco
                 yield first
                 continue
             other = _decoded(text, place)
-            if text == stated or encode(other) == encode(first):
+            if text == stated or encode_record(other) == encode_record(first):
                 log.repaired["identical lines"] += 1
             else:
                 log.bad_line(other.at, _contradiction(first))
@@ -131,7 +131,7 @@ def _without_repetition(entries: Iterable[bytes], log: ReadLog) -> Iterator[Reco
 def _decoded(text: str, place: str) -> Record:
     """The record of a line that was checked before."""
     file, _, line = place.partition("\0")
-    return decode(json.loads(text), At(file, int(line)))
+    return decode_record(json.loads(text), FileLine(file, int(line)))
 
 
 def _contradiction(first: Record) -> str:
@@ -144,15 +144,15 @@ def _contradiction(first: Record) -> str:
 def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Iterator[bytes]:  # noqa: ARG001  (all are called so)
     """A sealed file in canonical order; nothing is lost."""
     digest, n = hashlib.sha256(), 0
-    with Sorter() as sorter:
+    with ExternalSorter() as sorter:
         for record in records:
-            sorter.add(f"{identity(record)}\0\0{encode(record)}".encode())
+            sorter.add(f"{record_identity(record)}\0\0{encode_record(record)}".encode())
         for text in _with_header(sorter):
             line = text + b"\n"
             digest.update(line)
             n += 1
             yield line
-    yield dumps({"type": "end", "lines": n, "sha256": digest.hexdigest()}).encode() + b"\n"
+    yield canonical_json({"type": "end", "lines": n, "sha256": digest.hexdigest()}).encode() + b"\n"
 
 
 def _with_header(entries: Iterable[bytes]) -> Iterator[bytes]:

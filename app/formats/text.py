@@ -13,8 +13,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from app.domain.errors import Invalid, Place
-from app.formats.base import Format, Input, ReadContext, ReadLog, Record
-from app.formats.kit.parallel_lines import Placing, Roles, by_name, list_option, read_parallel
+from app.formats.base import Format, InputFile, ReadContext, ReadLog, Record
+from app.formats.kit.parallel_lines import (
+    DocumentPlacement,
+    FileRoles,
+    inputs_by_name,
+    parse_list_option,
+    read_parallel,
+)
 
 OPTIONS = {
     "source": "name of the file of sources",
@@ -27,13 +33,13 @@ _ENDING = re.compile(r"\.(txt|gz|src|ref|hyp|docs|[a-z]{2,3}(-[A-Za-z]{2,4})?)")
 _REFERENCE = re.compile(r"ref(erence)?[._-]?(?P<name>.*)")
 
 
-def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
+def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """The test set of all files together. Raises Invalid where they do not have as many lines."""
     unknown = sorted(set(context.options) - set(OPTIONS))
     if unknown:
         raise Invalid(f"text takes {', '.join(OPTIONS)}, not {unknown[0][:40]!r}")
     roles = _roles(files, context.options)
-    placing = Placing(_named, context.options.get("document"))
+    placing = DocumentPlacement(_named, context.options.get("document"))
     yield from read_parallel(roles, placing, context, log)
     log.finish()
 
@@ -43,17 +49,17 @@ def _named(line: str) -> tuple[str, str | None]:
     return name.strip(), domain.strip() or None
 
 
-def _roles(files: Sequence[Input], options: Mapping[str, str]) -> Roles:
-    there = by_name(files)
-    named = {role: list_option(options, role) for role in ("source", "docs", "reference")}
+def _roles(files: Sequence[InputFile], options: Mapping[str, str]) -> FileRoles:
+    there = inputs_by_name(files)
+    named = {role: parse_list_option(options, role) for role in ("source", "docs", "reference")}
     missing = [(role, name) for role, names in named.items() for name in names if name not in there]
     if missing:
         places = tuple(Place(("options", role), f"there is no file {name[:80]}") for role, name in missing)
         raise Invalid("the options name files that are not there", places=places)
-    single: dict[str, Input] = {role: there[named[role][0]] for role in ("source", "docs") if named[role]}
+    single: dict[str, InputFile] = {role: there[named[role][0]] for role in ("source", "docs") if named[role]}
     references = {_stem(name): there[name] for name in named["reference"]}
     taken = {file.name for file in (*single.values(), *references.values())}
-    systems: dict[str, Input] = {}
+    systems: dict[str, InputFile] = {}
     for file in (file for file in files if file.name not in taken):
         stem = _stem(file.name)
         reference_match = _REFERENCE.fullmatch(stem.casefold())
@@ -65,8 +71,8 @@ def _roles(files: Sequence[Input], options: Mapping[str, str]) -> Roles:
             references[reference_match["name"] or "ref"] = file
         else:
             systems[file.name if stem in systems else stem] = file
-    human = frozenset(list_option(options, "human"))
-    return Roles(single.get("source"), single.get("docs"), references, systems, human)
+    human = frozenset(parse_list_option(options, "human"))
+    return FileRoles(single.get("source"), single.get("docs"), references, systems, human)
 
 
 def _stem(name: str) -> str:

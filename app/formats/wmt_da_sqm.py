@@ -13,12 +13,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
 from app.domain.errors import Invalid
-from app.formats.base import At, Format, Input, ReadContext, ReadLog, Record
+from app.formats.base import FileLine, Format, InputFile, ReadContext, ReadLog, Record
 from app.formats.kit.campaigns_in_file import OPTION
 from app.formats.kit.column_map import ColumnMap
-from app.formats.kit.judgment_table import FlatReader, Parts
+from app.formats.kit.judgment_table import JudgmentTableReader, Parts
 from app.formats.kit.known_column_maps import TYPES
-from app.formats.kit.reading import lines, refuse
+from app.formats.kit.reading import read_lines, refuse_file
 
 HEADER = (
     "username",
@@ -63,19 +63,21 @@ OPTIONS = {
 MOST_ACCOUNTS = 100_000
 
 
-def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
+def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
     reader, rest = _reader(files, context, log)
     yield from reader.read(rest)
 
 
-def parts(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Parts:
+def read_by_campaign(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Parts:
     """One stream of records for each campaign that the files hold."""
     reader, rest = _reader(files, context, log)
     yield from reader.parts(rest)
 
 
-def _reader(files: Sequence[Input], context: ReadContext, log: ReadLog) -> tuple[FlatReader, list[Input]]:
+def _reader(
+    files: Sequence[InputFile], context: ReadContext, log: ReadLog
+) -> tuple[JudgmentTableReader, list[InputFile]]:
     unknown = sorted(set(context.options) - set(OPTIONS))
     if unknown:
         raise Invalid(f"wmt-da-sqm has no option {unknown[0][:40]!r}; there are {', '.join(OPTIONS)}")
@@ -84,15 +86,15 @@ def _reader(files: Sequence[Input], context: ReadContext, log: ReadLog) -> tuple
     if mapping is not None and (len(named) != 1 or len(files) < 2):
         raise Invalid(f"option mapping: name one of at least two files; there are {', '.join(f.name for f in files)}")
     persons = _persons(named[0], context, log) if named else {}
-    return FlatReader(COLUMNS, context, log, persons=persons), [f for f in files if f not in named]
+    return JudgmentTableReader(COLUMNS, context, log, persons=persons), [f for f in files if f not in named]
 
 
-def _persons(file: Input, context: ReadContext, log: ReadLog) -> dict[str, str]:
+def _persons(file: InputFile, context: ReadContext, log: ReadLog) -> dict[str, str]:
     """The person behind each account; the account that stands for a person is that person's too."""
     persons: dict[str, str] = {}
     header = False
-    for number, line in lines(file, context.limits, log):
-        at, cells = At(file.name, number), [cell.strip() for cell in line.split(",")]
+    for number, line in read_lines(file, context.limits, log):
+        at, cells = FileLine(file.name, number), [cell.strip() for cell in line.split(",")]
         if len(cells) != 2 or not all(cells):
             log.bad_line(at, "an account and the account of its person are needed, separated by a comma")
             continue
@@ -104,7 +106,7 @@ def _persons(file: Input, context: ReadContext, log: ReadLog) -> dict[str, str]:
             if persons.setdefault(name, person) != person:
                 log.bad_line(at, f"{name[:60]!r} is said to be another person elsewhere")
         if len(persons) > MOST_ACCOUNTS:
-            refuse(log, at, f"more than {MOST_ACCOUNTS:,} accounts")
+            refuse_file(log, at, f"more than {MOST_ACCOUNTS:,} accounts")
     return persons
 
 
@@ -112,6 +114,6 @@ FORMAT = Format(
     name="wmt-da-sqm",
     title="DA+SQM scores of Appraise as WMT22 published them",
     read=read,
-    parts=parts,
+    parts=read_by_campaign,
     options=OPTIONS,
 )

@@ -14,24 +14,30 @@ from app.protocols.kit.forms import (
     NotAsked,
     RaterForm,
     check_answer,
-    levels_asked,
+    list_judged_levels,
+    make_rater_form,
+    make_rubric,
     payload_type,
-    rater_form,
-    rubric_of,
-    screen_form,
-    widgets_of,
+    screen_widgets,
+    widgets_at_level,
 )
-from app.protocols.kit.marked_errors import faults as span_faults
+from app.protocols.kit.marked_errors import list_span_faults as span_faults
 from app.protocols.kit.prefilled_errors import (
     PrefillAudit,
     PrefillOrigin,
-    as_prefill,
+    assign_error_ids,
     audit_prefill,
-    audit_stored,
-    with_ids,
+    audit_stored_prefill,
+    make_prefill,
 )
 from app.protocols.kit.screens import PreferencePayload, check_preference
-from app.protocols.kit.visible import LabelledText, Visible, labelled_texts, labels, visible
+from app.protocols.kit.visible import (
+    LabelledText,
+    VisibleTexts,
+    find_visible_texts,
+    list_labelled_texts,
+    list_text_labels,
+)
 
 __all__ = [
     "ALL",
@@ -41,24 +47,24 @@ __all__ = [
     "PrefillAudit",
     "PrefillOrigin",
     "RaterForm",
-    "Visible",
-    "as_prefill",
+    "VisibleTexts",
+    "assign_error_ids",
     "audit_prefill",
-    "audit_stored",
+    "audit_stored_prefill",
     "check_answer",
     "check_preference",
-    "get",
-    "labelled_texts",
-    "labels",
-    "levels_asked",
+    "find_visible_texts",
+    "get_protocol",
+    "list_judged_levels",
+    "list_labelled_texts",
+    "list_text_labels",
+    "make_prefill",
+    "make_rater_form",
+    "make_rubric",
     "payload_type",
-    "rater_form",
-    "rubric_of",
-    "screen_form",
+    "screen_widgets",
     "span_faults",
-    "visible",
-    "widgets_of",
-    "with_ids",
+    "widgets_at_level",
 ]
 
 
@@ -75,7 +81,7 @@ def _discover() -> Mapping[str, Protocol[Any]]:
 ALL: Mapping[str, Protocol[Any]] = _discover()
 
 
-def get(name: str) -> Protocol[Any]:
+def get_protocol(name: str) -> Protocol[Any]:
     """The protocol of that name. Raises NotFound, listing what there is."""
     if name not in ALL:
         raise NotFound(f"no protocol {name[:80]!r}; there are {', '.join(ALL)}")

@@ -13,15 +13,15 @@ from pydantic import Field
 
 from app.domain.errors import Invalid, Place
 from app.protocols.base import (
-    Example,
     JudgedTexts,
+    JudgmentMeasure,
     JudgmentScore,
     Link,
-    Measure,
     Payload,
     Protocol,
     ScoringOptions,
     TextEdit,
+    WorkedExample,
 )
 from app.protocols.widgets import LONGEST_TEXT
 
@@ -42,27 +42,27 @@ class BackTranslationPayload(Payload):
     link: Annotated[str, Field(pattern=WEB)] | None = None
 
 
-def measures(options: ScoringOptions) -> tuple[Measure, ...]:  # noqa: ARG001 (one signature for all)
+def list_measures(options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:  # noqa: ARG001 (one signature for all)
     """The length in words: a count of work, not of quality."""
-    return (Measure("words", higher_is_better=True),)
+    return (JudgmentMeasure("words", higher_is_better=True),)
 
 
-def check(payload: BackTranslationPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
+def check_payload(payload: BackTranslationPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid where there is no text, or one that cannot be an output."""
     why = "is empty" if not payload.text.strip() else "holds a null character" if "\x00" in payload.text else None
     if why:
         raise Invalid(f"the text {why}", places=(Place(("text",), why),))
 
 
-def score(payload: BackTranslationPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
+def score_judgment(payload: BackTranslationPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
     """The number of words written."""
     return JudgmentScore(float(len(payload.text.split())))
 
 
 def _example(
     output: str, text: str, words: float, why: str, link: str | None = None
-) -> Example[BackTranslationPayload]:
-    return Example("", output, BackTranslationPayload(text=text, link=link), words, why)
+) -> WorkedExample[BackTranslationPayload]:
+    return WorkedExample("", output, BackTranslationPayload(text=text, link=link), words, why)
 
 
 PROTOCOL = Protocol(
@@ -76,9 +76,9 @@ PROTOCOL = Protocol(
     rubric=RUBRIC,
     instructions="Write in the language of the source what the text says, neither better nor worse.",
     bases=("none",),
-    check=check,
-    score=score,
-    measures=measures,
+    check=check_payload,
+    score=score_judgment,
+    measures=list_measures,
     ranks=False,
     written=lambda payload: payload.text,
     examples=(

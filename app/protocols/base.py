@@ -96,23 +96,23 @@ class ScoreOptions(CampaignOptions):
     scale: Literal["raw", "z"] = "raw"
 
 
-class ColumnScoreOptions(ContrastiveOptions, ScoreOptions):
+class SideBySideScoreOptions(ContrastiveOptions, ScoreOptions):
     """Of a protocol that asks for one number and can be shown side by side."""
 
 
-class GradedOptions(ColumnScoreOptions):
+class DocumentScoreOptions(SideBySideScoreOptions):
     """document_score: whole documents are scored too, by the same scale."""
 
     document_score: bool = False
 
 
-class MarkOptions(CampaignOptions):
+class ErrorMarkingOptions(CampaignOptions):
     """Of a protocol that marks errors. weights: name of a profile or a table of one's own; None is the protocol's."""
 
     weights: str | dict[str, object] | None = None
 
 
-class ColumnMarkOptions(ContrastiveOptions, MarkOptions):
+class SideBySideMarkingOptions(ContrastiveOptions, ErrorMarkingOptions):
     """Of a protocol that marks errors and can be shown side by side."""
 
 
@@ -131,7 +131,7 @@ class ScoringOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class JudgmentMeasure:
     """One number that a judgment comes to, by name. scale: the values it can take, None where there are no bounds.
 
     uses_profile: it depends on a weight profile, so it can be derived under others too. needs_text: it cannot be had
@@ -158,7 +158,7 @@ class JudgmentScore:
 
 
 @dataclass(frozen=True, slots=True)
-class Example(Generic[P]):
+class WorkedExample(Generic[P]):
     """A worked example: what was shown, a payload, and the score it must come to under `profile` and `options`."""
 
     source: str
@@ -204,11 +204,11 @@ class Protocol(Generic[P]):
     rubric: tuple[tuple[str, str], ...]
     check: Callable[[P, JudgedTexts, ScoringOptions], None]
     score: Callable[[P, JudgedTexts, ScoringOptions], JudgmentScore]
-    examples: tuple[Example[P], ...]
+    examples: tuple[WorkedExample[P], ...]
     uses_profile: bool = False
     options: type[CampaignOptions] = CampaignOptions
     weights: str = "freitag2021"
-    measures: Callable[[ScoringOptions], tuple[Measure, ...]] | None = None
+    measures: Callable[[ScoringOptions], tuple[JudgmentMeasure, ...]] | None = None
     level: Literal["segment", "document"] = "segment"
     document_form: tuple[Widget, ...] = ()
     adapt: Callable[[Widget, ScoringOptions], Widget] | None = None
@@ -221,14 +221,16 @@ class Protocol(Generic[P]):
     ranks: bool = True
     written: Callable[[P], str] | None = None
 
-    def measures_under(self, options: ScoringOptions) -> tuple[Measure, ...]:
+    def measures_under(self, options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:
         """The numbers a judgment comes to, the one that ranks first. Standardised scores have no scale."""
         if self.measures is not None:
             return self.measures(options)
         scale = None if options.standardised else self.scale
-        return (Measure("spans" if self.uses_profile else "score", self.higher_is_better, scale, self.uses_profile),)
+        return (
+            JudgmentMeasure("spans" if self.uses_profile else "score", self.higher_is_better, scale, self.uses_profile),
+        )
 
-    def measure(self, options: ScoringOptions) -> Measure:
+    def measure(self, options: ScoringOptions) -> JudgmentMeasure:
         """The number that these options ask for. Raises Invalid, naming those there are."""
         measures = self.measures_under(options)
         for measure in measures:
@@ -238,7 +240,7 @@ class Protocol(Generic[P]):
         raise Invalid(f"{self.name} has no measure {str(options.measure)[:80]!r}; there are {there}")
 
 
-def options_of(protocol: Protocol[Any], options: Mapping[str, object]) -> ScoringOptions:
+def resolve_scoring_options(protocol: Protocol[Any], options: Mapping[str, object]) -> ScoringOptions:
     """What a campaign's options mean to its protocol.
 
     Raises Invalid, naming the option, for one that is unknown or of the wrong kind.

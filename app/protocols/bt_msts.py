@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from app.protocols.kit.similarity import SimilarityPayload, similarity
-from app.protocols.kit.single_score import worked_examples
+from app.protocols.kit.similarity import SimilarityPayload, make_similarity_protocol
+from app.protocols.kit.single_score import make_worked_examples
 
 
 class BTMSTSPayload(SimilarityPayload):
@@ -20,11 +20,11 @@ class BTMSTSPayload(SimilarityPayload):
     protocol: Literal["bt_msts"] = "bt_msts"
 
 
-PROTOCOL = similarity(
+PROTOCOL = make_similarity_protocol(
     BTMSTSPayload,
     title="Back-translation and monolingual semantic similarity (BT+MSTS)",
     basis="reference",
-    examples=worked_examples(
+    examples=make_worked_examples(
         BTMSTSPayload,
         "",
         ("The bridge is closed.", 5, "beside 'The bridge is closed.': nothing was lost on the way there and back"),

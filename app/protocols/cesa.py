@@ -10,19 +10,19 @@ from __future__ import annotations
 from typing import Literal
 
 from app.protocols.base import (
-    ColumnMarkOptions,
-    Example,
     JudgedTexts,
+    JudgmentMeasure,
     JudgmentScore,
-    Measure,
     Payload,
     Protocol,
     ScoringOptions,
+    SideBySideMarkingOptions,
     Slider,
     Span,
     Spans,
+    WorkedExample,
 )
-from app.protocols.kit.marked_errors import Marks, check_with_score, score_or_weight
+from app.protocols.kit.marked_errors import Marks, check_errors_and_score, choose_score_or_weight
 from app.protocols.kit.scales import Number
 from app.stats.ratings import ScoreScale
 
@@ -55,25 +55,25 @@ class CESAPayload(Payload):
     score: Number
 
 
-def measures(options: ScoringOptions) -> tuple[Measure, ...]:  # noqa: ARG001 (one signature for all)
+def list_measures(options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:  # noqa: ARG001 (one signature for all)
     """The score, the weight of the marked errors, and whether the output is free of errors."""
     return (
-        Measure("score", higher_is_better=True, scale=SCALE),
-        Measure("spans", higher_is_better=False, uses_profile=True),
-        Measure("error_free", higher_is_better=True, scale=SHARE),
+        JudgmentMeasure("score", higher_is_better=True, scale=SCALE),
+        JudgmentMeasure("spans", higher_is_better=False, uses_profile=True),
+        JudgmentMeasure("error_free", higher_is_better=True, scale=SHARE),
     )
 
 
-def check(payload: CESAPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
+def check_payload(payload: CESAPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid naming every error that does not fit the texts, and a score that lies in no band."""
-    check_with_score(payload.errors, payload.score, shown, SCALE)
+    check_errors_and_score(payload.errors, payload.score, shown, SCALE)
 
 
-def score(payload: CESAPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
+def score_judgment(payload: CESAPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
     """The slider, the weight of the errors (lower is better), or 1 for an output free of errors; and their number."""
     if options.measure == "error_free":
         return JudgmentScore(float(not payload.errors and payload.score >= GOOD), len(payload.errors))
-    return score_or_weight(payload.errors, payload.score, options)
+    return choose_score_or_weight(payload.errors, payload.score, options)
 
 
 _SOURCE = "Translate formally: do you want to come along?"
@@ -95,29 +95,31 @@ PROTOCOL = Protocol(
     instructions="Mark every error of every column, missing parts too; then score each, with the others in sight.",
     contrastive=True,
     accepts_prefill=True,
-    check=check,
-    score=score,
-    options=ColumnMarkOptions,
+    check=check_payload,
+    score=score_judgment,
+    options=SideBySideMarkingOptions,
     weights="esa-mqm",
-    measures=measures,
+    measures=list_measures,
     examples=(
-        Example(_SOURCE, "Möchten Sie mitkommen?", CESAPayload(score=95), 95.0, "nothing to mark"),
-        Example(_SOURCE, "Wollen Sie mitkommen?", CESAPayload(errors=(_WORD,), score=80), 80.0, "one small mistake"),
-        Example(
+        WorkedExample(_SOURCE, "Möchten Sie mitkommen?", CESAPayload(score=95), 95.0, "nothing to mark"),
+        WorkedExample(
+            _SOURCE, "Wollen Sie mitkommen?", CESAPayload(errors=(_WORD,), score=80), 80.0, "one small mistake"
+        ),
+        WorkedExample(
             _SOURCE,
             "Willst du mitkommen?",
             CESAPayload(errors=(_INFORMAL,), score=40),
             40.0,
             "it is not formal, as was asked",
         ),
-        Example(
+        WorkedExample(
             _SOURCE,
             "Ja, gern!",
             CESAPayload(errors=(Span(severity="major", category=FAULT),), score=0),
             0.0,
             "an answer in place of a translation: the fault has no place",
         ),
-        Example(
+        WorkedExample(
             _SOURCE,
             "Wollen Sie mitkommen?",
             CESAPayload(errors=(), score=90),

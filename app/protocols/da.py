@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal
 
 from app.protocols.base import Slider
-from app.protocols.kit.single_score import SingleScorePayload, single_score, worked_examples
+from app.protocols.kit.single_score import SingleScorePayload, make_single_score_protocol, make_worked_examples
 from app.stats.ratings import ScoreScale
 
 SCALE = ScoreScale(0.0, 100.0)
@@ -26,14 +26,14 @@ class DAPayload(SingleScorePayload):
     protocol: Literal["da"] = "da"
 
 
-PROTOCOL = single_score(
+PROTOCOL = make_single_score_protocol(
     DAPayload,
     title="Direct assessment",
     scale=SCALE,
     widget=Slider("score", SCALE.minimum, SCALE.maximum, step=1.0, ticks=TICKS),
     rubric=RUBRIC,
     instructions="Say how much of the meaning the text expresses, and how well.",
-    examples=worked_examples(
+    examples=make_worked_examples(
         DAPayload,
         "The dog barked.",
         ("Der Hund bellte.", 100.0, "nothing to find fault with"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal
 
 from app.protocols.base import Choice
-from app.protocols.kit.single_score import SingleScorePayload, single_score, worked_examples
+from app.protocols.kit.single_score import SingleScorePayload, make_single_score_protocol, make_worked_examples
 from app.stats.ratings import ScoreScale
 
 SCALE = ScoreScale(1.0, 5.0, 1.0)
@@ -34,14 +34,14 @@ class DA5Payload(SingleScorePayload):
     protocol: Literal["da5"] = "da5"
 
 
-PROTOCOL = single_score(
+PROTOCOL = make_single_score_protocol(
     DA5Payload,
     title="Direct assessment (5 points)",
     scale=SCALE,
     widget=Choice("score", POINTS),
     rubric=RUBRIC,
     instructions="Choose the point that says best how good the text is.",
-    examples=worked_examples(
+    examples=make_worked_examples(
         DA5Payload,
         "The train leaves at six.",
         ("Der Zug fährt um sechs ab.", 5, "meaning and language are right"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from app.protocols.base import Slider
-from app.protocols.kit.single_score import SingleScorePayload, single_score, worked_examples
+from app.protocols.kit.single_score import SingleScorePayload, make_single_score_protocol, make_worked_examples
 from app.stats.ratings import ScoreScale
 
 SCALE = ScoreScale(0.0, 100.0)
@@ -27,7 +27,7 @@ class DADocumentPayload(SingleScorePayload):
     protocol: Literal["da_document"] = "da_document"
 
 
-PROTOCOL = single_score(
+PROTOCOL = make_single_score_protocol(
     DADocumentPayload,
     title="Direct assessment of documents",
     scale=SCALE,
@@ -35,7 +35,7 @@ PROTOCOL = single_score(
     rubric=RUBRIC,
     instructions="Read the whole document, then say how much of its meaning the text expresses, and how well.",
     level="document",
-    examples=worked_examples(
+    examples=make_worked_examples(
         DADocumentPayload,
         "Anna called. She had lost her keys. Could we let her in?",
         ("Anna rief an. Sie hatte ihre Schlüssel verloren. Könnten wir sie hereinlassen?", 100.0, "reads as one text"),

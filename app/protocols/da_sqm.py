@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from app.protocols.base import Slider
-from app.protocols.kit.single_score import SingleScorePayload, single_score, worked_examples
+from app.protocols.kit.single_score import SingleScorePayload, make_single_score_protocol, make_worked_examples
 from app.stats.ratings import ScoreScale
 
 SCALE = ScoreScale(0.0, 100.0)
@@ -34,14 +34,14 @@ class DASQMPayload(SingleScorePayload):
     protocol: Literal["da_sqm"] = "da_sqm"
 
 
-PROTOCOL = single_score(
+PROTOCOL = make_single_score_protocol(
     DASQMPayload,
     title="Direct assessment with SQM labels",
     scale=SCALE,
     widget=Slider("score", SCALE.minimum, SCALE.maximum, step=1.0, ticks=TICKS),
     rubric=RUBRIC,
     instructions="Say how good the text is in its context: meaning first, then grammar.",
-    examples=worked_examples(
+    examples=make_worked_examples(
         DASQMPayload,
         "The shop opens at nine.",
         ("Das Geschäft öffnet um neun.", 100.0, "nothing to find fault with"),

@@ -9,19 +9,19 @@ from __future__ import annotations
 from typing import Literal
 
 from app.protocols.base import (
-    ColumnMarkOptions,
-    Example,
     JudgedTexts,
+    JudgmentMeasure,
     JudgmentScore,
-    Measure,
     Payload,
     Protocol,
     ScoringOptions,
+    SideBySideMarkingOptions,
     Slider,
     Span,
     Spans,
+    WorkedExample,
 )
-from app.protocols.kit.marked_errors import Marks, check_with_score, score_or_weight
+from app.protocols.kit.marked_errors import Marks, check_errors_and_score, choose_score_or_weight
 from app.protocols.kit.scales import Number
 from app.stats.ratings import ScoreScale
 
@@ -43,7 +43,7 @@ RUBRIC = (
 )
 
 
-class ESAOptions(ColumnMarkOptions):
+class ESAOptions(SideBySideMarkingOptions):
     """document_score: whole documents are scored too, on the same slider, without marking."""
 
     document_score: bool = False
@@ -57,22 +57,22 @@ class ESAPayload(Payload):
     score: Number
 
 
-def measures(options: ScoringOptions) -> tuple[Measure, ...]:  # noqa: ARG001 (one signature for all)
+def list_measures(options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:  # noqa: ARG001 (one signature for all)
     """The score, and the weight of the marked errors."""
     return (
-        Measure("score", higher_is_better=True, scale=SCALE),
-        Measure("spans", higher_is_better=False, uses_profile=True),
+        JudgmentMeasure("score", higher_is_better=True, scale=SCALE),
+        JudgmentMeasure("spans", higher_is_better=False, uses_profile=True),
     )
 
 
-def check(payload: ESAPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
+def check_payload(payload: ESAPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid naming every error that does not fit the texts, and a score off the slider."""
-    check_with_score(payload.errors, payload.score, shown, SCALE)
+    check_errors_and_score(payload.errors, payload.score, shown, SCALE)
 
 
-def score(payload: ESAPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
+def score_judgment(payload: ESAPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
     """The slider (higher is better), or the weight of the errors (lower is better); and the number of errors."""
-    return score_or_weight(payload.errors, payload.score, options)
+    return choose_score_or_weight(payload.errors, payload.score, options)
 
 
 _SOURCE = "The dog barked, and nobody woke up."
@@ -95,21 +95,21 @@ PROTOCOL = Protocol(
     document_form=(Slider("score", SCALE.minimum, SCALE.maximum, step=1.0, ticks=TICKS),),
     contrastive=True,
     accepts_prefill=True,
-    check=check,
-    score=score,
+    check=check_payload,
+    score=score_judgment,
     options=ESAOptions,
     weights="esa-mqm",
-    measures=measures,
+    measures=list_measures,
     examples=(
-        Example(_SOURCE, "Der Hund bellte, und niemand wachte auf.", ESAPayload(score=100), 100.0, "no error"),
-        Example(
+        WorkedExample(_SOURCE, "Der Hund bellte, und niemand wachte auf.", ESAPayload(score=100), 100.0, "no error"),
+        WorkedExample(
             _SOURCE, "Der Hunt bellte, und niemand wachte auf.", ESAPayload(errors=(_GRAMMAR,), score=93), 93.0, "one"
         ),
-        Example(
+        WorkedExample(
             _SOURCE, "Der Hunt bellte.", ESAPayload(errors=(_GRAMMAR, _OMITTED), score=41), 41.0, "half is missing"
         ),
-        Example(_SOURCE, "Lorem ipsum.", ESAPayload(errors=(_OMITTED,), score=0), 0.0, "a score of 0 is a score"),
-        Example(
+        WorkedExample(_SOURCE, "Lorem ipsum.", ESAPayload(errors=(_OMITTED,), score=0), 0.0, "a score of 0 is a score"),
+        WorkedExample(
             _SOURCE,
             "Der Hunt bellte, und niemand wachte auf.",
             ESAPayload(errors=(_GRAMMAR.model_copy(update={"prefill": "p1"}),), score=90),

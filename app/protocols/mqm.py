@@ -10,17 +10,23 @@ from typing import Literal
 from app.domain.errors import Invalid
 from app.domain.spans import SEVERITIES
 from app.protocols.base import (
-    ColumnMarkOptions,
-    Example,
     JudgedTexts,
     JudgmentScore,
     Payload,
     Protocol,
     ScoringOptions,
+    SideBySideMarkingOptions,
     Span,
     Spans,
+    WorkedExample,
 )
-from app.protocols.kit.marked_errors import Marks, faults, score_errors, summary, with_weighted_severities
+from app.protocols.kit.marked_errors import (
+    Marks,
+    keep_weighted_severities,
+    list_span_faults,
+    score_errors,
+    summarize_faults,
+)
 
 CATEGORIES = (
     ("Accuracy", ("Mistranslation", "Omission", "Addition", "Untranslated text", "Creative Reinterpretation")),
@@ -48,14 +54,14 @@ class MQMPayload(Payload):
     errors: Marks = ()
 
 
-def check(payload: MQMPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
+def check_payload(payload: MQMPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid naming every error that does not fit the texts."""
-    places = faults(payload.errors, shown)
+    places = list_span_faults(payload.errors, shown)
     if places:
-        raise Invalid(summary(places), places=places)
+        raise Invalid(summarize_faults(places), places=places)
 
 
-def score(payload: MQMPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
+def score_judgment(payload: MQMPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
     """Sum of the weights of the errors (lower is better), and their number, those of weight 0 included."""
     return score_errors(payload.errors, options)
 
@@ -76,21 +82,21 @@ PROTOCOL = Protocol(
     rubric=RUBRIC,
     instructions="Mark every error with its severity and category; a text without errors is marked with none.",
     contrastive=True,
-    check=check,
-    score=score,
+    check=check_payload,
+    score=score_judgment,
     uses_profile=True,
-    options=ColumnMarkOptions,
-    adapt=with_weighted_severities,
+    options=SideBySideMarkingOptions,
+    adapt=keep_weighted_severities,
     examples=(
-        Example(source=_SOURCE, output=_OUTPUT, payload=MQMPayload(), score=0.0, why="no error is a judgment"),
-        Example(
+        WorkedExample(source=_SOURCE, output=_OUTPUT, payload=MQMPayload(), score=0.0, why="no error is a judgment"),
+        WorkedExample(
             source=_SOURCE,
             output=_OUTPUT,
             payload=MQMPayload(errors=(_COMMA,)),
             score=0.1,
             why="minor punctuation weighs a tenth",
         ),
-        Example(
+        WorkedExample(
             source=_SOURCE,
             output="Die Katze bellte.",
             payload=MQMPayload(
@@ -103,14 +109,14 @@ PROTOCOL = Protocol(
             score=10.0,
             why="two major errors, one of them an omission marked in the source; neutral weighs nothing",
         ),
-        Example(
+        WorkedExample(
             source=_SOURCE,
             output="Lorem ipsum dolor sit amet.",
             payload=MQMPayload(errors=(Span(start=0, end=27, severity="major", category="Non-translation!"),)),
             score=25.0,
             why="no translation at all",
         ),
-        Example(
+        WorkedExample(
             source=_SOURCE,
             output=_OUTPUT,
             payload=MQMPayload(errors=(_COMMA, Span(start=4, end=8, severity="critical", category="Other"))),

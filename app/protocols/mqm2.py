@@ -12,17 +12,23 @@ from typing import Literal
 
 from app.domain.errors import Invalid
 from app.protocols.base import (
-    ColumnMarkOptions,
-    Example,
     JudgedTexts,
     JudgmentScore,
     Payload,
     Protocol,
     ScoringOptions,
+    SideBySideMarkingOptions,
     Span,
     Spans,
+    WorkedExample,
 )
-from app.protocols.kit.marked_errors import Marks, faults, score_errors, summary, with_weighted_severities
+from app.protocols.kit.marked_errors import (
+    Marks,
+    keep_weighted_severities,
+    list_span_faults,
+    score_errors,
+    summarize_faults,
+)
 
 SEVERITIES = ("neutral", "minor", "major", "critical")
 CATEGORIES = (
@@ -89,14 +95,14 @@ class MQM2Payload(Payload):
     errors: Marks = ()
 
 
-def check(payload: MQM2Payload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
+def check_payload(payload: MQM2Payload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid naming every error that does not fit the texts."""
-    places = faults(payload.errors, shown)
+    places = list_span_faults(payload.errors, shown)
     if places:
-        raise Invalid(summary(places), places=places)
+        raise Invalid(summarize_faults(places), places=places)
 
 
-def score(payload: MQM2Payload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
+def score_judgment(payload: MQM2Payload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
     """Absolute penalty total of the judgment (lower is better), and the number of errors."""
     return score_errors(payload.errors, options)
 
@@ -117,16 +123,16 @@ PROTOCOL = Protocol(
     rubric=RUBRIC,
     instructions="Mark every error with its severity and category; a text without errors is marked with none.",
     contrastive=True,
-    check=check,
-    score=score,
+    check=check_payload,
+    score=score_judgment,
     uses_profile=True,
-    options=ColumnMarkOptions,
-    adapt=with_weighted_severities,
+    options=SideBySideMarkingOptions,
+    adapt=keep_weighted_severities,
     weights="mqm2",
     examples=(
-        Example(_SOURCE, _WRONG.replace(" ein,", " aus,"), MQM2Payload(), 0.0, "no error is a judgment", "mqm2"),
-        Example(_SOURCE, _WRONG, MQM2Payload(errors=(_CRITICAL,)), 25.0, "the reader could come to harm", "mqm2"),
-        Example(
+        WorkedExample(_SOURCE, _WRONG.replace(" ein,", " aus,"), MQM2Payload(), 0.0, "no error is a judgment", "mqm2"),
+        WorkedExample(_SOURCE, _WRONG, MQM2Payload(errors=(_CRITICAL,)), 25.0, "the reader could come to harm", "mqm2"),
+        WorkedExample(
             _SOURCE,
             _WRONG,
             MQM2Payload(errors=(_CRITICAL, _COMMA)),
@@ -134,7 +140,7 @@ PROTOCOL = Protocol(
             "punctuation weighs what its severity says",
             "mqm2",
         ),
-        Example(
+        WorkedExample(
             _SOURCE,
             "Strom aus vor dem Öffnen.",
             MQM2Payload(errors=(Span(severity="major", category="Style/Language register"), Span(severity="neutral"))),

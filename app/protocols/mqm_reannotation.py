@@ -2,7 +2,7 @@
 
 Source: Riley et al. 2025 (two-stage annotation: prior rater, prior error, deleted errors). A protocol of its own: the
 second answer leans on the first, so it is analysed as a separate method and never pooled with fresh ratings. Raters
-see an opaque id with each error, never whose it was; the store remembers that (`app.protocols.as_prefill`).
+see an opaque id with each error, never whose it was; the store remembers that (`app.protocols.make_prefill`).
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from pydantic import Field
 from app.domain.errors import Invalid, Place
 from app.domain.spans import SEVERITIES
 from app.protocols.base import (
-    Example,
+    ErrorMarkingOptions,
     JudgedTexts,
     JudgmentScore,
-    MarkOptions,
     Payload,
     Protocol,
     ScoringOptions,
     Span,
     Spans,
+    WorkedExample,
 )
-from app.protocols.kit.marked_errors import MOST_ERRORS, Marks, faults, score_errors, summary
-from app.protocols.kit.prefilled_errors import prefill_faults
+from app.protocols.kit.marked_errors import MOST_ERRORS, Marks, list_span_faults, score_errors, summarize_faults
+from app.protocols.kit.prefilled_errors import list_prefill_faults
 from app.protocols.mqm import CATEGORIES
 from app.protocols.mqm import RUBRIC as SEVERITY_RUBRIC
 
@@ -48,11 +48,11 @@ class MQMReannotationPayload(Payload):
     deleted: Annotated[tuple[Id, ...], Field(max_length=MOST_ERRORS, strict=False)] = ()
 
 
-def check(payload: MQMReannotationPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature)
+def check_payload(payload: MQMReannotationPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature)
     """Raise Invalid naming every error that does not fit the texts, and every shown one that is not accounted for."""
     places = (
-        *faults(payload.errors, shown),
-        *prefill_faults(payload.errors, shown),
+        *list_span_faults(payload.errors, shown),
+        *list_prefill_faults(payload.errors, shown),
         *_unresolved_prefills(payload, shown),
     )
     if places:
@@ -60,7 +60,7 @@ def check(payload: MQMReannotationPayload, shown: JudgedTexts, options: ScoringO
 
 
 def _line(places: tuple[Place, ...]) -> str:
-    return summary(places) if places[0].loc[0] == "errors" else "; ".join(p.msg for p in places[:3])
+    return summarize_faults(places) if places[0].loc[0] == "errors" else "; ".join(p.msg for p in places[:3])
 
 
 def _unresolved_prefills(payload: MQMReannotationPayload, shown: JudgedTexts) -> Iterator[Place]:
@@ -78,7 +78,7 @@ def _unresolved_prefills(payload: MQMReannotationPayload, shown: JudgedTexts) ->
             yield Place(("deleted",), f"{shown_id} was shown and is neither kept nor deleted")
 
 
-def score(payload: MQMReannotationPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
+def score_judgment(payload: MQMReannotationPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
     """Sum of the weights of the errors as they stand now (lower is better), and their number."""
     return score_errors(payload.errors, options)
 
@@ -91,9 +91,9 @@ _TASTE = Span(start=21, end=28, severity="major", category="Style/Awkward", pref
 
 def _example(
     errors: tuple[Span, ...], deleted: tuple[str, ...], value: float, why: str
-) -> Example[MQMReannotationPayload]:
+) -> WorkedExample[MQMReannotationPayload]:
     payload = MQMReannotationPayload(errors=errors, deleted=deleted)
-    return Example(_SOURCE, _OUTPUT, payload, value, why, prefill=(_COMMA, _TASTE))
+    return WorkedExample(_SOURCE, _OUTPUT, payload, value, why, prefill=(_COMMA, _TASTE))
 
 
 PROTOCOL = Protocol(
@@ -117,10 +117,10 @@ PROTOCOL = Protocol(
     instructions="Go through the errors that are marked: keep, change or delete each; then add what was overlooked.",
     accepts_prefill=True,
     requires_prefill=True,
-    check=check,
-    score=score,
+    check=check_payload,
+    score=score_judgment,
     uses_profile=True,
-    options=MarkOptions,
+    options=ErrorMarkingOptions,
     examples=(
         _example((_COMMA, _TASTE), (), 5.1, "both stay as they were"),
         _example((_COMMA,), ("p2",), 0.1, "one is deleted: it was no error"),

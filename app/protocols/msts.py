@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from app.protocols.kit.similarity import SimilarityPayload, similarity
-from app.protocols.kit.single_score import worked_examples
+from app.protocols.kit.similarity import SimilarityPayload, make_similarity_protocol
+from app.protocols.kit.single_score import make_worked_examples
 
 
 class MSTSPayload(SimilarityPayload):
@@ -18,11 +18,11 @@ class MSTSPayload(SimilarityPayload):
     protocol: Literal["msts"] = "msts"
 
 
-PROTOCOL = similarity(
+PROTOCOL = make_similarity_protocol(
     MSTSPayload,
     title="Monolingual semantic similarity (MSTS)",
     basis="reference",
-    examples=worked_examples(
+    examples=make_worked_examples(
         MSTSPayload,
         "",
         ("She sold her boat in May.", 5, "beside 'She sold her boat in May.': the same"),

@@ -15,16 +15,16 @@ from app.domain.errors import Invalid, Place
 from app.protocols.base import (
     CampaignOptions,
     Count,
-    Example,
     JudgedTexts,
+    JudgmentMeasure,
     JudgmentScore,
-    Measure,
     Payload,
     Protocol,
     ScoringOptions,
     TextEdit,
+    WorkedExample,
 )
-from app.protocols.kit.edits import characters, chrf, ter
+from app.protocols.kit.edits import character_edits, chrf, ter_edits
 from app.protocols.widgets import LONGEST_TEXT
 from app.stats.ratings import ScoreScale
 
@@ -36,10 +36,10 @@ RUBRIC = (
 )
 Name = Literal["ter", "critical", "levenshtein", "chrf"]
 MEASURES = {
-    "ter": Measure("ter", higher_is_better=False, needs_text=True),
-    "critical": Measure("critical", higher_is_better=False),
-    "levenshtein": Measure("levenshtein", higher_is_better=False, needs_text=True),
-    "chrf": Measure("chrf", higher_is_better=True, scale=ScoreScale(0.0, 100.0), needs_text=True),
+    "ter": JudgmentMeasure("ter", higher_is_better=False, needs_text=True),
+    "critical": JudgmentMeasure("critical", higher_is_better=False),
+    "levenshtein": JudgmentMeasure("levenshtein", higher_is_better=False, needs_text=True),
+    "chrf": JudgmentMeasure("chrf", higher_is_better=True, scale=ScoreScale(0.0, 100.0), needs_text=True),
 }
 
 
@@ -58,19 +58,19 @@ class PosteditPayload(Payload):
     critical_errors: Annotated[int, Field(ge=0, le=MOST_CRITICAL)]
 
 
-def measures(options: ScoringOptions) -> tuple[Measure, ...]:
+def list_measures(options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:
     """TER (×100), critical errors, characters edited in a hundred, chrF2; the campaign's choice first."""
     first = _own(options).rank_by
     return (MEASURES[first], *(measure for name, measure in MEASURES.items() if name != first))
 
 
-def check(payload: PosteditPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
+def check_payload(payload: PosteditPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid for a text that cannot be stored or shown."""
     if "\x00" in payload.text:
         raise Invalid("the text holds a null character", places=(Place(("text",), "holds a null character"),))
 
 
-def score(payload: PosteditPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:
+def score_judgment(payload: PosteditPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:
     """The number that is wanted. Raises Invalid where it takes the output and that is unknown."""
     name = options.measure if options.measure is not None else _own(options).rank_by
     if not MEASURES[name].needs_text:
@@ -82,8 +82,8 @@ def score(payload: PosteditPayload, shown: JudgedTexts, options: ScoringOptions)
     if name == "chrf":
         return JudgmentScore(chrf(before, after))
     if name == "levenshtein":
-        return JudgmentScore(characters(before, after).rate)
-    return JudgmentScore(ter(before, after, by_character=_own(options).tokens == "characters").rate)
+        return JudgmentScore(character_edits(before, after).rate)
+    return JudgmentScore(ter_edits(before, after, by_character=_own(options).tokens == "characters").rate)
 
 
 def _own(options: ScoringOptions) -> PosteditOptions:
@@ -94,8 +94,10 @@ _SOURCE = "The dose must not exceed two pills a day."
 _RIGHT = "Die Dosis darf zwei Tabletten am Tag nicht überschreiten."
 
 
-def _example(output: str, critical: int, value: float, why: str, **options: object) -> Example[PosteditPayload]:
-    return Example(_SOURCE, output, PosteditPayload(text=_RIGHT, critical_errors=critical), value, why, options=options)
+def _example(output: str, critical: int, value: float, why: str, **options: object) -> WorkedExample[PosteditPayload]:
+    return WorkedExample(
+        _SOURCE, output, PosteditPayload(text=_RIGHT, critical_errors=critical), value, why, options=options
+    )
 
 
 PROTOCOL = Protocol(
@@ -109,10 +111,10 @@ PROTOCOL = Protocol(
     rubric=RUBRIC,
     instructions="Make the text right with as few changes as it takes, then count the critical errors it had.",
     bases=("source", "reference", "both"),
-    check=check,
-    score=score,
+    check=check_payload,
+    score=score_judgment,
     options=PosteditOptions,
-    measures=measures,
+    measures=list_measures,
     written=lambda payload: payload.text,
     examples=(
         _example(_RIGHT, 0, 0.0, "nothing had to be changed"),

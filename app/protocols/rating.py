@@ -17,16 +17,16 @@ from app.protocols.base import (
     ContrastiveOptions,
     Criteria,
     CriterionScale,
-    Example,
     JudgedTexts,
+    JudgmentMeasure,
     JudgmentScore,
-    Measure,
     Payload,
     Protocol,
     ScoringOptions,
     Widget,
+    WorkedExample,
 )
-from app.protocols.kit.scales import LARGEST, Number, fault
+from app.protocols.kit.scales import LARGEST, Number, find_scale_fault
 from app.stats.ratings import ScoreScale
 
 MOST_CRITERIA = 20
@@ -59,10 +59,10 @@ class Criterion(CampaignOptions):
     def _consistent(self) -> Criterion:
         if self.minimum >= self.maximum:
             raise ValueError("minimum must be less than maximum")
-        if fault(self.maximum, self.scale):
+        if find_scale_fault(self.maximum, self.scale):
             raise ValueError("from minimum to maximum must be a whole number of steps")
         for value in self.labels:
-            if fault(float(value), self.scale):
+            if find_scale_fault(float(value), self.scale):
                 raise ValueError(f"the label of {value[:40]} stands for no value of the scale")
         return self
 
@@ -91,20 +91,20 @@ class RatingPayload(Payload):
     ]
 
 
-def criteria_of(options: ScoringOptions) -> tuple[Criterion, ...]:
+def declared_criteria(options: ScoringOptions) -> tuple[Criterion, ...]:
     """What the campaign declares."""
     return options.own.criteria if isinstance(options.own, RatingOptions) else ()
 
 
-def measures(options: ScoringOptions) -> tuple[Measure, ...]:
+def list_measures(options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:
     """One number a criterion, in declared order."""
-    return tuple(Measure(c.name, c.higher_is_better, c.scale) for c in criteria_of(options))
+    return tuple(JudgmentMeasure(c.name, c.higher_is_better, c.scale) for c in declared_criteria(options))
 
 
-def adapt(widget: Widget, options: ScoringOptions) -> Widget:
+def adapt_widget(widget: Widget, options: ScoringOptions) -> Widget:
     """The widget with the scales of the campaign's criteria."""
     return (
-        replace(widget, criteria=tuple(map(_criterion_scale, criteria_of(options))))
+        replace(widget, criteria=tuple(map(_criterion_scale, declared_criteria(options))))
         if isinstance(widget, Criteria)
         else widget
     )
@@ -116,21 +116,25 @@ def _criterion_scale(criterion: Criterion) -> CriterionScale:
     return CriterionScale(criterion.name, criterion.title or criterion.name, *bounds, ticks)
 
 
-def check(payload: RatingPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
+def check_payload(payload: RatingPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid naming every criterion that is missing, unknown, or off its scale."""
-    known = {c.name: c for c in criteria_of(options)}
+    known = {c.name: c for c in declared_criteria(options)}
     places = [Place(("scores", name), "is missing") for name in known if name not in payload.scores]
     for name, value in payload.scores.items():
-        why = fault(value, known[name].scale) if name in known else f"no such criterion; there are {', '.join(known)}"
+        why = (
+            find_scale_fault(value, known[name].scale)
+            if name in known
+            else f"no such criterion; there are {', '.join(known)}"
+        )
         if why:
             places.append(Place(("scores", name), why))
     if places:
         raise Invalid("; ".join(f"{p.loc[1]} {p.msg}" for p in places[:3]), places=tuple(places))
 
 
-def score(payload: RatingPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
+def score_judgment(payload: RatingPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
     """The value of the criterion that is wanted, or of the first."""
-    name = options.measure if options.measure is not None else criteria_of(options)[0].name
+    name = options.measure if options.measure is not None else declared_criteria(options)[0].name
     return JudgmentScore(payload.scores[name] + 0.0)
 
 
@@ -142,9 +146,9 @@ _OPTIONS = {
 }
 
 
-def _example(output: str, fluency: float, added: float, why: str) -> Example[RatingPayload]:
+def _example(output: str, fluency: float, added: float, why: str) -> WorkedExample[RatingPayload]:
     scores = {"fluency": fluency, "facts-added": added}
-    return Example("", output, RatingPayload(scores=scores), fluency, why, options=_OPTIONS)
+    return WorkedExample("", output, RatingPayload(scores=scores), fluency, why, options=_OPTIONS)
 
 
 PROTOCOL = Protocol(
@@ -159,11 +163,11 @@ PROTOCOL = Protocol(
     instructions="Rate the text by each criterion separately.",
     document_form=(Criteria("scores"),),
     contrastive=True,
-    adapt=adapt,
-    check=check,
-    score=score,
+    adapt=adapt_widget,
+    check=check_payload,
+    score=score_judgment,
     options=RatingOptions,
-    measures=measures,
+    measures=list_measures,
     examples=(
         _example("The museum opens at ten on weekdays.", 5.0, 0.0, "reads well and adds nothing"),
         _example("The museum, founded by a king in 1312, opens at ten.", 5.0, 2.0, "fluent, with two facts of its own"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal
 
 from app.protocols.base import Choice
-from app.protocols.kit.single_score import SingleScorePayload, single_score, worked_examples
+from app.protocols.kit.single_score import SingleScorePayload, make_single_score_protocol, make_worked_examples
 from app.stats.ratings import ScoreScale
 
 SCALE = ScoreScale(0.0, 6.0, 1.0)
@@ -29,14 +29,14 @@ class SQMPayload(SingleScorePayload):
     protocol: Literal["sqm"] = "sqm"
 
 
-PROTOCOL = single_score(
+PROTOCOL = make_single_score_protocol(
     SQMPayload,
     title="Scalar quality metric (7 points)",
     scale=SCALE,
     widget=Choice("score", POINTS),
     rubric=RUBRIC,
     instructions="Choose the point that fits the text best, in its context.",
-    examples=worked_examples(
+    examples=make_worked_examples(
         SQMPayload,
         "She missed the last train.",
         ("Sie verpasste den letzten Zug.", 6.0, "meaning and grammar are right"),

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from app.protocols.base import Example
-from app.protocols.kit.similarity import SimilarityPayload, similarity
-from app.protocols.kit.single_score import worked_examples
+from app.protocols.base import WorkedExample
+from app.protocols.kit.similarity import SimilarityPayload, make_similarity_protocol
+from app.protocols.kit.single_score import make_worked_examples
 
 _SOURCE = "My sister bought a red car yesterday."
 
@@ -20,12 +20,12 @@ class XSTSPayload(SimilarityPayload):
     protocol: Literal["xsts"] = "xsts"
 
 
-PROTOCOL = similarity(
+PROTOCOL = make_similarity_protocol(
     XSTSPayload,
     title="Cross-lingual semantic similarity (XSTS)",
     basis="source",
     examples=(
-        *worked_examples(
+        *make_worked_examples(
             XSTSPayload,
             _SOURCE,
             ("Meine Schwester hat gestern ein rotes Auto gekauft.", 5, "the same"),
@@ -34,7 +34,7 @@ PROTOCOL = similarity(
             ("Mein Bruder hat ein rotes Auto verkauft.", 2, "who and what differ"),
             ("Morgen regnet es.", 1, "another topic"),
         ),
-        Example(
+        WorkedExample(
             _SOURCE,
             "Gestern kaufte meine Schwester ein rotes Auto.",
             XSTSPayload(score=4),

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
-from app.protocols import RaterForm, get, levels_asked, rater_form
-from app.protocols.base import Level, Preference, Protocol, options_of
+from app.protocols import RaterForm, get_protocol, list_judged_levels, make_rater_form
+from app.protocols.base import Level, Preference, Protocol, resolve_scoring_options
 from app.simulation.answers import AnswerContext, answer, preference_answer
 from app.simulation.model import RaterModel, key_of
 from app.simulation.simulated_rater import Opinion, SimulatedRater
@@ -81,11 +81,11 @@ class CampaignForms:
     @classmethod
     def of(cls, model: RaterModel) -> CampaignForms:
         """As the model names protocol, options and basis. Raises NotFound, Invalid."""
-        protocol = get(model.protocol)
-        options = options_of(protocol, model.options)
+        protocol = get_protocol(model.protocol)
+        options = resolve_scoring_options(protocol, model.options)
         at = {
-            level: rater_form(protocol, options, basis=model.basis, level=level)
-            for level in levels_asked(protocol, options)
+            level: make_rater_form(protocol, options, basis=model.basis, level=level)
+            for level in list_judged_levels(protocol, options)
         }
         lower = {one.name for one in protocol.measures_under(options) if not one.higher_is_better}
         return cls(protocol, at, frozenset(lower))

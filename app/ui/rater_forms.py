@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from app.protocols import RaterForm, levels_asked, rater_form
+from app.protocols import RaterForm, list_judged_levels, make_rater_form
 from app.protocols.base import Widget
 from app.reports.source.campaign import CampaignInfo, options_of, protocol_of
 
@@ -16,8 +16,8 @@ def forms(campaign: CampaignInfo) -> str:
     """The forms as JSON, in the shape of `GET /v1/tasks/{task}/forms`."""
     protocol, options = protocol_of(campaign), options_of(campaign)
     widgets = (
-        rater_form(protocol, options, basis=campaign.basis, level=level)  # type: ignore[arg-type]  # checked in SQL
-        for level in levels_asked(protocol, options)
+        make_rater_form(protocol, options, basis=campaign.basis, level=level)  # type: ignore[arg-type]  # checked in SQL
+        for level in list_judged_levels(protocol, options)
     )
     return json.dumps([_told(form) for form in widgets])
 

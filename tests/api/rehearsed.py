@@ -40,7 +40,7 @@ CONTROLS: Mapping[str, dict[str, object]] = {kind: {"rate": 0.15} for kind in KI
 
 def options_for(name: str) -> dict[str, object]:
     """The options of the first example, with everything asked that can be asked."""
-    protocol = protocols.get(name)
+    protocol = protocols.get_protocol(name)
     declared: type[CampaignOptions] = protocol.options
     asked = {"document_score": True, "preference": "ranking"}
     extra = {member: value for member, value in asked.items() if member in declared.model_fields}
@@ -75,7 +75,7 @@ class Rehearsed:
 
     def set_up(self, *, options: Mapping[str, object] | None = None, languages: bool = True) -> None:
         """The campaign with its texts and raters: a draft."""
-        protocol = protocols.get(self.protocol)
+        protocol = protocols.get_protocol(self.protocol)
         made: dict[str, object] = {
             "key": self.key,
             "protocol": self.protocol,

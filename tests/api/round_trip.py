@@ -23,7 +23,7 @@ import sqlalchemy as sa
 from app import formats, protocols
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, parse_recipe_options
-from app.formats.base import Input
+from app.formats.base import InputFile
 from app.formats.esa.writer import PROTOCOLS
 from app.reports.ranking.input import read_input
 from app.reports.source import snapshot
@@ -33,7 +33,7 @@ from app.stats.ratings import RatingRole, Ratings
 from app.storage.db import Database
 from tests.api.round_trip_losses import Judged, Key, Told, compare
 
-READ_AGAIN = sorted(name for name in exports.writable() if name in formats.ALL and formats.get(name).read)
+READ_AGAIN = sorted(name for name in exports.writable() if name in formats.ALL and formats.get_format(name).read)
 ASKED = {"mtme": "human={protocol}-*"}
 """Options without which a format does not read what it wrote: scores are read where they are asked for.
 
@@ -103,7 +103,7 @@ WHERE k.key = :campaign AND NOT j.surplus AND i.surplus_from IS NULL
 
 
 def _by_system(row: Any) -> Iterator[Judged]:
-    payload = protocols.get(row.payload["protocol"]).payload.model_validate(row.payload)
+    payload = protocols.get_protocol(row.payload["protocol"]).payload.model_validate(row.payload)
     plain = payload.model_dump(mode="json", exclude_defaults=True)  # what is not said is said so in several ways
     protocol = row.payload["protocol"]
     said = {"role": RatingRole(row.role).name.lower(), "accepted": row.accepted, **plain, "protocol": protocol}
@@ -164,13 +164,13 @@ def trip(database: Database, campaign: str, format: str, again: str, about: Mapp
 
 def _of_tasks(format: str) -> bool:
     """Whether what is written is read by the campaign itself only, whose tasks it names."""
-    return formats.get(format).write_book is not None
+    return formats.get_format(format).write_book is not None
 
 
 def _read(database: Database, again: str, format: str, files: Mapping[str, bytes], about: Mapping[str, Any]) -> bool:
     """Import; False where the files hold no judgments, so that the reader refuses them."""
     options = dict([ASKED[format].format(**about).split("=")]) if format in ASKED else {}
-    if "protocol" in formats.get(format).options and about["protocol"] in PROTOCOLS:
+    if "protocol" in formats.get_format(format).options and about["protocol"] in PROTOCOLS:
         options["protocol"] = about["protocol"]
     how: dict[str, Any] = {"options": options, "dry_run": False, "skip_bad_lines": False, "actor": "test"}
     some = False
@@ -180,13 +180,13 @@ def _read(database: Database, again: str, format: str, files: Mapping[str, bytes
             some = True
         except Invalid as refused:
             said = f"{refused.title()} {refused.detail} {''.join(place.msg for place in refused.places)}"
-            by = formats.get(format).judged_by
+            by = formats.get_format(format).judged_by
             if not EMPTY.search(said) and (not by or about["protocol"] in by):
                 raise AssertionError(f"{again} from {format}: {said}") from refused
     return some
 
 
-def _at_once(format: str, files: Mapping[str, bytes]) -> Iterator[list[Input]]:
+def _at_once(format: str, files: Mapping[str, bytes]) -> Iterator[list[InputFile]]:
     """The files that go together; texts and judgments one after the other where the reader says so."""
-    inputs = [Input(name, lambda body=body: io.BytesIO(body)) for name, body in files.items()]
+    inputs = [InputFile(name, lambda body=body: io.BytesIO(body)) for name, body in files.items()]
     yield from [[one] for one in inputs] if format in APART else [inputs]

@@ -79,7 +79,7 @@ LEAVES_OUT: Mapping[str, Callable[[Row, re.Match[str]], bool]] = {
     ),
     r"judgments by (\w+)": lambda row, said: row.said["protocol"] == said[1],
     r"judgments at another level than the protocol's": lambda row, _: (
-        row.of_document != (protocols.get(row.said["protocol"]).level == "document")
+        row.of_document != (protocols.get_protocol(row.said["protocol"]).level == "document")
     ),
     r"judgments with more than a score and errors: means only": lambda row, _: bool(
         row.said.keys() - CARRIED - ABOUT - {"scores"}

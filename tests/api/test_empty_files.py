@@ -63,7 +63,7 @@ def test_a_header_alone_is_refused_by_every_reader(campaign: httpx.Client) -> No
     before = stored(campaign)
     tried = 0
     for format in READ:
-        written = formats.get(format)
+        written = formats.get_format(format)
         if format == "jsonl" or not (format in HEADERS or written.write or written.write_tree or written.write_book):
             continue
         if format in HEADERS:

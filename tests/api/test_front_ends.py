@@ -10,8 +10,8 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.protocols import ALL
-from app.protocols.base import options_of
-from app.protocols.kit.forms import check_answer, rater_form
+from app.protocols.base import resolve_scoring_options
+from app.protocols.kit.forms import check_answer, make_rater_form
 from app.protocols.widgets import Spans
 from app.web.pagination import cursor_of
 from tests.collecting import Collecting, collect
@@ -199,8 +199,8 @@ def test_a_refused_severity_lists_exactly_those_that_the_form_offers() -> None:
     seen = 0
     for protocol in ALL.values():
         for example in protocol.examples:
-            options = options_of(protocol, example.options)
-            form = rater_form(protocol, options, basis=protocol.bases[0], level=protocol.level)
+            options = resolve_scoring_options(protocol, example.options)
+            form = make_rater_form(protocol, options, basis=protocol.bases[0], level=protocol.level)
             for widget in form.widgets:
                 spans = getattr(example.payload, widget.field, ()) if isinstance(widget, Spans) else ()
                 if not spans or not isinstance(widget, Spans):

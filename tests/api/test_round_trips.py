@@ -104,7 +104,7 @@ def design_for(protocol: str, structure: str) -> dict[str, Any]:
     """A design of a structure with every kind of control item that it takes."""
     design: dict[str, Any] = {"structure": structure, "calibration": {"common_items": 1}}
     if structure == "free":
-        design |= {"controls": CONTROLS, "task": {"columns": 2 if protocols.get(protocol).contrastive else 1}}
+        design |= {"controls": CONTROLS, "task": {"columns": 2 if protocols.get_protocol(protocol).contrastive else 1}}
     return design | ({"buckets": {"raters_per_bucket": 1}} if structure == "latin_square" else {})
 
 

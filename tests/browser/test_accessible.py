@@ -109,7 +109,7 @@ def test_a_task(name, columns, presentation, page, campaign, rater):
     live = campaign(protocol=name, options=options_for(name), segments=2, columns=columns, presentation=presentation)
     hands = rater(live, on=page)
     check(page, f"{name} task")
-    if any(type(widget).__name__ == "Spans" for widget in protocols.get(name).form):
+    if any(type(widget).__name__ == "Spans" for widget in protocols.get_protocol(name).form):
         mark(hands, 2)
         check(page, f"{name} marked")
         hands.row(1).locator("button.severity.is-major").last.click()

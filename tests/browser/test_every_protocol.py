@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from app import protocols
-from app.protocols.base import Spans, options_of
+from app.protocols.base import Spans, resolve_scoring_options
 from tests.browser.hands import Hands, Keyboard, Mouse, answer
 from tests.browser.rater import Rater
 from tests.load.test_blind_sessions import options_for
@@ -31,7 +31,7 @@ SHOWN = {"side": "target", "start": 0, "end": 5, "severity": "minor", "prefill":
 
 def presentations(name: str) -> tuple[str, ...]:
     """What a protocol can be shown in."""
-    return ("document", "segment", "side") if protocols.get(name).contrastive else ("document", "segment")
+    return ("document", "segment", "side") if protocols.get_protocol(name).contrastive else ("document", "segment")
 
 
 EVERY = [(name, shown, how) for name in protocols.ALL for shown in presentations(name) for how in INPUTS]
@@ -66,7 +66,7 @@ def test_what_is_said_is_stored_in_every_combination(name, presentation, how, ca
 
 def check(name: str, presentation: str, how: str, campaign: Any, rater: Any) -> None:
     """One task from the first question to the code."""
-    protocol = protocols.get(name)
+    protocol = protocols.get_protocol(name)
     options = options_for(name)
     columns = 2 if presentation == "side" else 1
     live = campaign(
@@ -103,9 +103,9 @@ class Session:
     """A rater who answers all that is asked on the page."""
 
     def __init__(self, person: Rater, hands: Hands, protocol: Any, columns: int, segments: int) -> None:
-        options = options_of(protocol, options_for(protocol.name))
+        options = resolve_scoring_options(protocol, options_for(protocol.name))
         self.person, self.hands, self.columns, self.page = person, hands, columns, person.page
-        self.widgets = {level: protocols.widgets_of(protocol, options, level) for level in protocols_levels()}
+        self.widgets = {level: protocols.widgets_at_level(protocol, options, level) for level in protocols_levels()}
         self.segments = range(1, segments + 1) if self.widgets["segment"] else range(0)
         self.compared: dict[str, Any] | None = None
 

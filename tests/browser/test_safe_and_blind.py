@@ -151,7 +151,7 @@ def test_a_whole_session_tells_no_system_role_or_control(name, campaign, rater, 
     eye = Eye(page)
     live = campaign(protocol=name, options=options_for(name), segments=2, change=PLANTED)
     hands = rater(live)
-    session = Session(hands, Mouse(page), protocols.get(name), 1, 2)
+    session = Session(hands, Mouse(page), protocols.get_protocol(name), 1, 2)
     for _ in (1, 2):
         session.on_one_screen()
         page.get_by_role("button", name="Next segment").click()

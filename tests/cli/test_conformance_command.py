@@ -30,7 +30,7 @@ def holds(told, names):
     checks = [one["name"] for one in found["checks"]]
     assert len(checks) == len(set(checks)) > 30
     for name in names:
-        examples = protocols.get(name).examples
+        examples = protocols.get_protocol(name).examples
         assert sum(check.startswith(f"{name}: example") for check in checks) == len(examples)
 
 
@@ -62,7 +62,7 @@ def test_a_server_that_scores_otherwise_is_found_out(conformance, monkeypatch):
 
     assert told.returncode == 1
     assert [name for name in failures(told) if "example" in name] == [
-        f"da: example {n} scores {one.score:g}" for n, one in enumerate(protocols.get("da").examples, 1)
+        f"da: example {n} scores {one.score:g}" for n, one in enumerate(protocols.get_protocol("da").examples, 1)
     ]
 
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from app import formats
-from app.formats.base import At, Input, JudgmentRow, ReadContext, ReaderLimits, ReadLog, Record
+from app.formats.base import FileLine, InputFile, JudgmentRow, ReadContext, ReaderLimits, ReadLog, Record
 
 DATA = Path(__file__).resolve().parents[2] / ".." / "shared" / "data"
-NOWHERE = At("", 0)
+NOWHERE = FileLine("", 0)
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,9 @@ def read() -> Read:
         name: str, files: Files, *, skip: bool = False, limits: ReaderLimits | None = None, **options: str
     ) -> Found:
         named = files if isinstance(files, Mapping) else {"file": files}
-        inputs = [Input(n, lambda data=data: io.BytesIO(data)) for n, data in named.items()]
+        inputs = [InputFile(n, lambda data=data: io.BytesIO(data)) for n, data in named.items()]
         log = ReadLog(skip_bad_lines=skip)
-        reader = formats.get(name).read
+        reader = formats.get_format(name).read
         assert reader is not None
         return Found(list(reader(inputs, ReadContext(options, limits or ReaderLimits()), log)), log)
 
@@ -66,9 +66,9 @@ def parts() -> Parts:
     """Read named files together as several campaigns, by the value that tells them apart."""
 
     def reading(name: str, files: Mapping[str, bytes], **options: str) -> dict[str, Found]:
-        inputs = [Input(n, lambda data=data: io.BytesIO(data)) for n, data in files.items()]
+        inputs = [InputFile(n, lambda data=data: io.BytesIO(data)) for n, data in files.items()]
         log = ReadLog()
-        reader = formats.get(name).parts
+        reader = formats.get_format(name).parts
         assert reader is not None
         found = reader(inputs, ReadContext(options, ReaderLimits()), log)
         return {value: Found(list(records), log) for value, records in found}
@@ -81,7 +81,7 @@ def write() -> Write:
     """Write records to bytes."""
 
     def writing(name: str, records: Iterable[Record], lost: Counter[str] | None = None) -> bytes:
-        writer = formats.get(name).write
+        writer = formats.get_format(name).write
         assert writer is not None
         return b"".join(writer(records, lost))
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from app import formats
-from app.formats.base import At, JudgmentRow, OutputRow, Record, VoidRow
+from app.formats.base import FileLine, JudgmentRow, OutputRow, Record, VoidRow
 from tests.formats.conftest import Write
 
-HERE = At("", 0)
+HERE = FileLine("", 0)
 
 
 def judgment(**other: Any) -> JudgmentRow:
@@ -78,4 +78,4 @@ def test_what_has_no_column_is_counted(write: Write) -> None:
 
 
 def test_it_cannot_be_read() -> None:
-    assert formats.get("csv").read is None
+    assert formats.get_format("csv").read is None

@@ -13,7 +13,7 @@ import pytest
 
 from app import formats
 from app.domain.errors import Invalid
-from app.formats.base import MOST_ERRORS, Input, ReadContext, ReaderLimits, ReadLog
+from app.formats.base import MOST_ERRORS, InputFile, ReadContext, ReaderLimits, ReadLog
 from tests.formats.conftest import Read
 
 MQM = (
@@ -160,9 +160,9 @@ class Endless(io.RawIOBase):
 
 
 def consume(name: str, raw: io.RawIOBase, limits: ReaderLimits | None = None) -> Iterator[object]:
-    reader = formats.get(name).read
+    reader = formats.get_format(name).read
     assert reader is not None
-    inputs = [Input("bad.file", lambda: again(raw))]
+    inputs = [InputFile("bad.file", lambda: again(raw))]
     return reader(inputs, ReadContext(OPTIONS.get(name, {}), limits or ReaderLimits()), ReadLog())
 
 

@@ -38,7 +38,7 @@ def expected(dataset: str) -> dict[str, object]:
 
 def penalties(found: Found, profile: str) -> dict[tuple[str, str, int], list[float]]:
     """Scores by system, document and position, through the protocol and its checks."""
-    mqm, options = protocols.get("mqm"), ScoringOptions(resolve_weight_profile(profile))
+    mqm, options = protocols.get_protocol("mqm"), ScoringOptions(resolve_weight_profile(profile))
     sources = {(s.document, s.position): s.source for s in found.of(SegmentRow)}
     texts = {(o.system, o.document, o.position): o.text for o in found.of(OutputRow)}
     scores = defaultdict(list)

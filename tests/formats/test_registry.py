@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from app.domain.errors import Invalid, NotFound
-from app.formats import ALL, get
+from app.formats import ALL, get_format
 from app.formats.base import ReadContext, ReaderLimits, ReadLog
 
 
 def test_an_unknown_format_is_not_found_and_those_there_are_are_named() -> None:
     with pytest.raises(NotFound, match=", ".join(sorted(ALL))):
-        get("no-such")
+        get_format("no-such")
     assert {"csv", "esa", "jsonl", "mqm-tsv", "table", "text", "wmt-da"} <= set(ALL)
 
 

@@ -13,7 +13,7 @@ from app import formats
 from app.domain.errors import Invalid
 from app.formats.base import (
     DocumentRecord,
-    Input,
+    InputFile,
     OutputRow,
     ReadContext,
     ReaderLimits,
@@ -34,11 +34,11 @@ FILES = {
 
 def read(files: dict[str, str | bytes], **options: str) -> tuple[list[Record], ReadLog]:
     inputs = [
-        Input(name, lambda data=data: io.BytesIO(data if isinstance(data, bytes) else data.encode()))
+        InputFile(name, lambda data=data: io.BytesIO(data if isinstance(data, bytes) else data.encode()))
         for name, data in files.items()
     ]
     log = ReadLog()
-    reader = formats.get("text").read
+    reader = formats.get_format("text").read
     assert reader is not None
     return list(reader(inputs, ReadContext(options, ReaderLimits()), log)), log
 

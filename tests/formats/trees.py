@@ -6,23 +6,23 @@ from collections import Counter
 from collections.abc import Sequence
 
 from app import formats
-from app.formats.base import Contents, Record, ShownRow
+from app.formats.base import CampaignContents, Record, ShownRow
 
 
-def contents(records: Sequence[Record], shown: Sequence[ShownRow] = ()) -> Contents:
+def contents(records: Sequence[Record], shown: Sequence[ShownRow] = ()) -> CampaignContents:
     """A campaign at hand."""
-    return Contents(lambda: iter(records), lambda: iter(shown))
+    return CampaignContents(lambda: iter(records), lambda: iter(shown))
 
 
-def tree(name: str, found: Contents, lost: Counter[str] | None = None) -> dict[str, bytes]:
+def tree(name: str, found: CampaignContents, lost: Counter[str] | None = None) -> dict[str, bytes]:
     """All files of a format that is several."""
-    write = formats.get(name).write_tree
+    write = formats.get_format(name).write_tree
     assert write is not None
     return {path: b"".join(chunks) for path, chunks in write(found, Counter() if lost is None else lost)}
 
 
-def book(name: str, found: Contents, lost: Counter[str] | None = None) -> bytes:
+def book(name: str, found: CampaignContents, lost: Counter[str] | None = None) -> bytes:
     """The file of a format that needs all contents."""
-    write = formats.get(name).write_book
+    write = formats.get_format(name).write_book
     assert write is not None
     return b"".join(write(found, Counter() if lost is None else lost))

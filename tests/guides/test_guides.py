@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from app import formats
-from app.formats.base import Input, JudgmentRow, ReadContext, ReaderLimits, ReadLog
-from app.protocols.base import options_of
+from app.formats.base import InputFile, JudgmentRow, ReadContext, ReaderLimits, ReadLog
+from app.protocols.base import resolve_scoring_options
 from app.services.access import tokens
 from tests.collecting import collect
 from tests.load.server import Served, serving
@@ -54,7 +54,7 @@ def test_the_protocol_that_is_shown_scores_its_examples_as_stated(
     assert protocol.name == "adequacy"
     assert len(protocol.examples) == 3
     for example in protocol.examples:
-        options = options_of(protocol, example.options)
+        options = resolve_scoring_options(protocol, example.options)
         protocol.check(example.payload, example.shown, options)
         assert protocol.score(example.payload, example.shown, options).score == example.score
         assert protocol.payload.model_validate_json(example.payload.model_dump_json()) == example.payload
@@ -67,7 +67,7 @@ def test_the_format_that_is_shown_reads_judgments_and_names_bad_lines(
 ) -> None:
     format = load(programs("extend.md")[1], "pairs", tmp_path, monkeypatch).FORMAT
     log = ReadLog(skip_bad_lines=True)
-    file = Input("some.tsv", lambda: io.BytesIO(b"A\td1\t1\tr1\t70\nA\td1\tx\tr1\t70\nB\td1\t1\tr1\t80\n"))
+    file = InputFile("some.tsv", lambda: io.BytesIO(b"A\td1\t1\tr1\t70\nA\td1\tx\tr1\t70\nB\td1\t1\tr1\t80\n"))
     found = [row for row in format.read([file], ReadContext({}, ReaderLimits()), log) if isinstance(row, JudgmentRow)]
     assert [(row.systems, row.position, row.rater, row.payload["score"]) for row in found] == [
         (("A",), 1, "r1", 70.0),
@@ -170,6 +170,6 @@ def faults(line: dict[str, object]) -> list[Any]:
     """What is wrong with a file of one line."""
     log = ReadLog(skip_bad_lines=True)
     text = "".join(json.dumps(one) + "\n" for one in ({"type": "plumbline", "version": 1}, line))
-    file = Input("some.jsonl", lambda: io.BytesIO(text.encode()))
+    file = InputFile("some.jsonl", lambda: io.BytesIO(text.encode()))
     list(formats.ALL["jsonl"].read([file], ReadContext({}, ReaderLimits()), log))  # type: ignore[misc]
     return log.bad

@@ -12,9 +12,9 @@ from contextlib import suppress
 import pytest
 
 from app.domain.errors import Invalid
-from app.formats.base import Input, ReaderLimits, ReadLog
+from app.formats.base import InputFile, ReaderLimits, ReadLog
 from app.formats.kit import reading as _reading
-from app.formats.kit.json_stream import pieces
+from app.formats.kit.json_stream import stream_json_pieces
 from tests.house import patterns
 from tests.house.patterns import EXPONENT, Used
 
@@ -93,7 +93,9 @@ def test_a_file_of_json_grows_linearly_however_small_its_blocks(
 
         def read() -> None:
             with suppress(Invalid):
-                for _ in pieces(Input("f", lambda: io.BytesIO(body)), ReaderLimits(), ReadLog(skip_bad_lines=True)):
+                for _ in stream_json_pieces(
+                    InputFile("f", lambda: io.BytesIO(body)), ReaderLimits(), ReadLog(skip_bad_lines=True)
+                ):
                     pass
 
         return patterns.processor(read, runs=2)

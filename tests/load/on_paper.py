@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from app.design.plan import Plan
-from app.protocols.base import JudgedTexts, ScoringOptions, options_of
+from app.protocols.base import JudgedTexts, ScoringOptions, resolve_scoring_options
 from app.simulation import CampaignForms, RaterModel, SimulatedRater, key_of
 from app.simulation.answers import AnswerContext, answer
 from app.simulation.task_view import SeenSegment, SeenText
@@ -17,7 +17,7 @@ Texts = Mapping[tuple[str, str, int], tuple[str, str]]  # (system, document, pos
 def rate(plan: Plan, model: RaterModel, texts: Texts) -> Ratings:
     """What the raters of a model say of everything that a plan gives them, controls left out."""
     forms = CampaignForms.of(model)
-    options = options_of(forms.protocol, model.options)
+    options = resolve_scoring_options(forms.protocol, model.options)
     columns: dict[str, list[object]] = {name: [] for name in ("system", "document", "position", "rater", "score")}
     for rater in plan.raters:
         mind = SimulatedRater.of(model, rater)

@@ -102,7 +102,7 @@ def place(postgres, migrated_template) -> Iterator[Place]:
 
 def options_for(name: str) -> dict[str, object]:
     """The options of the first example, with everything asked that can be asked."""
-    protocol = protocols.get(name)
+    protocol = protocols.get_protocol(name)
     declared: type[CampaignOptions] = protocol.options
     extra: dict[str, object] = {}
     if "document_score" in declared.model_fields:
@@ -120,7 +120,7 @@ def segment(d: int, s: int) -> dict[str, object]:
 
 def campaign(served: Served, name: str, *, key: str = "") -> CampaignClient:
     """A campaign in which everything that has a name bears the mark, but for its key and its raters."""
-    protocol = protocols.get(name)
+    protocol = protocols.get_protocol(name)
     managed = served.managed(key or f"c-{name.replace('_', '-')}")
     write, path = managed.remote.write, managed.path
     body = {"protocol": name, "options": options_for(name), "basis": protocol.bases[0], "target_language": "de"}
@@ -223,13 +223,13 @@ def test_every_address_that_there_is_tells_a_rater_nothing(place):
 
 def test_a_task_that_named_its_system_would_be_found_out(place, monkeypatch):
     """The control: what shows a text says whose it is."""
-    honest = tasks.labelled_texts
+    honest = tasks.list_labelled_texts
 
     def telling(*args: object, **given: object):
         first, *rest = honest(*args, **given)
         return (type(first)(f"{first.label} by {SYSTEMS[0]}", first.text, first.side), *rest)
 
-    monkeypatch.setattr(tasks, "labelled_texts", telling)
+    monkeypatch.setattr(tasks, "list_labelled_texts", telling)
     managed = campaign(place.served, "da", key="telling")
     eye = place.eye(managed, "r1")
     told = eye.send("POST", f"{managed.path}/lease").json()

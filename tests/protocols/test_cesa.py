@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from app.domain.errors import Invalid
-from app.protocols import cesa, check_answer, rater_form
-from app.protocols.base import JudgedTexts, ScoringOptions, Slider, Span, options_of
+from app.protocols import cesa, check_answer, make_rater_form
+from app.protocols.base import JudgedTexts, ScoringOptions, Slider, Span, resolve_scoring_options
 from app.protocols.cesa import BANDS, PROTOCOL, CESAPayload
 
 TEXT = JudgedTexts("Do you come?", "Kommst du?")
-OPTIONS = options_of(PROTOCOL, {})
+OPTIONS = resolve_scoring_options(PROTOCOL, {})
 MINOR = Span(start=0, end=3, severity="minor")
 
 
@@ -47,7 +47,7 @@ def test_free_of_errors_is_nothing_marked_and_the_highest_band(payload: CESAPayl
 
 
 def test_a_fault_against_the_instructions_may_have_no_place_and_no_other_category_is_offered() -> None:
-    form = rater_form(PROTOCOL, OPTIONS, basis="source")
+    form = make_rater_form(PROTOCOL, OPTIONS, basis="source")
     fault = Span(severity="major", category=cesa.FAULT)
     check_answer(PROTOCOL, CESAPayload(errors=(fault, MINOR), score=40), TEXT, OPTIONS, form)
     other = Span(severity="major", category="Accuracy")

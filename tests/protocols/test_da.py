@@ -8,11 +8,11 @@ import pytest
 from pydantic import ValidationError
 
 from app.domain.errors import Invalid
-from app.protocols import get
+from app.protocols import get_protocol
 from app.protocols.base import NO_ERRORS_ASKED, JudgedTexts, JudgmentScore, ScoringOptions
 from app.stats.scoring import resolve_weight_profile
 
-DA = get("da")
+DA = get_protocol("da")
 RAW = ScoringOptions(resolve_weight_profile(None))
 STANDARDISED = ScoringOptions(resolve_weight_profile(None), standardised=True)
 

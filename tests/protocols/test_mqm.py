@@ -6,11 +6,11 @@ import pytest
 from pydantic import ValidationError
 
 from app.domain.errors import Invalid
-from app.protocols import get
+from app.protocols import get_protocol
 from app.protocols.base import JudgedTexts, JudgmentScore, ScoringOptions
 from app.stats.scoring import resolve_weight_profile
 
-MQM = get("mqm")
+MQM = get_protocol("mqm")
 OPTIONS = ScoringOptions(resolve_weight_profile("freitag2021"))
 SHOWN = JudgedTexts(source="Ein Hund.", text="A 🐶 dog.")  # 8 code points, more in UTF-16
 

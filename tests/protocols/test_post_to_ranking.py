@@ -12,13 +12,15 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.protocols import ALL
-from app.protocols.base import Example, JudgedTexts, Protocol, options_of
+from app.protocols.base import JudgedTexts, Protocol, WorkedExample, resolve_scoring_options
 from app.stats.scoring import resolve_weight_profile
 
 EVERY = [pytest.param(protocol, id=name) for name, protocol in ALL.items()]
 RANKED = [pytest.param(p, id=name) for name, p in ALL.items() if p.ranks and p.level == "segment"]
 NEED_TEXTS = [
-    pytest.param(p, id=name) for name, p in ALL.items() if p.measure(options_of(p, p.examples[0].options)).needs_text
+    pytest.param(p, id=name)
+    for name, p in ALL.items()
+    if p.measure(resolve_scoring_options(p, p.examples[0].options)).needs_text
 ]
 DOCUMENTS = 8
 RANKING = {"recipe": "srp-paper", "permutations": "100"}
@@ -27,10 +29,12 @@ RANKING = {"recipe": "srp-paper", "permutations": "100"}
 _numbers = itertools.count(1)
 
 
-def sendable(protocol: Protocol[Any]) -> Example[Any]:
+def sendable(protocol: Protocol[Any]) -> WorkedExample[Any]:
     """The last example that scores without its texts, as judgments sent by name are; the last says most."""
     for example in reversed(protocol.examples):
-        options = replace(options_of(protocol, example.options), profile=resolve_weight_profile(example.profile))
+        options = replace(
+            resolve_scoring_options(protocol, example.options), profile=resolve_weight_profile(example.profile)
+        )
         try:
             protocol.score(example.payload, JudgedTexts(), options)
         except Invalid:
@@ -45,7 +49,7 @@ def campaign() -> str:
     return f"campaign{next(_numbers)}"
 
 
-def send(admin: httpx.Client, campaign: str, protocol: Protocol[Any], example: Example[Any]) -> httpx.Response:
+def send(admin: httpx.Client, campaign: str, protocol: Protocol[Any], example: WorkedExample[Any]) -> httpx.Response:
     """A campaign in which one rater says of two systems what the example says."""
     options: dict[str, object] = dict(example.options)
     if "weights" in protocol.options.model_fields:
@@ -114,7 +118,7 @@ def test_every_number_of_a_judgment_ranks_once_the_outputs_are_known(
     send(admin, campaign, protocol, example)
     taken = admin.post(f"/v1/campaigns/{campaign}/imports", params={"format": "jsonl"}, content=outputs(example.output))
     assert taken.status_code < 300, taken.text
-    options = options_of(protocol, example.options)
+    options = resolve_scoring_options(protocol, example.options)
     for measure in protocol.measures_under(options)[1:]:
         ranked = admin.get(
             f"/v1/campaigns/{campaign}/ranking", params={**RANKING, "scoring": f"criterion:{measure.name}"}

@@ -14,15 +14,15 @@ import app.protocols
 from app.domain.errors import Invalid, NotFound
 from app.domain.keys import is_key
 from app.protocols import ALL, SERVING
-from app.protocols.base import Example, JudgedTexts, Protocol, ScoringOptions, options_of
+from app.protocols.base import JudgedTexts, Protocol, ScoringOptions, WorkedExample, resolve_scoring_options
 from app.stats.scoring import resolve_weight_profile
 
 EVERY = [pytest.param(protocol, id=name) for name, protocol in ALL.items()]
 EXAMPLES = [pytest.param(p, e, id=f"{p.name}: {e.why}") for p in ALL.values() for e in p.examples]
 
 
-def options_for(protocol: Protocol[Any], example: Example[Any]) -> ScoringOptions:
-    return replace(options_of(protocol, example.options), profile=resolve_weight_profile(example.profile))
+def options_for(protocol: Protocol[Any], example: WorkedExample[Any]) -> ScoringOptions:
+    return replace(resolve_scoring_options(protocol, example.options), profile=resolve_weight_profile(example.profile))
 
 
 def test_every_module_is_found() -> None:
@@ -32,18 +32,20 @@ def test_every_module_is_found() -> None:
 
 def test_an_unknown_protocol_is_not_found_and_those_there_are_are_named() -> None:
     with pytest.raises(NotFound, match=r"da, .*mqm"):
-        app.protocols.get("no-such")
+        app.protocols.get_protocol("no-such")
 
 
 @pytest.mark.parametrize(("protocol", "example"), EXAMPLES)
-def test_every_example_fits_its_texts_and_scores_as_stated(protocol: Protocol[Any], example: Example[Any]) -> None:
+def test_every_example_fits_its_texts_and_scores_as_stated(
+    protocol: Protocol[Any], example: WorkedExample[Any]
+) -> None:
     shown, options = example.shown, options_for(protocol, example)
     protocol.check(example.payload, shown, options)
     assert protocol.score(example.payload, shown, options).score == pytest.approx(example.score, abs=1e-12)
 
 
 @pytest.mark.parametrize(("protocol", "example"), EXAMPLES)
-def test_every_payload_survives_json(protocol: Protocol[Any], example: Example[Any]) -> None:
+def test_every_payload_survives_json(protocol: Protocol[Any], example: WorkedExample[Any]) -> None:
     assert protocol.payload.model_validate_json(example.payload.model_dump_json()) == example.payload
     assert protocol.payload.model_validate(json.loads(example.payload.model_dump_json())) == example.payload
 
@@ -79,7 +81,7 @@ def test_every_protocol_says_what_it_is(protocol: Protocol[Any]) -> None:
 
 
 @pytest.mark.parametrize(("protocol", "example"), EXAMPLES)
-def test_every_measure_of_an_example_lies_on_its_scale(protocol: Protocol[Any], example: Example[Any]) -> None:
+def test_every_measure_of_an_example_lies_on_its_scale(protocol: Protocol[Any], example: WorkedExample[Any]) -> None:
     options = options_for(protocol, example)
     names = [measure.name for measure in protocol.measures_under(options)]
     assert len(set(names)) == len(names) >= 1
@@ -110,7 +112,7 @@ def test_an_unknown_measure_is_refused_and_those_there_are_are_named(protocol: P
 @pytest.mark.parametrize("protocol", EVERY)
 def test_an_option_that_is_not_declared_is_refused_by_name(protocol: Protocol[Any]) -> None:
     with pytest.raises(Invalid) as refused:
-        options_of(protocol, {**protocol.examples[0].options, "surprise": 1})
+        resolve_scoring_options(protocol, {**protocol.examples[0].options, "surprise": 1})
     assert ("options", "surprise") in [place.loc for place in refused.value.places]
 
 

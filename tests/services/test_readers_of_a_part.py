@@ -12,8 +12,8 @@ from app.design.design import Structure
 from app.design.parse import parse_design
 from app.design.plan import Plan, PlanItem
 from app.design.values import DesignDocument, Rater, System, TestSet
-from app.protocols import get
-from app.protocols.base import JudgedTexts, options_of
+from app.protocols import get_protocol
+from app.protocols.base import JudgedTexts, resolve_scoring_options
 from app.simulation import (
     CampaignFacts,
     CampaignForms,
@@ -67,7 +67,7 @@ def judged(structure: str, seed: int, documents: int) -> QualityReport:
     )
     changed = {name: RaterTraits(**(made.raters[name].model_dump() | {"reads": READS})) for name in READERS}
     made = made.model_copy(update={"raters": {**made.raters, **changed}})
-    forms, protocol = CampaignForms.of(made), get("da")
+    forms, protocol = CampaignForms.of(made), get_protocol("da")
     for rater in (*HONEST, *READERS):
         mind, clock = SimulatedRater.of(made, rater), 0
         for task in plan.of_rater(rater):
@@ -77,7 +77,9 @@ def judged(structure: str, seed: int, documents: int) -> QualityReport:
             for act in session_acts(mind, shown(rows, rng), forms, page=f"{rater}{task.number}"):
                 if isinstance(act, SendJudgment) and act.segment is not None:
                     payload = protocol.payload.model_validate(act.payload)
-                    score = protocol.score(payload, JudgedTexts("", "x", ()), options_of(protocol, {})).score
+                    score = protocol.score(
+                        payload, JudgedTexts("", "x", ()), resolve_scoring_options(protocol, {})
+                    ).score
                     unread = act.segment > mind.temper.reads * len(rows)
                     ends = clock + round(act.seconds / (10 if unread else 1) * 1e6)
                     text, role = rows[act.segment - 1]

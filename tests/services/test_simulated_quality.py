@@ -8,8 +8,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from app.protocols import get
-from app.protocols.base import JudgedTexts, options_of
+from app.protocols import get_protocol
+from app.protocols.base import JudgedTexts, resolve_scoring_options
 from app.simulation import (
     CampaignFacts,
     CampaignForms,
@@ -106,8 +106,8 @@ def tasks(rater: str, documents: list[str], rng: Random) -> list[list[tuple[Plan
 def campaign(*, bad: bool, seed: int) -> QualityReport:
     """Every document of a group is judged by two of its four raters."""
     made, rng, given = raters(bad=bad, seed=seed), Random(seed), list[Given]()
-    forms, protocol = CampaignForms.of(made), get("da")
-    options = options_of(protocol, {})
+    forms, protocol = CampaignForms.of(made), get_protocol("da")
+    options = resolve_scoring_options(protocol, {})
     for group in range(GROUPS):
         pairs = [(a, b) for a in raters_of(group) for b in raters_of(group) if a < b]
         who = {f"g{group}d{d:02}": pairs[d % len(pairs)] for d in range(DOCUMENTS)}

@@ -12,8 +12,15 @@ from hypothesis import strategies as st
 
 from app import protocols
 from app.domain.errors import Invalid
-from app.protocols import check_answer, check_preference, levels_asked, payload_type, rater_form, screen_form
-from app.protocols.base import JudgedTexts, Span, options_of
+from app.protocols import (
+    check_answer,
+    check_preference,
+    list_judged_levels,
+    make_rater_form,
+    payload_type,
+    screen_widgets,
+)
+from app.protocols.base import JudgedTexts, Span, resolve_scoring_options
 from app.simulation import (
     CampaignFacts,
     CampaignForms,
@@ -89,12 +96,12 @@ def task(texts, missing=None):
     value=st.floats(0, 100), seed=st.integers(0, 9), text=st.sampled_from(["", "One.", "a b c d e f", "犬が吠えた。"])
 )
 def test_every_form_is_filled_in_so_that_the_server_takes_it(name, value, seed, text):
-    protocol = protocols.get(name)
+    protocol = protocols.get_protocol(name)
     example = protocol.examples[0]
-    options = options_of(protocol, example.options)
+    options = resolve_scoring_options(protocol, example.options)
     basis = protocol.bases[0]
-    for level in levels_asked(protocol, options):
-        form = rater_form(protocol, options, basis=basis, level=level)
+    for level in list_judged_levels(protocol, options):
+        form = make_rater_form(protocol, options, basis=basis, level=level)
         prefill = example.prefill if level == "segment" and text else None
         source = SeenText("Source", "One two.", "source" if basis == "source" else None)
         shown = SeenSegment(1, (source, SeenText("Text", text, "target")), prefill, None)
@@ -111,7 +118,7 @@ def test_every_form_is_filled_in_so_that_the_server_takes_it(name, value, seed, 
     values=st.lists(st.sampled_from([1.0, 2.0, 3.0]), min_size=2, max_size=5), mode=st.sampled_from(["best", "ranking"])
 )
 def test_columns_are_compared_by_what_is_thought_of_each(values, mode):
-    (asked,) = screen_form(next(one for one in protocols.ALL.values() if one.contrastive), mode)
+    (asked,) = screen_widgets(next(one for one in protocols.ALL.values() if one.contrastive), mode)
 
     sent = preference_answer("p", asked, values)
 
@@ -122,10 +129,10 @@ def test_columns_are_compared_by_what_is_thought_of_each(values, mode):
 
 @pytest.mark.parametrize("name", sorted(name for name, one in protocols.ALL.items() if one.ranks))
 def test_better_opinions_score_better_in_every_protocol_that_ranks(name):
-    protocol = protocols.get(name)
-    options = options_of(protocol, protocol.examples[0].options)
-    basis, level = protocol.bases[0], levels_asked(protocol, options)[0]
-    form = rater_form(protocol, options, basis=basis, level=level)
+    protocol = protocols.get_protocol(name)
+    options = resolve_scoring_options(protocol, protocol.examples[0].options)
+    basis, level = protocol.bases[0], list_judged_levels(protocol, options)[0]
+    form = make_rater_form(protocol, options, basis=basis, level=level)
     text = " ".join(f"word{n}" for n in range(30))
     shown = SeenSegment(1, (SeenText("Text", text, "target"),), None, None)
     measures = protocol.measures_under(options)

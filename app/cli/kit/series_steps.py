@@ -12,7 +12,7 @@ from app.cli.kit.progress_bar import bar
 from app.client.remote import Remote, ServerRefusal
 from app.domain.errors import Invalid, Place
 from app.domain.keys import is_key
-from app.formats.base import Input
+from app.formats.base import InputFile
 from app.services.data.import_options import usual_basis
 from app.services.series.manifest import CampaignOf, FilesOf, RaterOf
 from app.services.series.steps import ExistingCampaign, FrozenPlan
@@ -37,7 +37,7 @@ class RemoteBackend:
         body |= {"series": series, "basis": wanted.basis or usual_basis(wanted.protocol)}
         self._remote.write("POST", "/v1/campaigns", {}, body)
 
-    def take(self, campaign: str, files: FilesOf, inputs: Sequence[Input]) -> Mapping[str, object]:
+    def take(self, campaign: str, files: FilesOf, inputs: Sequence[InputFile]) -> Mapping[str, object]:
         """Announce an import, send its files and commit it; what was stored, by noun."""
         names = {file.name.replace("/", ":"): file for file in inputs}
         wrong = tuple(Place((name,), "over HTTP a file's name is a key") for name in names if not is_key(name))

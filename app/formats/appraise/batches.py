@@ -10,9 +10,9 @@ from itertools import groupby
 
 from app.domain.errors import Invalid, Place
 from app.formats.base import (
-    At,
     DocumentRecord,
-    Input,
+    FileLine,
+    InputFile,
     OutputRow,
     ReadContext,
     ReadLog,
@@ -20,12 +20,12 @@ from app.formats.base import (
     SegmentRow,
     SystemRecord,
 )
-from app.formats.kit.appraise_names import document_of, systems_of
-from app.formats.kit.appraise_spans import marks_of
-from app.formats.kit.json_stream import Piece, pieces
+from app.formats.kit.appraise_names import parse_appraise_document, parse_appraise_systems
+from app.formats.kit.appraise_spans import parse_appraise_spans
+from app.formats.kit.json_stream import JsonPiece, stream_json_pieces
 from app.formats.kit.names import KeyNames
 from app.formats.kit.records import LONGEST_NAME
-from app.formats.kit.strict_json import dumps
+from app.formats.kit.strict_json import canonical_json
 
 SHOWN = ("TGT", "CHK")
 COPIES = "control items (BAD, REF)"
@@ -53,22 +53,22 @@ class _Item:
         return blake2b(self.source.encode(), digest_size=8).digest()
 
 
-class Batches:
+class AppraiseBatches:
     """Files of batches. at: where the first one begins."""
 
     def __init__(self, context: ReadContext, log: ReadLog) -> None:
         self._context, self._log = context, log
         self._longest: dict[str, list[bytes]] = {}
-        self._said: dict[Languages, At] = {}
+        self._said: dict[Languages, FileLine] = {}
         self._documents, self._systems = KeyNames("document", log), KeyNames("system", log)
-        self.at = At("", 0)
+        self.at = FileLine("", 0)
 
-    def look(self, files: Sequence[Input]) -> None:
+    def look(self, files: Sequence[InputFile]) -> None:
         """See how long each document is, and which language pair the batches are of."""
         quiet = ReadLog(skip_bad_lines=True)
         n = 0
         for file in files:
-            for piece in pieces(file, self._context.limits, quiet):
+            for piece in stream_json_pieces(file, self._context.limits, quiet):
                 self.at = piece.at if not self.at.line else self.at
                 self._said.setdefault(_languages(piece.value), piece.at)
                 for run in _runs(item for item in _items(piece, quiet) if item.position is None):
@@ -87,9 +87,9 @@ class Batches:
             raise Invalid("batches of several language pairs in one import; a campaign has one", places=places[:100])
         return said[0] if said else (None, None)
 
-    def read(self, file: Input) -> Iterator[Record]:
+    def read(self, file: InputFile) -> Iterator[Record]:
         """Documents, segments, systems and outputs of a file."""
-        for piece in pieces(file, self._context.limits, self._log):
+        for piece in stream_json_pieces(file, self._context.limits, self._log):
             for run in _runs(_items(piece, self._log)):
                 try:
                     first = 0 if run[0].position is not None else self._first(run)
@@ -108,7 +108,7 @@ class Batches:
             raise ValueError(f"a part of the document {run[0].document[:80]} fits at several places")
         return fitting[0]
 
-    def _records(self, at: At, run: Sequence[_Item], first: int) -> Iterator[Record]:
+    def _records(self, at: FileLine, run: Sequence[_Item], first: int) -> Iterator[Record]:
         document = run[0].document
         key, is_new = self._documents.of(document)
         if is_new:
@@ -129,7 +129,7 @@ def _runs(items: Iterator[_Item]) -> Iterator[list[_Item]]:
         yield list(group)
 
 
-def _items(piece: Piece, log: ReadLog) -> Iterator[_Item]:
+def _items(piece: JsonPiece, log: ReadLog) -> Iterator[_Item]:
     """The outputs that a batch shows; what is wrong with an item makes its batch a bad line."""
     batch = piece.value
     items = batch.get("items") if isinstance(batch, dict) else None
@@ -154,14 +154,14 @@ def _item(item: object, log: ReadLog) -> list[_Item]:
     shown_outputs = []
     for target_item in shown:
         target = _text(target_item, "targetID")
-        document, _, reason = document_of(_text(target_item, "documentID"), target)
+        document, _, reason = parse_appraise_document(_text(target_item, "documentID"), target)
         reason = reason or (COPIES if target_item.get("itemType", "TGT") not in SHOWN else None)
         reason = reason or (WHOLE if target_item.get("isCompleteDocument") is True else None)
         if reason:
             log.dropped[reason] += 1
             continue
         source, text = (_plain(_text(target_item, name, empty=True)) for name in ("sourceText", "targetText"))
-        systems = tuple(name for name in systems_of(target).split("+") if name)
+        systems = tuple(name for name in parse_appraise_systems(target).split("+") if name)
         if not systems:
             raise ValueError("targetID names no system")
         shown_outputs.append(
@@ -181,7 +181,7 @@ def _prefill(mqm: object, text: str, log: ReadLog) -> tuple[Mapping[str, object]
     given = mqm.get("payload") if isinstance(mqm, dict) else mqm
     if not given:
         return None
-    marks = marks_of(dumps(given), text, log.repaired)
+    marks = parse_appraise_spans(canonical_json(given), text, log.repaired)
     return tuple({name: value for name, value in mark.items() if name != "prefill"} for mark in marks)
 
 

@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from app.domain.errors import Invalid
-from app.formats.appraise.batches import Batches
+from app.formats.appraise.batches import AppraiseBatches
 from app.formats.appraise.writer import write_tree
-from app.formats.base import CampaignRow, Format, Input, ReadContext, ReadLog, Record
+from app.formats.base import CampaignRow, Format, InputFile, ReadContext, ReadLog, Record
 from app.formats.esa import format as esa
 from app.formats.kit.campaigns_in_file import OPTION
-from app.formats.kit.reading import blocks
-from app.formats.kit.whitespace import Stripper
+from app.formats.kit.reading import read_blocks
+from app.formats.kit.whitespace import WhitespaceStripper
 
 OPTIONS = {
     "split": OPTION + " (results only)",
@@ -28,7 +28,7 @@ OPTIONS = {
 }
 
 
-def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
+def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """Batches as a test set, or results as judgments. Raises Invalid with every bad line, unless they are skipped."""
     if not _are_batches(files, context):
         yield from esa.read(files, context, log)
@@ -36,31 +36,35 @@ def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator
     unknown = sorted(set(context.options) - {"protocol"})
     if unknown:
         raise Invalid(f"batches of appraise have no option {unknown[0][:40]!r}; there is protocol")
-    batches = Batches(context, log)
+    batches = AppraiseBatches(context, log)
     batches.look(files)
     log.finish()
     yield CampaignRow(batches.at, context.protocol or context.options.get("protocol", "esa"), *batches.languages())
-    strip = Stripper(log)
+    strip = WhitespaceStripper(log)
     for file in files:
         for record in batches.read(file):
             yield strip(record)
     log.finish()
 
 
-def parts(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[tuple[str, Iterator[Record]]]:
+def read_by_campaign(
+    files: Sequence[InputFile], context: ReadContext, log: ReadLog
+) -> Iterator[tuple[str, Iterator[Record]]]:
     """One stream of records for each campaign that results hold."""
     if _are_batches(files, context):
         raise Invalid("batches of one import are of one language pair; import those of others by themselves")
-    yield from esa.parts(files, context, log)
+    yield from esa.read_by_campaign(files, context, log)
 
 
-def _are_batches(files: Sequence[Input], context: ReadContext) -> bool:
+def _are_batches(files: Sequence[InputFile], context: ReadContext) -> bool:
     """Whether the files begin as JSON does. Raises Invalid where some do and some do not."""
     unknown = sorted(set(context.options) - set(OPTIONS))
     if unknown:
         raise Invalid(f"appraise has no option {unknown[0][:40]!r}; there are {', '.join(OPTIONS)}")
     quiet = ReadLog(skip_bad_lines=True)
-    begins_as_json = {next(blocks(file, context.limits, quiet), b"").lstrip()[:1] in (b"[", b"{") for file in files}
+    begins_as_json = {
+        next(read_blocks(file, context.limits, quiet), b"").lstrip()[:1] in (b"[", b"{") for file in files
+    }
     if len(begins_as_json) > 1:
         raise Invalid("import batches and results one after the other, not at once")
     return True in begins_as_json
@@ -70,7 +74,7 @@ FORMAT = Format(
     name="appraise",
     title="Batches and results of Appraise",
     read=read,
-    parts=parts,
+    parts=read_by_campaign,
     write_tree=write_tree,
     options=OPTIONS,
 )

@@ -6,28 +6,28 @@ import json
 from collections.abc import Iterator
 from itertools import groupby
 
-from app.formats.base import Contents, OutputRow, SegmentRow, ShownRow
-from app.formats.kit.records import decode, encode
-from app.formats.kit.sorting import Sorter
+from app.formats.base import CampaignContents, OutputRow, SegmentRow, ShownRow
+from app.formats.kit.records import decode_record, encode_record
+from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.written_judgments import NOWHERE
 
 SOURCE, OUTPUT = "0", "1"
 
 
-def outputs_by_document(contents: Contents) -> Iterator[ShownRow]:
+def outputs_by_document(contents: CampaignContents) -> Iterator[ShownRow]:
     """What tasks would show, document by document; one document is held at a time."""
-    with Sorter() as texts:
+    with ExternalSorter() as texts:
         for record in contents.records():
             if isinstance(record, SegmentRow):
-                texts.add(f"{record.document}\0{SOURCE}\0{record.position:010d}\0\0{encode(record)}".encode())
+                texts.add(f"{record.document}\0{SOURCE}\0{record.position:010d}\0\0{encode_record(record)}".encode())
             elif isinstance(record, OutputRow):
                 place = f"{record.system}\0{record.position:010d}"
-                texts.add(f"{record.document}\0{OUTPUT}\0{place}\0\0{encode(record)}".encode())
+                texts.add(f"{record.document}\0{OUTPUT}\0{place}\0\0{encode_record(record)}".encode())
         split = (entry.decode().rpartition("\0\0") for entry in texts)
         for document, group in groupby(split, key=lambda parts: parts[0].partition("\0")[0]):
             sources: dict[int, str | None] = {}
             for _, _, text in group:
-                record = decode(json.loads(text), NOWHERE)
+                record = decode_record(json.loads(text), NOWHERE)
                 if isinstance(record, SegmentRow):
                     sources[record.position] = record.source
                 elif isinstance(record, OutputRow):

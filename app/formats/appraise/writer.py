@@ -16,17 +16,17 @@ from itertools import chain, groupby
 
 from app.formats.appraise.batches import OURS
 from app.formats.appraise.without_tasks import outputs_by_document
-from app.formats.base import Contents, JudgmentRow, OutputRow, RaterRow, SegmentRow, ShownRow
+from app.formats.base import CampaignContents, JudgmentRow, OutputRow, RaterRow, SegmentRow, ShownRow
 from app.formats.esa import writer as _esa_write
 from app.formats.esa.names import EsaNames
 from app.formats.esa.writer import PREFIX, TYPES
-from app.formats.kit.references_judged import shown_as
-from app.formats.kit.strict_json import dumps
+from app.formats.kit.references_judged import credited_systems
+from app.formats.kit.strict_json import canonical_json
 
 BREAK = "<br>"
 
 
-def write_tree(contents: Contents, lost: Counter[str]) -> Iterator[tuple[str, Iterable[bytes]]]:
+def write_tree(contents: CampaignContents, lost: Counter[str]) -> Iterator[tuple[str, Iterable[bytes]]]:
     """`batches.json` and `results.csv`; what they have no place for is counted in `lost`."""
     yield "batches.json", _batches(contents, lost)
     results = Counter[str]()
@@ -38,7 +38,7 @@ def write_tree(contents: Contents, lost: Counter[str]) -> Iterator[tuple[str, It
         del lost[what]
 
 
-def _batches(contents: Contents, lost: Counter[str]) -> Iterator[bytes]:
+def _batches(contents: CampaignContents, lost: Counter[str]) -> Iterator[bytes]:
     names = _names(contents, lost)
     yield b"["
     between = "\n"
@@ -48,13 +48,13 @@ def _batches(contents: Contents, lost: Counter[str]) -> Iterator[bytes]:
     for number, (_, rows) in enumerate(groupby(of_tasks, key=lambda row: row.task_key), 1):
         items = [_item(n, row, names, lost) for n, row in enumerate(_showable(rows, lost), 1)]
         if items:
-            yield f"{between}{dumps({'items': items, 'task': _task(number, len(items), names)})}".encode()
+            yield f"{between}{canonical_json({'items': items, 'task': _task(number, len(items), names)})}".encode()
             between = ",\n"
     yield b"\n]\n"
     lost.update(names.lost)
 
 
-def _names(contents: Contents, lost: Counter[str]) -> EsaNames:
+def _names(contents: CampaignContents, lost: Counter[str]) -> EsaNames:
     """What the campaign calls its systems and documents; texts stand in the items."""
     names = EsaNames(Counter())
     for record in contents.records():
@@ -90,7 +90,7 @@ def _task(number: int, size: int, names: EsaNames) -> dict[str, object]:
 
 
 def _item(number: int, row: ShownRow, names: EsaNames, lost: Counter[str]) -> dict[str, object]:
-    systems = sorted(names.system(key) for key in shown_as(row))
+    systems = sorted(names.system(key) for key in credited_systems(row))
     document = f"{names.document(row.document)}#{systems[0]}"
     if row.role in ("degraded", "reference"):
         document = f"{document}#{'bad' if row.role == 'degraded' else 'ref'}{row.item_position}"

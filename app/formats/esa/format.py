@@ -16,16 +16,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from app.domain.errors import Invalid
-from app.formats.base import At, Format, Input, ReadContext, ReadLog, Record
+from app.formats.base import FileLine, Format, InputFile, ReadContext, ReadLog, Record
 from app.formats.esa.writer import PLACED, write
-from app.formats.kit.appraise_names import document_of, systems_of
+from app.formats.kit.appraise_names import parse_appraise_document, parse_appraise_systems
 from app.formats.kit.campaigns_in_file import OPTION
-from app.formats.kit.cells import Cells, cells_of, judgment_row, position_of
+from app.formats.kit.cells import RowCells, make_judgment_row, parse_position, split_cells
 from app.formats.kit.column_map import ColumnMap
-from app.formats.kit.judgment_rows import SortRow
-from app.formats.kit.judgment_table import FlatReader, Parts
+from app.formats.kit.judgment_rows import SortableRow
+from app.formats.kit.judgment_table import JudgmentTableReader, Parts
 from app.formats.kit.known_column_maps import TYPES
-from app.formats.kit.reading import lines
+from app.formats.kit.reading import read_lines
 
 HEADER = (
     "username",
@@ -73,17 +73,17 @@ MOST = 5_000_000
 Shown = tuple[str, str, str, str]
 
 
-def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
+def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
     yield from _reader(files, context, log).read(files)
 
 
-def parts(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Parts:
+def read_by_campaign(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Parts:
     """One stream of records for each campaign that the files hold."""
     yield from _reader(files, context, log).parts(files)
 
 
-def _reader(files: Sequence[Input], context: ReadContext, log: ReadLog) -> FlatReader:
+def _reader(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> JudgmentTableReader:
     unknown = sorted(set(context.options) - set(OPTIONS))
     if unknown:
         raise Invalid(f"esa has no option {unknown[0][:40]!r}; there are {', '.join(OPTIONS)}")
@@ -93,7 +93,7 @@ def _reader(files: Sequence[Input], context: ReadContext, log: ReadLog) -> FlatR
     # A campaign that is there already has weights of its own; no file says others.
     options = KINDS[kind] if context.protocol is None else {}
     columns = COLUMNS.model_copy(update={"protocol": kind, "options": options})
-    return FlatReader(columns, context, log, interpret=_Presentations(files, context))
+    return JudgmentTableReader(columns, context, log, interpret=_Presentations(files, context))
 
 
 class _Presentations:
@@ -102,34 +102,34 @@ class _Presentations:
     A document is a run of items one after the other; the longest run anywhere is the document whole.
     """
 
-    def __init__(self, files: Sequence[Input], context: ReadContext) -> None:
+    def __init__(self, files: Sequence[InputFile], context: ReadContext) -> None:
         items: dict[Shown, set[int]] = {}
         quiet = ReadLog(skip_bad_lines=True)  # the reading proper reports what is wrong
         for file in files:
-            for _, line in lines(file, context.limits, quiet):
+            for _, line in read_lines(file, context.limits, quiet):
                 _see(line, items)
         self._first: dict[Shown, dict[int, tuple[int, int]]] = {}
         self._longest: dict[str, int] = {}
         for shown, numbers in items.items():
-            name = document_of(shown[-1], shown[1])[0]
+            name = parse_appraise_document(shown[-1], shown[1])[0]
             runs = self._first[shown] = _runs(sorted(numbers))
             self._longest[name] = max(self._longest.get(name, 0), *(length for _, length in runs.values()))
 
-    def __call__(self, cells: Cells, columns: ColumnMap, at: At) -> SortRow | str:
+    def __call__(self, cells: RowCells, columns: ColumnMap, at: FileLine) -> SortableRow | str:
         """The row of a judgment, or why it is left out. Raises ValueError with what is wrong."""
         name = cells.name("document")
-        document, copy, reason = document_of(name, cells.get("system"))
+        document, copy, reason = parse_appraise_document(name, cells.get("system"))
         if reason:
             return reason
-        row = judgment_row(cells, columns, at, document=document or name)
+        row = make_judgment_row(cells, columns, at, document=document or name)
         shown = row.rater, row.system, cells.get("type").strip(), name
-        row = row._replace(system=systems_of(row.system), presented=copy or row.presented)
+        row = row._replace(system=parse_appraise_systems(row.system), presented=copy or row.presented)
         if not row.system:
             raise ValueError("the system is empty")
         if not int(row.position):
             return row
         if (told := cells.beyond())[:1] == [PLACED]:
-            return row._replace(position=f"{position_of(told[1] if len(told) > 1 else '', 1):010d}")
+            return row._replace(position=f"{parse_position(told[1] if len(told) > 1 else '', 1):010d}")
         first, length = self._first[shown][int(row.position)]
         if length < self._longest[document]:
             return CUT
@@ -139,12 +139,12 @@ class _Presentations:
 def _see(line: str, items: dict[Shown, set[int]]) -> None:
     """Note which item of which document a line is about, if it is one of a segment that counts."""
     try:
-        cells = [cell.strip() for cell in cells_of(line, COLUMNS)]
+        cells = [cell.strip() for cell in split_cells(line, COLUMNS)]
     except ValueError:
         return
     if len(cells) < len(HEADER) or not cells[2].isascii() or not cells[2].isdigit() or len(cells[2]) > 9:
         return
-    if cells[8].casefold() == COLUMNS.whole.casefold() or document_of(cells[7], cells[1])[2]:
+    if cells[8].casefold() == COLUMNS.whole.casefold() or parse_appraise_document(cells[7], cells[1])[2]:
         return
     items.setdefault((cells[0], cells[1], cells[3], cells[7]), set()).add(int(cells[2]))
     if len(items) > MOST:
@@ -169,7 +169,7 @@ FORMAT = Format(
     suffix="esa.csv",
     title="Error span annotation as Appraise exports it",
     read=read,
-    parts=parts,
+    parts=read_by_campaign,
     write=write,
     judged_by=("esa", "mqm"),
     options=OPTIONS,

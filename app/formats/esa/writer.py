@@ -18,11 +18,11 @@ from itertools import groupby, pairwise
 from app.domain.keys import make_key
 from app.formats.base import JudgmentRow, Record
 from app.formats.esa.names import EsaNames
-from app.formats.kit.appraise_spans import cell_of
-from app.formats.kit.records import decode, encode, identity
-from app.formats.kit.references_judged import NO_SYSTEM, shown_as
-from app.formats.kit.sorting import Sorter
-from app.formats.kit.strict_json import dumps
+from app.formats.kit.appraise_spans import format_appraise_spans
+from app.formats.kit.records import decode_record, encode_record, record_identity
+from app.formats.kit.references_judged import NO_SYSTEM, credited_systems
+from app.formats.kit.sorting import ExternalSorter
+from app.formats.kit.strict_json import canonical_json
 from app.formats.kit.written_judgments import NOWHERE
 
 TYPES = {"rating": "TGT", "degraded": "BAD", "reference": "REF", "repeat": "CHK"}
@@ -38,11 +38,11 @@ Shown = Sequence[str]
 def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Iterator[bytes]:
     """One row an answer, re-submissions too; what has no column is counted in `lost`."""
     lost = Counter() if lost is None else lost
-    with Sorter() as judgments, Sorter() as rows:
+    with ExternalSorter() as judgments, ExternalSorter() as rows:
         names = EsaNames(lost)
         for record in records:
             if isinstance(record, JudgmentRow):
-                judgments.add(f"{identity(record)}\0\0{encode(record)}".encode())
+                judgments.add(f"{record_identity(record)}\0\0{encode_record(record)}".encode())
             else:
                 names.add(record)
         shown = _Places()
@@ -58,7 +58,7 @@ def _rows(judgments: Iterable[bytes], names: EsaNames, lost: Counter[str]) -> It
     """The rows of all answers: every revision where times tell them apart, else the latest."""
     split = (entry.decode().rpartition("\0\0") for entry in judgments)
     for _, group in groupby(split, key=lambda parts: parts[0].split("\0")[1:5]):
-        answer_records = [decode(json.loads(text), NOWHERE) for _, _, text in group]
+        answer_records = [decode_record(json.loads(text), NOWHERE) for _, _, text in group]
         revisions = [record for record in answer_records if isinstance(record, JudgmentRow)]
         last = revisions[-1]
         if not _writable(last, names, lost):
@@ -90,7 +90,7 @@ def _writable(judgment: JudgmentRow, names: EsaNames, lost: Counter[str]) -> boo
 
 def _where(judgment: JudgmentRow, names: EsaNames) -> tuple[str, ...]:
     """Account, target, type, document with its marks, and the padded position: what tells answers apart."""
-    systems = sorted(names.system(key) for key in shown_as(judgment))
+    systems = sorted(names.system(key) for key in credited_systems(judgment))
     name = f"{names.document(judgment.document)}#{systems[0]}"
     copy = _copy(judgment, f"{'+'.join(systems)}:{names.document(judgment.document)}")
     if copy:
@@ -125,7 +125,7 @@ def _row(judgment: JudgmentRow, where: tuple[str, ...], names: EsaNames, lost: C
     cells = (
         *names.languages(),
         repr(int(score)) if isinstance(score, float) and score.is_integer() else str(score),
-        dumps(cell_of(judgment.payload.get("errors"), lost)),
+        canonical_json(format_appraise_spans(judgment.payload.get("errors"), lost)),
         _seconds(judgment.started_at),
         _seconds(judgment.submitted_at),
     )

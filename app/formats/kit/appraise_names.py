@@ -9,18 +9,20 @@ DROPPED = {"dup": "filler repetitions (#dup)", "incomplete": "parts of documents
 VERSION = re.compile(r"[^0-9][0-9]$")  # what stands before the dot ends as a version does, not as a year
 
 
-def document_of(name: str, target: str) -> tuple[str, str, str | None]:
+def parse_appraise_document(name: str, target: str) -> tuple[str, str, str | None]:
     """Document, what tells a copy apart, and why it is left out (None where it is not).
 
     target: the systems; the first mark that names one of them says nothing else, whatever it is called.
 
-    >>> document_of("thelocal.17459#AIRC#bad2", "wmt23.AIRC"), document_of("d#AIRC#dup1", "wmt23.AIRC")[2]
-    (('thelocal.17459', 'bad2', None), 'filler repetitions (#dup)')
-    >>> document_of("d#refA", "wmt23.refA")
+    >>> parse_appraise_document("thelocal.17459#AIRC#bad2", "wmt23.AIRC")
+    ('thelocal.17459', 'bad2', None)
+    >>> parse_appraise_document("d#AIRC#dup1", "wmt23.AIRC")[2]
+    'filler repetitions (#dup)'
+    >>> parse_appraise_document("d#refA", "wmt23.refA")
     ('d', '', None)
     """
     document, *marks = name.split("#")
-    if marks and marks[0] in systems_of(target).split("+"):
+    if marks and marks[0] in parse_appraise_systems(target).split("+"):
         del marks[0]
     copies = []
     for mark in (mark.casefold() for mark in marks):
@@ -34,12 +36,12 @@ def document_of(name: str, target: str) -> tuple[str, str, str | None]:
     return document, "+".join(copies[-1:]), None
 
 
-def systems_of(name: str) -> str:
+def parse_appraise_systems(name: str) -> str:
     """The systems of a target, without the test set before the first dot.
 
-    >>> systems_of("wmt23.ONLINE-A+wmt23.ONLINE-B")
+    >>> parse_appraise_systems("wmt23.ONLINE-A+wmt23.ONLINE-B")
     'ONLINE-A+ONLINE-B'
-    >>> systems_of("Gemini-1.5-Pro+GPT-4.1")
+    >>> parse_appraise_systems("Gemini-1.5-Pro+GPT-4.1")
     'GPT-4.1+Gemini-1.5-Pro'
     """
     return "+".join(sorted(_system(part) for part in name.strip().split("+") if part))

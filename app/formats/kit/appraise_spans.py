@@ -15,21 +15,21 @@ from collections import Counter
 from collections.abc import Mapping
 
 from app.domain.spans import parse_severity
-from app.formats.kit.strict_json import NotStrictError, loads
+from app.formats.kit.strict_json import NotStrictError, parse_json_value
 
 MISSING = "missing"
 PREFILLED = "auto"
 MOST = 1000
 
 
-def marks_of(cell: str, text: str | None, repaired: Counter[str]) -> list[dict[str, object]]:
+def parse_appraise_spans(cell: str, text: str | None, repaired: Counter[str]) -> list[dict[str, object]]:
     """Errors as payloads have them. text: what was marked, None where it is unknown. Raises ValueError.
 
-    >>> marks_of('[{"start_i":2,"end_i":4,"severity":"minor","error_type":null}]', "a dog", Counter())
+    >>> parse_appraise_spans('[{"start_i":2,"end_i":4,"severity":"minor","error_type":null}]', "a dog", Counter())
     [{'severity': 'minor', 'start': 2, 'end': 5}]
     """
     try:
-        errors = loads(cell) if cell else []
+        errors = parse_json_value(cell) if cell else []
     except NotStrictError as fault:
         raise ValueError(f"marked errors: {fault}") from fault
     if not isinstance(errors, list) or len(errors) > MOST:
@@ -80,10 +80,10 @@ def _category(value: object) -> str | None:
     return "/".join(names)
 
 
-def cell_of(errors: object, lost: Counter[str]) -> list[dict[str, object]]:
+def format_appraise_spans(errors: object, lost: Counter[str]) -> list[dict[str, object]]:
     """A payload's errors as Appraise exports them; what a mark cannot hold is counted in `lost`.
 
-    >>> cell_of([{"severity": "minor", "start": 2, "end": 5}], Counter())
+    >>> format_appraise_spans([{"severity": "minor", "start": 2, "end": 5}], Counter())
     [{'severity': 'minor', 'error_type': None, 'start_i': 2, 'end_i': 4}]
     """
     marked_errors = errors if isinstance(errors, list | tuple) else []

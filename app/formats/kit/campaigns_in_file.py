@@ -8,8 +8,8 @@ from itertools import groupby
 from operator import attrgetter
 
 from app.domain.errors import Invalid, Place
-from app.formats.base import At, CampaignRow, Input, ReadContext, ReadLog, Record
-from app.formats.kit.judgment_rows import SortRow
+from app.formats.base import CampaignRow, FileLine, InputFile, ReadContext, ReadLog, Record
+from app.formats.kit.judgment_rows import SortableRow
 
 SPLITS = ("language_pair", "protocol")
 OPTION = "language_pair or protocol: one campaign for each value in the files"
@@ -17,7 +17,7 @@ MOST_PARTS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class RowCampaign:
     """What one row says of its campaign. protocol: the value of the file; judged_by: our protocol, with its options."""
 
     languages: tuple[str, str] | None
@@ -33,13 +33,13 @@ class About:
 
 
 @dataclass(slots=True)
-class Abouts:
+class CampaignsInFile:
     """All that rows say of their campaigns, by part, with the first place of each."""
 
     split: str
-    found: dict[str, dict[tuple[object, ...], tuple[About, At]]] = field(default_factory=dict)
+    found: dict[str, dict[tuple[object, ...], tuple[RowCampaign, FileLine]]] = field(default_factory=dict)
 
-    def add(self, about: About, at: At) -> str:
+    def add(self, about: RowCampaign, at: FileLine) -> str:
         """Take one in; the part it belongs to. Raises Invalid beyond MOST_PARTS."""
         part = about.value(self.split)
         said = self.found.setdefault(part, {})
@@ -48,7 +48,7 @@ class Abouts:
             raise Invalid(f"more than {MOST_PARTS} language pairs or protocols: is this the right column?")
         return part
 
-    def campaign(self, part: str, files: Iterable[Input], **known: bool) -> CampaignRow:
+    def campaign(self, part: str, files: Iterable[InputFile], **known: bool) -> CampaignRow:
         """What is said of the campaign of a part. Raises Invalid where it is more than one."""
         said = list(self.found.get(part, {}).values())
         if not said:
@@ -71,7 +71,7 @@ class Abouts:
         )
 
 
-def split_of(context: ReadContext) -> str:
+def parse_split_option(context: ReadContext) -> str:
     """The split that is asked for, empty for none. Raises Invalid for one that is unknown."""
     split = context.options.get("split", "")
     if split and split not in SPLITS:
@@ -79,17 +79,17 @@ def split_of(context: ReadContext) -> str:
     return split
 
 
-def split_by(
+def split_by_campaign(
     rows: Iterable[bytes],
-    abouts: Abouts,
-    files: Iterable[Input],
+    abouts: CampaignsInFile,
+    files: Iterable[InputFile],
     log: ReadLog,
-    records: Callable[[str, Iterator[SortRow]], Iterator[Record]],
+    records: Callable[[str, Iterator[SortableRow]], Iterator[Record]],
 ) -> Iterator[tuple[str, Iterator[Record]]]:
     """One (value, records) for each part, in the order of the values; each stream is to be read before the next."""
     for part in sorted(abouts.found):
         abouts.campaign(part, files)
-    for part, group in groupby(map(SortRow.unpack, rows), key=attrgetter("part")):
+    for part, group in groupby(map(SortableRow.unpack, rows), key=attrgetter("part")):
         yield part, _with_head(abouts.campaign(part, files), records(part, group))
     log.finish()
 

@@ -6,19 +6,19 @@ import csv
 from collections.abc import Mapping
 
 from app import protocols
-from app.formats.base import At
-from app.formats.kit.campaigns_in_file import About
+from app.formats.base import FileLine
+from app.formats.kit.campaigns_in_file import RowCampaign
 from app.formats.kit.column_map import UNITS, ColumnMap
-from app.formats.kit.judgment_rows import JUDGMENT, TEXT, SortRow, microseconds
-from app.formats.kit.numbers import number
-from app.formats.kit.strict_json import dumps
+from app.formats.kit.judgment_rows import JUDGMENT, TEXT, SortableRow, parse_microseconds
+from app.formats.kit.numbers import parse_number
+from app.formats.kit.strict_json import canonical_json
 
 LONGEST = 1000
 WHOLE = "0" * 10
 Languages = tuple[str, str] | None
 
 
-def cells_of(line: str, columns: ColumnMap) -> list[str]:
+def split_cells(line: str, columns: ColumnMap) -> list[str]:
     """The cells of a line. Raises ValueError where a quote is not closed, or stands within a cell."""
     if not columns.quoting or '"' not in line:
         return line.split(columns.delimiter)
@@ -28,7 +28,7 @@ def cells_of(line: str, columns: ColumnMap) -> list[str]:
         raise ValueError("a double quote is not closed, or stands within a cell") from None
 
 
-class Cells:
+class RowCells:
     """The cells of a line by what they mean."""
 
     def __init__(self, cells: list[str], header: Mapping[str, int], columns: ColumnMap) -> None:
@@ -64,12 +64,12 @@ class Cells:
         if not self._map.criteria:
             return False
         judged = self._map.protocol or self._map.protocols[self.get("protocol").strip()].protocol
-        return "scores" in protocols.get(judged).payload.model_fields
+        return "scores" in protocols.get_protocol(judged).payload.model_fields
 
     def score(self) -> str:
         """The score as text, empty where there is none. Raises ValueError."""
         text = self.get("score").strip()
-        return repr(number(text)) if text else ""
+        return repr(parse_number(text)) if text else ""
 
     def scores(self) -> str:
         """The scores that there are, by criterion, as JSON; empty where there is none. Raises ValueError."""
@@ -77,10 +77,10 @@ class Cells:
         score_of: dict[str, float] = {}
         for name, text in given.items():
             try:
-                score_of |= {name: number(text)} if text else {}
+                score_of |= {name: parse_number(text)} if text else {}
             except ValueError as fault:
                 raise ValueError(f"{name}: {fault}") from None
-        return dumps(score_of) if score_of else ""
+        return canonical_json(score_of) if score_of else ""
 
     def left_out(self) -> str | None:
         """Why this row is not to be imported, None where it is."""
@@ -95,28 +95,28 @@ class Cells:
         return {name: text for name in self._map.keep if (text := self.column(name))}
 
 
-def position_of(text: str, first: int) -> int:
+def parse_position(text: str, first: int) -> int:
     """The position from 1. Raises ValueError."""
     if not text.isascii() or not text.isdigit() or len(text) > 9 or int(text) < first:
         raise ValueError(f"the position must be a whole number from {first}, not {text[:40]!r}")
     return int(text) + 1 - first
 
 
-def about(cells: Cells, columns: ColumnMap) -> About:
+def parse_row_campaign(cells: RowCells, columns: ColumnMap) -> RowCampaign:
     """What a row says of its campaign. Raises ValueError for a protocol that the map does not name."""
     source, target = cells.get("source_language").strip(), cells.get("target_language").strip()
     languages = (source, target) if source and target else None
     if columns.protocol is not None:
-        return About(languages, columns.protocol, columns.protocol, columns.options)
+        return RowCampaign(languages, columns.protocol, columns.protocol, columns.options)
     value = cells.get("protocol").strip()
     judged = columns.protocols.get(value)
     if judged is None:
         there = ", ".join(sorted(columns.protocols))
         raise ValueError(f"the map knows no protocol {value[:40]!r}; it knows {there}")
-    return About(languages, value, judged.protocol, judged.options)
+    return RowCampaign(languages, value, judged.protocol, judged.options)
 
 
-def judgment_row(cells: Cells, columns: ColumnMap, at: At, document: str = "") -> SortRow:
+def make_judgment_row(cells: RowCells, columns: ColumnMap, at: FileLine, document: str = "") -> SortableRow:
     """The row of a judgment, its part still open. Raises ValueError with what is wrong."""
     rater = cells.name("rater")
     kind = cells.get("type").strip()
@@ -125,17 +125,17 @@ def judgment_row(cells: Cells, columns: ColumnMap, at: At, document: str = "") -
         raise ValueError(f"unknown type {kind[:40]!r}; there are {', '.join(columns.types)}")
     whole = "whole" in columns.columns and cells.get("whole").strip().casefold() == columns.whole.casefold()
     presented = cells.get("presented").strip()
-    return SortRow(
+    return SortableRow(
         part="",
         document=document or cells.name("document"),
-        position=WHOLE if whole else f"{position_of(cells.get('position').strip(), columns.first_position):010d}",
+        position=WHOLE if whole else f"{parse_position(cells.get('position').strip(), columns.first_position):010d}",
         system=cells.name("system"),
         kind=JUDGMENT,
         presented=presented or ("" if role == "rating" else role),
         rater=rater,
         task=cells.name("task", rater),
-        ended=microseconds(cells.get("ended").strip(), UNITS[columns.time]),
-        started=microseconds(cells.get("started").strip(), UNITS[columns.time]),
+        ended=parse_microseconds(cells.get("ended").strip(), UNITS[columns.time]),
+        started=parse_microseconds(cells.get("started").strip(), UNITS[columns.time]),
         role=role,
         score=cells.scores() if cells.by_criteria else cells.score(),
         errors=cells.get("errors"),
@@ -143,14 +143,16 @@ def judgment_row(cells: Cells, columns: ColumnMap, at: At, document: str = "") -
         target=f"={cells.get('target')}" if "target" in columns.columns else "",
         person=cells.get("person").strip()[:LONGEST],
         domain=cells.get("domain").strip()[:LONGEST],
-        meta=dumps(kept) if (kept := cells.kept()) else "",
+        meta=canonical_json(kept) if (kept := cells.kept()) else "",
         file=at.file,
         line=str(at.line),
     )
 
 
-def text_row(part: str, document: str, position: int, system: str, source: str, target: str, at: At) -> SortRow:
+def make_text_row(
+    part: str, document: str, position: int, system: str, source: str, target: str, at: FileLine
+) -> SortableRow:
     """The row of a text, which sorts before all judgments of it."""
     place = part, document, f"{position:010d}", system, TEXT
     said = ("",) * 8
-    return SortRow._make((*place, *said, source, target, "", "", "", at.file, str(at.line)))
+    return SortableRow._make((*place, *said, source, target, "", "", "", at.file, str(at.line)))

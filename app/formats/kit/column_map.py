@@ -47,7 +47,7 @@ class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
 
 
-class LeaveOut(_Model):
+class SkippedRows(_Model):
     """Rows not to import: those whose column holds one of the values; without values, those where it is not empty."""
 
     column: Column
@@ -55,7 +55,7 @@ class LeaveOut(_Model):
     reason: Column
 
 
-class JudgedBy(_Model):
+class ProtocolMapping(_Model):
     """The protocol that a value of the protocol column stands for, with its options."""
 
     protocol: Column
@@ -85,7 +85,7 @@ class ColumnMap(_Model):
     rows: Literal["judgments", "errors", "texts"] = "judgments"
     protocol: Column | None = None
     options: dict[Column, JsonValue] = {}
-    protocols: dict[Short, JudgedBy] = {}
+    protocols: dict[Short, ProtocolMapping] = {}
     columns: dict[Meaning, Column]
     criteria: Annotated[dict[Column, Column], Field(max_length=50)] = {}
     references: Annotated[dict[Column, Column], Field(max_length=20)] = {}
@@ -94,7 +94,7 @@ class ColumnMap(_Model):
     first_position: Literal[0, 1] = 1
     time: Literal["seconds", "milliseconds"] = "seconds"
     types: dict[Short, RoleName] = {}
-    leave_out: Annotated[tuple[LeaveOut, ...], Field(strict=False, max_length=50)] = ()
+    leave_out: Annotated[tuple[SkippedRows, ...], Field(strict=False, max_length=50)] = ()
     whole: Short = "True"
     again: Literal["revision", "repeat"] = "revision"
     keep: Annotated[tuple[Column, ...], Field(strict=False, max_length=50)] = ()
@@ -132,7 +132,7 @@ class ColumnMap(_Model):
     def _known(self, name: str) -> bool:
         """Whether the protocol rates by criteria. Raises ValueError where the map does not fit it."""
         try:
-            fields = protocols.get(name).payload.model_fields
+            fields = protocols.get_protocol(name).payload.model_fields
         except NotFound as error:
             raise ValueError(str(error)) from None
         if self.rows == "errors" and name != ERRORS_PROTOCOL:
@@ -156,7 +156,7 @@ class ColumnMap(_Model):
 ERRORS_PROTOCOL = "mqm"
 
 
-def map_of(value: object) -> ColumnMap:
+def parse_column_map(value: object) -> ColumnMap:
     """The map in parsed JSON. Raises Invalid, naming what is wrong."""
     try:
         return ColumnMap.model_validate(value)

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.formats.base import At, Input, ReaderLimits, ReadLog
-from app.formats.kit.reading import blocks, refuse
-from app.formats.kit.strict_json import DEEPEST, NotStrictError, loads
+from app.formats.base import FileLine, InputFile, ReaderLimits, ReadLog
+from app.formats.kit.reading import read_blocks, refuse_file
+from app.formats.kit.strict_json import DEEPEST, NotStrictError, parse_json_value
 
 LARGEST_PIECE = 64 << 20
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[\]{}:,]|"', re.DOTALL)
@@ -25,10 +25,10 @@ _ELEMENTS = ([b"["], [b"{", b"["])
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class JsonPiece:
     """One element. key: of the member that it belongs to, None in an array. element: it is one of an array."""
 
-    at: At
+    at: FileLine
     key: str | None
     value: object
     element: bool
@@ -40,9 +40,9 @@ class _Scan:
     start: where the next piece begins in the data; next: where to read on; text: where one that is not closed begins.
     """
 
-    def __init__(self, file: Input, limits: ReaderLimits, log: ReadLog) -> None:
+    def __init__(self, file: InputFile, limits: ReaderLimits, log: ReadLog) -> None:
         self._name, self._log = file.name, log
-        self._blocks = blocks(file, limits, log)
+        self._blocks = read_blocks(file, limits, log)
         self._data, self._start, self._next = bytearray(), 0, 0
         self._text: int | None = None
         self._line, self._counted = 1, 0
@@ -50,13 +50,13 @@ class _Scan:
         self._key: str | None = None
         self._opened = False
 
-    def pieces(self) -> Iterator[Piece]:
+    def pieces(self) -> Iterator[JsonPiece]:
         """Every piece; one that is no strict JSON is a bad line."""
         while self._more():
             while (token := self._token()) is not None:
                 yield from self._take(*token)
         if not self._opened or self._stack or self._data[self._start :].strip(_BLANKS):
-            refuse(self._log, self._at(len(self._data)), "this is not one whole JSON array or object")
+            refuse_file(self._log, self._at(len(self._data)), "this is not one whole JSON array or object")
 
     def _more(self) -> bool:
         """Read a block on; what was given is let go of."""
@@ -66,7 +66,7 @@ class _Scan:
         self._text = None if self._text is None else self._text - self._start
         self._start = 0
         if len(self._data) > LARGEST_PIECE:
-            refuse(self._log, self._at(0), f"one piece has more than {LARGEST_PIECE:,} bytes")
+            refuse_file(self._log, self._at(0), f"one piece has more than {LARGEST_PIECE:,} bytes")
         block = next(self._blocks, None)
         self._data += block or b""
         self._log.lines += (block or b"").count(b"\n")
@@ -95,13 +95,13 @@ class _Scan:
         self._text, self._next = None, self._next + 1
         return b'"', begin, self._next
 
-    def _take(self, token: bytes, begin: int, end: int) -> Iterator[Piece]:
+    def _take(self, token: bytes, begin: int, end: int) -> Iterator[JsonPiece]:
         inside = self._stack in (*_ELEMENTS, [b"{"])
         if token in (b"[", b"{"):
             self._open(token, begin, end)
         elif token in _CLOSES:
             if not self._stack or self._stack[-1] != _CLOSES[token]:
-                refuse(self._log, self._at(begin), f"a bracket is closed that was not opened: {token.decode()}")
+                refuse_file(self._log, self._at(begin), f"a bracket is closed that was not opened: {token.decode()}")
             if inside:
                 yield from self._piece(begin)
                 self._start = end
@@ -116,13 +116,13 @@ class _Scan:
         """An array or object begins: the whole, a member whose elements are pieces, or a part of a piece."""
         if not self._stack:
             if self._opened or not self._blank(begin):
-                refuse(self._log, self._at(begin), "this is not one JSON array or object")
+                refuse_file(self._log, self._at(begin), "this is not one JSON array or object")
             self._opened, self._start = True, end
         elif token == b"[" and self._stack == [b"{"] and self._key is not None and self._blank(begin):
             self._start = end
         self._stack.append(token)
         if len(self._stack) > DEEPEST:
-            refuse(self._log, self._at(begin), f"nested deeper than {DEEPEST}")
+            refuse_file(self._log, self._at(begin), f"nested deeper than {DEEPEST}")
 
     def _blank(self, end: int) -> bool:
         """Whether nothing stands there before the end; what is blank is no part of a piece."""
@@ -130,13 +130,13 @@ class _Scan:
         self._start = spaces.end() if spaces else self._start
         return self._start == end
 
-    def _piece(self, end: int) -> Iterator[Piece]:
+    def _piece(self, end: int) -> Iterator[JsonPiece]:
         text = self._data[self._start : end]
         if not text.strip(_BLANKS):
             return
         at = self._at(self._start + len(text) - len(text.lstrip(_BLANKS)))
         try:
-            yield Piece(at, self._key, self._parsed(end), self._stack in _ELEMENTS)
+            yield JsonPiece(at, self._key, self._parsed(end), self._stack in _ELEMENTS)
         except (NotStrictError, UnicodeDecodeError) as fault:
             self._log.bad_line(at, str(fault)[:200])
 
@@ -146,20 +146,20 @@ class _Scan:
         except (NotStrictError, UnicodeDecodeError):
             name = None
         if not isinstance(name, str):
-            refuse(self._log, self._at(self._start), "the name of a member is no string")
+            refuse_file(self._log, self._at(self._start), "the name of a member is no string")
         return name
 
     def _parsed(self, end: int) -> object:
-        return loads(self._data[self._start : end].decode().strip())
+        return parse_json_value(self._data[self._start : end].decode().strip())
 
-    def _at(self, index: int) -> At:
+    def _at(self, index: int) -> FileLine:
         """The line of a place in the data; places are asked for in their order."""
         self._line += self._data.count(b"\n", self._counted, index)
         self._counted = max(self._counted, index)
-        return At(self._name, self._line)
+        return FileLine(self._name, self._line)
 
 
-def pieces(file: Input, limits: ReaderLimits, log: ReadLog) -> Iterator[Piece]:
+def stream_json_pieces(file: InputFile, limits: ReaderLimits, log: ReadLog) -> Iterator[JsonPiece]:
     """The elements of an array, or the members of an object; the elements of a member that is an array one by one.
 
     What is no strict JSON is a bad line. Raises Invalid where the file cannot be read on.

@@ -20,15 +20,15 @@ from app.formats.base import (
     SegmentRow,
     SystemRecord,
 )
-from app.formats.kit.judgment_rows import TEXT, SortRow, time_of
+from app.formats.kit.judgment_rows import TEXT, SortableRow, unpack_time
 from app.formats.kit.names import KeyNames
 
 Again = Literal["revision", "repeat"]
-Payload = Callable[[SortRow, str | None], Mapping[str, object]]
+Payload = Callable[[SortableRow, str | None], Mapping[str, object]]
 MOST_ALIKE = 1000
 
 
-class FlatRecords:
+class JudgmentTableRecords:
     """Records of one campaign's rows.
 
     payload: makes the payload of a row, given the text that was shown where it is known; raises ValueError.
@@ -42,7 +42,7 @@ class FlatRecords:
         self._told: set[str] = set()
         self._tasks, self._items = KeyNames("task", log, report=False), KeyNames("item", log, report=False)
 
-    def of(self, rows: Iterable[SortRow]) -> Iterator[Record]:
+    def of(self, rows: Iterable[SortableRow]) -> Iterator[Record]:
         """All records of sorted rows."""
         for _, document in groupby(rows, key=attrgetter("document")):
             first, all_rows = _peek(document)
@@ -52,7 +52,7 @@ class FlatRecords:
             for _, segment in groupby(all_rows, key=attrgetter("position")):
                 yield from self._segment(key, segment)
 
-    def _segment(self, document: str, rows: Iterator[SortRow]) -> Iterator[Record]:
+    def _segment(self, document: str, rows: Iterator[SortableRow]) -> Iterator[Record]:
         source = ""
         for _, output in groupby(rows, key=attrgetter("system")):
             target = ""
@@ -68,9 +68,9 @@ class FlatRecords:
                 if first.kind != TEXT:
                     yield from self._judgments(distinct_rows, document, target)
 
-    def _alike(self, rows: Iterator[SortRow]) -> list[SortRow]:
+    def _alike(self, rows: Iterator[SortableRow]) -> list[SortableRow]:
         """Different answers at one address, as many as one may have; of texts only the first."""
-        distinct_rows: dict[tuple[str, ...], SortRow] = {}
+        distinct_rows: dict[tuple[str, ...], SortableRow] = {}
         for row in rows:
             if distinct_rows.setdefault(row.said, row) is not row:
                 self._log.repaired["rows that stand twice alike"] += 1
@@ -79,17 +79,17 @@ class FlatRecords:
                 distinct_rows.popitem()
         return list(distinct_rows.values())
 
-    def _outputs(self, row: SortRow, document: str) -> Iterator[Record]:
+    def _outputs(self, row: SortableRow, document: str) -> Iterator[Record]:
         for name in row.system.split("+"):
             yield from self._system(row, name)
             yield OutputRow(row.at, self._systems.of(name)[0], document, int(row.position), row.target[1:])
 
-    def _system(self, row: SortRow, name: str) -> Iterator[Record]:
+    def _system(self, row: SortableRow, name: str) -> Iterator[Record]:
         key, is_new = self._systems.of(name)
         if is_new:
             yield SystemRecord(row.at, key, name)
 
-    def _judgments(self, rows: list[SortRow], document: str, target: str) -> Iterator[Record]:
+    def _judgments(self, rows: list[SortableRow], document: str, target: str) -> Iterator[Record]:
         first = rows[0]
         rater, _ = self._raters.of(first.rater)
         for name in first.system.split("+"):
@@ -111,7 +111,7 @@ class FlatRecords:
             self._told.add(rater)
             yield judgment
 
-    def _judgment(self, row: SortRow, n: int, document: str, rater: str, target: str) -> JudgmentRow | None:
+    def _judgment(self, row: SortableRow, n: int, document: str, rater: str, target: str) -> JudgmentRow | None:
         shown = target[1:] if target and row.role != "degraded" else None
         try:
             payload = self._payload(row, shown)
@@ -132,14 +132,14 @@ class FlatRecords:
             rater,
             payload,
             role=role,
-            started_at=time_of(row.started),
-            submitted_at=time_of(row.ended),
+            started_at=unpack_time(row.started),
+            submitted_at=unpack_time(row.ended),
             item_meta={"of": make_key(plain)} if row.presented or again else None,
             meta=json.loads(row.meta) if row.meta else None,
         )
 
 
-def _peek(rows: Iterator[SortRow]) -> tuple[SortRow, Iterator[SortRow]]:
+def _peek(rows: Iterator[SortableRow]) -> tuple[SortableRow, Iterator[SortableRow]]:
     """The first row, and all rows with it."""
     first = next(rows)
     return first, chain((first,), rows)

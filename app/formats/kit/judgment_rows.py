@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from app.formats.base import At
+from app.formats.base import FileLine
 
 TEXT, JUDGMENT = "0", "1"
 LATEST_TIME = 4_102_444_800  # 2100-01-01
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class SortRow(NamedTuple):
+class SortableRow(NamedTuple):
     """One judgment, or one text (kind TEXT); numbers are padded so that they sort as numbers.
 
     part: the value of the split, empty without one. position: zeros for a judgment of the whole item. system: names
@@ -47,14 +47,14 @@ class SortRow(NamedTuple):
         return "\0".join(self).encode()
 
     @classmethod
-    def unpack(cls, entry: bytes) -> SortRow:
+    def unpack(cls, entry: bytes) -> SortableRow:
         """Inverse of `pack`."""
         return cls(*entry.decode().split("\0"))
 
     @property
-    def at(self) -> At:
+    def at(self) -> FileLine:
         """Where the row was read."""
-        return At(self.file, int(self.line))
+        return FileLine(self.file, int(self.line))
 
     @property
     def address(self) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ class SortRow(NamedTuple):
         return self.ended, self.started, self.score, self.errors
 
 
-def microseconds(text: str, unit: float) -> str:
+def parse_microseconds(text: str, unit: float) -> str:
     """A time given as a number of `unit` seconds since 1970, padded; empty stays empty. Raises ValueError."""
     if not text:
         return ""
@@ -80,6 +80,6 @@ def microseconds(text: str, unit: float) -> str:
     return f"{round(seconds * 1e6):017d}"
 
 
-def time_of(packed: str) -> datetime | None:
+def unpack_time(packed: str) -> datetime | None:
     """The time of a row's field."""
     return _EPOCH + timedelta(microseconds=int(packed)) if packed else None

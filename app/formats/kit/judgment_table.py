@@ -7,30 +7,37 @@ from dataclasses import dataclass, field
 
 from app import protocols
 from app.domain.errors import Invalid
-from app.formats.base import At, Input, JudgmentRow, ReadContext, ReadLog, Record
-from app.formats.kit.appraise_spans import marks_of
-from app.formats.kit.campaigns_in_file import Abouts, split_by, split_of
-from app.formats.kit.cells import Cells, about, cells_of, judgment_row, position_of, text_row
+from app.formats.base import FileLine, InputFile, JudgmentRow, ReadContext, ReadLog, Record
+from app.formats.kit.appraise_spans import parse_appraise_spans
+from app.formats.kit.campaigns_in_file import CampaignsInFile, parse_split_option, split_by_campaign
+from app.formats.kit.cells import (
+    RowCells,
+    make_judgment_row,
+    make_text_row,
+    parse_position,
+    parse_row_campaign,
+    split_cells,
+)
 from app.formats.kit.column_map import ColumnMap
-from app.formats.kit.judgment_records import FlatRecords, Payload
-from app.formats.kit.judgment_rows import SortRow
-from app.formats.kit.reading import lines, refuse
-from app.formats.kit.sorting import Sorter
-from app.formats.kit.strict_json import loads
-from app.formats.kit.whitespace import Stripper
+from app.formats.kit.judgment_records import JudgmentTableRecords, Payload
+from app.formats.kit.judgment_rows import SortableRow
+from app.formats.kit.reading import read_lines, refuse_file
+from app.formats.kit.sorting import ExternalSorter
+from app.formats.kit.strict_json import parse_json_value
+from app.formats.kit.whitespace import WhitespaceStripper
 
 MOST_SEGMENTS = 2_000_000
-Interpret = Callable[[Cells, ColumnMap, At], SortRow | str]
+Interpret = Callable[[RowCells, ColumnMap, FileLine], SortableRow | str]
 Parts = Iterator[tuple[str, Iterator[Record]]]
 
 
-def plain(cells: Cells, columns: ColumnMap, at: At) -> SortRow | str:
+def parse_plain_row(cells: RowCells, columns: ColumnMap, at: FileLine) -> SortableRow | str:
     """The row of a judgment, or why it is left out."""
-    return cells.left_out() or judgment_row(cells, columns, at)
+    return cells.left_out() or make_judgment_row(cells, columns, at)
 
 
 @dataclass(slots=True)
-class FlatReader:
+class JudgmentTableReader:
     """Reads files into sorted rows and makes records of them.
 
     interpret: makes a row of cells; raises ValueError. persons: who owns an account, where a file says so.
@@ -39,33 +46,35 @@ class FlatReader:
     columns: ColumnMap
     context: ReadContext
     log: ReadLog
-    interpret: Interpret = plain
+    interpret: Interpret = parse_plain_row
     persons: Mapping[str, str] = field(default_factory=dict)
     places: dict[tuple[str, int], tuple[str, str]] = field(default_factory=dict)
 
-    def read(self, files: Sequence[Input]) -> Iterator[Record]:
+    def read(self, files: Sequence[InputFile]) -> Iterator[Record]:
         """Records of all files as one campaign. Raises Invalid where they are several."""
-        if split_of(self.context):
+        if parse_split_option(self.context):
             raise Invalid("with the option split the files make several campaigns; this is about one")
         for _, records in self.parts(files):
             yield from records
 
-    def parts(self, files: Sequence[Input]) -> Parts:
+    def parts(self, files: Sequence[InputFile]) -> Parts:
         """One stream of records for each campaign that the files hold, each to be read before the next."""
-        abouts = Abouts(split_of(self.context))
-        with Sorter() as rows:
+        abouts = CampaignsInFile(parse_split_option(self.context))
+        with ExternalSorter() as rows:
             texts = [file for file in files if self._load(file, rows, abouts)]
             for file in texts:
                 self._load_texts(file, rows, abouts)
             self.log.finish()
             if not abouts.found:
                 abouts.campaign("", files)
-            yield from split_by(rows, abouts, files, self.log, lambda part, group: self._records(part, group, abouts))
+            yield from split_by_campaign(
+                rows, abouts, files, self.log, lambda part, group: self._records(part, group, abouts)
+            )
 
-    def _records(self, part: str, rows: Iterator[SortRow], abouts: Abouts) -> Iterator[Record]:
+    def _records(self, part: str, rows: Iterator[SortableRow], abouts: CampaignsInFile) -> Iterator[Record]:
         (first, _), *_ = abouts.found[part].values()
-        strip = Stripper(self.log)
-        make = FlatRecords(self.log, payload_of(first.judged_by, self.log), self.columns.again)
+        strip = WhitespaceStripper(self.log)
+        make = JudgmentTableRecords(self.log, make_payload_parser(first.judged_by, self.log), self.columns.again)
         n = 0
         for record in make.of(rows):
             n += isinstance(record, JudgmentRow)
@@ -73,11 +82,11 @@ class FlatReader:
         if not n and not self.log.n_bad:
             raise Invalid(f"there are no judgments of {part}" if part else "there are no judgments")
 
-    def _load(self, file: Input, rows: Sorter, abouts: Abouts) -> bool:
+    def _load(self, file: InputFile, rows: ExternalSorter, abouts: CampaignsInFile) -> bool:
         """Read a file of judgments; True where it holds texts only and is to be read when all segments are known."""
         header: dict[str, int] | None = None
-        for number, line in lines(file, self.context.limits, self.log):
-            at = At(file.name, number)
+        for number, line in read_lines(file, self.context.limits, self.log):
+            at = FileLine(file.name, number)
             if header is None:
                 header, is_line = self._header(line, at)
                 if header.keys() >= set((self.columns.texts or {}).values()) and not self._judges(header):
@@ -93,12 +102,12 @@ class FlatReader:
     def _judges(self, header: Mapping[str, int]) -> bool:
         return header.keys() >= self.columns.needed()
 
-    def _header(self, line: str, at: At) -> tuple[dict[str, int], bool]:
+    def _header(self, line: str, at: FileLine) -> tuple[dict[str, int], bool]:
         """Where each column stands, and whether the line says so. Raises Invalid where one is missing."""
         try:
-            names = [name.strip() for name in cells_of(line, self.columns)]
+            names = [name.strip() for name in split_cells(line, self.columns)]
         except ValueError as fault:
-            refuse(self.log, at, str(fault))
+            refuse_file(self.log, at, str(fault))
         fixed = self.columns.header
         if fixed is not None and [n.casefold() for n in names[: len(fixed)]] != [n.casefold() for n in fixed]:
             return {name: i for i, name in enumerate(fixed)}, False
@@ -107,20 +116,22 @@ class FlatReader:
         missing = sorted(self.columns.needed() - column_index.keys())
         if missing and not (wanted and column_index.keys() >= wanted):
             shown = ", ".join(name[:40] for name in names[:30])
-            refuse(self.log, at, f"the header lacks {', '.join(missing)}; found {shown}")
+            refuse_file(self.log, at, f"the header lacks {', '.join(missing)}; found {shown}")
         if len(column_index) < len(names) and fixed is None:
-            refuse(self.log, at, "the header names a column twice")
+            refuse_file(self.log, at, "the header names a column twice")
         return column_index, True
 
-    def _cells(self, line: str, header: Mapping[str, int]) -> Cells:
-        cells = cells_of(line, self.columns)
+    def _cells(self, line: str, header: Mapping[str, int]) -> RowCells:
+        cells = split_cells(line, self.columns)
         if len(cells) != len(header) and not (self.columns.header is not None and len(cells) > len(header)):
             raise ValueError(f"there are {len(cells)} columns where {len(header)} are needed")
-        return Cells(cells, header, self.columns)
+        return RowCells(cells, header, self.columns)
 
-    def _row(self, line: str, header: Mapping[str, int], at: At, rows: Sorter, abouts: Abouts) -> None:
+    def _row(
+        self, line: str, header: Mapping[str, int], at: FileLine, rows: ExternalSorter, abouts: CampaignsInFile
+    ) -> None:
         cells = self._cells(line, header)
-        said = about(cells, self.columns)
+        said = parse_row_campaign(cells, self.columns)
         row = self.interpret(cells, self.columns, at)
         if isinstance(row, str):
             self.log.dropped[row] += 1
@@ -131,24 +142,24 @@ class FlatReader:
             self._remember(part, row)
         rows.add(row.pack())
 
-    def _remember(self, part: str, row: SortRow) -> None:
+    def _remember(self, part: str, row: SortableRow) -> None:
         if len(self.places) >= MOST_SEGMENTS:
             raise Invalid(f"more than {MOST_SEGMENTS:,} segments whose texts stand in another file")
         known = self.places.setdefault((part, int(row.position)), (row.document, row.domain))
         if known[0] != row.document:
             raise ValueError(f"position {int(row.position)} belongs to another document too, so its text is unclear")
 
-    def _load_texts(self, file: Input, rows: Sorter, abouts: Abouts) -> None:
+    def _load_texts(self, file: InputFile, rows: ExternalSorter, abouts: CampaignsInFile) -> None:
         header: dict[str, int] | None = None
         named = self.columns.texts or {}
-        for number, line in lines(file, self.context.limits, self.log):
-            at = At(file.name, number)
+        for number, line in read_lines(file, self.context.limits, self.log):
+            at = FileLine(file.name, number)
             if header is None:
                 header, _ = self._header(line, at)
                 continue
             try:
                 cells = self._cells(line, header)
-                position = position_of(cells.column(named["position"]).strip(), self.columns.first_position)
+                position = parse_position(cells.column(named["position"]).strip(), self.columns.first_position)
             except ValueError as fault:
                 self.log.bad_line(at, str(fault))
                 continue
@@ -157,23 +168,23 @@ class FlatReader:
             if not places:
                 self.log.dropped["texts of segments that nobody judged"] += 1
             for part, (document, domain) in places:
-                row = text_row(part, document, position, system.strip(), f"={source}", f"={target}", at)
+                row = make_text_row(part, document, position, system.strip(), f"={source}", f"={target}", at)
                 rows.add(row._replace(domain=domain).pack())
 
 
-def payload_of(protocol: str, log: ReadLog) -> Payload:
+def make_payload_parser(protocol: str, log: ReadLog) -> Payload:
     """What makes payloads of a protocol: its score or scores, its marked errors, or both."""
-    fields = protocols.get(protocol).payload.model_fields
+    fields = protocols.get_protocol(protocol).payload.model_fields
 
-    def make(row: SortRow, text: str | None) -> Mapping[str, object]:
+    def make(row: SortableRow, text: str | None) -> Mapping[str, object]:
         payload: dict[str, object] = {"protocol": protocol}
         if "errors" in fields:
-            payload["errors"] = marks_of(row.errors, text, log.repaired)
+            payload["errors"] = parse_appraise_spans(row.errors, text, log.repaired)
         for name in ("score", "scores"):
             if name in fields:
                 if not row.score:
                     raise ValueError("the score is empty")
-                payload[name] = float(row.score) if name == "score" else loads(row.score)
+                payload[name] = float(row.score) if name == "score" else parse_json_value(row.score)
         return payload
 
     return make

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from app.formats.base import RoleName
-from app.formats.kit.column_map import ColumnMap, JudgedBy, LeaveOut
+from app.formats.kit.column_map import ColumnMap, ProtocolMapping, SkippedRows
 
 TYPES: dict[str, RoleName] = {"TGT": "rating", "BAD": "degraded", "REF": "reference", "CHK": "repeat"}
-MISTAKES = JudgedBy(protocol="mqm", options={"weights": "esa-mqm"})
+MISTAKES = ProtocolMapping(protocol="mqm", options={"weights": "esa-mqm"})
 
 MAPS: Mapping[str, ColumnMap] = {
     "sxs-mqm": ColumnMap(
@@ -31,8 +31,8 @@ MAPS: Mapping[str, ColumnMap] = {
     ),
     "esa-annotations": ColumnMap(
         protocols={
-            **{name: JudgedBy(protocol="esa") for name in ("ESA-1", "ESA-2", "ESA-IAA")},
-            **{name: JudgedBy(protocol="esa") for name in ("ESAAI-1", "ESAAI-2", "ESAAI-IAA")},
+            **{name: ProtocolMapping(protocol="esa") for name in ("ESA-1", "ESA-2", "ESA-IAA")},
+            **{name: ProtocolMapping(protocol="esa") for name in ("ESAAI-1", "ESAAI-2", "ESAAI-IAA")},
             "MQM-1": MISTAKES,
             "MQM-IAA": MISTAKES,
         },
@@ -53,7 +53,7 @@ MAPS: Mapping[str, ColumnMap] = {
         },
         types=TYPES,
         first_position=0,
-        leave_out=(LeaveOut(column="duplicate", reason="filler repetitions (#dup)"),),
+        leave_out=(SkippedRows(column="duplicate", reason="filler repetitions (#dup)"),),
         keep=("batch", "item_no"),
         texts={"system": "system", "position": "line", "source": "source", "target": "target"},
     ),

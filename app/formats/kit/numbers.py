@@ -8,7 +8,7 @@ import re
 _NUMBER = re.compile(r"[+-]?(\d++(\.\d*+)?|\.\d++)([eE][+-]?\d{1,3})?", re.ASCII)
 
 
-def number(text: str) -> float:
+def parse_number(text: str) -> float:
     """A plain decimal number; −0 is 0. Raises ValueError for anything else (NaN, hexadecimal, 1e999, 1_0)."""
     value = float(text) if len(text) <= 40 and _NUMBER.fullmatch(text) else math.nan
     if not math.isfinite(value):

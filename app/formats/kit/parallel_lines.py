@@ -9,9 +9,9 @@ from itertools import islice
 
 from app.domain.keys import make_key
 from app.formats.base import (
-    At,
     DocumentRecord,
-    Input,
+    FileLine,
+    InputFile,
     OutputRow,
     ReadContext,
     ReadLog,
@@ -19,32 +19,32 @@ from app.formats.base import (
     SegmentRow,
     SystemRecord,
 )
-from app.formats.kit.reading import lines, refuse
-from app.formats.kit.whitespace import Stripper
+from app.formats.kit.reading import read_lines, refuse_file
+from app.formats.kit.whitespace import WhitespaceStripper
 
 Place = tuple[str, int]
 Named = Callable[[str], tuple[str, str | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Roles:
+class FileRoles:
     """Which file is what. references and systems: by name. skipped: lines to leave out at the start, by file name."""
 
-    source: Input | None
-    docs: Input | None
-    references: Mapping[str, Input]
-    systems: Mapping[str, Input]
+    source: InputFile | None
+    docs: InputFile | None
+    references: Mapping[str, InputFile]
+    systems: Mapping[str, InputFile]
     human: frozenset[str] = frozenset()
     skipped: Mapping[str, int] = field(default_factory=dict)
 
-    def all(self) -> list[Input]:
+    def all(self) -> list[InputFile]:
         """Every file, in the order in which their lines are read."""
         alone = [file for file in (self.docs, self.source) if file is not None]
         return [*alone, *self.references.values(), *self.systems.values()]
 
 
 @dataclass(frozen=True, slots=True)
-class Placing:
+class DocumentPlacement:
     """How lines come to their documents.
 
     named: document and domain in a line of the file of documents. only: the one document of all lines, where no file
@@ -56,34 +56,38 @@ class Placing:
     seen: Callable[[Place], None] | None = None
 
 
-def read_parallel(roles: Roles, placing: Placing, context: ReadContext, log: ReadLog) -> Iterator[Record]:
+def read_parallel(roles: FileRoles, placing: DocumentPlacement, context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """The test set of all files together. Raises Invalid where they do not have as many lines, or say nothing."""
     for name, file in roles.systems.items():
-        yield SystemRecord(At(file.name, 1), _key(log, "system", name), name, "human" if name in roles.human else "mt")
+        yield SystemRecord(
+            FileLine(file.name, 1), _key(log, "system", name), name, "human" if name in roles.human else "mt"
+        )
     placed = _given(context) if roles.docs is None and placing.only is None else None
     documents = _Documents(roles, placing, log, placed)
-    strip = Stripper(log)
-    at: Mapping[str, At] = {}
+    strip = WhitespaceStripper(log)
+    at: Mapping[str, FileLine] = {}
     said = False
     for at, row in _rows(roles, context, log):
         said = said or any(map(str.strip, row.values()))
         for record in documents.segment(at, row):
             yield strip(record)
     if not said and not log.n_bad:
-        refuse(log, At(roles.all()[0].name, 1), "there is nothing but white space")
+        refuse_file(log, FileLine(roles.all()[0].name, 1), "there is nothing but white space")
     if placed is not None and next(placed, None) is not None:
-        last = max(at.values(), key=lambda place: place.line, default=At(roles.all()[0].name, 0))
-        refuse(log, At(last.file, last.line + 1), "the files end here, and the campaign has more segments")
+        last = max(at.values(), key=lambda place: place.line, default=FileLine(roles.all()[0].name, 0))
+        refuse_file(log, FileLine(last.file, last.line + 1), "the files end here, and the campaign has more segments")
 
 
 class _Documents:
     """Keys and positions, as lines come by. placed: of the lines, where the campaign gives them."""
 
-    def __init__(self, roles: Roles, placing: Placing, log: ReadLog, placed: Iterator[Place] | None) -> None:
+    def __init__(
+        self, roles: FileRoles, placing: DocumentPlacement, log: ReadLog, placed: Iterator[Place] | None
+    ) -> None:
         self._roles, self._placing, self._log, self._placed = roles, placing, log, placed
         self._next: dict[str, int] = {}
 
-    def segment(self, at: Mapping[str, At], row: Mapping[str, str]) -> Iterator[Record]:
+    def segment(self, at: Mapping[str, FileLine], row: Mapping[str, str]) -> Iterator[Record]:
         """One line of all files."""
         roles, where = self._roles, next(iter(at.values()))
         declared, (key, position) = self._place(where, row)
@@ -98,11 +102,11 @@ class _Documents:
         for system, file in roles.systems.items():
             yield OutputRow(at[file.name], make_key(system), key, position, row[file.name])
 
-    def _place(self, where: At, row: Mapping[str, str]) -> tuple[DocumentRecord | None, Place]:
+    def _place(self, where: FileLine, row: Mapping[str, str]) -> tuple[DocumentRecord | None, Place]:
         if self._placed is not None:
             place = next(self._placed, None)
             if place is None:
-                refuse(self._log, where, "the campaign has fewer segments than the files have lines")
+                refuse_file(self._log, where, "the campaign has fewer segments than the files have lines")
             return None, place
         docs = self._roles.docs
         name, domain = self._placing.named(row[docs.name]) if docs is not None else (self._placing.only or "all", None)
@@ -118,7 +122,9 @@ def _given(context: ReadContext) -> Iterator[Place] | None:
     return ((key, n) for key, length in outline for n in range(1, length + 1)) if outline else None
 
 
-def _rows(roles: Roles, context: ReadContext, log: ReadLog) -> Iterator[tuple[Mapping[str, At], Mapping[str, str]]]:
+def _rows(
+    roles: FileRoles, context: ReadContext, log: ReadLog
+) -> Iterator[tuple[Mapping[str, FileLine], Mapping[str, str]]]:
     """The lines of all files side by side."""
     files = roles.all()
     ahead = [roles.skipped.get(file.name, 0) for file in files]
@@ -129,23 +135,23 @@ def _rows(roles: Roles, context: ReadContext, log: ReadLog) -> Iterator[tuple[Ma
         number = 0
         while True:
             number += 1
-            at = {file.name: At(file.name, number + n) for file, n in zip(files, ahead, strict=True)}
+            at = {file.name: FileLine(file.name, number + n) for file, n in zip(files, ahead, strict=True)}
             row = [next(stream, None) for stream in streams]
             ended = [file.name for file, line in zip(files, row, strict=True) if line is None]
             if len(ended) == len(files):
                 return
             if ended:
-                refuse(log, at[ended[0]], "the file ends here, and others go on")
+                refuse_file(log, at[ended[0]], "the file ends here, and others go on")
             if roles.docs is not None and not (row[0] or "").strip():
                 log.bad_line(at[roles.docs.name], "no document is named")
                 continue
             yield at, dict(zip((file.name for file in files), map(str, row), strict=True))
 
 
-def _stream(file: Input, context: ReadContext, log: ReadLog) -> Generator[str, None, None]:
+def _stream(file: InputFile, context: ReadContext, log: ReadLog) -> Generator[str, None, None]:
     """Every line; one that cannot be read is a bad line of the file and stands as an empty one."""
     expected = 1
-    for number, line in lines(file, context.limits, log, empty=True):
+    for number, line in read_lines(file, context.limits, log, empty=True):
         while expected < number:
             expected += 1
             yield ""
@@ -153,17 +159,17 @@ def _stream(file: Input, context: ReadContext, log: ReadLog) -> Generator[str, N
         yield line
 
 
-def count_lines(file: Input, context: ReadContext) -> int:
+def count_lines(file: InputFile, context: ReadContext) -> int:
     """How many lines a file has; what is wrong with them, the reading proper reports."""
     return sum(1 for _ in _stream(file, context, ReadLog(skip_bad_lines=True)))
 
 
-def list_option(options: Mapping[str, str], name: str) -> list[str]:
+def parse_list_option(options: Mapping[str, str], name: str) -> list[str]:
     """The values of an option that takes several, separated by commas."""
     return [part.strip() for part in options.get(name, "").split(",") if part.strip()]
 
 
-def by_name(files: Sequence[Input]) -> Mapping[str, Input]:
+def inputs_by_name(files: Sequence[InputFile]) -> Mapping[str, InputFile]:
     """Files by their names."""
     return {file.name: file for file in files}
 

@@ -10,7 +10,7 @@ KEPT = "names that a file cannot hold: keys instead"
 
 
 @dataclass(slots=True)
-class Aliases:
+class NameAliases:
     """What stands for each key: its name where `holds` says so and no other key has it, else the key made fit."""
 
     holds: Callable[[str], bool]
@@ -34,12 +34,12 @@ class Aliases:
         return name
 
 
-def in_path(name: str) -> bool:
+def fits_path(name: str) -> bool:
     """Whether a name can stand in a path and before a tab, whatever the system of files, and be read as it was."""
     plain = name == name.strip() and name.isprintable() and not name.startswith(".")
     return plain and not set(name) & set('/\\:*?"<>|') and len(name.encode()) <= 180
 
 
-def in_line(name: str) -> bool:
+def fits_line(name: str) -> bool:
     """Whether a name can stand at the end of a line."""
     return name == name.strip() and name.isprintable() and bool(name)

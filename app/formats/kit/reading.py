@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import IO, NoReturn
 
 from app.domain.errors import Invalid, Place
-from app.formats.base import At, DocumentLines, Input, ReaderLimits, ReadLog
+from app.formats.base import DocumentLines, FileLine, InputFile, ReaderLimits, ReadLog
 
 BLOCK = 1 << 18
 GZIP_MAGIC = b"\x1f\x8b"
@@ -22,13 +22,15 @@ UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 RATIO_FROM = 4 << 20  # a small file may well be made of one line repeated
 
 
-def refuse(log: ReadLog, at: At, reason: str) -> NoReturn:
+def refuse_file(log: ReadLog, at: FileLine, reason: str) -> NoReturn:
     """Give up on the file: raise Invalid with this and the bad lines found so far."""
     where = f"{at.file}, line {at.line}" if at.line else at.file
     raise Invalid(f"{where}: {reason}; nothing was stored", places=(*log.bad, Place((at.file, at.line), reason)))
 
 
-def lines(file: Input, limits: ReaderLimits, log: ReadLog, *, empty: bool = False) -> Iterator[tuple[int, str]]:
+def read_lines(
+    file: InputFile, limits: ReaderLimits, log: ReadLog, *, empty: bool = False
+) -> Iterator[tuple[int, str]]:
     """Number (from 1) and text of each line, without its end; empty and unreadable lines go to the log.
 
     empty: an empty line is a line like others, because lines of several files stand side by side.
@@ -42,19 +44,19 @@ def lines(file: Input, limits: ReaderLimits, log: ReadLog, *, empty: bool = Fals
             blank = yield from _careful(file, first, block, limits, log, blank, empty=empty)
             continue
         if blank:
-            log.bad_line(At(file.name, blank), "the line is empty")
+            log.bad_line(FileLine(file.name, blank), "the line is empty")
             blank = 0
         yield from enumerate(text.split("\n"), first)
     if blank:
         log.repaired["empty line at the end"] += 1
 
 
-def feed(part: DocumentLines, files: Sequence[Input], limits: ReaderLimits, log: ReadLog) -> None:
-    """Let one reader take in all lines of all files. Raises Invalid as `lines` does, and for a wrong header."""
+def feed_lines(part: DocumentLines, files: Sequence[InputFile], limits: ReaderLimits, log: ReadLog) -> None:
+    """Let one reader take in all lines of all files. Raises Invalid as `read_lines` does, and for a wrong header."""
     take = part.take
     for file in files:
         begun = False
-        for number, line in lines(file, limits, log):
+        for number, line in read_lines(file, limits, log):
             if begun or part.open(file.name, number, line):
                 take(number, line)
             begun = True
@@ -72,14 +74,14 @@ def _plain(block: bytes, limits: ReaderLimits) -> str | None:
 
 
 def _careful(
-    file: Input, first: int, block: bytes, limits: ReaderLimits, log: ReadLog, blank: int, *, empty: bool
+    file: InputFile, first: int, block: bytes, limits: ReaderLimits, log: ReadLog, blank: int, *, empty: bool
 ) -> Generator[tuple[int, str], None, int]:
     """The lines of a block one by one; returns the number of the last one where that is blank, else 0."""
     for number, line in enumerate(block.split(b"\n"), first):
         if len(line) > limits.line_bytes:
-            _refuse_long(log, At(file.name, number), limits)
+            _refuse_long(log, FileLine(file.name, number), limits)
         if blank:
-            log.bad_line(At(file.name, blank), "the line is empty")
+            log.bad_line(FileLine(file.name, blank), "the line is empty")
             blank = 0
         raw = line
         if raw.endswith(b"\r"):
@@ -91,10 +93,10 @@ def _careful(
         try:
             text = raw.decode("utf-8")
         except UnicodeDecodeError as fault:
-            log.bad_line(At(file.name, number), _encoding_fault(raw, fault))
+            log.bad_line(FileLine(file.name, number), _encoding_fault(raw, fault))
             continue
         if "\0" in text:
-            log.bad_line(At(file.name, number), f"there is a NUL at character {text.index(chr(0)) + 1}")
+            log.bad_line(FileLine(file.name, number), f"there is a NUL at character {text.index(chr(0)) + 1}")
             continue
         yield number, text
     return blank
@@ -106,7 +108,7 @@ def _encoding_fault(raw: bytes, fault: UnicodeDecodeError) -> str:
     return f"not valid UTF-8 at byte {fault.start + 1} of the line ({fault.reason})"
 
 
-def _line_blocks(file: Input, limits: ReaderLimits, log: ReadLog) -> Iterator[tuple[int, bytes]]:
+def _line_blocks(file: InputFile, limits: ReaderLimits, log: ReadLog) -> Iterator[tuple[int, bytes]]:
     """Whole lines, many at a time, with the number of the first of them."""
     number, carry = 1, b""
     with closing(file.open()) as raw:
@@ -117,24 +119,24 @@ def _line_blocks(file: Input, limits: ReaderLimits, log: ReadLog) -> Iterator[tu
                 n = whole.count(b"\n") + 1
                 log.lines += n
                 if number + n - 1 > limits.lines:
-                    refuse(log, At(file.name, limits.lines + 1), f"more than {limits.lines:,} lines")
+                    refuse_file(log, FileLine(file.name, limits.lines + 1), f"more than {limits.lines:,} lines")
                 yield number, whole
                 number += n
             else:
                 carry += rest
             if len(carry) > limits.line_bytes:
-                _refuse_long(log, At(file.name, number), limits)
+                _refuse_long(log, FileLine(file.name, number), limits)
     if carry:
         log.lines += 1
         yield number, carry
 
 
-def _refuse_long(log: ReadLog, at: At, limits: ReaderLimits) -> NoReturn:
-    refuse(log, at, f"the line is longer than {limits.line_bytes:,} bytes")
+def _refuse_long(log: ReadLog, at: FileLine, limits: ReaderLimits) -> NoReturn:
+    refuse_file(log, at, f"the line is longer than {limits.line_bytes:,} bytes")
 
 
-def blocks(file: Input, limits: ReaderLimits, log: ReadLog) -> Iterator[bytes]:
-    """Unpacked bytes of a file that has no lines, many at a time. Raises Invalid as `lines` does."""
+def read_blocks(file: InputFile, limits: ReaderLimits, log: ReadLog) -> Iterator[bytes]:
+    """Unpacked bytes of a file that has no lines, many at a time. Raises Invalid as `read_lines` does."""
     with closing(file.open()) as raw:
         yield from _text_blocks(raw, file.name, limits, log)
 
@@ -145,11 +147,11 @@ def _text_blocks(raw: IO[bytes], name: str, limits: ReaderLimits, log: ReadLog) 
     for block in _blocks(raw, name, limits, log):
         total += len(block)
         if total > limits.unpacked_bytes:
-            refuse(log, At(name, 0), f"more than {limits.unpacked_bytes:,} bytes unpacked")
+            refuse_file(log, FileLine(name, 0), f"more than {limits.unpacked_bytes:,} bytes unpacked")
         if first:
             first = False
             if block.startswith(UTF16_BOMS):
-                refuse(log, At(name, 1), "this is UTF-16; save the file as UTF-8")
+                refuse_file(log, FileLine(name, 1), "this is UTF-16; save the file as UTF-8")
             if block.startswith(UTF8_BOM):
                 log.repaired["byte order mark"] += 1
                 yield block[len(UTF8_BOM) :]
@@ -186,9 +188,9 @@ class _Packed:
     count: int
     lines: int = 0
 
-    def at(self, name: str) -> At:
+    def at(self, name: str) -> FileLine:
         """The first line that is not whole: all before it are good."""
-        return At(name, self.lines + 1)
+        return FileLine(name, self.lines + 1)
 
     def fill(self, least: int) -> bool:
         """Have so many bytes ready, or what there is; False at the end of the file."""
@@ -205,12 +207,12 @@ def _unpack(head: bytes, raw: IO[bytes], name: str, limits: ReaderLimits, log: R
     packed, unpacked = _Packed(raw, head, len(head)), 0
     while packed.fill(len(GZIP_MAGIC)):
         if not packed.data.startswith(GZIP_MAGIC):
-            refuse(log, packed.at(name), "there is something after the end of the gzip data")
+            refuse_file(log, packed.at(name), "there is something after the end of the gzip data")
         for block in _unpack_member(packed, name, log):
             unpacked += len(block)
             packed.lines += block.count(b"\n")
             if unpacked > RATIO_FROM and unpacked > limits.ratio * packed.count:
-                refuse(log, packed.at(name), f"unpacks to more than {limits.ratio} times its size: a gzip bomb")
+                refuse_file(log, packed.at(name), f"unpacks to more than {limits.ratio} times its size: a gzip bomb")
             yield block
 
 
@@ -218,11 +220,11 @@ def _unpack_member(packed: _Packed, name: str, log: ReadLog) -> Iterator[bytes]:
     unpacker = zlib.decompressobj(31)
     while not unpacker.eof:
         if not packed.fill(1):
-            refuse(log, packed.at(name), "the gzip file is cut: its end is missing")
+            refuse_file(log, packed.at(name), "the gzip file is cut: its end is missing")
         try:
             block = unpacker.decompress(packed.data, BLOCK)
         except zlib.error as fault:
-            refuse(log, At(name, 0), f"the gzip data is damaged ({fault})")
+            refuse_file(log, FileLine(name, 0), f"the gzip data is damaged ({fault})")
         packed.data = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
         if block:
             yield block

@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from app.domain import alignment
 from app.domain.keys import is_key
 from app.formats.base import (
-    At,
     CampaignRow,
     DocumentRecord,
+    FileLine,
     JudgmentRow,
     MetricRow,
     OutputRow,
@@ -26,7 +26,7 @@ from app.formats.base import (
     SystemRecord,
     VoidRow,
 )
-from app.formats.kit.strict_json import dumps
+from app.formats.kit.strict_json import canonical_json
 
 LONGEST_NAME = 1000
 LARGEST_INT = 2**31 - 1
@@ -257,20 +257,20 @@ _NULLABLE = frozenset({"position"})
 _BY_CLASS: Mapping[type[object], RecordType] = {shape.record: shape for shape in SHAPES.values()}
 
 
-def shape_of(record: Record) -> RecordType:
+def record_type_of(record: Record) -> RecordType:
     """The type of a record."""
     return _BY_CLASS[type(record)]
 
 
-def encode(record: Record) -> str:
+def encode_record(record: Record) -> str:
     """The canonical JSON text of a record, without where it was read."""
-    shape = shape_of(record)
+    shape = record_type_of(record)
     plain: dict[str, object] = {"type": shape.name}
     for field, default in shape.defaults.items():
         value = getattr(record, field)
         if value != default or type(value) is not type(default):
             plain[field] = _plain(value)
-    return dumps(plain)
+    return canonical_json(plain)
 
 
 def _plain(value: object) -> object:
@@ -280,7 +280,7 @@ def _plain(value: object) -> object:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-def decode(plain: Mapping[str, object], at: At) -> Record:
+def decode_record(plain: Mapping[str, object], at: FileLine) -> Record:
     """The record of a parsed line. Raises ValueError naming the field that is wrong, missing or unknown."""
     kind = plain.get("type")
     shape = SHAPES.get(kind) if isinstance(kind, str) else None
@@ -306,9 +306,9 @@ def decode(plain: Mapping[str, object], at: At) -> Record:
     return shape.record(at, **values)  # type: ignore[arg-type]  # each by the check of its field
 
 
-def identity(record: Record) -> str:
+def record_identity(record: Record) -> str:
     """What two records of one thing have in common; sorts by type, then as the thing is addressed."""
-    shape = shape_of(record)
+    shape = record_type_of(record)
     return "\0".join([str(shape.rank), *(_sortable(getattr(record, field)) for field in shape.identity)])
 
 

@@ -7,7 +7,7 @@ from app.formats.base import JudgmentRow, ShownRow
 NO_SYSTEM = "that a reference in an output's place is of no system: its name instead"
 
 
-def shown_as(row: JudgmentRow | ShownRow) -> tuple[str, ...]:
+def credited_systems(row: JudgmentRow | ShownRow) -> tuple[str, ...]:
     """The systems that are credited; of a reference, with which nobody is, its name."""
     told = row.reference if isinstance(row, ShownRow) else (row.item_meta or {}).get("reference")
     return row.systems or (str(told or row.role),)

@@ -23,7 +23,7 @@ OVERHEAD: Final = 41  # of a bytes object and its place in the list
 Run = tuple[int, int]
 
 
-class Sorter:
+class ExternalSorter:
     """Takes byte strings without a line feed in any order, and yields them sorted.
 
     run_bytes: what is held in memory before it is spilled to an anonymous temporary file. fan_in: runs merged at once;

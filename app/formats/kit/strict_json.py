@@ -10,7 +10,7 @@ from app.domain.strict_json import NotStrictError as NotStrictError
 from app.domain.strict_json import RepeatedKeyError
 
 
-def loads(text: str) -> object:
+def parse_json_value(text: str) -> object:
     """Parse one JSON value. Raises NotStrictError with the reason, which quotes nothing longer than a name."""
     try:
         return strict_json.parse_strict_json(text)
@@ -20,6 +20,6 @@ def loads(text: str) -> object:
         raise NotStrictError(f"the key {fault.key[:64]!r} is there twice") from None
 
 
-def dumps(value: object) -> str:
+def canonical_json(value: object) -> str:
     """Canonical JSON: keys sorted, no blanks, text as it is, floats by their shortest form that reads back."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)

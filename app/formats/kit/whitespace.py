@@ -13,7 +13,7 @@ MOST_STRIPPED = 200_000
 Text = tuple[str, str, int]
 
 
-class Stripper:
+class WhitespaceStripper:
     """Strips texts and clips the spans of judgments that come after them."""
 
     def __init__(self, log: ReadLog) -> None:

@@ -11,9 +11,9 @@ from itertools import groupby
 
 from app.formats.base import (
     BY_METRICS,
-    At,
     CampaignRow,
     DocumentRecord,
+    FileLine,
     JudgmentRow,
     MetricRow,
     OutputRow,
@@ -23,10 +23,10 @@ from app.formats.base import (
     SystemRecord,
     VoidRow,
 )
-from app.formats.kit.records import decode, encode, identity
-from app.formats.kit.sorting import Sorter
+from app.formats.kit.records import decode_record, encode_record, record_identity
+from app.formats.kit.sorting import ExternalSorter
 
-NOWHERE = At("", 0)
+NOWHERE = FileLine("", 0)
 TEXTS, JUDGMENT = "0", "1"
 Address = tuple[str, str, int | None, str]
 
@@ -46,7 +46,7 @@ class RecordTable:
     """Records brought together for writing; names by key."""
 
     lost: Counter[str]
-    entries: Sorter
+    entries: ExternalSorter
     campaign: CampaignRow | None = None
     systems: dict[str, str] = field(default_factory=dict)
     raters: dict[str, str] = field(default_factory=dict)
@@ -100,9 +100,9 @@ class RecordTable:
 
 
 @contextmanager
-def gather(records: Iterable[Record], lost: Counter[str]) -> Iterator[RecordTable]:
+def gather_records(records: Iterable[Record], lost: Counter[str]) -> Iterator[RecordTable]:
     """Sort records for writing one row per judgment; scores of whole items have no row and are counted as lost."""
-    with Sorter() as entries:
+    with ExternalSorter() as entries:
         gathered = RecordTable(lost, entries)
         for record in records:
             gathered.add(record)
@@ -110,10 +110,10 @@ def gather(records: Iterable[Record], lost: Counter[str]) -> Iterator[RecordTabl
 
 
 def _entry(record: SegmentRow | OutputRow | JudgmentRow, position: int) -> str:
-    kind = f"{JUDGMENT}\0{identity(record)}" if isinstance(record, JudgmentRow) else TEXTS
-    return f"{record.document}\0{position:010d}\0{kind}\0\0{encode(record)}"
+    kind = f"{JUDGMENT}\0{record_identity(record)}" if isinstance(record, JudgmentRow) else TEXTS
+    return f"{record.document}\0{position:010d}\0{kind}\0\0{encode_record(record)}"
 
 
 def _parsed(entry: bytes) -> tuple[list[str], Record]:
     head, _, text = entry.decode().rpartition("\0\0")
-    return head.split("\0"), decode(json.loads(text), NOWHERE)
+    return head.split("\0"), decode_record(json.loads(text), NOWHERE)

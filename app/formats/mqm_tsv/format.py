@@ -17,11 +17,11 @@ from itertools import chain
 
 from app.domain.errors import Invalid, Place
 from app.formats.base import (
-    Answers,
-    At,
     CampaignRow,
+    FileLine,
     Format,
-    Input,
+    GroupedAnswers,
+    InputFile,
     JudgmentRow,
     LineSharing,
     ReadContext,
@@ -29,16 +29,16 @@ from app.formats.base import (
     Record,
 )
 from app.formats.kit.campaigns_in_file import OPTION
-from app.formats.kit.parallel_lines import list_option
-from app.formats.kit.reading import feed, lines, refuse
-from app.formats.kit.sorting import Sorter
-from app.formats.mqm_tsv.language_pairs import split_parts
-from app.formats.mqm_tsv.metadata import EVALUATION, TEXTS, languages_of, parse, rows_about_texts
-from app.formats.mqm_tsv.records import MQMRecords, note_missing, singly
-from app.formats.mqm_tsv.rows import Layout, MqmRow, MqmRowReader, layout_of
+from app.formats.kit.parallel_lines import parse_list_option
+from app.formats.kit.reading import feed_lines, read_lines, refuse_file
+from app.formats.kit.sorting import ExternalSorter
+from app.formats.mqm_tsv.language_pairs import split_by_language_pair
+from app.formats.mqm_tsv.metadata import EVALUATION, TEXTS, make_text_rows, metadata_languages, parse_metadata
+from app.formats.mqm_tsv.records import MQMRecords, note_unknown_humans, split_grouped_answers
+from app.formats.mqm_tsv.rows import MqmLayout, MqmRow, MqmRowReader, detect_layout
 from app.formats.mqm_tsv.writer import write
 
-Languages = dict[tuple[str, str], At]
+Languages = dict[tuple[str, str], FileLine]
 RATER, METADATA = MqmRow._fields.index("rater"), MqmRow._fields.index("metadata")
 HUMAN = "human"
 OPTIONS = {"split": OPTION, HUMAN: "names of the systems that are human translations, with commas"}
@@ -50,11 +50,11 @@ class MQMPart:
 
     def __init__(self, names: Sequence[str], context: ReadContext, log: ReadLog) -> None:  # noqa: ARG002 (see Spread)
         _check_options(context)
-        self._human = list_option(context.options, HUMAN)
+        self._human = parse_list_option(context.options, HUMAN)
         if "split" in context.options:
             raise Invalid("with the option split the files make several campaigns; this is about one")
-        self._log, self._rows = log, Sorter()
-        self._languages: dict[tuple[str, str], At] = {}
+        self._log, self._rows = log, ExternalSorter()
+        self._languages: dict[tuple[str, str], FileLine] = {}
         self._fields: Callable[[int, str], tuple[str, ...] | None]
 
     def open(self, file: str, number: int, line: str) -> bool:
@@ -78,7 +78,7 @@ class MQMPart:
         """The language pairs that metadata names, each with its first place."""
         return self._languages
 
-    def records(self) -> Iterator[Record | Answers]:
+    def records(self) -> Iterator[Record | GroupedAnswers]:
         """All records, document by document."""
         return MQMRecords(self._log, human=self._human).together(self._rows)
 
@@ -87,15 +87,15 @@ class MQMPart:
         self._rows.close()
 
 
-def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
+def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
     names = [file.name for file in files]
     n = 0
     with closing(MQMPart(names, context, log)) as part:
-        feed(part, files, context.limits, log)
+        feed_lines(part, files, context.limits, log)
         log.finish()
         yield _campaign(names, [part.campaign_facts()])
-        for record in singly(part.records()):
+        for record in split_grouped_answers(part.records()):
             n += isinstance(record, JudgmentRow)
             yield record
     _last(context, log)
@@ -104,7 +104,7 @@ def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator
         raise Invalid(f"there are no judgments in {', '.join(names)}")
 
 
-def route(at: At, line: str, log: ReadLog) -> tuple[Callable[[str], str], bool]:
+def route_line(at: FileLine, line: str, log: ReadLog) -> tuple[Callable[[str], str], bool]:
     """What tells of a line of which document it is; whether the first line is data too. Raises Invalid."""
     layout, is_header = _layout(at.file, at.line, line, log)
     column = layout.index[1]
@@ -116,15 +116,17 @@ def route(at: At, line: str, log: ReadLog) -> tuple[Callable[[str], str], bool]:
     return document, not is_header
 
 
-def parts(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[tuple[str, Iterator[Record]]]:
+def read_by_campaign(
+    files: Sequence[InputFile], context: ReadContext, log: ReadLog
+) -> Iterator[tuple[str, Iterator[Record]]]:
     """One stream of records for each value of the split, each to be read before the next. Raises as `read`."""
     _check_options(context)
     rows = chain.from_iterable(_rows(file, context, log) for file in files)
-    return split_parts(files, context, log, rows, partial(_with_metadata, log=log, languages={}))
+    return split_by_language_pair(files, context, log, rows, partial(_with_metadata, log=log, languages={}))
 
 
 def _last(context: ReadContext, log: ReadLog) -> None:
-    note_missing(list_option(context.options, HUMAN), log)
+    note_unknown_humans(parse_list_option(context.options, HUMAN), log)
 
 
 def _check_options(context: ReadContext) -> None:
@@ -133,9 +135,9 @@ def _check_options(context: ReadContext) -> None:
         raise Invalid(f"mqm-tsv takes no option {unknown[0][:40]!r}; there are: {', '.join(OPTIONS)}")
 
 
-def _rows(file: Input, context: ReadContext, log: ReadLog) -> Iterator[MqmRow]:
+def _rows(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[MqmRow]:
     reader: MqmRowReader | None = None
-    for number, line in lines(file, context.limits, log):
+    for number, line in read_lines(file, context.limits, log):
         if reader is None:
             reader, is_header = _opened(file.name, number, line, log)
             if is_header:
@@ -150,24 +152,24 @@ def _opened(file: str, number: int, line: str, log: ReadLog) -> tuple[MqmRowRead
     return MqmRowReader(file, layout, log, "" if is_header else FIRST_LINE), is_header
 
 
-def _layout(file: str, number: int, line: str, log: ReadLog) -> tuple[Layout, bool]:
+def _layout(file: str, number: int, line: str, log: ReadLog) -> tuple[MqmLayout, bool]:
     try:
-        return layout_of(line.split("\t"))
+        return detect_layout(line.split("\t"))
     except ValueError as fault:
-        refuse(log, At(file, number), str(fault))
+        refuse_file(log, FileLine(file, number), str(fault))
 
 
-def _with_metadata(row: MqmRow, log: ReadLog, languages: dict[tuple[str, str], At]) -> Iterator[MqmRow]:
+def _with_metadata(row: MqmRow, log: ReadLog, languages: dict[tuple[str, str], FileLine]) -> Iterator[MqmRow]:
     """The row, unless it carries metrics only, and rows for what its metadata says of the texts."""
     if TEXTS in row.metadata or EVALUATION in row.metadata:
-        at = At(row.file, int(row.line))
+        at = FileLine(row.file, int(row.line))
         try:
-            metadata = parse(row.metadata)
+            metadata = parse_metadata(row.metadata)
         except ValueError as fault:
             log.bad_line(at, str(fault))
             return
-        yield from rows_about_texts(row, metadata)
-        pair = languages_of(metadata)
+        yield from make_text_rows(row, metadata)
+        pair = metadata_languages(metadata)
         if pair:
             languages.setdefault(pair, at)
     if row.rater:
@@ -184,7 +186,7 @@ def _campaign(names: Sequence[str], told: Sequence[Languages]) -> CampaignRow:
         what = f"several language pairs in one import: {values}; a campaign has one"
         raise Invalid(f"{what} (--option split=language_pair makes one campaign each)", places=places[:100])
     source, target = next(iter(languages), (None, None))
-    at = At(names[0] if names else "", 1)
+    at = FileLine(names[0] if names else "", 1)
     return CampaignRow(at, protocol="mqm", source_language=source, target_language=target, documents_known=True)
 
 
@@ -193,10 +195,10 @@ FORMAT = Format(
     suffix="mqm.tsv",
     title="MQM table of WMT and Marot (10 columns)",
     read=read,
-    parts=parts,
+    parts=read_by_campaign,
     write=write,
     judged_by=("mqm",),
     options=OPTIONS,
     by_document=True,
-    spread=LineSharing(part=MQMPart, route=route, head=_campaign, some=True, last=_last),
+    spread=LineSharing(part=MQMPart, route=route_line, head=_campaign, some=True, last=_last),
 )

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import NamedTuple
 
-from app.formats.base import At, Given, JudgmentRow, ReadLog
-from app.formats.kit.strict_json import dumps
-from app.formats.mqm_tsv.metadata import EVALUATION, TEXTS, parse, token_spans
-from app.formats.mqm_tsv.rows import ATTENTION, ERROR, NO_ERROR, Mark, spans_of, timestamp_of
+from app.formats.base import FileLine, Given, JudgmentRow, ReadLog
+from app.formats.kit.strict_json import canonical_json
+from app.formats.mqm_tsv.metadata import EVALUATION, TEXTS, parse_metadata, token_spans
+from app.formats.mqm_tsv.rows import ATTENTION, ERROR, NO_ERROR, MqmMark, metadata_timestamp, unpack_spans
 
 MOST_ROWS = 1000
 MOST_METADATA = 4 << 20
@@ -19,11 +19,11 @@ LONGEST_CATEGORY = 256
 SIDES = ("target", "source")
 ONE_SPAN = len("0000003-0000005")
 Made = JudgmentRow | Given
-Found = tuple[Mark, dict[str, object]]
+Found = tuple[MqmMark, dict[str, object]]
 FLAWLESS: dict[str, object] = {"protocol": "mqm", "errors": []}  # one object, for whoever knows it again
 
 
-class Where(NamedTuple):
+class JudgedOutput(NamedTuple):
     """The output that a judgment is about: keys, and the texts without marks. systems: the system alone."""
 
     item: str
@@ -40,9 +40,11 @@ class JudgmentMaker:
     def __init__(self, log: ReadLog) -> None:
         self._log = log
 
-    def of(self, where: Where, rater: str, rows: Iterator[Mark], tokens: Mapping[str, list[str]]) -> Made | None:
+    def of(
+        self, where: JudgedOutput, rater: str, rows: Iterator[MqmMark], tokens: Mapping[str, list[str]]
+    ) -> Made | None:
         """The judgment of all rows, as sorted, of one rater on one output; None where none of them can be read."""
-        seen: list[Mark] = []
+        seen: list[MqmMark] = []
         for row in rows:
             seen.append(row)
             if not _is_plain(row) or len(seen) > MOST_ROWS:
@@ -56,7 +58,9 @@ class JudgmentMaker:
             seen.append(second)
         return self._together(where, rater, chain(seen, rows), tokens)
 
-    def _together(self, where: Where, rater: str, rows: Iterable[Mark], tokens: Mapping[str, list[str]]) -> Made | None:
+    def _together(
+        self, where: JudgedOutput, rater: str, rows: Iterable[MqmMark], tokens: Mapping[str, list[str]]
+    ) -> Made | None:
         taken = self._take(rows)
         if not taken:
             return None
@@ -76,7 +80,7 @@ class JudgmentMaker:
         )
         return self._judgment(where, rater, taken, [span for span, _ in marked], meta or None)
 
-    def _take(self, rows: Iterable[Mark]) -> list[Found]:
+    def _take(self, rows: Iterable[MqmMark]) -> list[Found]:
         """The rows that can be read, as many as one judgment may have; never more in memory than that."""
         taken: list[Found] = []
         held = 0
@@ -90,11 +94,11 @@ class JudgmentMaker:
                 taken.append(mark)
         return taken
 
-    def _parsed(self, row: Mark) -> Found | None:
+    def _parsed(self, row: MqmMark) -> Found | None:
         if not row.metadata and len(row.category) <= LONGEST_CATEGORY:
             return row, {}
         try:
-            metadata = parse(row.metadata)
+            metadata = parse_metadata(row.metadata)
         except ValueError as fault:
             self._bad(row, str(fault))
             return None
@@ -103,8 +107,8 @@ class JudgmentMaker:
             return None
         return row, metadata
 
-    def _bad(self, row: Mark, reason: str) -> None:
-        self._log.bad_line(At(row.file, int(row.line)), reason)
+    def _bad(self, row: MqmMark, reason: str) -> None:
+        self._log.bad_line(FileLine(row.file, int(row.line)), reason)
 
     def _latest(self, errors: list[Found], clean: list[Found]) -> list[Found]:
         """The errors that count where the rater also said that there are none."""
@@ -112,8 +116,8 @@ class JudgmentMaker:
             self._log.repaired["No-error more than once for one judgment"] += len(clean) - 1
         if not errors or not clean:
             return errors
-        marked = [timestamp_of(metadata) for _, metadata in errors]
-        said = [timestamp_of(metadata) for _, metadata in clean]
+        marked = [metadata_timestamp(metadata) for _, metadata in errors]
+        said = [metadata_timestamp(metadata) for _, metadata in clean]
         if None in marked or None in said:
             self._log.repaired["No-error beside errors: the errors count"] += len(clean)
             return errors
@@ -124,14 +128,14 @@ class JudgmentMaker:
         return kept
 
     def _span(
-        self, where: Where, row: Mark, metadata: dict[str, object], tokens: Mapping[str, list[str]]
+        self, where: JudgedOutput, row: MqmMark, metadata: dict[str, object], tokens: Mapping[str, list[str]]
     ) -> dict[str, object]:
         """One error as payloads have it. What is taken from the metadata is taken out of it."""
         ours, theirs = row.target_spans, row.source_spans
         places: Sequence[tuple[int, int]]
         if not metadata and not (ours and theirs):  # what most errors are
             side = "source" if theirs else "target"
-            places = spans_of(theirs or ours)
+            places = unpack_spans(theirs or ours)
         else:
             side, places = self._places(where, row, metadata, tokens)
         if len(places) > 1:
@@ -152,10 +156,10 @@ class JudgmentMaker:
         return span
 
     def _places(
-        self, where: Where, row: Mark, metadata: dict[str, object], tokens: Mapping[str, list[str]]
+        self, where: JudgedOutput, row: MqmMark, metadata: dict[str, object], tokens: Mapping[str, list[str]]
     ) -> tuple[str, Sequence[tuple[int, int]]]:
         """Side and spans of an error: the marks in the texts, else the token ranges of the metadata."""
-        marked = {"target": spans_of(row.target_spans), "source": spans_of(row.source_spans)}
+        marked = {"target": unpack_spans(row.target_spans), "source": unpack_spans(row.source_spans)}
         if marked["target"] and marked["source"]:
             self._log.repaired["errors marked on both sides: the target counts, the source span is kept"] += 1
             metadata["source_marks"] = [list(place) for place in marked["source"]]
@@ -174,7 +178,7 @@ class JudgmentMaker:
 
     def _judgment(
         self,
-        where: Where,
+        where: JudgedOutput,
         rater: str,
         taken: list[Found],
         spans: list[dict[str, object]],
@@ -184,15 +188,15 @@ class JudgmentMaker:
         if len(taken) > 1:
             line = min((row for row, _ in taken), key=lambda row: (row.file, int(row.line)))
         payload: dict[str, object] = {"protocol": "mqm", "errors": spans}
-        times = [t for _, metadata in taken if metadata and (t := timestamp_of(metadata)) is not None]
+        times = [t for _, metadata in taken if metadata and (t := metadata_timestamp(metadata)) is not None]
         if meta is None and not times:
             return rater, line.file, int(line.line), payload
         at = datetime.fromtimestamp(max(times) / 1000, UTC) if times else None
-        place, (item, systems, document, position, *_) = At(line.file, int(line.line)), where
+        place, (item, systems, document, position, *_) = FileLine(line.file, int(line.line)), where
         return JudgmentRow(place, rater, item, systems, document, position, rater, payload, submitted_at=at, meta=meta)
 
 
-def _is_plain(row: Mark) -> bool:
+def _is_plain(row: MqmMark) -> bool:
     """Whether a row is an error at one place of the target and nothing else, as most errors are."""
     return (
         len(row.target_spans) == ONE_SPAN
@@ -203,7 +207,7 @@ def _is_plain(row: Mark) -> bool:
     )
 
 
-def _plainly(rows: Sequence[Mark]) -> dict[str, object]:
+def _plainly(rows: Sequence[MqmMark]) -> dict[str, object]:
     """The payload of plain rows, which stand as `_order` would put their errors."""
     errors = []
     for row in rows:
@@ -217,14 +221,14 @@ def _plainly(rows: Sequence[Mark]) -> dict[str, object]:
     return {"protocol": "mqm", "errors": errors}
 
 
-def _line(row: Mark) -> tuple[str, int]:
+def _line(row: MqmMark) -> tuple[str, int]:
     return row.file, int(row.line)
 
 
 def _order(marked: tuple[dict[str, object], dict[str, object]]) -> tuple[object, ...]:
     """Where an error stands among those of its judgment, whatever the order of the rows."""
     span, rest = marked
-    texts = (span["severity"], span.get("category", ""), span.get("note", ""), dumps(rest) if rest else "")
+    texts = (span["severity"], span.get("category", ""), span.get("note", ""), canonical_json(rest) if rest else "")
     return (span.get("side", "target"), span.get("start", -1), span.get("end", -1), *texts)
 
 
@@ -234,15 +238,15 @@ def _meta(taken: list[Found], rests: list[dict[str, object]], attention: list[Fo
     if any(rests):
         meta["errors"] = rests
     if attention:
-        meta["attention"] = sorted((_attention(row, metadata) for row, metadata in attention), key=dumps)
+        meta["attention"] = sorted((_attention(row, metadata) for row, metadata in attention), key=canonical_json)
     clean = (_rest(metadata) for row, metadata in taken if row.what == NO_ERROR)
-    said = min(filter(None, clean), key=dumps, default=None)
+    said = min(filter(None, clean), key=canonical_json, default=None)
     if said and not rests:
         meta["no_error"] = said
     return meta
 
 
-def _attention(row: Mark, metadata: dict[str, object]) -> dict[str, object]:
+def _attention(row: MqmMark, metadata: dict[str, object]) -> dict[str, object]:
     rest = _rest(metadata)
     return {"severity": row.severity, "category": row.category, **({"meta": rest} if rest else {})}
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from app.domain.errors import Invalid, Place
-from app.formats.base import At, Input, ReadContext, ReadLog
-from app.formats.kit.campaigns_in_file import About, Abouts, split_of
-from app.formats.kit.parallel_lines import list_option
-from app.formats.kit.sorting import Sorter
-from app.formats.mqm_tsv.mapped_errors import Parts, parted_errors
-from app.formats.mqm_tsv.metadata import EVALUATION, languages_of, parse
-from app.formats.mqm_tsv.records import note_missing
+from app.formats.base import FileLine, InputFile, ReadContext, ReadLog
+from app.formats.kit.campaigns_in_file import CampaignsInFile, RowCampaign, parse_split_option
+from app.formats.kit.parallel_lines import parse_list_option
+from app.formats.kit.sorting import ExternalSorter
+from app.formats.mqm_tsv.mapped_errors import Parts, split_error_rows
+from app.formats.mqm_tsv.metadata import EVALUATION, metadata_languages, parse_metadata
+from app.formats.mqm_tsv.records import note_unknown_humans
 from app.formats.mqm_tsv.rows import MqmRow
 
 PROTOCOL = "mqm"
@@ -23,22 +23,22 @@ Pair = tuple[str, str]
 WithMetadata = Callable[[MqmRow], Iterable[MqmRow]]
 
 
-def split_parts(
-    files: Sequence[Input], context: ReadContext, log: ReadLog, rows: Iterator[MqmRow], of: WithMetadata
+def split_by_language_pair(
+    files: Sequence[InputFile], context: ReadContext, log: ReadLog, rows: Iterator[MqmRow], of: WithMetadata
 ) -> Parts:
     """(value, records) of each campaign that rows come to, each stream to be read before the next.
 
     of: the row, and the rows for what its metadata says of the texts. Raises Invalid with every bad line, and where a
     document is of several language pairs, or of one that no row names while there are several.
     """
-    said: dict[str, dict[Pair, At]] = {}
-    with Sorter() as entries, Sorter() as texts_by_pair:
+    said: dict[str, dict[Pair, FileLine]] = {}
+    with ExternalSorter() as entries, ExternalSorter() as texts_by_pair:
         for row in rows:
             _note(row, said)
             for text_row in of(row):
                 entries.add(text_row.pack())
         log.finish()
-        abouts = Abouts(split_of(context))
+        abouts = CampaignsInFile(parse_split_option(context))
         pairs = {pair for stated in said.values() for pair in stated}
         known: dict[str, str] = {}
         for entry in entries:
@@ -48,24 +48,24 @@ def split_parts(
             texts_by_pair.add(f"{known[row.document]}\0".encode() + entry)
         if not abouts.found:
             abouts.campaign("", files)
-        human = list_option(context.options, "human")
-        yield from parted_errors(texts_by_pair, abouts, files, log, human=human)
-        note_missing(human, log)
+        human = parse_list_option(context.options, "human")
+        yield from split_error_rows(texts_by_pair, abouts, files, log, human=human)
+        note_unknown_humans(human, log)
 
 
-def _note(row: MqmRow, said: dict[str, dict[Pair, At]]) -> None:
+def _note(row: MqmRow, said: dict[str, dict[Pair, FileLine]]) -> None:
     """Remember which languages a row names for its document; what cannot be parsed is refused elsewhere."""
     stated = said.setdefault(row.document, {})
     if EVALUATION in row.metadata:
         try:
-            pair = languages_of(parse(row.metadata))
+            pair = metadata_languages(parse_metadata(row.metadata))
         except ValueError:
             return
         if pair:
             stated.setdefault(pair, _at(row))
 
 
-def _about(row: MqmRow, stated: dict[Pair, At], pairs: set[Pair]) -> About:
+def _about(row: MqmRow, stated: dict[Pair, FileLine], pairs: set[Pair]) -> RowCampaign:
     """What a document's campaign is. Raises Invalid where its language pair is unclear."""
     candidates = sorted(stated) or sorted(pairs)
     if len(candidates) > 1:
@@ -74,8 +74,8 @@ def _about(row: MqmRow, stated: dict[Pair, At], pairs: set[Pair]) -> About:
         what = "is of several language pairs" if stated else "names no language pair, and there are several"
         place = tuple(places) or (Place((row.file, int(row.line)), "is of this document"),)
         raise Invalid(f"document {row.document[:80]} {what}: {names}", places=place)
-    return About(candidates[0] if candidates else None, PROTOCOL, PROTOCOL)
+    return RowCampaign(candidates[0] if candidates else None, PROTOCOL, PROTOCOL)
 
 
-def _at(row: MqmRow) -> At:
-    return At(row.file, int(row.line))
+def _at(row: MqmRow) -> FileLine:
+    return FileLine(row.file, int(row.line))

@@ -11,14 +11,14 @@ from itertools import groupby
 from operator import itemgetter
 
 from app.domain.errors import Invalid
-from app.formats.base import At, CampaignRow, Input, JudgmentRow, ReadContext, ReadLog, Record
-from app.formats.kit.campaigns_in_file import About, Abouts, split_of
-from app.formats.kit.cells import Cells, about, cells_of, position_of
+from app.formats.base import CampaignRow, FileLine, InputFile, JudgmentRow, ReadContext, ReadLog, Record
+from app.formats.kit.campaigns_in_file import CampaignsInFile, RowCampaign, parse_split_option
+from app.formats.kit.cells import RowCells, parse_position, parse_row_campaign, split_cells
 from app.formats.kit.column_map import UNITS, ColumnMap
-from app.formats.kit.judgment_rows import microseconds
-from app.formats.kit.reading import lines, refuse
-from app.formats.kit.sorting import Sorter
-from app.formats.kit.strict_json import NotStrictError, dumps, loads
+from app.formats.kit.judgment_rows import parse_microseconds
+from app.formats.kit.reading import read_lines, refuse_file
+from app.formats.kit.sorting import ExternalSorter
+from app.formats.kit.strict_json import NotStrictError, canonical_json, parse_json_value
 from app.formats.mqm_tsv.records import MQMRecords
 from app.formats.mqm_tsv.rows import DEFAULT, MqmRow, MqmRowReader
 
@@ -27,32 +27,34 @@ BLANKS = str.maketrans("\t", " ")
 TRUE = ("1", "true", "yes")
 
 
-def read_errors(files: Sequence[Input], columns: ColumnMap, context: ReadContext, log: ReadLog) -> Iterator[Record]:
+def read_errors(files: Sequence[InputFile], columns: ColumnMap, context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
-    if split_of(context):
+    if parse_split_option(context):
         raise Invalid("with the option split the files make several campaigns; this is about one")
-    for _, records in parts_of_errors(files, columns, context, log):
+    for _, records in read_errors_by_campaign(files, columns, context, log):
         yield from records
 
 
-def parts_of_errors(files: Sequence[Input], columns: ColumnMap, context: ReadContext, log: ReadLog) -> Parts:
+def read_errors_by_campaign(
+    files: Sequence[InputFile], columns: ColumnMap, context: ReadContext, log: ReadLog
+) -> Parts:
     """One stream of records for each campaign that the files hold. Raises Invalid as `read_errors`."""
-    abouts = Abouts(split_of(context))
-    with Sorter() as rows:
+    abouts = CampaignsInFile(parse_split_option(context))
+    with ExternalSorter() as rows:
         for file in files:
             for about, row in _rows(file, columns, context, log):
-                part = abouts.add(about, At(row.file, int(row.line)))
+                part = abouts.add(about, FileLine(row.file, int(row.line)))
                 rows.add(f"{part}\0".encode() + row.pack())
         log.finish()
         if not abouts.found:
             abouts.campaign("", files)
-        yield from parted_errors(rows, abouts, files, log, texts="target" in columns.columns)
+        yield from split_error_rows(rows, abouts, files, log, texts="target" in columns.columns)
 
 
-def parted_errors(
+def split_error_rows(
     rows: Iterable[bytes],
-    abouts: Abouts,
-    files: Sequence[Input],
+    abouts: CampaignsInFile,
+    files: Sequence[InputFile],
     log: ReadLog,
     *,
     texts: bool = True,
@@ -83,21 +85,23 @@ def _with_head(head: CampaignRow, records: Iterator[Record], log: ReadLog) -> It
         raise Invalid("there are no judgments")
 
 
-def _rows(file: Input, columns: ColumnMap, context: ReadContext, log: ReadLog) -> Iterator[tuple[About, MqmRow]]:
+def _rows(
+    file: InputFile, columns: ColumnMap, context: ReadContext, log: ReadLog
+) -> Iterator[tuple[RowCampaign, MqmRow]]:
     header: dict[str, int] = {}
     reader = MqmRowReader(file.name, DEFAULT, log)
-    for number, line in lines(file, context.limits, log):
-        at = At(file.name, number)
+    for number, line in read_lines(file, context.limits, log):
+        at = FileLine(file.name, number)
         try:
-            line_cells = cells_of(line, columns)
+            line_cells = split_cells(line, columns)
             if not header:
                 header = _header([name.strip() for name in line_cells], columns, at, log)
                 continue
             if len(line_cells) != len(header):
                 raise ValueError(f"there are {len(line_cells)} columns where {len(header)} are needed")
-            cells = Cells(line_cells, header, columns)
+            cells = RowCells(line_cells, header, columns)
             row = _row(cells, columns, reader, number, log)
-            said = about(cells, columns)
+            said = parse_row_campaign(cells, columns)
         except ValueError as fault:
             log.bad_line(at, str(fault))
             continue
@@ -105,32 +109,32 @@ def _rows(file: Input, columns: ColumnMap, context: ReadContext, log: ReadLog) -
             yield said, row
 
 
-def _header(names: list[str], columns: ColumnMap, at: At, log: ReadLog) -> dict[str, int]:
+def _header(names: list[str], columns: ColumnMap, at: FileLine, log: ReadLog) -> dict[str, int]:
     missing = sorted(columns.needed() - set(names))
     if missing or len(set(names)) < len(names):
         wrong = f"lacks {', '.join(missing)}" if missing else "names a column twice"
-        refuse(log, at, f"the header {wrong}; found {', '.join(name[:40] for name in names[:30])}")
+        refuse_file(log, at, f"the header {wrong}; found {', '.join(name[:40] for name in names[:30])}")
     return {name: i for i, name in enumerate(names)}
 
 
-def _row(cells: Cells, columns: ColumnMap, reader: MqmRowReader, number: int, log: ReadLog) -> MqmRow | None:
+def _row(cells: RowCells, columns: ColumnMap, reader: MqmRowReader, number: int, log: ReadLog) -> MqmRow | None:
     """The row as `mqm-tsv` has it, None where it is left out or bad. Raises ValueError."""
     reason = cells.left_out()
     if reason:
         log.dropped[reason] += 1
         return None
-    position = str(position_of(cells.get("position").strip(), columns.first_position))
+    position = str(parse_position(cells.get("position").strip(), columns.first_position))
     metadata = _metadata(cells, columns)
     names = [cells.get("system"), cells.get("document"), position, cells.get("global_id"), cells.name("rater")]
     rest = [cells.get(meaning) for meaning in ("source", "target", "category", "severity")]
-    line = "\t".join(cell.translate(BLANKS) for cell in (*names, *rest, dumps(metadata) if metadata else ""))
+    line = "\t".join(cell.translate(BLANKS) for cell in (*names, *rest, canonical_json(metadata) if metadata else ""))
     row = reader.read(number, line)
     if row is None or "start" not in columns.columns:
         return row
     return _with_span(row, cells)
 
 
-def _with_span(row: MqmRow, cells: Cells) -> MqmRow:
+def _with_span(row: MqmRow, cells: RowCells) -> MqmRow:
     """The row with the span that its own columns give: code points, the end exclusive. Raises ValueError."""
     start, end = cells.get("start").strip(), cells.get("end").strip()
     if not start and not end:
@@ -142,12 +146,12 @@ def _with_span(row: MqmRow, cells: Cells) -> MqmRow:
     return row._replace(source_spans=span) if on_source else row._replace(target_spans=span)
 
 
-def _metadata(cells: Cells, columns: ColumnMap) -> dict[str, object]:
+def _metadata(cells: RowCells, columns: ColumnMap) -> dict[str, object]:
     """Columns that are kept, those that hold lists or objects as such, and when the mark was made (milliseconds)."""
     metadata: dict[str, object] = {}
     for name, text in cells.kept().items():
         metadata[name] = _value(str(text))
-    ended = microseconds(cells.get("ended").strip(), UNITS[columns.time])
+    ended = parse_microseconds(cells.get("ended").strip(), UNITS[columns.time])
     if ended:
         metadata["timestamp"] = int(ended) // 1000
     return metadata
@@ -157,6 +161,6 @@ def _value(text: str) -> object:
     if text[:1] not in "[{":
         return text
     try:
-        return loads(text)
+        return parse_json_value(text)
     except NotStrictError:
         return text

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from app.formats.kit.strict_json import NotStrictError, dumps, loads
+from app.formats.kit.strict_json import NotStrictError, canonical_json, parse_json_value
 from app.formats.mqm_tsv.rows import MqmRow
 
 TEXTS = "segment"
 EVALUATION = "evaluation"
 
 
-def parse(metadata: str) -> dict[str, object]:
+def parse_metadata(metadata: str) -> dict[str, object]:
     """The metadata object of a row. Raises ValueError with the reason."""
     if not metadata:
         return {}
     try:
-        value = loads(metadata)
+        value = parse_json_value(metadata)
     except NotStrictError as fault:
         raise ValueError(f"metadata: {fault}") from fault
     if not isinstance(value, dict):
@@ -28,7 +28,7 @@ def parse(metadata: str) -> dict[str, object]:
     return value
 
 
-def languages_of(metadata: Mapping[str, object]) -> tuple[str, str] | None:
+def metadata_languages(metadata: Mapping[str, object]) -> tuple[str, str] | None:
     """Source and target language, where an `evaluation` object names them."""
     evaluation = metadata.get(EVALUATION)
     if isinstance(evaluation, dict):
@@ -38,7 +38,7 @@ def languages_of(metadata: Mapping[str, object]) -> tuple[str, str] | None:
     return None
 
 
-def rows_about_texts(row: MqmRow, metadata: Mapping[str, object]) -> Iterator[MqmRow]:
+def make_text_rows(row: MqmRow, metadata: Mapping[str, object]) -> Iterator[MqmRow]:
     """Rows that carry references (no system) and tokens (no rater) for all rows of the same text."""
     segment = metadata.get(TEXTS)
     if not isinstance(segment, dict):
@@ -46,17 +46,17 @@ def rows_about_texts(row: MqmRow, metadata: Mapping[str, object]) -> Iterator[Mq
     references = _references(segment)
     blank = row._replace(rater="", what="", target_spans="", source_spans="", severity="", category="")
     if references:
-        yield blank._replace(system="", target="", metadata=dumps(references))
+        yield blank._replace(system="", target="", metadata=canonical_json(references))
     tokens = {side: t for side in ("source", "target") if (t := segment.get(f"{side}_tokens")) and _strings(t)}
     if tokens:
-        yield blank._replace(metadata=dumps(tokens))
+        yield blank._replace(metadata=canonical_json(tokens))
 
 
-def tokens_of(metadata: Iterable[str]) -> dict[str, list[str]]:
-    """Tokens by side, of the rows that `rows_about_texts` made."""
+def collect_tokens(metadata: Iterable[str]) -> dict[str, list[str]]:
+    """Tokens by side, of the rows that `make_text_rows` made."""
     tokens_by_side: dict[str, list[str]] = {}
     for text in metadata:
-        for side, tokens in parse(text).items():
+        for side, tokens in parse_metadata(text).items():
             if isinstance(tokens, list):
                 tokens_by_side.setdefault(side, tokens)
     return tokens_by_side

@@ -9,10 +9,10 @@ from operator import itemgetter
 
 from app.domain.keys import make_key
 from app.formats.base import (
-    Answers,
-    At,
     DocumentRecord,
+    FileLine,
     Given,
+    GroupedAnswers,
     JudgmentRow,
     OutputRow,
     RaterRow,
@@ -22,12 +22,12 @@ from app.formats.base import (
     SystemRecord,
 )
 from app.formats.kit.names import KeyNames
-from app.formats.mqm_tsv.judgments import JudgmentMaker, Where
-from app.formats.mqm_tsv.metadata import parse, tokens_of
-from app.formats.mqm_tsv.rows import Mark, by_output
+from app.formats.mqm_tsv.judgments import JudgedOutput, JudgmentMaker
+from app.formats.mqm_tsv.metadata import collect_tokens, parse_metadata
+from app.formats.mqm_tsv.rows import MqmMark, group_by_output
 
 MOST_ITEMS = 1000  # remembered
-Found = Record | Answers
+Found = Record | GroupedAnswers
 
 
 @dataclass(slots=True)
@@ -39,9 +39,9 @@ class _Segment:
     document: str
     position: int
     source: str = ""
-    stated: Mark | None = None
+    stated: MqmMark | None = None
     system: str = ""
-    output: Mark | None = None
+    output: MqmMark | None = None
     references: dict[str, str] = field(default_factory=dict)
 
 
@@ -62,12 +62,12 @@ class MQMRecords:
 
     def of(self, rows: Iterable[bytes]) -> Iterator[Record]:
         """All records of sorted rows, one by one."""
-        return singly(self.together(rows))
+        return split_grouped_answers(self.together(rows))
 
     def together(self, rows: Iterable[bytes]) -> Iterator[Found]:
         """All records of sorted rows; judgments of one output that hold nothing else stand together."""
         segment = _Segment([], "", 0)
-        for (name, position, source, system, target), output_marks in by_output(rows):
+        for (name, position, source, system, target), output_marks in group_by_output(rows):
             first = next(output_marks)
             marks = chain((first,), output_marks)
             place = [name, position]
@@ -87,7 +87,7 @@ class MQMRecords:
                 yield from self._output(segment, source, system, target, first, marks)
 
     def _output(
-        self, at: _Segment, source: str, name: str, target: str, first: Mark, marks: Iterator[Mark]
+        self, at: _Segment, source: str, name: str, target: str, first: MqmMark, marks: Iterator[MqmMark]
     ) -> Iterator[Found]:
         place = _at(first)
         if at.stated is None:
@@ -103,33 +103,37 @@ class MQMRecords:
             yield SystemRecord(place, system, name, "human" if human else "mt")
         if self._texts:
             yield OutputRow(place, system, at.document, at.position, target)
-        where = Where(self._item(system, at.document), (system,), at.document, at.position, source, target)
+        where = JudgedOutput(self._item(system, at.document), (system,), at.document, at.position, source, target)
         records = self._judgments(where, marks)
         if human:
-            n = sum(len(one.given) if isinstance(one, Answers) else isinstance(one, JudgmentRow) for one in records)
+            n = sum(
+                len(one.given) if isinstance(one, GroupedAnswers) else isinstance(one, JudgmentRow) for one in records
+            )
             self._log.notes[_of_human(name)] += n
         yield from records
 
-    def _judgments(self, where: Where, marks: Iterator[Mark]) -> list[Found]:
+    def _judgments(self, where: JudgedOutput, marks: Iterator[MqmMark]) -> list[Found]:
         records: list[Found] = []
         given: list[Given] = []
         tokens: dict[str, list[str]] = {}
         for name, group in groupby(marks, key=itemgetter(0)):
             if not name:
-                tokens = tokens_of(mark.metadata for mark in group)
+                tokens = collect_tokens(mark.metadata for mark in group)
                 continue
             rater, is_new = self._raters.of(name)
             made = self._make.of(where, rater, group, tokens)
             if made is None:
                 continue
             if is_new:
-                records.append(RaterRow(made.at if isinstance(made, JudgmentRow) else At(*made[1:3]), rater, name))
+                records.append(
+                    RaterRow(made.at if isinstance(made, JudgmentRow) else FileLine(*made[1:3]), rater, name)
+                )
             if isinstance(made, JudgmentRow):
                 records.append(made)
                 given = []
                 continue
             if not given:
-                records.append(Answers(where.item, where.systems, where.document, where.position, given))
+                records.append(GroupedAnswers(where.item, where.systems, where.document, where.position, given))
             given.append(made)
         return records
 
@@ -142,20 +146,20 @@ class MQMRecords:
             item = self._items[pair] = make_key(f"{system}:{document}")
         return item
 
-    def _collect(self, marks: Iterator[Mark], references: dict[str, str]) -> None:
+    def _collect(self, marks: Iterator[MqmMark], references: dict[str, str]) -> None:
         for mark in marks:
-            for name, text in parse(mark.metadata).items():
+            for name, text in parse_metadata(mark.metadata).items():
                 if references.setdefault(name, str(text)) != text:
                     self._log.notes["references that differ between rows: the first in order stands"] += 1
 
-    def _contradict(self, marks: Iterator[Mark], column: str, segment: _Segment, stated: Mark) -> None:
+    def _contradict(self, marks: Iterator[MqmMark], column: str, segment: _Segment, stated: MqmMark) -> None:
         for mark in marks:
             if mark.rater:
                 reason = f"segment {segment.place[0]} {segment.position}: another {column} than in line {stated.line}"
                 self._log.bad_line(_at(mark), f"{reason} of {stated.file}")
 
 
-def note_missing(human: Iterable[str], log: ReadLog) -> None:
+def note_unknown_humans(human: Iterable[str], log: ReadLog) -> None:
     """Note which names of human translations no system has, once all records are read.
 
     log: of all parts of a split and of all readers together, as a system may stand in one of them only.
@@ -169,14 +173,14 @@ def _of_human(name: str) -> str:
     return f"judgments of {name}, a human translation as the options say"
 
 
-def singly(records: Iterable[Found]) -> Iterator[Record]:
+def split_grouped_answers(records: Iterable[Found]) -> Iterator[Record]:
     """The same records with judgments one by one."""
     for record in records:
-        if isinstance(record, Answers):
+        if isinstance(record, GroupedAnswers):
             yield from record.rows()
         else:
             yield record
 
 
-def _at(mark: Mark) -> At:
-    return At(mark.file, int(mark.line))
+def _at(mark: MqmMark) -> FileLine:
+    return FileLine(mark.file, int(mark.line))

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from app.domain.spans import clip_span, parse_severity, remove_span_marks
-from app.formats.base import At, ReadLog
-from app.formats.kit.strict_json import dumps
+from app.formats.base import FileLine, ReadLog
+from app.formats.kit.strict_json import canonical_json
 
 COLUMNS = (
     "system",
@@ -72,7 +72,7 @@ class MqmRow(NamedTuple):
         return cls._make(entry.decode().split("\0"))
 
 
-class Mark(NamedTuple):
+class MqmMark(NamedTuple):
     """What a row says beside the output that it is about: the last fields of `Row`."""
 
     rater: str
@@ -87,10 +87,10 @@ class Mark(NamedTuple):
     line: str
 
 
-HEAD = len(MqmRow._fields) - len(Mark._fields)  # document, position, source, system, target
+HEAD = len(MqmRow._fields) - len(MqmMark._fields)  # document, position, source, system, target
 
 
-def by_output(rows: Iterable[bytes]) -> Iterator[tuple[list[str], Iterator[Mark]]]:
+def group_by_output(rows: Iterable[bytes]) -> Iterator[tuple[list[str], Iterator[MqmMark]]]:
     """The first fields of sorted rows, and the marks that share them; to be read to the end before the next.
 
     Most rows repeat the texts of the row before, and decoding them again was a third of the work.
@@ -98,15 +98,15 @@ def by_output(rows: Iterable[bytes]) -> Iterator[tuple[list[str], Iterator[Mark]
     entries = iter(rows)
     following = next(entries, None)
 
-    def marks(head: bytes, first: bytes) -> Iterator[Mark]:
+    def marks(head: bytes, first: bytes) -> Iterator[MqmMark]:
         nonlocal following
-        yield Mark._make(first.decode().split("\0"))
+        yield MqmMark._make(first.decode().split("\0"))
         start = len(head)
         for entry in entries:
             if not entry.startswith(head):
                 following = entry
                 return
-            yield Mark._make(entry[start:].decode().split("\0"))
+            yield MqmMark._make(entry[start:].decode().split("\0"))
         following = None
 
     while following is not None:
@@ -119,7 +119,7 @@ def by_output(rows: Iterable[bytes]) -> Iterator[tuple[list[str], Iterator[Mark]
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class MqmLayout:
     """Where the columns of a file stand; `legacy`: the last one is a free note rather than JSON.
 
     extra: other named columns, kept as metadata.
@@ -131,11 +131,11 @@ class Layout:
     extra: tuple[tuple[str, int], ...] = ()
 
 
-DEFAULT = Layout(tuple(range(10)), 10)
-WITHOUT_METADATA = Layout((*range(9), -1), 9)
+DEFAULT = MqmLayout(tuple(range(10)), 10)
+WITHOUT_METADATA = MqmLayout((*range(9), -1), 9)
 
 
-def layout_of(cells: list[str]) -> tuple[Layout, bool]:
+def detect_layout(cells: list[str]) -> tuple[MqmLayout, bool]:
     """The layout that the first line of a file gives, and whether that line is a header.
 
     Raises ValueError with the reason where the line names columns, but not those that are needed.
@@ -152,13 +152,13 @@ def layout_of(cells: list[str]) -> tuple[Layout, bool]:
     index = tuple(names.index(name) if name in known else -1 for name in COLUMNS)
     legacy = index[-1] >= 0 and cells[index[-1]].strip().casefold() in OLDER
     extra = tuple((cell.strip(), i) for i, cell in enumerate(cells) if names[i] is None)
-    return Layout(index, len(cells), legacy, extra), True
+    return MqmLayout(index, len(cells), legacy, extra), True
 
 
 class MqmRowReader:
     """Turns lines into rows; what it cannot take goes to the log as a bad line, with the hint."""
 
-    def __init__(self, file: str, layout: Layout, log: ReadLog, hint: str = "") -> None:
+    def __init__(self, file: str, layout: MqmLayout, log: ReadLog, hint: str = "") -> None:
         self._hint = hint
         self._file = file
         self._layout = layout
@@ -209,17 +209,17 @@ class MqmRowReader:
         return padded
 
     def _bad(self, number: int, reason: str) -> None:
-        self._log.bad_line(At(self._file, number), reason + self._hint)
+        self._log.bad_line(FileLine(self._file, number), reason + self._hint)
 
     def _metadata(self, cells: list[str]) -> str:
         """The metadata as a JSON object, or empty; a free note is put into one."""
         column = self._layout.index[-1]
         text = cells[column].strip() if column >= 0 else ""
         if text and (self._layout.legacy or not text.startswith("{")):
-            text = dumps({"note": text})
+            text = canonical_json({"note": text})
         extra = {name: cells[i] for name, i in self._layout.extra if cells[i]}
         if extra:
-            head = dumps({"columns": extra})[:-1]
+            head = canonical_json({"columns": extra})[:-1]
             text = f"{head},{text[1:].lstrip()}" if text and text[1:].strip() != "}" else f"{head}}}"
         return text
 
@@ -261,10 +261,10 @@ class MqmRowReader:
         return text, ",".join([f"{start:07d}-{end:07d}" for start, end in spans])
 
 
-def spans_of(packed: str) -> list[tuple[int, int]]:
+def unpack_spans(packed: str) -> list[tuple[int, int]]:
     """The spans of a row's field.
 
-    >>> spans_of("0000003-0000005")
+    >>> unpack_spans("0000003-0000005")
     [(3, 5)]
     """
     return [(int(span[:7]), int(span[8:])) for span in packed.split(",")] if packed else []
@@ -282,7 +282,7 @@ def _fault(system: str, document: str, position: str, rater: str, severity: str)
     return f"unknown severity {severity[:40]!r}"
 
 
-def timestamp_of(metadata: Mapping[str, object]) -> int | None:
+def metadata_timestamp(metadata: Mapping[str, object]) -> int | None:
     """Milliseconds since 1970, where the metadata says when the mark was made."""
     value = metadata.get("timestamp")
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -14,9 +14,9 @@ from datetime import datetime
 
 from app.domain.spans import insert_span_marks
 from app.formats.base import CampaignRow, JudgmentRow, Record, SegmentRow
-from app.formats.kit.strict_json import dumps
-from app.formats.kit.written_judgments import JudgedAddress, RecordTable, gather
-from app.formats.mqm_tsv.rows import COLUMNS, timestamp_of
+from app.formats.kit.strict_json import canonical_json
+from app.formats.kit.written_judgments import JudgedAddress, RecordTable, gather_records
+from app.formats.mqm_tsv.rows import COLUMNS, metadata_timestamp
 
 BLANKS = str.maketrans("\t\n\r\0", "    ")
 NO_ERROR = "No-error"
@@ -26,7 +26,7 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
     """One row an error, in canonical order; what has no column is counted in `lost`."""
     lost = Counter() if lost is None else lost
     yield _line(COLUMNS)
-    with gather(records, lost) as gathered:
+    with gather_records(records, lost) as gathered:
         if gathered.campaign is not None and gathered.campaign.options:
             lost["options of the campaign: say its weights again"] += 1
         about, once = _About(gathered.campaign), _Once()
@@ -209,9 +209,9 @@ def _marked(text: str, spans: object, lost: Counter[str]) -> str:
 
 def _metadata(metadata: dict[str, object], submitted: datetime | None) -> str:
     """The metadata column; it says when a judgment was handed in unless it says when the error was marked."""
-    if submitted is not None and timestamp_of(metadata) is None:
+    if submitted is not None and metadata_timestamp(metadata) is None:
         metadata = {**metadata, "timestamp": round(submitted.timestamp() * 1000)}
-    return dumps(metadata) if metadata else ""
+    return canonical_json(metadata) if metadata else ""
 
 
 def _text(text: str, lost: Counter[str]) -> str:

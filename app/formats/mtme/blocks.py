@@ -5,38 +5,40 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from app.formats.base import At, Input, ReadContext, ReadLog
-from app.formats.kit.reading import lines, refuse
+from app.formats.base import FileLine, InputFile, ReadContext, ReadLog
+from app.formats.kit.reading import read_lines, refuse_file
 
 NONE = "None"
-Line = tuple[str, int, str, At]
+Line = tuple[str, int, str, FileLine]
 """System, index of the place, what is said of it, and where."""
 
 
-def blocks(file: Input, n: int, context: ReadContext, log: ReadLog, *, with_canary: bool) -> Iterator[Line]:
+def read_system_blocks(
+    file: InputFile, n: int, context: ReadContext, log: ReadLog, *, with_canary: bool
+) -> Iterator[Line]:
     """The lines of a file, each with its place in the block of its system, of which each has n.
 
     with_canary: the first of n + 1 is left out. Raises Invalid where a block has another number of lines.
     """
     counts: Counter[str] = Counter()
     quiet = ReadLog(skip_bad_lines=True)
-    total: Counter[str] = Counter(system for system, _, _ in block_lines(file, context, quiet))
+    total: Counter[str] = Counter(system for system, _, _ in read_block_lines(file, context, quiet))
     ahead = {}
     for system, n_lines in total.items():
         ahead[system] = int(with_canary and n_lines == n + 1)
         if n_lines - ahead[system] != n:
-            refuse(log, At(file.name, 0), f"{system[:80]} has {n_lines} lines where {n} are needed")
-    for system, text, at in block_lines(file, context, log):
+            refuse_file(log, FileLine(file.name, 0), f"{system[:80]} has {n_lines} lines where {n} are needed")
+    for system, text, at in read_block_lines(file, context, log):
         index = counts[system] - ahead[system]
         counts[system] += 1
         if index >= 0:
             yield system, index, text, at
 
 
-def block_lines(file: Input, context: ReadContext, log: ReadLog) -> Iterator[tuple[str, str, At]]:
+def read_block_lines(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[tuple[str, str, FileLine]]:
     """System and the rest of each line; a bad line still takes its place in the block."""
-    for line_number, line in lines(file, context.limits, log):
-        at = At(file.name, line_number)
+    for line_number, line in read_lines(file, context.limits, log):
+        at = FileLine(file.name, line_number)
         system, _, text = line.partition("\t") if "\t" in line else line.strip().rpartition(" ")
         system, text = system.strip(), text.strip()
         if not system or not text:

@@ -22,11 +22,11 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from app.domain.errors import Invalid, Place
-from app.formats.base import At, CampaignRow, Format, Input, ReadContext, ReadLog, Record
-from app.formats.kit.parallel_lines import Placing, Roles, count_lines, list_option, read_parallel
-from app.formats.kit.reading import lines, refuse
-from app.formats.mtme.metrics import Metrics
-from app.formats.mtme.scores import Scores
+from app.formats.base import CampaignRow, FileLine, Format, InputFile, ReadContext, ReadLog, Record
+from app.formats.kit.parallel_lines import DocumentPlacement, FileRoles, count_lines, parse_list_option, read_parallel
+from app.formats.kit.reading import read_lines, refuse_file
+from app.formats.mtme.metrics import MetricScoreFiles
+from app.formats.mtme.scores import HumanScoreFiles
 from app.formats.mtme.test_set import UNDETERMINED
 from app.formats.mtme.writer import write_tree
 
@@ -56,24 +56,24 @@ class _Pair:
     """The files of one language pair. scores and metrics: (name, level) → file; ratings: name → file."""
 
     name: str
-    single: dict[str, Input] = field(default_factory=dict)
-    references: dict[str, Input] = field(default_factory=dict)
-    systems: dict[str, Input] = field(default_factory=dict)
-    scores: dict[tuple[str, str], Input] = field(default_factory=dict)
-    ratings: dict[str, Input] = field(default_factory=dict)
-    metrics: dict[tuple[str, str], Input] = field(default_factory=dict)
+    single: dict[str, InputFile] = field(default_factory=dict)
+    references: dict[str, InputFile] = field(default_factory=dict)
+    systems: dict[str, InputFile] = field(default_factory=dict)
+    scores: dict[tuple[str, str], InputFile] = field(default_factory=dict)
+    ratings: dict[str, InputFile] = field(default_factory=dict)
+    metrics: dict[tuple[str, str], InputFile] = field(default_factory=dict)
 
-    def roles(self, context: ReadContext) -> Roles:
+    def roles(self, context: ReadContext) -> FileRoles:
         """Which file is what, and which begin with the canary."""
         human = frozenset(self.references)
-        roles = Roles(self.single.get("source"), self.single.get("docs"), self.references, self.systems, human)
+        roles = FileRoles(self.single.get("source"), self.single.get("docs"), self.references, self.systems, human)
         if not _has_canary(roles, context):
             return roles
         counts = {file.name: count_lines(file, context) for file in roles.all()}
         return replace(roles, skipped={name: 1 for name, n in counts.items() if n == max(counts.values())})
 
 
-def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
+def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """One language pair: its test set, and the human scores that are asked for. Raises Invalid."""
     if "split" in context.options:
         raise Invalid("with the option split the files make several campaigns; this is about one")
@@ -93,7 +93,9 @@ def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator
     yield from _records(pairs[name], context, log)
 
 
-def parts(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[tuple[str, Iterator[Record]]]:
+def read_by_campaign(
+    files: Sequence[InputFile], context: ReadContext, log: ReadLog
+) -> Iterator[tuple[str, Iterator[Record]]]:
     """One stream of records for each language pair."""
     if context.options.get("split") != "language_pair":
         raise Invalid("option split: must be language_pair")
@@ -103,19 +105,19 @@ def parts(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterato
 
 def _records(pair: _Pair, context: ReadContext, log: ReadLog) -> Iterator[Record]:
     source, target = (None if code == UNDETERMINED else code for code in pair.name.split("-", 1))
-    human = list_option(context.options, "human")
-    scores = Scores.of(pair.scores, pair.ratings, human, context, log)
-    metrics = Metrics.of(pair.metrics, list_option(context.options, "metric"), context, log)
+    human = parse_list_option(context.options, "human")
+    scores = HumanScoreFiles.of(pair.scores, pair.ratings, human, context, log)
+    metrics = MetricScoreFiles.of(pair.metrics, parse_list_option(context.options, "metric"), context, log)
     first = next(iter((*pair.single.values(), *pair.references.values(), *pair.systems.values())), None)
     if first is None and scores is None and not metrics.files:
         raise Invalid(f"there are no texts and no scores of {pair.name}")
-    at = At(first.name if first else pair.name, 1)
+    at = FileLine(first.name if first else pair.name, 1)
     yield CampaignRow(
         at, scores.protocol if scores else None, source, target, options=scores.options() if scores else None
     )
     places: list[tuple[str, int]] = []
     if first is not None:
-        placing = Placing(_named, seen=places.append if scores or metrics.files else None)
+        placing = DocumentPlacement(_named, seen=places.append if scores or metrics.files else None)
         yield from read_parallel(pair.roles(context), placing, context, log)
     else:
         places = [(key, n) for key, length in context.outline() for n in range(1, length + 1)]
@@ -136,16 +138,16 @@ def _named(line: str) -> tuple[str, str | None]:
     return name.strip(), None if domain in ("", NO_DOMAIN) else domain
 
 
-def _has_canary(roles: Roles, context: ReadContext) -> bool:
+def _has_canary(roles: FileRoles, context: ReadContext) -> bool:
     """Whether the first document, or the first source where no file names documents, is the canary."""
     file = roles.docs or roles.source
     if file is None:
         return False
     quiet = ReadLog(skip_bad_lines=True)
-    return any(CANARY in line.casefold() for _, line in islice(lines(file, context.limits, quiet, empty=True), 1))
+    return any(CANARY in line.casefold() for _, line in islice(read_lines(file, context.limits, quiet, empty=True), 1))
 
 
-def _pairs(files: Sequence[Input], context: ReadContext, log: ReadLog) -> dict[str, _Pair]:
+def _pairs(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> dict[str, _Pair]:
     """Files by language pair and role; what they do not tell is left out and counted. Raises Invalid."""
     unknown = sorted(set(context.options) - set(OPTIONS))
     if unknown:
@@ -162,7 +164,9 @@ def _pairs(files: Sequence[Input], context: ReadContext, log: ReadLog) -> dict[s
             log.dropped[NOT_ASKED_FOR] += 1
             continue
         if not _take(pairs.setdefault(match["pair"], _Pair(match["pair"])), role, match, file):
-            refuse(log, At(file.name, 0), f"a second file that is the {role} of {match['pair']}: is it another set?")
+            refuse_file(
+                log, FileLine(file.name, 0), f"a second file that is the {role} of {match['pair']}: is it another set?"
+            )
     if not pairs:
         raise Invalid(
             "no file is what its path says it should be: sources/PAIR.txt, documents/PAIR.docs, "
@@ -171,7 +175,7 @@ def _pairs(files: Sequence[Input], context: ReadContext, log: ReadLog) -> dict[s
     return pairs
 
 
-def _take(pair: _Pair, role: str, match: re.Match[str], file: Input) -> bool:
+def _take(pair: _Pair, role: str, match: re.Match[str], file: InputFile) -> bool:
     """Note a file under its role; False where there is one already."""
     if role in ("source", "docs"):
         return pair.single.setdefault(role, file) is file
@@ -186,7 +190,7 @@ FORMAT = Format(
     name="mtme",
     title="One language pair of a test set of mt-metrics-eval",
     read=read,
-    parts=parts,
+    parts=read_by_campaign,
     write_tree=write_tree,
     options=OPTIONS,
     paths=True,

@@ -11,7 +11,7 @@ Sums = dict[tuple[str, str, str, int], tuple[float, int]]
 
 
 @dataclass(slots=True)
-class Means:
+class ScoreMeans:
     """Sums as outputs come by in the order of their places."""
 
     known: TestSetNames

@@ -8,26 +8,26 @@ from dataclasses import dataclass
 
 from app.domain.errors import Invalid, Place
 from app.domain.keys import make_key
-from app.formats.base import At, Input, MetricRow, ReadContext, ReadLog
+from app.formats.base import FileLine, InputFile, MetricRow, ReadContext, ReadLog
 from app.formats.kit.names import KeyNames
-from app.formats.kit.numbers import number
-from app.formats.mtme.blocks import NONE, block_lines, blocks
+from app.formats.kit.numbers import parse_number
+from app.formats.mtme.blocks import NONE, read_block_lines, read_system_blocks
 
 LEVELS = ("seg", "sys")
 UNSCORED = "outputs and systems without a metric's score (None)"
-Files = Mapping[tuple[str, str], Input]
+Files = Mapping[tuple[str, str], InputFile]
 
 
 @dataclass(frozen=True, slots=True)
-class Metrics:
+class MetricScoreFiles:
     """The files of the metrics that are asked for, by name and level."""
 
-    files: Sequence[tuple[str, str, Input]]
+    files: Sequence[tuple[str, str, InputFile]]
     context: ReadContext
     log: ReadLog
 
     @classmethod
-    def of(cls, files: Files, wanted: Sequence[str], context: ReadContext, log: ReadLog) -> Metrics:
+    def of(cls, files: Files, wanted: Sequence[str], context: ReadContext, log: ReadLog) -> MetricScoreFiles:
         """What the option `metric` names among the files. Raises Invalid where it names what is not there."""
         there = sorted({name for name, _ in files})
         missing = [name for name in wanted if not fnmatch.filter(there, name)]
@@ -62,7 +62,7 @@ class Metrics:
                     self.log.notes[UNSCORED] += 1
                     continue
                 try:
-                    value = number(text)
+                    value = parse_number(text)
                 except ValueError as fault:
                     self.log.bad_line(at, str(fault))
                     continue
@@ -76,11 +76,13 @@ class Metrics:
                 yield MetricRow(at, metric, key, value, document=document, position=position)
 
     def _lines(
-        self, file: Input, level: str, places: Sequence[tuple[str, int]], with_canary: bool
-    ) -> Iterator[tuple[str, tuple[str, int] | None, str, At]]:
+        self, file: InputFile, level: str, places: Sequence[tuple[str, int]], with_canary: bool
+    ) -> Iterator[tuple[str, tuple[str, int] | None, str, FileLine]]:
         if level == "sys":
-            for system, text, at in block_lines(file, self.context, self.log):
+            for system, text, at in read_block_lines(file, self.context, self.log):
                 yield system, None, text, at
             return
-        for system, index, text, at in blocks(file, len(places), self.context, self.log, with_canary=with_canary):
+        for system, index, text, at in read_system_blocks(
+            file, len(places), self.context, self.log, with_canary=with_canary
+        ):
             yield system, places[index], text, at

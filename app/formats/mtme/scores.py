@@ -12,12 +12,12 @@ from app import protocols
 from app.domain.errors import Invalid, Place
 from app.domain.keys import make_key
 from app.domain.spans import parse_severity
-from app.formats.base import At, Input, JudgmentRow, ReadContext, ReadLog
+from app.formats.base import FileLine, InputFile, JudgmentRow, ReadContext, ReadLog
 from app.formats.kit.names import KeyNames
-from app.formats.kit.numbers import number
-from app.formats.kit.sorting import Sorter
-from app.formats.kit.strict_json import loads
-from app.formats.mtme.blocks import NONE, block_lines, blocks
+from app.formats.kit.numbers import parse_number
+from app.formats.kit.sorting import ExternalSorter
+from app.formats.kit.strict_json import parse_json_value
+from app.formats.mtme.blocks import NONE, read_block_lines, read_system_blocks
 
 UNRATED = "outputs that are not rated (None)"
 BY_CRITERIA, BY_ERRORS = "rating", "mqm"
@@ -32,12 +32,12 @@ class _Files:
     """The files of one way of scoring. score: of segments, or of documents where the protocol judges those."""
 
     name: str
-    score: Input | None
-    rating: Input | None
+    score: InputFile | None
+    rating: InputFile | None
 
 
 @dataclass(slots=True)
-class Scores:
+class HumanScoreFiles:
     """The human scores that are asked for. sign: 1 or -1."""
 
     protocol: str
@@ -49,12 +49,12 @@ class Scores:
     @classmethod
     def of(
         cls,
-        scores: Mapping[tuple[str, str], Input],
-        ratings: Mapping[str, Input],
+        scores: Mapping[tuple[str, str], InputFile],
+        ratings: Mapping[str, InputFile],
         human: Sequence[str],
         context: ReadContext,
         log: ReadLog,
-    ) -> Scores | None:
+    ) -> HumanScoreFiles | None:
         """What the option `human` names among the files; None where it names nothing. Raises Invalid."""
         there = sorted({name for name, _ in scores} | set(ratings))
         human = [name for asked in human for name in (fnmatch.filter(there, asked) if "*" in asked else [asked])]
@@ -68,7 +68,7 @@ class Scores:
         if not human:
             return None
         protocol = context.protocol or (BY_ERRORS if set(human) <= set(ratings) else BY_CRITERIA)
-        level = "doc" if protocols.get(protocol).level == "document" else "seg"
+        level = "doc" if protocols.get_protocol(protocol).level == "document" else "seg"
         log.dropped["files of scores at other levels than judgments have"] += sum(
             name in human and other != level for name, other in scores
         )
@@ -91,7 +91,7 @@ class Scores:
         """Judgments of all files that are asked for. Raises Invalid where a block has not as many lines as needed."""
         if len(places) > MOST_SEGMENTS:
             raise Invalid(f"more than {MOST_SEGMENTS:,} segments")
-        documents = protocols.get(self.protocol).level == "document"
+        documents = protocols.get_protocol(self.protocol).level == "document"
         addresses: Sequence[tuple[str, int | None]] = (
             [(key, None) for key in dict.fromkeys(key for key, _ in places)] if documents else places
         )
@@ -112,9 +112,9 @@ class Scores:
 
     def _answers(
         self, files: _Files, n: int, with_canary: bool
-    ) -> Iterator[tuple[str, int, list[tuple[str, At, str]]]]:
+    ) -> Iterator[tuple[str, int, list[tuple[str, FileLine, str]]]]:
         """System, index of the segment, and what each file says of it: (kind, at, text)."""
-        fields = protocols.get(self.protocol).payload.model_fields
+        fields = protocols.get_protocol(self.protocol).payload.model_fields
         wanted = {"rating": "errors" in fields, "score": bool({"score", "scores"} & set(fields))}
         there = {"rating": files.rating, "score": files.score}
         for kind, needed in wanted.items():
@@ -123,14 +123,16 @@ class Scores:
             if not needed and there[kind] is not None and kind == "score":
                 self.log.dropped[f"files of human {kind}s that {self.protocol} has no place for"] += 1
         wanted["rating"] = there["rating"] is not None  # where no errors are asked, it still says who rated
-        with Sorter() as entries:
+        with ExternalSorter() as entries:
             for kind, file in there.items():
                 if wanted[kind] and file is not None:
-                    for system, index, text, at in blocks(file, n, self.context, self.log, with_canary=with_canary):
+                    for system, index, text, at in read_system_blocks(
+                        file, n, self.context, self.log, with_canary=with_canary
+                    ):
                         entries.add(f"{system}\0{index:010d}\0{kind}\0{at.file}\0{at.line}\0{text}".encode())
             split = (entry.decode().split("\0", 5) for entry in entries)
             for (system, padded), group in groupby(split, key=lambda parts: (parts[0], parts[1])):
-                answer_parts = [(kind, At(name, int(line)), text) for _, _, kind, name, line, text in group]
+                answer_parts = [(kind, FileLine(name, int(line)), text) for _, _, kind, name, line, text in group]
                 if any(text == NONE for _, _, text in answer_parts):
                     self.log.notes[UNRATED] += 1
                     continue
@@ -138,16 +140,16 @@ class Scores:
 
     def _values(self, files: _Files) -> Iterator[str]:
         if files.score is not None:
-            for _, text, _ in block_lines(files.score, self.context, ReadLog(skip_bad_lines=True)):
+            for _, text, _ in read_block_lines(files.score, self.context, ReadLog(skip_bad_lines=True)):
                 try:
-                    yield text if text == NONE else repr(number(text))
+                    yield text if text == NONE else repr(parse_number(text))
                 except ValueError:
                     continue  # the reading proper reports it
 
-    def _payload(self, name: str, parts: Sequence[tuple[str, At, str]]) -> tuple[dict[str, object], str]:
+    def _payload(self, name: str, parts: Sequence[tuple[str, FileLine, str]]) -> tuple[dict[str, object], str]:
         """The payload and, where the file says so, its rater. Raises ValueError."""
         payload: dict[str, object] = {"protocol": self.protocol}
-        fields, rater = protocols.get(self.protocol).payload.model_fields, ""
+        fields, rater = protocols.get_protocol(self.protocol).payload.model_fields, ""
         text_of = {kind: text for kind, _, text in parts}
         if len(parts) > len(text_of):
             raise ValueError("a second line about the same output")
@@ -161,7 +163,7 @@ class Scores:
         elif "errors" in fields:
             raise ValueError("there is a score without a rating")
         if "score" in text_of:
-            value = self.sign * number(text_of["score"]) + 0.0  # no negative zero
+            value = self.sign * parse_number(text_of["score"]) + 0.0  # no negative zero
             payload |= {"score": value} if "score" in fields else {"scores": {make_key(name): value}}
         elif {"score", "scores"} & set(fields):
             raise ValueError("there is a rating without a score")
@@ -170,7 +172,7 @@ class Scores:
 
 def _errors(text: str) -> list[dict[str, object]]:
     """Marked errors as payloads have them: both have exclusive ends. Raises ValueError."""
-    rating = loads(text)
+    rating = parse_json_value(text)
     errors = rating.get("errors") if isinstance(rating, dict) else None
     if not isinstance(errors, list):
         raise ValueError("the rating must be an object with a list of errors")

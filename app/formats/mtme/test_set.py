@@ -17,7 +17,7 @@ from app.formats.base import (
     SystemRecord,
     VoidRow,
 )
-from app.formats.kit.place_names import Aliases, in_line, in_path
+from app.formats.kit.place_names import NameAliases, fits_line, fits_path
 from app.formats.kit.written_judgments import Address
 
 NO_DOMAIN = "all"
@@ -33,8 +33,8 @@ class TestSetNames:
     sign: int
     by_document: bool
     pair: str
-    systems: Aliases
-    references: Aliases
+    systems: NameAliases
+    references: NameAliases
     raters: dict[str, str]
     voided: set[Address]
     order: dict[str, int] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class TestSetNames:
             yield from ((order, position) for position in (positions if level == "seg" else (1,)))
 
 
-def look(records: Iterable[Record], lost: Counter[str]) -> TestSetNames:
+def read_test_set_names(records: Iterable[Record], lost: Counter[str]) -> TestSetNames:
     """Read all records once."""
     campaign: CampaignRow | None = None
     systems: dict[str, str] = {}
@@ -96,8 +96,8 @@ def look(records: Iterable[Record], lost: Counter[str]) -> TestSetNames:
         sign=1 if known_protocol is None or known_protocol.higher_is_better else -1,
         by_document=known_protocol is not None and known_protocol.level == "document",
         pair=pair,
-        systems=Aliases(in_path, lost, systems),
-        references=Aliases(_in_reference, lost, {}),
+        systems=NameAliases(fits_path, lost, systems),
+        references=NameAliases(_in_reference, lost, {}),
         raters=raters,
         voided=voided,
     )
@@ -106,7 +106,7 @@ def look(records: Iterable[Record], lost: Counter[str]) -> TestSetNames:
 
 
 def _in_reference(name: str) -> bool:
-    return in_path(name) and "." not in name
+    return fits_path(name) and "." not in name
 
 
 def _about(campaign: CampaignRow | None, lost: Counter[str]) -> tuple[str, str]:
@@ -130,7 +130,7 @@ def _set_order(
     ranked = sorted(test, key=lambda key: (getattr(documents[key], "position", None) or LAST, key))
     ranked = [key for key in ranked if key in positions or known.by_document]
     lost["documents without segments, or not of the test"] += len(documents) - len(ranked)
-    names = Aliases(in_line, lost, {key: row.name for key, row in documents.items() if row is not None})
+    names = NameAliases(fits_line, lost, {key: row.name for key, row in documents.items() if row is not None})
     known.order = {key: n for n, key in enumerate(ranked)}
     known.names = [(_domain(documents[key], lost), names.of(key)) for key in ranked]
     known.positions = [sorted(positions.get(key, {1})) for key in ranked]

@@ -17,16 +17,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
-from app.formats.base import Contents, JudgmentRow, MetricRow, OutputRow, Record, SegmentRow
-from app.formats.kit.place_names import Aliases, in_line, in_path
-from app.formats.kit.records import decode, encode
-from app.formats.kit.sorting import Sorter
-from app.formats.kit.strict_json import dumps
+from app.formats.base import CampaignContents, JudgmentRow, MetricRow, OutputRow, Record, SegmentRow
+from app.formats.kit.place_names import NameAliases, fits_line, fits_path
+from app.formats.kit.records import decode_record, encode_record
+from app.formats.kit.sorting import ExternalSorter
+from app.formats.kit.strict_json import canonical_json
 from app.formats.kit.written_judgments import NOWHERE
 from app.formats.mtme.blocks import NONE
-from app.formats.mtme.means import Means
+from app.formats.mtme.means import ScoreMeans
 from app.formats.mtme.scores import NO_PLACE
-from app.formats.mtme.test_set import TestSetNames, look
+from app.formats.mtme.test_set import TestSetNames, read_test_set_names
 
 CARRIED = frozenset({"protocol", "score", "errors"})  # of a payload, by files of ratings and of scores
 SILENT: tuple[object, ...] = (None, "", [], ())
@@ -37,10 +37,10 @@ BREAKS = str.maketrans("\n\r\0", "   ")
 Answer = tuple[JudgmentRow, float | None]
 
 
-def write_tree(contents: Contents, lost: Counter[str]) -> Iterator[tuple[str, Iterable[bytes]]]:
+def write_tree(contents: CampaignContents, lost: Counter[str]) -> Iterator[tuple[str, Iterable[bytes]]]:
     """Files by their paths; what the tree has no place for is counted in `lost`."""
-    known = look(contents.records(), lost)
-    with Sorter() as answers, Sorter() as lines:
+    known = read_test_set_names(contents.records(), lost)
+    with ExternalSorter() as answers, ExternalSorter() as lines:
         out = _Lines(known, lines, lost)
         for record in contents.records():
             if isinstance(record, JudgmentRow):
@@ -80,16 +80,16 @@ def _entries(judgment: JudgmentRow, known: TestSetNames, lost: Counter[str]) -> 
         address = f"{judgment.rater}\0{judgment.task}\0{judgment.item}\0{judgment.revision or 0:010d}"
         score = "" if judgment.score is None else repr(judgment.score)
         for key in judgment.systems:
-            yield f"{place}\0{known.systems.of(key)}\0{address}\0\0{score}\0\0{encode(judgment)}".encode()
+            yield f"{place}\0{known.systems.of(key)}\0{address}\0\0{score}\0\0{encode_record(judgment)}".encode()
 
 
 class _Lines:
     """Lines of all files but that of documents, sorted by path, system and place."""
 
-    def __init__(self, known: TestSetNames, lines: Sorter, lost: Counter[str]) -> None:
+    def __init__(self, known: TestSetNames, lines: ExternalSorter, lost: Counter[str]) -> None:
         self._known, self._lines, self._lost = known, lines, lost
-        self._raters = Aliases(in_line, lost, known.raters)
-        self._metrics = Aliases(in_path, lost, {})
+        self._raters = NameAliases(fits_line, lost, known.raters)
+        self._metrics = NameAliases(fits_path, lost, {})
         self._texts: dict[str, int] = {}
 
     def _add(self, path: str, system: str, order: int, position: int, line: str) -> None:
@@ -137,7 +137,7 @@ class _Lines:
 
     def add_ratings(self, entries: Iterable[bytes]) -> None:
         """The ratings of all outputs, and their means at every level."""
-        means = Means(self._known)
+        means = ScoreMeans(self._known)
         for (order, position, system), answers in _by_output(entries, self._lost):
             for n, (judgment, score) in enumerate(answers, 1):
                 self._rating(n, system, (order, position), judgment)
@@ -172,7 +172,7 @@ class _Lines:
         marked = errors if isinstance(errors, list | tuple) else ()
         rating_errors = [_error(one, self._lost) for one in marked if isinstance(one, Mapping)]
         path = f"{HUMAN}{self._known.pair}.{name}.seg.rating"
-        self._add(path, system, *place, f"{system}\t{dumps({'errors': rating_errors})}\t{rater}")
+        self._add(path, system, *place, f"{system}\t{canonical_json({'errors': rating_errors})}\t{rater}")
 
     def _score(self, name: str, level: str, system: str, place: tuple[int, int], value: float) -> None:
         path = f"{HUMAN}{self._known.pair}.{name}.{level}.score"
@@ -207,7 +207,7 @@ def _by_output(entries: Iterable[bytes], lost: Counter[str]) -> Iterator[tuple[t
         for _, revisions in groupby(group, key=lambda one: one[0][3:6]):
             *earlier, (_, score, text) = list(revisions)
             lost["superseded revisions"] += len(earlier)
-            record = decode(json.loads(text), NOWHERE)
+            record = decode_record(json.loads(text), NOWHERE)
             if isinstance(record, JudgmentRow):
                 answers.append((record, _number(score, record)))
         yield (int(order), int(position), system), answers

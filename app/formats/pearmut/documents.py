@@ -21,9 +21,9 @@ from app.formats.base import (
     SystemRecord,
     VoidRow,
 )
-from app.formats.kit.place_names import Aliases
-from app.formats.kit.records import decode, encode
-from app.formats.kit.sorting import Sorter
+from app.formats.kit.place_names import NameAliases
+from app.formats.kit.records import decode_record, encode_record
+from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.written_judgments import NOWHERE, Address
 
 TEXT, ANSWER = "0", "1"
@@ -35,9 +35,9 @@ class PearmutNames:
 
     protocol: str
     criteria: Sequence[Mapping[str, object]]
-    systems: Aliases
-    documents: Aliases
-    raters: Aliases
+    systems: NameAliases
+    documents: NameAliases
+    raters: NameAliases
     voided: set[Address]
     left: frozenset[str]
 
@@ -58,7 +58,7 @@ class PearmutDocument:
         return max([*self.segments, *self.outputs, *judged], default=0)
 
 
-def look(records: Iterable[Record], lost: Counter[str]) -> PearmutNames:
+def read_pearmut_names(records: Iterable[Record], lost: Counter[str]) -> PearmutNames:
     """Read all records once, for names and what was set aside."""
     campaign: CampaignRow | None = None
     systems: dict[str, str] = {}
@@ -94,9 +94,9 @@ def look(records: Iterable[Record], lost: Counter[str]) -> PearmutNames:
     return PearmutNames(
         protocol=(campaign.protocol if campaign else None) or "",
         criteria=[one for one in criteria if isinstance(one, Mapping)] if isinstance(criteria, list | tuple) else [],
-        systems=Aliases(bool, lost, systems),
-        documents=Aliases(_plain, lost, document_names),
-        raters=Aliases(bool, lost, raters),
+        systems=NameAliases(bool, lost, systems),
+        documents=NameAliases(_plain, lost, document_names),
+        raters=NameAliases(bool, lost, raters),
         voided=voided,
         left=frozenset(left),
     )
@@ -107,19 +107,19 @@ def _plain(name: str) -> bool:
     return bool(name) and "_#_" not in name and len(name) < 900
 
 
-def documents(
+def group_documents(
     records: Iterable[Record], names: PearmutNames, lost: Counter[str], *, judgments: bool
 ) -> Iterator[PearmutDocument]:
     """Test documents by key; one is held at a time."""
-    with Sorter() as entries:
+    with ExternalSorter() as entries:
         for record in records:
             if isinstance(record, SegmentRow | OutputRow) and record.document not in names.left:
-                entries.add(f"{record.document}\0{TEXT}\0\0{encode(record)}".encode())
+                entries.add(f"{record.document}\0{TEXT}\0\0{encode_record(record)}".encode())
             elif judgments and isinstance(record, JudgmentRow) and _has_place(record, names, lost):
                 address = (
                     f"{record.rater}\0{record.position:010d}\0{record.task}\0{record.item}\0{record.revision or 0:010d}"
                 )
-                entries.add(f"{record.document}\0{ANSWER}\0{address}\0\0{encode(record)}".encode())
+                entries.add(f"{record.document}\0{ANSWER}\0{address}\0\0{encode_record(record)}".encode())
         split = (entry.decode().rpartition("\0\0") for entry in entries)
         parsed = ((head.split("\0"), text) for head, _, text in split)
         for key, group in groupby(parsed, key=lambda one: one[0][0]):
@@ -129,7 +129,7 @@ def documents(
 def _document(key: str, entries: Iterable[tuple[list[str], str]], lost: Counter[str]) -> PearmutDocument:
     document = PearmutDocument(key)
     for _, same in groupby(entries, key=lambda one: one[0][1:6] if one[0][1] == ANSWER else one):
-        records = [decode(json.loads(text), NOWHERE) for _, text in same]
+        records = [decode_record(json.loads(text), NOWHERE) for _, text in same]
         last = records[-1]
         if isinstance(last, SegmentRow):
             document.segments[last.position] = last

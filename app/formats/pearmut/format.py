@@ -19,24 +19,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from app.domain.errors import Invalid
-from app.formats.base import Format, Input, ReadContext, ReadLog, Record
-from app.formats.kit.reading import blocks
-from app.formats.kit.whitespace import Stripper
-from app.formats.pearmut.items import BY_CRITERIA, PROTOCOLS, Items
-from app.formats.pearmut.log import Log
+from app.formats.base import Format, InputFile, ReadContext, ReadLog, Record
+from app.formats.kit.reading import read_blocks
+from app.formats.kit.whitespace import WhitespaceStripper
+from app.formats.pearmut.items import BY_CRITERIA, PROTOCOLS, PearmutItems
+from app.formats.pearmut.log import PearmutLog
 from app.formats.pearmut.writer import write_tree
 
 OPTIONS = {"human": "names of the models that are human, with commas"}
 
 
-def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
+def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """Campaign files as a test set, logs as judgments. Raises Invalid with every bad line, unless they are skipped."""
     unknown = sorted(set(context.options) - set(OPTIONS))
     if unknown:
         raise Invalid(f"pearmut has no option {unknown[0][:40]!r}; there is {', '.join(OPTIONS)}")
     logs = [file for file in files if _is_log(file, context)]
-    items = Items(context, log)
-    strip = Stripper(log)
+    items = PearmutItems(context, log)
+    strip = WhitespaceStripper(log)
     for file in (file for file in files if file not in logs):
         for record in items.read(file):
             yield strip(record)
@@ -47,15 +47,15 @@ def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator
         there = ", ".join(sorted(known))
         raise Invalid(f"the log does not say by what it judges: import the campaign's file, or say protocol={there}")
     for file in logs:
-        for record in Log(protocol or "", items, context, log).read(file):
+        for record in PearmutLog(protocol or "", items, context, log).read(file):
             yield strip(record)
     log.finish()
 
 
-def _is_log(file: Input, context: ReadContext) -> bool:
+def _is_log(file: InputFile, context: ReadContext) -> bool:
     """Whether the first line is an answer; campaign files are one object, whose members have other names."""
     quiet = ReadLog(skip_bad_lines=True)
-    head = next(blocks(file, context.limits, quiet), b"").partition(b"\n")[0]
+    head = next(read_blocks(file, context.limits, quiet), b"").partition(b"\n")[0]
     return b'"annotation"' in head and b'"campaign_id"' not in head and b'"info"' not in head
 
 

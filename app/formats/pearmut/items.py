@@ -10,10 +10,10 @@ from app.domain.errors import Invalid
 from app.domain.keys import make_key
 from app.domain.spans import parse_severity
 from app.formats.base import (
-    At,
     CampaignRow,
     DocumentRecord,
-    Input,
+    FileLine,
+    InputFile,
     OutputRow,
     ReadContext,
     ReadLog,
@@ -21,11 +21,11 @@ from app.formats.base import (
     SegmentRow,
     SystemRecord,
 )
-from app.formats.kit.json_stream import Piece, pieces
+from app.formats.kit.json_stream import JsonPiece, stream_json_pieces
 from app.formats.kit.names import KeyNames
-from app.formats.kit.parallel_lines import list_option
+from app.formats.kit.parallel_lines import parse_list_option
 from app.formats.kit.records import LONGEST_NAME
-from app.formats.kit.strict_json import dumps
+from app.formats.kit.strict_json import canonical_json
 
 PROTOCOLS: Mapping[str, str] = {"da": "da", "esa": "esa", "cesa": "esa", "mqm": "mqm"}
 BY_CRITERIA = "rating"  # where a campaign has sliders of its own
@@ -37,22 +37,22 @@ UNDECIDED = "undecided"
 Item = Mapping[str, object]
 
 
-class Items:
+class PearmutItems:
     """Documents as they come by. protocol, at: what a campaign file says that it judges by, and where."""
 
     def __init__(self, context: ReadContext, log: ReadLog) -> None:
         self._context, self._log = context, log
-        self._human = frozenset(list_option(context.options, "human"))
+        self._human = frozenset(parse_list_option(context.options, "human"))
         self._places: dict[str, tuple[str, int]] = {}
         self._first: dict[str, str] = {}
         self._documents, self._systems = KeyNames("document", log), KeyNames("system", log)
         self._told: set[str] = set()
         self.protocol: str | None = None
-        self.at: At | None = None
+        self.at: FileLine | None = None
 
-    def read(self, file: Input) -> Iterator[Record]:
+    def read(self, file: InputFile) -> Iterator[Record]:
         """The test set of a campaign file."""
-        for piece in pieces(file, self._context.limits, self._log):
+        for piece in stream_json_pieces(file, self._context.limits, self._log):
             self.at = self.at or piece.at
             if piece.key == "info" and isinstance(piece.value, dict):
                 yield from self._campaign(piece.at, piece.value)
@@ -62,7 +62,7 @@ class Items:
             elif piece.key is None or piece.key.startswith("data_"):
                 self._log.dropped[CHECKS] += 1
 
-    def _campaign(self, at: At, info: Item) -> Iterator[Record]:
+    def _campaign(self, at: FileLine, info: Item) -> Iterator[Record]:
         self.protocol = PROTOCOLS.get(str(info.get("protocol")).casefold(), self.protocol)
         criteria = _criteria(info.get("sliders"))
         if criteria:
@@ -70,20 +70,20 @@ class Items:
         if self._context.protocol is None and self.protocol is not None:
             yield CampaignRow(at, self.protocol, options={"criteria": criteria} if criteria else None)
 
-    def _tried(self, at: At, document: object) -> Iterator[Record]:
+    def _tried(self, at: FileLine, document: object) -> Iterator[Record]:
         try:
-            records = list(self.records(at, items_of(document)))
+            records = list(self.records(at, document_items(document)))
         except ValueError as fault:
             self._log.bad_line(at, str(fault))
             return
         yield from records
 
-    def records(self, at: At, items: Sequence[Item]) -> Iterator[Record]:
+    def records(self, at: FileLine, items: Sequence[Item]) -> Iterator[Record]:
         """A document with the outputs that it shows. Raises ValueError before the first record."""
-        if is_check(items):
+        if is_check_document(items):
             self._log.dropped[CHECKS] += 1
             return
-        places, texts = self.places(items), [texts_of(item) for item in items]
+        places, texts = self.places(items), [item_outputs(item) for item in items]
         prefills = [_prefilled(item, shown, self._log) for item, shown in zip(items, texts, strict=True)]
         sources = [(_text(item, "src"), _text(item, "ref")) for item in items]
         name = self._first[places[0][0]]
@@ -132,19 +132,19 @@ class Items:
         raise ValueError(f"item_id: another document is called {first[:80]} too")
 
 
-def items_of(document: object) -> list[Item]:
+def document_items(document: object) -> list[Item]:
     """The items of a document. Raises ValueError."""
     if not isinstance(document, list) or not document or not all(isinstance(item, dict) for item in document):
         raise ValueError("a document must be a list of items")
     return document
 
 
-def is_check(items: Sequence[Item]) -> bool:
+def is_check_document(items: Sequence[Item]) -> bool:
     """Whether a document is a tutorial, an attention check or a form."""
     return any("validation" in item or "form" in item for item in items)
 
 
-def texts_of(item: Item) -> dict[str, str]:
+def item_outputs(item: Item) -> dict[str, str]:
     """The outputs that an item shows, by model. Raises ValueError."""
     texts, models = item.get("tgt"), item.get("models")
     if isinstance(texts, list) and isinstance(models, list) and len(texts) == len(models):
@@ -156,7 +156,7 @@ def texts_of(item: Item) -> dict[str, str]:
     return texts
 
 
-def marks_of(given: object, text: str, log: ReadLog) -> list[dict[str, object]]:
+def parse_pearmut_spans(given: object, text: str, log: ReadLog) -> list[dict[str, object]]:
     """Marked errors as payloads have them. Raises ValueError."""
     if given is None:
         return []
@@ -176,7 +176,7 @@ def _mark(span: Item, text: str, log: ReadLog) -> dict[str, object]:
     mark: dict[str, object] = {"severity": severity}
     if isinstance(category, str) and category:
         mark["category"] = category
-    places = places_of(text)
+    places = code_point_positions(text)
     if start == len(places):
         return {**mark, "omission": True}
     if start > len(places):
@@ -186,10 +186,10 @@ def _mark(span: Item, text: str, log: ReadLog) -> dict[str, object]:
     return {**mark, "start": places[start], "end": places[min(end, len(places) - 1)] + 1}
 
 
-def places_of(text: str) -> Sequence[int]:
+def code_point_positions(text: str) -> Sequence[int]:
     """Of each place that the page counts, its code point: UTF-16 units, and line ends not at all.
 
-    >>> places_of("a\\nb😀c")
+    >>> code_point_positions("a\\nb😀c")
     [0, 2, 3, 3, 4]
     """
     if "\n" not in text and max(text, default="") <= "\uffff":
@@ -218,10 +218,10 @@ def _prefilled(item: Item, texts: Mapping[str, str], log: ReadLog) -> dict[str, 
     unknown = sorted(set(given or ()) - set(texts))
     if unknown:
         raise ValueError(f"error_spans: {unknown[0][:80]} is not shown")
-    return {model: tuple(marks_of(spans, texts[model], log)) for model, spans in (given or {}).items()}
+    return {model: tuple(parse_pearmut_spans(spans, texts[model], log)) for model, spans in (given or {}).items()}
 
 
-def _documents(piece: Piece) -> list[object]:
+def _documents(piece: JsonPiece) -> list[object]:
     """The documents in an element of `data`: itself, or those of a task, or of the tasks of all users."""
     value = piece.value
     if isinstance(value, dict) and not piece.element:
@@ -233,7 +233,7 @@ def _id(item: Item) -> str:
     """What an item is called; by its source where nobody called it anything. Raises ValueError."""
     given = item.get("item_id")
     if given is None:
-        told = dumps([item.get("src"), item.get("ref")] if item.get("src") is not None else item.get("tgt"))
+        told = canonical_json([item.get("src"), item.get("ref")] if item.get("src") is not None else item.get("tgt"))
         return f"item-{sha256(told.encode()).hexdigest()[:16]}"
     if not isinstance(given, str | int) or not 1 <= len(str(given)) <= LONGEST_NAME:
         raise ValueError("item_id: must be a text")

@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 
 from app import protocols
 from app.domain.keys import make_key
-from app.formats.base import At, Input, JudgmentRow, ReadContext, ReadLog, Record
+from app.formats.base import FileLine, InputFile, JudgmentRow, ReadContext, ReadLog, Record
 from app.formats.kit.judgment_rows import LATEST_TIME
 from app.formats.kit.names import KeyNames
-from app.formats.kit.reading import lines
-from app.formats.kit.strict_json import NotStrictError, loads
-from app.formats.pearmut.items import Items, is_check, items_of, marks_of, texts_of
+from app.formats.kit.reading import read_lines
+from app.formats.kit.strict_json import NotStrictError, parse_json_value
+from app.formats.pearmut.items import PearmutItems, document_items, is_check_document, item_outputs, parse_pearmut_spans
 
 RESET = "__RESET__"
 APART = ("welcome_", "random_", "goodbye_")
@@ -24,16 +24,16 @@ LONGEST_LINE = 16 << 20
 Who = tuple[str | None, str | None]
 
 
-class Log:
+class PearmutLog:
     """Logs of one campaign. protocol: what its answers are answers to."""
 
-    def __init__(self, protocol: str, items: Items, context: ReadContext, log: ReadLog) -> None:
+    def __init__(self, protocol: str, items: PearmutItems, context: ReadContext, log: ReadLog) -> None:
         self._protocol, self._items, self._log = protocol, items, log
-        self._fields = protocols.get(protocol).payload.model_fields
+        self._fields = protocols.get_protocol(protocol).payload.model_fields
         self._limits = replace(context.limits, line_bytes=max(LONGEST_LINE, context.limits.line_bytes))
         self._raters = KeyNames("rater", log)
 
-    def read(self, file: Input) -> Iterator[Record]:
+    def read(self, file: InputFile) -> Iterator[Record]:
         """Texts and judgments of a log."""
         reset: dict[Who, int] = {}
         quiet = ReadLog(skip_bad_lines=True)
@@ -55,11 +55,11 @@ class Log:
                 continue
             yield from records
 
-    def _entries(self, file: Input, log: ReadLog) -> Iterator[tuple[At, Mapping[str, object]]]:
-        for number, line in lines(file, self._limits, log):
-            at = At(file.name, number)
+    def _entries(self, file: InputFile, log: ReadLog) -> Iterator[tuple[FileLine, Mapping[str, object]]]:
+        for number, line in read_lines(file, self._limits, log):
+            at = FileLine(file.name, number)
             try:
-                entry = loads(line)
+                entry = parse_json_value(line)
                 if not isinstance(entry, dict) or "annotation" not in entry:
                     raise NotStrictError("must be an object with an annotation")
             except NotStrictError as fault:
@@ -67,11 +67,11 @@ class Log:
                 continue
             yield at, entry
 
-    def _answers(self, at: At, entry: Mapping[str, object]) -> Iterator[Record]:
+    def _answers(self, at: FileLine, entry: Mapping[str, object]) -> Iterator[Record]:
         """The judgments of one line. Raises ValueError."""
         user, given, item_i = entry.get("user_id"), entry.get("annotation"), entry.get("item_i")
-        items = items_of(entry.get("item"))
-        if is_check(items) or (isinstance(item_i, str) and item_i.startswith(APART)):
+        items = document_items(entry.get("item"))
+        if is_check_document(items) or (isinstance(item_i, str) and item_i.startswith(APART)):
             self._log.dropped[CHECKS] += 1
             return
         if not isinstance(user, str) or not 1 <= len(user) <= 1000:
@@ -81,7 +81,7 @@ class Log:
         yield from self._items.records(at, items)
         rater, (started, submitted) = self._raters.of(user)[0], _times(entry.get("actions"))
         for item, (document, position), answers in zip(items, self._items.places(items), given, strict=True):
-            texts = texts_of(item)
+            texts = item_outputs(item)
             for model, answer in _answered(answers, texts):
                 payload = self._payload(answer, texts[model])
                 if payload is None:
@@ -106,7 +106,7 @@ class Log:
         """The payload of an answer; None where it lacks a score that is asked. Raises ValueError."""
         payload: dict[str, object] = {"protocol": self._protocol}
         if "errors" in self._fields:
-            payload["errors"] = marks_of(answer.get("error_spans"), text, self._log)
+            payload["errors"] = parse_pearmut_spans(answer.get("error_spans"), text, self._log)
         if "score" in self._fields:
             score = answer.get("score")
             if score is None:

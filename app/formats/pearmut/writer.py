@@ -12,18 +12,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 
-from app.formats.base import Contents, JudgmentRow
-from app.formats.kit.strict_json import dumps
-from app.formats.pearmut.documents import PearmutDocument, PearmutNames, documents, look
-from app.formats.pearmut.items import BY_CRITERIA, places_of
+from app.formats.base import CampaignContents, JudgmentRow
+from app.formats.kit.strict_json import canonical_json
+from app.formats.pearmut.documents import PearmutDocument, PearmutNames, group_documents, read_pearmut_names
+from app.formats.pearmut.items import BY_CRITERIA, code_point_positions
 
 PROTOCOLS: Mapping[str, str] = {"da": "DA", "esa": "ESA", "mqm": "MQM", BY_CRITERIA: "DA"}
 Answer = tuple[int, str, JudgmentRow]
 
 
-def write_tree(contents: Contents, lost: Counter[str]) -> Iterator[tuple[str, Iterable[bytes]]]:
+def write_tree(contents: CampaignContents, lost: Counter[str]) -> Iterator[tuple[str, Iterable[bytes]]]:
     """`campaign.json` and, where anything was judged, `annotations.jsonl`; what has no place is counted in `lost`."""
-    names = look(contents.records(), lost)
+    names = read_pearmut_names(contents.records(), lost)
     yield "campaign.json", _campaign(contents, names, lost)
     lines = _log(contents, names, lost)
     first = next(lines, None)
@@ -33,19 +33,19 @@ def write_tree(contents: Contents, lost: Counter[str]) -> Iterator[tuple[str, It
         del lost[what]
 
 
-def _campaign(contents: Contents, names: PearmutNames, lost: Counter[str]) -> Iterator[bytes]:
+def _campaign(contents: CampaignContents, names: PearmutNames, lost: Counter[str]) -> Iterator[bytes]:
     """Campaign, then a document a line, so that nothing but one document is held."""
     info: dict[str, object] = {"assignment": "dynamic", "protocol": PROTOCOLS.get(names.protocol, "DA")}
     sliders = [_slider(one, lost) for one in names.criteria]
     info |= {"sliders": sliders} if sliders else {}
-    yield f'{{"campaign_id":"plumbline","info":{dumps(info)},\n'.encode()
+    yield f'{{"campaign_id":"plumbline","info":{canonical_json(info)},\n'.encode()
     before = '"data":[\n'
-    for document in documents(contents.records(), names, Counter(), judgments=False):
+    for document in group_documents(contents.records(), names, Counter(), judgments=False):
         shown = sorted({system for texts in document.outputs.values() for system in texts})
         if not shown:
             lost["documents without outputs"] += 1
             continue
-        yield f"{before}{dumps(_items(document, shown, names, lost, prefill=True))}".encode()
+        yield f"{before}{canonical_json(_items(document, shown, names, lost, prefill=True))}".encode()
         before = ",\n"
     yield b"]}\n" if before == ",\n" else b'"data":[]}\n'
 
@@ -85,13 +85,13 @@ def _items(
     return items
 
 
-def _log(contents: Contents, names: PearmutNames, lost: Counter[str]) -> Iterator[bytes]:
-    for item_i, document in enumerate(documents(contents.records(), names, lost, judgments=True)):
+def _log(contents: CampaignContents, names: PearmutNames, lost: Counter[str]) -> Iterator[bytes]:
+    for item_i, document in enumerate(group_documents(contents.records(), names, lost, judgments=True)):
         for rater, group in groupby(document.answers, key=lambda one: one.rater):
             rater_answers = list(_counted(group, document, lost))
             if rater_answers:
                 yield (
-                    dumps(_line(names.raters.of(rater), item_i, rater_answers, document, names, lost)) + "\n"
+                    canonical_json(_line(names.raters.of(rater), item_i, rater_answers, document, names, lost)) + "\n"
                 ).encode()
 
 
@@ -155,7 +155,7 @@ def _actions(answers: Sequence[JudgmentRow], lost: Counter[str]) -> list[dict[st
 def _marks(errors: object, text: str | None, lost: Counter[str]) -> list[dict[str, object]]:
     """A payload's errors as the page logs them."""
     payload_errors = [one for one in errors if isinstance(one, Mapping)] if isinstance(errors, list | tuple) else []
-    places = places_of(text or "")
+    places = code_point_positions(text or "")
     marks = []
     for error in payload_errors:
         severity = error.get("severity")

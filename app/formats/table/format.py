@@ -11,16 +11,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
 from app.domain.errors import Invalid
-from app.formats.base import Format, Input, ReadContext, ReadLog, Record
+from app.formats.base import Format, InputFile, ReadContext, ReadLog, Record
 from app.formats.kit.campaigns_in_file import OPTION
-from app.formats.kit.column_map import ColumnMap, map_of
-from app.formats.kit.judgment_table import FlatReader, Parts
+from app.formats.kit.column_map import ColumnMap, parse_column_map
+from app.formats.kit.judgment_table import JudgmentTableReader, Parts
 from app.formats.kit.known_column_maps import MAPS
-from app.formats.kit.reading import lines
-from app.formats.kit.strict_json import NotStrictError, loads
-from app.formats.mqm_tsv.mapped_errors import parts_of_errors, read_errors
+from app.formats.kit.reading import read_lines
+from app.formats.kit.strict_json import NotStrictError, parse_json_value
+from app.formats.mqm_tsv.mapped_errors import read_errors, read_errors_by_campaign
 from app.formats.table.texts import read_texts
-from app.formats.xlsx.table import as_tables
+from app.formats.xlsx.table import workbooks_as_tables
 
 OPTIONS = {
     "map": f"a built-in column map ({', '.join(MAPS)}), or the name of a JSON file among the files",
@@ -29,7 +29,7 @@ OPTIONS = {
 MOST_LINES = 5000
 
 
-def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
+def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
     columns, rest = _map(files, context, log)
     if columns.rows == "texts":
@@ -37,45 +37,45 @@ def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator
     elif columns.rows == "errors":
         yield from read_errors(rest, columns, context, log)
     else:
-        yield from FlatReader(columns, context, log).read(rest)
+        yield from JudgmentTableReader(columns, context, log).read(rest)
 
 
-def parts(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Parts:
+def read_by_campaign(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Parts:
     """One stream of records for each campaign that the files hold."""
     columns, rest = _map(files, context, log)
     if columns.rows == "texts":
         raise Invalid("a table of texts is of one campaign; it cannot be split")
     if columns.rows == "errors":
-        yield from parts_of_errors(rest, columns, context, log)
+        yield from read_errors_by_campaign(rest, columns, context, log)
     else:
-        yield from FlatReader(columns, context, log).parts(rest)
+        yield from JudgmentTableReader(columns, context, log).parts(rest)
 
 
-def _map(files: Sequence[Input], context: ReadContext, log: ReadLog) -> tuple[ColumnMap, list[Input]]:
+def _map(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> tuple[ColumnMap, list[InputFile]]:
     """The column map, and the files that are to be read through it. Raises Invalid."""
     unknown = sorted(set(context.options) - set(OPTIONS))
     if unknown:
         raise Invalid(f"table has no option {unknown[0][:40]!r}; there are {', '.join(OPTIONS)}")
     name = context.options.get("map", "")
     if name in MAPS:
-        return as_tables(MAPS[name], files, context.limits, log)
+        return workbooks_as_tables(MAPS[name], files, context.limits, log)
     named = [f for f in files if name in (f.name, PurePath(f.name).name)]
     if len(named) != 1 or len(files) < 2:
         there = ", ".join(MAPS)
         raise Invalid(f"option map: must be {there}, or name one of at least two files: the map as JSON")
-    text = [line for _, (_, line) in zip(range(MOST_LINES), lines(named[0], context.limits, log), strict=False)]
+    text = [line for _, (_, line) in zip(range(MOST_LINES), read_lines(named[0], context.limits, log), strict=False)]
     log.finish()
     try:
-        value = loads("\n".join(text))
+        value = parse_json_value("\n".join(text))
     except NotStrictError as fault:
         raise Invalid(f"{named[0].name}: the column map is not valid: {fault}") from fault
-    return as_tables(map_of(value), [f for f in files if f is not named[0]], context.limits, log)
+    return workbooks_as_tables(parse_column_map(value), [f for f in files if f is not named[0]], context.limits, log)
 
 
 FORMAT = Format(
     name="table",
     title="Any delimited file with a header, through a column map",
     read=read,
-    parts=parts,
+    parts=read_by_campaign,
     options=OPTIONS,
 )

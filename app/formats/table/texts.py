@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from app.formats.base import (
-    At,
     CampaignRow,
     DocumentRecord,
-    Input,
+    FileLine,
+    InputFile,
     OutputRow,
     ReadContext,
     ReadLog,
@@ -16,19 +16,19 @@ from app.formats.base import (
     SegmentRow,
     SystemRecord,
 )
-from app.formats.kit.cells import Cells, cells_of, position_of
+from app.formats.kit.cells import RowCells, parse_position, split_cells
 from app.formats.kit.column_map import ColumnMap
 from app.formats.kit.names import KeyNames
-from app.formats.kit.reading import lines, refuse
-from app.formats.kit.whitespace import Stripper
+from app.formats.kit.reading import read_lines, refuse_file
+from app.formats.kit.whitespace import WhitespaceStripper
 
 ONLY = "all"
 
 
-def read_texts(files: Sequence[Input], columns: ColumnMap, context: ReadContext, log: ReadLog) -> Iterator[Record]:
+def read_texts(files: Sequence[InputFile], columns: ColumnMap, context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """A test set, or a part of one. Raises Invalid with every bad line, unless those are to be skipped."""
-    strip, texts = Stripper(log), _Texts(columns, context, log)
-    at = At(files[0].name if files else "", 1)
+    strip, texts = WhitespaceStripper(log), _Texts(columns, context, log)
+    at = FileLine(files[0].name if files else "", 1)
     source, target = columns.constants.get("source_language"), columns.constants.get("target_language")
     yield CampaignRow(at, columns.protocol, source, target, options=dict(columns.options) or None)
     for file in files:
@@ -46,38 +46,38 @@ class _Texts:
         self._told: set[str] = set()
         self._counts: dict[tuple[str, str], int] = {}
 
-    def read(self, file: Input) -> Iterator[Record]:
+    def read(self, file: InputFile) -> Iterator[Record]:
         """The records of a file."""
         header: Mapping[str, int] | None = None
         self._counts.clear()
-        for number, line in lines(file, self._context.limits, self._log):
-            at = At(file.name, number)
+        for number, line in read_lines(file, self._context.limits, self._log):
+            at = FileLine(file.name, number)
             try:
-                line_cells = cells_of(line, self._map)
+                line_cells = split_cells(line, self._map)
                 if header is None:
                     header, is_header = self._header(line_cells, at)
                     if is_header:
                         continue
                 if len(line_cells) != len(header):
                     raise ValueError(f"there are {len(line_cells)} columns where {len(header)} are needed")
-                records = list(self._row(Cells(line_cells, header, self._map), at))
+                records = list(self._row(RowCells(line_cells, header, self._map), at))
             except ValueError as fault:
                 self._log.bad_line(at, str(fault))
                 continue
             yield from records
 
-    def _header(self, line_cells: Sequence[str], at: At) -> tuple[Mapping[str, int], bool]:
+    def _header(self, line_cells: Sequence[str], at: FileLine) -> tuple[Mapping[str, int], bool]:
         """Where each column stands, and whether this line says so. Raises Invalid where one is missing."""
         names = list(self._map.header or (name.strip() for name in line_cells))
         missing = sorted(self._map.needed() - set(names))
         if missing:
-            refuse(self._log, at, f"the header lacks {', '.join(missing)}; found {', '.join(names)[:500]}")
+            refuse_file(self._log, at, f"the header lacks {', '.join(missing)}; found {', '.join(names)[:500]}")
         if len(set(names)) < len(names):
-            refuse(self._log, at, "the header names a column twice")
+            refuse_file(self._log, at, "the header names a column twice")
         said = [name.strip().casefold() for name in line_cells]
         return {name: n for n, name in enumerate(names)}, said == [name.casefold() for name in names]
 
-    def _row(self, cells: Cells, at: At) -> Iterator[Record]:
+    def _row(self, cells: RowCells, at: FileLine) -> Iterator[Record]:
         """One row. Raises ValueError before the first record."""
         reason = cells.left_out()
         if reason is not None:
@@ -103,8 +103,8 @@ class _Texts:
                 yield SystemRecord(at, of, system_name)
             yield OutputRow(at, of, key, position, text)
 
-    def _position(self, cells: Cells, document: str, system: str) -> int:
+    def _position(self, cells: RowCells, document: str, system: str) -> int:
         if "position" in self._map.columns:
-            return position_of(cells.get("position").strip(), self._map.first_position)
+            return parse_position(cells.get("position").strip(), self._map.first_position)
         count = self._counts[document, system] = self._counts.get((document, system), 0) + 1
         return count

@@ -20,11 +20,11 @@ from pathlib import PurePath
 
 from app.domain.errors import Invalid, Place
 from app.formats.base import (
-    At,
     CampaignRow,
     DocumentRecord,
+    FileLine,
     Format,
-    Input,
+    InputFile,
     JudgmentRow,
     LineSharing,
     RaterRow,
@@ -35,9 +35,18 @@ from app.formats.base import (
 )
 from app.formats.kit.campaigns_in_file import MOST_PARTS, SPLITS
 from app.formats.kit.names import KeyNames
-from app.formats.kit.reading import feed, lines, refuse
-from app.formats.kit.sorting import Sorter
-from app.formats.wmt_da.rows import MOST_REMEMBERED, ROLES, UNKNOWN, DaRow, DaRowReader, about, cells_of, header_fault
+from app.formats.kit.reading import feed_lines, read_lines, refuse_file
+from app.formats.kit.sorting import ExternalSorter
+from app.formats.wmt_da.rows import (
+    MOST_REMEMBERED,
+    ROLES,
+    UNKNOWN,
+    DaRow,
+    DaRowReader,
+    document_or_position,
+    header_fault,
+    split_da_cells,
+)
 from app.formats.wmt_da.writer import write
 
 HUMAN = "HUMAN"  # in the name of a human translation that is judged as a system (Knowles 2021)
@@ -52,8 +61,8 @@ OPTIONS = {
 class _Seen:
     """What the rows of all files have in common, with the first place of each value."""
 
-    pairs: dict[tuple[str, str], At] = field(default_factory=dict)
-    documents: dict[bool, At] = field(default_factory=dict)
+    pairs: dict[tuple[str, str], FileLine] = field(default_factory=dict)
+    documents: dict[bool, FileLine] = field(default_factory=dict)
 
     def add(self, row: DaRow, pair: tuple[str, str]) -> None:
         """Take in a row."""
@@ -70,13 +79,13 @@ class DAPart:
         self._standardised, self._accepted = _options(names, context)
         if "split" in context.options:
             raise Invalid("with the option split the files make several campaigns; this is about one")
-        self._log, self._rows, self._seen = log, Sorter(), _Seen()
+        self._log, self._rows, self._seen = log, ExternalSorter(), _Seen()
         self._read: Callable[[int, str], tuple[DaRow, tuple[str, str]] | None]
 
     def open(self, file: str, number: int, line: str) -> bool:
         """Take the columns of a file from its header. Raises Invalid."""
         unfiltered = self._accepted not in (None, file)
-        header = _header(At(file, number), line, self._log)
+        header = _header(FileLine(file, number), line, self._log)
         reader = DaRowReader(file, header, self._log, unfiltered=unfiltered, standardised=self._standardised)
         self._read = reader.read
         return False
@@ -102,42 +111,42 @@ class DAPart:
         self._rows.close()
 
 
-def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
+def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
     names = [file.name for file in files]
     with closing(DAPart(names, context, log)) as part:
-        feed(part, files, context.limits, log)
+        feed_lines(part, files, context.limits, log)
         log.finish()
         yield _head_of(names, [part.campaign_facts()])
         yield from part.records()
     log.finish()
 
 
-def route(at: At, line: str, log: ReadLog) -> tuple[Callable[[str], str], bool]:
+def route_line(at: FileLine, line: str, log: ReadLog) -> tuple[Callable[[str], str], bool]:
     """What tells of a line of which document it is, or of which segment where none is known. Raises Invalid."""
     column = _header(at, line, log).index("sid")
     known: dict[str, str] = {}
 
     def place(line: str) -> str:
         try:
-            sid = cells_of(line)[column]
+            sid = split_da_cells(line)[column]
         except (ValueError, IndexError):
             return ""  # a bad line, wherever it is read
         document_key = known.get(sid)
         if document_key is None:
             if len(known) >= MOST_REMEMBERED:
                 known.clear()
-            document_key = known[sid] = about(sid)
+            document_key = known[sid] = document_or_position(sid)
         return document_key
 
     return place, False
 
 
-def _header(at: At, line: str, log: ReadLog) -> list[str]:
-    header = cells_of(line.replace('"', ""))
+def _header(at: FileLine, line: str, log: ReadLog) -> list[str]:
+    header = split_da_cells(line.replace('"', ""))
     fault = header_fault(header)
     if fault:
-        refuse(log, at, fault)
+        refuse_file(log, at, fault)
     return header
 
 
@@ -149,12 +158,14 @@ def _head_of(names: Sequence[str], told: Sequence[tuple[_Seen, bool]]) -> Campai
     return _campaign(names, whole, standardised=any(standardised for _, standardised in told))
 
 
-def parts(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[tuple[str, Iterator[Record]]]:
+def read_by_campaign(
+    files: Sequence[InputFile], context: ReadContext, log: ReadLog
+) -> Iterator[tuple[str, Iterator[Record]]]:
     """One stream of records for each language pair, each to be read before the next. Raises as `read`."""
     names = [file.name for file in files]
     standardised, accepted = _options(names, context)
     seen: dict[str, _Seen] = {}
-    with Sorter() as rows:
+    with ExternalSorter() as rows:
         for file in files:
             for row, pair in _rows(file, context, log, unfiltered=accepted not in (None, file.name), z=standardised):
                 name = "-".join(pair)
@@ -194,16 +205,16 @@ def _options(names: Sequence[str], context: ReadContext) -> tuple[bool, str | No
 
 
 def _rows(
-    file: Input, context: ReadContext, log: ReadLog, *, unfiltered: bool, z: bool
+    file: InputFile, context: ReadContext, log: ReadLog, *, unfiltered: bool, z: bool
 ) -> Iterator[tuple[DaRow, tuple[str, str]]]:
     reader: DaRowReader | None = None
-    for number, line in lines(file, context.limits, log):
+    for number, line in read_lines(file, context.limits, log):
         if reader is not None:
             pair_row = reader.read(number, line)
             if pair_row is not None:
                 yield pair_row
             continue
-        header = _header(At(file.name, number), line, log)
+        header = _header(FileLine(file.name, number), line, log)
         reader = DaRowReader(file.name, header, log, unfiltered=unfiltered, standardised=z)
 
 
@@ -222,7 +233,7 @@ def _campaign(names: Sequence[str], seen: _Seen, *, standardised: bool) -> Campa
         raise Invalid("some sids name a document and some do not; import them apart", places=places)
     source, target = next(iter(seen.pairs))
     return CampaignRow(
-        At(names[0], 1),
+        FileLine(names[0], 1),
         protocol="da",
         source_language=source,
         target_language=target,
@@ -299,7 +310,7 @@ class _Records:
             yield DocumentRecord(at, document, row.document)
         yield self._row(row, at, system, rater, document, accepted=accepted)
 
-    def _row(self, row: DaRow, at: At, system: str, rater: str, document: str, *, accepted: bool) -> JudgmentRow:
+    def _row(self, row: DaRow, at: FileLine, system: str, rater: str, document: str, *, accepted: bool) -> JudgmentRow:
         position = int(row.position)
         presented = f"{row.rid}:{system}:{row.type}"
         meta: dict[str, object] = {}
@@ -346,11 +357,11 @@ FORMAT = Format(
     suffix="wmt-da.tsv",
     title="Direct assessments as WMT published them (12 columns)",
     read=read,
-    parts=parts,
+    parts=read_by_campaign,
     write=write,
     judged_by=("da",),
     options=OPTIONS,
     by_document=True,
     by_segment=True,
-    spread=LineSharing(part=DAPart, route=route, head=_head_of),
+    spread=LineSharing(part=DAPart, route=route_line, head=_head_of),
 )

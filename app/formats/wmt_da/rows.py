@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from operator import itemgetter
 from typing import NamedTuple
 
-from app.formats.base import At, ReadLog, RoleName
-from app.formats.kit.numbers import number
+from app.formats.base import FileLine, ReadLog, RoleName
+from app.formats.kit.numbers import parse_number
 
 COLUMNS = (
     "HITId",
@@ -62,17 +62,17 @@ class DaRow(NamedTuple):
         return cls._make(entry.decode().split("\0"))
 
     @property
-    def at(self) -> At:
+    def at(self) -> FileLine:
         """Where the row was read."""
-        return At(self.file, int(self.line))
+        return FileLine(self.file, int(self.line))
 
 
-def cells_of(line: str) -> list[str]:
+def split_da_cells(line: str) -> list[str]:
     """The cells of a line, separated by tabs and blanks; a name in double quotes may hold blanks.
 
     Raises ValueError where a quote is not closed or stands within a cell.
 
-    >>> cells_of('NA\\tevaluator1  "Online W"')
+    >>> split_da_cells('NA\\tevaluator1  "Online W"')
     ['NA', 'evaluator1', 'Online W']
     """
     if '"' not in line:
@@ -85,10 +85,10 @@ def cells_of(line: str) -> list[str]:
     return cells
 
 
-def about(sid: str) -> str:
+def document_or_position(sid: str) -> str:
     """What a segment shares with those that must be read with it: its document, or its position where none is known.
 
-    >>> about("news.12"), about("news.13_1"), about("0012")
+    >>> document_or_position("news.12"), document_or_position("news.13_1"), document_or_position("0012")
     ('news', 'news', '#12')
     """
     place = _SID.fullmatch(sid)
@@ -123,11 +123,11 @@ class DaRowReader:
         try:
             return self._row(line_number, line)
         except ValueError as fault:
-            self._log.bad_line(At(self._file, line_number), str(fault))
+            self._log.bad_line(FileLine(self._file, line_number), str(fault))
             return None
 
     def _row(self, line_number: int, line: str) -> tuple[DaRow, tuple[str, str]]:
-        cells = cells_of(line)
+        cells = split_da_cells(line)
         if len(cells) != len(COLUMNS):
             raise ValueError(f"there are {len(cells)} columns where {len(COLUMNS)} are needed")
         hit_id, worker, source, target, item, hit, system, rid, kind, sid, score, time = self._cells(cells)
@@ -137,7 +137,7 @@ class DaRowReader:
             raise ValueError(f"unknown type {kind[:40]!r}; there are {', '.join(ROLES)}")
         document, position = self._places.get(sid) or self._place(sid)
         scored = self._scores.get(score) or self._score(score)
-        seconds = "" if time == "NA" else repr(number(time))
+        seconds = "" if time == "NA" else repr(parse_number(time))
         judged = (document, position, sid, system, hit_id, worker, rid, kind, scored)
         row = DaRow(*judged, seconds, hit, item, self._unfiltered, self._file, str(line_number))
         return row, (source, target)
@@ -154,7 +154,7 @@ class DaRowReader:
 
     def _score(self, text: str) -> str:
         """The number as it is stored, where it is on the scale."""
-        score = number(text)
+        score = parse_number(text)
         if self._standardised:
             if abs(score) > LARGEST_Z:
                 raise ValueError(f"standardised score {text[:40]} is out of any range")

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from app.formats.base import CampaignRow, JudgmentRow, Record
-from app.formats.kit.references_judged import NO_SYSTEM, shown_as
-from app.formats.kit.written_judgments import RecordTable, gather
+from app.formats.kit.references_judged import NO_SYSTEM, credited_systems
+from app.formats.kit.written_judgments import RecordTable, gather_records
 from app.formats.wmt_da.rows import COLUMNS, ROLES, UNKNOWN
 
 _TYPES = {role: kind for kind, role in ROLES.items()}
@@ -17,7 +17,7 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
     """One row a judgment and system, in canonical order; what has no column is counted in `lost`."""
     lost = Counter() if lost is None else lost
     yield _line(COLUMNS)
-    with gather(records, lost) as gathered:
+    with gather_records(records, lost) as gathered:
         if gathered.campaign is not None and gathered.campaign.options:
             lost["options of the campaign: say again whether scores are standardised"] += 1
         for judged in gathered.judged():
@@ -33,7 +33,7 @@ def _rows(judgment: JudgmentRow, names: RecordTable, lost: Counter[str]) -> Iter
     _count_losses(judgment, lost)
     worker = names.raters.get(judgment.rater, judgment.rater)
     document = names.documents.get(judgment.document, judgment.document)
-    for key in shown_as(judgment):
+    for key in credited_systems(judgment):
         system = names.systems.get(key, key)
         cells = _cells(judgment, names.campaign, system, worker, document, kind, float(score))
         yield _line(_cell(cell, lost) for cell in cells)

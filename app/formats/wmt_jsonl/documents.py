@@ -12,10 +12,10 @@ from typing import Self
 from app.domain.errors import Invalid
 from app.domain.keys import make_key
 from app.formats.base import (
-    At,
     CampaignRow,
     DocumentRecord,
-    Input,
+    FileLine,
+    InputFile,
     JudgmentRow,
     OutputRow,
     ReadContext,
@@ -25,13 +25,13 @@ from app.formats.base import (
     SystemRecord,
 )
 from app.formats.kit.names import KeyNames
-from app.formats.kit.parallel_lines import list_option
-from app.formats.kit.reading import lines, refuse
-from app.formats.kit.records import LONGEST_NAME, decode, encode
-from app.formats.kit.sorting import Sorter
-from app.formats.kit.strict_json import NotStrictError, loads
-from app.formats.kit.whitespace import Stripper
-from app.formats.wmt_jsonl.scores import judgments_of
+from app.formats.kit.parallel_lines import parse_list_option
+from app.formats.kit.reading import read_lines, refuse_file
+from app.formats.kit.records import LONGEST_NAME, decode_record, encode_record
+from app.formats.kit.sorting import ExternalSorter
+from app.formats.kit.strict_json import NotStrictError, parse_json_value
+from app.formats.kit.whitespace import WhitespaceStripper
+from app.formats.wmt_jsonl.scores import parse_judgments
 
 BLANK_LINE = "\n\n"
 MOST_PAIRS = 1000
@@ -52,18 +52,18 @@ class _Document:
     segments: int
 
 
-class Documents:
+class WmtJsonlDocuments:
     """Everything in the files. pairs: the language pairs of the test set; one without a name where none is told."""
 
     def __init__(self, context: ReadContext, log: ReadLog) -> None:
         self._context, self._log = context, log
         self._whole = "segments" in context.options
-        self._human = frozenset(list_option(context.options, "human"))
+        self._human = frozenset(parse_list_option(context.options, "human"))
         self._keys, self._systems = KeyNames("document", log), KeyNames("system", log)
         self._known: dict[str, _Document] = {}
         self._told: set[tuple[int, str]] = set()
-        self._judged: dict[int, At] = {}
-        self._entries = Sorter()
+        self._judged: dict[int, FileLine] = {}
+        self._entries = ExternalSorter()
         self.pairs: list[str] = []
 
     def __enter__(self) -> Self:
@@ -72,7 +72,7 @@ class Documents:
     def __exit__(self, *_: object) -> None:
         self._entries.close()
 
-    def take(self, files: Sequence[Input]) -> None:
+    def take(self, files: Sequence[InputFile]) -> None:
         """Read all files, the test set first. Raises Invalid with every bad line, unless those are to be skipped."""
         systems = [file for file in files if self._holds_outputs(file)]
         for file in (file for file in files if file not in systems):
@@ -94,14 +94,14 @@ class Documents:
     def _records(self, pair: int, entries: Iterable[bytes]) -> Iterator[Record]:
         source, hyphen, target = self.pairs[pair].partition("-")
         protocol = (self._context.protocol or JUDGED_BY) if pair in self._judged else None
-        at = self._judged.get(pair, At("", 0))
-        strip = Stripper(self._log)
+        at = self._judged.get(pair, FileLine("", 0))
+        strip = WhitespaceStripper(self._log)
         yield CampaignRow(at, protocol, source if hyphen else None, target if hyphen else None)
         for entry in entries:
             *_, file, number, text = entry.decode().split("\0")
-            yield strip(decode(json.loads(text), At(file, int(number))))
+            yield strip(decode_record(json.loads(text), FileLine(file, int(number))))
 
-    def _try(self, at: At, records: Iterator[Keyed]) -> None:
+    def _try(self, at: FileLine, records: Iterator[Keyed]) -> None:
         """Keep the records of one line: all of them, or none where it is a bad line."""
         try:
             keyed_records = list(records)
@@ -110,9 +110,9 @@ class Documents:
             return
         for pair, document, position, record in keyed_records:
             head = f"{pair:04d}\0{document:08d}\0{position:08d}\0{_rank(record)}"
-            self._entries.add(f"{head}\0{record.at.file}\0{record.at.line}\0{encode(record)}".encode())
+            self._entries.add(f"{head}\0{record.at.file}\0{record.at.line}\0{encode_record(record)}".encode())
 
-    def _document(self, at: At, line: Object) -> Iterator[Keyed]:
+    def _document(self, at: FileLine, line: Object) -> Iterator[Keyed]:
         """A line of the test set. Raises ValueError, before the first record."""
         pair, judged = self._pair(line), isinstance(line.get("tgt_text"), dict)
         name, index = _name(line), None
@@ -126,7 +126,7 @@ class Documents:
         references = self._aligned(line, "refs", len(sources))
         outputs = self._aligned(line, "tgt_text", len(sources))
         first = (index if index is not None else known.segments if known else 0) + 1
-        judgments = list(judgments_of(at, line, key, first, len(sources), self._context, self._log))
+        judgments = list(parse_judgments(at, line, key, first, len(sources), self._context, self._log))
         if known is None:
             known = self._known[key] = _Document(pair, len(self._known) + 1, 0)
             yield pair, known.index, 0, _declaration(at, line, key, name, known.index)
@@ -149,7 +149,7 @@ class Documents:
                 raise ValueError(f"{field}.{name[:80]} has {len(paragraphs)} paragraphs, the source has {n}")
         return texts
 
-    def _hypothesis(self, at: At, line: Object, system: str) -> Iterator[Keyed]:
+    def _hypothesis(self, at: FileLine, line: Object, system: str) -> Iterator[Keyed]:
         """A line of a system's file. Raises ValueError."""
         key = make_key(_name(line))
         known = self._known.get(key)
@@ -165,14 +165,14 @@ class Documents:
         yield from self._outputs(at, system, key, known, 1, paragraphs)
 
     def _outputs(
-        self, at: At, system: str, document: str, known: _Document, first: int, paragraphs: Sequence[str]
+        self, at: FileLine, system: str, document: str, known: _Document, first: int, paragraphs: Sequence[str]
     ) -> Iterator[Keyed]:
         yield from self._declared(at, system, known)
         key = make_key(system)
         for position, text in enumerate(paragraphs, first):
             yield known.pair, known.index, position, OutputRow(at, key, document, position, text)
 
-    def _declared(self, at: At, system: str, known: _Document) -> Iterator[Keyed]:
+    def _declared(self, at: FileLine, system: str, known: _Document) -> Iterator[Keyed]:
         """What is known of a system, once for each language pair."""
         key, _ = self._systems.of(system)
         if (known.pair, key) in self._told:
@@ -201,30 +201,32 @@ class Documents:
             self.pairs.append(pair)
         return self.pairs.index(pair)
 
-    def _from_campaign(self, file: Input) -> None:
+    def _from_campaign(self, file: InputFile) -> None:
         """The test set is in the campaign already. Raises Invalid where it has none."""
         self.pairs = [""]
         for index, (key, length) in enumerate(self._context.outline(), 1):
             self._known[key] = _Document(0, index, length)
         if not self._known:
-            refuse(self._log, At(file.name, 1), "the test set is neither among the files nor in the campaign")
+            refuse_file(
+                self._log, FileLine(file.name, 1), "the test set is neither among the files nor in the campaign"
+            )
 
-    def _holds_outputs(self, file: Input) -> bool:
+    def _holds_outputs(self, file: InputFile) -> bool:
         quiet = ReadLog(skip_bad_lines=True)
-        for _, line in lines(file, self._context.limits, quiet):
+        for _, line in read_lines(file, self._context.limits, quiet):
             try:
-                first_object = loads(line)
+                first_object = parse_json_value(line)
             except NotStrictError:
                 return False  # read with the test set, where it is a bad line
             return isinstance(first_object, dict) and "hypothesis" in first_object
         return False
 
-    def _objects(self, file: Input) -> Iterator[tuple[At, Object]]:
+    def _objects(self, file: InputFile) -> Iterator[tuple[FileLine, Object]]:
         field = "hypothesis" if self._holds_outputs(file) else "src_text"
-        for number, line in lines(file, self._context.limits, self._log):
-            at = At(file.name, number)
+        for number, line in read_lines(file, self._context.limits, self._log):
+            at = FileLine(file.name, number)
             try:
-                line_object = loads(line)
+                line_object = parse_json_value(line)
                 if not isinstance(line_object, dict) or field not in line_object:
                     raise NotStrictError(f"must be an object with doc_id and {field}")
             except NotStrictError as fault:
@@ -246,7 +248,7 @@ def split_numbered_name(name: str) -> tuple[str, int] | None:
     return (document, int(index)) if told and INDEX.fullmatch(index) else None
 
 
-def _declaration(at: At, line: Object, key: str, name: str, position: int) -> DocumentRecord:
+def _declaration(at: FileLine, line: Object, key: str, name: str, position: int) -> DocumentRecord:
     """The document of a line, with whatever else is said of it."""
     meta = {field: value for field, value in line.items() if field not in USED and value not in (None, "")}
     domain = line.get("domain")

@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from app.domain.errors import Invalid, Place
-from app.formats.base import Format, Input, ReadContext, ReadLog, Record
-from app.formats.wmt_jsonl.documents import Documents
+from app.formats.base import Format, InputFile, ReadContext, ReadLog, Record
+from app.formats.wmt_jsonl.documents import WmtJsonlDocuments
 from app.formats.wmt_jsonl.writer import write
 
 OPTIONS = {
@@ -29,7 +29,7 @@ OPTIONS = {
 }
 
 
-def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
+def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """One language pair. Raises Invalid with every bad line, unless those are to be skipped."""
     if "split" in context.options:
         raise Invalid("with the option split the files make several campaigns; this is about one")
@@ -52,7 +52,9 @@ def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator
     log.finish()
 
 
-def parts(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[tuple[str, Iterator[Record]]]:
+def read_by_campaign(
+    files: Sequence[InputFile], context: ReadContext, log: ReadLog
+) -> Iterator[tuple[str, Iterator[Record]]]:
     """One stream of records for each language pair."""
     if context.options.get("split") != "language_pair":
         raise Invalid("option split: must be language_pair")
@@ -62,14 +64,14 @@ def parts(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterato
     log.finish()
 
 
-def _documents(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Documents:
+def _documents(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> WmtJsonlDocuments:
     """Everything in the files, sorted by language pair and document. Raises Invalid with every bad line."""
     unknown = sorted(set(context.options) - set(OPTIONS))
     if unknown:
         raise Invalid(f"wmt-jsonl has no option {unknown[0][:40]!r}; there are {', '.join(OPTIONS)}")
     if context.options.get("segments", "documents") != "documents":
         raise Invalid("the options are not valid", places=(Place(("options", "segments"), "must be documents"),))
-    documents = Documents(context, log)
+    documents = WmtJsonlDocuments(context, log)
     documents.take(files)
     return documents
 
@@ -79,7 +81,7 @@ FORMAT = Format(
     suffix="wmt.jsonl",
     title="Test sets and system outputs as WMT publishes them from 2025 on",
     read=read,
-    parts=parts,
+    parts=read_by_campaign,
     write=write,
     options=OPTIONS,
     by_document=True,

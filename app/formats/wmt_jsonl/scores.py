@@ -9,17 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from app.domain.keys import make_key
-from app.formats.base import At, JudgmentRow, ReadContext, ReadLog
-from app.formats.kit.appraise_spans import marks_of
-from app.formats.kit.strict_json import dumps
+from app.formats.base import FileLine, JudgmentRow, ReadContext, ReadLog
+from app.formats.kit.appraise_spans import parse_appraise_spans
+from app.formats.kit.strict_json import canonical_json
 
 JUDGED_BY = "esa"
 NAMES = ("annotator", "user_id", "account")
 MOST_ANSWERS = 1000
 
 
-def judgments_of(
-    at: At, line: Mapping[str, object], document: str, position: int, segments: int, context: ReadContext, log: ReadLog
+def parse_judgments(
+    at: FileLine,
+    line: Mapping[str, object],
+    document: str,
+    position: int,
+    segments: int,
+    context: ReadContext,
+    log: ReadLog,
 ) -> Iterator[tuple[str, JudgmentRow]]:
     """System and judgment of each answer in a line. Raises ValueError."""
     scores = line.get("scores")
@@ -56,5 +62,5 @@ def _payload(answer: Mapping[str, object], text: str, protocol: str, log: ReadLo
     if not isinstance(errors, list) or not all(isinstance(one, dict) for one in errors):
         raise ValueError("scores: errors must be a list of objects")
     marked = [{"error_type": None, **one} for one in errors]
-    marks = marks_of(dumps(marked), text, log.repaired)
+    marks = parse_appraise_spans(canonical_json(marked), text, log.repaired)
     return {"protocol": protocol, "score": float(score), **({"errors": marks} if protocol == JUDGED_BY else {})}

@@ -23,9 +23,9 @@ from app.formats.base import (
     SegmentRow,
     SystemRecord,
 )
-from app.formats.kit.records import decode, encode
-from app.formats.kit.sorting import Sorter
-from app.formats.kit.strict_json import dumps
+from app.formats.kit.records import decode_record, encode_record
+from app.formats.kit.sorting import ExternalSorter
+from app.formats.kit.strict_json import canonical_json
 from app.formats.kit.written_judgments import NOWHERE
 from app.formats.wmt_jsonl.documents import BLANK_LINE, REFERENCE, USED, split_numbered_name
 
@@ -45,14 +45,14 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
     """Test documents in their order; what has no place is counted in `lost`."""
     lost = Counter() if lost is None else lost
     known = _LineContext()
-    with Sorter() as texts:
+    with ExternalSorter() as texts:
         for record in records:
             if isinstance(record, SegmentRow | OutputRow):
-                texts.add(f"{record.document}\0{record.position:010d}\0\0{encode(record)}".encode())
+                texts.add(f"{record.document}\0{record.position:010d}\0\0{encode_record(record)}".encode())
             elif not _note(known, record, lost):
                 lost["judgments"] += isinstance(record, JudgmentRow)
                 lost[BY_METRICS] += isinstance(record, MetricRow)
-        with Sorter() as lines:
+        with ExternalSorter() as lines:
             for document, line in _lines(known, texts, lost):
                 position = known.documents[document].position if document in known.documents else None
                 lines.add(f"{position or 10**9:010d}\0{document}\0\0{line}".encode())
@@ -83,7 +83,7 @@ def _lines(known: _LineContext, texts: Iterable[bytes], lost: Counter[str]) -> I
     """Key and line of each test document."""
     split = (entry.decode().rpartition("\0\0") for entry in texts)
     for document, group in groupby(split, key=lambda parts: parts[0].partition("\0")[0]):
-        records = [decode(json.loads(text), NOWHERE) for _, _, text in group]
+        records = [decode_record(json.loads(text), NOWHERE) for _, _, text in group]
         row = known.documents.get(document)
         if row is not None and row.kind != "test":
             lost[f"documents of the kind {row.kind}"] += 1
@@ -98,7 +98,7 @@ def _lines(known: _LineContext, texts: Iterable[bytes], lost: Counter[str]) -> I
             if isinstance(record, OutputRow):
                 by_system.setdefault(record.system, {})[record.position] = record.text
                 lost["errors shown with outputs"] += record.prefill is not None
-        yield document, dumps(_line(known, document, segments, by_system, lost))
+        yield document, canonical_json(_line(known, document, segments, by_system, lost))
 
 
 def _line(

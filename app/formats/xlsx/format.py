@@ -13,27 +13,29 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from app import protocols
 from app.domain.errors import Invalid
-from app.formats.base import At, Format, Input, JudgmentRow, ReadContext, ReadLog, Record, ShownRow
-from app.formats.kit.numbers import number
-from app.formats.kit.reading import refuse
-from app.formats.xlsx.reader import SheetRow, rows_of
+from app.formats.base import FileLine, Format, InputFile, JudgmentRow, ReadContext, ReadLog, Record, ShownRow
+from app.formats.kit.numbers import parse_number
+from app.formats.kit.reading import refuse_file
+from app.formats.xlsx.reader import SheetRow, read_sheet_rows
 from app.formats.xlsx.writer import JUDGED_BY, Address, write_book
 
 UNANSWERED = "outputs without a score"
 
 
-def read(files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
+def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """The scores in the sheets as judgments of the campaign's tasks. Raises Invalid with every bad line."""
     if context.options:
         raise Invalid(f"xlsx takes no options, not {min(context.options)[:40]!r}")
     if context.protocol not in JUDGED_BY:
         raise Invalid(f"a spreadsheet is read into a campaign by {' or '.join(JUDGED_BY)} whose tasks it was made of")
     shown = {(row.task, row.item_position, row.position): row for row in context.shown()}
-    seen: dict[Address, At] = {}
+    seen: dict[Address, FileLine] = {}
     if not shown:
-        refuse(log, At(files[0].name if files else "", 0), "the campaign has no tasks that sheets could be about")
+        refuse_file(
+            log, FileLine(files[0].name if files else "", 0), "the campaign has no tasks that sheets could be about"
+        )
     for file in files:
-        for row in rows_of(file, context.limits, log):
+        for row in read_sheet_rows(file, context.limits, log):
             try:
                 judgment = _judgment(row, shown, context.protocol, log)
                 if judgment is not None and seen.setdefault(row.address, row.at) is not row.at:
@@ -54,9 +56,9 @@ def _judgment(row: SheetRow, shown: Mapping[Address, ShownRow], protocol: str, l
     place = shown.get(row.address)
     if place is None or place.rater is None:
         raise ValueError("no task of this campaign shows this; the hidden columns must stay as they are")
-    score = number(str(row.score).strip())
+    score = parse_number(str(row.score).strip())
     payload = {"protocol": protocol, "score": score}
-    scale = protocols.get(protocol).scale
+    scale = protocols.get_protocol(protocol).scale
     if scale is not None and not scale.minimum <= score <= scale.maximum:
         raise ValueError(f"the score must be from {scale.minimum:g} to {scale.maximum:g}, not {score:g}")
     return JudgmentRow(

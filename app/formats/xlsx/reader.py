@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import IO, NamedTuple
 from xml.etree.ElementTree import ParseError
 
-from app.formats.base import At, Input, ReaderLimits, ReadLog
-from app.formats.kit.reading import RATIO_FROM, refuse
+from app.formats.base import FileLine, InputFile, ReaderLimits, ReadLog
+from app.formats.kit.reading import RATIO_FROM, refuse_file
 from app.formats.xlsx.writer import HIDDEN, Address
 
 PACKED = 256 << 20
@@ -32,7 +32,7 @@ BROKEN = (
 class SheetRow(NamedTuple):
     """One row below a heading. number: in its sheet. address: task, item, segment."""
 
-    at: At
+    at: FileLine
     sheet: str
     number: int
     score: object
@@ -46,36 +46,36 @@ class _Cells:
     values: tuple[object, ...]
 
 
-def rows_of(file: Input, limits: ReaderLimits, log: ReadLog) -> Iterator[SheetRow]:
+def read_sheet_rows(file: InputFile, limits: ReaderLimits, log: ReadLog) -> Iterator[SheetRow]:
     """Rows of all sheets that are like ours. Lines count over all sheets. Raises Invalid for what is no workbook."""
     with tempfile.TemporaryFile() as held:
-        copy(file, held, log)
-        check(file, held, limits, log)
+        copy_bounded(file, held, log)
+        check_workbook(file, held, limits, log)
         n = n_sheets = 0
         for cells in _all(file, held, log):
             n += 1
             log.lines += 1
             if n > limits.lines:
-                refuse(log, At(file.name, n), f"more than {limits.lines:,} lines")
-            at = At(file.name, n)
+                refuse_file(log, FileLine(file.name, n), f"more than {limits.lines:,} lines")
+            at = FileLine(file.name, n)
             if cells.number == 1:
                 ours = tuple(cells.values[4:7]) == HIDDEN
                 n_sheets += ours
                 log.dropped["sheets without the columns task, item and segment"] += not ours
                 continue
             if ours and cells.number > MOST_ROWS:
-                refuse(log, at, f"sheet {cells.sheet} has more than {MOST_ROWS:,} rows")
+                refuse_file(log, at, f"sheet {cells.sheet} has more than {MOST_ROWS:,} rows")
             if ours and any(value is not None for value in cells.values):
                 row = _row(cells, at, log)
                 if row is not None:
                     yield row
         if not n_sheets:
-            refuse(log, At(file.name, 0), "no sheet has the columns task, item and segment")
+            refuse_file(log, FileLine(file.name, 0), "no sheet has the columns task, item and segment")
     for what in [what for what, count in log.dropped.items() if not count]:
         del log.dropped[what]
 
 
-def _row(cells: _Cells, at: At, log: ReadLog) -> SheetRow | None:
+def _row(cells: _Cells, at: FileLine, log: ReadLog) -> SheetRow | None:
     task, item, segment = cells.values[4:7]
     if not isinstance(task, str) or not isinstance(item, int) or not isinstance(segment, int):
         log.bad_line(at, f"sheet {cells.sheet}, row {cells.number}: the hidden columns must stay as they are")
@@ -83,7 +83,7 @@ def _row(cells: _Cells, at: At, log: ReadLog) -> SheetRow | None:
     return SheetRow(at, cells.sheet, cells.number, cells.values[3], (task.removeprefix("'"), item, segment))
 
 
-def _all(file: Input, held: IO[bytes], log: ReadLog) -> Iterator[_Cells]:
+def _all(file: InputFile, held: IO[bytes], log: ReadLog) -> Iterator[_Cells]:
     """The cells of every row of every sheet."""
     from openpyxl import load_workbook
 
@@ -91,29 +91,29 @@ def _all(file: Input, held: IO[bytes], log: ReadLog) -> Iterator[_Cells]:
         book = load_workbook(held, read_only=True, data_only=True)
         with closing(book):
             if len(book.worksheets) > MOST_SHEETS:
-                refuse(log, At(file.name, 0), f"more than {MOST_SHEETS} sheets")
+                refuse_file(log, FileLine(file.name, 0), f"more than {MOST_SHEETS} sheets")
             for sheet in book.worksheets:
                 rows = sheet.iter_rows(max_row=MOST_ROWS + 1, max_col=COLUMNS, values_only=True)
                 for number, values in enumerate(rows, 1):
                     padded = (*values, *(None,) * (COLUMNS - len(values)))
                     yield _Cells(str(sheet.title)[:40], number, padded)
     except BROKEN as fault:
-        refuse(log, At(file.name, 0), f"this is no spreadsheet that can be read ({type(fault).__name__})")
+        refuse_file(log, FileLine(file.name, 0), f"this is no spreadsheet that can be read ({type(fault).__name__})")
 
 
-def copy(file: Input, held: IO[bytes], log: ReadLog) -> None:
+def copy_bounded(file: InputFile, held: IO[bytes], log: ReadLog) -> None:
     """Copy a file of bounded size, to be read from anywhere. Raises Invalid."""
     size = 0
     with closing(file.open()) as raw:
         while block := raw.read(BLOCK):
             size += len(block)
             if size > PACKED:
-                refuse(log, At(file.name, 0), f"more than {PACKED:,} bytes")
+                refuse_file(log, FileLine(file.name, 0), f"more than {PACKED:,} bytes")
             held.write(block)
     held.seek(0)
 
 
-def check(file: Input, held: IO[bytes], limits: ReaderLimits, log: ReadLog) -> None:
+def check_workbook(file: InputFile, held: IO[bytes], limits: ReaderLimits, log: ReadLog) -> None:
     """Raise Invalid for what is no zip archive, unpacks to too much, or declares entities."""
     try:
         with zipfile.ZipFile(held) as archive:
@@ -121,12 +121,12 @@ def check(file: Input, held: IO[bytes], limits: ReaderLimits, log: ReadLog) -> N
             packed, unpacked = sum(p.compress_size for p in parts), sum(p.file_size for p in parts)
             bomb = unpacked > RATIO_FROM and unpacked > limits.ratio * packed
             if len(parts) > MOST_PARTS or unpacked > min(UNPACKED, limits.unpacked_bytes) or bomb:
-                refuse(log, At(file.name, 0), "unpacks to too much for a spreadsheet")
+                refuse_file(log, FileLine(file.name, 0), "unpacks to too much for a spreadsheet")
             for part in parts:
                 with archive.open(part) as stream:
                     head = stream.read(HEAD).upper()
                 if b"<!DOCTYPE" in head or b"<!ENTITY" in head:
-                    refuse(log, At(file.name, 0), "declares entities, as no spreadsheet does")
+                    refuse_file(log, FileLine(file.name, 0), "declares entities, as no spreadsheet does")
     except BROKEN as fault:
-        refuse(log, At(file.name, 0), f"this is no spreadsheet that can be read ({type(fault).__name__})")
+        refuse_file(log, FileLine(file.name, 0), f"this is no spreadsheet that can be read ({type(fault).__name__})")
     held.seek(0)

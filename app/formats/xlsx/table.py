@@ -11,19 +11,19 @@ from datetime import date, datetime
 from typing import IO
 
 from app.domain.errors import Invalid
-from app.formats.base import At, Input, ReaderLimits, ReadLog
+from app.formats.base import FileLine, InputFile, ReaderLimits, ReadLog
 from app.formats.kit.column_map import ColumnMap
-from app.formats.kit.reading import refuse
-from app.formats.xlsx.reader import BROKEN, MOST_ROWS, check, copy
+from app.formats.kit.reading import refuse_file
+from app.formats.xlsx.reader import BROKEN, MOST_ROWS, check_workbook, copy_bounded
 
 MOST_COLUMNS = 1000
 SUFFIX = ".xlsx"
 ARCHIVE = b"PK\x03\x04"  # what every zip archive that holds anything begins with
 
 
-def as_tables(
-    columns: ColumnMap, files: Sequence[Input], limits: ReaderLimits, log: ReadLog
-) -> tuple[ColumnMap, list[Input]]:
+def workbooks_as_tables(
+    columns: ColumnMap, files: Sequence[InputFile], limits: ReaderLimits, log: ReadLog
+) -> tuple[ColumnMap, list[InputFile]]:
     """The files as delimited ones, and the map as it cuts them: workbooks by name and first bytes, others as they are.
 
     What only has the name is read as text: the page that shows a workbook sends its first sheet so. Raises Invalid
@@ -35,21 +35,21 @@ def as_tables(
     if not all(books):
         raise Invalid("workbooks and delimited files cannot be read through one map; save all of them as one kind")
     cut = columns.model_copy(update={"delimiter": ",", "quoting": True})
-    return cut, [Input(file.name, lambda file=file: _opened(file, limits, log)) for file in files]  # type: ignore[misc]  # the file of this turn
+    return cut, [InputFile(file.name, lambda file=file: _opened(file, limits, log)) for file in files]  # type: ignore[misc]  # the file of this turn
 
 
-def _is_archive(file: Input) -> bool:
+def _is_archive(file: InputFile) -> bool:
     with closing(file.open()) as data:
         return data.read(len(ARCHIVE)) == ARCHIVE
 
 
-def _opened(file: Input, limits: ReaderLimits, log: ReadLog) -> IO[bytes]:
+def _opened(file: InputFile, limits: ReaderLimits, log: ReadLog) -> IO[bytes]:
     """The first sheet as text, from its start. Raises Invalid for what is no workbook."""
     made = tempfile.TemporaryFile()  # noqa: SIM115  (whoever reads it closes it)
     try:
         with tempfile.TemporaryFile() as held:
-            copy(file, held, log)
-            check(file, held, limits, log)
+            copy_bounded(file, held, log)
+            check_workbook(file, held, limits, log)
             for cells in _rows(file, held, log):
                 line = io.StringIO()
                 csv.writer(line, lineterminator="\n").writerow(cells)
@@ -61,7 +61,7 @@ def _opened(file: Input, limits: ReaderLimits, log: ReadLog) -> IO[bytes]:
     return made
 
 
-def _rows(file: Input, held: IO[bytes], log: ReadLog) -> Iterator[list[str]]:
+def _rows(file: InputFile, held: IO[bytes], log: ReadLog) -> Iterator[list[str]]:
     """Cells of rows that hold anything, at least as many as the heading has."""
     from openpyxl import load_workbook
 
@@ -74,12 +74,12 @@ def _rows(file: Input, held: IO[bytes], log: ReadLog) -> Iterator[list[str]]:
                 while cells and not cells[-1]:
                     cells.pop()
                 if number > MOST_ROWS and cells:
-                    refuse(log, At(file.name, number), f"the sheet has more than {MOST_ROWS:,} rows")
+                    refuse_file(log, FileLine(file.name, number), f"the sheet has more than {MOST_ROWS:,} rows")
                 width = width or len(cells)
                 if cells:
                     yield cells + [""] * (width - len(cells))
     except BROKEN as fault:
-        refuse(log, At(file.name, 0), f"this is no spreadsheet that can be read ({type(fault).__name__})")
+        refuse_file(log, FileLine(file.name, 0), f"this is no spreadsheet that can be read ({type(fault).__name__})")
 
 
 def _text(value: object) -> str:

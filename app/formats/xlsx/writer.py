@@ -13,8 +13,8 @@ from app import protocols
 from app.domain.cells import escape_formula, is_formula
 from app.formats.base import (
     BY_METRICS,
+    CampaignContents,
     CampaignRow,
-    Contents,
     JudgmentRow,
     MetricRow,
     RaterRow,
@@ -40,7 +40,7 @@ Address = tuple[str, int, int]
 Scores = Mapping[tuple[str, str, int, str], float]
 
 
-def write_book(contents: Contents, lost: Counter[str]) -> Iterator[bytes]:
+def write_book(contents: CampaignContents, lost: Counter[str]) -> Iterator[bytes]:
     """The workbook; what it has no place for is counted in `lost`."""
     from openpyxl import Workbook
     from openpyxl.workbook.protection import WorkbookProtection
@@ -64,7 +64,7 @@ def write_book(contents: Contents, lost: Counter[str]) -> Iterator[bytes]:
             yield block
 
 
-def _look(contents: Contents, lost: Counter[str]) -> tuple[str, Mapping[str, str], Scores]:
+def _look(contents: CampaignContents, lost: Counter[str]) -> tuple[str, Mapping[str, str], Scores]:
     """The protocol, names of raters, and the scores that are there: of each address the latest."""
     protocol, names = "", {}
     latest_scores: dict[tuple[str, str, int, str], tuple[int, float]] = {}
@@ -111,7 +111,7 @@ def _titled(book: Workbook, name: str) -> Worksheet:
 def _sheet(sheet: Worksheet, rows: Iterable[ShownRow], protocol: str, scores: Scores, lost: Counter[str]) -> None:
     from openpyxl.styles import Alignment, Font, Protection
 
-    hides = protocols.get(protocol).hides_source
+    hides = protocols.get_protocol(protocol).hides_source
     heading = ("No.", "Text 1", "Text 2", "Score") if hides else ("No.", "Source", "Translation", "Score")
     _write(sheet, 1, (*heading, *HIDDEN), lost)
     last = 1
@@ -150,7 +150,7 @@ def _guard(sheet: Worksheet, last: int, protocol: str) -> None:
     """Lock all but the scores, let those be on the scale only, and hide where answers belong."""
     from openpyxl.worksheet.datavalidation import DataValidation
 
-    scale = protocols.get(protocol).scale
+    scale = protocols.get_protocol(protocol).scale
     if scale is not None:
         low, high = f"{scale.minimum:g}", f"{scale.maximum:g}"
         kind: Literal["whole", "decimal"] = "whole" if scale.step == 1 else "decimal"

@@ -13,7 +13,7 @@ from app.stats.postediting.operations import LONGEST_SHIFTED, levenshtein_distan
 
 
 @dataclass(frozen=True, slots=True)
-class Edits:
+class EditCounts:
     """Edits that turn a text into its post-edit, shifts included, and the length of the post-edit, in tokens."""
 
     edits: int
@@ -25,28 +25,28 @@ class Edits:
         return 100.0 * self.edits / self.length if self.length else 100.0 * bool(self.edits)
 
 
-def characters(text: str, post_edit: str) -> Edits:
+def character_edits(text: str, post_edit: str) -> EditCounts:
     """Levenshtein distance in characters (code points).
 
-    >>> characters("kitten", "sitting")
+    >>> character_edits("kitten", "sitting")
     Edits(edits=3, length=7)
     """
-    return Edits(levenshtein_distance(text, post_edit), len(post_edit))
+    return EditCounts(levenshtein_distance(text, post_edit), len(post_edit))
 
 
-def ter(text: str, post_edit: str, *, by_character: bool = False) -> Edits:
+def ter_edits(text: str, post_edit: str, *, by_character: bool = False) -> EditCounts:
     """Translation edit rate: insertions, deletions and substitutions of words, and shifts of stretches of words.
 
     by_character: tokens are characters, for languages without spaces. In texts of more than LONGEST_SHIFTED tokens no
     shifts are sought, lest one answer hold up others.
 
-    >>> ter("d e f g h a b c", "a b c d e f g h")
+    >>> ter_edits("d e f g h a b c", "a b c d e f g h")
     Edits(edits=1, length=8)
     """
     tokens, edited_tokens = (list("".join(t.split())) if by_character else t.split() for t in (text, post_edit))
     if max(len(tokens), len(edited_tokens)) > LONGEST_SHIFTED:
-        return Edits(levenshtein_distance(tokens, edited_tokens), len(edited_tokens))
-    return Edits(counted.count_edit_operations(tokens, edited_tokens).edits, len(edited_tokens))
+        return EditCounts(levenshtein_distance(tokens, edited_tokens), len(edited_tokens))
+    return EditCounts(counted.count_edit_operations(tokens, edited_tokens).edits, len(edited_tokens))
 
 
 def chrf(text: str, post_edit: str) -> float:

@@ -25,7 +25,7 @@ from app.protocols.base import (
     Widget,
 )
 from app.protocols.kit.screens import FIELD, PreferencePayload
-from app.protocols.kit.visible import labels, visible
+from app.protocols.kit.visible import find_visible_texts, list_text_labels
 
 LEVELS: tuple[Level, ...] = ("segment", "document", "screen")
 RESTS_ON = {
@@ -59,23 +59,23 @@ class RaterForm:
     instructions: tuple[str, ...]
 
 
-def levels_asked(protocol: Protocol[Any], options: ScoringOptions) -> tuple[Level, ...]:
+def list_judged_levels(protocol: Protocol[Any], options: ScoringOptions) -> tuple[Level, ...]:
     """Of what raters give judgments: segments, documents, screens."""
-    return tuple(level for level in LEVELS if widgets_of(protocol, options, level))
+    return tuple(level for level in LEVELS if widgets_at_level(protocol, options, level))
 
 
-def widgets_of(protocol: Protocol[Any], options: ScoringOptions, level: Level) -> tuple[Widget, ...]:
+def widgets_at_level(protocol: Protocol[Any], options: ScoringOptions, level: Level) -> tuple[Widget, ...]:
     """The questions at a level, as the options have them; () where nothing is asked there."""
     if level == "screen":
         mode = options.own.preference if isinstance(options.own, ContrastiveOptions) else "none"
-        return () if mode == "none" else screen_form(protocol, mode)
+        return () if mode == "none" else screen_widgets(protocol, mode)
     form = protocol.form if level == protocol.level else ()
     if level == "document" and getattr(options.own, "document_score", False):
         form = protocol.document_form
     return form if protocol.adapt is None else tuple(protocol.adapt(widget, options) for widget in form)
 
 
-def screen_form(protocol: Protocol[Any], mode: PreferenceMode = "ranking") -> tuple[Widget, ...]:
+def screen_widgets(protocol: Protocol[Any], mode: PreferenceMode = "ranking") -> tuple[Widget, ...]:
     """What can be asked of the columns of a screen together; () where outputs cannot stand side by side."""
     return (Preference(FIELD, mode),) if protocol.contrastive else ()
 
@@ -85,30 +85,30 @@ def payload_type(protocol: Protocol[Any], level: Level) -> type[Payload]:
     return PreferencePayload if level == "screen" else protocol.payload
 
 
-def rater_form(
+def make_rater_form(
     protocol: Protocol[Any], options: ScoringOptions, *, basis: Basis, level: Level = "segment", n_references: int = 1
 ) -> RaterForm:
     """The form at a level, fit to what raters see: without a source there is nothing to mark on it.
 
     Raises NotAsked, naming what is, and Invalid where the protocol has no such basis.
     """
-    widgets = widgets_of(protocol, options, level)
+    widgets = widgets_at_level(protocol, options, level)
     if not widgets:
-        raise NotAsked(f"nothing is asked of a {level}, but of {', '.join(levels_asked(protocol, options))}")
-    seen = visible(protocol, basis)
+        raise NotAsked(f"nothing is asked of a {level}, but of {', '.join(list_judged_levels(protocol, options))}")
+    seen = find_visible_texts(protocol, basis)
     sentences = ("" if protocol.hides_source else RESTS_ON[basis], LEVEL_SAYS[level])
     return RaterForm(
         level=level,
         widgets=tuple(_without_source(widget) if not seen.source else widget for widget in widgets),
-        rubric=rubric_of(protocol, options),
-        labels=labels(protocol, basis, n_references=n_references),
+        rubric=make_rubric(protocol, options),
+        labels=list_text_labels(protocol, basis, n_references=n_references),
         instructions=(protocol.instructions, *(sentence for sentence in sentences if sentence)),
     )
 
 
-def rubric_of(protocol: Protocol[Any], options: ScoringOptions) -> tuple[tuple[str, str], ...]:
+def make_rubric(protocol: Protocol[Any], options: ScoringOptions) -> tuple[tuple[str, str], ...]:
     """What the values mean, without severities that the options do not offer: nobody is told of what cannot be said."""
-    offered = _severities(widgets_of(protocol, options, protocol.level))
+    offered = _severities(widgets_at_level(protocol, options, protocol.level))
     left_out = _severities(protocol.form) - offered
     return tuple((value, meaning) for value, meaning in protocol.rubric if value.partition(" ")[0] not in left_out)
 

@@ -11,8 +11,8 @@ from pydantic import Field
 from app.domain.errors import Invalid, Place
 from app.domain.spans import SEVERITIES
 from app.protocols.base import JudgedTexts, JudgmentScore, ScoringOptions, Span, Spans, Widget
-from app.protocols.kit.prefilled_errors import prefill_faults
-from app.protocols.kit.scales import fault
+from app.protocols.kit.prefilled_errors import list_prefill_faults
+from app.protocols.kit.scales import find_scale_fault
 from app.stats.ratings import ScoreScale
 from app.stats.scoring import has_severity_weight, sum_penalty, weigh_error
 
@@ -21,28 +21,28 @@ WEIGHTLESS = ("neutral", "undecided")
 Marks = Annotated[tuple[Span, ...], Field(max_length=MOST_ERRORS, strict=False)]
 
 
-def faults(errors: Sequence[Span], shown: JudgedTexts) -> tuple[Place, ...]:
+def list_span_faults(errors: Sequence[Span], shown: JudgedTexts) -> tuple[Place, ...]:
     """Every field of an error that does not fit the texts, and why."""
     by_error = ((i, _fault(span, shown)) for i, span in enumerate(errors))
     return tuple(Place(("errors", i, fault[0]), fault[1]) for i, fault in by_error if fault)
 
 
-def summary(places: Sequence[Place]) -> str:
+def summarize_faults(places: Sequence[Place]) -> str:
     """The first faults in one line."""
     return "; ".join(" ".join(map(str, ("error", *p.loc[1:], p.msg))) for p in places[:3])
 
 
-def check_with_score(errors: Sequence[Span], score: float, shown: JudgedTexts, scale: ScoreScale) -> None:
+def check_errors_and_score(errors: Sequence[Span], score: float, shown: JudgedTexts, scale: ScoreScale) -> None:
     """Raise Invalid naming every error that does not fit the texts, and a score that is no value of the scale."""
-    places = (*faults(errors, shown), *prefill_faults(errors, shown))
+    places = (*list_span_faults(errors, shown), *list_prefill_faults(errors, shown))
     if places:
-        raise Invalid(summary(places), places=places)
-    why = fault(score, scale)
+        raise Invalid(summarize_faults(places), places=places)
+    why = find_scale_fault(score, scale)
     if why:
         raise Invalid(f"score {why}", places=(Place(("score",), why),))
 
 
-def with_weighted_severities(widget: Widget, options: ScoringOptions) -> Widget:
+def keep_weighted_severities(widget: Widget, options: ScoringOptions) -> Widget:
     """A widget with those severities alone that weigh something under the profile, or nothing whatever the profile.
 
     Where no severity is left that weighs, all are offered: the ranking says what weighs nothing.
@@ -55,7 +55,7 @@ def with_weighted_severities(widget: Widget, options: ScoringOptions) -> Widget:
     return replace(widget, severities=named) if set(named) - set(WEIGHTLESS) else widget
 
 
-def score_or_weight(errors: Sequence[Span], score: float, options: ScoringOptions) -> JudgmentScore:
+def choose_score_or_weight(errors: Sequence[Span], score: float, options: ScoringOptions) -> JudgmentScore:
     """The score (higher is better), or the weight of the errors (lower is better); and the number of errors."""
     return score_errors(errors, options) if options.measure == "spans" else JudgmentScore(score + 0.0, len(errors))
 

@@ -1,7 +1,7 @@
 """Prefilled errors: what raters kept, changed, took out and added, and whether an answer speaks of them rightly.
 
 A prefilled error may come from a metric (Zouhar et al. 2025) or from another rater (Riley et al. 2025). Raters see
-an opaque id with each, never whose it was; `as_prefill` gives the ids and says what to remember beside them.
+an opaque id with each, never whose it was; `make_prefill` gives the ids and says what to remember beside them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def audit_prefill(shown: Sequence[Span], payload: Payload) -> PrefillAudit:
     """
     left = {span.prefill: _content_key(span) for span in shown if span.prefill is not None}
     kept = changed = added = 0
-    for span in marks_in(payload):
+    for span in list_marked_errors(payload):
         before = left.pop(span.prefill, None) if span.prefill is not None else None
         kept += before == _content_key(span)
         changed += before is not None and before != _content_key(span)
@@ -56,13 +56,13 @@ def audit_prefill(shown: Sequence[Span], payload: Payload) -> PrefillAudit:
     return PrefillAudit(kept, changed, len(shown) - kept - changed, added)
 
 
-def audit_stored(stored: Sequence[Span], payload: Payload) -> PrefillAudit:
+def audit_stored_prefill(stored: Sequence[Span], payload: Payload) -> PrefillAudit:
     """As `audit_prefill`, where some errors may be stored without an id, from before each got one.
 
     Raters may have been shown these without one, so an answered error without an id that says the same is it, kept;
     what was changed of one cannot be told from what was taken out and added.
     """
-    shown, marks = with_ids(stored), marks_in(payload)
+    shown, marks = assign_error_ids(stored), list_marked_errors(payload)
     audit, named = audit_prefill(shown, payload), {span.prefill for span in marks}
     nameless = Counter(
         _content_key(now)
@@ -73,13 +73,13 @@ def audit_stored(stored: Sequence[Span], payload: Payload) -> PrefillAudit:
     return PrefillAudit(audit.kept + same, audit.changed, audit.removed - same, audit.added - same)
 
 
-def marks_in(payload: Payload) -> tuple[Span, ...]:
+def list_marked_errors(payload: Payload) -> tuple[Span, ...]:
     """All errors that an answer marks, in whichever field; none where its protocol asks none."""
     fields = (getattr(payload, name) for name in type(payload).model_fields)
     return tuple(item for value in fields if isinstance(value, tuple) for item in value if isinstance(item, Span))
 
 
-def as_prefill(errors: Iterable[Span], *, prior_rater: str) -> tuple[tuple[Span, ...], tuple[PrefillOrigin, ...]]:
+def make_prefill(errors: Iterable[Span], *, prior_rater: str) -> tuple[tuple[Span, ...], tuple[PrefillOrigin, ...]]:
     """Another's errors as they are shown to the next rater, and what the store remembers of each.
 
     Ids say nothing of the rater, and notes are left out: they are the first rater's own words.
@@ -91,7 +91,7 @@ def as_prefill(errors: Iterable[Span], *, prior_rater: str) -> tuple[tuple[Span,
     return tuple(shown), tuple(priors)
 
 
-def with_ids(errors: Sequence[Span]) -> tuple[Span, ...]:
+def assign_error_ids(errors: Sequence[Span]) -> tuple[Span, ...]:
     """Errors as they can be shown ready made: those without an id, or with an earlier one's, get one no other has."""
     ids = {span.prefill for span in errors}
     free = (name for n in count(1) if (name := f"p{n}") not in ids)
@@ -103,7 +103,7 @@ def with_ids(errors: Sequence[Span]) -> tuple[Span, ...]:
     return tuple(shown)
 
 
-def prefill_faults(errors: Sequence[Span], shown: JudgedTexts) -> tuple[Place, ...]:
+def list_prefill_faults(errors: Sequence[Span], shown: JudgedTexts) -> tuple[Place, ...]:
     """Every id that was not shown, or that two errors bear; none where nobody knows what was shown."""
     if shown.prefill is None:
         return ()

@@ -15,10 +15,10 @@ Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 TOLERANCE = 1e-9
 
 
-def fault(value: float, scale: ScoreScale) -> str | None:
+def find_scale_fault(value: float, scale: ScoreScale) -> str | None:
     """Why this is no value of the scale, None where it is one.
 
-    >>> fault(3.5, ScoreScale(1.0, 5.0, 1.0))
+    >>> find_scale_fault(3.5, ScoreScale(1.0, 5.0, 1.0))
     'must be from 1 to 5 in steps of 1'
     """
     steps = 0.0 if scale.step is None else (value - scale.minimum) / scale.step
@@ -30,6 +30,6 @@ def fault(value: float, scale: ScoreScale) -> str | None:
 
 def check_score(value: float, scale: ScoreScale, options: ScoringOptions) -> None:
     """Raise Invalid where a score is off its scale; standardised scores know none."""
-    why = None if options.standardised else fault(value, scale)
+    why = None if options.standardised else find_scale_fault(value, scale)
     if why is not None:
         raise Invalid(f"score {why}", places=(Place(("score",), why),))

@@ -13,15 +13,15 @@ from typing import Literal, TypeVar
 from app.protocols.base import (
     Basis,
     Choice,
-    Example,
     JudgedTexts,
+    JudgmentMeasure,
     JudgmentScore,
-    Measure,
     Payload,
     Protocol,
     ScoreOptions,
     ScoringOptions,
     Widget,
+    WorkedExample,
 )
 from app.protocols.kit.scales import Number, check_score
 from app.stats.ratings import ScoreScale
@@ -65,35 +65,41 @@ class SimilarityPayload(Payload):
 S = TypeVar("S", bound=SimilarityPayload)
 
 
-def scale_of(options: ScoringOptions) -> ScoreScale:
+def similarity_scale(options: ScoringOptions) -> ScoreScale:
     """The scale of a campaign: 1 to 5, or 1 to 4."""
     points = options.own.points if isinstance(options.own, SimilarityOptions) else 5
     return ScoreScale(LEAST, float(points), 1.0)
 
 
-def measures(options: ScoringOptions) -> tuple[Measure, ...]:
+def list_measures(options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:
     """One number; its scale is the campaign's."""
-    return (Measure("score", higher_is_better=True, scale=None if options.standardised else scale_of(options)),)
+    return (
+        JudgmentMeasure(
+            "score", higher_is_better=True, scale=None if options.standardised else similarity_scale(options)
+        ),
+    )
 
 
-def adapt(widget: Widget, options: ScoringOptions) -> Widget:
+def adapt_widget(widget: Widget, options: ScoringOptions) -> Widget:
     """The widget with as many points as the campaign's scale has."""
-    if isinstance(widget, Choice) and scale_of(options).maximum < SCALE.maximum:
+    if isinstance(widget, Choice) and similarity_scale(options).maximum < SCALE.maximum:
         return replace(widget, points=(*POINTS[:3], BEST_OF_FOUR))
     return widget
 
 
-def check(payload: SimilarityPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
+def check_payload(payload: SimilarityPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid where the score is no point of the campaign's scale."""
-    check_score(payload.score, scale_of(options), options)
+    check_score(payload.score, similarity_scale(options), options)
 
 
-def score(payload: SimilarityPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
+def score_judgment(payload: SimilarityPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
     """The point as it stands (higher is better)."""
     return JudgmentScore(payload.score + 0.0)
 
 
-def similarity(payload: type[S], *, title: str, basis: Basis, examples: tuple[Example[S], ...]) -> Protocol[S]:
+def make_similarity_protocol(
+    payload: type[S], *, title: str, basis: Basis, examples: tuple[WorkedExample[S], ...]
+) -> Protocol[S]:
     """A protocol that shows two texts without their roles. basis: which text stands beside the output."""
     return Protocol(
         name=payload.model_fields["protocol"].default,
@@ -107,10 +113,10 @@ def similarity(payload: type[S], *, title: str, basis: Basis, examples: tuple[Ex
         instructions=INSTRUCTIONS,
         bases=(basis,),
         hides_source=True,
-        adapt=adapt,
-        check=check,
-        score=score,
+        adapt=adapt_widget,
+        check=check_payload,
+        score=score_judgment,
         options=SimilarityOptions,
-        measures=measures,
+        measures=list_measures,
         examples=examples,
     )

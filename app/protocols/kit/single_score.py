@@ -6,16 +6,16 @@ from functools import partial
 from typing import Literal
 
 from app.protocols.base import (
-    ColumnScoreOptions,
-    Example,
-    GradedOptions,
+    DocumentScoreOptions,
     JudgedTexts,
     JudgmentScore,
     P,
     Payload,
     Protocol,
     ScoringOptions,
+    SideBySideScoreOptions,
     Widget,
+    WorkedExample,
 )
 from app.protocols.kit.scales import Number, check_score
 from app.stats.ratings import ScoreScale
@@ -28,7 +28,7 @@ class SingleScorePayload(Payload):
     score: Number
 
 
-def single_score(
+def make_single_score_protocol(
     payload: type[SingleScorePayload],
     *,
     title: str,
@@ -36,7 +36,7 @@ def single_score(
     widget: Widget,
     rubric: tuple[tuple[str, str], ...],
     instructions: str,
-    examples: tuple[Example[SingleScorePayload], ...],
+    examples: tuple[WorkedExample[SingleScorePayload], ...],
     level: Literal["segment", "document"] = "segment",
 ) -> Protocol[SingleScorePayload]:
     """A protocol of one number, higher is better, named as its payload says.
@@ -58,21 +58,21 @@ def single_score(
         document_form=() if of_documents else (widget,),
         contrastive=True,
         check=partial(_check, scale),
-        score=score,
-        options=ColumnScoreOptions if of_documents else GradedOptions,
+        score=score_judgment,
+        options=SideBySideScoreOptions if of_documents else DocumentScoreOptions,
         examples=examples,
     )
 
 
-def worked_examples(payload: type[P], source: str, *cases: tuple[str, float, str]) -> tuple[Example[P], ...]:
+def make_worked_examples(payload: type[P], source: str, *cases: tuple[str, float, str]) -> tuple[WorkedExample[P], ...]:
     """Outputs for one source, each with its score and why."""
     return tuple(
-        Example(source, output, payload.model_validate({"score": number}), float(number), why)
+        WorkedExample(source, output, payload.model_validate({"score": number}), float(number), why)
         for output, number, why in cases
     )
 
 
-def score(payload: SingleScorePayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
+def score_judgment(payload: SingleScorePayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
     """The number as it stands; 0 is a score, and −0 is 0."""
     return JudgmentScore(payload.score + 0.0)
 

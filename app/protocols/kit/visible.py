@@ -14,7 +14,7 @@ HIDDEN = ("Text 1", "Text 2")
 
 
 @dataclass(frozen=True, slots=True)
-class Visible:
+class VisibleTexts:
     """What is shown beside the text that is judged, which always is."""
 
     source: bool
@@ -31,17 +31,17 @@ class LabelledText:
     side: Literal["source", "target"] | None
 
 
-def visible(protocol: Protocol[Any], basis: Basis) -> Visible:
+def find_visible_texts(protocol: Protocol[Any], basis: Basis) -> VisibleTexts:
     """What a form on this basis shows. Raises Invalid, naming the bases there are, where the protocol has no such."""
     if basis not in protocol.bases:
         why = f"{protocol.name} is judged on the basis of {' or '.join(protocol.bases)}"
         raise Invalid("the basis does not fit the protocol", places=(Place(("basis",), why),))
-    return Visible(source=basis in ("source", "both"), references=basis in ("reference", "both"))
+    return VisibleTexts(source=basis in ("source", "both"), references=basis in ("reference", "both"))
 
 
-def labels(protocol: Protocol[Any], basis: Basis, *, n_references: int = 1) -> tuple[str, ...]:
-    """The labels of the texts on a screen, in their order. Raises Invalid as `visible` does."""
-    seen = visible(protocol, basis)
+def list_text_labels(protocol: Protocol[Any], basis: Basis, *, n_references: int = 1) -> tuple[str, ...]:
+    """The labels of the texts on a screen, in their order. Raises Invalid as `find_visible_texts` does."""
+    seen = find_visible_texts(protocol, basis)
     if protocol.hides_source:
         return HIDDEN
     numbered = tuple(f"{REFERENCE} {n + 1}" for n in range(n_references)) if n_references > 1 else (REFERENCE,)
@@ -49,7 +49,7 @@ def labels(protocol: Protocol[Any], basis: Basis, *, n_references: int = 1) -> t
     return ((SOURCE,) if seen.source else ()) + shown + (JUDGED,)
 
 
-def labelled_texts(
+def list_labelled_texts(
     protocol: Protocol[Any],
     basis: Basis,
     *,
@@ -63,10 +63,10 @@ def labelled_texts(
     side_order: drawn for each item of a protocol that hides which text is which; 1 puts the judged text first.
     References stand in the order of their names, which are not told.
 
-    Raises Invalid as `visible` does, and where two texts are to stand side by side and it is not exactly one reference
-    that the judged text would stand beside.
+    Raises Invalid as `find_visible_texts` does, and where two texts are to stand side by side and it is not exactly one
+    reference that the judged text would stand beside.
     """
-    seen = visible(protocol, basis)
+    seen = find_visible_texts(protocol, basis)
     others = [references[name] for name in sorted(references)] if seen.references else []
     if protocol.hides_source:
         pair = ([source] if seen.source else others) + [text]
@@ -74,7 +74,7 @@ def labelled_texts(
             raise Invalid(f"{protocol.name} shows each text beside one other; there are {len(pair) - 1}")
         ordered = reversed(pair) if side_order else pair
         return tuple(LabelledText(label, one, None) for label, one in zip(HIDDEN, ordered, strict=True))
-    named = labels(protocol, basis, n_references=len(others))
+    named = list_text_labels(protocol, basis, n_references=len(others))
     first = (LabelledText(SOURCE, source, "source"),) if seen.source else ()
     between = zip(named[len(first) : -1], others, strict=True)
     middle = tuple(LabelledText(label, one, None) for label, one in between)

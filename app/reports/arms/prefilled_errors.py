@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import Field
 
-from app.protocols import audit_stored
+from app.protocols import audit_stored_prefill
 from app.protocols.base import Span
 from app.reports.arms.judgments import Conditions
 from app.reports.kit import captions
@@ -55,7 +55,7 @@ def count_prefills(session: Session, conditions: Conditions) -> Counts:
         if at is None:
             continue
         stored = [Span.model_validate(one) for one in answer.spans]
-        audit = audit_stored(stored, protocol.payload.model_validate(answer.payload))
+        audit = audit_stored_prefill(stored, protocol.payload.model_validate(answer.payload))
         tally = counts.setdefault((of[at], rater[at]), Counter())
         tally.update({fate: getattr(audit, fate) for fate in FATES})
         tally["judgments"] += 1

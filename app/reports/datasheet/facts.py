@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.domain.recipe import NAMED, Recipe
-from app.protocols import rubric_of
+from app.protocols import make_rubric
 from app.protocols.base import Choice, Protocol, ScoringOptions, Slider, Spans, TextEdit
 from app.reports.card.view import CardView
 from app.reports.kit import captions
@@ -196,7 +196,8 @@ def _criterion(facts: Facts) -> Iterator[tuple[str, str]]:
         yield "4.3.1", protocol.title
         yield (
             "4.3.2",
-            "; ".join(f"{name}: {text}" for name, text in rubric_of(protocol, facts.options)) or protocol.instructions,
+            "; ".join(f"{name}: {text}" for name, text in make_rubric(protocol, facts.options))
+            or protocol.instructions,
         )
         yield "4.3.7", protocol.instructions
         yield "4.3.5", ", ".join(_of(facts, SHOWN_AS)) or "N/A"

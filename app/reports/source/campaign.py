@@ -9,7 +9,7 @@ from typing import Any
 
 from app import protocols
 from app.protocols.base import Protocol, ScoringOptions
-from app.protocols.base import options_of as understood
+from app.protocols.base import resolve_scoring_options as understood
 from app.storage import campaigns
 
 
@@ -36,7 +36,7 @@ class CampaignInfo:
 
 def protocol_of(campaign: CampaignInfo) -> Protocol[Any]:
     """The protocol that a campaign judges by."""
-    return protocols.get(campaign.protocol)
+    return protocols.get_protocol(campaign.protocol)
 
 
 def options_of(campaign: CampaignInfo) -> ScoringOptions:

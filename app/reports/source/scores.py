@@ -8,7 +8,7 @@ from typing import Any
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import ScoringChoice
-from app.protocols.base import JudgedTexts, Measure, Protocol, ScoringOptions
+from app.protocols.base import JudgedTexts, JudgmentMeasure, Protocol, ScoringOptions
 from app.reports.source.campaign import CampaignInfo, options_of, protocol_of
 from app.stats import scoring
 from app.storage import judgments, profiles
@@ -26,7 +26,7 @@ class Reading:
 
     protocol: Protocol[Any]
     options: ScoringOptions
-    measure: Measure
+    measure: JudgmentMeasure
     own: bool = True
 
 

@@ -168,7 +168,7 @@ def _check(key: str, protocol: str, pairs: Sequence[Pair]) -> None:
     if protocol not in protocols.ALL:
         places.append(Place(("body", "protocol"), f"must be one of {', '.join(protocols.ALL)}"))
         raise Invalid(places=tuple(places))
-    scale = protocols.get(protocol).scale
+    scale = protocols.get_protocol(protocol).scale
     for n, pair in enumerate(pairs):
         if scale is not None and not scale.minimum <= pair.consensus <= scale.maximum:
             message = f"must be from {scale.minimum:g} to {scale.maximum:g}"

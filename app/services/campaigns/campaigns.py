@@ -12,7 +12,7 @@ from app import protocols
 from app.domain.errors import Invalid, Place
 from app.domain.keys import is_key
 from app.protocols.base import Protocol
-from app.protocols.base import options_of as understood
+from app.protocols.base import resolve_scoring_options as understood
 from app.reports.source.campaign import CampaignInfo, campaign_of
 from app.services.campaigns import audit, deadlines, setting_numbers
 from app.services.campaigns.quality_settings import quality_settings
@@ -120,9 +120,9 @@ def check(new: NewCampaign) -> Protocol[Any]:
     places += _settings_faults(new.settings)
     if places:
         raise Invalid("the campaign is not valid", places=tuple(places))
-    protocol = protocols.get(new.protocol)
+    protocol = protocols.get_protocol(new.protocol)
     quality_settings(new.settings)
-    protocols.visible(protocol, new.basis)  # type: ignore[arg-type]  # one of BASES
+    protocols.find_visible_texts(protocol, new.basis)  # type: ignore[arg-type]  # one of BASES
     understood(protocol, new.options)
     return protocol
 

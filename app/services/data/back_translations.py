@@ -134,7 +134,7 @@ def authors(session: Session, campaign: str, *, after: int, limit: int) -> list[
 
 def _check(view: CampaignInfo, other: CampaignInfo) -> None:
     """Raise WritesNothing, OtherLanguage or Closed where the one campaign cannot feed the other."""
-    protocol = protocols.get(view.protocol)
+    protocol = protocols.get_protocol(view.protocol)
     if protocol.written is None:
         raise WritesNothing(f"it judges by {view.protocol}")
     anew = any(isinstance(widget, TextEdit) and widget.start == "empty" for widget in protocol.form)
@@ -194,7 +194,7 @@ def _fitting(
 
 
 def _written(view: CampaignInfo, row: JudgmentRow) -> str:
-    protocol: Any = protocols.get(view.protocol)
+    protocol: Any = protocols.get_protocol(view.protocol)
     text: str = protocol.written(protocol.payload.model_validate(row.payload))
     return text.strip()
 

@@ -16,7 +16,7 @@ from functools import partial
 from app import formats
 from app.domain.errors import Conflict, Invalid
 from app.domain.recipe import NAMED, Recipe
-from app.formats.base import Contents, RaterRow, Record, VoidRow
+from app.formats.base import CampaignContents, RaterRow, Record, VoidRow
 from app.reports import registry
 from app.reports.kit import request, store
 from app.reports.kit.render import representations
@@ -169,15 +169,15 @@ def _data(making: _Making) -> Iterator[File]:
         if campaigns.get(session, making.campaign).data_version != making.version:
             raise CampaignChanged
         contents = _contents(session, making.campaign)
-        write = formats.get("jsonl").write
+        write = formats.get_format("jsonl").write
         if write is not None:
             yield DATA, _counting(making, DATA, lambda lost: write(contents.records(), lost))
         for name in FORMATS:
             yield from _in_format(making, name, contents)
 
 
-def _in_format(making: _Making, name: str, contents: Contents) -> Iterator[File]:
-    format_ = formats.get(name)
+def _in_format(making: _Making, name: str, contents: CampaignContents) -> Iterator[File]:
+    format_ = formats.get_format(name)
     if format_.judged_by and making.protocol not in format_.judged_by:
         return
     if format_.write_tree is not None:
@@ -196,7 +196,7 @@ def _counting(making: _Making, path: str, write: Callable[[Counter[str]], Iterat
     making.left_out[path] = dict(sorted(lost.items()))
 
 
-def _contents(session: Session, campaign: str) -> Contents:
+def _contents(session: Session, campaign: str) -> CampaignContents:
     """All contents without what says who raters are, nor what the records do not tell: so they can be made again."""
     contents = exports.contents(session, campaign, judged=True)
     return replace(contents, records=partial(_nameless, contents.records))

@@ -14,7 +14,7 @@ from typing import Any
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import NAMED, parse_recipe_json
-from app.formats.base import Input
+from app.formats.base import InputFile
 from app.services.data import bundle, imports
 from app.services.data.archives import BLOCK, tar
 from app.services.data.bundle import ABOUT, DATA, SUMS, VERSION
@@ -73,7 +73,7 @@ def rank_again(folder: Path, database: Database) -> Verification:
     """
     about = _about(folder)
     campaign = str(about["campaign"])
-    data = Input(DATA, lambda: (folder / DATA).open("rb"))
+    data = InputFile(DATA, lambda: (folder / DATA).open("rb"))
     told = imports.run(
         database,
         campaign,

@@ -15,10 +15,10 @@ from pydantic import BaseModel, Field
 from app import formats
 from app.domain.errors import Invalid
 from app.formats.base import (
-    At,
+    CampaignContents,
     CampaignRow,
-    Contents,
     DocumentRecord,
+    FileLine,
     JudgmentRow,
     MetricRow,
     OutputRow,
@@ -39,7 +39,7 @@ from app.stats.ratings import RatingRole
 from app.storage import campaigns, exports
 from app.storage.db import Database, Session
 
-HERE = At("export", 0)
+HERE = FileLine("export", 0)
 SURPLUS = "surplus: nobody counts it"
 TAR = "application/x-tar"
 BUNDLE = "bundle"
@@ -83,7 +83,7 @@ def target(format: str) -> ExportTarget:
         if format in PARQUET:
             parquet.check_installed()
         return ExportTarget(SUFFIXES.get(format, format), files=False)
-    writer = formats.get(format)
+    writer = formats.get_format(format)
     if not (writer.write or writer.write_book or writer.write_tree):
         raise NotWritable(format)
     suffix = writer.suffix or writer.name
@@ -140,7 +140,7 @@ def tree(database: Database, campaign: str, format: str, *, lost: Counter[str] |
 
 
 def _files(database: Database, campaign: str, format: str, lost: Counter[str]) -> Files:
-    write = formats.get(format).write_tree
+    write = formats.get_format(format).write_tree
     with database.transaction(snapshot=True) as session:
         _count_beside(session, campaign, format, lost)
         if write is not None:
@@ -157,7 +157,7 @@ def _count_beside(session: Session, campaign: str, format: str, lost: Counter[st
     """Count what no format carries, and what only those do that hold records whole."""
     row = campaigns.get(session, campaign)
     lost.update(exports.count_unexported(session, row.id, row.data_version))
-    whole = format not in EXTRAS and formats.get(format).whole
+    whole = format not in EXTRAS and formats.get_format(format).whole
     aligned = 0 if whole else exports.count_aligned(session, row.id)
     lost.update({"word alignments of outputs": aligned} if aligned else {})
 
@@ -166,7 +166,7 @@ def pieces(session: Session, campaign: str, format: str, lost: Counter[str]) -> 
     """The bytes of a format that is one file, from the snapshot of this transaction. Raises NotWritable."""
     if format in EXTRAS:
         return EXTRAS[format](session, campaign)
-    writer = formats.get(format)
+    writer = formats.get_format(format)
     if writer.write is not None:
         return writer.write(records(session, campaign), lost)
     if writer.write_book is None:
@@ -174,12 +174,12 @@ def pieces(session: Session, campaign: str, format: str, lost: Counter[str]) -> 
     return writer.write_book(contents(session, campaign), lost)
 
 
-def contents(session: Session, campaign: str, *, judged: bool = False) -> Contents:
+def contents(session: Session, campaign: str, *, judged: bool = False) -> CampaignContents:
     """All that a campaign holds, as long as the transaction lasts. Raises NotFound.
 
     judged: of what tasks show only what was judged, which is what the records tell.
     """
-    return Contents(partial(records, session, campaign), partial(shown_tasks, session, campaign, judged=judged))
+    return CampaignContents(partial(records, session, campaign), partial(shown_tasks, session, campaign, judged=judged))
 
 
 def records(session: Session, campaign: str) -> Iterator[Record]:

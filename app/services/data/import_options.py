@@ -7,7 +7,7 @@ from itertools import chain
 
 from app import formats, protocols
 from app.domain.errors import Invalid, Place
-from app.formats.base import At, CampaignRow, Format, JudgmentRow, ReadLog, Record
+from app.formats.base import CampaignRow, FileLine, Format, JudgmentRow, ReadLog, Record
 from app.services.campaigns.campaigns import BASES
 from app.services.data.parallel.dispatch import Elsewhere
 
@@ -18,7 +18,7 @@ ABOUT = {
     "target_language": "language of the outputs",
     "basis": "basis of judgments: source, reference, both or none",
 }
-HERE = At("options", 0)
+HERE = FileLine("options", 0)
 
 
 class NotReadable(Invalid):
@@ -27,7 +27,7 @@ class NotReadable(Invalid):
 
 def check_options(format: str, options: Mapping[str, str]) -> None:
     """Raise NotReadable, or Invalid for an option that there is not."""
-    known = formats.get(format)
+    known = formats.get_format(format)
     if known.read is None:
         raise NotReadable(format)
     unknown = sorted(set(options) - set(known.options) - set(ABOUT))
@@ -69,4 +69,4 @@ def head_of(records: Iterator[Record | Elsewhere], log: ReadLog) -> tuple[Campai
 
 def usual_basis(protocol: str | None) -> str:
     """What judgments by a protocol rest on where nobody says."""
-    return protocols.get(protocol).bases[0] if protocol is not None and protocol in protocols.ALL else BASES[0]
+    return protocols.get_protocol(protocol).bases[0] if protocol is not None and protocol in protocols.ALL else BASES[0]

@@ -12,7 +12,7 @@ from itertools import chain
 from app import formats
 from app.domain.errors import Forbidden, Invalid, NotFound, Place
 from app.domain.keys import make_key
-from app.formats.base import MOST_ERRORS, CampaignRow, Input, ReadContext, ReaderLimits, ReadLog, Record
+from app.formats.base import MOST_ERRORS, CampaignRow, InputFile, ReadContext, ReaderLimits, ReadLog, Record
 from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns.campaigns import NewCampaign, create, get
 from app.services.data import exports, ingest
@@ -142,7 +142,7 @@ def commit(
         arrived = imports.files(session, row.id)
         if not arrived:
             raise NothingArrived
-        files = [Input(f.name, partial(imports.stream, session, row.id, f.name)) for f in arrived]
+        files = [InputFile(f.name, partial(imports.stream, session, row.id, f.name)) for f in arrived]
         log = ReadLog(skip_bad_lines=skip_bad_lines)
         target = get(session, campaign)
         if SPLIT in row.options:
@@ -165,7 +165,7 @@ def run(
     campaign: str,
     *,
     format: str,
-    files: Sequence[Input],
+    files: Sequence[InputFile],
     options: Mapping[str, str],
     dry_run: bool,
     skip_bad_lines: bool,
@@ -197,7 +197,7 @@ def run_in(
     campaign: str,
     *,
     format: str,
-    files: Sequence[Input],
+    files: Sequence[InputFile],
     options: Mapping[str, str],
     dry_run: bool,
     skip_bad_lines: bool,
@@ -238,7 +238,7 @@ def _known(session: Session, campaign: str) -> CampaignInfo | None:
 def _records(
     session: Session,
     format: str,
-    files: Sequence[Input],
+    files: Sequence[InputFile],
     options: Mapping[str, str],
     log: ReadLog,
     *,
@@ -246,7 +246,7 @@ def _records(
     beside: bool,
 ) -> Iterator[Record | Elsewhere]:
     """Records of the files, after what the caller says of the campaign."""
-    reader = formats.get(format)
+    reader = formats.get_format(format)
     if reader.read is None:
         raise NotReadable(format)
     own, about = format_options(reader, options)
@@ -262,7 +262,9 @@ def _records(
     return chain(campaign_record(about), _some(read(reader, files, context, log), files, log))
 
 
-def _some(records: Iterable[Record | Elsewhere], files: Sequence[Input], log: ReadLog) -> Iterator[Record | Elsewhere]:
+def _some(
+    records: Iterable[Record | Elsewhere], files: Sequence[InputFile], log: ReadLog
+) -> Iterator[Record | Elsewhere]:
     """The same records. Raises HoldsNothing at their end where files said nothing but, at most, how they are read."""
     some = False
     for record in records:
@@ -272,7 +274,7 @@ def _some(records: Iterable[Record | Elsewhere], files: Sequence[Input], log: Re
         raise _nothing(files)
 
 
-def _nothing(files: Sequence[Input]) -> HoldsNothing:
+def _nothing(files: Sequence[InputFile]) -> HoldsNothing:
     return HoldsNothing(places=tuple(Place((one.name, 1), "holds nothing") for one in files[:MOST_ERRORS]))
 
 
@@ -287,7 +289,7 @@ def _store(
     progress: Progress | None = None,
 ) -> Mapping[str, object]:
     intake = Intake(session, campaign, actor=actor, what=f"import of {format}", progress=progress)
-    reader = formats.get(format)
+    reader = formats.get_format(format)
     return take_in(intake, records, log, by_document=reader.by_document, by_segment=reader.by_segment)
 
 
@@ -295,7 +297,7 @@ def _store_parts(
     session: Session,
     campaign: str,
     format: str,
-    files: Sequence[Input],
+    files: Sequence[InputFile],
     options: Mapping[str, str],
     log: ReadLog,
     *,
@@ -307,7 +309,7 @@ def _store_parts(
     """One campaign for each value that the files are split by; what was stored in each."""
     if bound:
         raise BoundToOne
-    wanted = formats.get(format)
+    wanted = formats.get_format(format)
     if wanted.parts is None:
         raise NotReadable(f"{format} cannot be split")
     stored: dict[str, object] = {}
@@ -363,7 +365,7 @@ def _looked(session: Session, campaign: str, stored: Mapping[str, object]) -> di
     return asdict(ingest.report(session, campaign))
 
 
-def _report(format: str, files: Sequence[Input], stored: Mapping[str, object], log: ReadLog) -> dict[str, object]:
+def _report(format: str, files: Sequence[InputFile], stored: Mapping[str, object], log: ReadLog) -> dict[str, object]:
     return {
         "format": format,
         "files": [f.name for f in files],

@@ -50,7 +50,7 @@ class Intake:
     def judged_by(self) -> tuple[Protocol[Any], ScoringOptions]:
         """The campaign's protocol and what its options mean to it."""
         if self._judged_by is None:
-            self._judged_by = protocols.get(self.campaign.protocol), options_of(self.campaign)
+            self._judged_by = protocols.get_protocol(self.campaign.protocol), options_of(self.campaign)
         return self._judged_by
 
     @property

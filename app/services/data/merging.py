@@ -142,7 +142,7 @@ class Beside:
 
 def _scored_on_texts(session: Session, campaign_id: int, campaign: CampaignInfo) -> Iterator[tuple[int, float, int]]:
     """Scores of what is being merged. Raises Invalid, with file and line, where an output that they need is unknown."""
-    protocol, options = protocols.get(campaign.protocol), options_of(campaign)
+    protocol, options = protocols.get_protocol(campaign.protocol), options_of(campaign)
     places: list[Place] = []
     for answer in judgments.answers(session, campaign_id, among=judgments.resolved_ids(session)):
         payload = protocol.payload.model_validate(answer.payload)
@@ -160,7 +160,7 @@ def _scored_on_texts(session: Session, campaign_id: int, campaign: CampaignInfo)
 
 def _check_spans(session: Session, campaign_id: int, campaign: CampaignInfo) -> None:
     """Hold every marked span against the texts it was marked on, where this import brings the one or the other."""
-    protocol, options = protocols.get(campaign.protocol), options_of(campaign)
+    protocol, options = protocols.get_protocol(campaign.protocol), options_of(campaign)
     if any(isinstance(widget, Spans) for widget in protocol.form):
         outside = _outside(session, campaign_id, protocol, options)
         faults = chain(outside, _outside_of_new_texts(session, campaign_id, protocol, options))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from app import protocols
 from app.domain.errors import Conflict, Invalid, Place
 from app.formats.base import JudgmentRow
-from app.protocols import as_prefill
+from app.protocols import make_prefill
 from app.protocols.base import Span
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get
@@ -59,7 +59,7 @@ def take_over(session: Session, campaign: str, source: str, *, rater: str | None
     source_id = campaigns.get(session, source).id
     if row.state not in BEFORE_OPEN:
         raise PrefillTooLate(f"it is {row.state}")
-    if not protocols.get(get(session, campaign).protocol).accepts_prefill:
+    if not protocols.get_protocol(get(session, campaign).protocol).accepts_prefill:
         raise TakesNone
     same = cloning.unchanged_outputs(session, source=source_id, target=row.id)
     left: Counter[str] = Counter()
@@ -67,7 +67,7 @@ def take_over(session: Session, campaign: str, source: str, *, rater: str | None
     ids = plans.output_ids(session, row.id, {document for _, document, _ in chosen})
     rows, errors = [], 0
     for address, record in sorted(chosen.items()):
-        spans, priors = as_prefill(_spans(record), prior_rater=record.rater)
+        spans, priors = make_prefill(_spans(record), prior_rater=record.rater)
         how = {"from": source, "prior": [{"id": p.id, "rater": p.prior_rater, "error": p.prior_error} for p in priors]}
         rows.append((ids[address].id, [span.model_dump(mode="json") for span in spans], how))
         errors += len(spans)

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from app.domain.errors import Conflict, Invalid, Place
 from app.domain.faults import first_faults
-from app.formats.base import At, JudgmentRow, ReadLog
+from app.formats.base import FileLine, JudgmentRow, ReadLog
 from app.protocols.base import JudgedTexts
 from app.services.campaigns.campaigns import get
 from app.services.data.intake import Intake, take_in
@@ -198,7 +198,7 @@ def _same(judgment: SentJudgment, stored: external_judgments.NamedJudgment) -> b
 def _row(i: int, judgment: SentJudgment, place: external_judgments.PlannedItem | None) -> JudgmentRow:
     """As an import would say it: the item that a plan gave to the rater, else one of a task of the rater's own."""
     return JudgmentRow(
-        at=At(BODY, i),
+        at=FileLine(BODY, i),
         task=place.task if place else joint_key("elsewhere", judgment.rater),
         item=place.item if place else joint_key(judgment.system, judgment.document),
         systems=place.systems if place else (judgment.system,),

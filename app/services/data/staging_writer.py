@@ -15,9 +15,9 @@ from app.domain import alignment
 from app.domain.errors import Invalid, Place
 from app.domain.faults import first_faults
 from app.formats.base import (
-    Answers,
-    At,
     DocumentRecord,
+    FileLine,
+    GroupedAnswers,
     JudgmentRow,
     MetricRow,
     OutputRow,
@@ -104,9 +104,9 @@ class StagingWriter:
         protocol, options = self.judge()
         return protocol.measure(options).needs_text
 
-    def add(self, record: Record | Answers, log: ReadLog) -> None:
+    def add(self, record: Record | GroupedAnswers, log: ReadLog) -> None:
         """Take one record, but the campaign's; one that cannot be goes to the log as a bad line."""
-        if isinstance(record, Answers):
+        if isinstance(record, GroupedAnswers):
             _answers(self, record, log)
             return
         self.n_records += 1
@@ -139,9 +139,9 @@ class StagingWriter:
             self.source = (record.document, record.position), len(record.source or "")
         self.lines.add(*declared)
 
-    def ends_before(self, record: Record | Answers, *, by_segment: bool) -> bool:
+    def ends_before(self, record: Record | GroupedAnswers, *, by_segment: bool) -> bool:
         """Whether a record is the first of the next document, or segment."""
-        if not isinstance(record, SegmentRow | OutputRow | JudgmentRow | Answers):
+        if not isinstance(record, SegmentRow | OutputRow | JudgmentRow | GroupedAnswers):
             return False
         document, position = self.last
         return record.document != document or (by_segment and record.position != position)
@@ -178,7 +178,7 @@ def rarely_collecting() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-def _answers(stage: StagingWriter, row: Answers, log: ReadLog) -> None:
+def _answers(stage: StagingWriter, row: GroupedAnswers, log: ReadLog) -> None:
     """Take judgments of one output that hold nothing but payloads."""
     place = stage.last = row.document, row.position
     item, systems, document, lines = row.item, row.systems, row.document, []
@@ -190,12 +190,12 @@ def _answers(stage: StagingWriter, row: Answers, log: ReadLog) -> None:
         try:
             payload, known = same[1:] if same is not None else _remembered(stage, said)
         except Invalid as error:
-            _refuse(At(file, line), error, log)
+            _refuse(FileLine(file, line), error, log)
             continue
         if known.unmatched:
             _note_unmatched(known, log)
         if place not in stage.places:
-            _place(stage, At(file, line), place)
+            _place(stage, FileLine(file, line), place)
         facts: Facts = systems, document, rater, "rating", True, None, None, None
         number = _item(stage, file, line, (rater, item), facts)
         stage.n_judgments += 1
@@ -209,7 +209,7 @@ def _answers(stage: StagingWriter, row: Answers, log: ReadLog) -> None:
     stage.lines.extend("staged_judgments", lines)
 
 
-def _lengths(stage: StagingWriter, row: Answers) -> tuple[int, int]:
+def _lengths(stage: StagingWriter, row: GroupedAnswers) -> tuple[int, int]:
     """Characters of the one output and of the source that judgments are about, as staged beside them; 0 if unknown."""
     place = row.document, row.position
     target = stage.output[1] if stage.output[0] == (row.systems, *place) else 0
@@ -236,7 +236,7 @@ def _judgment_line(stage: StagingWriter, row: JudgmentRow, log: ReadLog) -> str 
     )
 
 
-def _refuse(at: At, error: Invalid, log: ReadLog) -> None:
+def _refuse(at: FileLine, error: Invalid, log: ReadLog) -> None:
     """Note a judgment that cannot be as a bad line, with the field that is wrong."""
     place = error.places[0] if error.places else None
     where = ".".join(map(str, place.loc)) + ": " if place and place.loc else ""
@@ -252,7 +252,7 @@ def _number(value: int | None) -> str | int:
     return copy_text.NULL if value is None else value
 
 
-def _place(stage: StagingWriter, at: At, place: tuple[str, int]) -> None:
+def _place(stage: StagingWriter, at: FileLine, place: tuple[str, int]) -> None:
     """Stage a segment that a record names and that no record declared so far."""
     if place not in stage.places:
         _known_place(stage, place)

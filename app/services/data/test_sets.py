@@ -11,8 +11,8 @@ from typing import Any
 
 from app.domain import alignment
 from app.domain.errors import Conflict, Invalid, Place
+from app.protocols import assign_error_ids
 from app.protocols import span_faults as faults
-from app.protocols import with_ids
 from app.protocols.base import JudgedTexts, Span
 from app.services.campaigns import audit, exclusions
 from app.services.campaigns.campaigns import get
@@ -314,7 +314,7 @@ def _aligned(
 
 
 def _filled(spans: Sequence[Span] | None) -> list[dict[str, object]] | None:
-    return None if spans is None else [span.model_dump(mode="json") for span in with_ids(spans)]
+    return None if spans is None else [span.model_dump(mode="json") for span in assign_error_ids(spans)]
 
 
 def _as_put(had: Sequence[object] | None) -> list[dict[str, object]] | None:

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from app.domain.errors import Invalid
 from app.domain.faults import first_faults
 from app.formats.base import OutputRow
-from app.protocols import span_faults, with_ids
+from app.protocols import assign_error_ids, span_faults
 from app.protocols.base import JudgedTexts, Span
 from app.storage.imports import copy_text
 
@@ -28,4 +28,4 @@ def prefilled_spans(row: OutputRow) -> str | None:
     wrong = span_faults(spans, JudgedTexts(text=row.text))
     if wrong:
         raise Invalid(f"prefill {'.'.join(map(str, wrong[0].loc[1:]))}: {wrong[0].msg}")
-    return copy_text.json_text([span.model_dump(mode="json") for span in with_ids(spans)])
+    return copy_text.json_text([span.model_dump(mode="json") for span in assign_error_ids(spans)])

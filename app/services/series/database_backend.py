@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from app.domain.errors import NotFound
-from app.formats.base import Input
+from app.formats.base import InputFile
 from app.services.access import tokens
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
@@ -47,7 +47,7 @@ class DatabaseBackend:
         with self._database.transaction() as session:
             campaigns.create(session, NewCampaign(**said, basis=basis, series=series), actor=self._actor)
 
-    def take(self, campaign: str, files: FilesOf, inputs: Sequence[Input]) -> Mapping[str, object]:
+    def take(self, campaign: str, files: FilesOf, inputs: Sequence[InputFile]) -> Mapping[str, object]:
         """Import files; what was stored, by noun."""
         report = imports.run(
             self._database,

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Protocol
 
 from app.domain.errors import AppError, Conflict, Place
-from app.formats.base import Input
+from app.formats.base import InputFile
 from app.services.plans.plans import LARGEST_SEED
 from app.services.series.manifest import CampaignOf, FilesOf, Manifest, RaterOf
 
@@ -76,7 +76,7 @@ class SeriesBackend(Protocol):
     def create(self, series: str, wanted: CampaignOf) -> None:
         """Make a campaign."""
 
-    def take(self, campaign: str, files: FilesOf, inputs: Sequence[Input]) -> Mapping[str, object]:
+    def take(self, campaign: str, files: FilesOf, inputs: Sequence[InputFile]) -> Mapping[str, object]:
         """Import files; what was stored, by noun."""
 
     def put_team(self, campaign: str, team: str) -> None:
@@ -104,7 +104,7 @@ class SeriesBackend(Protocol):
         """How far a campaign is."""
 
 
-FindFiles = Callable[[FilesOf], Sequence[Input]]
+FindFiles = Callable[[FilesOf], Sequence[InputFile]]
 
 
 def create(backend: SeriesBackend, manifest: Manifest, find: FindFiles) -> Iterator[StepOutcome]:

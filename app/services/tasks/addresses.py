@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.protocols import visible
+from app.protocols import find_visible_texts
 from app.protocols.base import JudgedTexts, Side, Span
 from app.services.tasks.judging_rules import JudgingRules
 from app.services.tasks.task_content import NoSuchAddress, shown_prefill
@@ -112,7 +112,7 @@ class AnswerableTask:
         index = self.addresses.segment_at(item, segment)
         if "segment" not in self.rules.forms or self.addresses.text_lengths[index] == NO_TEXT:
             raise NoSuchAddress("nothing is asked of this segment")
-        source = visible(self.rules.protocol, self.rules.basis).source
+        source = find_visible_texts(self.rules.protocol, self.rules.basis).source
         return self.addresses.segments[index], self.addresses.texts_at(index, source=source)
 
 

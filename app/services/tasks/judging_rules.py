@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from app.domain.recipe import ScoringChoice
-from app.protocols import RaterForm, levels_asked, rater_form
+from app.protocols import RaterForm, list_judged_levels, make_rater_form
 from app.protocols.base import Basis, Level, Protocol, ScoringOptions
 from app.reports.source import campaign
 from app.reports.source.scores import profile_id, reading
@@ -54,6 +54,7 @@ def load_rules(session: Session, key: str) -> JudgingRules:
         lasts=lasts,
         ledger=Ledger(row.id, profile, lasts, view.settings_version),
         forms={
-            level: rater_form(protocol, options, basis=basis, level=level) for level in levels_asked(protocol, options)
+            level: make_rater_form(protocol, options, basis=basis, level=level)
+            for level in list_judged_levels(protocol, options)
         },
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from app.domain import alignment
 from app.domain.errors import NotFound
-from app.protocols import RaterForm, with_ids
+from app.protocols import RaterForm, assign_error_ids
 from app.protocols.base import Basis, Level, Protocol, Side, Span
 from app.services.tasks.judging_rules import load_rules
 from app.storage import tasks
@@ -151,5 +151,5 @@ def shown_prefill(stored: Iterable[Mapping[str, object]], lengths: Mapping[Side,
 
     A degraded copy may be shorter than the output that they were marked on.
     """
-    spans = with_ids([Span.model_validate(one) for one in stored])
+    spans = assign_error_ids([Span.model_validate(one) for one in stored])
     return tuple(span for span in spans if span.end is None or span.end <= lengths[span.side])

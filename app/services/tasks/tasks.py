@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from app.domain.errors import Conflict, Place
-from app.protocols import LabelledText, RaterForm, labelled_texts, visible
+from app.protocols import LabelledText, RaterForm, find_visible_texts, list_labelled_texts
 from app.services.people.raters import ActingRater
 from app.services.tasks.task_content import ItemSheet, SegmentSheet, TaskContent, load
 from app.storage import campaigns, tasks
@@ -271,7 +271,7 @@ def release(session: Session, public_id: str, *, rater: ActingRater) -> None:
 
 
 def _screens(sheet: TaskContent, answers: OwnAnswers) -> tuple[ScreenView, ...]:
-    around = visible(sheet.protocol, sheet.basis).source and not sheet.protocol.hides_source
+    around = find_visible_texts(sheet.protocol, sheet.basis).source and not sheet.protocol.hides_source
     return tuple(
         ScreenView(
             screen=n,
@@ -290,8 +290,8 @@ def _item(sheet: TaskContent, item: ItemSheet, answers: OwnAnswers) -> ItemView:
 
 
 def _segment(sheet: TaskContent, item: ItemSheet, n: int, segment: SegmentSheet, answers: OwnAnswers) -> SegmentView:
-    seen, hidden = visible(sheet.protocol, sheet.basis), sheet.protocol.hides_source
-    texts = labelled_texts(
+    seen, hidden = find_visible_texts(sheet.protocol, sheet.basis), sheet.protocol.hides_source
+    texts = list_labelled_texts(
         sheet.protocol,
         sheet.basis,
         source=segment.source,

@@ -9,7 +9,7 @@ import pytest
 
 from app import formats
 from app.domain.errors import Invalid
-from app.formats.base import CampaignRow, Input, ReadContext, ReaderLimits, ReadLog
+from app.formats.base import CampaignRow, InputFile, ReadContext, ReaderLimits, ReadLog
 from tests.formats.conftest import Parts, Read
 
 NO_MARKS = "[]"
@@ -205,8 +205,8 @@ def test_an_option_that_is_unknown_is_refused(read: Read, options: dict[str, str
 def test_a_campaign_that_is_there_keeps_its_weights() -> None:
     body = lines(row(1, marks=MINOR, score=0))
     context = ReadContext({"protocol": "mqm"}, ReaderLimits(), "mqm")
-    found = formats.get("esa").read
+    found = formats.get_format("esa").read
     assert found is not None
-    (head, *_) = found([Input("f", lambda: io.BytesIO(body))], context, ReadLog())
+    (head, *_) = found([InputFile("f", lambda: io.BytesIO(body))], context, ReadLog())
     assert isinstance(head, CampaignRow)
     assert not head.options

@@ -137,7 +137,7 @@ OTHERS = sorted(
 
 @pytest.mark.parametrize("name", [name for name in OTHERS if name != "mtme"])
 def test_every_other_format_counts_what_it_leaves_out(name: str, write: Write) -> None:
-    lost, found = Counter[str](), formats.get(name)
+    lost, found = Counter[str](), formats.get_format(name)
     if found.write_tree is not None:
         tree(name, contents(SCORED), lost)
     elif found.write_book is not None:

@@ -14,7 +14,7 @@ from app.domain.errors import Invalid
 from app.formats.base import (
     CampaignRow,
     DocumentRecord,
-    Input,
+    InputFile,
     JudgmentRow,
     OutputRow,
     ReadContext,
@@ -205,8 +205,8 @@ def test_any_segments_keep_their_documents_texts_and_scores(
 
 
 def with_protocol(protocol: str, files: dict[str, bytes], **options: str) -> list[JudgmentRow]:
-    inputs = [Input(name, lambda data=data: io.BytesIO(data)) for name, data in files.items()]
-    reader = formats.get("mtme").read
+    inputs = [InputFile(name, lambda data=data: io.BytesIO(data)) for name, data in files.items()]
+    reader = formats.get_format("mtme").read
     assert reader is not None
     records = reader(inputs, ReadContext(options, ReaderLimits(), protocol), ReadLog())
     return [record for record in records if isinstance(record, JudgmentRow)]

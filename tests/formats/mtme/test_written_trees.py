@@ -18,7 +18,7 @@ from app.domain.keys import make_key
 from app.formats.base import (
     CampaignRow,
     DocumentRecord,
-    Input,
+    InputFile,
     JudgmentRow,
     OutputRow,
     RaterRow,
@@ -91,9 +91,9 @@ def errors(draw: st.DrawFn, text: str) -> dict[str, object]:
 
 
 def again(name: str, files: dict[str, bytes], protocol: str, **options: str) -> Found:
-    inputs = [Input(path, lambda data=data: io.BytesIO(data)) for path, data in files.items()]
+    inputs = [InputFile(path, lambda data=data: io.BytesIO(data)) for path, data in files.items()]
     log = ReadLog()
-    read = formats.get(name).read
+    read = formats.get_format(name).read
     assert read is not None
     return Found(list(read(inputs, ReadContext(options, ReaderLimits(), protocol), log)), log)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from app.domain.errors import Invalid
 from app.formats.base import CampaignRow, DocumentRecord, RaterRow, SystemRecord
-from app.formats.wmt_da.rows import COLUMNS, cells_of
+from app.formats.wmt_da.rows import COLUMNS, split_da_cells
 from tests.formats.conftest import Read, Write
 
 HEADER = "\t".join(COLUMNS)
@@ -194,7 +194,7 @@ def test_a_header_that_will_not_do_is_refused_with_line_and_columns(read: Read, 
     ],
 )
 def test_cells_are_apart_by_tabs_and_blanks_and_quotes_hold_blanks(line: str, cells: list[str]) -> None:
-    assert cells_of(line) == cells
+    assert split_da_cells(line) == cells
 
 
 def test_names_that_are_no_keys_are_mapped_and_kept(read: Read) -> None:

@@ -14,7 +14,7 @@ from openpyxl import Workbook, load_workbook
 
 from app import formats
 from app.domain.errors import Invalid
-from app.formats.base import CampaignRow, Input, JudgmentRow, ReadContext, ReaderLimits, ReadLog, Record, ShownRow
+from app.formats.base import CampaignRow, InputFile, JudgmentRow, ReadContext, ReaderLimits, ReadLog, Record, ShownRow
 from app.formats.xlsx import reader as _xlsx_read
 from tests.formats.conftest import NOWHERE
 from tests.formats.trees import book, contents
@@ -24,10 +24,10 @@ SHOWN = ShownRow("t_1", "t1", "r", "i1", 1, "rating", ("A",), "d", 1, "source", 
 
 
 def read(data: bytes, shown: list[ShownRow], *, skip: bool = False, limits: ReaderLimits | None = None) -> list[Record]:
-    reader = formats.get("xlsx").read
+    reader = formats.get_format("xlsx").read
     assert reader is not None
     context = ReadContext({}, limits or ReaderLimits(), "xsts", shown=lambda: shown)
-    return list(reader([Input("sheets.xlsx", lambda: io.BytesIO(data))], context, ReadLog(skip_bad_lines=skip)))
+    return list(reader([InputFile("sheets.xlsx", lambda: io.BytesIO(data))], context, ReadLog(skip_bad_lines=skip)))
 
 
 def judged(shown: ShownRow, score: int) -> JudgmentRow:

@@ -14,11 +14,11 @@ from app.protocols import (
     PreferencePayload,
     check_answer,
     check_preference,
-    get,
-    levels_asked,
+    get_protocol,
+    list_judged_levels,
+    make_rater_form,
     payload_type,
-    rater_form,
-    screen_form,
+    screen_widgets,
 )
 from app.protocols.base import (
     Basis,
@@ -30,7 +30,7 @@ from app.protocols.base import (
     Protocol,
     Spans,
     Widget,
-    options_of,
+    resolve_scoring_options,
 )
 
 EVERY = [pytest.param(protocol, id=name) for name, protocol in ALL.items()]
@@ -41,26 +41,26 @@ SHOWN = JudgedTexts("Ein Hund.", "A dog.")
 
 
 def answered(name: str, said: dict[str, Any], *, basis: Basis = "source", level: Level = "segment", **own: Any) -> None:
-    protocol = get(name)
-    options = options_of(protocol, own)
-    form = rater_form(protocol, options, basis=basis, level=level)
+    protocol = get_protocol(name)
+    options = resolve_scoring_options(protocol, own)
+    form = make_rater_form(protocol, options, basis=basis, level=level)
     check_answer(protocol, protocol.payload.model_validate(said), SHOWN, options, form)
 
 
 @pytest.mark.parametrize(("protocol", "example"), EXAMPLES)
 def test_every_example_answers_the_form_of_its_protocol(protocol: Protocol[Any], example: Any) -> None:
-    options = options_of(protocol, example.options)
-    form = rater_form(protocol, options, basis=protocol.bases[0], level=protocol.level)
+    options = resolve_scoring_options(protocol, example.options)
+    form = make_rater_form(protocol, options, basis=protocol.bases[0], level=protocol.level)
     check_answer(protocol, example.payload, example.shown, options, form)
 
 
 @pytest.mark.parametrize("protocol", EVERY)
 def test_without_further_options_only_segments_are_asked_about_or_only_documents(protocol: Protocol[Any]) -> None:
-    options = options_of(protocol, protocol.examples[0].options)
-    assert levels_asked(protocol, options) == (protocol.level,)
+    options = resolve_scoring_options(protocol, protocol.examples[0].options)
+    assert list_judged_levels(protocol, options) == (protocol.level,)
     other: Level = "document" if protocol.level == "segment" else "segment"
     with pytest.raises(NotAsked, match=f"but of {protocol.level}"):
-        rater_form(protocol, options, basis=protocol.bases[0], level=other)
+        make_rater_form(protocol, options, basis=protocol.bases[0], level=other)
 
 
 @pytest.mark.parametrize("protocol", EVERY)
@@ -73,17 +73,20 @@ def test_a_protocol_has_an_option_just_where_it_has_a_form_for_it(protocol: Prot
 
 @pytest.mark.parametrize("protocol", EVERY)
 def test_every_widget_is_of_a_known_kind_and_has_its_bounds(protocol: Protocol[Any]) -> None:
-    options = options_of(protocol, protocol.examples[0].options)
-    for level in levels_asked(protocol, options):
-        for widget in rater_form(protocol, options, basis=protocol.bases[0], level=level).widgets:
+    options = resolve_scoring_options(protocol, protocol.examples[0].options)
+    for level in list_judged_levels(protocol, options):
+        for widget in make_rater_form(protocol, options, basis=protocol.bases[0], level=level).widgets:
             assert isinstance(widget, get_args(Widget))
             assert not isinstance(widget, Criteria) or widget.criteria
 
 
 @pytest.mark.parametrize("protocol", EVERY)
 def test_a_form_says_what_to_do_and_nothing_of_systems_roles_or_scores(protocol: Protocol[Any]) -> None:
-    form = rater_form(
-        protocol, options_of(protocol, protocol.examples[0].options), basis=protocol.bases[0], level=protocol.level
+    form = make_rater_form(
+        protocol,
+        resolve_scoring_options(protocol, protocol.examples[0].options),
+        basis=protocol.bases[0],
+        level=protocol.level,
     )
     assert set(asdict(form)) == {"level", "widgets", "rubric", "labels", "instructions"}
     assert form.instructions[0].endswith(".")
@@ -96,9 +99,9 @@ def test_a_form_says_what_to_do_and_nothing_of_systems_roles_or_scores(protocol:
 def test_a_document_score_is_asked_where_the_options_say_so_and_answers_by_the_same_payload(
     protocol: Protocol[Any],
 ) -> None:
-    options = options_of(protocol, {**protocol.examples[0].options, "document_score": True})
-    assert levels_asked(protocol, options) == ("segment", "document")
-    form = rater_form(protocol, options, basis=protocol.bases[0], level="document")
+    options = resolve_scoring_options(protocol, {**protocol.examples[0].options, "document_score": True})
+    assert list_judged_levels(protocol, options) == ("segment", "document")
+    form = make_rater_form(protocol, options, basis=protocol.bases[0], level="document")
     known = protocol.examples[0].payload.model_dump(mode="json")
     asked = {field for widget in form.widgets for field in widget.fields}
     payload = payload_type(protocol, "document").model_validate({name: known[name] for name in asked})
@@ -126,13 +129,13 @@ def test_errors_are_not_marked_where_only_a_document_score_is_asked() -> None:
 )
 def test_an_error_that_the_form_does_not_offer_is_refused_by_field(name: str, span: dict[str, Any], field: str) -> None:
     said: dict[str, Any] = {"errors": [{"severity": "minor"}, span]}
-    if "score" in get(name).payload.model_fields:
+    if "score" in get_protocol(name).payload.model_fields:
         said["score"] = 50
     with pytest.raises(Invalid) as refused:
         answered(name, said)
     assert [place.loc for place in refused.value.places] == [("errors", 1, field)]
-    get(name).check(
-        get(name).payload.model_validate(said), JudgedTexts(), options_of(get(name), {})
+    get_protocol(name).check(
+        get_protocol(name).payload.model_validate(said), JudgedTexts(), resolve_scoring_options(get_protocol(name), {})
     )  # files may say so
 
 
@@ -149,8 +152,8 @@ def test_an_error_that_the_form_does_not_offer_is_refused_by_field(name: str, sp
 def test_a_form_offers_and_explains_severities_that_the_weights_know_and_takes_no_others(
     name: str, weights: Any, severities: tuple[str, ...]
 ) -> None:
-    protocol = get(name)
-    form = rater_form(protocol, options_of(protocol, {"weights": weights}), basis="source")
+    protocol = get_protocol(name)
+    form = make_rater_form(protocol, resolve_scoring_options(protocol, {"weights": weights}), basis="source")
     (spans,) = (widget for widget in form.widgets if isinstance(widget, Spans))
     known = next(widget.severities for widget in protocol.form if isinstance(widget, Spans))
     assert spans.severities == tuple(one for one in severities if one in known), "mqm2 has no undecided"
@@ -164,7 +167,7 @@ def test_a_form_offers_and_explains_severities_that_the_weights_know_and_takes_n
         answered(name, said, weights=weights)
     assert [place.loc for place in refused.value.places] == [("errors", 0, "severity")]
     files_may_say_so = protocol.payload.model_validate(said)
-    protocol.check(files_may_say_so, JudgedTexts(), options_of(protocol, {"weights": weights}))
+    protocol.check(files_may_say_so, JudgedTexts(), resolve_scoring_options(protocol, {"weights": weights}))
 
 
 def test_without_a_source_on_the_screen_there_is_nothing_to_mark_on_it() -> None:
@@ -173,15 +176,19 @@ def test_without_a_source_on_the_screen_there_is_nothing_to_mark_on_it() -> None
     with pytest.raises(Invalid) as refused:
         answered("mqm", on_source, basis="reference")
     assert [place.loc for place in refused.value.places] == [("errors", 0, "side")]
-    spans = rater_form(get("mqm"), options_of(get("mqm"), {}), basis="none").widgets[0]
+    spans = make_rater_form(
+        get_protocol("mqm"), resolve_scoring_options(get_protocol("mqm"), {}), basis="none"
+    ).widgets[0]
     assert isinstance(spans, Spans)
     assert spans.source_side is False
 
 
 def test_a_scale_of_four_points_offers_four() -> None:
     for points in (4, 5):
-        protocol = get("xsts")
-        choice = rater_form(protocol, options_of(protocol, {"points": points}), basis="source").widgets[0]
+        protocol = get_protocol("xsts")
+        choice = make_rater_form(
+            protocol, resolve_scoring_options(protocol, {"points": points}), basis="source"
+        ).widgets[0]
         assert isinstance(choice, Choice)
         assert [value for value, _ in choice.points] == [float(n) for n in range(1, points + 1)]
 
@@ -189,7 +196,9 @@ def test_a_scale_of_four_points_offers_four() -> None:
 def test_criteria_come_with_their_scales() -> None:
     labels = {"labels": {"5": "reads well"}, "title": "Fluency"}
     declared = {"criteria": [{"name": "fluency", "minimum": 1.0, "maximum": 5.0, **labels}]}
-    (widget,) = rater_form(get("rating"), options_of(get("rating"), declared), basis="none").widgets
+    (widget,) = make_rater_form(
+        get_protocol("rating"), resolve_scoring_options(get_protocol("rating"), declared), basis="none"
+    ).widgets
     assert isinstance(widget, Criteria)
     (scale,) = widget.criteria
     assert (scale.name, scale.title, scale.ticks) == ("fluency", "Fluency", ((5.0, "reads well"),))
@@ -198,9 +207,9 @@ def test_criteria_come_with_their_scales() -> None:
 @pytest.mark.parametrize("protocol", SIDE_BY_SIDE)
 @pytest.mark.parametrize("mode", ["best", "ranking"])
 def test_a_preference_is_asked_of_a_screen_where_the_options_say_so(protocol: Protocol[Any], mode: Any) -> None:
-    options = options_of(protocol, {**protocol.examples[0].options, "preference": mode})
-    form = rater_form(protocol, options, basis=protocol.bases[0], level="screen")
-    assert form.widgets == screen_form(protocol, mode) == (Preference("preference", mode),)
+    options = resolve_scoring_options(protocol, {**protocol.examples[0].options, "preference": mode})
+    form = make_rater_form(protocol, options, basis=protocol.bases[0], level="screen")
+    assert form.widgets == screen_widgets(protocol, mode) == (Preference("preference", mode),)
     payload = payload_type(protocol, "screen").model_validate({"protocol": protocol.name, "preference": [[2], [1, 3]]})
     check_preference(payload, form.widgets[0], protocol=protocol.name, columns=3)
     assert PreferencePayload.model_validate_json(payload.model_dump_json()) == payload

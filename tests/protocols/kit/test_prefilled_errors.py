@@ -10,15 +10,15 @@ from app.domain.errors import Invalid
 from app.protocols import (
     ALL,
     PrefillAudit,
-    as_prefill,
+    assign_error_ids,
     audit_prefill,
-    audit_stored,
+    audit_stored_prefill,
     check_answer,
-    get,
-    rater_form,
-    with_ids,
+    get_protocol,
+    make_prefill,
+    make_rater_form,
 )
-from app.protocols.base import JudgedTexts, Span, options_of
+from app.protocols.base import JudgedTexts, Span, resolve_scoring_options
 
 SPANS = st.builds(
     Span,
@@ -28,31 +28,31 @@ SPANS = st.builds(
     prefill=st.sampled_from(["p1", "p2", "p3", None]),
 )
 TAKES_PREFILL = [pytest.param(p, id=name) for name, p in ALL.items() if p.accepts_prefill]
-AGAIN = get("mqm_reannotation")
+AGAIN = get_protocol("mqm_reannotation")
 ONE = Span(start=0, end=3, severity="minor", category="Fluency/Grammar", prefill="p1")
 TWO = Span(start=4, end=6, severity="major", category="Accuracy/Mistranslation", prefill="p2")
 SHOWN = JudgedTexts(source="A dog barks.", text="Der Hund.", prefill=(ONE, TWO))
 
 
 def esa(*errors: Span) -> object:
-    return get("esa").payload(errors=errors, score=50)
+    return get_protocol("esa").payload(errors=errors, score=50)
 
 
 def judged(errors: tuple[Span, ...], deleted: tuple[str, ...] = (), shown: JudgedTexts = SHOWN) -> None:
-    AGAIN.check(AGAIN.payload(errors=errors, deleted=deleted), shown, options_of(AGAIN, {}))
+    AGAIN.check(AGAIN.payload(errors=errors, deleted=deleted), shown, resolve_scoring_options(AGAIN, {}))
 
 
 @given(st.lists(SPANS, max_size=6), st.sets(st.sampled_from(["p1", "p2", "p3"])))
 def test_every_error_shown_and_every_error_answered_is_counted_once(errors: list[Span], ids: set[str]) -> None:
     shown = [ONE.model_copy(update={"prefill": name}) for name in sorted(ids)]
-    found = audit_prefill(shown, get("esa").payload(errors=tuple(errors), score=1))
+    found = audit_prefill(shown, get_protocol("esa").payload(errors=tuple(errors), score=1))
     assert found.kept + found.changed + found.removed == len(shown)
     assert found.kept + found.changed + found.added == len(errors)
 
 
 @given(st.lists(SPANS, max_size=6, unique_by=lambda span: span.prefill or id(span)))
 def test_errors_without_an_id_get_one_that_no_other_has(errors: list[Span]) -> None:
-    shown = with_ids(errors)
+    shown = assign_error_ids(errors)
     assert len({span.prefill for span in shown} - {None}) == len(errors)
     assert all(after.prefill == before.prefill for before, after in zip(errors, shown, strict=True) if before.prefill)
 
@@ -61,12 +61,12 @@ def test_errors_without_an_id_get_one_that_no_other_has(errors: list[Span]) -> N
 def test_errors_stored_without_ids_are_counted_once_and_kept_where_an_answer_says_the_same(
     stored: list[Span], errors: list[Span]
 ) -> None:
-    payload = get("esa").payload(errors=tuple(errors), score=1)
-    found, strict = audit_stored(stored, payload), audit_prefill(with_ids(stored), payload)
+    payload = get_protocol("esa").payload(errors=tuple(errors), score=1)
+    found, strict = audit_stored_prefill(stored, payload), audit_prefill(assign_error_ids(stored), payload)
     assert found.kept + found.changed + found.removed == len(stored)
     assert found.kept + found.changed + found.added == len(errors)
     bare = [span.model_copy(update={"prefill": None}) for span in stored]
-    alone = audit_stored(bare, get("esa").payload(errors=tuple(bare), score=1))
+    alone = audit_stored_prefill(bare, get_protocol("esa").payload(errors=tuple(bare), score=1))
     assert alone == PrefillAudit(len(stored), 0, 0, 0)
     if all(span.prefill for span in stored) or all(span.prefill for span in errors):
         assert found == strict
@@ -77,23 +77,23 @@ def test_what_is_kept_changed_removed_and_added_is_told_apart() -> None:
     moved = TWO.model_copy(update={"end": 7})
     fresh = Span(severity="major", omission=True)
     third = ONE.model_copy(update={"prefill": "p3"})
-    answer = get("esa").payload(errors=(noted, moved, fresh), score=50)
+    answer = get_protocol("esa").payload(errors=(noted, moved, fresh), score=50)
     assert audit_prefill((ONE, TWO, third), answer) == PrefillAudit(kept=1, changed=1, removed=1, added=1)
 
 
 @pytest.mark.parametrize("change", [{"start": 1}, {"severity": "major"}, {"category": None}, {"side": "source"}])
 def test_another_place_severity_or_category_is_a_change(change: dict[str, object]) -> None:
-    answer = get("mqm").payload(errors=(ONE.model_copy(update=change),))
+    answer = get_protocol("mqm").payload(errors=(ONE.model_copy(update=change),))
     assert audit_prefill((ONE,), answer) == PrefillAudit(kept=0, changed=1, removed=0, added=0)
 
 
 def test_a_protocol_without_errors_keeps_none() -> None:
-    assert audit_prefill((ONE,), get("da").payload(score=1)) == PrefillAudit(0, 0, 1, 0)
+    assert audit_prefill((ONE,), get_protocol("da").payload(score=1)) == PrefillAudit(0, 0, 1, 0)
 
 
 def test_anothers_errors_are_shown_without_the_rater_and_their_words() -> None:
     theirs = (TWO.model_copy(update={"prefill": "old", "note": "says rater-planted"}), ONE)
-    shown, priors = as_prefill(theirs, prior_rater="rater-planted")
+    shown, priors = make_prefill(theirs, prior_rater="rater-planted")
     assert [span.prefill for span in shown] == [prior.id for prior in priors] == ["p1", "p2"]
     assert "planted" not in "".join(span.model_dump_json() for span in shown)
     assert [(prior.prior_rater, prior.prior_error) for prior in priors] == [("rater-planted", 0), ("rater-planted", 1)]
@@ -107,9 +107,9 @@ def test_an_id_that_was_not_shown_or_stands_twice_is_refused(protocol: object, i
     fields = {"score": 50} if "score" in one.payload.model_fields else {}
     payload = one.payload(errors=tuple(ONE.model_copy(update={"prefill": name}) for name in ids), **fields)
     with pytest.raises(Invalid) as refused:
-        one.check(payload, SHOWN, options_of(one, {}))
+        one.check(payload, SHOWN, resolve_scoring_options(one, {}))
     assert ("errors", len(ids) - 1, "prefill") in [place.loc for place in refused.value.places]
-    one.check(payload, JudgedTexts(), options_of(one, {}))  # the control: nobody knows what was shown
+    one.check(payload, JudgedTexts(), resolve_scoring_options(one, {}))  # the control: nobody knows what was shown
 
 
 def test_every_error_shown_is_kept_or_deleted() -> None:
@@ -136,9 +136,9 @@ def test_an_error_shown_that_is_lost_or_in_two_places_is_refused(
 
 
 def test_an_error_shown_may_stay_as_no_form_offers_it_and_is_not_made_so() -> None:
-    esa = get("esa")
-    options = options_of(esa, {})
-    form = rater_form(esa, options, basis="source")
+    esa = get_protocol("esa")
+    options = resolve_scoring_options(esa, {})
+    form = make_rater_form(esa, options, basis="source")
 
     def judged(span: Span) -> None:
         check_answer(esa, esa.payload(errors=(span,), score=1), SHOWN, options, form)
@@ -151,5 +151,5 @@ def test_an_error_shown_may_stay_as_no_form_offers_it_and_is_not_made_so() -> No
 
 
 def test_of_errors_under_one_id_the_later_get_one_of_their_own() -> None:
-    shown = with_ids([ONE, ONE, TWO.model_copy(update={"prefill": ""})])
+    shown = assign_error_ids([ONE, ONE, TWO.model_copy(update={"prefill": ""})])
     assert [span.prefill for span in shown] == ["p1", "p2", "p3"]

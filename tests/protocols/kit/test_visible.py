@@ -8,7 +8,15 @@ from typing import Any, Literal
 import pytest
 
 from app.domain.errors import Invalid
-from app.protocols import ALL, LabelledText, Visible, get, labelled_texts, labels, visible
+from app.protocols import (
+    ALL,
+    LabelledText,
+    VisibleTexts,
+    find_visible_texts,
+    get_protocol,
+    list_labelled_texts,
+    list_text_labels,
+)
 from app.protocols.base import ANY_BASIS, Basis, Protocol
 
 BASES = [pytest.param(p, basis, id=f"{name} by {basis}") for name, p in ALL.items() for basis in p.bases]
@@ -19,26 +27,26 @@ TEXTS: dict[str, Any] = {"source": "S", "references": {"refB": "R2", "refA": "R1
 @pytest.mark.parametrize(
     ("basis", "seen"),
     [
-        ("source", Visible(source=True, references=False)),
-        ("reference", Visible(source=False, references=True)),
-        ("both", Visible(source=True, references=True)),
-        ("none", Visible(source=False, references=False)),
+        ("source", VisibleTexts(source=True, references=False)),
+        ("reference", VisibleTexts(source=False, references=True)),
+        ("both", VisibleTexts(source=True, references=True)),
+        ("none", VisibleTexts(source=False, references=False)),
     ],
 )
-def test_the_basis_says_which_texts_are_seen(basis: Basis, seen: Visible) -> None:
-    assert visible(get("da"), basis) == seen
+def test_the_basis_says_which_texts_are_seen(basis: Basis, seen: VisibleTexts) -> None:
+    assert find_visible_texts(get_protocol("da"), basis) == seen
 
 
 @pytest.mark.parametrize("protocol", [pytest.param(p, id=n) for n, p in ALL.items() if set(p.bases) != set(ANY_BASIS)])
 def test_a_basis_that_a_protocol_does_not_have_is_refused_and_those_it_has_are_named(protocol: Protocol[Any]) -> None:
     for basis in set(ANY_BASIS) - set(protocol.bases):
         with pytest.raises(Invalid) as refused:
-            visible(protocol, basis)
+            find_visible_texts(protocol, basis)
         assert protocol.bases[0] in refused.value.places[0].msg
 
 
 def test_texts_stand_with_their_labels_and_the_sides_that_spans_name() -> None:
-    assert labelled_texts(get("mqm"), "both", **TEXTS) == (
+    assert list_labelled_texts(get_protocol("mqm"), "both", **TEXTS) == (
         LabelledText("Source", "S", "source"),
         LabelledText("Reference 1", "R1", None),
         LabelledText("Reference 2", "R2", None),
@@ -48,8 +56,8 @@ def test_texts_stand_with_their_labels_and_the_sides_that_spans_name() -> None:
 
 @pytest.mark.parametrize(("protocol", "basis"), BASES)
 def test_labels_are_those_of_the_texts_in_the_same_order(protocol: Protocol[Any], basis: Basis) -> None:
-    texts = labelled_texts(protocol, basis, source="S", references={"planted": "R"}, text="T")
-    assert tuple(text.label for text in texts) == labels(protocol, basis)
+    texts = list_labelled_texts(protocol, basis, source="S", references={"planted": "R"}, text="T")
+    assert tuple(text.label for text in texts) == list_text_labels(protocol, basis)
     assert "planted" not in str([asdict(text) for text in texts])
     assert [text.text for text in texts].count("T") == 1
 
@@ -57,7 +65,7 @@ def test_labels_are_those_of_the_texts_in_the_same_order(protocol: Protocol[Any]
 @pytest.mark.parametrize("protocol", BLIND)
 def test_two_texts_without_roles_swap_places_by_the_order_drawn_and_say_nothing_else(protocol: Protocol[Any]) -> None:
     def shown(side_order: Literal[0, 1]) -> list[dict[str, object]]:
-        texts = labelled_texts(
+        texts = list_labelled_texts(
             protocol, protocol.bases[0], source="S", references={"r": "S"}, text="T", side_order=side_order
         )
         return [asdict(text) for text in texts]
@@ -76,4 +84,4 @@ def test_a_payload_about_two_texts_names_no_side(protocol: Protocol[Any]) -> Non
 @pytest.mark.parametrize("references", [{}, TEXTS["references"]])
 def test_a_text_stands_beside_exactly_one_reference(references: dict[str, str]) -> None:
     with pytest.raises(Invalid, match=f"there are {len(references)}"):
-        labelled_texts(get("msts"), "reference", source=None, references=references, text="T")
+        list_labelled_texts(get_protocol("msts"), "reference", source=None, references=references, text="T")

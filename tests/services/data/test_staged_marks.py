@@ -5,23 +5,23 @@ from __future__ import annotations
 import pytest
 
 from app import protocols
-from app.formats.base import Answers, At, OutputRow, ReadLog, SegmentRow
-from app.protocols.base import options_of
+from app.formats.base import FileLine, GroupedAnswers, OutputRow, ReadLog, SegmentRow
+from app.protocols.base import resolve_scoring_options
 from app.services.data.staging_writer import StagingWriter
 
-AT = At("f", 1)
+AT = FileLine("f", 1)
 OUTPUT = OutputRow(AT, "A", "d", 1, "äöü €")  # 5 characters, more bytes
 SOURCE = SegmentRow(AT, "d", 1, "abc")
 
 
 def ends(*records, end, side="target", systems=("A",), position=1):
     """The last two columns of the staged judgment: how far its marks reach in the target and in the source."""
-    protocol = protocols.get("mqm")
-    stage = StagingWriter(lambda: (protocol, options_of(protocol, {})))
+    protocol = protocols.get_protocol("mqm")
+    stage = StagingWriter(lambda: (protocol, resolve_scoring_options(protocol, {})))
     span = {"severity": "minor", "start": 0, "end": end, "side": side}
     given = [("r", "f", 2, {"protocol": "mqm", "errors": [span]})]
     log = ReadLog()
-    for record in (*records, Answers("A:d", systems, "d", position, given)):
+    for record in (*records, GroupedAnswers("A:d", systems, "d", position, given)):
         stage.add(record, log)
     assert not log.bad
     ((line,),) = (tuple(blocks) for table, blocks in stage.lines.take() if table == "staged_judgments")

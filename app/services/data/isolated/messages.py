@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from app.domain.errors import AppError, Place
-from app.formats.base import At, Input, ReadContext, ReaderLimits, ReadLog, Record
+from app.formats.base import FileLine, InputFile, ReadContext, ReaderLimits, ReadLog, Record
 
 INTERPRETED = ("-P", "-m", "app.services.data.isolated.reader")
 
@@ -25,7 +25,7 @@ class ReadRequest:
     parts: bool
 
     @classmethod
-    def of(cls, format: str, files: Sequence[Input], context: ReadContext, log: ReadLog, *, parts: bool) -> Self:
+    def of(cls, format: str, files: Sequence[InputFile], context: ReadContext, log: ReadLog, *, parts: bool) -> Self:
         """From what a reader is given here."""
         names = tuple(file.name for file in files)
         told = dict(context.options), context.limits, context.protocol
@@ -36,7 +36,7 @@ class ReadRequest:
 class BadLine:
     """Among records, where it was met: a bad line, and why it is one."""
 
-    at: At
+    at: FileLine
     reason: str
 
 

@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from app import formats
 from app.domain.errors import AppError, NotFound
-from app.formats.base import At, Input, ReadContext, ReadLog, Record
+from app.formats.base import FileLine, InputFile, ReadContext, ReadLog, Record
 from app.services.data.isolated.messages import (
     BadLine,
     Fault,
@@ -91,7 +91,7 @@ class _Log(ReadLog):
 
     outbox: _Outbox
 
-    def bad_line(self, at: At, reason: str) -> None:
+    def bad_line(self, at: FileLine, reason: str) -> None:
         """Tell of one, and collect it. Raises TooManyErrors."""
         self.outbox.give(BadLine(at, reason))
         super().bad_line(at, reason)
@@ -117,10 +117,10 @@ def main(line: int) -> None:
 
 
 def _items(begin: ReadRequest, outbox: _Outbox, log: ReadLog) -> Iterator[Record | PartBegins]:
-    reader = formats.get(begin.format)
+    reader = formats.get_format(begin.format)
     ask = partial(outbox.ask, shown=False), partial(outbox.ask, shown=True)
     context = ReadContext(begin.options, begin.limits, begin.protocol, *ask)
-    files = [Input(name, partial(outbox.open, n)) for n, name in enumerate(begin.names)]
+    files = [InputFile(name, partial(outbox.open, n)) for n, name in enumerate(begin.names)]
     if begin.parts and reader.parts is not None:
         streams = reader.parts(files, context, log)
         return chain.from_iterable(_with_head(value, stream) for value, stream in streams)

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from typing import IO, Final, TypeVar
 
 from app.domain.errors import AppError, Invalid
-from app.formats.base import Format, Input, ReadContext, ReaderLimits, ReadLog, Record
+from app.formats.base import Format, InputFile, ReadContext, ReaderLimits, ReadLog, Record
 from app.services.data.isolated.messages import (
     INTERPRETED,
     BadLine,
@@ -39,7 +39,7 @@ Item = Record | PartBegins
 T = TypeVar("T")
 
 
-def is_worthwhile(format: Format, files: Sequence[Input], limits: ReaderLimits) -> bool:
+def is_worthwhile(format: Format, files: Sequence[InputFile], limits: ReaderLimits) -> bool:
     """Whether files take longer to read than a process takes to start, by what is in them, packed or not.
 
     Those of which the lines are shared out among several processes are read by these.
@@ -49,14 +49,14 @@ def is_worthwhile(format: Format, files: Sequence[Input], limits: ReaderLimits) 
     return at_least(FROM, files, limits)
 
 
-def records(format: Format, files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record]:
+def records(format: Format, files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """What the format's `read` gives, in its order, and what it notes and raises. Raises ReaderLost, too."""
     with closing(_items(ReadRequest.of(format.name, files, context, log, parts=False), files, context, log)) as items:
         yield from (item for item in items if not isinstance(item, PartBegins))
 
 
 def parts(
-    format: Format, files: Sequence[Input], context: ReadContext, log: ReadLog
+    format: Format, files: Sequence[InputFile], context: ReadContext, log: ReadLog
 ) -> Iterator[tuple[str, Iterator[Record]]]:
     """What the format's `parts` gives; as there, each stream is to be read to its end before the next."""
     items = _items(ReadRequest.of(format.name, files, context, log, parts=True), files, context, log)
@@ -77,7 +77,7 @@ def parts(
 
 
 def _items(
-    begin: ReadRequest, files: Sequence[Input], context: ReadContext, log: ReadLog
+    begin: ReadRequest, files: Sequence[InputFile], context: ReadContext, log: ReadLog
 ) -> Generator[Item, None, None]:
     with _reader(begin) as (line, still), closing(_Streams(files)) as streams:
         while not isinstance(message := _next(line, still), ReaderDone):
@@ -103,7 +103,7 @@ def _items(
 class _Streams:
     """The files that the reader reads, by the number of each reading; one is closed where it ends."""
 
-    def __init__(self, files: Sequence[Input]) -> None:
+    def __init__(self, files: Sequence[InputFile]) -> None:
         self._files = files
         self._opened: dict[int, IO[bytes]] = {}
         self._n = 0

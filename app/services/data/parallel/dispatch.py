@@ -25,9 +25,9 @@ from app import formats
 from app.domain.errors import AppError, Invalid, Place, StorageFull, Unavailable
 from app.formats.base import (
     MOST_ERRORS,
-    At,
+    FileLine,
     Format,
-    Input,
+    InputFile,
     LineSharing,
     ReadContext,
     ReaderLimits,
@@ -241,7 +241,9 @@ class Elsewhere:
                 yield message
 
 
-def records(format: Format, files: Sequence[Input], context: ReadContext, log: ReadLog) -> Iterator[Record | Elsewhere]:
+def records(
+    format: Format, files: Sequence[InputFile], context: ReadContext, log: ReadLog
+) -> Iterator[Record | Elsewhere]:
     """Records of the files; of large ones the campaign's only, and one that stands for all others.
 
     Raises Invalid as the format's `read` does, StorageFull, and ReaderLost.
@@ -269,12 +271,12 @@ def records(format: Format, files: Sequence[Input], context: ReadContext, log: R
         raise Invalid(f"there are no judgments in {', '.join(names)}")
 
 
-def at_least(size: int, files: Sequence[Input], limits: ReaderLimits) -> bool:
+def at_least(size: int, files: Sequence[InputFile], limits: ReaderLimits) -> bool:
     """Whether there are so many bytes in the files, packed or not."""
     total = 0
     for file in files:
         with suppress(Invalid):  # whoever reads it says what is wrong
-            for block in formats.blocks(file, limits, ReadLog()):
+            for block in formats.read_blocks(file, limits, ReadLog()):
                 total += len(block)
                 if total >= size:
                     return True
@@ -282,7 +284,7 @@ def at_least(size: int, files: Sequence[Input], limits: ReaderLimits) -> bool:
 
 
 def _deal(
-    spread: LineSharing, readers: Sequence[Reader], files: Sequence[Input], limits: ReaderLimits, log: ReadLog
+    spread: LineSharing, readers: Sequence[Reader], files: Sequence[InputFile], limits: ReaderLimits, log: ReadLog
 ) -> list[object]:
     """Share out all lines; what the readers learned of the campaign. Raises Invalid with the first bad lines of all."""
     own = ReadLog(skip_bad_lines=True)
@@ -309,13 +311,15 @@ def _deal(
     return [one.campaign_facts for one in facts]
 
 
-def _deal_file(spread: LineSharing, readers: Sequence[Reader], file: Input, limits: ReaderLimits, own: ReadLog) -> bool:
+def _deal_file(
+    spread: LineSharing, readers: Sequence[Reader], file: InputFile, limits: ReaderLimits, own: ReadLog
+) -> bool:
     """Share out the lines of one file; whether there were too many bad ones to go on. Raises Invalid."""
     deals = [reader.deal for reader in readers]
     known: dict[str, int] = {}
-    lines = formats.lines(file, limits, own)
+    lines = formats.read_lines(file, limits, own)
     for number, line in lines:
-        about, is_data = spread.route(At(file.name, number), line, own)
+        about, is_data = spread.route(FileLine(file.name, number), line, own)
         for reader in readers:
             reader.flush()
             reader.send(FileStart(file.name, number, line))

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from app import formats, protocols
 from app.domain.errors import Invalid, StorageFull
 from app.formats.base import MOST_ERRORS, DocumentLines, ReadContext, ReadLog
-from app.protocols.base import options_of
+from app.protocols.base import resolve_scoring_options
 from app.services.data.parallel.messages import (
     AllDealt,
     ChunkEnds,
@@ -62,7 +62,7 @@ def main(arrives: int, leaves: int) -> None:
 
 def _read(inbox: Connection, outbox: Connection) -> None:
     begin: ReaderStart = inbox.recv()
-    spread = formats.get(begin.format).spread
+    spread = formats.get_format(begin.format).spread
     if spread is None:
         raise Invalid(f"{begin.format} is read by one process")
     log = ReadLog(skip_bad_lines=True)  # whether they are to be skipped is for whoever has them all to say
@@ -90,8 +90,8 @@ def _take_in(inbox: Connection, outbox: Connection, part: DocumentLines, log: Re
 def _give(outbox: Connection, part: DocumentLines, judge: Judge, log: ReadLog) -> None:
     """Make records and send what is staged of them, chunk by chunk. Raises Invalid."""
     _forget(log, skip_bad_lines=judge.skip_bad_lines)
-    protocol = protocols.get(judge.protocol)
-    judged_by = protocol, options_of(protocol, judge.options)
+    protocol = protocols.get_protocol(judge.protocol)
+    judged_by = protocol, resolve_scoring_options(protocol, judge.options)
     stage = StagingWriter(lambda: judged_by, Lines(lambda table, data: outbox.send(CopyBlock(table, data))))
     counted = _Counted()
     for record in part.records():

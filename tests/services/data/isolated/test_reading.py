@@ -16,7 +16,7 @@ import pytest
 
 from app import formats
 from app.domain.errors import AppError
-from app.formats.base import Input, ReadContext, ReaderLimits, ReadLog
+from app.formats.base import InputFile, ReadContext, ReaderLimits, ReadLog
 from app.services.data import imports
 from app.services.data.isolated import reading as isolated_reading
 from app.services.data.parallel.dispatch import ReaderLost
@@ -74,7 +74,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Started:
 def take(spine: Spine, format: str, data: bytes, *, campaign: str = "c", **how: Any) -> dict[str, Any]:
     """Import as a process that has others to answer does."""
     kept: dict[str, Any] = {"options": {}, "dry_run": False, "skip_bad_lines": False, "actor": "test", **how}
-    files = [Input("file", lambda: io.BytesIO(data))]
+    files = [InputFile("file", lambda: io.BytesIO(data))]
     with spine.database.transaction() as session:
         return imports.run_in(session, campaign, format=format, files=files, beside=True, **kept)
 
@@ -107,7 +107,7 @@ def test_what_is_stored_is_read_by_another_process(
     def here(*_: object) -> NoReturn:
         raise AssertionError("it was read by the process that answers")
 
-    read_here = dataclasses.replace(formats.get("wmt-da"), read=here, spread=None)
+    read_here = dataclasses.replace(formats.get_format("wmt-da"), read=here, spread=None)
     monkeypatch.setattr(formats, "ALL", {**formats.ALL, "wmt-da": read_here})
     take(spine, "wmt-da", da(), campaign="there")
     assert len(started) == 1
@@ -124,8 +124,8 @@ def test_what_is_stored_is_read_by_another_process(
 @pytest.mark.parametrize(("size", "worthwhile"), [(0, False), (-1, False), (1, True)])
 def test_what_is_as_large_as_a_body_may_be_is_read_here(size: int, worthwhile: bool) -> None:
     for data in (bytes(isolated_reading.FROM - 1 + size), gzip.compress(os.urandom(isolated_reading.FROM - 1 + size))):
-        file = Input("f", lambda data=data: io.BytesIO(data))  # type: ignore[misc]  (mypy infers no default)
-        assert isolated_reading.is_worthwhile(formats.get("jsonl"), [file], ReaderLimits()) is worthwhile
+        file = InputFile("f", lambda data=data: io.BytesIO(data))  # type: ignore[misc]  (mypy infers no default)
+        assert isolated_reading.is_worthwhile(formats.get_format("jsonl"), [file], ReaderLimits()) is worthwhile
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
@@ -143,7 +143,7 @@ def test_a_reader_that_is_killed_or_stopped_leaves_nothing(
     monkeypatch.setattr(isolated_reading, "is_worthwhile", lambda *_: True)
     with spine.database.transaction() as session, pytest.raises(ReaderLost):
         imports.run_in(
-            session, "c", format="wmt-da", files=[Input("f", opening)], options={}, dry_run=False,
+            session, "c", format="wmt-da", files=[InputFile("f", opening)], options={}, dry_run=False,
             skip_bad_lines=False, actor="test", beside=True,
         )  # fmt: skip
     assert spine.counts() == before
@@ -151,9 +151,9 @@ def test_a_reader_that_is_killed_or_stopped_leaves_nothing(
 
 
 def test_a_reader_ends_with_whoever_stops_reading(started: Started) -> None:
-    found = formats.get("wmt-da")
+    found = formats.get_format("wmt-da")
     context = ReadContext({}, ReaderLimits())
-    read = isolated_reading.records(found, [Input("f", lambda: io.BytesIO(da()))], context, ReadLog())
+    read = isolated_reading.records(found, [InputFile("f", lambda: io.BytesIO(da()))], context, ReadLog())
     next(read)
     assert started[-1].poll() is None
     read.close()  # type: ignore[attr-defined]  (a generator)
