@@ -23,12 +23,12 @@ IMPORT = """
 import sys
 from functools import partial
 from pathlib import Path
-from app.formats.base import Input
+from app.formats.base import InputFile
 from app.services.data import imports
 from app.storage.db import Database
 url, mode, *files = sys.argv[1:]
 database = Database(url, size=2)
-inputs = [Input(Path(f).name, partial(open, f, "rb")) for f in files]
+inputs = [InputFile(Path(f).name, partial(open, f, "rb")) for f in files]
 how = dict(format="mqm-tsv", options={}, dry_run=False, skip_bad_lines=False, actor="test")
 print("ready", flush=True)
 for batch in [inputs] if mode == "whole" else [[one] for one in inputs]:
