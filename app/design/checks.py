@@ -18,7 +18,7 @@ OVERSHOOT = 1.25
 
 
 @dataclass(frozen=True, slots=True)
-class RaterWork:
+class PlannedLoad:
     """A rater's work. groups: planned groups; size: all items, control and calibration items too."""
 
     rater: str
@@ -75,7 +75,7 @@ class PlanChecks:
     common items, out of all pairs.
     """
 
-    loads: tuple[RaterWork, ...]
+    loads: tuple[PlannedLoad, ...]
     spreads: tuple[Spread, ...]
     normalized_entropy: float
     rater_system: Mapping[str, Mapping[str, int]]
@@ -130,13 +130,13 @@ def _total(tasks: tuple[Task, ...]) -> WorkSize:
     return sum((task.size for task in tasks), WorkSize())
 
 
-def _loads(plan: Plan) -> tuple[RaterWork, ...]:
+def _loads(plan: Plan) -> tuple[PlannedLoad, ...]:
     groups = Counter(group.rater for group in plan.groups)
     tasks: dict[str, list[Task]] = {rater: [] for rater in plan.raters}
     for task in plan.tasks:
         tasks[task.rater].append(task)
     return tuple(
-        RaterWork(rater, len(mine), groups[rater], _total(tuple(mine))) for rater, mine in sorted(tasks.items())
+        PlannedLoad(rater, len(mine), groups[rater], _total(tuple(mine))) for rater, mine in sorted(tasks.items())
     )
 
 

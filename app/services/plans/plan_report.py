@@ -8,7 +8,7 @@ from dataclasses import asdict
 from itertools import pairwise
 from typing import Any
 
-from app.design.checks import PlanChecks, RaterWork, check_plan
+from app.design.checks import PlanChecks, PlannedLoad, check_plan
 from app.design.plan import Plan
 from app.reports.source.campaign import CampaignInfo
 from app.services.people import idle_raters
@@ -73,7 +73,7 @@ def _hours(words: int, prices: RatingPrices) -> float:
     return round(2 * words * prices.seconds_per_word / 3600, 2)
 
 
-def _load(load: RaterWork, prices: RatingPrices, material: PlanInput) -> dict[str, object]:
+def _load(load: PlannedLoad, prices: RatingPrices, material: PlanInput) -> dict[str, object]:
     return {
         "rater": load.rater,
         "seat": load.rater in material.seats,

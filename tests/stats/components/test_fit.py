@@ -81,7 +81,7 @@ def _only(ratings: Ratings, terms: tuple[str, ...]) -> ComponentsFit:
     from app.stats.components import fit as module
 
     rows = make_observations(ratings)
-    arranged = module.layout(rows, terms)
+    arranged = module.make_model_layout(rows, terms)
     reached = minimize_reml(MixedModelEquations(arranged, dict.fromkeys(terms, 1.0)), rows.score, close=1e-8)
     return module._fit_from_optimum(rows, arranged, reached, ())
 
