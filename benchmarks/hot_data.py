@@ -28,10 +28,10 @@ ANALYZED: Final = (
 _CAMPAIGN = """
 WITH c AS (
     INSERT INTO campaigns (key, name, protocol, protocol_version, basis, state, target_language, data_version)
-    VALUES (%(key)s, %(key)s, 'da', 1, 'source', 'open', 'de', 1) RETURNING id),
+    VALUES (%(key)s, %(key)s, %(protocol)s, 1, 'source', 'open', 'de', 1) RETURNING id),
 v AS (INSERT INTO versions (campaign_id, n, actor, what) SELECT id, 1, 'benchmark', 'texts' FROM c),
 s AS (INSERT INTO systems (campaign_id, key, name, kind, state) SELECT id, 'A', 'A', 'mt', 'active' FROM c),
-w AS (INSERT INTO profiles (campaign_id, name, digest) SELECT id, 'score', 'score' FROM c),
+w AS (INSERT INTO profiles (campaign_id, name, digest) SELECT id, 'score', 'score' FROM c WHERE %(protocol)s = 'da'),
 p AS (INSERT INTO plans (campaign_id, version, seed, hash, method_version, data_version, actor)
       SELECT id, 1, 1, sha256(''), '1', 1, 'benchmark' FROM c),
 r AS (INSERT INTO raters (campaign_id, key, name)
@@ -80,10 +80,15 @@ WITH t AS (UPDATE tasks SET state = 'free', rater_id = NULL, pooled = false, lea
 DELETE FROM leases USING t WHERE leases.campaign_id = %(c)s AND leases.task_id = t.id"""
 
 
-def judged(url: str, database: Database, key: str, raters: int) -> Mapping[str, str]:
-    """A campaign in which each of some raters holds one large task; their secrets, by task."""
+def judged(url: str, database: Database, key: str, raters: int, protocol: str = "da") -> Mapping[str, str]:
+    """A campaign in which each of some raters holds one large task; their secrets, by task.
+
+    The bound writes to the campaign that was made last. Scores of a protocol with weights have a profile from the first
+    answer on.
+    """
+    sizes = {"items": ITEMS, "documents": ITEMS, "segments": SEGMENTS}
     with psycopg.connect(url) as db:
-        campaign = _make(db, key, raters, tasks=raters, items=ITEMS, documents=ITEMS, segments=SEGMENTS)
+        campaign = _make(db, key, raters, protocol, tasks=raters, **sizes)
         db.execute(_HOLD, {"c": campaign})
         db.commit()
         _analyze(db)
@@ -93,6 +98,7 @@ def judged(url: str, database: Database, key: str, raters: int) -> Mapping[str, 
         ).fetchall()
     secrets = _secrets(database, key, [rater for rater, _ in held])
     with psycopg.connect(url) as db:  # the names that the bound finds its tokens by
+        db.execute("DELETE FROM tokens WHERE name = 'bound'")
         db.execute(
             """INSERT INTO tokens (prefix, hash, role, campaign_id, rater_id, name)
                SELECT 'bench' || substr(key, 2), sha256(key::bytea), 'rater', campaign_id, id, 'bound' FROM raters
@@ -105,7 +111,7 @@ def judged(url: str, database: Database, key: str, raters: int) -> Mapping[str, 
 def waiting(url: str, database: Database, key: str, *, tasks: int, raters: int, asking: int) -> Mapping[str, str]:
     """A campaign of free tasks of two items; the secrets of the raters who will ask, who did some tasks before."""
     with psycopg.connect(url) as db:
-        campaign = _make(db, key, raters, tasks=tasks + asking * DONE, items=2, documents=50, segments=3)
+        campaign = _make(db, key, raters, "da", tasks=tasks + asking * DONE, items=2, documents=50, segments=3)
         db.execute(_DONE, {"c": campaign, "asking": asking, "done": DONE})
         db.commit()
         _analyze(db)
@@ -120,8 +126,8 @@ def give_back(url: str, key: str) -> None:
         db.execute(_GIVE_BACK, {"c": row[0]})
 
 
-def _make(db: psycopg.Connection[Any], key: str, raters: int, **sizes: int) -> int:
-    row = db.execute(_CAMPAIGN, {"key": key, "raters": raters}).fetchone()
+def _make(db: psycopg.Connection[Any], key: str, raters: int, protocol: str, **sizes: int) -> int:
+    row = db.execute(_CAMPAIGN, {"key": key, "raters": raters, "protocol": protocol}).fetchone()
     assert row is not None
     given = {"c": row[0], **sizes}
     # What a statement makes itself the planner has no statistics of: it would pair 100,000 tasks and groups one by one.

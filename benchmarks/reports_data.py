@@ -9,6 +9,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.postedits import UNCHANGED, post_edit
+
 SYSTEMS: Final = tuple(f"system-{i:02d}" for i in range(1, 15))
 SEGMENTS: Final = 9  # of a document; with the score of the whole, ten answers an output
 RATERS: Final = 60
@@ -50,7 +52,7 @@ def _document(draw: random.Random, protocol: str, number: int) -> Iterator[Recor
     yield {"type": "document", "key": key, "name": key, "domain": f"domain {number % 3}", **about}
     for position in range(1, SEGMENTS + 1):
         yield {"type": "segment", "document": key, "position": position, "source": _text(draw, number, position)}
-    texts = {(s, p): _text(draw, number, p, s) for s in SYSTEMS for p in range(1, SEGMENTS + 1)}
+    texts = {(s, p): text for p in range(1, SEGMENTS + 1) for s, text in _outputs(draw, protocol, number, p)}
     for (system, position), text in texts.items():
         yield {"type": "output", "system": system, "document": key, "position": position, "text": text}
     for rater in draw.sample(range(RATERS), RATINGS):
@@ -74,10 +76,19 @@ def _document(draw: random.Random, protocol: str, number: int) -> Iterator[Recor
                 at += took
 
 
+def _outputs(draw: random.Random, protocol: str, number: int, position: int) -> Iterator[tuple[str, str]]:
+    """What each system made of a segment. Where they are post-edited they share most words, as systems do."""
+    common = _text(draw, number, position).split()
+    for system in SYSTEMS:
+        if protocol == "postedit":
+            yield system, " ".join([*post_edit(common, draw), system])
+        else:
+            yield system, _text(draw, number, position, system)
+
+
 def _payload(draw: random.Random, protocol: str, worse: int, text: str) -> Record:
     if protocol == "postedit":
-        words = text.split()
-        words[draw.randrange(len(words))] = "anders"
+        words = post_edit(text.split(), draw) if draw.random() > UNCHANGED else text.split()
         return {"protocol": protocol, "text": " ".join(words), "critical_errors": int(draw.random() < worse / 40)}
     if protocol == "mqm2":
         return {"protocol": protocol, "errors": [_error(draw, text) for _ in range(draw.randint(0, worse // 3 + 1))]}

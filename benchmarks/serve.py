@@ -1,7 +1,9 @@
-"""How long `plumbline serve` takes on an empty folder until it is ready: `python -m benchmarks.serve [--repeats N]`.
+"""How long commands take to start: `python -m benchmarks.serve [--repeats N] [--only PART …] [--write PAGE]`.
 
-Everything counts: Python, making the database cluster, the schema, the first answer of /readyz. Worker included, as
-people start it.
+`plumbline serve` on an empty folder until it is ready: everything counts, Python, making the database cluster, the
+schema, the first answer of /readyz; worker included, as people start it. `plumbline --help`. `plumbline rank` of a
+ranking that is stored, on a Postgres that runs already. Each is told as a multiple of `python -c "import numpy"`, taken
+in turn with them, for what the machine is busy with slows them all.
 """
 
 from __future__ import annotations
@@ -13,29 +15,95 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Final
 
 import httpx
 
+from benchmarks import pages, synthetic
+from benchmarks.children import ROOT, run
+from benchmarks.hot import throw_away
+from benchmarks.processes import load_average
+
 GOAL: Final = 5.0  # seconds
 PATIENCE: Final = 120.0
-COMMAND: Final = (sys.executable, "-c", "from app.cli import main; main()", "serve", "--port", "0")
+PLUMBLINE: Final = (sys.executable, "-c", "from app.cli import main; main()")
+COMMAND: Final = (*PLUMBLINE, "serve", "--port", "0")
 ANNOUNCED: Final = "Plumbline at "
+BASE: Final = (sys.executable, "-c", "import numpy")
+PARTS: Final[Mapping[str, tuple[str, float]]] = {
+    "serve": ("serve on an empty folder, until ready", GOAL),
+    "help": ("`plumbline --help`", 0.5),
+    "rank": ("`plumbline rank` of a stored ranking", 1.2),
+}
+"""What each part is called, and its goal in seconds on a machine where `serve` took 9.8 s."""
+JUDGMENTS: Final = 10_000
 
 
 def main() -> None:
     """Measure, and print a Markdown table and the same figures as JSON."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.serve", description=__doc__)
-    parser.add_argument("--repeats", type=int, default=3, help="how often it is started")
+    parser.add_argument("--repeats", type=int, default=3, help="how often each is started")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--folder", type=Path, help="where the data folders go (default: the temporary folder)")
+    parser.add_argument("--write", type=Path, help="page to put the table into, between the marks of `start`")
     asked = parser.parse_args()
-    seconds = [until_ready(asked.folder) for _ in range(asked.repeats)]
-    print(f"| what | median | slowest of {len(seconds)} | goal |\n|---|--:|--:|--:|")
-    print(f"| serve on an empty folder, until ready | {median(seconds):.2f} s | {max(seconds):.2f} s | ≤ {GOAL:g} s |")
-    print(json.dumps({"serve_seconds": seconds, "goal": GOAL}))
+    with ExitStack() as stack:
+        starts: dict[str, Callable[[], float]] = {}
+        for part in asked.only:
+            if part == "serve":
+                starts[part] = partial(until_ready, asked.folder)
+            elif part == "help":
+                starts[part] = partial(until_done, (*PLUMBLINE, "--help"))
+            else:
+                starts[part] = stack.enter_context(stored_ranking(asked.folder))
+        base: list[float] = []
+        seconds: dict[str, list[float]] = {part: [] for part in starts}
+        for _ in range(asked.repeats):
+            for part, start in starts.items():
+                base.append(until_done(BASE))
+                seconds[part].append(start())
+    lines = table(median(base), seconds)
+    print(lines)
+    print(json.dumps({**{f"{part}_seconds": taken for part, taken in seconds.items()}, "goal": GOAL}))
+    if asked.write:
+        pages.write(asked.write, f"{load_average()}.\n\n{lines}", "start")
+
+
+def table(base: float, seconds: Mapping[str, Sequence[float]]) -> str:
+    """A line of each command. base: seconds that numpy takes."""
+    lines = ["| what | median | slowest | × `import numpy` | goal |", "|---|--:|--:|--:|--:|"]
+    for part, taken in seconds.items():
+        what, goal = PARTS[part]
+        mid = median(taken)
+        lines.append(f"| {what} | {mid:.2f} s | {max(taken):.2f} s | {mid / base:.1f} | ≤ {goal:g} s |")
+    return "\n".join([*lines, f'| `python -c "import numpy"` | {base:.2f} s | | 1 | |']) + "\n"
+
+
+def until_done(command: Sequence[str], more: Mapping[str, str] | None = None) -> float:
+    """Seconds that a command takes. more: of its environment. Raises CalledProcessError where it fails."""
+    begun = time.monotonic()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=ROOT, env={**os.environ, **(more or {})})
+    return time.monotonic() - begun
+
+
+@contextmanager
+def stored_ranking(folder: Path | None) -> Iterator[Callable[[], float]]:
+    """What shows a stored ranking, and says how long that took."""
+    with (
+        tempfile.TemporaryDirectory(prefix="plumbline-bench-", dir=folder) as scratch,
+        throw_away(Path(scratch)) as (server, _),
+    ):
+        file = Path(scratch) / "mqm.tsv"
+        synthetic.mqm_tsv(file, synthetic.whole(JUDGMENTS))
+        run("import", server.url("app"), "large", "mqm-tsv", "mqm", str(file))
+        show = partial(until_done, (*PLUMBLINE, "rank", "large"), {"PLUMBLINE_DATABASE_URL": server.url("owner")})
+        show()
+        yield show
 
 
 def until_ready(folder: Path | None = None) -> float:
