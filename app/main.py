@@ -17,6 +17,7 @@ from app import api, ui
 from app.config import Settings
 from app.services.tasks.addresses import AnswerableTasks
 from app.services.tasks.judging import JudgingService
+from app.services.tasks.kept_counts import CountsKeeper
 from app.storage.db import HURRIED, Database
 from app.storage.recorder.recorder import Recorder
 from app.web import cors, hosts, openapi, problems
@@ -59,6 +60,7 @@ def create_app(database: Database, options: Options) -> FastAPI:
     app.state.metrics = RequestMetrics()
     app.state.raters = RaterCache()
     app.state.live = Live()
+    app.state.counts = CountsKeeper()
     app.state.judging = JudgingService(
         Recorder(database.url, role=database.role, pulse=database.pulse), database, AnswerableTasks()
     )

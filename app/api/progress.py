@@ -34,7 +34,7 @@ def get_progress(caller: ViewerOrCoordinator, request: Request, campaign: Campai
     seen = progress.glance(session, campaign, sight)
     return answer(
         request,
-        lambda: progress.look(session, seen, sight).model_dump_json().encode(),
+        lambda: progress.look(session, seen, sight, request.app.state.counts).model_dump_json().encode(),
         "application/json",
         seen.tag,
     )

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request, Response
 from app.api.models.progress import EXAMPLE
 from app.services.access import tokens
 from app.services.tasks import progress
+from app.services.tasks.kept_counts import CountsKeeper
 from app.services.tasks.progress_view import Glance, Sight
 from app.storage.db import Database
 from app.web.access import ViewerOrCoordinator
@@ -41,7 +42,7 @@ async def stream_progress(
     """
     live: Live = request.app.state.live
     sight = Sight.of(caller)
-    look = partial(_look, database, campaign, sight)
+    look = partial(_look, database, request.app.state.counts, campaign, sight)
     if preferred_type(request, ("application/json", MEDIA_TYPE)) != MEDIA_TYPE:
         first = await live.thread(partial(look, None))
         return Response(event(first) if isinstance(first, LiveState) else b"", media_type=MEDIA_TYPE, headers=HEADERS)
@@ -55,10 +56,10 @@ def _glance(database: Database, campaign: str, sight: Sight) -> Glance:
         return progress.glance(session, campaign, sight)
 
 
-def _look(database: Database, campaign: str, sight: Sight, known: str | None) -> LiveState | None:
+def _look(database: Database, counts: CountsKeeper, campaign: str, sight: Sight, known: str | None) -> LiveState | None:
     """The progress, unless it is what is known already: then a few look-ups tell."""
     with database.transaction(snapshot=True) as session:
         seen = progress.glance(session, campaign, sight)
         if seen.tag == known:
             return None
-        return LiveState(seen.tag, progress.look(session, seen, sight).model_dump_json().encode())
+        return LiveState(seen.tag, progress.look(session, seen, sight, counts).model_dump_json().encode())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -29,31 +28,6 @@ SELECT c.id, c.key, c.state, c.data_version, c.settings_version, date_trunc('min
            AS invitations
 FROM campaigns c WHERE c.key = :key"""
 
-# An answer is counted once, however often it was revised. Tasks, systems and groups are counted from one reading.
-_COUNTS = """
-WITH answered AS MATERIALIZED (
-    SELECT item_id, count(*) AS n, count(*) FILTER (WHERE recorded_at > :since) AS recent, min(recorded_at) AS first,
-           max(recorded_at) AS last
-    FROM judgments WHERE campaign_id = :campaign AND revision = 1 AND NOT surplus GROUP BY item_id),
-shown AS MATERIALIZED (
-    SELECT i.id, i.task_id, i.group_id, i.role, t.state IN ('handed_in', 'imported') AS done, a.n, a.recent, a.first,
-           a.last
-    FROM tasks t JOIN items i ON i.campaign_id = :campaign AND i.task_id = t.id AND i.surplus_from IS NULL
-    LEFT JOIN answered a ON a.item_id = i.id WHERE t.campaign_id = :campaign AND t.state <> 'withdrawn'),
-grouped AS (
-    SELECT bool_and(done) AS done, bool_or(done OR n > 0) AS begun FROM shown WHERE group_id IS NOT NULL
-    GROUP BY group_id)
-SELECT 'task' AS what, task_id AS id, count(*) AS items, count(*) FILTER (WHERE done) AS done,
-       count(*) FILTER (WHERE n > 0 AND role = 0) AS rated, coalesce(sum(n), 0)::bigint AS judgments,
-       coalesce(sum(recent), 0)::bigint AS recent, min(first) AS first, max(last) AS last
-FROM shown GROUP BY task_id
-UNION ALL
-SELECT 'system', c.system_id, count(*), count(*) FILTER (WHERE done), count(*) FILTER (WHERE n > 0),
-       coalesce(sum(n), 0)::bigint, coalesce(sum(recent), 0)::bigint, min(first), max(last)
-FROM shown s JOIN credits c ON c.campaign_id = :campaign AND c.item_id = s.id WHERE s.role = 0 GROUP BY c.system_id
-UNION ALL
-SELECT 'group', 0, count(*), count(*) FILTER (WHERE done), count(*) FILTER (WHERE begun AND NOT done), 0, 0, NULL, NULL
-FROM grouped"""
 _TASKS = """
 SELECT t.id, t.public_id, t.state, t.rater_id, t.bucket, coalesce(t.words, 0) AS words,
        coalesce(t.segments, 0) AS segments, t.handed_in_at, t.leased_until,
@@ -77,9 +51,10 @@ _RATERS = """
 SELECT r.id, r.key, e.state, x.key AS team, l.began, e.rater_id IS NOT NULL AS enrolled,
        EXISTS (SELECT FROM bucket_raters b WHERE b.campaign_id = :campaign AND b.rater_id = r.id
                AND b.plan = (SELECT max(version) FROM plans WHERE campaign_id = :campaign)) AS planned,
-       (SELECT count(*) FROM flags f WHERE f.campaign_id = :campaign AND f.rater_id = r.id AND f.answer IS NULL)
-           AS open_flags
+       coalesce(f.n, 0) AS open_flags
 FROM raters r LEFT JOIN enrolments e ON e.rater_id = r.id LEFT JOIN teams x ON x.id = e.team_id
+LEFT JOIN (SELECT rater_id, count(*) AS n FROM flags WHERE campaign_id = :campaign AND answer IS NULL GROUP BY 1) f
+     ON f.rater_id = r.id
 LEFT JOIN (SELECT rater_id, min(leased_at) AS began FROM leases WHERE campaign_id = :campaign GROUP BY 1) l
      ON l.rater_id = r.id
 WHERE r.campaign_id = :campaign ORDER BY r.key COLLATE "C" """
@@ -96,14 +71,6 @@ def glance(session: Session, key: str) -> Row:
     if row is None:
         raise CampaignNotFound
     return row
-
-
-def counts(session: Session, campaign_id: int, since: datetime) -> list[Row]:
-    """Items, those done, those with judgments, judgments, and judgments since a time: by task, system, and of groups.
-
-    Of groups: how many, those finished, and as `rated` those half done.
-    """
-    return list(walk(session, _COUNTS, {"campaign": campaign_id, "since": since}))
 
 
 def tasks(session: Session, campaign_id: int) -> list[Row]:

@@ -36,6 +36,7 @@ from app.storage import (
     post_edits,
     profiles,
     progress,
+    progress_counts,
     segment_words,
     side_tables,
     test_sets,
@@ -136,7 +137,9 @@ WALKS: dict[str, Work] = {
     "exported screens": lambda s, c: list(exports.rows(s, exports.SHOWN, c.new, 99)),
     "streamed judgments": lambda s, c: list(voids.stream(s, c.new, c.profile, only={"system": "system-03"})),
     "judgments to set aside": lambda s, c: voids.count(s, c.new, only={"document": "doc-00001"}),
-    "counts of progress": lambda s, c: progress.counts(s, c.new, s.execute(text("SELECT now()")).scalar_one()),
+    "counts of progress": lambda s, c: progress_counts.count_all(
+        s, c.new, version=99, since=s.execute(text("SELECT now()")).scalar_one()
+    ),
     "imported progress": lambda s, c: progress.imported_tasks(s, c.new, characters=None),
     "segments with metrics": lambda s, c: metrics.segments(s, c.new),
     "metrics": lambda s, c: metrics.latest(s, c.new, 99),

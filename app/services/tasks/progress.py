@@ -13,7 +13,8 @@ from app.services.campaigns.deadlines import deadline_of
 from app.services.people import idle_raters
 from app.services.plans.plan_input import CHARACTERS_A_WORD
 from app.services.tasks import progress_counts as counted
-from app.services.tasks.progress_counts import DAY, CountedTask
+from app.services.tasks.kept_counts import DAY, DONE, Counts, CountsKeeper, Tally
+from app.services.tasks.progress_counts import CountedTask
 from app.services.tasks.progress_view import Deadline, Forecast, Glance, Groups, OfSystem, Progress, Sight
 from app.storage import progress
 from app.storage.db import Session
@@ -26,15 +27,17 @@ def glance(session: Session, campaign: str, sight: Sight) -> Glance:
     row = progress.glance(session, campaign)
     said = f"{tuple(row)}|{sight.raters}|{sight.systems}|{sight.team}"
     tag = hashlib.sha256(said.encode()).hexdigest()[:32]
-    return Glance(row.id, row.key, row.state, int(row.data_version), row.at, tag)
+    return Glance(row.id, row.key, row.state, int(row.data_version), row.plan, row.at, tag)
 
 
-def look(session: Session, seen: Glance, sight: Sight) -> Progress:
-    """The progress of a campaign as far as somebody sees it."""
+def look(session: Session, seen: Glance, sight: Sight, keeper: CountsKeeper | None = None) -> Progress:
+    """The progress of a campaign as far as somebody sees it. keeper: has what was counted at earlier looks."""
     everybody = progress.raters(session, seen.campaign_id)
     raters = [one for one in everybody if sight.team is None or one.team == sight.team]
-    sources = _ProgressCounts(seen, sight, raters, progress.counts(session, seen.campaign_id, seen.at - DAY))
-    tasks = sources.tasks(progress.tasks(session, seen.campaign_id), _imported(session, seen))
+    rows = progress.tasks(session, seen.campaign_id)
+    sources = _ProgressCounts(sight, raters, (keeper or CountsKeeper()).count(session, seen, rows))
+    came = _imported(session, seen) if any(row.state == "imported" for row in rows) else {}
+    tasks = sources.tasks(rows, came)
     plan = progress.plan(session, seen.campaign_id) if sight.team is None else None
     balance = counted.balance(raters, tasks, plan) if sight.team is None else None
     forecast = counted.forecast(raters, tasks, seen)
@@ -73,7 +76,7 @@ def _deadline(
     if at is None:
         return None
     days = (at - seen.at) / DAY
-    left = sum(one.row.state not in counted.DONE for one in tasks)
+    left = sum(one.row.state not in DONE for one in tasks)
     needed = left / days if days > 0 else None if left else 0.0
     on_time = True if tasks and not left else False if days <= 0 else None
     if on_time is None and forecast is not None:
@@ -85,25 +88,26 @@ def _deadline(
 class _ProgressCounts:
     """What was counted, and whose of it is to be seen."""
 
-    seen: Glance
     sight: Sight
     raters: Sequence[progress.Row]
-    counts: Sequence[progress.Row]
+    counts: Counts
 
     def tasks(self, rows: Iterable[progress.Row], came: Mapping[int, progress.Row]) -> list[CountedTask]:
         ours = {one.id for one in self.raters} if self.sight.team is not None else None
-        of = {row.id: row for row in self.counts if row.what == "task"}
         mine = [row for row in rows if ours is None or row.rater_id in ours]
-        return [_task(row, came.get(row.id, row), of.get(row.id)) for row in mine]
+        recent = self.counts.recent
+        return [_task(row, came.get(row.id, row), self.counts.tasks.get(row.id), recent[row.id]) for row in mine]
 
     def groups(self) -> Groups | None:
-        row = next(row for row in self.counts if row.what == "group")
-        if not row.items:
+        groups = self.counts.groups.values()
+        if not groups:
             return None
-        return Groups(finished=row.done, half_done=row.rated, untouched=row.items - row.done - row.rated)
+        finished = sum(one.done == one.items for one in groups)
+        untouched = sum(not one.done and not one.rated for one in groups)
+        return Groups(finished=finished, half_done=len(groups) - finished - untouched, untouched=untouched)
 
     def systems(self, rows: Iterable[progress.Row]) -> list[OfSystem]:
-        of = {row.id: row for row in self.counts if row.what == "system"}
+        of = self.counts.systems
         shown = [(row, of[row.id]) for row in rows if row.id in of]
         return [
             OfSystem(
@@ -124,7 +128,7 @@ def _imported(session: Session, seen: Glance) -> dict[int, progress.Row]:
     return {row.id: row for row in progress.imported_tasks(session, seen.campaign_id, characters=characters)}
 
 
-def _task(row: progress.Row, size: progress.Row, n: progress.Row | None) -> CountedTask:
+def _task(row: progress.Row, size: progress.Row, n: Tally | None, recent: int) -> CountedTask:
     if n is None:
         return CountedTask(row, size.segments, size.words, 0, 0, 0, 0, None, None)
-    return CountedTask(row, size.segments, size.words, n.items, n.rated, n.judgments, n.recent, n.first, n.last)
+    return CountedTask(row, size.segments, size.words, n.items, n.rated, n.judgments, recent, n.first, n.last)

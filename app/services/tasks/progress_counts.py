@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import numpy as np
 
 from app.design.entropy import TOLERANCE, normalized_entropy
+from app.services.tasks.kept_counts import DAY, DONE
 from app.services.tasks.progress_view import (
     Amount,
     Balance,
@@ -27,11 +28,9 @@ from app.stats.timing.pace import RaterWorkload, forecast_campaign_end
 from app.stats.timing.pace import tasks_per_time_unit as usual_pace
 from app.storage import progress
 
-DAY = timedelta(days=1)
 DRAWS = 200
 MOST_LISTED = 100
 STATES = ("free", "leased", "handed_in", "imported")
-DONE = frozenset({"handed_in", "imported"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,12 +30,13 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """A campaign at a moment; the same tag is the same progress."""
+    """A campaign at a moment; the same tag is the same progress. plan: the one in force."""
 
     campaign_id: int
     key: str
     state: str
     data_version: int
+    plan: int | None
     at: datetime
     tag: str
 

@@ -1,0 +1,195 @@
+"""Counts of what is judged, kept from one look at a campaign to the next: only what is new is counted again.
+
+To count a million judgments takes the database seconds, and whoever watches a campaign looks every few seconds. Raters'
+answers and tasks that change hands are added to what was counted before; after anything else all is counted anew.
+Posts pay nothing for it: nothing is written. Each process keeps its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from app.services.tasks.progress_view import Glance
+from app.storage import progress, progress_counts
+from app.storage.db import Session
+
+DAY = timedelta(days=1)
+DONE = frozenset({"handed_in", "imported"})
+MOST_TASKS = 100_000
+"""Tasks whose counts a process keeps, some 400 bytes each; of the campaign that was looked at last, all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What is counted of a task, a system or a group. rated: items with judgments."""
+
+    items: int
+    done: int
+    rated: int
+    judgments: int
+    first: datetime | None = None
+    last: datetime | None = None
+
+    def with_answers(self, row: progress_counts.Row, *, rated: bool) -> Tally:
+        """The same with further judgments. rated: whether these are the first of an item that counts."""
+        first = row.first if self.first is None else min(self.first, row.first)
+        last = row.last if self.last is None else max(self.last, row.last)
+        judgments = self.judgments + row.n
+        return replace(self, rated=self.rated + rated, judgments=judgments, first=first, last=last)
+
+
+@dataclass(slots=True)
+class Counts:
+    """What is counted of a campaign. recent: judgments of the last day, by task."""
+
+    tasks: dict[int, Tally] = field(default_factory=dict)
+    systems: dict[int, Tally] = field(default_factory=dict)
+    groups: dict[int, Tally] = field(default_factory=dict)
+    recent: Counter[int] = field(default_factory=Counter)
+
+    def copy(self) -> Counts:
+        """The same, to be read while more is counted."""
+        return Counts(dict(self.tasks), dict(self.systems), dict(self.groups), Counter(self.recent))
+
+
+@dataclass(slots=True)
+class _Kept:
+    """Counts as of a data version. newest: the last judgment that was counted. done: tasks that were."""
+
+    version: int
+    plan: int | None
+    at: datetime
+    known: frozenset[int]
+    newest: int = 0
+    counts: Counts = field(default_factory=Counts)
+    done: set[int] = field(default_factory=set)
+    minutes: defaultdict[datetime, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
+
+
+@dataclass(slots=True)
+class _Campaign:
+    """What is kept of a campaign; who looks at the same time waits for who counts."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    kept: _Kept | None = None
+
+
+class CountsKeeper:
+    """The counts that a process keeps, of the campaigns that were looked at last. counted_anew: how often all was."""
+
+    def __init__(self, most_tasks: int = MOST_TASKS) -> None:
+        self.counted_anew = 0
+        self._most_tasks = most_tasks
+        self._campaigns: OrderedDict[int, _Campaign] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def count(self, session: Session, seen: Glance, tasks: Sequence[progress.Row]) -> Counts:
+        """What is judged as of this look. tasks: of the campaign, those not withdrawn."""
+        with self._lock:
+            campaign = self._campaigns.setdefault(seen.campaign_id, _Campaign())
+            self._campaigns.move_to_end(seen.campaign_id)
+        with campaign.lock:
+            # Not kept while it is changed: after an error all is counted anew.
+            before, campaign.kept = campaign.kept, None
+            kept = self._count(session, before, seen, tasks)
+            is_late = before is not None and before.version > kept.version
+            campaign.kept = before if is_late else kept
+            counts = kept.counts.copy()
+        self._forget_others()
+        return counts
+
+    def _count(self, session: Session, kept: _Kept | None, seen: Glance, tasks: Sequence[progress.Row]) -> _Kept:
+        known = frozenset(row.id for row in tasks)
+        if kept is not None and _goes_on(session, kept, seen, known):
+            _add_answers(session, kept, seen)
+        else:
+            self.counted_anew += 1
+            kept = _count_anew(session, seen, known)
+        _move_tasks(session, kept, seen.campaign_id, tasks)
+        _forget_minutes(kept, seen.at)
+        return kept
+
+    def _forget_others(self) -> None:
+        """Keep no more tasks than a process may, those that were looked at last."""
+        with self._lock:
+            sizes = {key: len(one.kept.known) for key, one in self._campaigns.items() if one.kept is not None}
+            held = sum(sizes.values())
+            while held > self._most_tasks and len(self._campaigns) > 1:
+                held -= sizes.get(self._campaigns.popitem(last=False)[0], 0)
+
+
+def _goes_on(session: Session, kept: _Kept, seen: Glance, known: frozenset[int]) -> bool:
+    """Whether nothing but answers has come since, and no task came or went."""
+    if (kept.plan, kept.known) != (seen.plan, known) or kept.version > seen.data_version or kept.at > seen.at:
+        return False
+    versions = {"after": kept.version, "version": seen.data_version}
+    return kept.version == seen.data_version or progress_counts.only_answers_came(session, seen.campaign_id, **versions)
+
+
+def _count_anew(session: Session, seen: Glance, known: frozenset[int]) -> _Kept:
+    kept = _Kept(seen.data_version, seen.plan, seen.at, known)
+    by_kind: Mapping[str, dict[int, Tally]] = {
+        "task": kept.counts.tasks,
+        "system": kept.counts.systems,
+        "group": kept.counts.groups,
+    }
+    rows = progress_counts.count_all(session, seen.campaign_id, version=seen.data_version, since=seen.at - DAY)
+    for row in rows:
+        if row.what == "minute":
+            _count_minute(kept, row.id, row.first, row.judgments)
+            continue
+        by_kind[row.what][row.id] = Tally(row.items, row.done, row.rated, row.judgments, row.first, row.last)
+        kept.newest = max(kept.newest, row.newest or 0)
+        if row.what == "task" and row.done:
+            kept.done.add(row.id)
+    return kept
+
+
+def _add_answers(session: Session, kept: _Kept, seen: Glance) -> None:
+    """Count the judgments between the kept data version and this one."""
+    after, counts = kept.newest, kept.counts
+    begun: set[int] = set()
+    if kept.version < seen.data_version:
+        for row in progress_counts.count_new(session, seen.campaign_id, after=after, version=seen.data_version):
+            first = not row.begun and row.item not in begun
+            begun.add(row.item)
+            counts.tasks[row.task_id] = counts.tasks[row.task_id].with_answers(row, rated=first and row.role == 0)
+            if row.group_id is not None:
+                counts.groups[row.group_id] = counts.groups[row.group_id].with_answers(row, rated=first)
+            for system in row.systems if row.role == 0 else ():
+                counts.systems[system] = counts.systems[system].with_answers(row, rated=first)
+            kept.newest = max(kept.newest, row.newest)
+            if row.minute > seen.at - DAY:
+                _count_minute(kept, row.task_id, row.minute, row.n)
+    kept.version, kept.at = seen.data_version, seen.at
+
+
+def _move_tasks(session: Session, kept: _Kept, campaign_id: int, tasks: Sequence[progress.Row]) -> None:
+    """Count the items of tasks that were handed in, or reopened, as done or not."""
+    done = {row.id for row in tasks if row.state in DONE and row.id in kept.counts.tasks}
+    moved = done ^ kept.done
+    if not moved:
+        return
+    for task in moved:
+        tally = kept.counts.tasks[task]
+        kept.counts.tasks[task] = replace(tally, done=tally.items if task in done else 0)
+    for row in progress_counts.count_contents(session, campaign_id, moved):
+        tallies = kept.counts.systems if row.what == "system" else kept.counts.groups
+        items = row.items if row.task_id in done else -row.items
+        tallies[row.id] = replace(tallies[row.id], done=tallies[row.id].done + items)
+    kept.done = done
+
+
+def _count_minute(kept: _Kept, task: int, minute: datetime, n: int) -> None:
+    kept.minutes[minute][task] += n
+    kept.counts.recent[task] += n
+
+
+def _forget_minutes(kept: _Kept, at: datetime) -> None:
+    """Take what is older than a day from the judgments of the last day."""
+    for minute in [one for one in kept.minutes if one <= at - DAY]:
+        kept.counts.recent.subtract(kept.minutes.pop(minute))

@@ -1,0 +1,157 @@
+"""Counts that are kept from look to look say what counts made anew say, whatever happened in between."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from app.services.tasks import kept_counts, progress
+from app.services.tasks.kept_counts import CountsKeeper
+from app.services.tasks.progress_view import Progress, Sight
+from app.storage.db import Database
+from tests.collecting import Collecting, collect
+
+ALL = Sight(raters=True, systems=True, team=None)
+EVENTS = 20
+
+
+@dataclass
+class Walk:
+    """A campaign where things happen at random, and who watches it."""
+
+    client: httpx.Client
+    live: Collecting
+    database: Database
+    manager: dict[str, str]
+    draw: random.Random
+    keeper: CountsKeeper
+    later: timedelta = timedelta()
+
+    def look(self, keeper: CountsKeeper, *, key: str = "live") -> Progress:
+        with self.database.transaction(snapshot=True) as session:
+            seen = progress.glance(session, key, ALL)
+            return progress.look(session, replace(seen, at=seen.at + self.later), ALL, keeper)
+
+    def post(self, path: str, body: dict[str, Any], **headers: str) -> httpx.Response:
+        return self.client.post(f"/v1/campaigns/{self.live.key}{path}", json=body, headers=headers or self.manager)
+
+    def tasks(self, *states: str) -> list[dict[str, Any]]:
+        found = self.client.get(f"/v1/campaigns/{self.live.key}/tasks?limit=200", headers=self.manager).json()["items"]
+        return [one for one in found if one["state"] in states]
+
+    def answer(self) -> None:
+        """Some answers of a rater, further ones or the same again with another score; now and then the task ends."""
+        rater = self.draw.choice(sorted(self.live.secrets))
+        headers = self.live.auth(rater)
+        task = self.post("/lease", {}, **headers).json()["task"]
+        if task is None:
+            return
+        places = [(item["item"], one["segment"]) for item in task["items"] for one in item["segments"]]
+        some = self.draw.sample(places, self.draw.randint(1, len(places)))
+        for item, segment in some if self.draw.random() < 0.5 else places:
+            body = {"protocol": "da", "score": self.draw.randint(0, 100)}
+            url = f"/v1/tasks/{task['task']}/judgments/{item}/{segment}"
+            assert self.client.put(url, json=body, headers=headers).status_code in {200, 409}
+        if self.draw.random() < 0.5:
+            self.client.post(f"/v1/tasks/{task['task']}/submit", headers=headers)
+
+    def reopen(self) -> None:
+        for task in self.draw.sample(self.tasks("handed_in"), 1) if self.tasks("handed_in") else []:
+            assert self.post(f"/tasks/{task['task']}/reopen", {"reason": "again"}).status_code == 200
+
+    def reassign(self) -> None:
+        """What was begun is surplus then, and another task goes on."""
+        for task in self.draw.sample(self.tasks("leased", "free"), 1) if self.tasks("leased", "free") else []:
+            rater = self.draw.choice(sorted(self.live.secrets))
+            answer = self.post(f"/tasks/{task['task']}/reassign", {"rater": rater, "reason": "ill"})
+            assert answer.status_code in {200, 409}, answer.text
+
+    def set_aside(self) -> None:
+        rater = self.draw.choice(sorted(self.live.secrets))
+        answer = self.post("/judgments/void", {"filter": {"rater": rater}, "reason": "asleep"})
+        assert answer.status_code in {200, 409, 422}, answer.text
+
+    def wait(self) -> None:
+        self.later += timedelta(minutes=self.draw.choice([1, 90, 700]))
+
+
+def make_walk(
+    client: httpx.Client, database: Database, secret: Callable[..., str], seed: int, keeper: CountsKeeper
+) -> Walk:
+    live = collect(database, documents=6, raters=("r1", "r2", "r3"), chain=2)
+    manager = {"Authorization": f"Bearer {secret('manager')}"}
+    return Walk(client, live, database, manager, random.Random(seed), keeper)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_kept_counts_are_those_made_anew_whatever_happens(
+    anonymous: httpx.Client, database: Database, secret: Callable[..., str], seed: int
+) -> None:
+    walk = make_walk(anonymous, database, secret, seed, CountsKeeper())
+    events = [walk.answer] * 5 + [walk.reopen, walk.reassign, walk.set_aside, walk.wait]
+    for _ in range(EVENTS):
+        walk.draw.choice(events)()
+        if walk.draw.random() < 0.7:
+            assert walk.look(walk.keeper) == walk.look(CountsKeeper())
+    assert walk.look(walk.keeper).total.judgments > 0
+    assert walk.keeper.counted_anew < EVENTS / 2
+
+
+def test_answers_hand_ins_and_reopened_tasks_are_added_to_what_was_counted(
+    anonymous: httpx.Client, database: Database, secret: Callable[..., str]
+) -> None:
+    walk = make_walk(anonymous, database, secret, 4, CountsKeeper())
+    before = walk.look(walk.keeper)
+    for event in [*[walk.answer] * 6, walk.reopen, walk.answer, walk.wait, walk.answer]:
+        event()
+        assert walk.look(walk.keeper) == walk.look(CountsKeeper())
+    assert walk.keeper.counted_anew == 1
+    after = walk.look(walk.keeper)
+    assert before.total.judgments == 0 < after.total.judgments
+    assert after.groups is not None
+    assert after.groups.half_done + after.groups.finished > 0
+
+
+def test_a_look_from_an_older_snapshot_is_counted_by_itself(
+    anonymous: httpx.Client, database: Database, secret: Callable[..., str]
+) -> None:
+    walk = make_walk(anonymous, database, secret, 5, CountsKeeper())
+    with database.transaction(snapshot=True) as session:
+        seen = progress.glance(session, "live", ALL)
+        while walk.look(walk.keeper).total.judgments == 0:
+            walk.answer()
+        assert progress.look(session, seen, ALL, walk.keeper).total.judgments == 0
+    assert walk.look(walk.keeper) == walk.look(CountsKeeper())
+    assert walk.keeper.counted_anew == 2, "the newer counts stay"
+
+
+def test_an_error_leaves_nothing_half_counted(
+    anonymous: httpx.Client, database: Database, secret: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walk = make_walk(anonymous, database, secret, 6, CountsKeeper())
+    walk.look(walk.keeper)
+    walk.answer()
+    with monkeypatch.context() as broken:
+        broken.setattr(kept_counts, "_move_tasks", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            walk.look(walk.keeper)
+    assert walk.look(walk.keeper) == walk.look(CountsKeeper())
+    assert walk.keeper.counted_anew == 2
+
+
+@pytest.mark.parametrize(("most", "anew"), [(24, 2), (23, 4)], ids=["both are kept", "one is kept"])
+def test_a_process_keeps_the_campaigns_that_were_looked_at_last(
+    anonymous: httpx.Client, database: Database, secret: Callable[..., str], most: int, anew: int
+) -> None:
+    walk = make_walk(anonymous, database, secret, 7, CountsKeeper(most))
+    collect(database, key="other", documents=6, chain=2)
+    for _ in range(2):
+        for key in ("live", "other"):
+            walk.look(walk.keeper, key=key)
+    assert walk.keeper.counted_anew == anew
