@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from statistics import median
 from typing import Final
 
-from app.stats.postediting.operations import operations
+from app.stats.postediting.operations import count_edit_operations
 
 UNCHANGED: Final = 1 / 3
 MOVED: Final = 0.3
@@ -63,7 +63,7 @@ def pairs(n: int, seed: int) -> list[Pair]:
 
 def ours(drawn: Sequence[Pair]) -> list[int]:
     """Edits of each pair."""
-    return [operations(output, edited).edits for output, edited in drawn]
+    return [count_edit_operations(output, edited).edits for output, edited in drawn]
 
 
 def sacrebleus(drawn: Sequence[Pair]) -> list[int]:

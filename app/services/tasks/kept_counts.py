@@ -1,4 +1,4 @@
-"""Counts of what is judged, kept from one look at a campaign to the next: only what is new is counted again.
+"""ProgressTallies of what is judged, kept from one look at a campaign to the next: only what is new is counted again.
 
 To count a million judgments takes the database seconds, and whoever watches a campaign looks every few seconds. Raters'
 answers and tasks that change hands are added to what was counted before; after anything else all is counted anew.
@@ -24,7 +24,7 @@ MOST_TASKS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class ProgressTally:
     """What is counted of a task, a system or a group. rated: items with judgments."""
 
     items: int
@@ -34,7 +34,7 @@ class Tally:
     first: datetime | None = None
     last: datetime | None = None
 
-    def with_answers(self, row: progress_counts.Row, *, rated: bool) -> Tally:
+    def with_answers(self, row: progress_counts.Row, *, rated: bool) -> ProgressTally:
         """The same with further judgments. rated: whether these are the first of an item that counts."""
         first = row.first if self.first is None else min(self.first, row.first)
         last = row.last if self.last is None else max(self.last, row.last)
@@ -43,29 +43,29 @@ class Tally:
 
 
 @dataclass(slots=True)
-class Counts:
+class ProgressTallies:
     """What is counted of a campaign. recent: judgments of the last day, by task."""
 
-    tasks: dict[int, Tally] = field(default_factory=dict)
-    systems: dict[int, Tally] = field(default_factory=dict)
-    groups: dict[int, Tally] = field(default_factory=dict)
+    tasks: dict[int, ProgressTally] = field(default_factory=dict)
+    systems: dict[int, ProgressTally] = field(default_factory=dict)
+    groups: dict[int, ProgressTally] = field(default_factory=dict)
     recent: Counter[int] = field(default_factory=Counter)
 
-    def copy(self) -> Counts:
+    def copy(self) -> ProgressTallies:
         """The same, to be read while more is counted."""
-        return Counts(dict(self.tasks), dict(self.systems), dict(self.groups), Counter(self.recent))
+        return ProgressTallies(dict(self.tasks), dict(self.systems), dict(self.groups), Counter(self.recent))
 
 
 @dataclass(slots=True)
 class _Kept:
-    """Counts as of a data version. newest: the last judgment that was counted. done: tasks that were."""
+    """ProgressTallies as of a data version. newest: the last judgment that was counted. done: tasks that were."""
 
     version: int
     plan: int | None
     at: datetime
     known: frozenset[int]
     newest: int = 0
-    counts: Counts = field(default_factory=Counts)
+    counts: ProgressTallies = field(default_factory=ProgressTallies)
     done: set[int] = field(default_factory=set)
     minutes: defaultdict[datetime, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
 
@@ -87,7 +87,7 @@ class CountsKeeper:
         self._campaigns: OrderedDict[int, _Campaign] = OrderedDict()
         self._lock = threading.Lock()
 
-    def count(self, session: Session, seen: Glance, tasks: Sequence[progress.Row]) -> Counts:
+    def count(self, session: Session, seen: Glance, tasks: Sequence[progress.Row]) -> ProgressTallies:
         """What is judged as of this look. tasks: of the campaign, those not withdrawn."""
         with self._lock:
             campaign = self._campaigns.setdefault(seen.campaign_id, _Campaign())
@@ -132,7 +132,7 @@ def _goes_on(session: Session, kept: _Kept, seen: Glance, known: frozenset[int])
 
 def _count_anew(session: Session, seen: Glance, known: frozenset[int]) -> _Kept:
     kept = _Kept(seen.data_version, seen.plan, seen.at, known)
-    by_kind: Mapping[str, dict[int, Tally]] = {
+    by_kind: Mapping[str, dict[int, ProgressTally]] = {
         "task": kept.counts.tasks,
         "system": kept.counts.systems,
         "group": kept.counts.groups,
@@ -142,7 +142,7 @@ def _count_anew(session: Session, seen: Glance, known: frozenset[int]) -> _Kept:
         if row.what == "minute":
             _count_minute(kept, row.id, row.first, row.judgments)
             continue
-        by_kind[row.what][row.id] = Tally(row.items, row.done, row.rated, row.judgments, row.first, row.last)
+        by_kind[row.what][row.id] = ProgressTally(row.items, row.done, row.rated, row.judgments, row.first, row.last)
         kept.newest = max(kept.newest, row.newest or 0)
         if row.what == "task" and row.done:
             kept.done.add(row.id)

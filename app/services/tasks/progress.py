@@ -13,7 +13,7 @@ from app.services.campaigns.deadlines import deadline_of
 from app.services.people import idle_raters
 from app.services.plans.plan_input import CHARACTERS_A_WORD
 from app.services.tasks import progress_counts as counted
-from app.services.tasks.kept_counts import DAY, DONE, Counts, CountsKeeper, Tally
+from app.services.tasks.kept_counts import DAY, DONE, CountsKeeper, ProgressTallies, ProgressTally
 from app.services.tasks.progress_counts import CountedTask
 from app.services.tasks.progress_view import Deadline, Forecast, Glance, Groups, OfSystem, Progress, Sight
 from app.storage import progress
@@ -90,7 +90,7 @@ class _ProgressCounts:
 
     sight: Sight
     raters: Sequence[progress.Row]
-    counts: Counts
+    counts: ProgressTallies
 
     def tasks(self, rows: Iterable[progress.Row], came: Mapping[int, progress.Row]) -> list[CountedTask]:
         ours = {one.id for one in self.raters} if self.sight.team is not None else None
@@ -128,7 +128,7 @@ def _imported(session: Session, seen: Glance) -> dict[int, progress.Row]:
     return {row.id: row for row in progress.imported_tasks(session, seen.campaign_id, characters=characters)}
 
 
-def _task(row: progress.Row, size: progress.Row, n: Tally | None, recent: int) -> CountedTask:
+def _task(row: progress.Row, size: progress.Row, n: ProgressTally | None, recent: int) -> CountedTask:
     if n is None:
         return CountedTask(row, size.segments, size.words, 0, 0, 0, 0, None, None)
     return CountedTask(row, size.segments, size.words, n.items, n.rated, n.judgments, recent, n.first, n.last)
