@@ -53,8 +53,8 @@ def create_app(database: Database, options: Options) -> FastAPI:
         app.router.routes.extend(router.routes)
     app.include_router(ui.router)
     fast_routes.put_first(app)
-    problems.install(app, page=ui.problem_page)
-    app.add_middleware(AdmissionLayer, limit=PER_CONNECTION * database.size, page=ui.problem_page)
+    problems.install(app, page=ui.render_problem_page)
+    app.add_middleware(AdmissionLayer, limit=PER_CONNECTION * database.size, page=ui.render_problem_page)
     cors.install(app, options.cors_origins)
     app.openapi = openapi.OpenApiDocument(app)  # type: ignore[method-assign]  # the framework's way to bring one's own
     app.state.metrics = RequestMetrics()
@@ -75,7 +75,7 @@ def _guarded(layers: ASGIApp, app: FastAPI) -> ASGIApp:
     options: Options = app.state.options
     app.state.familiar = KnownCredentials()
     if options.strangers is not None:
-        layers = StrangersLayer(layers, options.strangers, app.state.familiar, ui.problem_page)
+        layers = StrangersLayer(layers, options.strangers, app.state.familiar, ui.render_problem_page)
     return layers if options.allowed_hosts is None else HostsLayer(layers, options.allowed_hosts)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from app.ui import assets, landing, manager, rater, worker
-from app.ui.pages import problem_page
+from app.ui.pages import render_problem_page
 
-__all__ = ["problem_page", "router"]
+__all__ = ["render_problem_page", "router"]
 
 router = APIRouter(include_in_schema=False)
 for part in (assets, landing, rater, manager, worker):

@@ -17,7 +17,7 @@ from app.web.deps import DatabaseDep
 from app.web.strangers import recognize_sender
 
 
-def reader(request: Request, database: DatabaseDep) -> Caller:
+def require_results_reader(request: Request, database: DatabaseDep) -> Caller:
     """The signed-in viewer, manager or admin. Raises Unauthorized, Forbidden, or NotFound for another's campaign."""
     caller = _caller(request, database, "staff")
     if caller.campaign is not None and request.path_params.get("campaign") not in (None, caller.campaign):
@@ -27,7 +27,7 @@ def reader(request: Request, database: DatabaseDep) -> Caller:
     return caller
 
 
-def rater_at_work(request: Request, database: DatabaseDep) -> ActingRater:
+def require_rater(request: Request, database: DatabaseDep) -> ActingRater:
     """The signed-in rater. Raises Unauthorized, or Forbidden for anybody else."""
     caller = _caller(request, database, "rater")
     rater = raters.themselves(caller)
@@ -46,5 +46,5 @@ def _caller(request: Request, database: DatabaseDep, who: Who) -> Caller:
     return caller
 
 
-Reader = Annotated[Caller, Depends(reader)]
-RaterAtWork = Annotated[ActingRater, Depends(rater_at_work)]
+Reader = Annotated[Caller, Depends(require_results_reader)]
+RaterAtWork = Annotated[ActingRater, Depends(require_rater)]

@@ -18,7 +18,7 @@ from fastapi import APIRouter, Request, Response
 
 from app.domain.errors import NotFound
 from app.ui import messages
-from app.ui.bundles import bundle
+from app.ui.bundles import bundle_module
 
 FOLDER = Path(__file__).parent / "static"
 STYLE = "style.css"
@@ -34,7 +34,7 @@ router = APIRouter(include_in_schema=False)
 
 
 @dataclass(frozen=True)
-class Asset:
+class StaticFile:
     """A static file."""
 
     content: bytes
@@ -47,40 +47,40 @@ class Asset:
 
 
 @cache
-def assets() -> Mapping[str, Asset]:
+def load_static_files() -> Mapping[str, StaticFile]:
     """All static files by name, read once.
 
     The parts in `style/` are one style sheet, in the order of their names; a catalogue has all that its page says; a
     page of raters has a bundle of its modules, `rater/page_task.bundle.js`.
     """
-    return {name: Asset(content, MEDIA_TYPES[Path(name).suffix]) for name, content in _read()}
+    return {name: StaticFile(content, MEDIA_TYPES[Path(name).suffix]) for name, content in _read()}
 
 
 @cache
-def digest() -> str:
+def static_files_digest() -> str:
     """Of all static files."""
     summed = hashlib.sha256()
-    for name, asset in sorted(assets().items()):
+    for name, asset in sorted(load_static_files().items()):
         summed.update(name.encode() + b"\0" + hashlib.sha256(asset.content).digest())
     return summed.hexdigest()[:16]
 
 
-def address_of(name: str) -> str:
+def asset_address(name: str) -> str:
     """Where a static file is served. Raises KeyError where there is none."""
-    assets()[name]
-    return f"/assets/{digest()}/{name}"
+    load_static_files()[name]
+    return f"/assets/{static_files_digest()}/{name}"
 
 
-def modules(folder: str) -> tuple[str, ...]:
+def list_modules(folder: str) -> tuple[str, ...]:
     """The modules of a folder, so that a page can fetch all of them at once."""
-    return tuple(sorted(name for name in assets() if name.startswith(f"{folder}/") and name.endswith(".js")))
+    return tuple(sorted(name for name in load_static_files() if name.startswith(f"{folder}/") and name.endswith(".js")))
 
 
 @router.get("/assets/{given}/{name:path}")
-async def asset(given: str, name: str, request: Request) -> Response:
+async def serve_asset(given: str, name: str, request: Request) -> Response:
     """A static file. Only the present digest is served: what comes under another would be kept for good."""
-    content = assets().get(name)
-    if content is None or given != digest():
+    content = load_static_files().get(name)
+    if content is None or given != static_files_digest():
         raise NotFound
     headers = {"Cache-Control": FOR_GOOD, "Vary": "Accept-Encoding"}
     if not _takes_gzip(request.headers.get("accept-encoding", "")):
@@ -106,14 +106,14 @@ def _bundles() -> Iterator[tuple[str, bytes]]:
     sources = {path.relative_to(FOLDER).as_posix(): path.read_text("utf-8") for path in FOLDER.rglob("*.js")}
     for name in sorted(sources):
         if name.startswith("rater/page_"):
-            yield f"{name.removesuffix('.js')}.bundle.js", bundle(name, sources).encode()
+            yield f"{name.removesuffix('.js')}.bundle.js", bundle_module(name, sources).encode()
 
 
 def _read() -> Iterator[tuple[str, bytes]]:
     parts = sorted((FOLDER / "style").iterdir())
     yield STYLE, b"\n".join(part.read_bytes() for part in parts)
-    for name, (language, page) in messages.served_files().items():
-        yield name, json.dumps(dict(messages.catalogue(language, page)), ensure_ascii=False).encode()
+    for name, (language, page) in messages.served_catalogues().items():
+        yield name, json.dumps(dict(messages.load_catalogue(language, page)), ensure_ascii=False).encode()
     yield from _bundles()
     for path in sorted(FOLDER.rglob("*")):
         if path.is_file() and path not in parts and messages.CATALOGUES not in path.parents:

@@ -15,7 +15,7 @@ IMPORT = re.compile(r'^import (?:(\* as \w+|\{[^}"]*\}) from )?"(\.[^"]+)";$', r
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const|let) ([\w$]+))", re.MULTILINE)
 
 
-def bundle(name: str, sources: Mapping[str, str]) -> str:
+def bundle_module(name: str, sources: Mapping[str, str]) -> str:
     """One module that does what a module does with those that it imports.
 
     sources: the text of every module by its name. Raises KeyError where a module imports one that there is not, and
@@ -27,7 +27,7 @@ def bundle(name: str, sources: Mapping[str, str]) -> str:
     return "\n".join([*parts, _body(name, sources[name], places)])
 
 
-def imported_modules(name: str, source: str) -> list[str]:
+def find_imported_modules(name: str, source: str) -> list[str]:
     """The modules that a module imports, by their names."""
     return [normpath(join(dirname(name), found[2])) for found in IMPORT.finditer(source)]
 
@@ -36,7 +36,7 @@ def _order(name: str, sources: Mapping[str, str], above: tuple[str, ...]) -> Ite
     """A module after all that it imports."""
     if name in above:
         raise ValueError(f"these modules import each other: {' → '.join((*above, name))}")
-    for other in imported_modules(name, sources[name]):
+    for other in find_imported_modules(name, sources[name]):
         yield from _order(other, sources, (*above, name))
     yield name
 

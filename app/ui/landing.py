@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from app.ui.pages import PageRoute, page
+from app.ui.pages import PageRoute, render_page
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.get("/")
-def landing(request: Request) -> Response:
+def landing_page(request: Request) -> Response:
     """Signing in. The token stands in the fragment of a link, which browsers never send."""
-    return page(request, "landing.html", {})
+    return render_page(request, "landing.html", {})

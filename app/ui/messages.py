@@ -56,7 +56,7 @@ LANGUAGES: Mapping[str, Language] = MappingProxyType(
 NAMES: Mapping[str, str] = MappingProxyType({code: one.name for code, one in LANGUAGES.items()})
 
 
-def language_of(request: Request) -> str:
+def request_language(request: Request) -> str:
     """What the reader chose (`?lang=`, then kept in a cookie), else what the browser asks for, else English."""
     for chosen in (request.query_params.get("lang"), request.cookies.get(COOKIE)):
         if chosen is not None and chosen in NAMES:
@@ -88,7 +88,7 @@ def message(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class PageMessages:
     """A language and the messages of a page in it."""
 
     language: str
@@ -125,7 +125,7 @@ class Words:
     def shown(self, cell: str) -> Markup:
         """A cell of a table of the services: figures with the marks of the language, words as `told`.
 
-        >>> [str(Words("de", {}).shown(cell)) for cell in ("[0.12, 1,234.50]", "1.5 (2)", "2026-11-20", "1.0.2")]
+        >>> [str(PageMessages("de", {}).shown(cell)) for cell in ("[0.12, 1,234.50]", "1.5 (2)", "2026-11-20", "1.0.2")]
         ['[0,12; 1.234,50]', '1,5 (2)', '2026-11-20', '1.0.2']
         """
         if self.language == ENGLISH or cell in self.known:
@@ -142,20 +142,20 @@ class Words:
     def figure(self, n: int) -> str:
         """A whole number.
 
-        >>> Words("de", {}).figure(7406), Words("en", {}).figure(7406)
+        >>> PageMessages("de", {}).figure(7406), PageMessages("en", {}).figure(7406)
         ('7.406', '7,406')
         """
         return f"{n:,}".replace(",", LANGUAGES[self.language].thousands)
 
 
 @cache
-def words(language: str, page: str = ALL) -> Words:
+def load_page_messages(language: str, page: str = ALL) -> PageMessages:
     """What a page says in a language. page: the name of its template, without the ending."""
-    return Words(language, catalogue(language, page))
+    return PageMessages(language, load_catalogue(language, page))
 
 
 @cache
-def catalogue(language: str, page: str = ALL) -> Mapping[str, Entry]:
+def load_catalogue(language: str, page: str = ALL) -> Mapping[str, Entry]:
     """The messages of a page in a language by their English text; none for English itself."""
     entries: dict[str, Entry] = {}
     if language != ENGLISH and language in NAMES:
@@ -167,7 +167,7 @@ def catalogue(language: str, page: str = ALL) -> Mapping[str, Entry]:
 
 
 @cache
-def served_files() -> Mapping[str, tuple[str, str]]:
+def served_catalogues() -> Mapping[str, tuple[str, str]]:
     """Language and page of every file that modules fetch, by its name: all that a page says, in one file."""
     files = {}
     for language in NAMES:
@@ -178,12 +178,12 @@ def served_files() -> Mapping[str, tuple[str, str]]:
     return files
 
 
-def file_of(language: str, page: str) -> str | None:
+def catalogue_file_name(language: str, page: str) -> str | None:
     """The name of the file that a page's modules fetch; None where they speak English."""
     if language == ENGLISH:
         return None
     names = (_file(language, place) for place in reversed(_places(page)))
-    return next(name for name in names if name in served_files())
+    return next(name for name in names if name in served_catalogues())
 
 
 def _places(page: str) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from app.domain.errors import AppError, Unauthorized
 from app.services.access.sessions import csrf_token
 from app.ui import messages
-from app.ui.assets import address_of, modules
+from app.ui.assets import asset_address, list_modules
 from app.web.cookies import Who, session_cookie
 from app.web.negotiation import preferred_type
 from app.web.problems import STATUS, again
@@ -69,7 +69,7 @@ class PageRoute(APIRoute):
         return shown
 
 
-def problem_page(request: Request, status: int, headers: Mapping[str, str]) -> Response | None:
+def render_problem_page(request: Request, status: int, headers: Mapping[str, str]) -> Response | None:
     """What a browser is told that asked for a page and met no page route, or one that failed; None for programs.
 
     It says the same whatever there is under such addresses.
@@ -81,21 +81,21 @@ def problem_page(request: Request, status: int, headers: Mapping[str, str]) -> R
     return _problem(request, status, TITLES[status], "", headers) if ours and _prefers_pages(request) else None
 
 
-def page(
+def render_page(
     request: Request, template: str, values: Mapping[str, object], *, status: int = 200, who: Who = "staff"
 ) -> HTMLResponse:
     """A page from a template; everything put into it is escaped. who: whose session it speaks for."""
     cookie = session_cookie(request, who)
-    language = messages.language_of(request)
-    words = messages.words(language, template.removesuffix(".html"))
-    catalogue = messages.file_of(language, template.removesuffix(".html"))
+    language = messages.request_language(request)
+    words = messages.load_page_messages(language, template.removesuffix(".html"))
+    catalogue = messages.catalogue_file_name(language, template.removesuffix(".html"))
     shared = {
-        "asset": address_of,
-        "modules": modules,
+        "asset": asset_address,
+        "modules": list_modules,
         "csrf": csrf_token(cookie) if cookie else None,
         "language": language,
-        "languages": [(code, name, in_language(request, code)) for code, name in messages.NAMES.items()],
-        "catalogue": address_of(catalogue) if catalogue else None,
+        "languages": [(code, name, address_in_language(request, code)) for code, name in messages.NAMES.items()],
+        "catalogue": asset_address(catalogue) if catalogue else None,
         "_": words.say,
         "count": words.count,
         "foreign": words.foreign,
@@ -103,14 +103,14 @@ def page(
         "shown": words.shown,
         "figure": words.figure,
     }
-    text = environment().get_template(template).render({**shared, **values})
+    text = make_template_environment().get_template(template).render({**shared, **values})
     answer = HTMLResponse(text, status, headers={**HEADERS, "Content-Language": language, "Vary": DEPENDS_ON})
     if request.query_params.get("lang") == language:
         answer.set_cookie(messages.COOKIE, language, max_age=A_YEAR, path="/", samesite="lax", httponly=True)
     return answer
 
 
-def in_language(request: Request, language: str) -> str:
+def address_in_language(request: Request, language: str) -> str:
     """The address of this page in a language, with all else that it was asked for; a list begins anew."""
     rest = [(name, value) for name, value in request.query_params.multi_items() if name not in ("lang", "cursor")]
     # Of a path with two slashes at its start browsers would read the first part as another host.
@@ -119,7 +119,7 @@ def in_language(request: Request, language: str) -> str:
 
 
 @cache
-def environment() -> Environment:
+def make_template_environment() -> Environment:
     """The templates. A name that a template does not know is an error, not an empty string."""
     return Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -139,6 +139,6 @@ def _problem(request: Request, status: int, title: str, detail: str, headers: Ma
     values = {"title": title, "detail": "" if detail == title else detail}
     rater = request.url.path.split("/")[1:2] == [RATERS.strip("/")]
     template, who = ("rater/problem.html", "rater") if rater else ("problem.html", "staff")
-    answer = page(request, template, values, status=status, who=who)  # type: ignore[arg-type]  # one of the two
+    answer = render_page(request, template, values, status=status, who=who)  # type: ignore[arg-type]  # one of the two
     answer.headers.update(headers)
     return answer

@@ -14,8 +14,8 @@ from app.storage.db import Database
 from app.storage.guidelines import NoTexts
 from app.ui import markdown, messages
 from app.ui.access import RaterAtWork
-from app.ui.pages import RATERS, PageRoute, page
-from app.ui.rater_forms import forms
+from app.ui.pages import RATERS, PageRoute, render_page
+from app.ui.rater_forms import campaign_forms_json
 from app.web.deps import DatabaseDep
 
 BEFORE_A_TASK = ("guidelines", "test", "tutorial")
@@ -23,13 +23,13 @@ router = APIRouter(prefix=RATERS, route_class=PageRoute, include_in_schema=False
 
 
 @router.get("")
-def work(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
+def work_page(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
     """The task at hand."""
     return _page(request, "task", rater, database, {})
 
 
 @router.get("/guidelines")
-def how_to_judge(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
+def how_to_judge_page(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
     """The guidelines, and practice on worked examples."""
     texts = _texts(database, rater)
     text = _shown(request, texts)
@@ -37,7 +37,7 @@ def how_to_judge(request: Request, rater: RaterAtWork, database: DatabaseDep) ->
 
 
 @router.get("/consent")
-def consent(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
+def consent_page(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
     """What the rater is to agree to, or has agreed to."""
     with database.transaction(snapshot=True) as session:
         asked, given = guidelines.requested_consent(session, rater)
@@ -46,25 +46,25 @@ def consent(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Resp
 
 
 @router.get("/test")
-def test(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
+def entry_test_page(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
     """The test before the first task."""
     return _page(request, "test", rater, database, {})
 
 
 @router.get("/tutorial")
-def tutorial(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
+def tutorial_page(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
     """Texts with known answers before the first task."""
     return _page(request, "tutorial", rater, database, {})
 
 
 @router.get("/hours")
-def hours(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
+def hours_page(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
     """The rater's own hours by day, and what was said about them."""
     return _page(request, "hours", rater, database, {})
 
 
 @router.get("/codes")
-def codes(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
+def codes_page(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
     """Codes of completion."""
     return _page(request, "codes", rater, database, {})
 
@@ -84,9 +84,9 @@ def _page(
         "target_language": about.target_language or "",
         "protocol": about.protocol,
         "tutorial": "" if not course.lessons else "outstanding" if course.outstanding else "done",
-        "forms": forms(about) if name in BEFORE_A_TASK else None,
+        "forms": campaign_forms_json(about) if name in BEFORE_A_TASK else None,
     }
-    return page(request, f"rater/{name}.html", {**shared, **values}, who="rater")
+    return render_page(request, f"rater/{name}.html", {**shared, **values}, who="rater")
 
 
 def _texts(database: Database, rater: ActingRater) -> Texts | None:
@@ -102,6 +102,6 @@ def _shown(request: Request, texts: Texts | None) -> dict[str, object]:
     if texts is None:
         return {"text": None, "text_language": None}
     offered = tuple(sorted(texts.texts, key=lambda code: code != messages.ENGLISH))
-    wanted = (messages.language_of(request), request.headers.get("accept-language", ""))
+    wanted = (messages.request_language(request), request.headers.get("accept-language", ""))
     language = next((code for one in wanted if (code := messages.preferred_language(one, offered))), offered[0])
     return {"text": markdown.to_html(texts.texts[language]), "text_language": language}

@@ -12,7 +12,7 @@ from app.protocols.base import Widget
 from app.reports.source.campaign import CampaignInfo, options_of, protocol_of
 
 
-def forms(campaign: CampaignInfo) -> str:
+def campaign_forms_json(campaign: CampaignInfo) -> str:
     """The forms as JSON, in the shape of `GET /v1/tasks/{task}/forms`."""
     protocol, options = protocol_of(campaign), options_of(campaign)
     widgets = (

@@ -16,7 +16,7 @@ from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking import tables as ranking_tables
 from app.reports.side_by_side import tables as side_by_side_renderings
 from app.reports.stability import tables as stability_tables
-from app.ui.manager.forms import fields
+from app.ui.manager.forms import make_form_fields
 from app.ui.manager.stability import StabilityForm
 from app.ui.messages import WITH_WIDGETS
 
@@ -50,8 +50,10 @@ def may_say(page: str) -> frozenset[str]:
     found: set[str] = set()
     if page in REPORTS | {"manager/stability"}:
         found |= {kind.summary for kind in KINDS}
-        found |= {text for kind in KINDS for one in fields(kind.options, {}) for text in (one.label, one.help)}
-        found |= {text for one in fields(StabilityForm, {}) for text in (one.label, one.help)}
+        found |= {
+            text for kind in KINDS for one in make_form_fields(kind.options, {}) for text in (one.label, one.help)
+        }
+        found |= {text for one in make_form_fields(StabilityForm, {}) for text in (one.label, one.help)}
     if page == "manager/new":
         found |= {protocol.title for protocol in protocols.ALL.values()}
     for module in TABLES.get(page, ()):

@@ -15,7 +15,7 @@ from jinja2 import nodes
 from app.ui import messages
 from app.ui.assets import FOLDER
 from app.ui.pages import TEMPLATES as _TEMPLATES
-from app.ui.pages import environment
+from app.ui.pages import make_template_environment
 from tests.ui.from_services import of_services
 
 TEMPLATES = Path(_TEMPLATES)
@@ -78,7 +78,7 @@ def _templates(page: str) -> tuple[str, ...]:
     """A page's template and all that it is made of."""
     found = [f"{page}.html"]
     for name in found:
-        tree = environment().parse((TEMPLATES / name).read_text())
+        tree = make_template_environment().parse((TEMPLATES / name).read_text())
         for node in tree.find_all((nodes.Extends, nodes.Include, nodes.FromImport)):
             assert isinstance(node.template, nodes.Const)
             if node.template.value not in found:
@@ -88,7 +88,7 @@ def _templates(page: str) -> tuple[str, ...]:
 
 def _of_template(name: str) -> set[str]:
     found = set()
-    for call in environment().parse((TEMPLATES / name).read_text()).find_all(nodes.Call):
+    for call in make_template_environment().parse((TEMPLATES / name).read_text()).find_all(nodes.Call):
         if isinstance(call.node, nodes.Name) and call.node.name in ("_", "count"):
             found |= {one.value for one in call.args if isinstance(one, nodes.Const)}
     return found
@@ -127,7 +127,7 @@ def _of_python(path: Path) -> tuple[frozenset[str], frozenset[str]]:
 
 def literal_words(path: Path) -> list[str]:
     """Texts and attributes of a template that people read and that are no message."""
-    tree = environment().parse(path.read_text())
+    tree = make_template_environment().parse(path.read_text())
     reader = _Reader()
     reader.feed("".join(_flat(tree)))
     reader.close()

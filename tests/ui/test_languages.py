@@ -11,8 +11,8 @@ from pydantic import BaseModel
 
 from app.ui import messages
 from app.ui.manager import table
-from app.ui.manager.forms import answer_of
-from app.ui.messages import Words
+from app.ui.manager.forms import read_form_answer
+from app.ui.messages import PageMessages
 
 GERMAN = {"Accept-Language": "de-DE,de;q=0.9,en;q=0.8"}
 OF_REPORTS = {
@@ -23,7 +23,7 @@ OF_REPORTS = {
 
 def in_german(page):
     """The name of a page."""
-    return messages.words("de", page.template.removesuffix(".html")).say(page.name)
+    return messages.load_page_messages("de", page.template.removesuffix(".html")).say(page.name)
 
 
 PATHS = {page.route.format(campaign="demo"): in_german(page) for page in (*table.ABOVE, *table.PAGES.values())}
@@ -72,7 +72,7 @@ def test_every_page_speaks_german_and_no_english_that_it_could_say_in_german(man
         assert '<html lang="de">' in answer.text, path
         assert answer.headers["content-language"] == "de", path
         assert (path, heard.own[0].partition(" · ")[0]) == (path, says)
-        known = messages.catalogue("de", page_of(answer.text))
+        known = messages.load_catalogue("de", page_of(answer.text))
         english = {one for one, text in known.items() if text != one and " " in one and "{" not in one}
         assert (path, english & set(heard.own)) == (path, set())
 
@@ -121,7 +121,7 @@ def test_a_page_fetches_its_own_catalogue_and_what_all_pages_share(manager):
     assert known["Sign out"] == "Abmelden"
     assert known["Back"] == "Zurück"
     assert known["failed"] == "nicht bestanden"
-    assert messages.catalogue("de", "manager/report")["failed"] == "gescheitert"
+    assert messages.load_catalogue("de", "manager/report")["failed"] == "gescheitert"
     assert 'name="messages"' not in manager.get("/campaigns/demo/quality?lang=en").text
 
 
@@ -134,9 +134,9 @@ class Question(BaseModel):
 
 def test_a_number_may_be_typed_as_the_language_writes_it():
     given = {"margin": "0,25", "documents": "4,8"}
-    assert answer_of(Question, given, "de") == {"margin": "0.25", "documents": "4,8"}
-    assert answer_of(Question, given) == given
-    assert answer_of(Question, {"margin": "0.25"}, "de") == {"margin": "0.25"}
+    assert read_form_answer(Question, given, "de") == {"margin": "0.25", "documents": "4,8"}
+    assert read_form_answer(Question, given) == given
+    assert read_form_answer(Question, {"margin": "0.25"}, "de") == {"margin": "0.25"}
 
 
 def test_a_language_with_more_forms_of_plural_has_them_under_the_second_text(monkeypatch):
@@ -147,16 +147,16 @@ def test_a_language_with_more_forms_of_plural_has_them_under_the_second_text(mon
     polish = messages.Language("Polski", form, "\u00a0", ",")
     monkeypatch.setattr(messages, "LANGUAGES", {**messages.LANGUAGES, "pl": polish})
     forms = {"one": "{n} błąd", "few": "{n} błędy", "many": "{n} błędów", "other": "{n} błędu"}
-    words = Words("pl", {"{n} errors": forms})
+    words = PageMessages("pl", {"{n} errors": forms})
     said = [words.count(n, "{n} error", "{n} errors") for n in (1, 3, 5, 1022)]
     assert said == ["1 błąd", "3 błędy", "5 błędów", "1\u00a0022 błędy"]
     assert words.say("{n} errors", n=2) == "2 błędu"
 
 
 def test_values_are_put_in_once_and_what_tells_meanings_apart_is_not_shown():
-    words = Words("de", {"{a} of {b}": "{b}: {a}", "Rank|by a recipe": "Anwenden"})
+    words = PageMessages("de", {"{a} of {b}": "{b}: {a}", "Rank|by a recipe": "Anwenden"})
     assert words.say("{a} of {b}", a="{b}", b="x") == "x: {b}"
     assert words.say("Rank|by a recipe") == "Anwenden"
-    assert Words("en", {}).say("Rank|by a recipe") == "Rank"
-    assert str(Words("en", {}).told("a|b {c}")) == "a|b {c}"
-    assert str(Words("de", {}).told("<i>")) == '<span lang="en">&lt;i&gt;</span>'
+    assert PageMessages("en", {}).say("Rank|by a recipe") == "Rank"
+    assert str(PageMessages("en", {}).told("a|b {c}")) == "a|b {c}"
+    assert str(PageMessages("de", {}).told("<i>")) == '<span lang="en">&lt;i&gt;</span>'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.ui import messages
-from app.ui.assets import assets
+from app.ui.assets import load_static_files
 from tests.ui import spoken
 from tests.ui.from_services import may_say
 from tests.ui.literals import literal_strings
@@ -17,7 +17,7 @@ PLURALS = {"zero", "one", "two", "few", "many", "other"}  # as CLDR names them
 @pytest.mark.parametrize("page", spoken.PAGES)
 @pytest.mark.parametrize("language", OTHERS)
 def test_a_catalogue_says_all_that_its_page_says(language, page):
-    assert sorted(spoken.on(page) - set(messages.catalogue(language, page))) == []
+    assert sorted(spoken.on(page) - set(messages.load_catalogue(language, page))) == []
 
 
 @pytest.mark.parametrize("language", OTHERS)
@@ -70,9 +70,9 @@ def test_strings_that_stand_outside_are_found():
 
 
 def test_a_catalogue_is_served_with_all_that_its_page_says():
-    found = [name for name in assets() if name.startswith("messages/")]
-    assert {messages.file_of("de", page) for page in spoken.PAGES} <= set(found)
-    assert messages.file_of("en", "manager/overview") is None
+    found = [name for name in load_static_files() if name.startswith("messages/")]
+    assert {messages.catalogue_file_name("de", page) for page in spoken.PAGES} <= set(found)
+    assert messages.catalogue_file_name("en", "manager/overview") is None
 
 
 @pytest.mark.parametrize(

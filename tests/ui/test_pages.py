@@ -15,7 +15,7 @@ from app.services.campaigns import locks, recipes
 from app.services.campaigns.campaigns import NewCampaign, create
 from app.services.jobs import rankings
 from app.ui import assets
-from app.ui.manager.ranking import address
+from app.ui.manager.ranking import ranking_address
 from tests.services.data.test_imports import MQM
 from tests.spine import Spine
 from tests.ui.conftest import begin
@@ -149,15 +149,15 @@ def test_the_ranking_shows_the_systems_by_rank_the_picture_and_every_representat
     order = [cell.strip().removesuffix(" (human)") for cell in page.cells[2:88:11]]
     assert tuple(order) == PLANTED_ORDER
     assert len([row for row in page.of("tr") if row.get("class") == "break"]) >= 3
-    assert page.of("img")[1]["src"] == address(demo, ".svg", "recommended")
+    assert page.of("img")[1]["src"] == ranking_address(demo, ".svg", "recommended")
     assert page.of("img")[1]["alt"]
     hrefs = [a.get("href") for a in page.of("a")]
-    assert all(address(demo, suffix, "recommended") in hrefs for suffix in ("", ".csv", ".tex", ".md", ".svg"))
+    assert all(ranking_address(demo, suffix, "recommended") in hrefs for suffix in ("", ".csv", ".tex", ".md", ".svg"))
 
 
 def test_all_pairs_are_a_picture_on_the_ranking_and_on_the_printed_page(sign_in, demo):
     known = sign_in()
-    at = f"{address(demo, '.svg', 'recommended')}&picture=pairs"
+    at = f"{ranking_address(demo, '.svg', 'recommended')}&picture=pairs"
 
     ranking, printed = [check_strict(known.get(f"/campaigns/{demo}{way}")) for way in ("", "/print")]
 
@@ -166,9 +166,9 @@ def test_all_pairs_are_a_picture_on_the_ranking_and_on_the_printed_page(sign_in,
     ] * 2
     hrefs = [a.get("href") for a in ranking.of("a")]
     assert at in hrefs
-    assert f"{address(demo, '.csv', 'recommended')}&table=pairs" in hrefs
+    assert f"{ranking_address(demo, '.csv', 'recommended')}&table=pairs" in hrefs
     assert b"pairs" in known.get(at).content
-    assert b"better" in known.get(f"{address(demo, '.csv', 'recommended')}&table=pairs").content.splitlines()[0]
+    assert b"better" in known.get(f"{ranking_address(demo, '.csv', 'recommended')}&table=pairs").content.splitlines()[0]
 
 
 def test_another_recipe_is_chosen_by_the_form(sign_in, demo):
@@ -176,7 +176,7 @@ def test_another_recipe_is_chosen_by_the_form(sign_in, demo):
 
     chosen = [o for o in page.of("option") if "selected" in o]
     assert len(chosen) == 1
-    assert page.of("img")[1]["src"] == address(demo, ".svg", "google-mqm")
+    assert page.of("img")[1]["src"] == ranking_address(demo, ".svg", "google-mqm")
 
 
 def test_the_recipes_of_the_campaign_and_the_locked_one_can_be_chosen(sign_in, demo, database):
@@ -280,8 +280,8 @@ def test_pages_are_never_stored_and_assets_are_kept_for_good(sign_in):
     browser = sign_in()
 
     assert browser.get("/campaigns").headers["cache-control"] == "no-store"
-    for name, asset in assets.assets().items():
-        answer = browser.get(assets.address_of(name))
+    for name, asset in assets.load_static_files().items():
+        answer = browser.get(assets.asset_address(name))
         assert answer.content == asset.content
         assert "immutable" in answer.headers["cache-control"]
     assert browser.get("/assets/0000000000000000/style.css").status_code == 404
@@ -303,7 +303,7 @@ def test_the_first_page_weighs_little(sign_in, demo):
 
     page = Page(answer.text)
     named = {attributes.get("href") or attributes.get("src") or "" for _, attributes in page.elements}
-    loaded = [asset for name, asset in assets.assets().items() if assets.address_of(name) in named]
+    loaded = [asset for name, asset in assets.load_static_files().items() if assets.asset_address(name) in named]
     assert len(loaded) == 3
     assert len(answer.content) + sum(len(asset.content) for asset in loaded) < 60_000
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from app.ui.manager.stability import alike
+from app.ui.manager.stability import group_alike_warnings
 from tests.spine import Spine
 from tests.stats.stability.worlds import as_mqm, made_up
 from tests.ui.conftest import begin
@@ -15,7 +15,9 @@ FORECAST = '/campaigns/{}/reports/forecast"'
 
 
 def test_warnings_that_differ_in_their_figures_alone_stand_together():
-    assert alike(["a, 5 documents: 97 % claim nothing", "a pool", "b, 5 documents: 1.5 % claim nothing"]) == [
+    assert group_alike_warnings(
+        ["a, 5 documents: 97 % claim nothing", "a pool", "b, 5 documents: 1.5 % claim nothing"]
+    ) == [
         ["a, 5 documents: 97 % claim nothing", "b, 5 documents: 1.5 % claim nothing"],
         ["a pool"],
     ]

@@ -29,7 +29,7 @@ def character_edits(text: str, post_edit: str) -> EditCounts:
     """Levenshtein distance in characters (code points).
 
     >>> character_edits("kitten", "sitting")
-    Edits(edits=3, length=7)
+    EditCounts(edits=3, length=7)
     """
     return EditCounts(levenshtein_distance(text, post_edit), len(post_edit))
 
@@ -41,7 +41,7 @@ def ter_edits(text: str, post_edit: str, *, by_character: bool = False) -> EditC
     shifts are sought, lest one answer hold up others.
 
     >>> ter_edits("d e f g h a b c", "a b c d e f g h")
-    Edits(edits=1, length=8)
+    EditCounts(edits=1, length=8)
     """
     tokens, edited_tokens = (list("".join(t.split())) if by_character else t.split() for t in (text, post_edit))
     if max(len(tokens), len(edited_tokens)) > LONGEST_SHIFTED:

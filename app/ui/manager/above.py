@@ -12,14 +12,14 @@ from app.services.access.tokens import MANAGES
 from app.services.campaigns.campaigns import BASES
 from app.ui.manager.pages import Manager
 from app.ui.manager.table import ALL_AUDIT, NEW_CAMPAIGN, TOKENS, ManagerPage
-from app.ui.pages import PageRoute, page
+from app.ui.pages import PageRoute, render_page
 from app.web.access import BoundToCampaign
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.get(NEW_CAMPAIGN.route)
-def new_campaign(request: Request, caller: Manager) -> Response:
+def new_campaign_page(request: Request, caller: Manager) -> Response:
     """The form of a new campaign. Raises BoundToCampaign for whose credential is good for one only."""
     if caller.campaign is not None:
         raise BoundToCampaign
@@ -29,17 +29,17 @@ def new_campaign(request: Request, caller: Manager) -> Response:
 
 
 @router.get(ALL_AUDIT.route)
-def audit(request: Request, caller: Manager) -> Response:  # noqa: ARG001  (says who may call)
+def audit_page(request: Request, caller: Manager) -> Response:  # noqa: ARG001  (says who may call)
     """Who changed what, as far as the caller may know."""
     return _page(request, ALL_AUDIT, {"script": "audit"})
 
 
 @router.get(TOKENS.route)
-def tokens(request: Request, caller: Manager) -> Response:
+def tokens_page(request: Request, caller: Manager) -> Response:
     """The tokens that the caller manages, and a form for a new one."""
     roles = [role for role in ("viewer", "coordinator", "frontend", "manager", "admin") if role in MANAGES[caller.role]]
     return _page(request, TOKENS, {"script": "tokens", "roles": roles, "bound": caller.campaign or ""})
 
 
 def _page(request: Request, shown: ManagerPage, values: Mapping[str, object]) -> Response:
-    return page(request, shown.template, {"heading": shown.name, **values})
+    return render_page(request, shown.template, {"heading": shown.name, **values})

@@ -6,12 +6,12 @@ import json
 
 from app.reports.source.campaign import CampaignInfo, options_of, protocol_of
 from app.stats.quality.repeats import default_tolerance
-from app.ui.rater_forms import forms
+from app.ui.rater_forms import campaign_forms_json
 
 
-def rater_forms(campaign: CampaignInfo) -> dict[str, str]:
+def rater_forms_json(campaign: CampaignInfo) -> dict[str, str]:
     """The forms of the raters, and the measures that can be compared, the first with what is usual; both as JSON."""
     measures = protocol_of(campaign).measures_under(options_of(campaign))
     within = [default_tolerance(one.scale) if n == 0 else None for n, one in enumerate(measures)]
     told = [{"name": one.name, "within": by} for one, by in zip(measures, within, strict=True)]
-    return {"forms": forms(campaign), "measures": json.dumps(told)}
+    return {"forms": campaign_forms_json(campaign), "measures": json.dumps(told)}

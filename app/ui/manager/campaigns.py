@@ -10,7 +10,7 @@ from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns import campaigns
 from app.ui.manager.pages import Onlooker
 from app.ui.manager.table import CAMPAIGNS
-from app.ui.pages import PageRoute, page
+from app.ui.pages import PageRoute, render_page
 from app.web import pagination
 from app.web.deps import DatabaseDep
 
@@ -28,7 +28,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.get(CAMPAIGNS.route)
-def campaign_list(request: Request, reader: Onlooker, database: DatabaseDep, cursor: Cursor = None) -> Response:
+def campaign_list_page(request: Request, reader: Onlooker, database: DatabaseDep, cursor: Cursor = None) -> Response:
     """The campaigns that this reader may see, those that are closed at the end."""
     part, _, key = (cursor or "").partition(":")
     after = (part == CLOSED, key) if cursor else None
@@ -44,7 +44,7 @@ def campaign_list(request: Request, reader: Onlooker, database: DatabaseDep, cur
         "makes": reader.may("manager") and reader.campaign is None,
         "manages": reader.may("manager"),
     }
-    return page(request, CAMPAIGNS.template, values)
+    return render_page(request, CAMPAIGNS.template, values)
 
 
 def _place(campaign: CampaignInfo) -> str:

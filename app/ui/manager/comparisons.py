@@ -23,10 +23,10 @@ from app.services.jobs.jobs import JobView, NotBegun, under_way
 from app.services.jobs.report_requests import MOST_CAMPAIGNS
 from app.storage.db import Database, Session
 from app.ui.access import Reader
-from app.ui.manager.forms import answer_of, fields
-from app.ui.manager.long import start
-from app.ui.manager.pages import campaign_page
-from app.ui.manager.reports import SHAPES, words
+from app.ui.manager.forms import make_form_fields, read_form_answer
+from app.ui.manager.long import make_start_button
+from app.ui.manager.pages import render_campaign_page
+from app.ui.manager.reports import SHAPES, describe_error
 from app.ui.manager.table import PAGES
 from app.ui.pages import PageRoute
 from app.web.access import BoundToCampaign, RoleLacksIt
@@ -42,7 +42,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.get(f"{PAGE.route}/{{kind}}")
-def comparison(
+def comparison_page(
     request: Request,
     caller: Reader,
     campaign: CampaignKey,
@@ -60,7 +60,7 @@ def comparison(
     if caller.campaign is not None:
         raise BoundToCampaign
     chosen = [key for key in dict.fromkeys(beside) if is_key(key) and key != campaign]
-    given = answer_of(report.options, request.query_params)
+    given = read_form_answer(report.options, request.query_params)
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
         others = _others(session, campaign, chosen)
@@ -69,7 +69,7 @@ def comparison(
         "kind": report,
         "others": others,
         "chosen": chosen,
-        "fields": fields(report.options, given),
+        "fields": make_form_fields(report.options, given),
         "open": not begun,
         "job": None,
         "view": None,
@@ -78,7 +78,7 @@ def comparison(
     if begun:
         values |= _answered(database, caller, report, (campaign, *chosen), given)
     page = replace(PAGE, name=report.title, file="comparison")
-    return campaign_page(request, page, about, caller, values, status=422 if values["why"] else 200)
+    return render_campaign_page(request, page, about, caller, values, status=422 if values["why"] else 200)
 
 
 def _others(session: Session, campaign: str, chosen: list[str]) -> list[CampaignInfo]:
@@ -96,9 +96,9 @@ def _answered(
             database, ReportRequest(kind, keys, request.parse_options(kind, given)), ask=under_way
         )
     except NotBegun:
-        return start(_address(kind, "", keys, given))
+        return make_start_button(_address(kind, "", keys, given))
     except (Invalid, Conflict) as error:
-        return {"why": words(error), "open": True}
+        return {"why": describe_error(error), "open": True}
     if isinstance(outcome, JobView):
         return {"job": outcome, "script": "job"}
     return _shown(caller, kind, outcome, keys, given)

@@ -23,8 +23,8 @@ from app.services.plans.plan_scope import plan_keys
 from app.storage.db import Session
 from app.storage.guidelines import Kind, NoTexts
 from app.ui import markdown
-from app.ui.manager.answers import rater_forms
-from app.ui.manager.exports import offered_formats
+from app.ui.manager.answers import rater_forms_json
+from app.ui.manager.exports import list_offered_formats
 from app.ui.messages import message
 
 Values = Mapping[str, object]
@@ -55,7 +55,7 @@ PLATFORMS = (("prolific", "Prolific"), ("mturk", "Mechanical Turk"), ("toloka", 
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class PageVisit:
     """Who opens a page of which campaign, in one transaction."""
 
     session: Session
@@ -63,12 +63,12 @@ class Visit:
     caller: Caller
 
 
-def nothing(_: Visit) -> Values:
+def no_values(_: PageVisit) -> Values:
     """The campaign alone."""
     return NONE
 
 
-def overview(visit: Visit) -> Values:
+def overview_values(visit: PageVisit) -> Values:
     """The steps that the caller can take.
 
     Coordinators learn nothing of systems and scores, viewers nothing of raters.
@@ -76,74 +76,74 @@ def overview(visit: Visit) -> Values:
     return {"steps": STEPS.get(visit.campaign.state, ()) if visit.caller.may("manager") else ()}
 
 
-def settings(_: Visit) -> Values:
+def settings_values(_: PageVisit) -> Values:
     """The languages that can be chosen."""
     return {"known_languages": KNOWN}
 
 
-def lock(visit: Visit) -> Values:
+def lock_values(visit: PageVisit) -> Values:
     """The recipes that can be locked. Viewers see what is locked; managers lock and amend."""
-    return {"recipes": recipe_names(visit.session, visit.campaign.key) if visit.caller.may("manager") else []}
+    return {"recipes": list_recipe_names(visit.session, visit.campaign.key) if visit.caller.may("manager") else []}
 
 
-def exports(visit: Visit) -> Values:
+def export_values(visit: PageVisit) -> Values:
     """Formats that fit the campaign's protocol."""
-    return {"offered": offered_formats(visit.campaign.protocol)}
+    return {"offered": list_offered_formats(visit.campaign.protocol)}
 
 
-def reports(visit: Visit) -> Values:
+def report_values(visit: PageVisit) -> Values:
     """Every report that the caller may see."""
     return {"kinds": [one for one in registry.ALL.values() if one.over == "campaign" and visit.caller.may(one.role)]}
 
 
-def comparisons(visit: Visit) -> Values:
+def comparison_values(visit: PageVisit) -> Values:
     """Every comparison that the caller may see."""
     return {"kinds": [one for one in registry.ALL.values() if one.over == "campaigns" and visit.caller.may(one.role)]}
 
 
-def texts(_: Visit) -> Values:
+def text_values(_: PageVisit) -> Values:
     """The formats that can be read, with the options of each."""
     readable = [one for one in formats.ALL.values() if one.read is not None]
     return {"formats": readable, "options": json.dumps({one.name: dict(one.options) for one in readable})}
 
 
-def guidelines(visit: Visit) -> Values:
+def guideline_values(visit: PageVisit) -> Values:
     """Guidelines and consent as raters see them: kind, name, latest version, and the text of each language as HTML."""
     return {"texts": [(kind, name, *_latest(visit.session, visit.campaign.key, kind)) for kind, name in TEXT_KINDS]}
 
 
-def design(_: Visit) -> Values:
+def design_values(_: PageVisit) -> Values:
     """What the form of a design begins with."""
     return {"design": json.dumps(DESIGN, indent=2)}
 
 
-def replan(visit: Visit) -> Values:
+def replan_values(visit: PageVisit) -> Values:
     """Documents and systems as they are now."""
     scope = plan_keys(visit.session, visit.campaign.key)
     return {"documents": json.dumps(scope.documents), "systems": json.dumps(scope.systems)}
 
 
-def invitations(_: Visit) -> Values:
+def invitation_values(_: PageVisit) -> Values:
     """The platforms that raters can come from."""
     return {"platforms": PLATFORMS}
 
 
-def known_answers(visit: Visit) -> Values:
+def known_answer_values(visit: PageVisit) -> Values:
     """The forms of the raters, in which managers give the known answers."""
-    return rater_forms(visit.campaign)
+    return rater_forms_json(visit.campaign)
 
 
-def quality(_: Visit) -> Values:
+def quality_values(_: PageVisit) -> Values:
     """The recipes whose scores verdicts can be based on."""
     return {"recipes": list(NAMED)}
 
 
-def exclusions(visit: Visit) -> Values:
+def exclusion_values(visit: PageVisit) -> Values:
     """The recipes by which an exclusion can be previewed."""
-    return {"recipes": recipe_names(visit.session, visit.campaign.key)}
+    return {"recipes": list_recipe_names(visit.session, visit.campaign.key)}
 
 
-def recipe_names(session: Session, campaign: str) -> list[str]:
+def list_recipe_names(session: Session, campaign: str) -> list[str]:
     """What a campaign can be ranked by: its own recipes, then those that come with the service. Raises NotFound."""
     own = [one.name for one in recipes.page(session, campaign, after=None, limit=MOST_OWN)]
     return list(dict.fromkeys((*own, *NAMED)))

@@ -18,7 +18,7 @@ class OfferedFormat:
     files: bool
 
 
-def offered_formats(protocol: str) -> list[OfferedFormat]:
+def list_offered_formats(protocol: str) -> list[OfferedFormat]:
     """The formats that judgments by a protocol can be written in, those that lose nothing first."""
     formats_offered = []
     for name in exports.writable():

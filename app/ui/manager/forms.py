@@ -12,7 +12,7 @@ from app.ui.messages import ENGLISH, LANGUAGES
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class FormField:
     """A field of a form. choices: all that it can be; none where it is free. value: what stands in it."""
 
     name: str
@@ -24,25 +24,25 @@ class Field:
     required: bool = False
 
 
-def fields(model: type[BaseModel], given: Mapping[str, str]) -> list[Field]:
+def make_form_fields(model: type[BaseModel], given: Mapping[str, str]) -> list[FormField]:
     """The fields of a question, with what was given in them, else what holds by default."""
     schema = model.model_json_schema()
     required = schema.get("required", ())
     return [_field(name, one, given, name in required) for name, one in schema.get("properties", {}).items()]
 
 
-def answer_of(model: type[BaseModel], given: Mapping[str, str], language: str = ENGLISH) -> dict[str, str]:
+def read_form_answer(model: type[BaseModel], given: Mapping[str, str], language: str = ENGLISH) -> dict[str, str]:
     """What was given of a question: an empty field is one that was not answered.
 
     language: whose mark numbers may have before decimals. A point is right in all.
     """
     mark = LANGUAGES[language].decimal
-    numeric = {one.name for one in fields(model, {}) if one.numeric}
+    numeric = {one.name for one in make_form_fields(model, {}) if one.numeric}
     texts = {name: text.strip() for name, text in given.items() if name in model.model_fields and text.strip()}
     return {name: text.replace(mark, ".") if name in numeric else text for name, text in texts.items()}
 
 
-def _field(name: str, schema: Mapping[str, Any], given: Mapping[str, str], required: bool) -> Field:
+def _field(name: str, schema: Mapping[str, Any], given: Mapping[str, str], required: bool) -> FormField:
     kinds = [one for one in (schema, *schema.get("anyOf", ())) if one.get("type") != "null"]
     types = {one.get("type") for one in kinds}
     choices = next((one["enum"] for one in kinds if "enum" in one), ())
@@ -51,7 +51,7 @@ def _field(name: str, schema: Mapping[str, Any], given: Mapping[str, str], requi
     optional = any(one.get("type") == "null" for one in schema.get("anyOf", ()))
     if choices and optional:
         choices = ("", *choices)
-    return Field(
+    return FormField(
         name=name,
         label=name.replace("_", " ").capitalize(),
         value=given.get(name, _text(schema.get("default"))),

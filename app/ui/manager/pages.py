@@ -16,9 +16,9 @@ from app.services.access.tokens import Caller, Role
 from app.services.campaigns import campaigns
 from app.storage.campaigns import CampaignNotFound
 from app.ui.assets import FOLDER
-from app.ui.manager.contents import Visit
+from app.ui.manager.contents import PageVisit
 from app.ui.manager.table import COORDINATOR, GROUPS, MANAGER, PAGES, VIEWER, Contents, ManagerPage
-from app.ui.pages import page
+from app.ui.pages import render_page
 from app.web.access import NoCredential, NoTeam, RoleLacksIt
 from app.web.cookies import session_cookie
 from app.web.deps import CampaignKey, DatabaseDep
@@ -55,7 +55,7 @@ Onlooker = Annotated[Caller, Depends(NeedsSession(VIEWER | COORDINATOR))]
 Manager = Annotated[Caller, Depends(NeedsSession(MANAGER))]
 
 
-def menu(campaign: str, caller: Caller) -> Menu:
+def make_menu(campaign: str, caller: Caller) -> Menu:
     """The pages of a campaign that the caller may open, by group; groups without any are left out."""
     start = f"/campaigns/{quote(campaign, safe='')}"
     links = [
@@ -65,12 +65,12 @@ def menu(campaign: str, caller: Caller) -> Menu:
     return [(group, pages) for group, pages in links if pages]
 
 
-def here(request: Request) -> str:
-    """The address of a page, written as `menu` writes it."""
+def page_address(request: Request) -> str:
+    """The address of a page, written as `make_menu` writes it."""
     return quote(unquote(request.url.path))
 
 
-def campaign_page(
+def render_campaign_page(
     request: Request,
     shown: ManagerPage,
     about: CampaignInfo,
@@ -83,12 +83,12 @@ def campaign_page(
     shared = {
         "heading": shown.name,
         "campaign": about,
-        "menu": menu(about.key, caller),
-        "here": here(request),
+        "menu": make_menu(about.key, caller),
+        "here": page_address(request),
         "caller": caller,
         "start": None,
     }
-    return page(request, shown.template, {**shared, **values}, status=status)
+    return render_page(request, shown.template, {**shared, **values}, status=status)
 
 
 def add_pages(router: APIRouter) -> None:
@@ -107,7 +107,7 @@ def _handler(shown: ManagerPage, contents: Contents) -> Callable[..., HTMLRespon
     def show(request: Request, campaign: CampaignKey, database: DatabaseDep, caller: Caller = allowed) -> HTMLResponse:
         with database.transaction(snapshot=True) as session:
             about = campaigns.get(session, campaign)
-            values = contents(Visit(session, about, caller))
-        return campaign_page(request, shown, about, caller, {**module, **values})
+            values = contents(PageVisit(session, about, caller))
+        return render_campaign_page(request, shown, about, caller, {**module, **values})
 
     return show

@@ -22,10 +22,10 @@ from app.services.jobs import rankings, report_requests
 from app.services.jobs.jobs import JobView, NotBegun, under_way
 from app.storage.db import Database
 from app.ui.access import Reader
-from app.ui.manager.long import start
-from app.ui.manager.pages import campaign_page
-from app.ui.manager.ranking import DEFAULT_RECIPE, address, matrix, view_for
-from app.ui.manager.reports import words
+from app.ui.manager.long import make_start_button
+from app.ui.manager.pages import render_campaign_page
+from app.ui.manager.ranking import DEFAULT_RECIPE, matrix_address, ranking_address, ranking_view_for
+from app.ui.manager.reports import describe_error
 from app.ui.manager.table import PAGES
 from app.ui.pages import PageRoute
 from app.web.deps import CampaignKey, DatabaseDep
@@ -39,7 +39,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.get(PAGE.route)
-def printable(
+def printable_page(
     request: Request,
     caller: Reader,
     campaign: CampaignKey,
@@ -60,22 +60,22 @@ def printable(
         "why": "",
         "job": None,
     }
-    values |= {"picture": address(campaign, ".svg", recipe), "matrix": matrix(campaign, recipe)}
+    values |= {"picture": ranking_address(campaign, ".svg", recipe), "matrix": matrix_address(campaign, recipe)}
     values["parts"] = [_part(database, campaign, caller, name) for name in PARTS]
     try:
         values |= _ranked(database, campaign, caller, wanted)
     except NotBegun:
-        values |= start(address(campaign, "", recipe))
+        values |= make_start_button(ranking_address(campaign, "", recipe))
     except Invalid as error:
-        values["why"] = words(error)
-    return campaign_page(request, PAGE, about, caller, values)
+        values["why"] = describe_error(error)
+    return render_campaign_page(request, PAGE, about, caller, values)
 
 
 def _ranked(database: Database, campaign: str, caller: Caller, recipe: Recipe) -> dict[str, object]:
     outcome = rankings.long_answer(database, campaign, recipe=recipe, ask=under_way)
     if isinstance(outcome, JobView):
         return {"job": outcome, "script": "job"}
-    view = view_for(caller, outcome)
+    view = ranking_view_for(caller, outcome)
     return {"view": view, "systems": ranking_tables.systems_table(view), "pairs": ranking_tables.pairs_table(view)}
 
 
@@ -87,7 +87,7 @@ def _part(database: Database, campaign: str, caller: Caller, name: str) -> dict[
         asked = ReportRequest(kind, (campaign,), kind.options())
         report = report_requests.find_or_queue(database, asked, ask=under_way)
     except Invalid as error:
-        return {**part, "why": words(error), "picture": ""}
+        return {**part, "why": describe_error(error), "picture": ""}
     except NotBegun:
         return {**part, "why": LONG, "picture": ""}
     if isinstance(report, JobView):

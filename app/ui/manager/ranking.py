@@ -26,9 +26,9 @@ from app.services.jobs import rankings
 from app.services.jobs.jobs import JobView, NotBegun, under_way
 from app.storage.db import Session
 from app.ui.access import Reader
-from app.ui.manager.contents import recipe_names
-from app.ui.manager.long import start
-from app.ui.manager.pages import campaign_page
+from app.ui.manager.contents import list_recipe_names
+from app.ui.manager.long import make_start_button
+from app.ui.manager.pages import render_campaign_page
 from app.ui.manager.table import PAGES
 from app.ui.messages import message
 from app.ui.pages import PageRoute
@@ -47,7 +47,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.get(PAGE.route)
-def ranking(
+def ranking_page(
     request: Request,
     reader: Reader,
     campaign: CampaignKey,
@@ -60,7 +60,7 @@ def ranking(
     """
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
-        offered = recipe_names(session, campaign)
+        offered = list_recipe_names(session, campaign)
         chosen, wanted = _meant(session, campaign, recipe)
     shared = {
         "recipes": list(dict.fromkeys((*offered, chosen))),
@@ -72,26 +72,26 @@ def ranking(
     try:
         outcome = rankings.long_answer(database, about.key, recipe=wanted, ask=under_way)
     except NotBegun:
-        begin = start(address(about.key, "", chosen))
-        return campaign_page(request, PAGE, about, reader, {**shared, **begin})
+        begin = make_start_button(ranking_address(about.key, "", chosen))
+        return render_campaign_page(request, PAGE, about, reader, {**shared, **begin})
     except Invalid as error:
         failed = {**shared, "why": error.detail or error.title()}
-        return campaign_page(request, PAGE, about, reader, failed, status=422)
+        return render_campaign_page(request, PAGE, about, reader, failed, status=422)
     if isinstance(outcome, JobView):
-        return campaign_page(request, PAGE, about, reader, {**shared, "job": outcome, "script": "job"})
-    shown = _shown(view_for(reader, outcome), about, chosen)
-    return campaign_page(request, PAGE, about, reader, {**shared, **shown})
+        return render_campaign_page(request, PAGE, about, reader, {**shared, "job": outcome, "script": "job"})
+    shown = _shown(ranking_view_for(reader, outcome), about, chosen)
+    return render_campaign_page(request, PAGE, about, reader, {**shared, **shown})
 
 
-def address(campaign: str, suffix: str, recipe: str, **more: str) -> str:
+def ranking_address(campaign: str, suffix: str, recipe: str, **more: str) -> str:
     """Where a representation of the ranking is fetched; more: which table or picture, if not the usual one."""
     asked = urlencode({"recipe": recipe, **more})
     return f"/v1/campaigns/{quote(campaign, safe='')}/ranking{suffix}?{asked}"
 
 
-def matrix(campaign: str, recipe: str) -> str:
+def matrix_address(campaign: str, recipe: str) -> str:
     """Where the picture of all pairs is."""
-    return address(campaign, ".svg", recipe, picture="pairs")
+    return ranking_address(campaign, ".svg", recipe, picture="pairs")
 
 
 def _meant(session: Session, campaign: str, name: str) -> tuple[str, Recipe]:
@@ -102,15 +102,16 @@ def _meant(session: Session, campaign: str, name: str) -> tuple[str, Recipe]:
         return DEFAULT_RECIPE, NAMED[DEFAULT_RECIPE]
 
 
-def view_for(reader: Caller, report: StoredReport) -> RankingView:
+def ranking_view_for(reader: Caller, report: StoredReport) -> RankingView:
     """A ranking as a reader sees it: who only views learns nothing of the raters."""
     return ranking_view.read(report.body if reader.may("manager") else without_raters(report).body)
 
 
-def together(warnings: Iterable[str]) -> list[str]:
+def merge_document_warnings(warnings: Iterable[str]) -> list[str]:
     """Warnings, with all that the number of documents is to blame for as one, where the first of them stands.
 
-    >>> together(["5 documents: too few for BCa", "no pair is tested", "5 documents: too few for rank sets"])
+    >>> few = ["5 documents: too few for BCa", "no pair is tested", "5 documents: too few for rank sets"]
+    >>> merge_document_warnings(few)
     ['5 documents: too few for BCa; too few for rank sets', 'no pair is tested']
     """
     groups: dict[str, list[str]] = {}
@@ -125,15 +126,15 @@ def _shown(view: RankingView, about: CampaignInfo, recipe: str) -> dict[str, obj
         "view": view,
         "captions": captions,
         "ranking_captions": ranking_captions,
-        "warnings": together(view.warnings),
+        "warnings": merge_document_warnings(view.warnings),
         "mixed": MIXED,
         "systems": ranking_tables.systems_table(view),
         "pairs": ranking_tables.pairs_table(view),
-        "links": [(name, address(about.key, suffix, recipe)) for name, suffix in SHAPES],
-        "picture": address(about.key, ".svg", recipe),
-        "matrix": matrix(about.key, recipe),
+        "links": [(name, ranking_address(about.key, suffix, recipe)) for name, suffix in SHAPES],
+        "picture": ranking_address(about.key, ".svg", recipe),
+        "matrix": matrix_address(about.key, recipe),
         "pair_links": [
-            ("CSV", address(about.key, ".csv", recipe, table="pairs")),
-            ("SVG", matrix(about.key, recipe)),
+            ("CSV", ranking_address(about.key, ".csv", recipe, table="pairs")),
+            ("SVG", matrix_address(about.key, recipe)),
         ],
     }

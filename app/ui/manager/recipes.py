@@ -16,9 +16,9 @@ from app.services.campaigns import campaigns
 from app.services.jobs import side_by_side
 from app.services.jobs.jobs import JobView, NotBegun, under_way
 from app.ui.access import Reader
-from app.ui.manager.contents import recipe_names
-from app.ui.manager.long import start
-from app.ui.manager.pages import campaign_page
+from app.ui.manager.contents import list_recipe_names
+from app.ui.manager.long import make_start_button
+from app.ui.manager.pages import render_campaign_page
 from app.ui.manager.table import PAGES
 from app.ui.pages import PageRoute
 from app.web.deps import CampaignKey, DatabaseDep
@@ -42,16 +42,18 @@ def recipes_page(
     """The recipes that were ticked, else those that come with the service."""
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
-        offered = recipe_names(session, campaign)
+        offered = list_recipe_names(session, campaign)
     chosen = [name for name in offered if name in recipe][:MOST] or list(NAMED)[:MOST]
     values: dict[str, object] = {"offered": offered, "chosen": chosen, "why": [], "job": None}
     try:
         outcome = side_by_side.long_answer(database, campaign, chosen, ask=under_way)
     except NotBegun:
-        return campaign_page(request, PAGE, about, caller, {**values, **start(_address(campaign, "", chosen))})
+        return render_campaign_page(
+            request, PAGE, about, caller, {**values, **make_start_button(_address(campaign, "", chosen))}
+        )
     if isinstance(outcome, JobView):
-        return campaign_page(request, PAGE, about, caller, {**values, "job": outcome, "script": "job"})
-    return campaign_page(request, PAGE, about, caller, {**values, **_shown(caller, campaign, chosen, outcome)})
+        return render_campaign_page(request, PAGE, about, caller, {**values, "job": outcome, "script": "job"})
+    return render_campaign_page(request, PAGE, about, caller, {**values, **_shown(caller, campaign, chosen, outcome)})
 
 
 def _shown(caller: Caller, campaign: str, chosen: list[str], rankings: SideBySide) -> dict[str, object]:

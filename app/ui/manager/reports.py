@@ -22,11 +22,11 @@ from app.services.jobs.jobs import JobView, NotBegun, under_way
 from app.storage.campaigns import CampaignNotFound
 from app.storage.db import Database
 from app.ui.access import Reader
-from app.ui.manager.forms import answer_of, fields
-from app.ui.manager.long import start
-from app.ui.manager.pages import campaign_page
+from app.ui.manager.forms import make_form_fields, read_form_answer
+from app.ui.manager.long import make_start_button
+from app.ui.manager.pages import render_campaign_page
 from app.ui.manager.table import PAGES, ManagerPage
-from app.ui.messages import language_of
+from app.ui.messages import request_language
 from app.ui.pages import PageRoute
 from app.web.access import RoleLacksIt, all_seen
 from app.web.deps import CampaignKey, DatabaseDep
@@ -42,7 +42,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.get(f"{PAGE.route}/{{kind}}")
-def report(request: Request, caller: Reader, campaign: CampaignKey, kind: str, database: DatabaseDep) -> Response:
+def report_page(request: Request, caller: Reader, campaign: CampaignKey, kind: str, database: DatabaseDep) -> Response:
     """One report, the job that makes it, or the button that begins one."""
     wanted = report_requests.report_of(kind)
     if not caller.may(wanted.role):
@@ -53,7 +53,7 @@ def report(request: Request, caller: Reader, campaign: CampaignKey, kind: str, d
 
 
 @router.get(GATE_PAGE.route)
-def gate(request: Request, caller: Reader, campaign: CampaignKey, database: DatabaseDep) -> Response:
+def gate_page(request: Request, caller: Reader, campaign: CampaignKey, database: DatabaseDep) -> Response:
     """One claim about two systems; nothing is worked out before they are named."""
     begun = "candidate" in request.query_params
     address = f"/v1/campaigns/{quote(campaign, safe='')}/gate"
@@ -73,33 +73,37 @@ def _page(
 ) -> Response:
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
-    given = answer_of(kind.options, request.query_params, language_of(request))
+    given = read_form_answer(kind.options, request.query_params, request_language(request))
     check_naming(caller, kind, given)
     values = {
         "kind": kind,
-        "fields": fields(kind.options, given),
+        "fields": make_form_fields(kind.options, given),
         "open": bool(given) or not begun,
         "job": None,
         "view": None,
         "why": "",
     }
     if not begun:
-        return campaign_page(request, page, about, caller, values)
+        return render_campaign_page(request, page, about, caller, values)
     try:
         question = parse_options(kind, given)
         read = all_seen(caller, campaigns_of(kind, (campaign,), question))
         outcome = report_requests.find_or_queue(database, ReportRequest(kind, read, question), ask=under_way)
     except NotBegun:
-        return campaign_page(request, page, about, caller, {**values, **start(_at(address, "", given))})
+        return render_campaign_page(
+            request, page, about, caller, {**values, **make_start_button(_at(address, "", given))}
+        )
     except (CampaignNotFound, Conflict, Invalid) as error:
-        failed = {**values, "why": words(error), "open": True}
-        return campaign_page(request, page, about, caller, failed, status=422)
+        failed = {**values, "why": describe_error(error), "open": True}
+        return render_campaign_page(request, page, about, caller, failed, status=422)
     if isinstance(outcome, JobView):
-        return campaign_page(request, page, about, caller, {**values, "job": outcome, "script": "job"})
-    return campaign_page(request, page, about, caller, {**values, **_shown(caller, kind, outcome, address, given)})
+        return render_campaign_page(request, page, about, caller, {**values, "job": outcome, "script": "job"})
+    return render_campaign_page(
+        request, page, about, caller, {**values, **_shown(caller, kind, outcome, address, given)}
+    )
 
 
-def words(error: AppError) -> str:
+def describe_error(error: AppError) -> str:
     """What an error says, with every place that it names."""
     places = "; ".join(f"{' › '.join(map(str, one.loc))}: {one.msg}" for one in error.places)
     return f"{error.detail or error.title()}{': ' if places else ''}{places}"

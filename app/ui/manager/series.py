@@ -16,10 +16,10 @@ from app.services.jobs import side_by_side
 from app.services.jobs.jobs import JobView, NotBegun, under_way
 from app.storage.db import Database
 from app.ui.access import Reader
-from app.ui.manager.contents import recipe_names
-from app.ui.manager.long import start
-from app.ui.manager.pages import campaign_page
-from app.ui.manager.reports import SHAPES, words
+from app.ui.manager.contents import list_recipe_names
+from app.ui.manager.long import make_start_button
+from app.ui.manager.pages import render_campaign_page
+from app.ui.manager.reports import SHAPES, describe_error
 from app.ui.manager.table import PAGES
 from app.ui.pages import PageRoute
 from app.web.deps import CampaignKey, DatabaseDep
@@ -42,17 +42,17 @@ def series_page(
     """Rank and cluster of each system in each campaign of the series that the reader may see, or the job for that."""
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
-        offered = recipe_names(session, campaign)
+        offered = list_recipe_names(session, campaign)
     chosen = recipe if recipe in offered else DEFAULT_RECIPE
     values: dict[str, object] = {"recipes": offered, "chosen": chosen, "table": None, "why": "", "job": None}
     if about.series is not None:
         try:
             values |= _ranked(database, about.series, chosen, caller)
         except NotBegun:
-            values |= start(_address(about.series, "", chosen))
+            values |= make_start_button(_address(about.series, "", chosen))
         except Invalid as error:
-            values["why"] = words(error)
-    return campaign_page(request, PAGE, about, caller, values)
+            values["why"] = describe_error(error)
+    return render_campaign_page(request, PAGE, about, caller, values)
 
 
 def _ranked(database: Database, name: str, recipe: str, caller: Caller) -> dict[str, object]:

@@ -26,12 +26,12 @@ from app.stats.stability import request as limits
 from app.stats.stability.extraction import NotMultiplyRated
 from app.stats.stability.request import GROUPINGS, METHODS, RaterAssignment, StudyDesign, paper_designs
 from app.ui.access import Reader
-from app.ui.manager.forms import answer_of, fields
-from app.ui.manager.long import start
-from app.ui.manager.pages import campaign_page
-from app.ui.manager.reports import words
+from app.ui.manager.forms import make_form_fields, read_form_answer
+from app.ui.manager.long import make_start_button
+from app.ui.manager.pages import render_campaign_page
+from app.ui.manager.reports import describe_error
 from app.ui.manager.table import PAGES
-from app.ui.messages import language_of, message
+from app.ui.messages import message, request_language
 from app.ui.pages import PageRoute
 from app.web.conditional import answer
 from app.web.deps import CampaignKey, DatabaseDep
@@ -106,43 +106,43 @@ def stability_page(request: Request, caller: Reader, campaign: CampaignKey, data
     """The question; once it was asked, the job, the report, or the button that begins the job."""
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
-    given = answer_of(StabilityForm, request.query_params, language_of(request))
+    given = read_form_answer(StabilityForm, request.query_params, request_language(request))
     begun = "designs" in request.query_params
-    values = {"fields": fields(StabilityForm, given), "open": not begun}
+    values = {"fields": make_form_fields(StabilityForm, given), "open": not begun}
     values |= {"job": None, "view": None, "why": "", "single": False}
     if not begun:
-        return campaign_page(request, PAGE, about, caller, values)
+        return render_campaign_page(request, PAGE, about, caller, values)
     try:
-        question = read(given)
+        question = parse_stability_form(given)
         asking = ReportRequest(REPORT, (campaign,), question.options())
         outcome = report_requests.find_or_queue(database, asking, ask=under_way)
     except NotBegun:
-        begin = start(f"/v1/campaigns/{quote(campaign, safe='')}/stability", question.body())
-        return campaign_page(request, PAGE, about, caller, {**values, **begin})
+        begin = make_start_button(f"/v1/campaigns/{quote(campaign, safe='')}/stability", question.body())
+        return render_campaign_page(request, PAGE, about, caller, {**values, **begin})
     except (Invalid, Conflict) as error:
         # Of a refusal that a job has kept, its name is what is left of its class.
         single = type(error).__name__ == NotMultiplyRated.__name__
         failed = {
             **values,
-            "why": words(error),
+            "why": describe_error(error),
             "single": single,
             "open": True,
         }
-        return campaign_page(request, PAGE, about, caller, failed, status=422)
+        return render_campaign_page(request, PAGE, about, caller, failed, status=422)
     if isinstance(outcome, JobView):
-        return campaign_page(request, PAGE, about, caller, {**values, "job": outcome, "script": "job"})
+        return render_campaign_page(request, PAGE, about, caller, {**values, "job": outcome, "script": "job"})
     view = StabilityView.model_validate_json(outcome.body)
     address = f"/campaigns/{quote(campaign, safe='')}/stability-report"
     shown = {
         "view": view,
         "tables": REPORT.tables(view),
         "caption": REPORT.caption(view),
-        "warnings": alike(REPORT.warnings(view)),
+        "warnings": group_alike_warnings(REPORT.warnings(view)),
         "more": _more(view, given, request.url.path),
         "pictures": [(text, f"{address}.svg?{urlencode({**given, 'picture': picture})}") for picture, text in PICTURES],
         "links": [(name, f"{address}{suffix}?{urlencode(given)}") for name, suffix in SHAPES],
     }
-    return campaign_page(request, PAGE, about, caller, {**values, **shown})
+    return render_campaign_page(request, PAGE, about, caller, {**values, **shown})
 
 
 @router.get("/campaigns/{campaign}/stability-report.{shape}")
@@ -155,7 +155,7 @@ def stability_report(
     picture: Annotated[Literal["documents", "power"], Query()] = "documents",
 ) -> Response:
     """What the page shows, by address. Raises NotDone where it was not worked out yet."""
-    options = read(answer_of(StabilityForm, request.query_params)).options()
+    options = parse_stability_form(read_form_answer(StabilityForm, request.query_params)).options()
     with database.transaction(snapshot=True) as session:
         lookup = store.find(session, ReportRequest(REPORT, (campaign,), options))
     if lookup.body is None:
@@ -168,10 +168,11 @@ def stability_report(
     return answer(request, lambda: render(REPORT, report.body, shape, picture), MEDIA_TYPES[shape], tag, headers)
 
 
-def alike(warnings: Iterable[str]) -> list[list[str]]:
+def group_alike_warnings(warnings: Iterable[str]) -> list[list[str]]:
     """Warnings by what they say, whatever the design and the figures in it.
 
-    >>> alike(["psxs, 5 documents: the smallest p is 0.1", "pool", "none, 4 documents: the smallest p is 0.2"])
+    >>> warnings = ["psxs, 5 documents: the smallest p is 0.1", "pool", "none, 4 documents: the smallest p is 0.2"]
+    >>> group_alike_warnings(warnings)
     [['psxs, 5 documents: the smallest p is 0.1', 'none, 4 documents: the smallest p is 0.2'], ['pool']]
     """
     groups: dict[str, list[str]] = {}
@@ -188,7 +189,7 @@ def _more(view: StabilityView, given: Mapping[str, str], path: str) -> tuple[str
     return ", ".join(counts), f"{path}?{urlencode({**given, 'documents': ','.join(counts)})}"
 
 
-def read(given: dict[str, str]) -> StabilityForm:
+def parse_stability_form(given: dict[str, str]) -> StabilityForm:
     """The question. Raises Invalid, naming the first field that is wrong."""
     try:
         return StabilityForm.model_validate(given)

@@ -10,7 +10,7 @@ from app.ui.manager import contents
 from app.ui.messages import message
 
 Roles = frozenset[Role]
-Contents = Callable[[contents.Visit], contents.Values]
+Contents = Callable[[contents.PageVisit], contents.Values]
 
 VIEWER: Roles = frozenset({"viewer"})
 COORDINATOR: Roles = frozenset({"coordinator"})
@@ -65,21 +65,23 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
         message("Campaign"),
         (
             ManagerPage(
-                message("Overview"), VIEWER | COORDINATOR, "live progress; open, pause, close", contents.overview
+                message("Overview"), VIEWER | COORDINATOR, "live progress; open, pause, close", contents.overview_values
             ),
-            ManagerPage(message("Settings"), MANAGER, "name, series, languages, notes, deadline", contents.settings),
+            ManagerPage(
+                message("Settings"), MANAGER, "name, series, languages, notes, deadline", contents.settings_values
+            ),
             ManagerPage(
                 message("Lock"),
                 VIEWER,
                 "the registered analysis and its amendments, which managers write",
-                contents.lock,
+                contents.lock_values,
             ),
             ManagerPage(
-                message("Jobs"), VIEWER, "progress of long reports; managers can cancel them", contents.nothing
+                message("Jobs"), VIEWER, "progress of long reports; managers can cancel them", contents.no_values
             ),
-            ManagerPage(message("Exports"), MANAGER, "the release bundle and every format", contents.exports),
-            ManagerPage(message("Clone"), MANAGER, "copy this campaign; copy judgments", contents.nothing),
-            ManagerPage(message("Audit"), MANAGER, "who changed what in the campaign", contents.nothing),
+            ManagerPage(message("Exports"), MANAGER, "the release bundle and every format", contents.export_values),
+            ManagerPage(message("Clone"), MANAGER, "copy this campaign; copy judgments", contents.no_values),
+            ManagerPage(message("Audit"), MANAGER, "who changed what in the campaign", contents.no_values),
         ),
     ),
     (
@@ -92,7 +94,7 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
                 end="",
             ),
             ManagerPage(message("Recipes"), VIEWER, "recipes side by side, and pairs on which they disagree"),
-            ManagerPage(message("Reports"), VIEWER, "all reports", contents.reports),
+            ManagerPage(message("Reports"), VIEWER, "all reports", contents.report_values),
             ManagerPage(message("Stability"), VIEWER, "would another study give the same ranking?"),
             ManagerPage(message("Gate"), VIEWER, "one claim about two systems", file="report"),
             ManagerPage(
@@ -102,7 +104,9 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
                 end="/reports/power",
                 file="report",
             ),
-            ManagerPage(message("Comparisons"), VIEWER, "this campaign compared with others", contents.comparisons),
+            ManagerPage(
+                message("Comparisons"), VIEWER, "this campaign compared with others", contents.comparison_values
+            ),
             ManagerPage(message("Series"), VIEWER, "the language pairs of a series in one table"),
             ManagerPage(message("Print"), VIEWER, "ranking, data card and score distribution on one page"),
         ),
@@ -110,46 +114,57 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
     (
         message("Texts and tasks"),
         (
-            ManagerPage(message("Texts"), MANAGER, "import of files, contents of the campaign", contents.texts),
+            ManagerPage(message("Texts"), MANAGER, "import of files, contents of the campaign", contents.text_values),
             ManagerPage(
-                message("Guidelines"), MANAGER, "guidelines and consent, by language and version", contents.guidelines
+                message("Guidelines"),
+                MANAGER,
+                "guidelines and consent, by language and version",
+                contents.guideline_values,
             ),
-            ManagerPage(message("Design"), MANAGER, "preview and freeze a plan", contents.design),
+            ManagerPage(message("Design"), MANAGER, "preview and freeze a plan", contents.design_values),
             ManagerPage(
                 message("Replan"),
                 MANAGER,
                 "change the plan of a running campaign: preview, then apply",
-                contents.replan,
+                contents.replan_values,
             ),
-            ManagerPage(message("Items"), MANAGER, "texts with all judgments and marked errors", contents.nothing),
+            ManagerPage(message("Items"), MANAGER, "texts with all judgments and marked errors", contents.no_values),
         ),
     ),
     (
         message("People"),
         (
-            ManagerPage(message("Raters"), COORDINATOR, "enrolment, links", contents.nothing),
+            ManagerPage(message("Raters"), COORDINATOR, "enrolment, links", contents.no_values),
             ManagerPage(
-                message("Invitations"), MANAGER, "one link for many raters; completion codes", contents.invitations
+                message("Invitations"),
+                MANAGER,
+                "one link for many raters; completion codes",
+                contents.invitation_values,
             ),
             ManagerPage(
-                message("Tutorial"), MANAGER, "texts with known answers before the first task", contents.known_answers
+                message("Tutorial"),
+                MANAGER,
+                "texts with known answers before the first task",
+                contents.known_answer_values,
             ),
             ManagerPage(
                 message("Qualification"),
                 MANAGER,
                 "the qualification test, and who passed it",
-                contents.known_answers,
+                contents.known_answer_values,
             ),
             ManagerPage(
-                message("Quality"), COORDINATOR, "evidence on each rater; exclusions; timing", contents.quality
+                message("Quality"), COORDINATOR, "evidence on each rater; exclusions; timing", contents.quality_values
             ),
             ManagerPage(
                 message("Exclusions"),
                 MANAGER,
                 "raters, systems, documents, tasks; preview first",
-                contents.exclusions,
+                contents.exclusion_values,
             ),
-            ManagerPage(message("Problems"), MANAGER, "flags and disputes about hours, with answers", contents.nothing),
+            ManagerPage(
+                message("Problems"), MANAGER, "flags and disputes about hours, with answers", contents.no_values
+            ),
         ),
     ),
 )
