@@ -97,7 +97,9 @@ def loading(database: Database, campaigns: Sequence[str]) -> float:
         begun = time.perf_counter()
         with database.transaction() as session:
             for campaign in campaigns:
-                recipe_ratings.load(session, snapshot.snapshot(session, campaign, None), NAMED["recommended"])
+                recipe_ratings.load_recipe_ratings(
+                    session, snapshot.load_snapshot(session, campaign, None), NAMED["recommended"]
+                )
         took.append(time.perf_counter() - begun)
     return median(took)
 
@@ -112,9 +114,9 @@ def cold(
         begun = time.perf_counter()
         try:
             with database.transaction() as session:
-                found = store.find(session, asking)
+                found = store.find_report(session, asking)
                 work = kind.prepare(session, found.about, asking.options)
-            store.compute(work, on_progress=lambda _done, _total: None, should_stop=lambda: False)
+            store.compute_report(work, on_progress=lambda _done, _total: None, should_stop=lambda: False)
         except Invalid as error:
             return 0.0, str(error.places[0].msg if error.places else error.detail or error.title())
         took.append(time.perf_counter() - begun)

@@ -74,7 +74,9 @@ def _computed(database: Database, campaign: str) -> dict[str, str]:
     for name in STORED:
         kind = registry.ALL[f"campaign/{name}"]
         query = {"bootstrap": "0"} if name == "agreement" else {}
-        store.find_or_compute(database, request.ReportRequest(kind, (campaign,), request.parse_options(kind, query)))
+        store.find_or_compute_report(
+            database, request.ReportRequest(kind, (campaign,), request.parse_options(kind, query))
+        )
         paths[name] = f"/v1/campaigns/{campaign}/reports/{name}" + ("?bootstrap=0" if query else "")
     ranking_report.find_or_compute(database, campaign, recipe=NAMED["recommended"])
     return {**paths, "ranking": f"/v1/campaigns/{campaign}/ranking"}

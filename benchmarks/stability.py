@@ -19,8 +19,8 @@ from statistics import median
 import numpy as np
 
 from app.design.values import Codes
-from app.reports.kit.processes import in_processes
-from app.reports.kit.report import Work
+from app.reports.kit.processes import compute_in_processes
+from app.reports.kit.report import ReportWork
 from app.reports.stability.report import StudyChunks
 from app.stats.stability.chunks import ChunkOutcome, StabilitySimulator
 from app.stats.stability.curves import compute_curves
@@ -162,7 +162,7 @@ def paper(data: MultiplyRated, workers: int) -> None:
     def shown(done: int, total: int) -> None:
         print(f"\r{done} of {total} chunks, {time.perf_counter() - started:.0f} s", end="", file=sys.stderr)
 
-    computed = in_processes(workers)(Work(len(simulator.chunks), StudyChunks(simulator).run, list))
+    computed = compute_in_processes(workers)(ReportWork(len(simulator.chunks), StudyChunks(simulator).run, list))
     parts = []
     for part in computed:
         parts.append(ChunkOutcome.from_bytes(part))

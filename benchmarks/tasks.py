@@ -57,9 +57,9 @@ def load(url: str, campaign: str) -> Figures:
     with _database(url) as database:
         for _ in range(2):
             with database.transaction() as session:
-                asked = snapshot.snapshot(session, campaign, None)
+                asked = snapshot.load_snapshot(session, campaign, None)
                 started = time.perf_counter()
-                rows = recipe_ratings.load(session, asked, NAMED["recommended"])
+                rows = recipe_ratings.load_recipe_ratings(session, asked, NAMED["recommended"])
                 seconds.append(time.perf_counter() - started)
     return {"seconds": seconds[0], "warm": seconds[1], "ratings": len(rows), "memory": peak_memory()}
 

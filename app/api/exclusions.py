@@ -113,7 +113,7 @@ def _stored(
 
 def _previewed(campaign: str, wanted: ExclusionRule, name: str, database: Database) -> ExclusionEffect | JobView:
     with database.transaction(snapshot=True) as session:
-        recipe = named_recipes.find(session, campaign, name)
+        recipe = named_recipes.find_recipe(session, campaign, name)
     return exclusion_preview.long_answer(database, campaign, wanted, recipe=recipe)
 
 

@@ -18,7 +18,7 @@ from app.api.models.recipe import RecipeIn
 from app.api.models.times import moment
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import CHECKED_AGAINST, NAMED, Recipe
-from app.reports.kit.redact import without_raters
+from app.reports.kit.redact import hide_raters
 from app.reports.kit.render import parquet
 from app.reports.kit.report import StoredReport
 from app.reports.ranking import report as ranking_report
@@ -178,14 +178,14 @@ def _kind(request: Request) -> str:
 
 def _check(kind: str) -> None:
     if kind == parquet.SUFFIX:
-        parquet.check_installed()
+        parquet.check_parquet_installed()
 
 
 def _wanted(request: Request, caller: Caller, campaign: str, asked: RecipeQuery, database: Database) -> Recipe:
     """The recipe that a query asks for: one that the campaign knows by name, and the choices that replace its own."""
     check_exclusions(caller, asked.exclude)
     with database.transaction(snapshot=True) as session:
-        return recipe_of(request, named_recipes.find(session, campaign, asked.recipe))
+        return recipe_of(request, named_recipes.find_recipe(session, campaign, asked.recipe))
 
 
 def _ranking(request: Request, caller: Caller, campaign: str, asked: RecipeQuery, database: Database) -> Found:
@@ -229,7 +229,7 @@ def of_ranking(request: Request, caller: Caller, report: StoredReport, picture: 
 def _shown(request: Request, caller: Caller, report: StoredReport, kind: str, table: str) -> Response:
     """A representation, with an ETag of its own; who only views learns nothing of the raters."""
     if not caller.may("manager"):
-        report = without_raters(report)
+        report = hide_raters(report)
     if kind == "json":
         return answer(request, report.body, JSON, report.etag)
     headers = PICTURE if kind == "svg" else {}

@@ -38,7 +38,7 @@ from app.demo import (
 )
 from app.domain.recipe import NAMED
 from app.reports.kit.request import ReportRequest
-from app.reports.kit.store import find_or_compute
+from app.reports.kit.store import find_or_compute_report
 from app.reports.ranking import report as ranking_report
 from app.reports.stability.report import REPORT as STABILITY_REPORT
 from app.services.access import tokens
@@ -139,7 +139,7 @@ def _report(console: Console, database: Database, campaign: str) -> None:
     console.print("\nReplication forecast")
     with bar("simulating studies") as on_progress:
         asking = ReportRequest(STABILITY_REPORT, (campaign,), STABILITY)
-        stored = find_or_compute(database, asking, on_progress=on_progress)
+        stored = find_or_compute_report(database, asking, on_progress=on_progress)
     show(console, STABILITY_REPORT, stored.body)
 
 

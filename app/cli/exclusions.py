@@ -116,7 +116,7 @@ def _over_http(remote: _remote.Remote, campaign: str, body: Mapping[str, str], p
 def _effect(campaign: str, wanted: ExclusionRule, recipe: str) -> bytes:
     with context.database() as database:
         with database.transaction(snapshot=True) as session:
-            chosen = named_recipes.find(session, campaign, recipe, place=("--recipe",))
+            chosen = named_recipes.find_recipe(session, campaign, recipe, place=("--recipe",))
         effect = service.preview(database, campaign, wanted, recipe=chosen)
     return EffectOut.of(effect).model_dump_json().encode()
 
@@ -175,4 +175,4 @@ def _standing(line: dict[str, Any] | None) -> tuple[str, str, str]:
     if line is None:
         return "–", "–", "–"
     cluster = "–" if line["cluster"] is None else str(line["cluster"])
-    return captions.rank(line["rank"]), cluster, f"{line['score']:.4g}"
+    return captions.format_rank(line["rank"]), cluster, f"{line['score']:.4g}"

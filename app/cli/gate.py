@@ -27,7 +27,7 @@ from app.domain.errors import AppError
 from app.reports.gate.report import REPORT as GATE
 from app.reports.gate.view import GateView, exit_code
 from app.reports.kit import request, store
-from app.reports.kit.render.representations import render
+from app.reports.kit.render.representations import render_report
 from app.reports.kit.request import ReportRequest
 
 BUSY = frozenset({429, 503})
@@ -122,14 +122,14 @@ def gate(
         remote = _remote.configured_remote(server)
         body = _here(campaign, given, as_of) if remote is None else _there(remote, campaign, given, as_of, wait)
         view = _view(body, remote)
-        _put(body if shape == "json" else render(GATE, body, shape) if shape else _table(view))
+        _put(body if shape == "json" else render_report(GATE, body, shape) if shape else _table(view))
     raise typer.Exit(exit_code(view))
 
 
 def _here(campaign: str, given: dict[str, str], as_of: str | None) -> bytes:
     asking = ReportRequest(GATE, (campaign,), request.parse_options(GATE, given, place="options"), moment(as_of))
     with context.database() as database:
-        return store.find_or_compute(database, asking).body
+        return store.find_or_compute_report(database, asking).body
 
 
 def _there(remote: _remote.Remote, campaign: str, given: dict[str, str], as_of: str | None, wait: float) -> bytes:

@@ -26,7 +26,7 @@ from app.domain.recipe import CHECKED_AGAINST, CHOICES, NAMED, parse_recipe_opti
 from app.reports.kit.render import parquet
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking.renderings import TABLES, render, segments
-from app.reports.source.named_recipes import find
+from app.reports.source.named_recipes import find_recipe
 
 CHOICE_OPTIONS = "\b\n" + "\n".join(
     f"--{choice.name.replace('_', '-')}: {choice.wording.sentence} ({choice.allowed.replace('`', '')})"
@@ -117,10 +117,10 @@ class RankArguments:
 def _from_database(asked: RankArguments) -> Iterator[bytes]:
     when = moment(asked.as_of)
     if asked.kind == parquet.SUFFIX:
-        parquet.check_installed()
+        parquet.check_parquet_installed()
     with _context.database() as database:
         with database.transaction(snapshot=True) as session:
-            base = find(session, asked.campaign, asked.recipe, place=("--recipe",))
+            base = find_recipe(session, asked.campaign, asked.recipe, place=("--recipe",))
             chosen = parse_recipe_options(base, asked.choices)
         if asked.table == SEGMENTS:
             yield from segments(ranking_report.segment_scores(database, asked.campaign, recipe=chosen, as_of=when))

@@ -22,7 +22,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.recipe import NAMED
 from app.reports import registry
 from app.reports.kit import request, store
-from app.reports.kit.render.representations import PICTURE, render, title
+from app.reports.kit.render.representations import PICTURE, render_report, report_title
 from app.reports.kit.report import Report
 from app.reports.kit.request import Over, ReportRequest
 from app.services.jobs import report_requests
@@ -148,7 +148,7 @@ class ReportArguments:
         """As the database is asked. Raises Invalid."""
         given = {name: values if self._is_list(name) else values[-1] for name, values in self.options.items()}
         question = request.parse_options(self.kind, given, place="options")
-        campaigns = request.campaigns_of(self.kind, self.campaigns, question)
+        campaigns = request.list_report_campaigns(self.kind, self.campaigns, question)
         return ReportRequest(self.kind, campaigns, question, moment(self.how.as_of))
 
     def path(self) -> str:
@@ -172,12 +172,12 @@ def _answer(wanted: ReportArguments) -> None:
     shape, remote = wanted.how.shape, wanted.how.remote
     if remote is None:
         with context.database() as database, bar("computing") as on_progress:
-            body = store.find_or_compute(database, wanted.asking(), on_progress=on_progress).body
+            body = store.find_or_compute_report(database, wanted.asking(), on_progress=on_progress).body
     else:
         with bar("computing") as on_progress:
             body = long_reports.report(remote, "GET", wanted.path(), wanted.query(), on_progress=on_progress)
     if shape:
-        write([body if shape == "json" else render(wanted.kind, body, shape, wanted.how.picture)])
+        write([body if shape == "json" else render_report(wanted.kind, body, shape, wanted.how.picture)])
     else:
         show(Console(), wanted.kind, body)
 
@@ -186,7 +186,7 @@ def show(console: Console, kind: AnyKind, body: bytes, *, most: int | None = Non
     """Print a report, its first tables or all: title, tables, caption and warnings."""
     view = kind.result.model_validate_json(body)
     if kind.single is None:
-        console.print(Text(title(kind, view), style="bold"))
+        console.print(Text(report_title(kind, view), style="bold"))
     for shown in (kind.terminal or kind.tables)(view)[:most]:
         console.print(plain_table(shown.table, shown.title))
     for note in (*kind.terminal_notes, kind.caption(view), *(f"Warning: {text}" for text in kind.warnings(view))):

@@ -111,12 +111,12 @@ def _shown(rankings: dict[str, Any]) -> RenderableType:
 
 
 def _labelled(row: dict[str, Any]) -> str:
-    name = captions.printable(row["name"] or row["system"])
+    name = captions.make_printable(row["name"] or row["system"])
     return name if name in ("", row["system"]) else f"{name} [{row['system']}]"
 
 
 def _place(place: dict[str, Any] | None) -> str:
     if place is None:
         return "–"
-    rank = captions.rank(place["rank"])
+    rank = captions.format_rank(place["rank"])
     return rank if place["cluster"] is None else f"{rank} ({place['cluster']})"

@@ -19,10 +19,10 @@ from app.cli.report import show
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.domain.faults import first_faults
-from app.reports.kit.processes import in_processes
-from app.reports.kit.render.representations import chart_names, render
+from app.reports.kit.processes import compute_in_processes
+from app.reports.kit.render.representations import list_chart_names, render_report
 from app.reports.kit.request import ReportRequest
-from app.reports.kit.store import find_or_compute
+from app.reports.kit.store import find_or_compute_report
 from app.reports.stability.options import StabilityIn
 from app.reports.stability.report import REPORT
 
@@ -64,8 +64,8 @@ def stability(
 ) -> None:
     """Would the ranking hold if the study were run again? Stable Ranking Probability by design and documents."""
     wanted = kind_of(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
-    if picture not in chart_names(REPORT):
-        what = f"there are: {', '.join(chart_names(REPORT))}"
+    if picture not in list_chart_names(REPORT):
+        what = f"there are: {', '.join(list_chart_names(REPORT))}"
         raise Invalid("the options are not valid", places=(Place(("--picture",), what),))
     given: dict[str, Any] = {
         "documents": None if documents is None else _numbers(documents),
@@ -80,7 +80,7 @@ def stability(
     remote = _remote.configured_remote(server)
     body = _here(campaign, asked, workers) if remote is None else _there(remote, campaign, asked)
     if wanted:
-        write([body if wanted == "json" else render(REPORT, body, wanted, picture)])
+        write([body if wanted == "json" else render_report(REPORT, body, wanted, picture)])
     else:
         show(Console(), REPORT, body)
 
@@ -130,9 +130,9 @@ def _read(file: Path | None, given: dict[str, Any]) -> StabilityIn:
 
 def _here(campaign: str, asked: StabilityIn, workers: int) -> bytes:
     with context.database() as database, bar("simulating") as on_progress:
-        execute = in_processes(workers or os.cpu_count() or 1)
+        execute = compute_in_processes(workers or os.cpu_count() or 1)
         asking = ReportRequest(REPORT, (campaign,), asked)
-        return find_or_compute(database, asking, on_progress=on_progress, execute=execute).body
+        return find_or_compute_report(database, asking, on_progress=on_progress, execute=execute).body
 
 
 def _there(remote: _remote.Remote, campaign: str, asked: StabilityIn) -> bytes:

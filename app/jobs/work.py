@@ -10,9 +10,9 @@ from typing import Any, overload
 
 from app.domain.errors import AppError, Invalid
 from app.reports.kit import store
-from app.reports.kit.report import Work
+from app.reports.kit.report import ReportWork
 from app.reports.kit.request import parse_options
-from app.reports.source.snapshot import snapshot
+from app.reports.source.snapshot import load_snapshot
 from app.reports.stability import report as stability
 from app.services.jobs import exclusion_preview, jobs, rankings, report_requests, side_by_side
 from app.services.jobs.jobs import CHUNK, FINISH, PREPARE, WINDOW, AskedOtherwise, ByChance, Request
@@ -28,13 +28,13 @@ BATCH = 16  # results that are read at a time
 PASSING = frozenset({"unavailable", "storage_full"})  # kinds of error that a later try may not meet
 
 
-def _earlier_stability(database: Database, request: Request) -> Work[Any]:
+def _earlier_stability(database: Database, request: Request) -> ReportWork[Any]:
     ((campaign, version),) = request.campaigns.items()
     with database.transaction() as session:
-        return stability.earlier_work(session, snapshot(session, campaign, version), request.given)
+        return stability.earlier_work(session, load_snapshot(session, campaign, version), request.given)
 
 
-OWN: Mapping[str, Callable[[Database, Request], Work[Any]]] = MappingProxyType(
+OWN: Mapping[str, Callable[[Database, Request], ReportWork[Any]]] = MappingProxyType(
     {
         stability.EARLIER: _earlier_stability,
         rankings.KIND: rankings.work,
@@ -85,7 +85,7 @@ class Computer:
 
     def __init__(self, database: Database, name: str) -> None:
         self._database, self._name = database, name
-        self._held: OrderedDict[int, Work[Any]] = OrderedDict()
+        self._held: OrderedDict[int, ReportWork[Any]] = OrderedDict()
 
     def do(self, task: str, job_id: int, n: int | None = None) -> None:
         """Do it, unless the job has ended. Raises Unavailable or StorageFull for what a later try may not meet."""
@@ -147,7 +147,7 @@ class Computer:
     def _finish(self, row: stored.Row) -> None:
         if row.state != "finishing":
             return
-        body = store.finish(self._work(row), Results(self._database, row.id, row.n_chunks))
+        body = store.finish_report(self._work(row), Results(self._database, row.id, row.n_chunks))
         key = Request.of(row.kind, row.request).key
         with self._database.transaction() as session:
             held = stored.lock_job(session, row.id)
@@ -156,7 +156,7 @@ class Computer:
                 stored.mark_done(session, row.id)
         self._held.pop(row.id, None)
 
-    def _work(self, row: stored.Row) -> Work[Any]:
+    def _work(self, row: stored.Row) -> ReportWork[Any]:
         """What remains to be done once the data are read; they are read once, as long as they are held."""
         work = self._held.pop(row.id, None)
         if work is None:
@@ -167,7 +167,7 @@ class Computer:
         return work
 
 
-def work_of(database: Database, request: Request) -> Work[Any]:
+def work_of(database: Database, request: Request) -> ReportWork[Any]:
     """Read what a job needs, at the versions that were asked about. Raises what the question is refused for."""
     own = OWN.get(request.kind)
     if own is not None:
@@ -175,9 +175,9 @@ def work_of(database: Database, request: Request) -> Work[Any]:
     kind = report_requests.report_of_job(request.kind)
     given = parse_options(kind, request.given)
     with database.transaction() as session:
-        about = store.with_settings(
-            kind, [snapshot(session, key, version) for key, version in request.campaigns.items()]
+        about = store.select_settings(
+            kind, [load_snapshot(session, key, version) for key, version in request.campaigns.items()]
         )
-        if store.key_of(session, kind, about, given) != request.key:
+        if store.compute_report_key(session, kind, about, given) != request.key:
             raise AskedOtherwise
         return kind.prepare(session, about, given)

@@ -13,11 +13,11 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.reports.kit import captions
-from app.reports.kit.charts.heat import Cell, Map, heat_map
-from app.reports.kit.columns import NONE, Column, file, section
-from app.reports.kit.report import Report, ReportHead, Section, Work, whole
+from app.reports.kit.charts.heat import HeatCell, HeatMap, heat_map
+from app.reports.kit.columns import NONE, Column, file_maker, make_section
+from app.reports.kit.report import Report, ReportHead, ReportWork, TableSection, make_undivided_work
 from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
-from app.reports.source.segment_scores import ScoredSegments, metric_scores, ranked_scores
+from app.reports.source.segment_scores import ScoredSegments, load_metric_scores, ranked_scores
 from app.reports.source.snapshot import Snapshot
 from app.stats.difficulty import DocumentDifficulty, compute_document_difficulty
 from app.stats.plain import number_or_none
@@ -85,12 +85,14 @@ class DifficultyView(ReportHead):
     documents: list[JudgedDocument] = Field(description="Easiest first.")
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: DifficultyOptions) -> Work[DifficultyView]:
+def _prepare(
+    session: Session, snapshots: tuple[Snapshot, ...], options: DifficultyOptions
+) -> ReportWork[DifficultyView]:
     if options.metric is not None and options.normalize == "z":
         raise Invalid("the query is not valid", places=(Place(("query", "normalize"), Z_OF_METRIC),))
     inputs = load_recipe_input(session, snapshots[0], options)
-    scores = None if options.metric is None else metric_scores(session, inputs, options.metric)
-    return whole(lambda: _result(inputs, options, scores or ranked_scores(inputs, options.normalize)))
+    scores = None if options.metric is None else load_metric_scores(session, inputs, options.metric)
+    return make_undivided_work(lambda: _result(inputs, options, scores or ranked_scores(inputs, options.normalize)))
 
 
 def _result(inputs: RecipeInput, options: DifficultyOptions, scores: ScoredSegments) -> DifficultyView:
@@ -163,11 +165,11 @@ def _warnings(
         )
 
 
-def _tables(result: DifficultyView) -> Sequence[Section]:
+def _tables(result: DifficultyView) -> Sequence[TableSection]:
     """Systems; documents with their cells where these fit a page."""
     if not result.documents:
         return []
-    digits = captions.decimals([*(row.mean for row in result.documents), *(row.mean for row in result.systems)])
+    digits = captions.choose_decimals([*(row.mean for row in result.documents), *(row.mean for row in result.systems)])
     systems: list[Column[JudgedOnDocuments]] = [
         Column(heading="System", key="system", names=True),
         Column(heading="Kind", key="kind"),
@@ -187,7 +189,7 @@ def _tables(result: DifficultyView) -> Sequence[Section]:
             for i, row in enumerate(result.systems[:MOST_COLUMNS])
         ),
     ]
-    return [section("Systems", systems, result.systems), section("Documents", documents, result.documents)]
+    return [make_section("Systems", systems, result.systems), make_section("Documents", documents, result.documents)]
 
 
 def _mean(system: int, document: JudgedDocument) -> float | None:
@@ -229,15 +231,15 @@ def _caption(result: DifficultyView) -> str:
         taken = f"scores of metric {result.metric}"
     spread = ""
     if result.document_sd is not None and result.system_sd is not None:
-        places = captions.decimals([result.document_sd, result.system_sd])
+        places = captions.choose_decimals([result.document_sd, result.system_sd])
         spread = (
-            f" SD between documents {captions.number(result.document_sd, places)}, "
-            f"between systems {captions.number(result.system_sd, places)}."
+            f" SD between documents {captions.format_number(result.document_sd, places)}, "
+            f"between systems {captions.format_number(result.system_sd, places)}."
         )
     cover = "" if result.coverage is None else f"; {100 * result.coverage:.1f} % of the cells are filled"
     return (
-        f"Mean segment score of {captions.plural(len(result.systems), 'system')} on "
-        f"{captions.plural(len(result.documents), 'document')}, {taken}{cover}."
+        f"Mean segment score of {captions.pluralize(len(result.systems), 'system')} on "
+        f"{captions.pluralize(len(result.documents), 'document')}, {taken}{cover}."
         f"{spread} Data version {version}, method {result.method_version}."
     )
 
@@ -247,22 +249,22 @@ def _map(result: DifficultyView) -> bytes:
     values = [mean for row in result.documents for mean in row.means if mean is not None]
     low, high = min(values, default=0.0), max(values, default=0.0)
     worst, best = (low, high) if result.higher_is_better else (high, low)
-    places = captions.decimals(values)
+    places = captions.choose_decimals(values)
 
-    def cell(mean: float | None) -> Cell | None:
+    def cell(mean: float | None) -> HeatCell | None:
         if mean is None:
             return None
         share = 0.5 if best == worst else (mean - worst) / (best - worst)
-        return Cell(share, captions.number(mean, min(places, 2)))
+        return HeatCell(share, captions.format_number(mean, min(places, 2)))
 
-    drawn = Map(
+    drawn = HeatMap(
         title=f"Documents and systems of {next(iter(result.campaigns))}",
         below="Mean segment score; documents from the easiest down, systems from the best on the left",
         rows=[row.document for row in result.documents],
         columns=[row.system for row in result.systems],
         cells=[[cell(mean) for mean in row.means] for row in result.documents],
-        ends=(f"worst {captions.number(worst, places)}", f"best {captions.number(best, places)}"),
-        notes=[*map(captions.sentence, result.warnings), _caption(result)],
+        ends=(f"worst {captions.format_number(worst, places)}", f"best {captions.format_number(best, places)}"),
+        notes=[*map(captions.make_sentence, result.warnings), _caption(result)],
         nothing="nothing is rated yet" if result.metric is None else "nothing has a score",
     )
     return heat_map(drawn)
@@ -314,7 +316,7 @@ REPORT: Report[DifficultyOptions, DifficultyView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=_tables,
-    csv=file(CELLS, _cells),
+    csv=file_maker(CELLS, _cells),
     charts={"default": _map},
     caption=_caption,
 )

@@ -12,8 +12,8 @@ from pydantic import Field, TypeAdapter
 
 from app.reports.kit import captions
 from app.reports.kit.charts.rates import rates_chart
-from app.reports.kit.columns import NONE, Column, file, section
-from app.reports.kit.report import Report, ReportHead, Section, Work, whole
+from app.reports.kit.columns import NONE, Column, file_maker, make_section
+from app.reports.kit.report import Report, ReportHead, ReportWork, TableSection, make_undivided_work
 from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
 from app.stats.selection import select_rows
@@ -75,16 +75,18 @@ class ValidationView(ReportHead):
     rates: list[KeptRate]
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ValidationOptions) -> Work[ValidationView]:
+def _prepare(
+    session: Session, snapshots: tuple[Snapshot, ...], options: ValidationOptions
+) -> ReportWork[ValidationView]:
     inputs = load_recipe_input(session, snapshots[0], options)
     # What the recipe leaves out is no part of the design that is tried; rows that are not ranked may count in moments.
     rows = select_rows(inputs.rows, inputs.recipe).ratings
     population = StudyPopulation.of(rows, inputs.documents)
     validation = RecipeValidation.of(population, replace(inputs.recipe, exclude=()), inputs.recipe.seed)
     if len(validation.truth.systems) < 2:
-        return whole(partial(_result, inputs, validation, options.studies, {world: [] for world in TWO}))
+        return make_undivided_work(partial(_result, inputs, validation, options.studies, {world: [] for world in TWO}))
     work = _Studies(validation, options.studies, _worlds(validation, options))
-    return Work(work.n_chunks, work.run, partial(_finish, inputs, work))
+    return ReportWork(work.n_chunks, work.run, partial(_finish, inputs, work))
 
 
 def _worlds(validation: RecipeValidation, options: ValidationOptions) -> tuple[World, ...]:
@@ -179,17 +181,17 @@ def _broken(shares: Sequence[KeptRate]) -> list[str]:
 
 
 def _promised(rate: KeptRate) -> str:
-    return NONE if rate.expected is None else f"{rate.bound} {captions.number(rate.expected, 3)}"
+    return NONE if rate.expected is None else f"{rate.bound} {captions.format_number(rate.expected, 3)}"
 
 
 def _broken_promise(rate: KeptRate) -> str:
-    return f"{rate.meaning} {captions.number(rate.rate, 3)}, {_promised(rate)} promised"
+    return f"{rate.meaning} {captions.format_number(rate.rate, 3)}, {_promised(rate)} promised"
 
 
 def _bounds(rate: KeptRate) -> str:
     if rate.low is None or rate.high is None:
         return NONE
-    return f"{captions.number(rate.low, 3)} to {captions.number(rate.high, 3)}"
+    return f"{captions.format_number(rate.low, 3)} to {captions.format_number(rate.high, 3)}"
 
 
 def _kept(rate: KeptRate) -> str:
@@ -222,9 +224,9 @@ def _by_world(result: ValidationView) -> Mapping[str, Sequence[KeptRate]]:
     return {TITLES[world]: rows for world, rows in rates_of.items() if rows}
 
 
-def _tables(result: ValidationView) -> Sequence[Section]:
+def _tables(result: ValidationView) -> Sequence[TableSection]:
     """One table a world."""
-    return [section(title, COLUMNS, rows) for title, rows in _by_world(result).items()]
+    return [make_section(title, COLUMNS, rows) for title, rows in _by_world(result).items()]
 
 
 def _caption(result: ValidationView) -> str:
@@ -243,7 +245,7 @@ def _caption(result: ValidationView) -> str:
 
 def _chart(result: ValidationView) -> bytes:
     """Every rate with its bounds, beside the promise."""
-    notes = [*map(captions.sentence, result.warnings), _caption(result)]
+    notes = [*map(captions.make_sentence, result.warnings), _caption(result)]
     title = f"Error rates of recipe {result.recipe} on {', '.join(result.campaigns)}"
     return rates_chart(title, _by_world(result), notes)
 
@@ -290,7 +292,7 @@ REPORT: Report[ValidationOptions, ValidationView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=_tables,
-    csv=file(COLUMNS, lambda result: result.rates, ORIGIN),
+    csv=file_maker(COLUMNS, lambda result: result.rates, ORIGIN),
     charts={"default": _chart},
     caption=_caption,
     long=True,

@@ -118,7 +118,7 @@ def ranked(database: Database, campaign: str, came: Collection[Key]) -> list[tup
     """
     try:
         with database.transaction() as session:
-            about = snapshot.snapshot(session, campaign, None)
+            about = snapshot.load_snapshot(session, campaign, None)
             found = read_input(session, about, parse_recipe_options(NAMED["recommended"], PLAIN))
         rows = found.rows.where(np.array([key in came for key in _places(found.rows)], dtype=bool)).canonical()
         body = replace(found, rows=rows, unweighed=None).body()

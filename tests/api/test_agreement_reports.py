@@ -75,7 +75,7 @@ class World:
     def report(self, campaign: str, kind: str, **query: str) -> Any:
         asked = request.parse_options(report_requests.report_of(kind), query)
         asking = request.ReportRequest(report_requests.report_of(kind), (campaign,), asked)
-        return json.loads(store.find_or_compute(self.spine.database, asking).body)
+        return json.loads(store.find_or_compute_report(self.spine.database, asking).body)
 
 
 @pytest.fixture(scope="module")

@@ -70,12 +70,12 @@ def test_every_report_of_many_judgments_is_a_job_with_the_same_bytes(large: Worl
         drained(large.spine.database)
         asked = large.get(kind.name, Prefer="wait=0")
     with large.spine.database.transaction() as session:
-        lookup = store.find(session, ReportRequest(kind, ("mqm",), kind.options()))
+        lookup = store.find_report(session, ReportRequest(kind, ("mqm",), kind.options()))
         if asked.status_code == 422:
             assert lookup.body is None
             return
         work = kind.prepare(session, lookup.about, kind.options())
-    made = store.compute(work, on_progress=lambda _done, _total: None, should_stop=lambda: False)
+    made = store.compute_report(work, on_progress=lambda _done, _total: None, should_stop=lambda: False)
     assert (asked.status_code, lookup.body, asked.content) == (200, made, made)
 
 
@@ -86,7 +86,7 @@ def test_nothing_of_a_large_campaign_is_computed_by_who_answers(
     with psycopg.connect(large.spine.url) as connection:
         connection.execute("DELETE FROM reports")
         connection.execute("DELETE FROM jobs")
-    monkeypatch.setattr(store, "compute", None)
+    monkeypatch.setattr(store, "compute_report", None)
     for address in (name, f"{name}.csv", f"{name}.svg"):
         asked = large.get(address, Prefer="wait=0")
         assert (asked.status_code, asked.json()["kind"]) == (202, name)

@@ -93,7 +93,7 @@ def test_a_long_ranking_is_a_job_and_its_bytes_are_those_of_one_made_at_once(wor
     found = world.get(RANKING, **asked)
     by_job = world.get(f"{place}/report")
     with world.spine.database.transaction() as session:
-        about = snapshot.snapshot(session, "mqm", None)
+        about = snapshot.load_snapshot(session, "mqm", None)
         at_once = read_input(session, about, chosen("google-mqm", {"seed": "7"})).body()
     assert (found.status_code, found.content, by_job.content) == (200, at_once, at_once)
     assert by_job.headers["ETag"] == found.headers["ETag"]

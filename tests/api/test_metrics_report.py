@@ -55,7 +55,7 @@ class World:
         kind = report_requests.report_of("metrics")
         given = {"permutations": "200", **query}
         asking = request.ReportRequest(kind, (campaign,), request.parse_options(kind, given))
-        return json.loads(store.find_or_compute(self.spine.database, asking).body)
+        return json.loads(store.find_or_compute_report(self.spine.database, asking).body)
 
 
 @pytest.fixture(scope="module")
@@ -131,7 +131,7 @@ def test_figures_are_followed_over_changes_of_the_human_scores(world: World) -> 
 def test_a_version_before_the_scores_has_none(world: World) -> None:
     kind = report_requests.report_of("metrics")
     asking = request.ReportRequest(kind, ("usual",), request.parse_options(kind, {}), as_of=1)
-    view = json.loads(store.find_or_compute(world.spine.database, asking).body)
+    view = json.loads(store.find_or_compute_report(world.spine.database, asking).body)
     assert view["metrics"] == []
     assert any("no scores of automatic metrics" in said for said in view["warnings"])
 
@@ -150,7 +150,7 @@ def test_little_data_has_a_clear_statement_in_every_shape_and_never_nan(world: W
 def difficulty(world: World, campaign: str = "usual", **query: str) -> Any:
     kind = report_requests.report_of("difficulty")
     asking = request.ReportRequest(kind, (campaign,), request.parse_options(kind, query))
-    return json.loads(store.find_or_compute(world.spine.database, asking).body)
+    return json.loads(store.find_or_compute_report(world.spine.database, asking).body)
 
 
 def test_the_map_of_documents_holds_the_scores_of_a_metric_where_it_is_asked_for(world: World) -> None:

@@ -42,7 +42,7 @@ class World:
     def report(self, campaign: str = "live", kind: str = "postediting", **query: str) -> Any:
         found = report_requests.report_of(kind)
         asking = request.ReportRequest(found, (campaign,), request.parse_options(found, query))
-        return json.loads(store.find_or_compute(self.spine.database, asking).body)
+        return json.loads(store.find_or_compute_report(self.spine.database, asking).body)
 
 
 def edited(text: str, system: str) -> str:
@@ -275,7 +275,7 @@ def test_a_reference_is_compared_with_the_outputs_of_its_own_segment(world: Worl
 def compared(world: World, *campaigns: str, **query: str) -> Any:
     found = report_requests.report_of("postediting_da", "campaigns")
     asking = request.ReportRequest(found, campaigns, request.parse_options(found, query))
-    return json.loads(store.find_or_compute(world.spine.database, asking).body)
+    return json.loads(store.find_or_compute_report(world.spine.database, asking).body)
 
 
 def test_scores_and_post_edits_are_joined_by_output_and_correlated_system_by_system(world: World) -> None:

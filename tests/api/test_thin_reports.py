@@ -72,7 +72,7 @@ class World:
         asked = request.parse_options(kind, {name: value for name, value in query.items() if name != "campaigns"})
         campaigns = tuple(query.get("campaigns", campaign).split(","))
         with suppress(AppError):
-            store.find_or_compute(self.database, request.ReportRequest(kind, campaigns, asked))
+            store.find_or_compute_report(self.database, request.ReportRequest(kind, campaigns, asked))
         return self.get(path_of(kind, campaign), query)
 
     def get(self, path: str, query: Mapping[str, str]) -> httpx.Response:

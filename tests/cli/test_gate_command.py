@@ -108,7 +108,7 @@ def test_what_nobody_foresaw_ends_with_two_and_its_traceback(
     def fails(*_: object) -> object:
         raise error
 
-    monkeypatch.setattr(gate, "render", fails)
+    monkeypatch.setattr(gate, "render_report", fails)
     answering(monkeypatch, 200, DOES_NOT_HOLD)
     done = command(NOWHERE, *ASKED, "--markdown")
     assert (done.returncode, done.stdout) == (2, b"")

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.reports.source.data_hash import data_hash
-from app.reports.source.recipe_ratings import load
-from app.reports.source.snapshot import snapshot
+from app.reports.source.data_hash import hash_report_data
+from app.reports.source.recipe_ratings import load_recipe_ratings
+from app.reports.source.snapshot import load_snapshot
 from app.storage import embedded, rating_codes, side_tables, texts
 from app.storage.backup import BackupDamaged, backup, restore
 from tests.faults.conftest import HEADER
@@ -81,10 +81,10 @@ def test_ratings_in_the_order_of_insertion_would_be_caught(
 def data_hash_of(spine: Spine) -> str:
     recipe = chosen("google-mqm", {})
     with spine.database.transaction() as session:
-        asked = snapshot(session, "c", None)
-        rows = load(session, asked, recipe)
+        asked = load_snapshot(session, "c", None)
+        rows = load_recipe_ratings(session, asked, recipe)
         documents = side_tables.documents(session, asked.campaign_id, rows.labels)
-        return data_hash(rows, documents, texts.system_words(session, asked.campaign_id))
+        return hash_report_data(rows, documents, texts.system_words(session, asked.campaign_id))
 
 
 def content_hash(spine: Spine) -> str:

@@ -49,7 +49,9 @@ class Asked:
         return self.get(f"/v1/comparisons/{kind}", {"campaigns": campaigns, **query})
 
     def _make(self, kind: Report[Any, Any], campaigns: tuple[str, ...], query: Mapping[str, str]) -> None:
-        store.find_or_compute(self.database, request.ReportRequest(kind, campaigns, request.parse_options(kind, query)))
+        store.find_or_compute_report(
+            self.database, request.ReportRequest(kind, campaigns, request.parse_options(kind, query))
+        )
 
     def get(self, path: str, query: Mapping[str, str]) -> Any:
         """What stands at an address."""

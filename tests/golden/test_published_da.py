@@ -18,7 +18,7 @@ import pytest
 from app.reports.gate.report import REPORT as GATE
 from app.reports.gate.view import GateView, tables
 from app.reports.kit.request import ReportRequest, parse_options
-from app.reports.kit.store import find_or_compute
+from app.reports.kit.store import find_or_compute_report
 from app.reports.source import recipe_ratings, snapshot
 from app.stats.normalize import moments_per_rater
 from tests.spine import BN_HI, CS_EN, HI_BN, SHARED, Spine, chosen, expected, plumbline, shared, without_version
@@ -53,8 +53,8 @@ def published_clusters(path: str) -> list[tuple[str, int]]:
 @WIKIPEDIA
 def test_worker_means_are_met_by_the_stored_ratings(published: Spine, pair: str) -> None:
     with published.database.transaction() as session:
-        asked = snapshot.snapshot(session, pair, None)
-        ratings = recipe_ratings.load(session, asked, chosen("wmt-da", {}))
+        asked = snapshot.load_snapshot(session, pair, None)
+        ratings = recipe_ratings.load_recipe_ratings(session, asked, chosen("wmt-da", {}))
     moments = moments_per_rater(ratings)
     theirs = wikipedia(pair)["workers"]
     assert sorted(theirs) == sorted(ratings.labels.raters)
@@ -218,7 +218,7 @@ def test_a_gate_names_the_lower_ranked_system_where_that_one_is_significantly_be
     theirs = wikipedia("hi-bn")["p_values"]["Online-B.5"]["TRANSSION.3"]
     options = {"candidate": "Online-B.5", "baseline": "TRANSSION.3", "recipe": "wmt-da"}
     asking = ReportRequest(GATE, ("hi-bn",), parse_options(GATE, options))
-    view = GateView.model_validate_json(find_or_compute(published.database, asking).body)
+    view = GateView.model_validate_json(find_or_compute_report(published.database, asking).body)
     found = view.by_recipe
     assert found is not None
     assert (found.better, found.significant, found.significantly_better) == ("TRANSSION.3", False, "Online-B.5")

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.golden
 
 def report(spine: Spine, kind: str, campaign: str, **query: str) -> Any:
     found = GATE if kind == "gate" else report_requests.report_of(kind)
-    body = store.find_or_compute(
+    body = store.find_or_compute_report(
         spine.database, ReportRequest(found, (campaign,), request.parse_options(found, query))
     ).body
     return json.loads(body)
@@ -31,7 +31,11 @@ def report(spine: Spine, kind: str, campaign: str, **query: str) -> Any:
 
 def raw(spine: Spine, campaign: str) -> list[Any]:
     with spine.database.transaction() as session:
-        return plain(recipe_ratings.load(session, snapshot.snapshot(session, campaign, None), chosen("wmt-da", {})))
+        return plain(
+            recipe_ratings.load_recipe_ratings(
+                session, snapshot.load_snapshot(session, campaign, None), chosen("wmt-da", {})
+            )
+        )
 
 
 def test_degraded_references_change_the_ranking_as_plain_arithmetic_does(published: Spine) -> None:

@@ -87,7 +87,9 @@ def test_repeats_of_33_workers(asked: Asked, ours: dict[str, RaterQuality], thei
 def test_the_repeats_of_33_workers_are_the_published_ones(asked: Asked, theirs: Any) -> None:
     """Pair by pair, below the reports."""
     with asked.database.transaction() as session:
-        ratings = recipe_ratings.load(session, snapshot.snapshot(session, "cs-en", None), chosen("recommended", {}))
+        ratings = recipe_ratings.load_recipe_ratings(
+            session, snapshot.load_snapshot(session, "cs-en", None), chosen("recommended", {})
+        )
     pairs = pair_with_originals(ratings, find_original_rows(ratings), RatingRole.REPEAT)
     for name, worker in theirs.items():
         again, first = pairs.of(ratings.labels.raters.index(name))

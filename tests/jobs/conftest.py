@@ -62,9 +62,9 @@ class Bench:
     def undisturbed(self, asked: ReportRequest) -> bytes:
         """What one process makes of it that nobody disturbs."""
         with self.spine.database.transaction() as session:
-            lookup = store.find(session, asked)
+            lookup = store.find_report(session, asked)
             work = REPORT.prepare(session, lookup.about, asked.options)
-        return store.compute(work, on_progress=lambda *_: None, should_stop=lambda: False)
+        return store.compute_report(work, on_progress=lambda *_: None, should_stop=lambda: False)
 
     def queue(self, state: str, job: JobView | None = None, task: str = "%") -> int:
         """Entries in a state, of one job or of all, of one task or of all."""

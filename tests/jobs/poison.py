@@ -11,7 +11,7 @@ from typing import Any
 
 from app.jobs import computing
 from app.reports import registry
-from app.reports.kit.report import Work
+from app.reports.kit.report import ReportWork
 from app.reports.source.snapshot import Snapshot
 from app.storage.db import Session
 from tests.reports.toy_reports import TOY, ToyOptions, ToyView
@@ -20,7 +20,7 @@ TRACES = "PLUMBLINE_TEST_TRACES"
 compute_as_ever = computing.compute
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ToyOptions) -> Work[ToyView]:
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ToyOptions) -> ReportWork[ToyView]:
     work = TOY.prepare(session, snapshots, options)
 
     def chunk(number: int) -> bytes:
@@ -30,7 +30,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ToyOpti
             os._exit(7)
         return work.chunk(number)
 
-    return Work(work.n_chunks, chunk, work.finish)
+    return ReportWork(work.n_chunks, chunk, work.finish)
 
 
 POISON = replace(TOY, name="poison", prepare=_prepare, long=True)

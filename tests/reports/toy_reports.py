@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import NAMED
-from app.reports.kit.report import Report, ReportHead, Section, Work
+from app.reports.kit.report import Report, ReportHead, ReportWork, TableSection
 from app.reports.kit.table import Table
-from app.reports.source.recipe_ratings import load
+from app.reports.source.recipe_ratings import load_recipe_ratings
 from app.reports.source.snapshot import Snapshot
 from app.storage.db import Session
 
@@ -44,10 +44,10 @@ class ToyView(ReportHead):
     rater: str | None
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ToyOptions) -> Work[ToyView]:
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ToyOptions) -> ReportWork[ToyView]:
     if options.rater == "nobody":
         raise Invalid("the query is not valid", places=(Place(("query", "rater"), "is nobody"),))
-    rows = [load(session, one, NAMED["google-mqm"]) for one in snapshots]
+    rows = [load_recipe_ratings(session, one, NAMED["google-mqm"]) for one in snapshots]
     totals = [float(one.score.sum()) for one in rows]
     warnings = [
         f"nobody judged anything in {q.campaign.key}" for q, one in zip(snapshots, rows, strict=True) if not len(one)
@@ -70,12 +70,12 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ToyOpti
             rater=rows[0].labels.raters[0] if rows[0].labels.raters else None,
         )
 
-    return Work(options.parts, chunk, finish)
+    return ReportWork(options.parts, chunk, finish)
 
 
-def _tables(view: ToyView) -> list[Section]:
+def _tables(view: ToyView) -> list[TableSection]:
     rows = tuple((one.campaign, str(one.n), "–" if one.total is None else f"{one.total:.1f}") for one in view.sums)
-    return [Section("Sums", Table(("Campaign", "Scores", "Sum"), ("left", "right", "right"), rows))]
+    return [TableSection("Sums", Table(("Campaign", "Scores", "Sum"), ("left", "right", "right"), rows))]
 
 
 def _csv(view: ToyView) -> tuple[Sequence[str], Sequence[Sequence[str | float | None]]]:

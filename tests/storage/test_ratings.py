@@ -27,7 +27,9 @@ def spine(database_url: str) -> Iterator[Spine]:
 
 def ratings_of(spine: Spine, campaign: str, version: int | None = None) -> Ratings:
     with spine.database.transaction() as session:
-        return recipe_ratings.load(session, snapshot.snapshot(session, campaign, version), chosen("wmt-da", {}))
+        return recipe_ratings.load_recipe_ratings(
+            session, snapshot.load_snapshot(session, campaign, version), chosen("wmt-da", {})
+        )
 
 
 def repeated() -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ import pytest
 
 from app.domain.recipe import ScoringChoice
 from app.reports.source import snapshot
-from app.reports.source.scores import profile_id, reading
+from app.reports.source.scores import find_profile_id, resolve_score_reading
 from app.services.campaigns.campaigns import get
 from app.stats.ratings import RatingRole, Ratings
 from app.stats.side_tables import EPOCH_UNKNOWN
@@ -56,9 +56,9 @@ def spine(database_url: str) -> Iterator[Spine]:
 
 
 def _load(session: Session) -> tuple[int, int, ratings.LoadedRatings]:
-    asked = snapshot.snapshot(session, "c", None)
-    read = reading(get(session, "c"), ScoringChoice())
-    profile = profile_id(session, asked.campaign_id, read)
+    asked = snapshot.load_snapshot(session, "c", None)
+    read = resolve_score_reading(get(session, "c"), ScoringChoice())
+    profile = find_profile_id(session, asked.campaign_id, read)
     frame = ratings.Frame(higher_is_better=False, scale=None, criterion=None, documents_known=True)
     loaded = ratings.load(
         session, campaign_id=asked.campaign_id, profile_id=profile, version=asked.version, frame=frame

@@ -17,7 +17,7 @@ from app.api.models.times import moment
 from app.reports.kit import store
 from app.reports.kit.render import representations
 from app.reports.kit.report import Report, StoredReport
-from app.reports.kit.request import ReportRequest, campaigns_of
+from app.reports.kit.request import ReportRequest, list_report_campaigns
 from app.reports.ranking.renderings import MEDIA_TYPES
 from app.services.access.tokens import Caller
 from app.services.jobs import report_requests
@@ -91,7 +91,7 @@ def _path(kind: AnyKind) -> str:
 def _query(kind: AnyKind) -> type[BaseModel]:
     """The question of a kind as a query: which data, which campaigns and which picture beside it."""
     bases: tuple[type[BaseModel], ...] = (AsOf, *((Several,) if kind.over == "campaigns" else ()), kind.options)
-    names = representations.chart_names(kind)
+    names = representations.list_chart_names(kind)
     picture: Any = (Literal[names], Field(names[0], description="Which picture, where the answer is SVG."))
     return create_model(f"{_camel(kind)}Query", __base__=bases, picture=picture)
 
@@ -125,7 +125,7 @@ def _handler(kind: AnyKind, query: type[BaseModel], *, by_suffix: bool) -> Handl
     ) -> Response:
         check_naming(caller, kind, given.model_fields_set)
         named = (campaign,) if kind.over == "campaign" else given.keys()
-        campaigns = all_seen(caller, campaigns_of(kind, named, given))
+        campaigns = all_seen(caller, list_report_campaigns(kind, named, given))
         ask = partial(report_requests.find_or_queue, database, asking(kind, campaigns, given))
         report = await ready(request, database, prefer, ask)
         if isinstance(report, JobView):
@@ -160,13 +160,13 @@ def for_caller(
 ) -> Response:
     """What a caller sees of a report, as the suffix says or `Accept` prefers; who only views learns no rater."""
     if kind.role == "viewer" and not caller.may("manager"):
-        report = store.without_raters(kind, report)
+        report = store.report_for_viewers(kind, report)
     return representation(
         request,
         kind,
         report,
         shape or SHAPES[preferred_type(request, tuple(SHAPES))],
-        picture or representations.chart_names(kind)[0],
+        picture or representations.list_chart_names(kind)[0],
     )
 
 
@@ -178,7 +178,7 @@ def representation(request: Request, kind: AnyKind, report: StoredReport, shape:
     tag = f"{report.etag}.svg.{picture}" if shape == "svg" else f"{report.etag}.{shape}"
     return answer(
         request,
-        lambda: representations.render(kind, report.body, shape, picture),
+        lambda: representations.render_report(kind, report.body, shape, picture),
         MEDIA_TYPES[shape],
         tag,
         headers,

@@ -18,14 +18,14 @@ from app.reports.agreement.between_view import BetweenView, CampaignLine, Campai
 from app.reports.agreement.plan import Coefficient, CoefficientSettings, level_plan
 from app.reports.agreement.report import NUMBERS, choices_of
 from app.reports.agreement.view import Statistic
-from app.reports.kit.report import Report, Work
+from app.reports.kit.report import Report, ReportWork
 from app.reports.source.raw_ratings import (
     NOTHING,
     BootstrapOptions,
     RawRatings,
     RawRatingsOptions,
+    keep_complete_raters,
     load_raw_ratings,
-    of_wanted_raters,
 )
 from app.reports.source.snapshot import Snapshot
 from app.stats.agreement import pairs, rankings
@@ -64,8 +64,8 @@ class SharedUnits:
     systems: tuple[str, ...] = ()
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: BetweenOptions) -> Work[BetweenView]:
-    campaign_ratings = [of_wanted_raters(load_raw_ratings(session, one, options), options) for one in snapshots]
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: BetweenOptions) -> ReportWork[BetweenView]:
+    campaign_ratings = [keep_complete_raters(load_raw_ratings(session, one, options), options) for one in snapshots]
     texts = [source_digests(session, one.campaign_id) for one in snapshots]
     shared = _shared_units(campaign_ratings, texts, options)
     same = len({one.scale for one in campaign_ratings}) == 1 and not shared.turned
@@ -86,7 +86,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Between
         shown = [work.statistic_view(one, e, shared.units, drawn) for one, e in zip(statistics(), ends, strict=True)]
         return _view(campaign_ratings, shared, shown, options, choices.levels if same else None)
 
-    return Work(work.n_chunks([shared.units], options.bootstrap), lambda part: spread().chunk(part), finish)
+    return ReportWork(work.n_chunks([shared.units], options.bootstrap), lambda part: spread().chunk(part), finish)
 
 
 def _shared_units(

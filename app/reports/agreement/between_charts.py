@@ -9,6 +9,6 @@ from app.reports.kit import captions
 
 def between_plot(view: BetweenView) -> bytes:
     """One line a coefficient over all campaigns as SVG."""
-    group = (f"{captions.plural(view.n_units, 'unit')} that campaigns share", view.statistics)
-    notes = [caption(view), *map(captions.sentence, view.warnings)]
+    group = (f"{captions.pluralize(view.n_units, 'unit')} that campaigns share", view.statistics)
+    notes = [caption(view), *map(captions.make_sentence, view.warnings)]
     return coefficients(f"Agreement of {', '.join(view.campaigns)}", [group], notes)

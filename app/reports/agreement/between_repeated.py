@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from app.reports.kit import captions
-from app.reports.kit.plain_tables import table
+from app.reports.kit.plain_tables import make_table
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Table
 from app.stats.agreement.units import UnitValues
@@ -62,9 +62,9 @@ def repeated_table(lines: Sequence[RepeatedLine]) -> Table:
     rows = [
         (
             *(one.system, str(one.n_campaigns), f"{one.n_units:,}"),
-            *(captions.number(end(one.scores.values()), 2) for end in (min, max)),
+            *(captions.format_number(end(one.scores.values()), 2) for end in (min, max)),
             "–" if one.cv is None else f"{one.cv:.1f} %",
         )
         for one in lines
     ]
-    return table(heads, rows, 1)
+    return make_table(heads, rows, 1)

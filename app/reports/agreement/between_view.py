@@ -10,8 +10,8 @@ from app.reports.agreement.between_repeated import RepeatedLine, repeated_table
 from app.reports.agreement.tables import NONE, PLACES, statistic_label
 from app.reports.agreement.view import Statistic
 from app.reports.kit import captions
-from app.reports.kit.plain_tables import table
-from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.plain_tables import make_table
+from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell, Table
 
@@ -59,18 +59,18 @@ class BetweenView(ReportHead):
 
 
 def _figure(value: float | None) -> str:
-    return captions.number(value, PLACES)
+    return captions.format_number(value, PLACES)
 
 
-def tables(view: BetweenView) -> Sequence[Section]:
+def tables(view: BetweenView) -> Sequence[TableSection]:
     """Every two campaigns, then the coefficients over all of them."""
     shown = []
     if view.pairs:
-        shown.append(Section("Every two campaigns", _pairs(view), frozenset({0, 1})))
+        shown.append(TableSection("Every two campaigns", _pairs(view), frozenset({0, 1})))
     if view.statistics:
-        shown.append(Section("Campaigns as raters", _statistics(view), frozenset()))
+        shown.append(TableSection("Campaigns as raters", _statistics(view), frozenset()))
     if view.repeated:
-        shown.append(Section("Campaigns as repetitions", repeated_table(view.repeated)))
+        shown.append(TableSection("Campaigns as repetitions", repeated_table(view.repeated)))
     return shown
 
 
@@ -80,7 +80,7 @@ def _pairs(view: BetweenView) -> Table:
     for pair in view.pairs:
         figures = (pair.pearson, pair.tau_b, pair.tau_c, pair.tau_systems, pair.absolute)
         rows.append((*pair.campaign, f"{pair.n_units:,}", *map(_figure, figures)))
-    return table(heads, rows, 2)
+    return make_table(heads, rows, 2)
 
 
 def _statistics(view: BetweenView) -> Table:
@@ -97,7 +97,7 @@ def _statistics(view: BetweenView) -> Table:
                 _figure(statistic.chance),
             )
         )
-    return table(heads, rows, 1)
+    return make_table(heads, rows, 1)
 
 
 CSV = (
@@ -127,7 +127,7 @@ def caption(view: BetweenView) -> str:
     """What the figures are, and from which data."""
     versions = ", ".join(f"{key} at {version}" for key, version in view.campaigns.items())
     return (
-        f"{captions.plural(view.n_units, 'unit')} of {captions.plural(view.n_documents, 'document')}, matched by key, "
-        f"position and source; the score of a campaign is the mean over its raters. Data versions: {versions}; "
+        f"{captions.pluralize(view.n_units, 'unit')} of {captions.pluralize(view.n_documents, 'document')}, matched by "
+        f"key, position and source; the score of a campaign is the mean over its raters. Data versions: {versions}; "
         f"method {view.method_version}."
     )

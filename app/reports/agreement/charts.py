@@ -28,7 +28,7 @@ def statistics_plot(view: AgreementView) -> bytes:
     """One line a coefficient, by level: value, interval, and what a model expects as a hollow mark."""
     groups = [(f"{LEVEL_NAMES[one.level]} ({one.n_pairs:,} pairs)", _drawn(one, view)) for one in view.levels]
     title = f"Agreement of raters in {next(iter(view.campaigns))}"
-    return coefficients(title, groups, [caption(view), *map(captions.sentence, view.warnings)])
+    return coefficients(title, groups, [caption(view), *map(captions.make_sentence, view.warnings)])
 
 
 def _drawn(level: LevelView, view: AgreementView) -> list[Statistic]:
@@ -45,8 +45,8 @@ def coefficients(title: str, groups: Sequence[Group], notes: Sequence[str]) -> b
     bottom = top + max(1, sum(len(found) + 1 for _, found in drawn)) * ROW
     width = LEFT + PLOT + FIGURES + MARGIN
     caption_lines = wrap_sentences(notes, width)
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 34 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(title, "Filled: value and interval; hollow: expected by the model")
         low = _lowest([one for _, found in drawn for one in found])
@@ -82,15 +82,16 @@ def _axis(sheet: ChartSheet, low: float, top: float, bottom: float) -> None:
         value = low + i / 5
         x = _at(value, low)
         sheet.line((x, x), (top - 4, bottom), color=INK if abs(value) < 1e-9 else FAINT, thick=0.8)
-        sheet.text(x, bottom + 10, captions.number(value, 1), ha="center", size=7.5, color=QUIET)
+        sheet.text(x, bottom + 10, captions.format_number(value, 1), ha="center", size=7.5, color=QUIET)
 
 
 def _mark(sheet: ChartSheet, statistic: Statistic, y: float, low: float) -> None:
-    text = captions.number(statistic.value, 2)
+    text = captions.format_number(statistic.value, 2)
     if statistic.interval is not None:
         ends = tuple(_at(v, low) for v in statistic.interval)
         sheet.line(ends, (y, y), color=BLUE, thick=1.4)
-        text += f"  [{captions.number(statistic.interval[0], 2)}, {captions.number(statistic.interval[1], 2)}]"
+        low_end, high_end = (captions.format_number(end, 2) for end in statistic.interval)
+        text += f"  [{low_end}, {high_end}]"
     if statistic.expected is not None:
         x = _at(statistic.expected, low)
         sheet.line((x, x), (y, y), color=ORANGE, marker="D", hollow=True)
@@ -107,13 +108,13 @@ def heat_map(view: AgreementView) -> bytes:
     names = sorted({rater for pair in view.pairs for rater in pair.rater})
     shown = names[:MOST_RATERS]
     cell = CELL if len(shown) <= 20 else SMALL
-    longest = max((len(canvas.shorten(name, LONGEST_NAME)) for name in shown), default=8) * CHARACTER
+    longest = max((len(canvas.shorten_middle(name, LONGEST_NAME)) for name in shown), default=8) * CHARACTER
     left, top = MARGIN + longest + 8, HEAD + longest + 8
     bottom = top + max(1, len(shown)) * cell
     width = max(left + len(shown) * cell + MARGIN, 520.0)
     caption_lines = wrap_sentences(_heat_notes(view, len(names)), width)
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 56 + len(caption_lines) * LINE + MARGIN)
         campaign = next(iter(view.campaigns))
         sheet.heading(f"Pairs of raters in {campaign}", "Above: Pearson; below: mean difference without sign")
@@ -135,12 +136,12 @@ def _heat_notes(view: AgreementView, n: int) -> list[str]:
     notes = [] if level is None else [f"On {level.level} that both rated; empty where two raters share none."]
     if n > MOST_RATERS:
         notes.append(f"The first {MOST_RATERS} of {n} raters; the table has all.")
-    return notes + [captions.sentence(w) for w in view.warnings]
+    return notes + [captions.make_sentence(w) for w in view.warnings]
 
 
 def _names(sheet: ChartSheet, names: list[str], left: float, top: float, cell: float) -> None:
     for i, name in enumerate(names):
-        short = canvas.shorten(name, LONGEST_NAME)
+        short = canvas.shorten_middle(name, LONGEST_NAME)
         sheet.text(left - 6, top + (i + 0.5) * cell, short, ha="right", size=7.5)
         sheet.text(left + (i + 0.5) * cell, top - 6, short, ha="center", size=7.5, upright=True)
         sheet.box(left + i * cell, top + i * cell, cell, cell, fill=FAINT, edge=GROUND, thick=0.6)
@@ -164,7 +165,7 @@ def _cells(
 
 
 def _short(value: float | None, places: int) -> str:
-    text = captions.number(value, places)
+    text = captions.format_number(value, places)
     return text.replace("0.", ".", 1) if text.startswith(("0.", "−0.")) else text
 
 

@@ -16,12 +16,12 @@ from app.reports.agreement.plan import CoefficientSettings, LevelPlan, categorie
 from app.reports.agreement.spans import marked_texts
 from app.reports.agreement.tables import caption, csv, tables
 from app.reports.agreement.view import AgreementView, pseudonymize
-from app.reports.kit.report import Report, Work
+from app.reports.kit.report import Report, ReportWork
 from app.reports.source.raw_ratings import (
     BootstrapOptions,
     RawRatings,
     RawRatingsOptions,
-    errors_of,
+    load_marked_errors,
     load_raw_ratings,
     spans_field,
 )
@@ -139,11 +139,11 @@ class _Planned:
         return work.agreement_view(ratings, head, levels, pairs, own, spans)
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: AgreementOptions) -> Work[AgreementView]:
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: AgreementOptions) -> ReportWork[AgreementView]:
     ratings = load_raw_ratings(session, snapshots[0], options)
-    errors = errors_of(session, ratings) if _has_spans(ratings, options) else None
+    errors = load_marked_errors(session, ratings) if _has_spans(ratings, options) else None
     planned = _Planned(ratings, errors, options)
-    return Work(work.n_chunks(planned.units.values(), options.bootstrap), planned.chunk, planned.finish)
+    return ReportWork(work.n_chunks(planned.units.values(), options.bootstrap), planned.chunk, planned.finish)
 
 
 def _has_spans(ratings: RawRatings, options: AgreementOptions) -> bool:

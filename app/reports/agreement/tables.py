@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from app.reports.agreement.view import AgreementView, LevelView, RaterPairLine, SelfLine, Statistic
 from app.reports.kit import captions
-from app.reports.kit.plain_tables import table
-from app.reports.kit.report import Section
+from app.reports.kit.plain_tables import make_table
+from app.reports.kit.report import TableSection
 from app.reports.kit.table import Cell, Table
 from app.reports.ranking.tables import interval
 
@@ -54,37 +54,37 @@ def statistic_label(statistic: Statistic) -> str:
     return name if statistic.tolerance is None else f"{name}, t = {statistic.tolerance:g}"
 
 
-def tables(view: AgreementView) -> Sequence[Section]:
+def tables(view: AgreementView) -> Sequence[TableSection]:
     """By level its coefficients and documents by length; then raters pair by pair, with themselves, and marks."""
-    shown: list[Section] = []
+    shown: list[TableSection] = []
     for level in view.levels:
-        shown.append(Section(_level_title(level), _statistics(view, level), frozenset()))
+        shown.append(TableSection(_level_title(level), _statistics(view, level), frozenset()))
         if len(level.by_length) > 1:
             shown.append(
-                Section(f"{LEVEL_NAMES[level.level]}, by length of the document", _lengths(level), frozenset())
+                TableSection(f"{LEVEL_NAMES[level.level]}, by length of the document", _lengths(level), frozenset())
             )
     if view.pairs:
-        shown.append(Section("Pairs of raters", _pairs(view.pairs), frozenset({0, 1})))
+        shown.append(TableSection("Pairs of raters", _pairs(view.pairs), frozenset({0, 1})))
     if view.own:
-        shown.append(Section("Raters with themselves", _own(view.own), frozenset({1})))
+        shown.append(TableSection("Raters with themselves", _own(view.own), frozenset({1})))
     if view.spans:
-        shown.append(Section("Marked errors", _spans(view), frozenset()))
+        shown.append(TableSection("Marked errors", _spans(view), frozenset()))
     return shown
 
 
 def _level_title(level: LevelView) -> str:
     counts = [
-        captions.plural(level.n_units, "unit"),
-        captions.plural(level.n_pairs, "pair"),
-        captions.plural(level.n_raters, "rater"),
-        captions.plural(level.n_documents, "document"),
+        captions.pluralize(level.n_units, "unit"),
+        captions.pluralize(level.n_pairs, "pair"),
+        captions.pluralize(level.n_raters, "rater"),
+        captions.pluralize(level.n_documents, "document"),
     ]
-    single = f"; {captions.plural(level.n_single, 'unit')} with one rater left out" if level.n_single else ""
+    single = f"; {captions.pluralize(level.n_single, 'unit')} with one rater left out" if level.n_single else ""
     return f"{LEVEL_NAMES[level.level]}: {', '.join(counts)}{single}"
 
 
 def _figure(value: float | None) -> str:
-    return captions.number(value, PLACES)
+    return captions.format_number(value, PLACES)
 
 
 def _statistics(view: AgreementView, level: LevelView) -> Table:
@@ -102,7 +102,7 @@ def _statistics(view: AgreementView, level: LevelView) -> Table:
         )
         for one in level.statistics
     ]
-    return table(heads, rows)
+    return make_table(heads, rows)
 
 
 def _lengths(level: LevelView) -> Table:
@@ -120,7 +120,7 @@ def _lengths(level: LevelView) -> Table:
         )
         for one in level.by_length
     ]
-    return table(heads, rows)
+    return make_table(heads, rows)
 
 
 def _pairs(pairs: Sequence[RaterPairLine]) -> Table:
@@ -129,10 +129,10 @@ def _pairs(pairs: Sequence[RaterPairLine]) -> Table:
     rows = []
     for pair in pairs:
         taus = (pair.tau_b, pair.tau_single_documents, pair.tau_all_documents)
-        cells = [*map(captions.printable, pair.rater), f"{pair.n_units:,}", f"{pair.n_documents:,}"]
+        cells = [*map(captions.make_printable, pair.rater), f"{pair.n_units:,}", f"{pair.n_documents:,}"]
         cells += [_figure(pair.pearson), *map(_figure, taus), _figure(pair.absolute)]
         rows.append((*cells, _figure(pair.kappa), _figure(pair.weighted_kappa)) if ordered else tuple(cells))
-    return table((*heads, "κ", "Weighted κ") if ordered else heads, rows, left=2)
+    return make_table((*heads, "κ", "Weighted κ") if ordered else heads, rows, left=2)
 
 
 def _own(lines: Sequence[SelfLine]) -> Table:
@@ -140,19 +140,19 @@ def _own(lines: Sequence[SelfLine]) -> Table:
     rows = [
         (
             OWN_NAMES[one.what],
-            "all" if one.rater is None else captions.printable(one.rater),
+            "all" if one.rater is None else captions.make_printable(one.rater),
             f"{one.n:,}",
             *map(_figure, (one.absolute, one.identical, one.within, one.kappa, one.pearson, one.tau_b)),
         )
         for one in lines
     ]
-    return table(heads, rows, left=2)
+    return make_table(heads, rows, left=2)
 
 
 def _spans(view: AgreementView) -> Table:
     figures = view.spans.figures if view.spans else []
     rows = [(SPAN_NAMES[one.statistic], _figure(one.value), interval(one.interval, PLACES)) for one in figures]
-    return table(("Figure", "Value", f"{view.interval_level:.0%} interval"), rows)
+    return make_table(("Figure", "Value", f"{view.interval_level:.0%} interval"), rows)
 
 
 CSV = (

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.reports.source.data_hash import data_hash
+from app.reports.source.data_hash import hash_report_data
 from app.reports.source.judged_ratings import JudgedRatings, load_judged_ratings
 from app.reports.source.snapshot import Snapshot
 from app.stats.arms.pace import JudgmentPaces
@@ -123,7 +123,7 @@ def _hash(session: Session, snapshot: Snapshot, rows: Ratings, read: JudgedRatin
     """Of the rows that count."""
     if len(rows) == len(read.rows):
         return read.head.data_hash
-    return data_hash(rows, read.documents, texts.system_words(session, snapshot.campaign_id))
+    return hash_report_data(rows, read.documents, texts.system_words(session, snapshot.campaign_id))
 
 
 def _complete(rows: Ratings, done: Bools, waited_for: frozenset[str]) -> Bools:

@@ -226,7 +226,7 @@ def time_warnings(volumes: Sequence[ArmVolume], paces: Sequence[ArmPace], lines:
         yield f"{n - timed} of {n} judgments have no time of their own"
     for arm_volume in volumes:
         if arm_volume.judgments and arm_volume.n_raters < FEW_RATERS:
-            raters = captions.plural(arm_volume.n_raters, "rater")
+            raters = captions.pluralize(arm_volume.n_raters, "rater")
             yield f"{arm_volume.arm}: {raters} only; other raters may work quite differently"
     if any((one.ratio_design, one.what, one.documents) == ("between", "segment", "all") for one in lines):
         yield "conditions were judged by different raters, so a difference may be due to the raters"
@@ -250,7 +250,7 @@ def volume_table(lines: Sequence[ArmVolume]) -> Table:
         (
             *(one.arm, (one.presentation or "–").replace("_", " "), f"{one.n_raters:,}", f"{one.tasks:,}"),
             *(f"{one.documents:,}", f"{one.segments:,}", f"{one.judgments:,}"),
-            *(captions.number(one.hours, 1), captions.number(one.words_per_hour, 0)),
+            *(captions.format_number(one.hours, 1), captions.format_number(one.words_per_hour, 0)),
         )
         for one in lines
     )
@@ -263,7 +263,7 @@ def time_table(lines: Sequence[ArmTime]) -> Table:
     rows = tuple(
         (
             *(what_in_words(one), one.arm, f"{one.n:,}", spent(one)),
-            *(percent(one.change), captions.number(one.ratio, 2), interval(one.ratio_interval, 2)),
+            *(percent(one.change), captions.format_number(one.ratio, 2), interval(one.ratio_interval, 2)),
             "–" if one.ratio_raters is None else f"{one.ratio_raters} {one.ratio_design}",
         )
         for one in lines
@@ -282,7 +282,7 @@ def percent(value: float | None) -> str:
     """A change in percent, with its sign."""
     if value is None:
         return "–"
-    return f"{captions.number(value, 1)} %" if value < 0 else f"+{value:.1f} %"
+    return f"{captions.format_number(value, 1)} %" if value < 0 else f"+{value:.1f} %"
 
 
 def pace_table(lines: Sequence[ArmPace]) -> Table:

@@ -13,7 +13,7 @@ from app.reports.arms.judgments import Conditions
 from app.reports.kit import captions
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell, Table
-from app.reports.source.campaign import protocol_of
+from app.reports.source.campaign import campaign_protocol
 from app.storage import prefills
 from app.storage.db import Session
 
@@ -44,7 +44,7 @@ class ArmPrefill(FiniteResultPart):
 
 def count_prefills(session: Session, conditions: Conditions) -> Counts:
     """Count, judgment by judgment, what became of the errors shown; nothing where the protocol shows none."""
-    protocol = protocol_of(conditions.snapshot.campaign)
+    protocol = campaign_protocol(conditions.snapshot.campaign)
     if not protocol.accepts_prefill:
         return {}
     rater, of = conditions.work.rows.rater.tolist(), conditions.of.tolist()
@@ -114,4 +114,4 @@ def prefill_figures(lines: Sequence[ArmPrefill]) -> list[tuple[Cell, ...]]:
 
 def _with_share(line: ArmPrefill, fate: str) -> str:
     n, share = getattr(line, fate), getattr(line, f"{fate}_share")
-    return f"{n:,}" if share is None else f"{n:,} ({captions.number(100 * share, 1)} %)"
+    return f"{n:,}" if share is None else f"{n:,} ({captions.format_number(100 * share, 1)} %)"

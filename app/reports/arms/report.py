@@ -13,7 +13,7 @@ from app.reports.arms.judgments import Conditions, InclusionOptions, extra_state
 from app.reports.arms.prefilled_errors import Counts, count_prefills, prefill_lines
 from app.reports.arms.time_model import ArmModel, fit_arm_model
 from app.reports.arms.view import ArmsView, caption, csv, length_curves, position_curves, tables
-from app.reports.kit.report import Report, Work, whole
+from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.source.snapshot import Snapshot
 from app.storage.db import Session
 
@@ -29,11 +29,11 @@ class ArmsOptions(InclusionOptions):
     )
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ArmsOptions) -> Work[ArmsView]:
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ArmsOptions) -> ReportWork[ArmsView]:
     conditions = load_conditions(session, snapshots[0], options)
     order = condition_order([one.name for one in conditions.names], options.baseline)
     counts = count_prefills(session, conditions)
-    return whole(lambda: _view(conditions, options, order, counts))
+    return make_undivided_work(lambda: _view(conditions, options, order, counts))
 
 
 def condition_order(names: list[str], baseline: str | None) -> list[int]:

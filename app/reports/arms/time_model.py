@@ -123,13 +123,13 @@ def _row(effect: ArmEffect) -> tuple[str, ...]:
     degrees = "–" if effect.degrees is None else f"{effect.degrees:,}"
     return (
         name,
-        captions.number(effect.factor, 2),
+        captions.format_number(effect.factor, 2),
         interval(effect.interval, 2),
-        captions.p_text(effect.p_value),
+        captions.format_p_value(effect.p_value),
         degrees,
     )
 
 
 def _spread(term: str, sd: float) -> tuple[str, ...]:
     """A random term, as how many times as long one SD is."""
-    return (f"one SD of {TERMS[term]}", captions.number(float(np.exp(sd)), 2), "–", "–", "–")
+    return (f"one SD of {TERMS[term]}", captions.format_number(float(np.exp(sd)), 2), "–", "–", "–")

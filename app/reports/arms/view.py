@@ -11,8 +11,8 @@ from app.reports.arms.lines import ArmPace, ArmRevisions, ArmTime, ArmVolume
 from app.reports.arms.prefilled_errors import ArmPrefill, prefill_figures, prefill_table
 from app.reports.arms.time_model import ArmModel, model_table
 from app.reports.kit import captions
-from app.reports.kit.charts.panels import LinePanel, PanelSeries, panels
-from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.charts.panels import LinePanel, PanelSeries, panel_chart
+from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.table import Cell
 from app.stats.arms.times import LENGTHS, length_range_label
 
@@ -45,15 +45,15 @@ class ArmsView(ReportHead):
     )
 
 
-def tables(view: ArmsView) -> Sequence[Section]:
+def tables(view: ArmsView) -> Sequence[TableSection]:
     """Volumes, times, slopes, revisions, prefilled errors."""
     shown = [
-        Section("Conditions", lines.volume_table(view.arms)),
-        Section("Time", lines.time_table(view.times), frozenset({1})),
-        Section("Learning and fatigue, over a hundred judgments", lines.pace_table(view.pace)),
-        Section("Effects on judging time, other things being equal", model_table(view.model)),
-        Section("Answers that were changed", lines.revision_table(view.revisions)),
-        Section("Prefilled errors", prefill_table(view.prefill), frozenset({0, 1})),
+        TableSection("Conditions", lines.volume_table(view.arms)),
+        TableSection("Time", lines.time_table(view.times), frozenset({1})),
+        TableSection("Learning and fatigue, over a hundred judgments", lines.pace_table(view.pace)),
+        TableSection("Effects on judging time, other things being equal", model_table(view.model)),
+        TableSection("Answers that were changed", lines.revision_table(view.revisions)),
+        TableSection("Prefilled errors", prefill_table(view.prefill), frozenset({0, 1})),
     ]
     return [one for one in shown if one.table.rows]
 
@@ -133,8 +133,8 @@ def caption(view: ArmsView) -> str:
     version = next(iter(view.campaigns.values()))
     against = f" Changes against {view.baseline}." if view.baseline and len(view.arms) > 1 else ""
     return (
-        f"{captions.plural(n, 'judgment')} under {captions.plural(len(view.arms), 'condition')}; means of what lies "
-        f"from the 10th to the 90th percentile of its kind and condition.{against} Data version {version}, "
+        f"{captions.pluralize(n, 'judgment')} under {captions.pluralize(len(view.arms), 'condition')}; means of what "
+        f"lies from the 10th to the 90th percentile of its kind and condition.{against} Data version {version}, "
         f"method {view.method_version}."
     )
 
@@ -183,6 +183,6 @@ def position_curves(view: ArmsView) -> bytes:
 
 def _panels(view: ArmsView, below: str, drawn: Sequence[LinePanel]) -> bytes:
     there = [panel for panel in drawn if panel.places]
-    notes = [*map(captions.sentence, view.warnings), caption(view)]
+    notes = [*map(captions.make_sentence, view.warnings), caption(view)]
     title = f"Time under each condition of {next(iter(view.campaigns))}"
-    return panels(title, below, there, notes, nothing="no judgment has a time of its own")
+    return panel_chart(title, below, there, notes, nothing="no judgment has a time of its own")

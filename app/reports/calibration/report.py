@@ -20,16 +20,16 @@ from app.reports.calibration.view import (
     picture,
     tables,
 )
-from app.reports.kit.report import Report, Work, whole
+from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.source.calibration import (
     UNAGREED,
     CampaignParts,
     ScoreSourceOptions,
-    campaign_heads,
-    consensus_of,
-    load_parts,
-    rater_names,
-    units_of,
+    agreed_scores,
+    load_campaign_parts,
+    make_campaign_heads,
+    make_units,
+    name_raters,
 )
 from app.reports.source.raw_ratings import NOTHING
 from app.reports.source.snapshot import Snapshot
@@ -60,21 +60,23 @@ class CalibrationOptions(ScoreSourceOptions):
     )
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: CalibrationOptions) -> Work[CalibrationView]:
-    parts = load_parts(session, snapshots[0], options)
-    return whole(lambda: _view(parts, options))
+def _prepare(
+    session: Session, snapshots: tuple[Snapshot, ...], options: CalibrationOptions
+) -> ReportWork[CalibrationView]:
+    parts = load_campaign_parts(session, snapshots[0], options)
+    return make_undivided_work(lambda: _view(parts, options))
 
 
 def _items(parts: CampaignParts, options: CalibrationOptions) -> tuple[str, UnitValues, str, Floats]:
     """Which items are used, what raters gave to them, where agreed scores come from, and the score of each."""
     known = bool(parts.calibration.any())
     which = "calibration" if options.items == "calibration" or (options.items == "auto" and known) else "common"
-    units = units_of(parts, parts.calibration if which == "calibration" else parts.test, options.repeats)
+    units = make_units(parts, parts.calibration if which == "calibration" else parts.test, options.repeats)
     if which == "common":
         units = units.paired()
     if options.raters == "complete":
         units = select_complete_raters(units)
-    agreed = consensus_of(parts, units)
+    agreed = agreed_scores(parts, units)
     if np.isfinite(agreed).any():
         return which, units, "set", agreed
     return which, units, "panel", panel_consensus(units)
@@ -83,7 +85,7 @@ def _items(parts: CampaignParts, options: CalibrationOptions) -> tuple[str, Unit
 def _view(parts: CampaignParts, options: CalibrationOptions) -> CalibrationView:
     which, units, source, agreed = _items(parts, options)
     rater_offsets = compute_rater_offsets(units, agreed, level=options.level)
-    test = units_of(parts, parts.test, options.repeats)
+    test = make_units(parts, parts.test, options.repeats)
     if options.raters == "complete":
         test = test.where(np.isin(test.rater, np.unique(units.rater)))
     names = [test.raters[code] for code in np.unique(test.rater).tolist()]
@@ -91,7 +93,7 @@ def _view(parts: CampaignParts, options: CalibrationOptions) -> CalibrationView:
     scaled, lost = standardize_by_rater(test, units)
     constant = sorted(set(lost) - set(unknown))
     shared = estimate_rater_severity(units, rng=np.random.default_rng(options.seed)) if len(rater_offsets) > 1 else None
-    head = campaign_heads([parts])
+    head = make_campaign_heads([parts])
     if n := int((~np.isfinite(agreed)).sum()):
         head["dropped"].append({"reason": UNAGREED, "n": n, "campaign": parts.key})
     return CalibrationView(
@@ -168,12 +170,12 @@ def _warnings(
     if source == "panel":
         warnings.append("the items have no agreed scores, so the consensus is the median over these raters")
     if unknown:
-        warnings.append(f"no calibration items, so not shifted and excluded from z: {rater_names(unknown)}")
+        warnings.append(f"no calibration items, so not shifted and excluded from z: {name_raters(unknown)}")
     if constant:
-        warnings.append(f"no z, because their calibration scores are constant: {rater_names(constant)}")
+        warnings.append(f"no z, because their calibration scores are constant: {name_raters(constant)}")
     few = [one.rater for one in rater_offsets if one.n < FEW]
     if few:
-        warnings.append(f"fewer than {FEW} calibration items: {rater_names(few)}")
+        warnings.append(f"fewer than {FEW} calibration items: {name_raters(few)}")
     return warnings
 
 

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from app.reports.kit import captions
 from app.reports.kit.charts.before_after import BeforeAfterRow, before_after_plot
-from app.reports.kit.plain_tables import table
-from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.plain_tables import make_table
+from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell
 from app.reports.ranking.tables import interval
@@ -75,10 +75,10 @@ class CalibrationView(ReportHead):
 
 
 def _figure(value: float | None) -> str:
-    return captions.number(value, PLACES)
+    return captions.format_number(value, PLACES)
 
 
-def tables(view: CalibrationView) -> Sequence[Section]:
+def tables(view: CalibrationView) -> Sequence[TableSection]:
     """Raters, then systems."""
     shown = []
     if view.raters:
@@ -89,14 +89,14 @@ def tables(view: CalibrationView) -> Sequence[Section]:
             rows.append(
                 (rater.rater, f"{rater.n:,}", *figures, _figure(rater.spread_ratio), _figure(rater.correlation))
             )
-        shown.append(Section("Raters on calibration items", table(heads, rows)))
+        shown.append(TableSection("Raters on calibration items", make_table(heads, rows)))
     if view.systems:
         heads = ("System", "Outputs", "Raw", "Rank", "Shifted", "Rank", "z", "Rank")
         lines = []
         for s in view.systems:
             raw, shifted = (_figure(s.raw), str(s.rank_raw)), (_figure(s.shifted), _whole(s.rank_shifted))
             lines.append((s.system, f"{s.n_units:,}", *raw, *shifted, _figure(s.z), _whole(s.rank_z)))
-        shown.append(Section("Systems before and after", table(heads, lines)))
+        shown.append(TableSection("Systems before and after", make_table(heads, lines)))
     return shown
 
 

@@ -15,15 +15,15 @@ LEVELS = ("none", "some", "once", "2–3 times", "more")
 
 def coverage_map(view: CardView) -> bytes:
     """A row a system, a column a document (or several neighbours), shaded by ratings an output; totals at the right."""
-    names = [canvas.shorten(one.system, LONGEST) for one in view.by_system]
+    names = [canvas.shorten_middle(one.system, LONGEST) for one in view.by_system]
     left, top = MARGIN + max(map(len, names), default=10) * CHARACTER + 10, HEAD + 12
     width = left + GRID + ROOM + MARGIN
     bottom = top + max(1, len(names)) * ROW
-    caption_lines = wrap_sentences([caption(view), *(captions.sentence(w) for w in view.warnings)], width)
+    caption_lines = wrap_sentences([caption(view), *(captions.make_sentence(w) for w in view.warnings)], width)
     campaign = next(iter(view.campaigns))
-    below = f"{captions.plural(view.ratings, 'rating')} by {captions.plural(view.raters, 'rater')}"
-    with canvas.drawing():
-        canvas.prepare()
+    below = f"{captions.pluralize(view.ratings, 'rating')} by {captions.pluralize(view.raters, 'rater')}"
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 52 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(f"Data of {campaign}", f"{below}: ratings an output, by system and document")
         if view.map:

@@ -21,7 +21,7 @@ from app.reports.card.view import (
     csv,
     tables,
 )
-from app.reports.kit.report import Report, Work, whole
+from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.source.judged_ratings import JudgedRatings, load_judged_ratings
 from app.reports.source.snapshot import Snapshot
 from app.stats import data_card as stats
@@ -41,10 +41,10 @@ class CardOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: CardOptions) -> Work[CardView]:  # noqa: ARG001  (as every kind is asked)
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: CardOptions) -> ReportWork[CardView]:  # noqa: ARG001  (as every kind is asked)
     ratings = load_judged_ratings(session, snapshots[0], activity=False)
     kinds = {key: one.kind for key, one in texts.system_words(session, snapshots[0].campaign_id).items()}
-    return whole(lambda: view_of(snapshots[0], ratings, kinds))
+    return make_undivided_work(lambda: view_of(snapshots[0], ratings, kinds))
 
 
 def view_of(snapshot: Snapshot, ratings: JudgedRatings, kinds: Mapping[str, str]) -> CardView:

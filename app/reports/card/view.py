@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from app.reports.kit import captions
-from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Alignment, Cell, Table
 
@@ -95,17 +95,17 @@ class CardView(ReportHead):
     map: list[list[float]] = Field(description="Ratings an output, by system and column.")
 
 
-def tables(view: CardView) -> Sequence[Section]:
+def tables(view: CardView) -> Sequence[TableSection]:
     """Overview, then systems, domains, raters and buckets, as far as there are some."""
-    shown = [Section("Overview", _overview(view), frozenset())]
+    shown = [TableSection("Overview", _overview(view), frozenset())]
     if view.by_system:
-        shown.append(Section("Systems", _systems(view)))
+        shown.append(TableSection("Systems", _systems(view)))
     if len(view.by_domain) > 1:
-        shown.append(Section("Domains", _domains(view)))
+        shown.append(TableSection("Domains", _domains(view)))
     if view.by_rater:
-        shown.append(Section("Raters", _raters(view)))
+        shown.append(TableSection("Raters", _raters(view)))
     if view.buckets:
-        shown.append(Section("Buckets: documents that the same raters rated", _buckets(view), frozenset()))
+        shown.append(TableSection("Buckets: documents that the same raters rated", _buckets(view), frozenset()))
     return shown
 
 
@@ -136,11 +136,11 @@ def _overview(view: CardView) -> Table:
 def _systems(view: CardView) -> Table:
     heads = ("System", "Kind", "Ratings", "Documents", "Segments", "Segments rated", "Mean score")
     sides: tuple[Alignment, ...] = ("left", "left", "right", "right", "right", "right", "right")
-    places = captions.decimals(one.mean for one in view.by_system)
+    places = captions.choose_decimals(one.mean for one in view.by_system)
     rows = [
         (
             *(one.system, one.kind, f"{one.ratings:,}", f"{one.documents:,}", f"{one.segments:,}"),
-            *("–" if one.rated is None else f"{one.rated:.0%}", captions.number(one.mean, places)),
+            *("–" if one.rated is None else f"{one.rated:.0%}", captions.format_number(one.mean, places)),
         )
         for one in view.by_system
     ]
@@ -153,11 +153,11 @@ def _domains(view: CardView) -> Table:
 
 
 def _raters(view: CardView) -> Table:
-    places = captions.decimals(one.mean for one in view.by_rater)
+    places = captions.choose_decimals(one.mean for one in view.by_rater)
     rows = [
         (
             *(one.rater, f"{one.ratings:,}", f"{one.judgments:,}", f"{one.documents:,}"),
-            captions.number(one.mean, places),
+            captions.format_number(one.mean, places),
         )
         for one in view.by_rater
     ]

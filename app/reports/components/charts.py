@@ -6,8 +6,14 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from app.reports.components.view import ComponentsView, caption
-from app.reports.kit.charts.curves import LinePoint, LineSeries, curves
-from app.reports.kit.charts.variance import Bar, RaterInterval, caterpillar, heat_map, variance_bars
+from app.reports.kit.charts.curves import LinePoint, LineSeries, line_chart
+from app.reports.kit.charts.variance import (
+    RaterInterval,
+    VarianceBar,
+    caterpillar_plot,
+    rater_system_heat_map,
+    variance_bars,
+)
 
 _SIGN = "Above 0: gives higher scores than the others"
 _PENALTY = "Above 0: gives more penalty than the others"
@@ -16,7 +22,7 @@ _PENALTY = "Above 0: gives more penalty than the others"
 def variance_picture(view: ComponentsView) -> bytes:
     """Components as bars, with their intervals."""
     bars = [
-        Bar(one.name, one.variance, one.share or 0.0, one.interval)
+        VarianceBar(one.name, one.variance, one.share or 0.0, one.interval)
         for one in view.components
         if one.variance is not None
     ]
@@ -29,7 +35,7 @@ def severity_picture(view: ComponentsView) -> bytes:
     """Severity of each rater with its interval."""
     marks = [RaterInterval(one.rater, one.severity, one.interval) for one in view.raters]
     notes = [*view.warnings, *_unless(marks, "the severity of raters is not estimated"), caption(view)]
-    return caterpillar(_title(view, "Severity of raters"), _way(view), marks, notes)
+    return caterpillar_plot(_title(view, "Severity of raters"), _way(view), marks, notes)
 
 
 def tendency_picture(view: ComponentsView) -> bytes:
@@ -38,7 +44,7 @@ def tendency_picture(view: ComponentsView) -> bytes:
     notes = [*view.warnings, *_unless(cells, "rater × system is not estimated"), caption(view)]
     rows = list(dict.fromkeys(one.rater for one in view.rater_system))
     columns = [one.system for one in view.systems] if cells else []
-    return heat_map(_title(view, "Rater × system"), _way(view), rows, columns, cells, notes)
+    return rater_system_heat_map(_title(view, "Rater × system"), _way(view), rows, columns, cells, notes)
 
 
 def study_picture(view: ComponentsView) -> bytes:
@@ -54,7 +60,7 @@ def study_picture(view: ComponentsView) -> bytes:
     ]
     notes = [*view.warnings, *_unless(lines, "there is nothing to draw"), caption(view)]
     heading = "Generalizability of system means (relative decisions) by documents"
-    return curves(_title(view, "What a larger study would gain"), heading, "documents", lines, notes)
+    return line_chart(_title(view, "What a larger study would gain"), heading, "documents", lines, notes)
 
 
 def _unless(there: object, why: str) -> list[str]:

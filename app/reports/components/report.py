@@ -12,7 +12,7 @@ from pydantic import Field
 from app.reports.components import lines
 from app.reports.components.charts import PICTURES, variance_picture
 from app.reports.components.view import ComponentsView, caption, csv, tables
-from app.reports.kit.report import Report, Work
+from app.reports.kit.report import Report, ReportWork
 from app.reports.source.model_ratings import MOST_DRAWS, Draw, RatingsModel, load_model, parse_draws
 from app.reports.source.recipe_input import RecipeOptions
 from app.reports.source.snapshot import Snapshot
@@ -38,9 +38,11 @@ class ComponentsOptions(RecipeOptions):
     )
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ComponentsOptions) -> Work[ComponentsView]:
+def _prepare(
+    session: Session, snapshots: tuple[Snapshot, ...], options: ComponentsOptions
+) -> ReportWork[ComponentsView]:
     model = load_model(session, snapshots[0], options, options.draws)
-    return Work(model.n_chunks, model.chunk, lambda parts: _view(model, parse_draws(parts)))
+    return ReportWork(model.n_chunks, model.chunk, lambda parts: _view(model, parse_draws(parts)))
 
 
 def _view(model: RatingsModel, draws: Sequence[Draw]) -> ComponentsView:

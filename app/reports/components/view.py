@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from app.reports.kit import captions
-from app.reports.kit.plain_tables import aligned_table
-from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.plain_tables import make_aligned_table
+from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.result_part import ResultPart
 from app.reports.kit.table import Alignment, Cell, Table
 
@@ -107,22 +107,22 @@ class ComponentsView(ReportHead):
     decisions: list[DecisionLine] = Field(default_factory=list)
 
 
-def tables(view: ComponentsView) -> Sequence[Section]:
+def tables(view: ComponentsView) -> Sequence[TableSection]:
     """Components, systems, pairs, raters, and reliability by size."""
-    sections = [Section("Variance components", _components(view.components), frozenset())]
+    sections = [TableSection("Variance components", _components(view.components), frozenset())]
     if view.systems:
-        sections.append(Section("Systems, adjusted for who rated what", _systems(view.systems)))
+        sections.append(TableSection("Systems, adjusted for who rated what", _systems(view.systems)))
     if view.pairs:
-        sections.append(Section("Differences", _pairs(view.pairs), frozenset({0, 1})))
+        sections.append(TableSection("Differences", _pairs(view.pairs), frozenset({0, 1})))
     if view.raters:
-        sections.append(Section("Raters", _raters(view.raters)))
+        sections.append(TableSection("Raters", _raters(view.raters)))
     if view.decisions:
-        sections.append(Section("Reliability of studies of other sizes", _decisions(view.decisions), frozenset()))
+        sections.append(TableSection("Reliability of studies of other sizes", _decisions(view.decisions), frozenset()))
     return sections
 
 
 def _number(value: float | None, places: int) -> str:
-    return "–" if value is None else captions.number(value, places)
+    return "–" if value is None else captions.format_number(value, places)
 
 
 def _span(interval: Interval | None, places: int) -> str:
@@ -131,7 +131,7 @@ def _span(interval: Interval | None, places: int) -> str:
 
 def _components(lines: Sequence[ComponentLine]) -> Table:
     known = [abs(line.variance) for line in lines if line.variance]
-    places = captions.decimals([max(known, default=1.0) / 10])
+    places = captions.choose_decimals([max(known, default=1.0) / 10])
     heads: list[tuple[str, Alignment]] = [
         ("Source", "left"),
         ("Variance", "right"),
@@ -149,11 +149,11 @@ def _components(lines: Sequence[ComponentLine]) -> Table:
         )
         for line in lines
     ]
-    return aligned_table(heads, rows)
+    return make_aligned_table(heads, rows)
 
 
 def _systems(lines: Sequence[AdjustedLine]) -> Table:
-    places = captions.decimals(line.error for line in lines)
+    places = captions.choose_decimals(line.error for line in lines)
     heads: list[tuple[str, Alignment]] = [
         ("Rank", "right"),
         ("System", "left"),
@@ -173,11 +173,11 @@ def _systems(lines: Sequence[AdjustedLine]) -> Table:
         )
         for one in lines
     ]
-    return aligned_table(heads, rows)
+    return make_aligned_table(heads, rows)
 
 
 def _pairs(lines: Sequence[ContrastLine]) -> Table:
-    places = captions.decimals(line.error for line in lines)
+    places = captions.choose_decimals(line.error for line in lines)
     heads: list[tuple[str, Alignment]] = [
         ("Better", "left"),
         ("Worse", "left"),
@@ -194,16 +194,16 @@ def _pairs(lines: Sequence[ContrastLine]) -> Table:
             _number(one.difference, places),
             _number(one.error, places),
             _span(one.interval, places),
-            captions.p_text(one.p_value),
-            captions.p_text(one.p_adjusted),
+            captions.format_p_value(one.p_value),
+            captions.format_p_value(one.p_adjusted),
         )
         for one in lines
     ]
-    return aligned_table(heads, rows)
+    return make_aligned_table(heads, rows)
 
 
 def _raters(lines: Sequence[SeverityLine]) -> Table:
-    places = captions.decimals(abs(line.severity) for line in lines)
+    places = captions.choose_decimals(abs(line.severity) for line in lines)
     heads: list[tuple[str, Alignment]] = [
         ("Rater", "left"),
         ("Severity", "right"),
@@ -213,7 +213,7 @@ def _raters(lines: Sequence[SeverityLine]) -> Table:
     rows = [
         (one.rater, _number(one.severity, places), _span(one.interval, places), f"{one.n_ratings:,}") for one in lines
     ]
-    return aligned_table(heads, rows)
+    return make_aligned_table(heads, rows)
 
 
 def _decisions(lines: Sequence[DecisionLine]) -> Table:
@@ -234,7 +234,7 @@ def _decisions(lines: Sequence[DecisionLine]) -> Table:
         )
         for one in lines
     ]
-    return aligned_table(heads, rows)
+    return make_aligned_table(heads, rows)
 
 
 CSV = ("what", "name", "of", "value", "error", "low", "high", "share", "why")

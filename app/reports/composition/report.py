@@ -21,7 +21,7 @@ from app.reports.composition.view import (
     tables,
     task_map,
 )
-from app.reports.kit.report import Report, Work, whole
+from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.source.judged_ratings import load_judged_ratings
 from app.reports.source.snapshot import Snapshot
 from app.stats.composition import (
@@ -54,13 +54,15 @@ class CompositionOptions(BaseModel):
     rejected: bool = Field(default=False, description="Include tasks that quality control rejected.")
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: CompositionOptions) -> Work[CompositionView]:
+def _prepare(
+    session: Session, snapshots: tuple[Snapshot, ...], options: CompositionOptions
+) -> ReportWork[CompositionView]:
     snapshot = snapshots[0]
     ratings = load_judged_ratings(session, snapshot, activity=False)
     known = system_words(session, snapshot.campaign_id)
     humans = np.array([known[key].kind == "human" for key in ratings.rows.labels.systems], dtype=np.bool_)
     digest = ratings.head.data_hash
-    return whole(lambda: _view(snapshot, ratings.rows, humans, digest, options))
+    return make_undivided_work(lambda: _view(snapshot, ratings.rows, humans, digest, options))
 
 
 def _view(

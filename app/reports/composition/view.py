@@ -9,9 +9,9 @@ from pydantic import Field
 
 from app.reports.agreement.view import pseudonyms
 from app.reports.kit import captions
-from app.reports.kit.charts.heat import Cell as Shade
-from app.reports.kit.charts.heat import Map, heat_map
-from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.charts.heat import HeatCell as Shade
+from app.reports.kit.charts.heat import HeatMap, heat_map
+from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Alignment, Cell, Table
 from app.stats.composition import PARTS
@@ -96,16 +96,16 @@ def pseudonymize(view: CompositionView) -> CompositionView:
     return view.model_copy(update=update)
 
 
-def tables(view: CompositionView) -> Sequence[Section]:
+def tables(view: CompositionView) -> Sequence[TableSection]:
     """Who met what, the maps, raters, tasks."""
     if not view.raters:
         return []
     return (
-        Section("Share that met each at least once", _shares(view), frozenset()),
-        Section("Systems in the same task", _meeting(view, view.by_task)),
-        Section("Systems with the same rater", _meeting(view, view.by_rater)),
-        Section("Raters", _owners(view.raters, [(one.rater,) for one in view.raters], ("Rater",))),
-        Section(
+        TableSection("Share that met each at least once", _shares(view), frozenset()),
+        TableSection("Systems in the same task", _meeting(view, view.by_task)),
+        TableSection("Systems with the same rater", _meeting(view, view.by_rater)),
+        TableSection("Raters", _owners(view.raters, [(one.rater,) for one in view.raters], ("Rater",))),
+        TableSection(
             "Tasks",
             _owners(view.tasks, [(one.task, one.rater) for one in view.tasks], ("Task", "Rater")),
             frozenset({0, 1}),
@@ -137,7 +137,7 @@ def _owners(lines: Sequence[ContentCounts], names: Sequence[tuple[str, ...]], he
     for name, line in zip(names, lines, strict=True):
         row = [*name, f"{line.tasks:,}", f"{line.judgments:,}", f"{line.systems:,}", f"{line.documents:,}"]
         for part in there:
-            row += [f"{line.count[part]:,}", captions.number(line.mean[part], PLACES)]
+            row += [f"{line.count[part]:,}", captions.format_number(line.mean[part], PLACES)]
         rows.append(tuple(row))
     sides: list[Alignment] = ["left" if i < len(heads) else "right" for i in range(len(headings))]
     return Table(tuple(headings), tuple(sides), tuple(rows))
@@ -168,11 +168,11 @@ def _figures(line: ContentCounts) -> tuple[Cell, ...]:
 
 def caption(view: CompositionView) -> str:
     """What the figures are, and from which data."""
-    counted = f"{captions.plural(view.n_judgments, 'judgment')}, {captions.plural(view.n_raters, 'rater')}"
+    counted = f"{captions.pluralize(view.n_judgments, 'judgment')}, {captions.pluralize(view.n_raters, 'rater')}"
     version = next(iter(view.campaigns.values()))
     return (
-        f"{counted}, {captions.plural(view.n_tasks, 'task')}. A row shows, of the tasks (or raters) with its system, "
-        f"the share that had the column's system too. Data version {version}, method {view.method_version}."
+        f"{counted}, {captions.pluralize(view.n_tasks, 'task')}. A row shows, of the tasks (or raters) with its "
+        f"system, the share that had the column's system too. Data version {version}, method {view.method_version}."
     )
 
 
@@ -193,8 +193,8 @@ def _map(view: CompositionView, meetings: SystemsMet, owner: Owner) -> bytes:
         cells.append([Shade(n / own, f"{n / own:.2f}") if own else None for n in row])
     where = "in the same task" if owner == "task" else "with the same rater"
     title = f"Systems {where}: {next(iter(view.campaigns))}"
-    notes = [*map(captions.sentence, view.warnings), caption(view)]
-    drawn = Map(
+    notes = [*map(captions.make_sentence, view.warnings), caption(view)]
+    drawn = HeatMap(
         title=title,
         below=f"Share of the {owner}s with the system of the row that had the one of the column",
         rows=view.systems,

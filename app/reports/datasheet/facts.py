@@ -16,7 +16,7 @@ from app.reports.card.view import CardView
 from app.reports.kit import captions
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking.view import RecipeLine
-from app.reports.source.campaign import CampaignInfo, options_of, protocol_of
+from app.reports.source.campaign import CampaignInfo, campaign_protocol, campaign_scoring_options
 from app.reports.source.registration import Registration, load_registration
 from app.reports.source.snapshot import Snapshot
 from app.stats.side_tables import RaterTable
@@ -73,8 +73,8 @@ def load_facts(
     ahead = (plan.report or {}).get("forecast", {}) if plan else {}
     return Facts(
         campaign=snapshot.campaign,
-        protocol=protocol_of(snapshot.campaign),
-        options=options_of(snapshot.campaign),
+        protocol=campaign_protocol(snapshot.campaign),
+        options=campaign_scoring_options(snapshot.campaign),
         card=card,
         stands=stands,
         recipe=stands.lock.recipe if stands.lock else NAMED["recommended"],
@@ -134,7 +134,7 @@ def _sample(facts: Facts) -> Iterator[tuple[str, str]]:
         least, most = min(segments), max(segments)
         documents = f" in {card.documents:,} documents" if card.documents is not None else ""
         yield "3.1.1", (f"{most:,}" if least == most else f"{least:,} to {most:,}") + f" segments{documents}"
-        accounts = "" if facts.people == card.raters else f", by {captions.plural(card.raters, 'account')}"
+        accounts = "" if facts.people == card.raters else f", by {captions.pluralize(card.raters, 'account')}"
         yield "3.2.1", f"{facts.people:,}{accounts}"
     if facts.design is not None and facts.design.get("documents") is None:
         yield "3.1.2", "all documents of the test set; how the test set was chosen is not stored"
@@ -152,7 +152,7 @@ def _sample(facts: Facts) -> Iterator[tuple[str, str]]:
 def _design(facts: Facts) -> Iterator[tuple[str, str]]:
     lock = facts.stands.lock
     when = "before the first judgment" if lock and lock.preregistered else "after judgments had begun"
-    amended = f", {captions.plural(lock.amendments, 'amendment')}" if lock and lock.amendments else ""
+    amended = f", {captions.pluralize(lock.amendments, 'amendment')}" if lock and lock.amendments else ""
     yield (
         "3.3.1",
         f"registered in this program {when}, {lock.hash}{amended}" if lock else "no registration is stored here",
@@ -181,7 +181,7 @@ def _quality(facts: Facts) -> str:
     rejected = sum(one.rejected for one in facts.card.by_role)
     parts = [f"control items: {', '.join(controls)}" if controls else "no control items"]
     parts += [f"{rejected:,} ratings of rejected tasks"] if rejected else []
-    parts.append(captions.plural(len(facts.stands.exclusions), "standing exclusion"))
+    parts.append(captions.pluralize(len(facts.stands.exclusions), "standing exclusion"))
     return "; ".join(parts)
 
 

@@ -12,7 +12,7 @@ from app.reports.datasheet.facts import Facts, answers_from, attributes_of, extr
 from app.reports.datasheet.heds import CHECKLIST, QUESTIONS, SECTIONS
 from app.reports.datasheet.view import Answer, DatasheetView, Point, caption, completeness, csv, tables
 from app.reports.kit import captions
-from app.reports.kit.report import Report, Work, whole
+from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.source.judged_ratings import load_judged_ratings
 from app.reports.source.snapshot import Snapshot
 from app.stats.data_card import ratings_of_test_set
@@ -40,14 +40,14 @@ class DatasheetOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: DatasheetOptions) -> Work[DatasheetView]:  # noqa: ARG001  (as every kind is asked)
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: DatasheetOptions) -> ReportWork[DatasheetView]:  # noqa: ARG001  (as every kind is asked)
     ratings = load_judged_ratings(session, snapshots[0], activity=False)
     kinds = {key: one.kind for key, one in texts.system_words(session, snapshots[0].campaign_id).items()}
     card = view_of(snapshots[0], ratings, kinds)
     raters = side_tables.load_raters(session, snapshots[0].campaign_id, ratings.rows.labels)
     people = {raters.person[code] for code in np.unique(ratings_of_test_set(ratings.rows).rater).tolist()}
     facts = load_facts(session, snapshots[0], card, attributes_of(raters), len(people))
-    return whole(lambda: _view(facts))
+    return make_undivided_work(lambda: _view(facts))
 
 
 def _view(facts: Facts) -> DatasheetView:
@@ -110,11 +110,11 @@ def _methods(facts: Facts, answers: Mapping[str, str]) -> str:
         if "2.5" in answers
         else ""
     )
-    documents = f" in {captions.plural(card.documents, 'document')}" if card.documents else ""
+    documents = f" in {captions.pluralize(card.documents, 'document')}" if card.documents else ""
     sentences.append(
-        f"{captions.plural(facts.people, 'rater')} judged {captions.plural(card.systems, 'system')}{pair} on "
-        f"{captions.plural(card.segments, 'segment')}{documents} by {facts.protocol.title}, "
-        f"{captions.plural(card.ratings, 'rating')} in all."
+        f"{captions.pluralize(facts.people, 'rater')} judged {captions.pluralize(card.systems, 'system')}{pair} on "
+        f"{captions.pluralize(card.segments, 'segment')}{documents} by {facts.protocol.title}, "
+        f"{captions.pluralize(card.ratings, 'rating')} in all."
     )
     sentences.append(f"Judgments are {RESTS[facts.campaign.basis]}.")
     if facts.seed is not None and facts.design is not None:

@@ -12,7 +12,7 @@ from app.reports.datasheet.heds import SECTIONS
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, QUIET
 from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
-from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.table import Cell, Table
 
 UNKNOWN = "unknown: not stored"
@@ -52,18 +52,18 @@ class DatasheetView(ReportHead):
     asked: int
 
 
-def tables(view: DatasheetView) -> Sequence[Section]:
+def tables(view: DatasheetView) -> Sequence[TableSection]:
     """Section by section, then the checklist and the paragraph."""
     shown = []
     for section, title in SECTIONS.items():
         lines = [row for one in view.heds if one.section == section for row in _lines(one)]
         table = Table(("No.", "Question", "Answer"), ("left", "left", "left"), tuple(lines))
-        shown.append(Section(f"HEDS 3.0, {section}: {title}", table, frozenset()))
+        shown.append(TableSection(f"HEDS 3.0, {section}: {title}", table, frozenset()))
     points = [(one.point, one.reported, one.by or "–") for one in view.checklist]
     head = ("Point", "Reported", "By")
-    shown.append(Section("Reporting checklist", Table(head, ("left", "left", "left"), tuple(points)), frozenset()))
+    shown.append(TableSection("Reporting checklist", Table(head, ("left", "left", "left"), tuple(points)), frozenset()))
     paragraph = tuple((line,) for line in textwrap.wrap(view.methods, WIDE))
-    shown.append(Section("Methods", Table(("Methods",), ("left",), paragraph), frozenset()))
+    shown.append(TableSection("Methods", Table(("Methods",), ("left",), paragraph), frozenset()))
     return shown
 
 
@@ -111,15 +111,15 @@ def completeness(view: DatasheetView) -> bytes:
     bottom = top + len(SECTIONS) * ROW
     caption_lines = wrap_sentences([caption(view)], width)
     most = max(sum(one.section == section for one in view.heds) for section in SECTIONS)
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 18 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(f"Data sheet of {campaign}", "HEDS 3.0: questions answered from what is stored, of all")
         for n, (section, title) in enumerate(SECTIONS.items()):
             questions = [one for one in view.heds if one.section == section]
             answered = sum(one.answer is not None for one in questions)
             y = top + (n + 0.5) * ROW
-            sheet.text(LEFT - 8, y, canvas.shorten(f"{section} {title}", 46), ha="right", size=8.5)
+            sheet.text(LEFT - 8, y, canvas.shorten_middle(f"{section} {title}", 46), ha="right", size=8.5)
             sheet.box(LEFT, y - 5, len(questions) / most * PLOT, 10, fill="#ffffff", edge=FAINT)
             sheet.box(LEFT, y - 5, answered / most * PLOT, 10, fill=BLUE)
             sheet.text(

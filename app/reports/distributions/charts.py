@@ -28,18 +28,18 @@ def system_histograms(view: DistributionsView) -> bytes:
 def _histograms(
     view: DistributionsView, lines: Sequence[RaterSpread | SystemSpread], keys: list[str], what: str
 ) -> bytes:
-    shown, names = lines[:MOST], [canvas.shorten(key, LONGEST_NAME) for key in keys[:MOST]]
+    shown, names = lines[:MOST], [canvas.shorten_middle(key, LONGEST_NAME) for key in keys[:MOST]]
     left = MARGIN + max((len(name) for name in names), default=8) * CHARACTER + 12
     top = HEAD + 10
     bottom = top + max(1, len(shown)) * (HEIGHT + GAP)
     width = left + PLOT + FIGURES + MARGIN
-    notes = [caption(view), *(captions.sentence(w) for w in view.warnings)]
+    notes = [caption(view), *(captions.make_sentence(w) for w in view.warnings)]
     if len(lines) > MOST:
         notes.append(f"The first {MOST} of {len(lines)}; the table has all.")
     caption_lines = wrap_sentences(notes, width)
     campaign = next(iter(view.campaigns))
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 34 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(f"Scores by {what} in {campaign}", "Share of the ratings in each bin, on one scale for all")
         highest = max((share for one in shown for share in one.shares), default=1.0) or 1.0
@@ -47,7 +47,7 @@ def _histograms(
             y = top + i * (HEIGHT + GAP)
             sheet.text(left - 8, y + HEIGHT - 6, name, ha="right", size=8)
             _bars(sheet, line.shares, highest, (left, y + HEIGHT), BLUE if what == "rater" else ORANGE)
-            text = f"mean {captions.number(line.mean, 2)}, n {line.n:,}"
+            text = f"mean {captions.format_number(line.mean, 2)}, n {line.n:,}"
             sheet.text(left + PLOT + 10, y + HEIGHT - 6, text, size=8, color=QUIET)
         if not shown:
             sheet.text(MARGIN, top + 10, "nothing to draw", color=QUIET)

@@ -19,7 +19,7 @@ from app.reports.distributions.view import (
     pseudonymize,
     tables,
 )
-from app.reports.kit.report import Report, Work, whole
+from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.source.raw_ratings import NOTHING, RawRatings, RawRatingsOptions, load_raw_ratings
 from app.reports.source.snapshot import Snapshot
 from app.stats.agreement import distributions as spread
@@ -44,7 +44,7 @@ class DistributionsOptions(RawRatingsOptions):
 
 def _prepare(
     session: Session, snapshots: tuple[Snapshot, ...], options: DistributionsOptions
-) -> Work[DistributionsView]:
+) -> ReportWork[DistributionsView]:
     ratings = load_raw_ratings(session, snapshots[0], options)
     make = make_segment_units if options.unit == "segment" else make_document_units
     units = make(ratings.rows, repeated=options.repeats)
@@ -52,7 +52,7 @@ def _prepare(
     named = tuple(filter(None, (options.between or "").split(",")))
     units = _among(units, named) if named else units
     words = _words(session, ratings, options)
-    return whole(lambda: _view(ratings, units, words, options, named))
+    return make_undivided_work(lambda: _view(ratings, units, words, options, named))
 
 
 def _among(units: UnitValues, named: tuple[str, ...]) -> UnitValues:

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from app.reports.agreement.view import pseudonyms
 from app.reports.kit import captions
-from app.reports.kit.plain_tables import table
-from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.plain_tables import make_table
+from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell, Table
 
@@ -74,20 +74,20 @@ def pseudonymize(view: DistributionsView) -> DistributionsView:
     return view.model_copy(update={"raters": raters, "between": sorted(map(name, view.between))})
 
 
-def tables(view: DistributionsView) -> Sequence[Section]:
+def tables(view: DistributionsView) -> Sequence[TableSection]:
     """One row a rater, one a system, and where the scores lie if there are few."""
     shown = []
     if view.raters:
-        shown.append(Section("Raters on the units that another rated too", _raters(view), frozenset({0})))
+        shown.append(TableSection("Raters on the units that another rated too", _raters(view), frozenset({0})))
     if view.systems:
-        shown.append(Section("Systems", _systems(view), frozenset({0})))
+        shown.append(TableSection("Systems", _systems(view), frozenset({0})))
         if view.discrete:
-            shown.append(Section("Shares of scores by system", _levels(view), frozenset({0})))
+            shown.append(TableSection("Shares of scores by system", _levels(view), frozenset({0})))
     return shown
 
 
 def _number(value: float | None) -> str:
-    return captions.number(value, PLACES)
+    return captions.format_number(value, PLACES)
 
 
 def _share(value: float | None) -> str:
@@ -98,7 +98,7 @@ def _raters(view: DistributionsView) -> Table:
     heads = ("Rater", "Ratings", "Mean", "SD", "Median", "Others", "To consensus", "With others", "Lowest", "Highest")
     rows = [
         (
-            captions.printable(one.rater),
+            captions.make_printable(one.rater),
             f"{one.n:,}",
             *map(_number, (one.mean, one.sd, one.median, one.others, one.shift, one.correlation)),
             _share(one.at_minimum),
@@ -106,7 +106,7 @@ def _raters(view: DistributionsView) -> Table:
         )
         for one in view.raters
     ]
-    return table(heads, rows)
+    return make_table(heads, rows)
 
 
 def _systems(view: DistributionsView) -> Table:
@@ -116,7 +116,7 @@ def _systems(view: DistributionsView) -> Table:
         heads += ["Per 1,000 words", "Rank"]
     rows = []
     for system in view.systems:
-        cells = [captions.printable(system.system), f"{system.n_units:,}", f"{system.n:,}"]
+        cells = [captions.make_printable(system.system), f"{system.n_units:,}", f"{system.n:,}"]
         cells += [
             _number(system.mean),
             _number(system.mean_of_medians),
@@ -128,12 +128,12 @@ def _systems(view: DistributionsView) -> Table:
             cells += [_number(system.per_1000_words)]
             cells += ["–" if system.rank_per_1000_words is None else str(system.rank_per_1000_words)]
         rows.append(tuple(cells))
-    return table(heads, rows)
+    return make_table(heads, rows)
 
 
 def _levels(view: DistributionsView) -> Table:
-    rows = [(captions.printable(one.system), *map(_share, one.shares)) for one in view.systems]
-    return table(("System", *view.bins), rows)
+    rows = [(captions.make_printable(one.system), *map(_share, one.shares)) for one in view.systems]
+    return make_table(("System", *view.bins), rows)
 
 
 CSV = (

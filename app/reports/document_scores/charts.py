@@ -15,10 +15,10 @@ def scatter(view: DocumentScoresView) -> bytes:
     """One dot a document of one system and rater; the dashed line is where both scores are equal."""
     width = LEFT + SIDE + GAP + SIDE + MARGIN
     bottom = HEAD + 16 + SIDE
-    caption_lines = wrap_sentences([caption(view), *(captions.sentence(w) for w in view.warnings)], width)
+    caption_lines = wrap_sentences([caption(view), *(captions.make_sentence(w) for w in view.warnings)], width)
     campaign = next(iter(view.campaigns))
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 50 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(f"Document scores in {campaign}", "Left: documents; right: Pearson's correlation by length")
         if view.points:
@@ -44,8 +44,8 @@ def _dots(sheet: ChartSheet, view: DocumentScoresView, bottom: float) -> None:
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         value = low + pad + share * (high - low - 2 * pad)
         x, y = at(value, value)
-        sheet.text(x, bottom + 10, captions.number(value, 0), ha="center", size=7.5, color=QUIET)
-        sheet.text(LEFT - 6, y, captions.number(value, 0), ha="right", size=7.5, color=QUIET)
+        sheet.text(x, bottom + 10, captions.format_number(value, 0), ha="center", size=7.5, color=QUIET)
+        sheet.text(LEFT - 6, y, captions.format_number(value, 0), ha="right", size=7.5, color=QUIET)
     xs, ys = zip(*(at(*point) for point in view.points), strict=True)
     sheet.axes.scatter(xs, ys, s=7, color=BLUE, alpha=0.35, linewidths=0, zorder=3)
     sheet.text(LEFT + SIDE / 2, bottom + 26, "mean of the segment scores", ha="center", size=8, color=QUIET)
@@ -58,7 +58,7 @@ def _by_length(sheet: ChartSheet, view: DocumentScoresView, bottom: float) -> No
     for tenths in range(0, 11, 2):
         y = bottom - tenths / 10 * SIDE
         sheet.line((left, left + SIDE), (y, y), color=FAINT, thick=0.8)
-        sheet.text(left - 6, y, captions.number(tenths / 10, 1), ha="right", size=7.5, color=QUIET)
+        sheet.text(left - 6, y, captions.format_number(tenths / 10, 1), ha="right", size=7.5, color=QUIET)
     for i, correlation in enumerate(by_length):
         x = left + (i + 0.5) * wide
         sheet.text(x, bottom + 10, correlation.documents, ha="center", size=7.5, color=QUIET)
@@ -70,5 +70,5 @@ def _by_length(sheet: ChartSheet, view: DocumentScoresView, bottom: float) -> No
         if correlation.pearson is not None:
             y = bottom - max(correlation.pearson, 0.0) * SIDE
             sheet.line((x, x), (y, y), color=color, marker="o")
-            sheet.text(x + 7, y, captions.number(correlation.pearson, 2), size=7.5, color=INK)
+            sheet.text(x + 7, y, captions.format_number(correlation.pearson, 2), size=7.5, color=INK)
     sheet.text(left + SIDE / 2, bottom + 36, "segments of the document", ha="center", size=8, color=QUIET)

@@ -10,15 +10,15 @@ from pydantic import Field
 
 from app.reports.document_scores.charts import scatter
 from app.reports.document_scores.view import CorrelationLine, DocumentScoresView, caption, csv, tables
-from app.reports.kit.report import Report, Work, whole
+from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.source.raw_ratings import (
     NOTHING,
     UNKNOWN_DOCUMENTS,
     BootstrapOptions,
     RawRatings,
     RawRatingsOptions,
+    keep_complete_raters,
     load_raw_ratings,
-    of_wanted_raters,
 )
 from app.reports.source.snapshot import Snapshot
 from app.stats.agreement import bootstrap
@@ -52,13 +52,13 @@ class DocumentScoresOptions(RawRatingsOptions, BootstrapOptions):
 
 def _prepare(
     session: Session, snapshots: tuple[Snapshot, ...], options: DocumentScoresOptions
-) -> Work[DocumentScoresView]:
+) -> ReportWork[DocumentScoresView]:
     every = RawRatingsOptions(**{**options.model_dump(include=set(RawRatingsOptions.model_fields)), "roles": ALL_ROLES})
     ratings, whole_set = (
-        of_wanted_raters(load_raw_ratings(session, snapshots[0], options), options),
+        keep_complete_raters(load_raw_ratings(session, snapshots[0], options), options),
         load_raw_ratings(session, snapshots[0], every),
     )
-    return whole(lambda: _view(ratings, whole_set.rows, options))
+    return make_undivided_work(lambda: _view(ratings, whole_set.rows, options))
 
 
 ALL_ROLES = "rating,repeat,reference,degraded,calibration"

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from app.reports.agreement.view import Interval
 from app.reports.kit import captions
-from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Alignment, Cell, Table
 
@@ -59,15 +59,15 @@ def words(documents: str) -> str:
     return known.get(documents, f"{documents} segments")
 
 
-def tables(view: DocumentScoresView) -> Sequence[Section]:
+def tables(view: DocumentScoresView) -> Sequence[TableSection]:
     """Every summary over all, short and long documents; the mean by length."""
     if not view.correlations:
         return []
     main = [one for one in view.correlations if one.documents in {"all", "short", "long"}]
     lengths = [one for one in view.correlations if one.documents not in {"all", "short", "long"}]
-    shown = [Section("Document score against its segments", _table(view, main), frozenset())]
+    shown = [TableSection("Document score against its segments", _table(view, main), frozenset())]
     if lengths:
-        shown.append(Section("Against the mean of all segments, by length", _table(view, lengths), frozenset()))
+        shown.append(TableSection("Against the mean of all segments, by length", _table(view, lengths), frozenset()))
     return shown
 
 
@@ -80,10 +80,12 @@ def _table(view: DocumentScoresView, lines: Sequence[CorrelationLine]) -> Table:
             words(one.documents),
             PARTS[one.part],
             f"{one.n:,}",
-            captions.number(one.pearson, PLACES),
-            "–" if one.interval is None else "[{}, {}]".format(*(captions.number(v, PLACES) for v in one.interval)),
-            captions.number(one.spearman, PLACES),
-            captions.number(one.kendall, PLACES),
+            captions.format_number(one.pearson, PLACES),
+            "–"
+            if one.interval is None
+            else "[{}, {}]".format(*(captions.format_number(v, PLACES) for v in one.interval)),
+            captions.format_number(one.spearman, PLACES),
+            captions.format_number(one.kendall, PLACES),
         )
         for one in lines
     ]

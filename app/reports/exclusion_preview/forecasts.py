@@ -10,7 +10,7 @@ import numpy as np
 from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
 from app.reports.source import recipe_ratings, snapshot
-from app.reports.source.registration import load_registration, with_standing_exclusions
+from app.reports.source.registration import add_standing_exclusions, load_registration
 from app.stats.planning.pilot import forecast_bootstrap, prepare_pilot
 from app.stats.ratings import Ratings
 from app.stats.selection import select_rows
@@ -53,11 +53,11 @@ def forecasts(database: Database, campaign: str, recipes: Sequence[Recipe], *, a
     recipes: of the same scores. Raises NotFound for an unknown campaign, Invalid where a recipe does not fit it.
     """
     with database.transaction(snapshot=True) as session:
-        at_data_version = snapshot.snapshot(session, campaign, as_of)
+        at_data_version = snapshot.load_snapshot(session, campaign, as_of)
         stands = load_registration(session, at_data_version.campaign_id, at_data_version.version)
     with database.transaction() as session:  # scores under a profile that nobody read yet are derived and kept
-        rows = recipe_ratings.load(session, at_data_version, recipes[0])
-    return [_forecast(rows, with_standing_exclusions(recipe, stands)) for recipe in recipes]
+        rows = recipe_ratings.load_recipe_ratings(session, at_data_version, recipes[0])
+    return [_forecast(rows, add_standing_exclusions(recipe, stands)) for recipe in recipes]
 
 
 def _forecast(rows: Ratings, recipe: Recipe) -> Stability:

@@ -12,8 +12,8 @@ from pydantic import Field, StringConstraints, TypeAdapter
 
 from app.domain.errors import Invalid
 from app.reports.forecast.view import IN_WORDS, ForecastView, Method, RerunLine, StudiesLine, caption, csv, tables
-from app.reports.kit.charts.variance import chances
-from app.reports.kit.report import Report, Work
+from app.reports.kit.charts.variance import replication_bars
+from app.reports.kit.report import Report, ReportWork
 from app.reports.power.options import PowerOptions
 from app.reports.power.work import Planner
 from app.reports.source.model_ratings import RatingsModel, load_model
@@ -201,10 +201,10 @@ def mean_forecast(forecasts: Sequence[StudyForecast]) -> dict[str, Any]:
 AVERAGED = ("srp", "mean_significant_pairs", "share_without_significance", "retained_claims")
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ForecastOptions) -> Work[ForecastView]:
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ForecastOptions) -> ReportWork[ForecastView]:
     forecast = Forecaster(options, load_model(session, snapshots[0], options, 0), snapshots[0].campaign.protocol)
     chunks = len(METHODS) + 1 if len(forecast.data.ratings) else 0
-    return Work(chunks, forecast.chunk, lambda parts: _view(forecast, parts))
+    return ReportWork(chunks, forecast.chunk, lambda parts: _view(forecast, parts))
 
 
 def _view(forecast: Forecaster, parts: Sequence[bytes]) -> ForecastView:
@@ -275,7 +275,7 @@ def forecast_picture(view: ForecastView) -> bytes:
         if one.same_direction is not None
     ]
     title = f"Replication forecast: {', '.join(view.campaigns)}"
-    return chances(
+    return replication_bars(
         title, "Forecast for a study of the same size on new documents", rows, [*view.warnings, caption(view)]
     )
 

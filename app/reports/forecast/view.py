@@ -8,8 +8,8 @@ from typing import Literal
 from pydantic import Field
 
 from app.reports.kit import captions
-from app.reports.kit.plain_tables import aligned_table
-from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.plain_tables import make_aligned_table
+from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.result_part import ResultPart
 from app.reports.kit.table import Alignment, Cell, Table
 
@@ -72,16 +72,16 @@ class ForecastView(ReportHead):
     pairs: list[RerunLine] = Field(default_factory=list)
 
 
-def tables(view: ForecastView) -> Sequence[Section]:
+def tables(view: ForecastView) -> Sequence[TableSection]:
     """Studies by method, and pairs."""
-    sections = [Section("Studies", _studies(view.studies), frozenset())]
+    sections = [TableSection("Studies", _studies(view.studies), frozenset())]
     if view.pairs:
-        sections.append(Section("Pairs", _pairs(view.pairs), frozenset({0, 1})))
+        sections.append(TableSection("Pairs", _pairs(view.pairs), frozenset({0, 1})))
     return sections
 
 
 def _share(value: float | None, places: int = 2) -> str:
-    return "–" if value is None else captions.number(value, places)
+    return "–" if value is None else captions.format_number(value, places)
 
 
 def _studies(lines: Sequence[StudiesLine]) -> Table:
@@ -108,11 +108,11 @@ def _studies(lines: Sequence[StudiesLine]) -> Table:
         )
         for one in lines
     ]
-    return aligned_table(heads, rows)
+    return make_aligned_table(heads, rows)
 
 
 def _pairs(lines: Sequence[RerunLine]) -> Table:
-    places = captions.decimals(one.difference for one in lines)
+    places = captions.choose_decimals(one.difference for one in lines)
     heads: list[tuple[str, Alignment]] = [
         ("Better", "left"),
         ("Worse", "left"),
@@ -127,7 +127,7 @@ def _pairs(lines: Sequence[RerunLine]) -> Table:
         (
             one.better,
             one.worse,
-            captions.number(one.difference, places),
+            captions.format_number(one.difference, places),
             _share(one.same_direction),
             _share(one.significant_again),
             _share(one.bootstrap_same_direction),
@@ -136,7 +136,7 @@ def _pairs(lines: Sequence[RerunLine]) -> Table:
         )
         for one in lines
     ]
-    return aligned_table(heads, rows)
+    return make_aligned_table(heads, rows)
 
 
 PAIR_COLUMNS = tuple(RerunLine.model_fields)

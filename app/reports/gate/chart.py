@@ -31,8 +31,8 @@ class GatePicture:
 def gate_picture(view: GatePicture) -> bytes:
     """A line from one bound to the other, the region where the claim holds shaded; as SVG."""
     sentences = wrap_sentences(view.notes, WIDTH)
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(WIDTH, TALL + len(sentences) * LINE + MARGIN)
         sheet.heading(view.title, f"{view.verdict}. The claim holds where the whole interval is in the shade")
         if view.low is None or view.high is None or view.difference is None:
@@ -67,6 +67,6 @@ def _interval(sheet: ChartSheet, view: GatePicture, low: float, middle: float, h
     for value in (low, high):
         sheet.box(at(value) - 1.2, y - 7, 2.4, 14, fill=colour)
     sheet.box(at(middle) - 4, y - 4, 8, 8, fill=colour if view.holds else GROUND, edge=colour, thick=1.6)
-    places = captions.decimals([low, middle, high])
+    places = captions.choose_decimals([low, middle, high])
     for value, up in ((low, False), (middle, True), (high, False)):
-        sheet.text(at(value), y - 16 if up else y + 18, captions.number(value, places), ha="center", size=8.5)
+        sheet.text(at(value), y - 16 if up else y + 18, captions.format_number(value, places), ha="center", size=8.5)

@@ -24,7 +24,7 @@ from app.reports.gate.view import (
     picture,
     tables,
 )
-from app.reports.kit.report import Report, Work, whole
+from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.source import named_recipes
 from app.reports.source.expected_time import AT_ONCE, CampaignSize, seconds_to_rank
 from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
@@ -94,7 +94,7 @@ class GateOptions(RecipeOptions):
         return GateRule(self.claim, self.margin or 0.0, recipe.alpha)
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: GateOptions) -> Work[GateView]:
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: GateOptions) -> ReportWork[GateView]:
     if options.candidate == options.baseline:
         raise _wrong("baseline", "must not be the candidate")
     if (options.margin is None) != (options.claim == "better"):
@@ -113,7 +113,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: GateOpt
     if failed is None and options.max_critical is not None:
         raise critical_undefined()
     evidence = GateEvidence(failed, looks(session, snapshots[0], options.candidate, options.baseline))
-    return whole(partial(_view, inputs, options, evidence))
+    return make_undivided_work(partial(_view, inputs, options, evidence))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class GateEvidence:
 
 def _takes_long(session: Session, snapshots: Sequence[Snapshot], options: GateOptions) -> bool:
     """By the size of the campaign; it ranks without rank sets."""
-    recipe = replace(named_recipes.find(session, snapshots[0].campaign.key, options.recipe), rank_sets=False)
+    recipe = replace(named_recipes.find_recipe(session, snapshots[0].campaign.key, options.recipe), rank_sets=False)
     return seconds_to_rank(CampaignSize.of(session, snapshots[0].campaign_id), recipe) > AT_ONCE
 
 

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.reports.gate.chart import GatePicture, gate_picture
 from app.reports.gate.looks import Promise
 from app.reports.kit import captions
-from app.reports.kit.columns import Column, File, lines
-from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.columns import Column, File, make_file
+from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.table import Cell, Table
 from app.stats.gate.gate import Claim, Verdict
 from app.stats.gate.tail import SystemFailures
@@ -162,17 +162,17 @@ def _of_domains(view: GateView, places: int) -> list[tuple[str, str]]:
     return [(f"{1 - view.alpha:.0%} interval, new domains", _ends(view.new_domains_interval, places))]
 
 
-def tables(view: GateView) -> Sequence[Section]:
+def tables(view: GateView) -> Sequence[TableSection]:
     """One table: each figure with its name."""
-    places = captions.decimals([view.difference, *(view.interval or ())])
+    places = captions.choose_decimals([view.difference, *(view.interval or ())])
     rows = [
         ("Claim", claim_sentence(view)),
         ("Verdict", f"{'holds' if view.holds else 'does not hold'}: {VERDICTS[view.verdict]}"),
-        ("Difference", captions.number(view.difference, places)),
+        ("Difference", captions.format_number(view.difference, places)),
         (f"{view.interval_level:.0%} interval", _interval(view, places)),
         (f"{1 - view.alpha:.0%} interval, new raters too", _ends(view.new_raters_interval, places)),
         *_of_domains(view, places),
-        ("p", captions.p_text(view.p_value)),
+        ("p", captions.format_p_value(view.p_value)),
         *_failures(view),
         ("Level", _level(view)),
         *_replication(view),
@@ -181,7 +181,7 @@ def tables(view: GateView) -> Sequence[Section]:
         ("Documents", f"{view.n_documents:,}"),
         ("Segments", f"{view.n_segments:,}"),
     ]
-    return [Section("Gate", Table(("", "Value"), ("left", "left"), tuple(rows)), frozenset())]
+    return [TableSection("Gate", Table(("", "Value"), ("left", "left"), tuple(rows)), frozenset())]
 
 
 def _interval(view: GateView, places: int) -> str:
@@ -191,7 +191,7 @@ def _interval(view: GateView, places: int) -> str:
 def _ends(interval: Sequence[float] | None, places: int) -> str:
     if interval is None:
         return "–"
-    return f"{captions.number(interval[0], places)} to {captions.number(interval[1], places)}"
+    return f"{captions.format_number(interval[0], places)} to {captions.format_number(interval[1], places)}"
 
 
 def _failures(view: GateView) -> list[tuple[str, str]]:
@@ -207,7 +207,7 @@ def _failures(view: GateView) -> list[tuple[str, str]]:
 
 
 def _share(share: ShareView) -> str:
-    return f"{share.found:,} of {share.n:,}, up to {captions.number(100 * share.high, 1)} % of all"
+    return f"{share.found:,} of {share.n:,}, up to {captions.format_number(100 * share.high, 1)} % of all"
 
 
 def _level(view: GateView) -> str:
@@ -235,7 +235,8 @@ def _chance(value: float | None) -> str:
 def _srp(view: GateView) -> str:
     if view.srp is None:
         return "–"
-    return f"{captions.number(view.srp, 3)}, {captions.number(view.srp_significant_pairs, 1)} significant pairs a study"
+    pairs = captions.format_number(view.srp_significant_pairs, 1)
+    return f"{captions.format_number(view.srp, 3)}, {pairs} significant pairs a study"
 
 
 def _by_recipe(view: GateView) -> str:
@@ -245,13 +246,12 @@ def _by_recipe(view: GateView) -> str:
     if comparison.p_value is None:
         return f"{comparison.better} ranks higher, not testable ({comparison.test})"
     if comparison.significantly_better not in (None, comparison.better):
-        p = captions.p_text(_reverse(comparison))
+        p = captions.format_p_value(_reverse(comparison))
         other = comparison.significantly_better
         return f"{comparison.better} ranks higher, but {other} is significantly better, p {p} ({comparison.test})"
     verdict = "significant" if comparison.significant else "not significant"
-    return (
-        f"{comparison.better} ranks higher, {verdict}, p {captions.p_text(comparison.p_adjusted)} ({comparison.test})"
-    )
+    p = captions.format_p_value(comparison.p_adjusted)
+    return f"{comparison.better} ranks higher, {verdict}, p {p} ({comparison.test})"
 
 
 def _reverse(comparison: ByRecipe) -> float | None:
@@ -281,7 +281,7 @@ def _share_of(share: ShareView) -> float | None:
 
 COLUMNS: Sequence[Column[GateView]] = (
     *(Column(key=key) for key in ("candidate", "baseline", "claim", "margin", "alpha", "holds", "verdict")),
-    Column(key="p_value", value=lambda view: captions.p_cell(view.p_value)),
+    Column(key="p_value", value=lambda view: captions.p_value_cell(view.p_value)),
     Column(key="difference"),
     Column(key="interval_low", value=_end(0)),
     Column(key="interval_high", value=_end(1)),
@@ -301,7 +301,7 @@ COLUMNS: Sequence[Column[GateView]] = (
 
 def csv(view: GateView) -> File:
     """One row."""
-    return lines(COLUMNS, [view])
+    return make_file(COLUMNS, [view])
 
 
 def caption(view: GateView) -> str:
@@ -333,6 +333,6 @@ def picture(view: GateView) -> bytes:
         high=high,
         margin=view.margin,
         two_sided=view.claim == "equivalent",
-        notes=[*map(captions.sentence, view.warnings), caption(view)],
+        notes=[*map(captions.make_sentence, view.warnings), caption(view)],
     )
     return gate_picture(drawn)

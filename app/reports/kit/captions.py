@@ -6,28 +6,28 @@ from collections.abc import Iterable
 from math import floor, log10
 
 
-def printable(text: str) -> str:
+def make_printable(text: str) -> str:
     """A name in one line, without what a terminal obeys or what turns the direction of writing round.
 
-    >>> printable("a\\x1b[2J\\n b")
+    >>> make_printable("a\\x1b[2J\\n b")
     'a [2J b'
     """
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def plural(n: int, noun: str) -> str:
+def pluralize(n: int, noun: str) -> str:
     """A count with its noun.
 
-    >>> plural(1, "system"), plural(7406, "rating")
+    >>> pluralize(1, "system"), pluralize(7406, "rating")
     ('1 system', '7,406 ratings')
     """
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
-def decimals(values: Iterable[float | None]) -> int:
+def choose_decimals(values: Iterable[float | None]) -> int:
     """Decimals that show three digits of the spread of these values, from 1 to 4.
 
-    >>> decimals([0.91, 2.14]), decimals([61.3, 88.0]), decimals([-0.21, 0.2])
+    >>> choose_decimals([0.91, 2.14]), choose_decimals([61.3, 88.0]), choose_decimals([-0.21, 0.2])
     (2, 1, 3)
     """
     known = [v for v in values if v is not None]
@@ -39,10 +39,10 @@ def decimals(values: Iterable[float | None]) -> int:
     return min(4, max(1, 2 - floor(log10(spread))))
 
 
-def number(value: float | None, places: int) -> str:
+def format_number(value: float | None, places: int) -> str:
     """A number with fixed decimals; a dash where there is none. Never a negative zero.
 
-    >>> number(-0.625, 2), number(-0.001, 2), number(None, 2)
+    >>> format_number(-0.625, 2), format_number(-0.001, 2), format_number(None, 2)
     ('−0.62', '0.00', '–')
     """
     if value is None:
@@ -51,19 +51,19 @@ def number(value: float | None, places: int) -> str:
     return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
 
 
-def rank(value: float) -> str:
+def format_rank(value: float) -> str:
     """A rank; shared ranks have a half.
 
-    >>> rank(3.0), rank(2.5)
+    >>> format_rank(3.0), format_rank(2.5)
     ('3', '2.5')
     """
     return f"{value:g}"
 
 
-def span(bounds: tuple[int, int] | None) -> str:
+def format_rank_range(bounds: tuple[int, int] | None) -> str:
     """A range of ranks.
 
-    >>> span((1, 4)), span((2, 2)), span(None)
+    >>> format_rank_range((1, 4)), format_rank_range((2, 2)), format_rank_range(None)
     ('1–4', '2', '–')
     """
     if bounds is None:
@@ -72,14 +72,16 @@ def span(bounds: tuple[int, int] | None) -> str:
     return str(low) if low == high else f"{low}–{high}"
 
 
-def p_text(value: float | None, draws: int | None = None) -> str:
+def format_p_value(value: float | None, draws: int | None = None) -> str:
     """A p-value to four decimals; smaller ones say so, and none is 0.
 
     draws: arrangements that were drawn, where the observed one is not among them, so that a count of 0 is less than
     one in so many and no more.
 
-    >>> p_text(0.0421), p_text(1e-9), p_text(0.0, draws=1000), p_text(0.0), p_text(None)
-    ('0.0421', '<0.0001', '<0.001', '<0.0001', '–')
+    >>> format_p_value(0.0421), format_p_value(1e-9), format_p_value(None)
+    ('0.0421', '<0.0001', '–')
+    >>> format_p_value(0.0, draws=1000), format_p_value(0.0)
+    ('<0.001', '<0.0001')
     """
     if value is None:
         return "–"
@@ -88,11 +90,11 @@ def p_text(value: float | None, draws: int | None = None) -> str:
     return "<0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
-def p_cell(value: float | None, draws: int | None = None) -> float | str | None:
-    """A p-value at full precision for a file; 0, which no p-value is, as `p_text` says it."""
-    return p_text(value, draws) if value == 0 else value
+def p_value_cell(value: float | None, draws: int | None = None) -> float | str | None:
+    """A p-value at full precision for a file; 0, which no p-value is, as `format_p_value` says it."""
+    return format_p_value(value, draws) if value == 0 else value
 
 
-def sentence(text: str) -> str:
+def make_sentence(text: str) -> str:
     """The text with a capital and a full stop."""
     return text[0].upper() + text[1:] + "."

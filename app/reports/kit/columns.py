@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel
 
 from app.reports.kit import captions
-from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.table import Cell, Table
 
 Row = TypeVar("Row")
@@ -48,16 +48,16 @@ class Column(Generic[Row]):
             return NONE
         if self.digits is None:
             return str(value)
-        return captions.number(value, self.digits) if self.digits else f"{value:,}"
+        return captions.format_number(value, self.digits) if self.digits else f"{value:,}"
 
 
-def section(
+def make_section(
     title: str,
     columns: Sequence[Column[Row]],
     rows: Iterable[Row],
     *,
     group: Callable[[Row], object] | None = None,
-) -> Section:
+) -> TableSection:
     """The table for people. group: a rule stands above each row of another group than the row before."""
     shown, all_rows = [column for column in columns if column.heading], list(rows)
     groups = [] if group is None else [group(row) for row in all_rows]
@@ -67,16 +67,16 @@ def section(
         tuple(tuple(column.text_of(row) for column in shown) for row in all_rows),
         frozenset(i for i in range(1, len(groups)) if groups[i] != groups[i - 1]),
     )
-    return Section(title, table, frozenset(i for i, column in enumerate(shown) if column.names))
+    return TableSection(title, table, frozenset(i for i, column in enumerate(shown) if column.names))
 
 
-def lines(columns: Sequence[Column[Row]], rows: Iterable[Row]) -> File:
+def make_file(columns: Sequence[Column[Row]], rows: Iterable[Row]) -> File:
     """Headings and rows of a file whose columns say all, the campaign and its data version included."""
     keyed = [column for column in columns if column.key]
     return [column.key for column in keyed], [[column.cell(row) for column in keyed] for row in rows]
 
 
-def file(
+def file_maker(
     columns: Sequence[Column[Row]], rows: Callable[[Result], Iterable[Row]], origin: Sequence[str] = ()
 ) -> Callable[[Result], File]:
     """Headings and rows of the file of a report on one campaign.

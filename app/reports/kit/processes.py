@@ -10,23 +10,23 @@ from contextlib import contextmanager
 from multiprocessing import get_context
 from typing import Any
 
-from app.reports.kit.report import Chunk, Work
-from app.reports.kit.store import Execute, here
+from app.reports.kit.report import Chunk, ReportWork
+from app.reports.kit.store import Execute, compute_chunks_here
 
 _THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 _AHEAD = 3  # chunks a process that are handed out before their turn, so that no result waits for long
 _chunk: list[Chunk] = []  # of a worker process: what its initializer was given
 
 
-def in_processes(workers: int) -> Execute:
+def compute_in_processes(workers: int) -> Execute:
     """Compute chunks on so many processes; on one, here. The results do not depend on the number.
 
     The chunks must be a function of a module or a method of a value, which other processes can be sent.
     """
     if workers < 2:
-        return here
+        return compute_chunks_here
 
-    def execute(work: Work[Any]) -> Iterator[bytes]:
+    def execute(work: ReportWork[Any]) -> Iterator[bytes]:
         with _one_thread_each():
             pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_prepare, initargs=(work.chunk,))
             try:

@@ -16,7 +16,7 @@ _BEFORE, _AFTER = r"(?<![^\W_])", r"(?![^\W_])"
 _NAMED = re.compile(rf"{_BEFORE}(rater|task):[A-Za-z0-9._~:@+\-]+")
 
 
-def without_raters(report: StoredReport) -> StoredReport:
+def hide_raters(report: StoredReport) -> StoredReport:
     """The same report without the keys of raters and tasks, under an ETag of its own."""
     plain = json.loads(report.body)
     body = json.dumps(_hidden(plain), separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()

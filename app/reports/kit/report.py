@@ -58,7 +58,7 @@ class StoredReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Work(Generic[Output]):
+class ReportWork(Generic[Output]):
     """What remains to be done once the data are read: chunks, in any order and on any machine, then their end.
 
     chunk: the bytes of the nth part, a pure function of the data, the options and its number. finish: makes the result
@@ -70,9 +70,9 @@ class Work(Generic[Output]):
     finish: Callable[[Sequence[bytes]], Output]
 
 
-def whole(make: Callable[[], Output]) -> Work[Output]:
+def make_undivided_work(make: Callable[[], Output]) -> ReportWork[Output]:
     """Work that is not worth dividing."""
-    return Work(0, _none, lambda _: make())
+    return ReportWork(0, _none, lambda _: make())
 
 
 def _none(number: int) -> bytes:
@@ -80,7 +80,7 @@ def _none(number: int) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class TableSection:
     """One table of a report. names: columns that hold keys and names."""
 
     title: str
@@ -118,8 +118,8 @@ class Report(Generic[Options, Result]):
     options: type[Options]
     result: type[Result]
     example: Mapping[str, Any]
-    prepare: Callable[[Session, tuple[Snapshot, ...], Options], Work[Result]]
-    tables: Callable[[Result], Sequence[Section]]
+    prepare: Callable[[Session, tuple[Snapshot, ...], Options], ReportWork[Result]]
+    tables: Callable[[Result], Sequence[TableSection]]
     csv: Callable[[Result], tuple[Sequence[str], Sequence[Sequence[Cell]]]]
     charts: Mapping[str, Callable[[Result], bytes]]
     caption: Callable[[Result], str]
@@ -149,7 +149,7 @@ class Report(Generic[Options, Result]):
     single: SingleTable | None = None
     """Where it is one table whose title is that of the report: its result names its `campaign` and `data_version`."""
     warnings: Callable[[Result], Sequence[str]] = attrgetter("warnings")
-    terminal: Callable[[Result], Sequence[Section]] | None = None
+    terminal: Callable[[Result], Sequence[TableSection]] | None = None
     """Tables for the terminal, where those of the other representations would be too wide; None: the same."""
     terminal_notes: Sequence[str] = ()
     """What the terminal says below the tables before the caption."""

@@ -46,7 +46,7 @@ def _there_are(report: Report[Any, Any]) -> str:
     return f"unknown; there are: {known}" if known else "there are none here"
 
 
-def campaigns_of(report: Report[Any, Any], campaigns: Sequence[str], options: BaseModel) -> tuple[str, ...]:
+def list_report_campaigns(report: Report[Any, Any], campaigns: Sequence[str], options: BaseModel) -> tuple[str, ...]:
     """All campaigns that a report reads, each once: those that it is over, and those that its options name."""
     others = () if report.other_campaigns is None else report.other_campaigns(options)
     return tuple(dict.fromkeys((*campaigns, *others)))

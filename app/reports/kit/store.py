@@ -16,16 +16,16 @@ from pydantic import BaseModel
 
 from app.domain.errors import Invalid, Place
 from app.reports.kit.redact import hide_keys
-from app.reports.kit.report import Report, StoredReport, Work
+from app.reports.kit.report import Report, ReportWork, StoredReport
 from app.reports.kit.request import ReportRequest
 from app.reports.source import named_recipes
-from app.reports.source.snapshot import Snapshot, snapshot
+from app.reports.source.snapshot import Snapshot, load_snapshot
 from app.storage import reports
 from app.storage.db import Database, Session
 from app.storage.imports.staging import json_text
 
 Progress = Callable[[int, int], None]
-Execute = Callable[[Work[Any]], Iterator[bytes]]
+Execute = Callable[[ReportWork[Any]], Iterator[bytes]]
 """Computes the chunks of work, on whatever processes; gives their bytes in order."""
 
 
@@ -34,7 +34,7 @@ class RequestAborted(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Lookup:
+class ReportLookup:
     """What a request comes to: the key of its report, the data versions, and the report where it is stored."""
 
     key: reports.ReportKey
@@ -46,7 +46,7 @@ class Lookup:
         return StoredReport.of(body, self.about[0].version)
 
 
-def find(session: Session, request: ReportRequest) -> Lookup:
+def find_report(session: Session, request: ReportRequest) -> ReportLookup:
     """The key of a report, and its bytes where it is stored.
 
     Raises NotFound for an unknown campaign, Invalid for a version that cannot be.
@@ -54,14 +54,14 @@ def find(session: Session, request: ReportRequest) -> Lookup:
     if len(request.campaigns) > 1 and isinstance(request.as_of, int):
         what = "must be a time: each of several campaigns counts its own versions"
         raise Invalid("the query is not valid", places=(Place(("query", "as_of"), what),))
-    about = with_settings(
-        request.report, [snapshot(session, campaign, request.as_of) for campaign in request.campaigns]
+    about = select_settings(
+        request.report, [load_snapshot(session, campaign, request.as_of) for campaign in request.campaigns]
     )
-    key = key_of(session, request.report, about, request.options)
-    return Lookup(key, about, reports.find(session, key))
+    key = compute_report_key(session, request.report, about, request.options)
+    return ReportLookup(key, about, reports.find(session, key))
 
 
-def with_settings(report: Report[Any, Any], about: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
+def select_settings(report: Report[Any, Any], about: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
     """The campaigns with those of their settings that this report reads, and no others."""
     return tuple(replace(each, campaign=replace(each.campaign, settings=_read(report, each))) for each in about)
 
@@ -77,7 +77,7 @@ def _extra_key(session: Session, report: Report[Any, Any], each: Snapshot) -> li
     return [*([each.unsettled] if each.unsettled else []), *([settings] if settings else []), *more]
 
 
-def key_of(
+def compute_report_key(
     session: Session, report: Report[Any, Any], about: Sequence[Snapshot], options: BaseModel
 ) -> reports.ReportKey:
     """What a report is a pure function of. Raises NoSuchRecipe.
@@ -88,15 +88,19 @@ def key_of(
     versions = [[each.campaign.key, each.version] for each in about]
     named = [name for name in str(getattr(options, "recipe", None) or "").split(",") if name]
     place = (report.options_in, "recipe")
-    recipes = [named_recipes.find(session, each.campaign.key, name, place=place) for each in about for name in named]
+    recipes = [
+        named_recipes.find_recipe(session, each.campaign.key, name, place=place) for each in about for name in named
+    ]
     hashes = [recipe.hash for recipe in recipes]
     extra = [_extra_key(session, report, each) for each in about]
     parts = [versions, options.model_dump(mode="json"), hashes, *([extra] if any(extra) else [])]
     kind, seed = f"{report.over}/{report.name}", int(getattr(options, "seed", 0))
-    return key_from(about[0].campaign_id, kind, about[0].version, parts, seed=seed, method_version=report.version)
+    return make_report_key(
+        about[0].campaign_id, kind, about[0].version, parts, seed=seed, method_version=report.version
+    )
 
 
-def key_from(
+def make_report_key(
     campaign_id: int, kind: str, data_version: int, parts: object, *, seed: int, method_version: str
 ) -> reports.ReportKey:
     """The key of what is a function of these plain values at a data version."""
@@ -104,18 +108,18 @@ def key_from(
     return reports.ReportKey(campaign_id, kind, data_version, f"sha256:{digest}", seed, method_version)
 
 
-def here(work: Work[Any]) -> Iterator[bytes]:
+def compute_chunks_here(work: ReportWork[Any]) -> Iterator[bytes]:
     """Compute the chunks in this process, one after the other."""
     return map(work.chunk, range(work.n_chunks))
 
 
-def find_or_compute(
+def find_or_compute_report(
     database: Database,
     request: ReportRequest,
     *,
     on_progress: Progress = lambda _done, _total: None,
     should_stop: Callable[[], bool] = lambda: False,
-    execute: Execute = here,
+    execute: Execute = compute_chunks_here,
 ) -> StoredReport:
     """The report, from the store or computed here and stored.
 
@@ -125,17 +129,21 @@ def find_or_compute(
     Raises NotFound for an unknown campaign, Invalid where the options do not fit it, RequestAborted.
     """
     with database.transaction(snapshot=True) as session:
-        lookup = find(session, request)
+        lookup = find_report(session, request)
     if lookup.body is not None:
         return lookup.stored(lookup.body)
     with database.transaction() as session:  # no snapshot: scores by new weights are derived and stored
         work = request.report.prepare(session, lookup.about, request.options)
-    body = compute(work, on_progress=on_progress, should_stop=should_stop, execute=execute)
-    return lookup.stored(store(database, lookup.key, body))
+    body = compute_report(work, on_progress=on_progress, should_stop=should_stop, execute=execute)
+    return lookup.stored(store_report(database, lookup.key, body))
 
 
-def compute(
-    work: Work[Any], *, on_progress: Progress, should_stop: Callable[[], bool], execute: Execute = here
+def compute_report(
+    work: ReportWork[Any],
+    *,
+    on_progress: Progress,
+    should_stop: Callable[[], bool],
+    execute: Execute = compute_chunks_here,
 ) -> bytes:
     """All chunks and their end. Raises RequestAborted."""
     parts: list[bytes] = []
@@ -147,28 +155,28 @@ def compute(
                 raise RequestAborted
             parts.append(part)
             on_progress(len(parts), work.n_chunks)
-    return finish(work, parts)
+    return finish_report(work, parts)
 
 
-def _of(execute: Execute, work: Work[Any]) -> Generator[bytes, None, None]:
+def _of(execute: Execute, work: ReportWork[Any]) -> Generator[bytes, None, None]:
     """A generator, which lets go of its processes when it is closed."""
     yield from execute(work)
 
 
-def finish(work: Work[Any], parts: Sequence[bytes]) -> bytes:
+def finish_report(work: ReportWork[Any], parts: Sequence[bytes]) -> bytes:
     """The bytes of a report from those of its chunks, in order."""
     made: BaseModel | bytes = work.finish(parts)
     return made if isinstance(made, bytes) else made.model_dump_json().encode()
 
 
-def store(database: Database, key: reports.ReportKey, body: bytes) -> bytes:
+def store_report(database: Database, key: reports.ReportKey, body: bytes) -> bytes:
     """Store a report; the bytes that are stored under its key, which may be those of somebody who was faster."""
     with database.transaction() as session:
         reports.store(session, key, body)
         return reports.find(session, key) or body
 
 
-def without_raters(report: Report[Any, Any], stored: StoredReport) -> StoredReport:
+def report_for_viewers(report: Report[Any, Any], stored: StoredReport) -> StoredReport:
     """The report as viewers see it, without who the raters are, under an ETag of its own."""
     if not report.names_raters:
         return stored

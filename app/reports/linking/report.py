@@ -11,21 +11,21 @@ from pydantic import Field
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe_choices import LARGEST_SEED
-from app.reports.kit.report import Report, Work, whole
+from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.linking.view import LinkedSystem, LinkingView, LinkView, caption, csv, picture, tables
 from app.reports.source.calibration import (
     Address,
     CampaignParts,
     ScoreSourceOptions,
-    campaign_heads,
-    load_parts,
-    one_source,
+    have_same_source,
+    load_campaign_parts,
+    make_campaign_heads,
+    make_units,
     sampling_units,
-    units_of,
 )
 from app.reports.source.raw_ratings import NOTHING
 from app.reports.source.snapshot import Snapshot
-from app.reports.source.standing_exclusions import without_excluded
+from app.reports.source.standing_exclusions import drop_excluded_rows
 from app.stats.aggregate import round_scores
 from app.stats.agreement.units import UnitValues
 from app.stats.calibration.linking import Link, LinkAnchors, ScaleLink, fit_scale_link, interval_of_draws
@@ -67,17 +67,17 @@ class CampaignMeans:
         return int(np.unique(self.test.rater).size)
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: LinkingOptions) -> Work[LinkingView]:
-    parts = [without_excluded(session, load_parts(session, one, options)) for one in snapshots]
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: LinkingOptions) -> ReportWork[LinkingView]:
+    parts = [drop_excluded_rows(session, load_campaign_parts(session, one, options)) for one in snapshots]
     if len({one.sign for one in parts}) > 1:
         what = "higher is better in one of these campaigns and worse in another"
         raise Invalid("the campaigns do not fit together", places=(Place(("query", "campaigns"), what),))
-    return whole(lambda: _view(parts, options))
+    return make_undivided_work(lambda: _view(parts, options))
 
 
 def _view(parts: Sequence[CampaignParts], options: LinkingOptions) -> LinkingView:
     means = [_means(one, options) for one in parts]
-    links, systems, head = [], [], campaign_heads(parts)
+    links, systems, head = [], [], make_campaign_heads(parts)
     warnings: list[str] = []
     for n, (part, part_means) in enumerate(zip(parts, means, strict=True)):
         if n == 0:
@@ -125,9 +125,9 @@ def _link_warnings(
 
 
 def _means(parts: CampaignParts, options: LinkingOptions) -> CampaignMeans:
-    test = units_of(parts, parts.test, options.repeats)
+    test = make_units(parts, parts.test, options.repeats)
     human = np.array([parts.kinds.get(key) == "human" for key in parts.ratings.rows.labels.systems] or [False])
-    pairs = units_of(parts, parts.calibration, options.repeats)
+    pairs = make_units(parts, parts.calibration, options.repeats)
     items = _addressed(parts, pairs, np.zeros_like(human))
     return CampaignMeans(parts, sampling_units(parts, test), _mean(test), _addressed(parts, test, human), items)
 
@@ -154,11 +154,11 @@ def _anchored(base: CampaignMeans, other: CampaignMeans, options: LinkingOptions
 
     Beside them which of both, and how many were left out because their sources differ.
     """
-    items = {a for a in base.items.keys() & other.items.keys() if one_source(base.of, other.of, a)}
+    items = {a for a in base.items.keys() & other.items.keys() if have_same_source(base.of, other.of, a)}
     calibration = options.anchors == "calibration" or (options.anchors == "auto" and bool(items))
     ours, theirs = (base.items, other.items) if calibration else (base.common, other.common)
     both = ours.keys() & theirs.keys()
-    chosen = sorted(a for a in both if one_source(base.of, other.of, a))
+    chosen = sorted(a for a in both if have_same_source(base.of, other.of, a))
     documents = {key: i for i, key in enumerate(sorted({a[0] for a in chosen}))}
     anchors = LinkAnchors(
         base=np.array([ours[a][0] for a in chosen], dtype=np.float64),

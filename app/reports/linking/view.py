@@ -8,8 +8,8 @@ from pydantic import Field
 
 from app.reports.kit import captions
 from app.reports.kit.charts.before_after import BeforeAfterRow, before_after_plot
-from app.reports.kit.plain_tables import table
-from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.plain_tables import make_table
+from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell
 from app.reports.ranking.tables import interval
@@ -63,10 +63,10 @@ class LinkingView(ReportHead):
 
 
 def _figure(value: float | None) -> str:
-    return captions.number(value, PLACES)
+    return captions.format_number(value, PLACES)
 
 
-def tables(view: LinkingView) -> Sequence[Section]:
+def tables(view: LinkingView) -> Sequence[TableSection]:
     """Links, then systems."""
     shown = []
     if view.links:
@@ -81,7 +81,7 @@ def tables(view: LinkingView) -> Sequence[Section]:
             )
             comparable = "yes" if link.comparable else "no"
             rows.append((link.campaign, link.anchors, f"{link.n:,}", *line, _figure(link.residual), comparable))
-        shown.append(Section(f"Links to {view.base}", table(heads, rows, 2)))
+        shown.append(TableSection(f"Links to {view.base}", make_table(heads, rows, 2)))
     if view.systems:
         names = ("Campaign", "System", "Rank", "Raw", "Linked", "Error of the link", f"{view.level:.0%} interval")
         lines: list[tuple[str, ...]] = []
@@ -89,7 +89,7 @@ def tables(view: LinkingView) -> Sequence[Section]:
             rank = "–" if s.rank is None else str(s.rank)
             figures = (_figure(s.raw), _figure(s.linked), _figure(s.link_error), interval(s.interval, PLACES))
             lines.append((s.campaign, s.system, rank, *figures))
-        shown.append(Section("Systems", table(names, lines, 2), frozenset({0, 1})))
+        shown.append(TableSection("Systems", make_table(names, lines, 2), frozenset({0, 1})))
     return shown
 
 
@@ -131,5 +131,5 @@ def picture(view: LinkingView) -> bytes:
         text = "not comparable" if s.linked is None else f"{s.rank}.  {_figure(s.linked)}"
         rows.append(BeforeAfterRow(f"{s.campaign} {s.system}", s.raw, s.linked, s.interval, text))
     below = f"Hollow: as scored. Filled: on the scale of {view.base}, {view.level:.0%} interval with the link's error."
-    title = f"{captions.plural(len(view.campaigns), 'campaign')} linked to {view.base}"
+    title = f"{captions.pluralize(len(view.campaigns), 'campaign')} linked to {view.base}"
     return before_after_plot(title, below, rows, [*view.warnings, caption(view)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.reports.kit.charts.correlations import DotRow, dots
+from app.reports.kit.charts.correlations import DotRow, dot_plot
 from app.reports.metrics.view import MetricsView, caption
 
 SHOWN = (("spa", "SPA"), ("accuracy", "accuracy"))
@@ -19,4 +19,4 @@ def spread_picture(view: MetricsView) -> bytes:
             rows.append(DotRow(f"{metric.metric}, {word}", values or ([] if base is None else [base]), base))
     below = "Bar: on the scores as they are; dots: least and most after each kind of change of the human scores"
     title = f"Automatic metrics of {', '.join(view.campaigns)}"
-    return dots(title, below, rows, [*view.warnings, caption(view)], ends=(0.0, 1.0))
+    return dot_plot(title, below, rows, [*view.warnings, caption(view)], ends=(0.0, 1.0))

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, StringConstraints
 
-from app.reports.kit.report import Report, Work, whole
+from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.metrics.between import MOST_METRICS, between_of, compare_metrics, twos
 from app.reports.metrics.charts import spread_picture
 from app.reports.metrics.view import MetricsView, caption, csv, tables
@@ -48,12 +48,12 @@ class MetricsOptions(RecipeOptions):
     )
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: MetricsOptions) -> Work[MetricsView]:
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: MetricsOptions) -> ReportWork[MetricsView]:
     groups = () if options.changes == "none" else groups_of(options.changes)
     inputs, metrics = load_recipe_input(session, snapshots[0], options), metrics_of(session, snapshots[0])
     experiments = RobustnessExperiments.of(inputs.rows, inputs.recipe, inputs.humans, inputs.documents)
     if not metrics or not experiments.facts.order:
-        return whole(lambda: _view(inputs, experiments, metrics, options, ()))
+        return make_undivided_work(lambda: _view(inputs, experiments, metrics, options, ()))
     compared = MetricEvaluation(
         inputs=inputs,
         experiments=experiments,
@@ -78,7 +78,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Metrics
         view = _view(inputs, experiments, metrics, options, done[: 1 + len(parts)])
         return view.model_copy(update={"between": between_of(done[1 + len(parts) :])})
 
-    return Work(1 + len(parts) + len(pairs), chunk, finish)
+    return ReportWork(1 + len(parts) + len(pairs), chunk, finish)
 
 
 def _domains(inputs: RecipeInput) -> Codes:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.reports.kit import captions
-from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
 from app.stats.metrics.swaps import Measure
 from app.stats.robustness.changes import Group
@@ -98,13 +98,13 @@ class MetricsView(ReportHead):
     between: list[BetweenLine] = Field(default_factory=list, description="Tests between metrics.")
 
 
-def tables(view: MetricsView) -> Sequence[Section]:
+def tables(view: MetricsView) -> Sequence[TableSection]:
     """Systems, outputs, and what changes of the human ranking do to it."""
-    shown = [Section("Of systems", _systems(view)), Section("Of outputs", _outputs(view))]
+    shown = [TableSection("Of systems", _systems(view)), TableSection("Of outputs", _outputs(view))]
     if view.between:
-        shown.append(Section("Between metrics", _between(view), frozenset({1, 2})))
+        shown.append(TableSection("Between metrics", _between(view), frozenset({1, 2})))
     if view.spread:
-        shown.append(Section("Under changes of the human scores", _spread(view)))
+        shown.append(TableSection("Under changes of the human scores", _spread(view)))
     return shown
 
 
@@ -120,9 +120,9 @@ def _systems(view: MetricsView) -> Table:
     rows = [
         (
             *(one.metric, str(one.n_systems), f"{one.n_pairs:,}"),
-            *(captions.number(getattr(one, name), PLACES) for name in MEASURES),
+            *(captions.format_number(getattr(one, name), PLACES) for name in MEASURES),
             str(one.n_apart),
-            *(captions.number(getattr(one, name), PLACES) for name in ("auc_different", "auc_better")),
+            *(captions.format_number(getattr(one, name), PLACES) for name in ("auc_different", "auc_better")),
         )
         for one in view.metrics
     ]
@@ -139,8 +139,8 @@ def _outputs(view: MetricsView) -> Table:
     rows = [
         (
             *(one.metric, f"{one.n_outputs:,}"),
-            *(captions.number(getattr(one, name), PLACES) for name in OUTPUTS),
-            captions.number(one.epsilon, 4),
+            *(captions.format_number(getattr(one, name), PLACES) for name in OUTPUTS),
+            captions.format_number(one.epsilon, 4),
         )
         for one in view.metrics
     ]
@@ -156,8 +156,8 @@ def _between(view: MetricsView) -> Table:
     rows = [
         (
             *(MEASURED[one.measure], one.first, one.second, f"{one.n_segments:,}"),
-            *(captions.number(value, PLACES) for value in (one.value_first, one.value_second)),
-            *(captions.p_text(value, view.permutations) for value in (one.p_value, one.p_adjusted)),
+            *(captions.format_number(value, PLACES) for value in (one.value_first, one.value_second)),
+            *(captions.format_p_value(value, view.permutations) for value in (one.p_value, one.p_adjusted)),
         )
         for one in view.between
     ]
@@ -178,7 +178,11 @@ def _spread(view: MetricsView) -> Table:
 
 
 def _range(ends: Range | None) -> str:
-    return "–" if ends is None else f"{captions.number(ends[0], PLACES)} to {captions.number(ends[1], PLACES)}"
+    return (
+        "–"
+        if ends is None
+        else f"{captions.format_number(ends[0], PLACES)} to {captions.format_number(ends[1], PLACES)}"
+    )
 
 
 def csv(view: MetricsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:

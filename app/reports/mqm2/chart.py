@@ -26,13 +26,13 @@ def penalty_plot(
     title: str, below: str, rows: Sequence[PenaltyRow], acceptable: float | None, notes: Sequence[str]
 ) -> bytes:
     """A bar a system, hollow where it failed; a line at what is acceptable, where that is known. As SVG."""
-    names = [canvas.shorten(row.name, LONGEST) for row in rows]
+    names = [canvas.shorten_middle(row.name, LONGEST) for row in rows]
     left, top = MARGIN + max(map(len, names), default=8) * CHARACTER + 10, HEAD + 14
     width, bottom = left + PLOT + FIGURES + MARGIN, top + max(1, len(rows)) * ROW
     sentences = caption_lines(notes, width)
     most = max([acceptable or 0.0, *(row.value for row in rows)]) or 1.0
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 40 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, f"{below}; fewer are better" + ("; hollow: fails" if acceptable else ""))
         reach = most

@@ -14,12 +14,12 @@ from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import NAMED, Recipe, ScoringChoice
 from app.protocols.base import Spans
-from app.reports.kit.report import Report, Work, whole
+from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.mqm2.view import MQM2View, SystemScore, caption, csv, picture, tables
 from app.reports.source import data_hash, recipe_ratings
-from app.reports.source.campaign import protocol_of
-from app.reports.source.registration import load_registration, with_standing_exclusions
-from app.reports.source.scores import Reading
+from app.reports.source.campaign import campaign_protocol
+from app.reports.source.registration import add_standing_exclusions, load_registration
+from app.reports.source.scores import ScoreReading
 from app.reports.source.snapshot import Snapshot
 from app.stats import scoring
 from app.stats.mqm2 import mqm2
@@ -84,14 +84,14 @@ class CountedErrors:
     unknown: int
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: MQM2Options) -> Work[MQM2View]:
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: MQM2Options) -> ReportWork[MQM2View]:
     threshold, snapshot = options.threshold, snapshots[0]
     counts = _counted(session, snapshot, _recipe(snapshot, options.weights))
-    return whole(lambda: _view(counts, threshold, options))
+    return make_undivided_work(lambda: _view(counts, threshold, options))
 
 
 def _recipe(snapshot: Snapshot, weights: str | None) -> Recipe:
-    own = protocol_of(snapshot.campaign).weights == scoring.MQM2.name if weights is None else weights == OWN
+    own = campaign_protocol(snapshot.campaign).weights == scoring.MQM2.name if weights is None else weights == OWN
     profile = None if own else weights or scoring.MQM2.name
     if profile is not None and profile not in scoring.PROFILES:
         there = f"there are {', '.join(sorted(scoring.PROFILES))}, and {OWN}"
@@ -100,8 +100,8 @@ def _recipe(snapshot: Snapshot, weights: str | None) -> Recipe:
 
 
 def _counted(session: Session, snapshot: Snapshot, recipe: Recipe) -> CountedErrors:
-    rows, ids, read = recipe_ratings.load_with_ids(session, snapshot, recipe)
-    excluding = with_standing_exclusions(recipe, load_registration(session, snapshot.campaign_id, snapshot.version))
+    rows, ids, read = recipe_ratings.load_ratings_with_ids(session, snapshot, recipe)
+    excluding = add_standing_exclusions(recipe, load_registration(session, snapshot.campaign_id, snapshot.version))
     documents = side_tables.documents(session, snapshot.campaign_id, rows.labels)
     known = texts.system_words(session, snapshot.campaign_id)
     words = segment_words(session, snapshot.campaign_id, rows.labels)
@@ -114,13 +114,13 @@ def _counted(session: Session, snapshot: Snapshot, recipe: Recipe) -> CountedErr
         critical=_critical(session, snapshot, ids, read)[keep],
         words=words,
         names={key: one.name for key, one in known.items()},
-        data_hash=data_hash.data_hash(drop_excluded(rows, excluding.exclude), documents, known),
+        data_hash=data_hash.hash_report_data(drop_excluded(rows, excluding.exclude), documents, known),
         dropped=dropped,
         unknown=int(np.isin(marks.judgment, rows.judgment[keep]).sum()),
     )
 
 
-def _critical(session: Session, snapshot: Snapshot, ids: side_tables.Ids, read: Reading) -> Codes:
+def _critical(session: Session, snapshot: Snapshot, ids: side_tables.Ids, read: ScoreReading) -> Codes:
     """Critical errors that were marked in each row."""
     field = next(widget.field for widget in read.protocol.form if isinstance(widget, Spans))
     errors = side_tables.errors(session, snapshot.campaign_id, ids, field=field, weigh={})

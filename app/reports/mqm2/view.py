@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from app.reports.kit import captions
-from app.reports.kit.plain_tables import table
-from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.plain_tables import make_table
+from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell
 from app.reports.mqm2.chart import PenaltyRow, penalty_plot
@@ -50,21 +50,21 @@ class MQM2View(ReportHead):
     systems: list[SystemScore]
 
 
-def tables(view: MQM2View) -> Sequence[Section]:
+def tables(view: MQM2View) -> Sequence[TableSection]:
     """One row a system."""
     if not view.systems:
         return []
     heads = ("System", "Words", "Critical", "APT", "Per 1,000 words", "Raw", "Calibrated", "Verdict")
     rows = [
         (
-            captions.printable(one.name),
+            captions.make_printable(one.name),
             *(f"{one.words:,}", f"{one.critical:,}"),
-            *(captions.number(v, PLACES) for v in (one.penalty, one.normed, one.raw, one.calibrated)),
+            *(captions.format_number(v, PLACES) for v in (one.penalty, one.normed, one.raw, one.calibrated)),
             VERDICT[one.passed],
         )
         for one in view.systems
     ]
-    return (Section("MQM 2.0 scores", table(heads, rows)),)
+    return (TableSection("MQM 2.0 scores", make_table(heads, rows)),)
 
 
 def csv(view: MQM2View) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
@@ -86,7 +86,7 @@ def caption(view: MQM2View) -> str:
     """What the figures are, and from which data."""
     version = next(iter(view.campaigns.values()))
     return (
-        f"{captions.plural(len(view.systems), 'system')}, weights {view.weights}. {_threshold(view)}. "
+        f"{captions.pluralize(len(view.systems), 'system')}, weights {view.weights}. {_threshold(view)}. "
         f"Data version {version}, method {view.method_version}."
     )
 
@@ -100,8 +100,8 @@ def picture(view: MQM2View) -> bytes:
 
 
 def _beside(score: SystemScore) -> str:
-    text = f"raw {captions.number(score.raw, PLACES)}"
+    text = f"raw {captions.format_number(score.raw, PLACES)}"
     if score.calibrated is None:
         return text
     serious = f" ({score.critical:,} critical)" if score.critical else ""
-    return f"{text}, calibrated {captions.number(score.calibrated, PLACES)}: {VERDICT[score.passed]}{serious}"
+    return f"{text}, calibrated {captions.format_number(score.calibrated, PLACES)}: {VERDICT[score.passed]}{serious}"

@@ -37,15 +37,15 @@ class ChoiceBar:
 
 def shares_picture(title: str, systems: Sequence[str], pairs: Sequence[SharedPair], notes: Sequence[str]) -> bytes:
     """Percentages of universes in which the row beats the column, as SVG; pairs claimed both ways are framed."""
-    names = [canvas.shorten(system, LONGEST_NAME) for system in systems]
+    names = [canvas.shorten_middle(system, LONGEST_NAME) for system in systems]
     longest = max(map(len, names), default=8) * CHARACTER
     left, top = MARGIN + longest + 10, HEAD + longest * 0.95 + 12
     width = max(NARROWEST, left + len(systems) * CELL + MARGIN)
     sentences = wrap_sentences(notes, width)
     bottom = top + max(1, len(systems)) * CELL
     shares = _both_ways(pairs)
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
         below = "Per cent of universes in which the row is significantly better than the column; framed: both ways"
         sheet.heading(title, below)
@@ -84,15 +84,15 @@ def _cell(sheet: ChartSheet, x: float, y: float, share: float | None, turned: fl
 
 def choices_picture(title: str, bars: Sequence[ChoiceBar], notes: Sequence[str]) -> bytes:
     """Bars of the share of pairs that the universes of each choice claim, as SVG."""
-    names = [canvas.shorten(bar.choice, LONGEST_NAME) for bar in bars]
+    names = [canvas.shorten_middle(bar.choice, LONGEST_NAME) for bar in bars]
     left = MARGIN + 80 + max(map(len, names), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + 150 + MARGIN)
     sentences = wrap_sentences(notes, width)
     top = HEAD + 10
     starts = [i for i, bar in enumerate(bars) if not i or bars[i - 1].dimension != bar.dimension]
     bottom = top + max(1, len(bars)) * ROW + len(starts) * 8
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, "Share of the tested pairs that universes with each choice claim, mean")
         y = top

@@ -13,8 +13,8 @@ from app.domain.errors import Invalid, Place
 from app.domain.recipe import ExclusionRule, ScoringChoice
 from app.domain.recipe_parsing import WrongValue, parse_option
 from app.reports.source.recipe_input import RecipeInput, RecipeOptions
-from app.reports.source.recipe_ratings import load
-from app.reports.source.scores import reading
+from app.reports.source.recipe_ratings import load_recipe_ratings
+from app.reports.source.scores import resolve_score_reading
 from app.stats.multiverse.branches import InapplicableUniverses, ScoredRatings
 from app.stats.multiverse.space import ADJUSTMENTS, NORMALIZATIONS, TESTS, ExclusionChoice, MultiverseSpace
 from app.stats.ratings import Ratings
@@ -102,7 +102,7 @@ def distinct_scorings(
     scorings, missing = list[ScoredRatings](), list[InapplicableUniverses]()
     for name, scoring in _scorings(inputs, options):
         try:
-            rows = load(session, inputs.snapshot, replace(inputs.recipe, scoring=scoring))
+            rows = load_recipe_ratings(session, inputs.snapshot, replace(inputs.recipe, scoring=scoring))
         except Invalid as error:
             why = error.places[0].msg if error.places else error.title()
             missing.append(InapplicableUniverses({"scoring": name}, universes, why))
@@ -129,7 +129,7 @@ def _scorings(inputs: RecipeInput, options: MultiverseOptions) -> Iterator[tuple
     yield _name(own), own
     if own != ScoringChoice():
         yield "score", ScoringChoice()
-    read = reading(inputs.snapshot.campaign, ScoringChoice())
+    read = resolve_score_reading(inputs.snapshot.campaign, ScoringChoice())
     for measure in read.protocol.measures_under(read.options):
         if measure.uses_profile:
             yield from ((f"spans:{profile}", ScoringChoice("spans", profile)) for profile in PROFILES)

@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Any
 
 from app.domain.recipe import Normalize
-from app.reports.kit.report import Report, Work, whole
+from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.multiverse.choices import MultiverseOptions, different, distinct_scorings, space_of
 from app.reports.multiverse.view import (
     ChoiceView,
@@ -32,16 +32,18 @@ from app.stats.ranking.result import Ranking
 from app.storage.db import Session
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: MultiverseOptions) -> Work[MultiverseView]:
+def _prepare(
+    session: Session, snapshots: tuple[Snapshot, ...], options: MultiverseOptions
+) -> ReportWork[MultiverseView]:
     inputs = load_recipe_input(session, snapshots[0], options)
     space, same = different(space_of(inputs, options), inputs.rows)
     base = rank_systems(inputs.rows, inputs.recipe, inputs.documents)
     if len(base.systems) < 2:
-        return whole(partial(_view, inputs, base, (), ()))
+        return make_undivided_work(partial(_view, inputs, base, (), ()))
     universes = space.universes_of_branch * len(space.normalize) * len(space.excluding)
     scorings, missing = distinct_scorings(session, inputs, options, universes)
     work = _Branches(tuple(scorings), space, inputs.rows.labels.systems)
-    return Work(len(work.order), work.run, partial(_finish, inputs, base, (*missing, *same)))
+    return ReportWork(len(work.order), work.run, partial(_finish, inputs, base, (*missing, *same)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.reports.kit import captions
-from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
 from app.reports.multiverse.charts import ChoiceBar, SharedPair, choices_picture, shares_picture
 from app.stats.multiverse.shares import Kind as ClaimKind
@@ -78,13 +78,13 @@ IN_WORDS: dict[ClaimKind, str] = {
 }
 
 
-def tables(view: MultiverseView) -> Sequence[Section]:
+def tables(view: MultiverseView) -> Sequence[TableSection]:
     """Pairs, then choices, then what does not apply."""
-    shown = [Section("Claims", _pairs_table(view), frozenset({0, 1}))] if view.pairs else []
+    shown = [TableSection("Claims", _pairs_table(view), frozenset({0, 1}))] if view.pairs else []
     if view.choices:
-        shown.append(Section("Choices", _choices_table(view), frozenset()))
+        shown.append(TableSection("Choices", _choices_table(view), frozenset()))
     if view.missing:
-        shown.append(Section("Universes that do not apply", _missing_table(view), frozenset()))
+        shown.append(TableSection("Universes that do not apply", _missing_table(view), frozenset()))
     return shown
 
 
@@ -98,7 +98,7 @@ def _pair_cells(pair: PairView) -> tuple[str, ...]:
     better, worse = pair.first_better, pair.second_better
     neither = None if better is None or worse is None else max(0.0, 1 - better - worse)
     base = "–" if pair.base is None else "better" if pair.base == pair.first else "worse"
-    hangs = "–" if pair.hangs_on is None else f"{pair.hangs_on} ({captions.number(pair.spread, 2)})"
+    hangs = "–" if pair.hangs_on is None else f"{pair.hangs_on} ({captions.format_number(pair.spread, 2)})"
     claimed = "–" if pair.kind is None else IN_WORDS[pair.kind]
     return (pair.first, pair.second, f"{pair.n:,}", *map(_share, (better, worse, neither)), claimed, hangs, base)
 
@@ -142,8 +142,8 @@ def caption(view: MultiverseView) -> str:
     version = next(iter(view.campaigns.values()))
     left_out = sum(one.n for one in view.missing)
     return (
-        f"{captions.plural(view.n, 'universe')}: every choice with every other; {left_out:,} more do not apply and are "
-        f"not counted. A claim is p at the level {view.alpha:g}. All else as in recipe {view.recipe}, data version "
+        f"{captions.pluralize(view.n, 'universe')}: every choice with every other; {left_out:,} more do not apply and "
+        f"are not counted. A claim is p at the level {view.alpha:g}. All else as in recipe {view.recipe}, data version "
         f"{version}, seed {view.seed}, method {view.method_version}."
     )
 
@@ -162,4 +162,4 @@ def dimensions_picture(view: MultiverseView) -> bytes:
 
 
 def _notes(view: MultiverseView) -> list[str]:
-    return [*map(captions.sentence, view.warnings), caption(view)]
+    return [*map(captions.make_sentence, view.warnings), caption(view)]

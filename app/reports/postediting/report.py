@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from app.reports.kit.report import Report, Work, whole
+from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.postediting.charts import closest_picture, curve_picture, rates_picture
 from app.reports.postediting.view import (
     ClosestLine,
@@ -20,7 +20,7 @@ from app.reports.postediting.view import (
     csv,
     tables,
 )
-from app.reports.source.post_edits import PostEdit, PostEdits, PostEditsOptions, post_edits_of, unpack_segments
+from app.reports.source.post_edits import PostEdit, PostEdits, PostEditsOptions, load_post_edits, unpack_segments
 from app.reports.source.snapshot import Snapshot
 from app.stats.plain import number_or_none
 from app.stats.postediting import rates
@@ -36,11 +36,15 @@ PARTIAL = "the curve uses only segments in which every post-edited output was ed
 ONE_DOCUMENT = "one document: no intervals"
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: PostEditsOptions) -> Work[PosteditingView]:
-    post_edits = post_edits_of(session, snapshots[0], options)
+def _prepare(
+    session: Session, snapshots: tuple[Snapshot, ...], options: PostEditsOptions
+) -> ReportWork[PosteditingView]:
+    post_edits = load_post_edits(session, snapshots[0], options)
     if not post_edits.texts:
-        return whole(lambda: _view(post_edits, options, []))
-    return Work(post_edits.n_chunks, post_edits.chunk, lambda done: _view(post_edits, options, unpack_segments(done)))
+        return make_undivided_work(lambda: _view(post_edits, options, []))
+    return ReportWork(
+        post_edits.n_chunks, post_edits.chunk, lambda done: _view(post_edits, options, unpack_segments(done))
+    )
 
 
 def _view(post_edits: PostEdits, options: PostEditsOptions, segments: Sequence[SegmentEdits]) -> PosteditingView:

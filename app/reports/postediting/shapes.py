@@ -51,8 +51,8 @@ def rate_dots(title: str, below: str, rows: Sequence[RateDots], notes: Sequence[
     width = max(NARROWEST, left + BARS + NUMBERS + MARGIN)
     top, bottom = HEAD + 22, HEAD + 22 + max(1, len(rows)) * ROW
     sentences = caption_lines(notes, width)
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 22 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, below)
         if not any(rate for row in rows for rate in row.rates):
@@ -69,7 +69,7 @@ def _dots(sheet: ChartSheet, rows: Sequence[RateDots], left: float, top: float, 
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         x = left + share * BARS
         sheet.line((x, x), (top, bottom), color=FAINT, thick=0.7)
-        sheet.text(x, top - 9, captions.number(share * most, 0), ha="center", size=7.5, color=QUIET)
+        sheet.text(x, top - 9, captions.format_number(share * most, 0), ha="center", size=7.5, color=QUIET)
     looks = ((BLUE, "o", False), (ORANGE, "D", True), (QUIET, "s", False))
     for n, row in enumerate(rows):
         y = top + (n + 0.5) * ROW
@@ -92,8 +92,8 @@ def stacks(title: str, below: str, rows: Sequence[Stack], notes: Sequence[str]) 
     bottom = top + max(1, len(shown)) * ROW
     more = [f"{len(rows) - MOST:,} more rows are not drawn"] if len(rows) > MOST else []
     sentences = caption_lines([*more, *notes], width)
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 16 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, below)
         if not shown:
@@ -117,8 +117,8 @@ def steps(title: str, below: str, bars: Sequence[CurveBar], notes: Sequence[str]
     width = max(NARROWEST, left + len(bars) * STEP + MARGIN)
     bottom = HEAD + 20 + HEIGHT
     sentences = caption_lines(notes, width)
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 40 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, below)
         if bars:
@@ -134,7 +134,7 @@ def _steps(sheet: ChartSheet, bars: Sequence[CurveBar], left: float, bottom: flo
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         y = bottom - share * HEIGHT
         sheet.line((left, left + len(bars) * STEP), (y, y), color=FAINT, thick=0.7)
-        sheet.text(left - 6, y, captions.number(share * most, 0), ha="right", size=7.5, color=QUIET)
+        sheet.text(left - 6, y, captions.format_number(share * most, 0), ha="right", size=7.5, color=QUIET)
     xs = [left + (n + 0.5) * STEP for n in range(len(bars))]
     for x, step in zip(xs, bars, strict=True):
         height = step.bar / most * HEIGHT
@@ -143,10 +143,10 @@ def _steps(sheet: ChartSheet, bars: Sequence[CurveBar], left: float, bottom: flo
         sheet.text(x, bottom + 12, step.name, ha="center", size=7.5, color=INK if step.strong else QUIET)
         at = bottom - step.line / most * HEIGHT
         sheet.box(x - 12, at - 16, 24, 11, fill=GROUND)
-        sheet.text(x, at - 10, captions.number(step.line, 1), ha="center", size=7.5, color=BLUE)
+        sheet.text(x, at - 10, captions.format_number(step.line, 1), ha="center", size=7.5, color=BLUE)
     ys = [bottom - step.line / most * HEIGHT for step in bars]
     sheet.axes.plot(xs, ys, color=BLUE, linewidth=1.6, marker="o", markersize=4.5, zorder=4)
 
 
 def _name(text: str) -> str:
-    return canvas.shorten(text, LONGEST_NAME)
+    return canvas.shorten_middle(text, LONGEST_NAME)

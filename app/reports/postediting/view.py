@@ -8,8 +8,8 @@ from typing import Literal
 from pydantic import Field
 
 from app.reports.kit import captions
-from app.reports.kit.plain_tables import aligned_table
-from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.plain_tables import make_aligned_table
+from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.result_part import ResultPart
 from app.reports.kit.table import Alignment, Cell, Table
 from app.reports.ranking.tables import interval
@@ -114,18 +114,18 @@ class PosteditingView(ReportHead):
     enough_by_system: list[SystemEnough]
 
 
-def tables(view: PosteditingView) -> Sequence[Section]:
+def tables(view: PosteditingView) -> Sequence[TableSection]:
     """Systems, edits by kind, whose post-edits are closest, the curve."""
     shown = [
-        Section("Systems", _systems(view)),
-        Section("Edits by kind, for each 100 tokens", _operations(view)),
-        Section("Closest post-edits", _closest(view), frozenset({0, 1})),
+        TableSection("Systems", _systems(view)),
+        TableSection("Edits by kind, for each 100 tokens", _operations(view)),
+        TableSection("Closest post-edits", _closest(view), frozenset({0, 1})),
     ]
     if view.labs:
-        shown.append(Section("Same lab and other labs", _labs(view), frozenset({0, 1})))
+        shown.append(TableSection("Same lab and other labs", _labs(view), frozenset({0, 1})))
     if view.curve:
-        shown.append(Section("Number of references", _curve(view), frozenset()))
-        shown.append(Section("References as good as the targeted one", _enough(view)))
+        shown.append(TableSection("Number of references", _curve(view), frozenset()))
+        shown.append(TableSection("References as good as the targeted one", _enough(view)))
     return shown
 
 
@@ -149,17 +149,17 @@ def _systems(view: PosteditingView) -> Table:
     rows = [
         (
             *(one.system, f"{one.n_post_edits:,}"),
-            *(captions.number(one.hter.value, PLACES), interval(one.hter.interval, PLACES)),
-            *(captions.number(one.mter.value, PLACES), interval(one.mter.interval, PLACES)),
-            captions.number(one.ter_external.value, PLACES),
-            *(captions.number(value, PLACES) for value in (one.words, one.characters, one.chrf)),
+            *(captions.format_number(one.hter.value, PLACES), interval(one.hter.interval, PLACES)),
+            *(captions.format_number(one.mter.value, PLACES), interval(one.mter.interval, PLACES)),
+            captions.format_number(one.ter_external.value, PLACES),
+            *(captions.format_number(value, PLACES) for value in (one.words, one.characters, one.chrf)),
             _share(one.unchanged),
-            captions.number(one.critical_mean, PLACES),
+            captions.format_number(one.critical_mean, PLACES),
             _share(one.critical_share),
         )
         for one in view.systems
     ]
-    return aligned_table(heads, rows)
+    return make_aligned_table(heads, rows)
 
 
 def _share(value: float | None) -> str:
@@ -173,14 +173,14 @@ def _operations(view: PosteditingView) -> Table:
         (
             one.system,
             *(
-                captions.number(100 * n / one.tokens if one.tokens else None, PLACES)
+                captions.format_number(100 * n / one.tokens if one.tokens else None, PLACES)
                 for n in (one.insertions, one.deletions, one.substitutions, one.shifts)
             ),
             f"{one.tokens:,}",
         )
         for one in view.operations
     ]
-    return aligned_table(heads, rows)
+    return make_aligned_table(heads, rows)
 
 
 def _closest(view: PosteditingView) -> Table:
@@ -196,7 +196,7 @@ def _closest(view: PosteditingView) -> Table:
         )
         for one in view.closest
     ]
-    return aligned_table(heads, rows)
+    return make_aligned_table(heads, rows)
 
 
 def _labs(view: PosteditingView) -> Table:
@@ -214,7 +214,7 @@ def _labs(view: PosteditingView) -> Table:
         )
         for one in view.labs
     ]
-    return aligned_table(heads, rows)
+    return make_aligned_table(heads, rows)
 
 
 def _curve(view: PosteditingView) -> Table:
@@ -222,19 +222,24 @@ def _curve(view: PosteditingView) -> Table:
     heads += [("TER against it", "right"), ("mTER up to it", "right")]
     words = {"other": "another output's post-edit", "targeted": "the targeted post-edit", "external": "external"}
     rows = [
-        (str(one.n), words[one.what], captions.number(one.single, PLACES), captions.number(one.growing, PLACES))
+        (
+            str(one.n),
+            words[one.what],
+            captions.format_number(one.single, PLACES),
+            captions.format_number(one.growing, PLACES),
+        )
         for one in view.curve
     ]
-    return aligned_table(heads, rows)
+    return make_aligned_table(heads, rows)
 
 
 def _enough(view: PosteditingView) -> Table:
     heads: list[tuple[str, Alignment]] = [("System", "left"), ("HTER", "right"), ("Post-edits of others", "right")]
     rows = [
-        (one.system, captions.number(one.hter, PLACES), "–" if one.enough is None else str(one.enough))
+        (one.system, captions.format_number(one.hter, PLACES), "–" if one.enough is None else str(one.enough))
         for one in view.enough_by_system
     ]
-    return aligned_table(heads, rows)
+    return make_aligned_table(heads, rows)
 
 
 RATES = ("hter", "mter", "ter_external")
@@ -264,8 +269,10 @@ def csv(view: PosteditingView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]
 def caption(view: PosteditingView) -> str:
     """What the figures are, and from which data."""
     campaign, version = next(iter(view.campaigns.items()))
-    counted = f"{captions.plural(view.n_post_edits, 'post-edit')} of {captions.plural(view.n_segments, 'segment')}"
-    by = captions.plural(view.n_raters, "rater")
+    counted = (
+        f"{captions.pluralize(view.n_post_edits, 'post-edit')} of {captions.pluralize(view.n_segments, 'segment')}"
+    )
+    by = captions.pluralize(view.n_raters, "rater")
     return (
         f"Post-edits of {campaign}, data version {version}: {counted} by {by}. TER by sacrebleu ({view.tokens}); mTER: "
         f"edits to the closest post-edit over the average length of all; method {view.method_version}."

@@ -11,7 +11,7 @@ from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
-from app.reports.kit.report import Report, Work, whole
+from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.postediting_da import work
 from app.reports.postediting_da.charts import means_picture, scatter_picture
 from app.reports.postediting_da.view import (
@@ -26,8 +26,14 @@ from app.reports.postediting_da.view import (
     csv,
     tables,
 )
-from app.reports.source.campaign import protocol_of
-from app.reports.source.post_edits import PostEdits, PostEditsOptions, edits_widget, post_edits_of, unpack_segments
+from app.reports.source.campaign import campaign_protocol
+from app.reports.source.post_edits import (
+    PostEdits,
+    PostEditsOptions,
+    find_edits_widget,
+    load_post_edits,
+    unpack_segments,
+)
 from app.reports.source.recipe_input import RecipeOptions
 from app.reports.source.snapshot import Snapshot
 from app.stats.plain import number_or_none
@@ -58,21 +64,21 @@ class PosteditingDAOptions(PostEditsOptions):
 
 def _prepare(
     session: Session, snapshots: tuple[Snapshot, ...], options: PosteditingDAOptions
-) -> Work[PosteditingDAView]:
-    ours = [one for one in snapshots if edits_widget(protocol_of(one.campaign)) is not None]
+) -> ReportWork[PosteditingDAView]:
+    ours = [one for one in snapshots if find_edits_widget(campaign_protocol(one.campaign)) is not None]
     if len(ours) > 1:
         what = "at most one of them can be of post-edits"
         raise Invalid("the question does not fit the campaigns", places=(Place(("query", "campaigns"), what),))
     if not ours:
-        return whole(lambda: _nothing(snapshots, options))
+        return make_undivided_work(lambda: _nothing(snapshots, options))
     edits = PostEditsOptions(**options.model_dump(include=set(PostEditsOptions.model_fields)))
-    postediting = post_edits_of(session, ours[0], edits)
+    postediting = load_post_edits(session, ours[0], edits)
     recipe = RecipeOptions(recipe=options.recipe)
     others = [work.load_scores(session, one, recipe, postediting.outputs) for one in snapshots if one is not ours[0]]
     sources = post_edits.sources(session, ours[0].campaign_id)
     if not postediting.texts:
-        return whole(lambda: _view(snapshots, postediting, others, sources, options, []))
-    return Work(
+        return make_undivided_work(lambda: _view(snapshots, postediting, others, sources, options, []))
+    return ReportWork(
         postediting.n_chunks,
         postediting.chunk,
         lambda done: _view(snapshots, postediting, others, sources, options, unpack_segments(done)),

@@ -8,8 +8,8 @@ from typing import Literal
 from pydantic import Field
 
 from app.reports.kit import captions
-from app.reports.kit.plain_tables import aligned_table
-from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.plain_tables import make_aligned_table
+from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.result_part import ResultPart
 from app.reports.kit.table import Alignment, Cell, Table
 
@@ -105,21 +105,24 @@ class PosteditingDAView(ReportHead):
     scatter: list[Scatter]
 
 
-def tables(view: PosteditingDAView) -> Sequence[Section]:
+def tables(view: PosteditingDAView) -> Sequence[TableSection]:
     """Means, systems, the pull of the reference, disagreements."""
     shown = [
-        Section("Correlations, means over systems", _means(view)),
-        Section("Correlations by system", _systems(view), frozenset({0, 1})),
+        TableSection("Correlations, means over systems", _means(view)),
+        TableSection("Correlations by system", _systems(view), frozenset({0, 1})),
     ]
     if view.bias is not None:
         heads: list[tuple[str, Alignment]] = [("Indicator", "left"), ("Value", "right")]
         rows = [
-            ("|r(source, mTER)| − |r(reference, mTER)|", captions.number(view.bias.mter, PLACES)),
-            ("|r(reference, TER ext.)| − |r(source, TER ext.)|", captions.number(view.bias.ter_external, PLACES)),
+            ("|r(source, mTER)| − |r(reference, mTER)|", captions.format_number(view.bias.mter, PLACES)),
+            (
+                "|r(reference, TER ext.)| − |r(source, TER ext.)|",
+                captions.format_number(view.bias.ter_external, PLACES),
+            ),
         ]
-        shown.append(Section("Reference bias", aligned_table(heads, rows), frozenset()))
+        shown.append(TableSection("Reference bias", make_aligned_table(heads, rows), frozenset()))
     if view.conflicts:
-        shown.append(Section("To look at", _conflicts(view), frozenset({0, 1})))
+        shown.append(TableSection("To look at", _conflicts(view), frozenset({0, 1})))
     return shown
 
 
@@ -129,11 +132,11 @@ def _means(view: PosteditingDAView) -> Table:
     rows = [
         (
             *(one.campaign, NAMES[one.measure], str(one.n_systems)),
-            *(captions.number(one.fisher, PLACES), captions.number(one.weighted, PLACES)),
+            *(captions.format_number(one.fisher, PLACES), captions.format_number(one.weighted, PLACES)),
         )
         for one in view.means
     ]
-    return aligned_table(heads, rows)
+    return make_aligned_table(heads, rows)
 
 
 def _systems(view: PosteditingDAView) -> Table:
@@ -142,11 +145,11 @@ def _systems(view: PosteditingDAView) -> Table:
     rows = [
         (
             *(one.campaign, one.system, f"{one.n:,}"),
-            *(captions.number(getattr(one, name), PLACES) for name in MEASURES),
+            *(captions.format_number(getattr(one, name), PLACES) for name in MEASURES),
         )
         for one in view.correlations
     ]
-    return aligned_table(heads, rows)
+    return make_aligned_table(heads, rows)
 
 
 def _conflicts(view: PosteditingDAView) -> Table:
@@ -155,13 +158,13 @@ def _conflicts(view: PosteditingDAView) -> Table:
     heads += [("Output", "left"), ("Closest post-edit", "left")]
     rows = [
         (
-            *(one.system, one.document, str(one.segment), one.what, captions.number(one.mter, 1)),
-            *(captions.number(one.score, 2), captions.number(one.raw, 1), ", ".join(one.tags) or "–"),
+            *(one.system, one.document, str(one.segment), one.what, captions.format_number(one.mter, 1)),
+            *(captions.format_number(one.score, 2), captions.format_number(one.raw, 1), ", ".join(one.tags) or "–"),
             *(one.output, one.closest),
         )
         for one in view.conflicts
     ]
-    return aligned_table(heads, rows)
+    return make_aligned_table(heads, rows)
 
 
 CSV = ("campaign", "system", "n", *MEASURES, "recipe", "tokenization", "post_edits")

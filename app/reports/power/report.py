@@ -8,8 +8,8 @@ from dataclasses import asdict
 from typing import Any
 
 from app.domain.errors import Invalid, Place
-from app.reports.kit.charts.curves import LinePoint, LineSeries, curves
-from app.reports.kit.report import Report, Work
+from app.reports.kit.charts.curves import LinePoint, LineSeries, line_chart
+from app.reports.kit.report import Report, ReportWork
 from app.reports.power.options import PowerOptions
 from app.reports.power.view import DesignLine, PowerView, caption, csv, design_name, tables
 from app.reports.power.work import Planner
@@ -23,13 +23,13 @@ RECOMMENDED = (
 )
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: PowerOptions) -> Work[PowerView]:
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: PowerOptions) -> ReportWork[PowerView]:
     options.designs(), options.given_components()
     data, *pilots = (load_model(session, one, options, options.draws) for one in snapshots)
     for pilot in pilots:
         _check_pilot(snapshots[0], pilot.inputs.snapshot)
     planner = Planner(options, data, snapshots[0].campaign.protocol, *pilots)
-    return Work(planner.n_chunks, planner.chunk, lambda parts: _view(planner, parts))
+    return ReportWork(planner.n_chunks, planner.chunk, lambda parts: _view(planner, parts))
 
 
 def _check_pilot(snapshot: Snapshot, pilot: Snapshot) -> None:
@@ -142,7 +142,7 @@ def power_picture(view: PowerView) -> bytes:
     ]
     notes = [*view.warnings, caption(view)]
     heading = "Power by documents; bars: 95 % from the uncertainty of the components"
-    return curves(_title(view), heading, "documents", lines, notes, mark=view.power if lines else None)
+    return line_chart(_title(view), heading, "documents", lines, notes, mark=view.power if lines else None)
 
 
 def hours_picture(view: PowerView) -> bytes:
@@ -152,7 +152,7 @@ def hours_picture(view: PowerView) -> bytes:
         for design in view.designs
     ]
     notes = [*view.warnings, caption(view)]
-    return curves(_title(view), "Power by hours", "hours", lines, notes, mark=view.power if lines else None)
+    return line_chart(_title(view), "Power by hours", "hours", lines, notes, mark=view.power if lines else None)
 
 
 def srp_picture(view: PowerView) -> bytes:
@@ -170,7 +170,7 @@ def srp_picture(view: PowerView) -> bytes:
     ]
     notes = [*view.warnings, caption(view)]
     heading = "Forecast of Stable Ranking Probability by documents; bars: one Monte-Carlo standard error"
-    return curves(_title(view), heading, "documents", [line for line in lines if line.steps], notes)
+    return line_chart(_title(view), heading, "documents", [line for line in lines if line.steps], notes)
 
 
 def clusters_picture(view: PowerView) -> bytes:
@@ -191,7 +191,7 @@ def clusters_picture(view: PowerView) -> bytes:
         notes.insert(0, "No clusters were asked for: name a rule with `clusters`.")
     heading = f"Clusters expected of {view.systems} systems by hours; bars: two Monte-Carlo standard errors each way"
     shown = [line for line in lines if line.steps]
-    return curves(_title(view), heading, "hours", shown, notes, highest=float(view.systems))
+    return line_chart(_title(view), heading, "hours", shown, notes, highest=float(view.systems))
 
 
 def _ends(value: float, error: float | None, most: int) -> tuple[float, float] | tuple[None, None]:

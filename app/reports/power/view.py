@@ -9,8 +9,8 @@ from pydantic import Field
 
 from app.domain.recipe import ClusterRule
 from app.reports.kit import captions
-from app.reports.kit.plain_tables import aligned_table
-from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.plain_tables import make_aligned_table
+from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.result_part import ResultPart
 from app.reports.kit.table import Alignment, Cell, Table
 from app.stats.planning.planning import Grouping
@@ -119,20 +119,20 @@ def design_name(design: DesignLine) -> str:
     return f"{GROUPED[design.grouping]}, {design.ratings_per_item} rating{plural} an item"
 
 
-def tables(view: PowerView) -> Sequence[Section]:
+def tables(view: PowerView) -> Sequence[TableSection]:
     """What each design needs, its points, and the components."""
     if view.components is None:
-        return [Section("Components", Table(("Source",), ("left",), ()), frozenset())]
+        return [TableSection("Components", Table(("Source",), ("left",), ()), frozenset())]
     return [
-        Section("What each design needs", _needs(view), frozenset()),
-        Section("By number of documents", _points(view), frozenset()),
-        *([] if view.clusters == "none" else [Section("Clusters for the budget", _clusters(view), frozenset())]),
-        Section("Components used", _components(view.components), frozenset()),
+        TableSection("What each design needs", _needs(view), frozenset()),
+        TableSection("By number of documents", _points(view), frozenset()),
+        *([] if view.clusters == "none" else [TableSection("Clusters for the budget", _clusters(view), frozenset())]),
+        TableSection("Components used", _components(view.components), frozenset()),
     ]
 
 
 def _share(value: float | None) -> str:
-    return "–" if value is None else captions.number(value, 2)
+    return "–" if value is None else captions.format_number(value, 2)
 
 
 def _amount(value: float | None, places: int = 0) -> str:
@@ -161,9 +161,9 @@ def _needs(view: PowerView) -> Table:
         ends = "–" if span is None else " to ".join(_enough(end) for end in span)
         bill = (_amount(design.hours_needed), _amount(design.price_needed, 2))
         raters = (_enough(design.raters_needed), _enough(design.raters_at_least))
-        floor = captions.number(design.floor, 3)
+        floor = captions.format_number(design.floor, 3)
         rows.append((design_name(design), _enough(design.documents_needed), ends, *bill, *raters, floor))
-    return aligned_table(heads, rows)
+    return make_aligned_table(heads, rows)
 
 
 def _points(view: PowerView) -> Table:
@@ -193,16 +193,16 @@ def _points(view: PowerView) -> Table:
                 _share(point.resampled),
                 _share(point.srp),
             )
-            pairs = "–" if point.significant_pairs is None else captions.number(point.significant_pairs, 1)
-            detectable = captions.number(point.detectable, captions.decimals([point.detectable]))
+            pairs = "–" if point.significant_pairs is None else captions.format_number(point.significant_pairs, 1)
+            detectable = captions.format_number(point.detectable, captions.choose_decimals([point.detectable]))
             last = (pairs, detectable, _enough(point.raters_needed), _amount(point.hours))
             rows.append((design_name(design), f"{point.documents:,}", *figures, *last))
-    return aligned_table(heads, rows)
+    return make_aligned_table(heads, rows)
 
 
 def _size(point: PointLine) -> str:
     """Three places: it is small."""
-    return "–" if point.size is None else captions.number(point.size, 3)
+    return "–" if point.size is None else captions.format_number(point.size, 3)
 
 
 def _clusters(view: PowerView) -> Table:
@@ -219,14 +219,17 @@ def _clusters(view: PowerView) -> Table:
         for point in design.points:
             figures = tuple(_amount(value, 2) for value in (point.price, point.clusters, point.clusters_error))
             rows.append((design_name(design), f"{point.documents:,}", _amount(point.hours), *figures))
-    return aligned_table(heads, rows)
+    return make_aligned_table(heads, rows)
 
 
 def _components(line: ComponentsLine) -> Table:
     values = [(name.replace("_", " × "), value) for name, value in line.model_dump(exclude={"source"}).items()]
-    places = captions.decimals([max(value for _, value in values) / 10])
-    rows = [(name, captions.number(value, places), captions.number(sqrt(value), places)) for name, value in values]
-    return aligned_table([("Source", "left"), ("Variance", "right"), ("Standard deviation", "right")], rows)
+    places = captions.choose_decimals([max(value for _, value in values) / 10])
+    rows = [
+        (name, captions.format_number(value, places), captions.format_number(sqrt(value), places))
+        for name, value in values
+    ]
+    return make_aligned_table([("Source", "left"), ("Variance", "right"), ("Standard deviation", "right")], rows)
 
 
 CSV = (

@@ -37,8 +37,8 @@ def preference_bars(title: str, pairs: Sequence[PairBar], notes: Sequence[str]) 
     sentences = caption_lines((*more, *notes), width)
     top = HEAD + 10
     bottom = top + max(1, len(shown)) * ROW
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 16 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, "Wins (left, filled), ties, losses (right, hatched); bold: significant")
         for i, pair in enumerate(shown):
@@ -65,4 +65,4 @@ def _row(sheet: ChartSheet, pair: PairBar, left: float, y: float) -> None:
 
 
 def _name(system: str) -> str:
-    return canvas.shorten(system, LONGEST_NAME)
+    return canvas.shorten_middle(system, LONGEST_NAME)

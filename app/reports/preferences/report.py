@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.reports.kit import captions
-from app.reports.kit.report import Report, Work, whole
+from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.preferences.view import PairPreferred, PreferencesView, SystemPreferred, caption, csv, picture, tables
 from app.reports.source.registration import load_registration
 from app.reports.source.snapshot import Snapshot
@@ -50,14 +50,16 @@ class _Compared:
     document: str
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: PreferencesOptions) -> Work[PreferencesView]:
+def _prepare(
+    session: Session, snapshots: tuple[Snapshot, ...], options: PreferencesOptions
+) -> ReportWork[PreferencesView]:
     snapshot = snapshots[0]
     rows = stored.preferences(session, snapshot.campaign_id, snapshot.version)
     stands = load_registration(session, snapshot.campaign_id, snapshot.version).exclusions
     out: dict[tuple[str, str], str] = {}
     for standing in stands:
         out[standing.exclusion.what, standing.exclusion.key] = standing.reason
-    return whole(lambda: _view(snapshot, options, rows, out))
+    return make_undivided_work(lambda: _view(snapshot, options, rows, out))
 
 
 def _view(snapshot: Snapshot, options: PreferencesOptions, rows: Sequence[stored.Row], out: Out) -> PreferencesView:
@@ -166,7 +168,7 @@ def _warnings(
         if lowest > options.alpha:
             documents = max(one.n_documents for one in pairs)
             yield (
-                f"no preference can be significant: with {captions.plural(documents, 'document')} the smallest p is "
+                f"no preference can be significant: with {captions.pluralize(documents, 'document')} the smallest p is "
                 f"{min(1.0, lowest):g}; collect comparisons on more documents"
             )
         if not any(one.wins or one.losses for one in pairs):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.reports.kit import captions
-from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
 from app.reports.preferences.chart import PairBar, preference_bars
 from app.reports.ranking.tables import interval
@@ -60,15 +60,18 @@ class PreferencesView(ReportHead):
     pairs: list[PairPreferred]
 
 
-def tables(view: PreferencesView) -> Sequence[Section]:
+def tables(view: PreferencesView) -> Sequence[TableSection]:
     """One row a system, and one a pair."""
     headings = ("System", "Wins", "Losses", "Ties", "Share of points")
     sides: tuple[Alignment, ...] = ("left", "right", "right", "right", "right")
     systems = tuple(
-        (one.system, f"{one.wins:,}", f"{one.losses:,}", f"{one.ties:,}", captions.number(one.share, PLACES))
+        (one.system, f"{one.wins:,}", f"{one.losses:,}", f"{one.ties:,}", captions.format_number(one.share, PLACES))
         for one in view.systems
     )
-    return (Section("Systems", Table(headings, sides, systems)), Section("Pairs", _pairs(view), frozenset({0, 1})))
+    return (
+        TableSection("Systems", Table(headings, sides, systems)),
+        TableSection("Pairs", _pairs(view), frozenset({0, 1})),
+    )
 
 
 def _pairs(view: PreferencesView) -> Table:
@@ -88,8 +91,12 @@ def _pairs(view: PreferencesView) -> Table:
     rows = tuple(
         (
             *(one.better, one.worse, f"{one.wins:,}", f"{one.losses:,}", f"{one.ties:,}"),
-            *(captions.number(one.preference, PLACES), interval(one.interval, PLACES)),
-            *(captions.p_text(one.p_value), captions.p_text(one.p_adjusted), "yes" if one.significant else "no"),
+            *(captions.format_number(one.preference, PLACES), interval(one.interval, PLACES)),
+            *(
+                captions.format_p_value(one.p_value),
+                captions.format_p_value(one.p_adjusted),
+                "yes" if one.significant else "no",
+            ),
         )
         for one in view.pairs
     )
@@ -107,7 +114,13 @@ def csv(view: PreferencesView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]
         (
             *(one.better, one.worse, one.wins, one.losses, one.ties, one.n_documents, one.preference),
             *(one.interval or (None, None)),
-            *(captions.p_cell(one.p_value), captions.p_cell(one.p_adjusted), one.significant, campaign, version),
+            *(
+                captions.p_value_cell(one.p_value),
+                captions.p_value_cell(one.p_adjusted),
+                one.significant,
+                campaign,
+                version,
+            ),
         )
         for one in view.pairs
     ]
@@ -117,8 +130,8 @@ def csv(view: PreferencesView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]
 def caption(view: PreferencesView) -> str:
     """What the figures are, and from which data."""
     campaign, version = next(iter(view.campaigns.items()))
-    counted = f"{captions.plural(view.n_screens, 'screen')}, {captions.plural(view.n_raters, 'rater')}"
-    counted += f", {captions.plural(view.n_documents, 'document')}"
+    counted = f"{captions.pluralize(view.n_screens, 'screen')}, {captions.pluralize(view.n_raters, 'rater')}"
+    counted += f", {captions.pluralize(view.n_documents, 'document')}"
     return (
         f"Preferences of {campaign}, data version {version}: {counted}; "
         f"exact sign test, {view.adjust} adjustment; intervals of (wins − losses)/comparisons over documents"

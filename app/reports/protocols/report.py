@@ -12,7 +12,7 @@ from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe_choices import LARGEST_SEED
-from app.reports.kit.report import Report, Work, whole
+from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.protocols.view import (
     BridgeView,
     GapView,
@@ -29,11 +29,11 @@ from app.reports.source.calibration import (
     Address,
     CampaignParts,
     ScoreSourceOptions,
-    campaign_heads,
-    load_parts,
-    one_source,
+    have_same_source,
+    load_campaign_parts,
+    make_campaign_heads,
+    make_units,
     sampling_units,
-    units_of,
 )
 from app.reports.source.judged_ratings import load_judged_ratings
 from app.reports.source.raw_ratings import NOTHING
@@ -78,10 +78,10 @@ class ProtocolRatings:
     addresses: list[Address]
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ProtocolsOptions) -> Work[ProtocolsView]:
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ProtocolsOptions) -> ReportWork[ProtocolsView]:
     protocols = [_protocol_ratings(session, one, options) for one in snapshots]
     _check_order([one.parts for one in protocols], options)
-    return whole(lambda: _view(protocols, options))
+    return make_undivided_work(lambda: _view(protocols, options))
 
 
 def _check_order(parts: Sequence[CampaignParts], options: ProtocolsOptions) -> None:
@@ -93,8 +93,8 @@ def _check_order(parts: Sequence[CampaignParts], options: ProtocolsOptions) -> N
 
 
 def _protocol_ratings(session: Session, snapshot: Snapshot, options: ProtocolsOptions) -> ProtocolRatings:
-    parts = load_parts(session, snapshot, options)
-    units = sampling_units(parts, units_of(parts, parts.test, options.repeats))
+    parts = load_campaign_parts(session, snapshot, options)
+    units = sampling_units(parts, make_units(parts, parts.test, options.repeats))
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)
     mean = np.asarray(total / np.maximum(units.counts(), 1), dtype=np.float64)
     labels = parts.ratings.rows.labels
@@ -154,7 +154,7 @@ def _view(protocols: Sequence[ProtocolRatings], options: ProtocolsOptions) -> Pr
     ]
     warnings = [f"{one.campaign}: {why}" for one in shown for why in one.why]
     warnings += [f"{one.source} to {one.target}: {one.why}" for one in crossed if one.why]
-    head = campaign_heads([one.parts for one in protocols])
+    head = make_campaign_heads([one.parts for one in protocols])
     head["dropped"] += [line for one, other in combinations(protocols, 2) for line in _differing(one, other)]
     return ProtocolsView(
         **head,
@@ -262,7 +262,7 @@ def _shared(protocol: ProtocolRatings, other: ProtocolRatings) -> list[tuple[int
     return [
         (i, theirs[a])
         for i, a in enumerate(protocol.addresses)
-        if a in theirs and one_source(protocol.parts, other.parts, a)
+        if a in theirs and have_same_source(protocol.parts, other.parts, a)
     ]
 
 

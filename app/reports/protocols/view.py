@@ -9,8 +9,8 @@ from pydantic import Field
 
 from app.reports.kit import captions
 from app.reports.kit.charts.before_after import BeforeAfterRow, before_after_plot
-from app.reports.kit.plain_tables import table
-from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.plain_tables import make_table
+from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell
 from app.reports.ranking.tables import interval
@@ -98,7 +98,7 @@ class ProtocolsView(ReportHead):
 
 
 def _figure(value: float | None) -> str:
-    return captions.number(value, PLACES)
+    return captions.format_number(value, PLACES)
 
 
 def _quantities(times: TimeView) -> tuple[float | None, ...]:
@@ -109,13 +109,13 @@ def _yes_or_no(value: bool | None) -> str:
     return "–" if value is None else "yes" if value else "no"
 
 
-def tables(view: ProtocolsView) -> Sequence[Section]:
+def tables(view: ProtocolsView) -> Sequence[TableSection]:
     """The three criteria, the gaps, the bridges."""
     heads = ("Campaign", "Protocol", "Separates", "Separation", "α", f"{view.level:.0%} interval", "Pearson", "Seconds")
     rows = []
     for protocol in view.protocols:
         agree = (_figure(protocol.alpha), interval(protocol.alpha_interval, PLACES), _figure(protocol.pearson))
-        seconds = captions.number(protocol.seconds, 1)
+        seconds = captions.format_number(protocol.seconds, 1)
         rows.append(
             (
                 protocol.campaign,
@@ -126,15 +126,15 @@ def tables(view: ProtocolsView) -> Sequence[Section]:
                 seconds,
             )
         )
-    shown = [Section("Meaningfulness, agreement, cost", table(heads, rows, 2))]
+    shown = [TableSection("Meaningfulness, agreement, cost", make_table(heads, rows, 2))]
     times = [(one, spent) for one in view.protocols for spent in one.times]
     if times:
         of_times = ("Campaign", "What", "Number", "Median", "10 %", "90 %", "Trimmed mean", "SD")
         spent = [
-            (one.campaign, IN_WORDS[t.what], f"{t.n:,}", *(captions.number(x, 1) for x in _quantities(t)))
+            (one.campaign, IN_WORDS[t.what], f"{t.n:,}", *(captions.format_number(x, 1) for x in _quantities(t)))
             for one, t in times
         ]
-        shown.append(Section("Seconds", table(of_times, spent, 2)))
+        shown.append(TableSection("Seconds", make_table(of_times, spent, 2)))
     gaps = [(one, gap) for one in view.protocols for gap in one.gaps]
     if gaps:
         ends = f"{view.level:.0%} interval"
@@ -149,14 +149,14 @@ def tables(view: ProtocolsView) -> Sequence[Section]:
                 _yes_or_no(gap.found),
             )
             lines.append((protocol.campaign, gap.better, gap.worse, *figures))
-        shown.append(Section("What should stand above what", table(of_gaps, lines, 3), frozenset({0, 1, 2})))
+        shown.append(TableSection("What should stand above what", make_table(of_gaps, lines, 3), frozenset({0, 1, 2})))
     if view.bridges:
         names = ("From", "To", "Outputs", "R²", f"{view.level:.0%} interval", "Inside")
         bridges = [
             (b.source, b.target, f"{b.n:,}", _figure(b.r_squared), interval(b.interval, PLACES), _figure(b.inside))
             for b in view.bridges
         ]
-        shown.append(Section("One predicted from the other", table(names, bridges, 2), frozenset({0, 1})))
+        shown.append(TableSection("One predicted from the other", make_table(names, bridges, 2), frozenset({0, 1})))
     return shown
 
 

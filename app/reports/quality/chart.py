@@ -21,22 +21,22 @@ def control_plot(view: QualityView) -> bytes:
 
     Raters who failed stand in orange with a square, those without a verdict hollow.
     """
-    names = {one.rater: canvas.shorten(one.rater, LONGEST_NAME) for one in view.raters}
+    names = {one.rater: canvas.shorten_middle(one.rater, LONGEST_NAME) for one in view.raters}
     longest = max((len(name) for name in names.values()), default=8) * CHARACTER
     left, top = MARGIN + longest + 12, HEAD + 24
     width = left + PLOT + WIDTH_OF_FIGURES + MARGIN
     bottom = top + max(1, len(view.raters)) * ROW
     caption_lines = wrap_sentences([_sentence(view), *(f"{w[0].upper()}{w[1:]}." for w in view.warnings)], width)
     reach = _reach(view)
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 34 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(f"Control items of {view.campaign}", "Degraded minus original, mean for each rater")
         middle = left + PLOT / 2
         for share in (-1.0, -0.5, 0.0, 0.5, 1.0):
             x = middle + share * PLOT / 2
             sheet.line((x, x), (top - 4, bottom), color=INK if share == 0 else FAINT, thick=0.8)
-            sheet.text(x, bottom + 10, captions.number(share * reach, 1), ha="center", size=7.5, color=QUIET)
+            sheet.text(x, bottom + 10, captions.format_number(share * reach, 1), ha="center", size=7.5, color=QUIET)
         side = "left" if view.higher_is_better else "right"
         sheet.text(middle, top - 12, f"further {side}: degraded items scored worse", ha="center", size=7.5, color=QUIET)
         for i, rater in enumerate(view.raters):
@@ -50,7 +50,9 @@ def control_plot(view: QualityView) -> bytes:
                 sheet.line((middle, x), (y, y), color=color, thick=1.4)
                 sheet.line((x, x), (y, y), color=color, marker=marker, hollow=hollow)
             pairs = test.n_pairs if test else 0
-            text = WORDS[rater.verdict] + (f", q {captions.p_text(test.q_value)}" if test and test.q_value else "")
+            text = WORDS[rater.verdict] + (
+                f", q {captions.format_p_value(test.q_value)}" if test and test.q_value else ""
+            )
             sheet.text(left + PLOT + 10, y, f"{pairs} pairs, {text}", size=8, color=color)
         sheet.caption(caption_lines, bottom + 34)
         return canvas.to_svg(sheet.figure, title=f"Control items of {view.campaign}")
@@ -76,4 +78,4 @@ def _round_up(size: float) -> float:
 def _sentence(view: QualityView) -> str:
     c = view.choices
     rule = f"{c.test.replace('_', ' ')} test, one-sided, at least {c.min_pairs} pairs"
-    return f"{captions.sentence(rule)} q is p adjusted over the raters ({c.adjust}); passed below {c.alpha:g}."
+    return f"{captions.make_sentence(rule)} q is p adjusted over the raters ({c.adjust}); passed below {c.alpha:g}."

@@ -8,12 +8,12 @@ from functools import partial
 
 from app.domain.recipe import ScoringChoice
 from app.protocols.base import Spans
-from app.reports.kit.report import Report, SingleTable, Work, whole
+from app.reports.kit.report import Report, ReportWork, SingleTable, make_undivided_work
 from app.reports.quality.chart import control_plot
 from app.reports.quality.tables import caption, csv, tables
 from app.reports.quality.view import QualityOptions, QualityView
 from app.reports.source.judged_ratings import JudgedRatings, load_judged_ratings
-from app.reports.source.scores import reading
+from app.reports.source.scores import resolve_score_reading
 from app.reports.source.snapshot import Snapshot
 from app.stats.quality.choices import Choices
 from app.stats.quality.controls import ControlTest
@@ -29,9 +29,9 @@ from app.storage import seeded_errors
 from app.storage.db import Session
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: QualityOptions) -> Work[QualityView]:
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: QualityOptions) -> ReportWork[QualityView]:
     read = load_judged_ratings(session, snapshots[0], on=options.on)
-    return whole(partial(_result, read, _seeded(session, snapshots[0], read), options))
+    return make_undivided_work(partial(_result, read, _seeded(session, snapshots[0], read), options))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class _Seeded:
 
 
 def _seeded(session: Session, snapshot: Snapshot, read: JudgedRatings) -> _Seeded:
-    form = reading(snapshot.campaign, ScoringChoice()).protocol.form
+    form = resolve_score_reading(snapshot.campaign, ScoringChoice()).protocol.form
     field = next((widget.field for widget in form if isinstance(widget, Spans)), None)
     texts = (
         []

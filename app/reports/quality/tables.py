@@ -7,8 +7,8 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from app.reports.kit import captions
-from app.reports.kit.columns import NONE, Column, File, lines, section
-from app.reports.kit.report import Section
+from app.reports.kit.columns import NONE, Column, File, make_file, make_section
+from app.reports.kit.report import TableSection
 from app.reports.quality.view import QualityView
 from app.stats.quality.report import RaterQuality
 
@@ -40,7 +40,7 @@ def _of(
 
 def _p_text(name: str) -> Callable[[_RaterEvidence], str]:
     p_value = _of("control", name)
-    return lambda line: captions.p_text(p_value(line))
+    return lambda line: captions.format_p_value(p_value(line))
 
 
 def _n_pairs(line: _RaterEvidence) -> str:
@@ -63,7 +63,7 @@ COLUMNS: Sequence[Column[_RaterEvidence]] = (
         heading="Rater",
         key="rater",
         value=attrgetter("rater.rater"),
-        text=lambda line: captions.printable(line.rater.rater),
+        text=lambda line: captions.make_printable(line.rater.rater),
         names=True,
     ),
     Column(heading="Judgments", key="judgments", value=attrgetter("rater.n_judgments"), digits=0),
@@ -79,10 +79,18 @@ COLUMNS: Sequence[Column[_RaterEvidence]] = (
     Column(heading="Difference", value=_of("control", "mean_difference"), digits=1),
     Column(key="statistic", value=_of("control", "statistic")),
     Column(
-        heading="p", key="p_value", value=_of("control", "p_value", captions.p_cell), digits=4, text=_p_text("p_value")
+        heading="p",
+        key="p_value",
+        value=_of("control", "p_value", captions.p_value_cell),
+        digits=4,
+        text=_p_text("p_value"),
     ),
     Column(
-        heading="q", key="q_value", value=_of("control", "q_value", captions.p_cell), digits=4, text=_p_text("q_value")
+        heading="q",
+        key="q_value",
+        value=_of("control", "q_value", captions.p_value_cell),
+        digits=4,
+        text=_p_text("q_value"),
     ),
     Column(key="mean_difference", value=_of("control", "mean_difference")),
     Column(key="share_worse", value=_of("control", "share_worse")),
@@ -117,16 +125,16 @@ COLUMNS: Sequence[Column[_RaterEvidence]] = (
 )
 
 
-def tables(report: QualityView) -> Sequence[Section]:
+def tables(report: QualityView) -> Sequence[TableSection]:
     """One row a rater; checks where any rater had some."""
     checked = any(rater.attention for rater in report.raters)
     columns = [column for column in COLUMNS if checked or column is not CHECKS]
-    return [section(f"{report.campaign}: quality", columns, _lines(report))]
+    return [make_section(f"{report.campaign}: quality", columns, _lines(report))]
 
 
 def csv(report: QualityView) -> File:
     """One row a rater at full precision."""
-    return lines(COLUMNS, _lines(report))
+    return make_file(COLUMNS, _lines(report))
 
 
 def caption(report: QualityView) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.reports.source.judged_ratings import Head, On
+from app.reports.source.judged_ratings import On, RatingsHead
 from app.stats.quality.choices import MIN_PAIRS, Choices, ControlAdjust, ControlTestName
 from app.stats.quality.report import AlikePair, RaterQuality
 
@@ -30,7 +30,7 @@ class QualityOptions(BaseModel):
         return Choices(test=self.test, min_pairs=self.min_pairs, adjust=self.adjust)
 
 
-class QualityView(Head):
+class QualityView(RatingsHead):
     """Evidence on each rater; the verdict is that of the control items alone, and flags decide nothing."""
 
     on: On

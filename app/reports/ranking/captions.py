@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.reports.kit.captions import plural, sentence
+from app.reports.kit.captions import make_sentence, pluralize
 from app.reports.ranking.view import RankingView, RecipeLine
 
 _NORMALIZED = {
@@ -47,12 +47,12 @@ def recipe_in_words(recipe: RecipeLine) -> str:
 
 def counts(view: RankingView) -> str:
     """How much data stands behind a ranking."""
-    parts = [plural(len(view.systems), "system"), plural(view.n_ratings, "rating")]
+    parts = [pluralize(len(view.systems), "system"), pluralize(view.n_ratings, "rating")]
     segments = {s.n_segments for s in view.systems}
     documents = {s.n_documents for s in view.systems if s.n_documents is not None}
     for numbers, noun in ((segments, "segment"), (documents, "document")):
         if len(numbers) == 1:
-            parts.append(plural(numbers.pop(), noun))
+            parts.append(pluralize(numbers.pop(), noun))
         elif numbers:
             parts.append(f"{min(numbers):,}–{max(numbers):,} {noun}s a system")
     return ", ".join(parts)
@@ -66,8 +66,8 @@ def origin(view: RankingView) -> str:
 def caption(view: RankingView) -> str:
     """Recipe, counts and origin as sentences, for below a table or a picture."""
     recipe = f"Recipe {view.recipe.name}: {recipe_in_words(view.recipe)}."
-    humans = [sentence(HUMANS_COUNT)] if HUMANS_COUNT in view.notes else []
-    return " ".join((recipe, *humans, sentence(counts(view)), sentence(origin(view))))
+    humans = [make_sentence(HUMANS_COUNT)] if HUMANS_COUNT in view.notes else []
+    return " ".join((recipe, *humans, make_sentence(counts(view)), make_sentence(origin(view))))
 
 
 def title(view: RankingView) -> str:

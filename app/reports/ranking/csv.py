@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from app.reports.kit import captions
-from app.reports.kit.render.csv_text import as_csv
+from app.reports.kit.render.csv_text import render_csv
 from app.reports.kit.table import Cell
 from app.reports.ranking.view import PairLine, RankingView, SystemLine
 from app.stats.ranking.result import SegmentTable
@@ -66,7 +66,7 @@ SEGMENT_COLUMNS = ("system", "document", "position", "score", "raw", "n_ratings"
 
 def systems_csv(view: RankingView) -> bytes:
     """One row a system in full precision; the last columns say where the figures come from."""
-    return as_csv((*SYSTEM_COLUMNS, *ORIGIN_COLUMNS), ((*_system_cells(s), *_origin(view)) for s in view.systems))
+    return render_csv((*SYSTEM_COLUMNS, *ORIGIN_COLUMNS), ((*_system_cells(s), *_origin(view)) for s in view.systems))
 
 
 def pairs_csv(view: RankingView, *, numeric: bool = False) -> bytes:
@@ -78,14 +78,14 @@ def pairs_csv(view: RankingView, *, numeric: bool = False) -> bytes:
     draws = view.uncounted_draws
     cells = ((*_full_pair(p, draws, numeric=numeric), names.get(p.better), names.get(p.worse)) for p in view.pairs)
     rows = ((*pair, *_origin(view)) for pair in cells)
-    return as_csv((*PAIR_COLUMNS, *ORIGIN_COLUMNS), rows)
+    return render_csv((*PAIR_COLUMNS, *ORIGIN_COLUMNS), rows)
 
 
 def segments_csv(table: SegmentTable, *, recipe: str) -> Iterator[bytes]:
     """Segment scores, one row a (system, document, position), in batches. A missing score is an empty cell."""
-    yield as_csv(SEGMENT_COLUMNS, ())
+    yield render_csv(SEGMENT_COLUMNS, ())
     for start in range(0, len(table), _CSV_BATCH):
-        yield as_csv(None, _segment_rows(table, range(start, min(start + _CSV_BATCH, len(table))), recipe))
+        yield render_csv(None, _segment_rows(table, range(start, min(start + _CSV_BATCH, len(table))), recipe))
 
 
 def _segment_rows(table: SegmentTable, rows: range, recipe: str) -> Iterator[tuple[Cell, ...]]:
@@ -103,7 +103,7 @@ def _segment_rows(table: SegmentTable, rows: range, recipe: str) -> Iterator[tup
 
 
 def _system_cells(s: SystemLine) -> tuple[Cell, ...]:
-    head = (captions.rank(s.rank), s.system, s.kind, s.cluster, *_bounds(s.rank_range), *_bounds(s.rank_set))
+    head = (captions.format_rank(s.rank), s.system, s.kind, s.cluster, *_bounds(s.rank_range), *_bounds(s.rank_set))
     scores = (s.score, s.raw, *_bounds(s.interval), s.relative, *_bounds(s.relative_interval))
     return (*head, *scores, s.n_segments, s.n_documents, s.effective_documents, s.n_ratings, s.wins, s.losses, s.name)
 
@@ -111,7 +111,7 @@ def _system_cells(s: SystemLine) -> tuple[Cell, ...]:
 def _full_pair(p: PairLine, draws: int | None, *, numeric: bool) -> tuple[Cell, ...]:
     chances: tuple[Cell, ...] = (p.p_value, p.p_reverse, p.p_adjusted)
     if not numeric:
-        chances = tuple(captions.p_cell(one, draws) for one in (p.p_value, p.p_reverse, p.p_adjusted))
+        chances = tuple(captions.p_value_cell(one, draws) for one in (p.p_value, p.p_reverse, p.p_adjusted))
     tested = (*chances, p.significant, p.significant_reverse, p.testable, p.order_conflict)
     known = (p.minimum_detectable, p.n_common, p.documents_common, p.effective_documents)
     wider = (*_bounds(p.new_raters_interval), *_bounds(p.new_domains_interval))

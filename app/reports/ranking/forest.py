@@ -62,8 +62,8 @@ def forest_plot(view: RankingView) -> bytes:
     documents), else marginal; the axis says which.
     """
     layout = _lay_out(view)
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         figure = canvas.new_figure(WIDTH, layout.height)
         _draw(figure, view, layout)
         return canvas.to_svg(figure, title=f"Ranking of {ranking_captions.title(view)} by {view.recipe.name}")
@@ -79,7 +79,7 @@ def _lay_out(view: RankingView) -> ForestLayout:
     return ForestLayout(
         rows=tuple(rows),
         relative=view.is_paired,
-        places=captions.decimals(s.score for s in view.systems),
+        places=captions.choose_decimals(s.score for s in view.systems),
         left=max(130.0, 78.0 + longest * CHARACTER),
         depth=max(1.0, len(rows) + gap),
         caption=_caption(view),
@@ -89,9 +89,11 @@ def _lay_out(view: RankingView) -> ForestLayout:
 def _caption(view: RankingView) -> tuple[str, ...]:
     sentences = [ranking_captions.caption(view)]
     if view.warnings:
-        sentences.append(f"{captions.plural(len(view.warnings), 'warning')}: {'; '.join(view.warnings)}.")
+        sentences.append(f"{captions.pluralize(len(view.warnings), 'warning')}: {'; '.join(view.warnings)}.")
     return tuple(
-        line for text in sentences for line in textwrap.wrap(canvas.printable(text), CAPTION_COLUMNS, max_lines=4)
+        line
+        for text in sentences
+        for line in textwrap.wrap(canvas.clean_chart_text(text), CAPTION_COLUMNS, max_lines=4)
     )
 
 
@@ -218,10 +220,10 @@ def _columns(axes: Axes, layout: ForestLayout) -> None:
         _text(axes, x, -0.75, heading, ha="right", color=QUIET, size=7.5)
     for row in layout.rows:
         line = row.line
-        _text(axes, left + 70, row.y, captions.rank(line.rank), ha="right", color=QUIET)
+        _text(axes, left + 70, row.y, captions.format_rank(line.rank), ha="right", color=QUIET)
         _text(axes, -8, row.y, label(line), ha="right")
-        _text(axes, right[0][1], row.y, captions.number(line.score, layout.places), ha="right")
-        _text(axes, right[1][1], row.y, captions.span(line.rank_range), ha="right", color=QUIET)
+        _text(axes, right[0][1], row.y, captions.format_number(line.score, layout.places), ha="right")
+        _text(axes, right[1][1], row.y, captions.format_rank_range(line.rank_range), ha="right", color=QUIET)
 
 
 def _text(
@@ -244,7 +246,9 @@ def _text(
 def _words(figure: Figure, view: RankingView, layout: ForestLayout) -> None:
     height = layout.height
     heading = f"{ranking_captions.title(view)}: {view.recipe.name}"
-    figure.text(MARGIN / WIDTH, 1 - 18 / height, canvas.shorten(heading, 84), size=11.5, weight="bold", color=INK)
+    figure.text(
+        MARGIN / WIDTH, 1 - 18 / height, canvas.shorten_middle(heading, 84), size=11.5, weight="bold", color=INK
+    )
     below = ranking_captions.direction(view).capitalize()
     if view.has_humans:
         below += "; human translations apart, as diamonds"

@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.domain.recipe import Recipe
-from app.reports.kit.store import key_from
+from app.reports.kit.store import make_report_key
 from app.reports.ranking.captions import HUMANS_COUNT
-from app.reports.source.data_hash import data_hash
-from app.reports.source.recipe_ratings import load_marked
+from app.reports.source.data_hash import hash_report_data
+from app.reports.source.recipe_ratings import load_marked_ratings
 from app.reports.source.registration import (
     Registration,
-    against_lock,
-    as_asked,
+    add_standing_exclusions,
+    compare_with_lock,
     load_registration,
-    with_standing_exclusions,
+    restore_asked_recipe,
 )
 from app.reports.source.snapshot import Snapshot
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
@@ -58,14 +58,14 @@ class RankingInput:
     @property
     def used(self) -> Ratings:
         """The rows without what the recipe leaves out by name, withdrawn systems and standing exclusions included."""
-        return drop_excluded(self.rows, with_standing_exclusions(self.recipe, self.registration).exclude)
+        return drop_excluded(self.rows, add_standing_exclusions(self.recipe, self.registration).exclude)
 
     def ranking(self) -> Ranking:
         """The ranking as a value. Raises Invalid where the recipe does not fit the data."""
         ranking = rank_systems(
-            self.rows, with_standing_exclusions(self.recipe, self.registration), self.documents, self.unweighed
+            self.rows, add_standing_exclusions(self.recipe, self.registration), self.documents, self.unweighed
         )
-        return as_asked(_with_note_on_humans(ranking, self.words), self.recipe, self.registration)
+        return restore_asked_recipe(_with_note_on_humans(ranking, self.words), self.recipe, self.registration)
 
     def body(self) -> bytes:
         """The ranking as canonical JSON. Raises Invalid where the recipe does not fit the data."""
@@ -73,12 +73,12 @@ class RankingInput:
         head = {
             "campaign": campaign.key,
             "data_version": self.about.version,
-            "data_hash": data_hash(self.used, self.documents, self.words),
+            "data_hash": hash_report_data(self.used, self.documents, self.words),
             "protocol": campaign.protocol,
             "basis": campaign.basis,
             "source_language": campaign.source_language,
             "target_language": campaign.target_language,
-            "locked": against_lock(ranking, self.registration),
+            "locked": compare_with_lock(ranking, self.registration),
         }
         fields: dict[str, Any] = ranking.as_json()
         for system in fields["systems"]:
@@ -94,7 +94,7 @@ def read_input(session: Session, about: Snapshot, recipe: Recipe) -> RankingInpu
 
     Raises Invalid where the recipe's scores are not in the judgments.
     """
-    loaded = load_marked(session, about, recipe)
+    loaded = load_marked_ratings(session, about, recipe)
     words, documents, names = _read_names(session, about.campaign_id, loaded.rows)
     registration = load_registration(session, about.campaign_id, about.version)
     return RankingInput(about, recipe, loaded.rows, words, documents, names, registration, loaded.unweighed)
@@ -120,7 +120,9 @@ def key_of(about: Snapshot, recipe: Recipe, names: str) -> ReportKey:
     domains: no data version counts them, and a ranking of an older version has today's.
     """
     parts = [recipe.name, recipe.hash, about.unsettled, names]
-    return key_from(about.campaign_id, RANKING, about.version, parts, seed=recipe.seed, method_version=METHOD_VERSION)
+    return make_report_key(
+        about.campaign_id, RANKING, about.version, parts, seed=recipe.seed, method_version=METHOD_VERSION
+    )
 
 
 def _with_note_on_humans(ranking: Ranking, words: Mapping[str, texts.SystemWords]) -> Ranking:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.reports.kit.render.markup import code, latex_table, markdown_table
+from app.reports.kit.render.markup import format_code_span, render_latex_table, render_markdown_table
 from app.reports.kit.table import Table
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking.view import RankingView
@@ -10,14 +10,15 @@ from app.reports.ranking.view import RankingView
 
 def markdown(view: RankingView, table: Table, *, names: frozenset[int]) -> bytes:
     """A table that fits a pull request. names: columns whose cells are names, shown as code so that nothing runs."""
-    head = (
-        f"**{code(ranking_captions.title(view))}**: ranking by `{view.recipe.name}`, {ranking_captions.direction(view)}"
+    title, direction = format_code_span(ranking_captions.title(view)), ranking_captions.direction(view)
+    head = f"**{title}**: ranking by `{view.recipe.name}`, {direction}"
+    return render_markdown_table(
+        head, table, names=names, caption=ranking_captions.caption(view), warnings=view.warnings
     )
-    return markdown_table(head, table, names=names, caption=ranking_captions.caption(view), warnings=view.warnings)
 
 
 def latex(view: RankingView, table: Table, *, long: bool) -> bytes:
     """A booktabs table with its caption; a rule between clusters. long: over pages, for tables of pairs."""
     caption = f"{ranking_captions.title(view)}, {ranking_captions.direction(view)}. {ranking_captions.caption(view)}"
     label = f"{view.campaign}-{view.recipe.name}"
-    return latex_table(table, caption=caption, label=label, warnings=view.warnings, long=long)
+    return render_latex_table(table, caption=caption, label=label, warnings=view.warnings, long=long)

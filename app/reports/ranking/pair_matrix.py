@@ -55,8 +55,8 @@ def pair_matrix(view: RankingView) -> bytes:
     width = max(NARROWEST, grid.left + n * cell + MARGIN)
     caption = wrap_sentences(_sentences(view), width)
     height = grid.bottom + 22 + LEGEND + len(caption) * LINE + MARGIN
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(width, height)
         sheet.heading(
             f"{ranking_captions.title(view)}: {view.recipe.name}, pairs",
@@ -84,7 +84,7 @@ def _is_adjusted(view: RankingView) -> bool:
 def _sentences(view: RankingView) -> list[str]:
     sentences = [ranking_captions.caption(view)]
     if view.warnings:
-        sentences.append(f"{captions.plural(len(view.warnings), 'warning')}: {'; '.join(view.warnings)}.")
+        sentences.append(f"{captions.pluralize(len(view.warnings), 'warning')}: {'; '.join(view.warnings)}.")
     return sentences
 
 
@@ -92,7 +92,7 @@ def _names(sheet: ChartSheet, view: RankingView, names: list[str], grid: Grid) -
     size = 9.0 if grid.cell >= 12 else 7.0
     for i, (line, name) in enumerate(zip(view.systems, names, strict=True)):
         x, y = grid.at(i, i)
-        sheet.text(MARGIN + 18, y + grid.cell / 2, captions.rank(line.rank), ha="right", color=QUIET, size=size)
+        sheet.text(MARGIN + 18, y + grid.cell / 2, captions.format_rank(line.rank), ha="right", color=QUIET, size=size)
         color = ORANGE if line.kind == "human" else INK
         sheet.text(grid.left - 6, y + grid.cell / 2, name, ha="right", size=size, color=color)
         sheet.text(x + grid.cell / 2, grid.top - 5, name, ha="center", size=size, upright=True, color=color)
@@ -100,7 +100,7 @@ def _names(sheet: ChartSheet, view: RankingView, names: list[str], grid: Grid) -
 
 def _cells(sheet: ChartSheet, view: RankingView, grid: Grid) -> None:
     place = {line.system: i for i, line in enumerate(view.systems)}
-    digits = captions.decimals(pair.difference for pair in view.pairs)
+    digits = captions.choose_decimals(pair.difference for pair in view.pairs)
     for pair in view.pairs:
         row, column = place[pair.better], place[pair.worse]
         x, y = grid.at(row, column)
@@ -133,7 +133,7 @@ def _figures(
         sheet.text(
             above[0] + half, above[1] + half, _short(_p(pair, view)), ha="center", size=size, color=ink, bold=decided
         )
-    difference = captions.number(pair.difference, digits)
+    difference = captions.format_number(pair.difference, digits)
     sheet.text(below[0] + half, below[1] + half, difference, ha="center", size=size, bold=decided, color=QUIET)
 
 

@@ -67,7 +67,7 @@ def _rendered(view: RankingView, kind: str, *, of_pairs: bool) -> bytes:
     if kind in ("csv", parquet.SUFFIX):
         numeric = kind != "csv"
         flat = ranking_csv.pairs_csv(view, numeric=numeric) if of_pairs else ranking_csv.systems_csv(view)
-        return flat if kind == "csv" else b"".join(parquet.as_parquet([flat], parquet.RANKING))
+        return flat if kind == "csv" else b"".join(parquet.render_parquet([flat], parquet.RANKING))
     shown = ranking_tables.pairs_table(view) if of_pairs else ranking_tables.systems_table(view)
     if kind == "md":
         return ranking_markup.markdown(view, shown, names=_PAIR_NAMES if of_pairs else _SYSTEM_NAMES)

@@ -10,7 +10,7 @@ from app.domain.recipe_choices import FEWEST_PERMUTATIONS
 from app.reports.kit import store
 from app.reports.kit.report import StoredReport
 from app.reports.ranking.input import key_of, read_input
-from app.reports.source.snapshot import Snapshot, snapshot
+from app.reports.source.snapshot import Snapshot, load_snapshot
 from app.stats.ranking.result import Ranking
 from app.stats.testing.pair_tests import DRAWN_TESTS
 from app.storage import reports, texts
@@ -40,8 +40,8 @@ def find_or_compute(
 
 
 def find(session: Session, campaign: str, recipe: Recipe, as_of: int | datetime | None) -> RankingLookup:
-    """The key of a ranking, and its bytes where it is stored. Raises as `snapshot`."""
-    about = snapshot(session, campaign, as_of)
+    """The key of a ranking, and its bytes where it is stored. Raises as `load_snapshot`."""
+    about = load_snapshot(session, campaign, as_of)
     key = key_of(about, recipe, texts.names_digest(session, about.campaign_id))
     return RankingLookup(about, recipe, key, reports.find(session, key))
 
@@ -55,7 +55,7 @@ def compute_missing(database: Database, lookup: RankingLookup) -> StoredReport:
     if body is None:
         with database.transaction() as session:
             given = read_input(session, lookup.about, lookup.recipe)
-        body = store.store(database, given.key, given.body())
+        body = store.store_report(database, given.key, given.body())
     return StoredReport.of(body, lookup.about.version)
 
 
@@ -74,5 +74,5 @@ def segment_scores(
 def compute(database: Database, campaign: str, *, recipe: Recipe, as_of: int | datetime | None = None) -> Ranking:
     """The ranking as a value, with its segment scores; nothing is stored. Raises as `find_or_compute`."""
     with database.transaction() as session:
-        given = read_input(session, snapshot(session, campaign, as_of), recipe)
+        given = read_input(session, load_snapshot(session, campaign, as_of), recipe)
     return given.ranking()

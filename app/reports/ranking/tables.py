@@ -24,13 +24,13 @@ def systems_table(view: RankingView) -> Table:
     for line in view.systems:
         row = [
             _whole(line.cluster),
-            captions.rank(line.rank),
+            captions.format_rank(line.rank),
             label_with_kind(line),
-            captions.number(line.score, places),
+            captions.format_number(line.score, places),
         ]
         if view.has_raw:
-            row.append(captions.number(line.raw, raw_places))
-        row += [interval(line.interval, places), captions.span(line.rank_range)]
+            row.append(captions.format_number(line.raw, raw_places))
+        row += [interval(line.interval, places), captions.format_rank_range(line.rank_range)]
         effective = "–" if line.effective_documents is None else f"{line.effective_documents:.1f}"
         row += [_whole(line.n_segments), _whole(line.n_documents), effective, _whole(line.n_ratings)]
         rows.append(tuple(row))
@@ -41,7 +41,7 @@ def systems_table(view: RankingView) -> Table:
 def pairs_table(view: RankingView) -> Table:
     """One row a pair, the higher-ranked system first; intervals for other raters and domains where they are known."""
     places, names = (
-        captions.decimals(p.difference for p in view.pairs),
+        captions.choose_decimals(p.difference for p in view.pairs),
         {s.system: system_label(s) for s in view.systems},
     )
     level = f"{view.interval_level:.0%} interval"
@@ -53,9 +53,9 @@ def pairs_table(view: RankingView) -> Table:
     rows = []
     for pair in view.pairs:
         row = [names.get(pair.better, pair.better), names.get(pair.worse, pair.worse)]
-        row += [captions.number(pair.difference, places), interval(pair.interval, places)]
+        row += [captions.format_number(pair.difference, places), interval(pair.interval, places)]
         row += [interval(ends(pair), places) for _, ends in wider]
-        row += [captions.p_text(p, view.uncounted_draws) for p in (pair.p_value, pair.p_adjusted)]
+        row += [captions.format_p_value(p, view.uncounted_draws) for p in (pair.p_value, pair.p_adjusted)]
         row += [verdict(pair), _whole(pair.n_common)]
         rows.append(tuple(row))
     return Table(headings, alignments, tuple(rows))
@@ -78,7 +78,7 @@ def verdict(pair: PairLine) -> str:
 
 def digits(systems: Sequence[SystemLine]) -> tuple[int, int]:
     """Decimals for the scores and for the raw scores."""
-    return captions.decimals(s.score for s in systems), captions.decimals(s.raw for s in systems)
+    return captions.choose_decimals(s.score for s in systems), captions.choose_decimals(s.raw for s in systems)
 
 
 def cluster_breaks(systems: Sequence[SystemLine]) -> frozenset[int]:
@@ -90,7 +90,7 @@ def interval(bounds: tuple[float, float] | None, places: int) -> str:
     """An interval, or a dash."""
     if bounds is None:
         return "–"
-    return f"[{captions.number(bounds[0], places)}, {captions.number(bounds[1], places)}]"
+    return f"[{captions.format_number(bounds[0], places)}, {captions.format_number(bounds[1], places)}]"
 
 
 def label_with_kind(line: SystemLine) -> str:
@@ -101,8 +101,8 @@ def label_with_kind(line: SystemLine) -> str:
 
 def system_label(line: SystemLine) -> str:
     """A system's key, after its name where that is another: addresses have the key, so both are needed."""
-    name = captions.printable(line.name or line.system)
-    return line.system if name in ("", line.system, captions.printable(line.system)) else f"{name} [{line.system}]"
+    name = captions.make_printable(line.name or line.system)
+    return line.system if name in ("", line.system, captions.make_printable(line.system)) else f"{name} [{line.system}]"
 
 
 def _whole(value: int | None) -> str:

@@ -11,9 +11,9 @@ import numpy as np
 
 from app.reports.kit import captions
 from app.reports.kit.charts.rater_bars import rater_bars
-from app.reports.kit.columns import NONE, Column, file, section
-from app.reports.kit.report import NoOptions, Report, Section, SingleTable, Work, whole
-from app.reports.source.judged_ratings import Head, JudgedRatings, load_judged_ratings, row_documents
+from app.reports.kit.columns import NONE, Column, file_maker, make_section
+from app.reports.kit.report import NoOptions, Report, ReportWork, SingleTable, TableSection, make_undivided_work
+from app.reports.source.judged_ratings import JudgedRatings, RatingsHead, load_judged_ratings, row_documents
 from app.reports.source.snapshot import Snapshot
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.quality.report import select_events
@@ -33,7 +33,7 @@ class RaterRevisions:
     revisions: Revisions
 
 
-class RevisionsView(Head):
+class RevisionsView(RatingsHead):
     """Answers whose score changed after it was first given (G-4)."""
 
     overall: Revisions
@@ -41,8 +41,8 @@ class RevisionsView(Head):
     warnings: list[str]
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], _: NoOptions) -> Work[RevisionsView]:
-    return whole(partial(_result, load_judged_ratings(session, snapshots[0])))
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], _: NoOptions) -> ReportWork[RevisionsView]:
+    return make_undivided_work(partial(_result, load_judged_ratings(session, snapshots[0])))
 
 
 def _result(ratings: JudgedRatings) -> RevisionsView:
@@ -64,7 +64,7 @@ def _share(value: float | None) -> str:
 
 
 COLUMNS: Sequence[Column[RaterRevisions]] = (
-    Column(heading="Rater", key="rater", text=lambda row: captions.printable(row.rater), names=True),
+    Column(heading="Rater", key="rater", text=lambda row: captions.make_printable(row.rater), names=True),
     Column(heading="Segments", key="segments", value=attrgetter("revisions.segments"), digits=0),
     Column(heading="Changed", key="changed_segments", value=attrgetter("revisions.changed_segments"), digits=0),
     Column(
@@ -86,10 +86,10 @@ COLUMNS: Sequence[Column[RaterRevisions]] = (
 )
 
 
-def _tables(report: RevisionsView) -> Sequence[Section]:
+def _tables(report: RevisionsView) -> Sequence[TableSection]:
     """One row a rater, and one of all."""
     rows = [*report.raters, RaterRevisions("all", report.overall)]
-    return [section(f"{report.campaign}: revisions", COLUMNS, rows)]
+    return [make_section(f"{report.campaign}: revisions", COLUMNS, rows)]
 
 
 def _caption(report: RevisionsView) -> str:
@@ -105,7 +105,7 @@ def _bars(report: RevisionsView) -> bytes:
         f"Revised answers in {report.campaign}",
         "Share of answers whose score changed",
         [(rater, rate, f"{100 * rate:.1f} % of {n:,}") for rater, rate, n in rates],
-        [f"Data version {report.data_version}.", *map(captions.sentence, report.warnings)],
+        [f"Data version {report.data_version}.", *map(captions.make_sentence, report.warnings)],
     )
 
 
@@ -129,7 +129,7 @@ REPORT: Report[NoOptions, RevisionsView] = Report(
     example=EXAMPLE.model_dump(mode="json"),
     prepare=_prepare,
     tables=_tables,
-    csv=file(COLUMNS, attrgetter("raters")),
+    csv=file_maker(COLUMNS, attrgetter("raters")),
     charts={"default": _bars},
     caption=_caption,
     role="manager",

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.domain.errors import Invalid
-from app.reports.kit.report import Report, ReportHead, Section, Work
+from app.reports.kit.report import Report, ReportHead, ReportWork, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
 from app.reports.robustness.charts import bar_of
 from app.reports.robustness.report import ALONE, GROUPS_PATTERN, KEYS_PATTERN, chunk_of, groups_of, humans_of, lines
@@ -70,7 +70,9 @@ class ComparedView(ReportHead):
     totals: list[TotalView]
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: OverCampaignsOptions) -> Work[ComparedView]:
+def _prepare(
+    session: Session, snapshots: tuple[Snapshot, ...], options: OverCampaignsOptions
+) -> ReportWork[ComparedView]:
     groups = groups_of(options.changes)
     campaigns = [load_recipe_input(session, one, options) for one in snapshots]
     named = humans_of(options.humans, *campaigns) if options.humans else None
@@ -86,7 +88,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: OverCam
         why = None if experiments.facts.order else "; ".join(experiments.warnings)
         prepared.append((replace(campaign, humans=humans), experiments, changes, why))
     chunk = partial(_chunk, [(experiments, found) for _, experiments, found, _ in prepared])
-    return Work(len(prepared), chunk, lambda parts: _view(prepared, parts, options.recipe))
+    return ReportWork(len(prepared), chunk, lambda parts: _view(prepared, parts, options.recipe))
 
 
 def _chunk(work: Sequence[tuple[RobustnessExperiments | None, Sequence[ScoreChange]]], number: int) -> bytes:
@@ -161,7 +163,7 @@ def _named(total: TotalView) -> str:
     return f"{IN_WORDS[total.counts.group]}{f', d = {total.what}' if total.what else ''}"
 
 
-def _tables(view: ComparedView) -> Sequence[Section]:
+def _tables(view: ComparedView) -> Sequence[TableSection]:
     """One table over all campaigns, and one for each property that differs between them."""
     headings, alignments = zip(*HEADS, strict=True)
     shown = []
@@ -171,7 +173,7 @@ def _tables(view: ComparedView) -> Sequence[Section]:
         rows = tuple((*([one.value] if first else []), *_cells(one)) for one in own)
         heads = (*([of.capitalize()] if first else []), *headings)
         title = "Over all campaigns" if of == "all" else f"By {of}"
-        shown.append(Section(title, Table(heads, (*first, *alignments), rows), frozenset()))
+        shown.append(TableSection(title, Table(heads, (*first, *alignments), rows), frozenset()))
     return shown
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field, StringConstraints, TypeAdapter
 
 from app.domain.errors import Invalid, Place
-from app.reports.kit.report import Report, Work, whole
+from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.robustness.charts import changes_picture, degraded_picture, inflated_picture
 from app.reports.robustness.view import ChangeView, RobustnessView, caption, csv, tables, totals
 from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
@@ -53,7 +53,9 @@ def groups_of(text: str) -> tuple[Group, ...]:
     return tuple(group for group in GROUPS if group in names)
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: RobustnessOptions) -> Work[RobustnessView]:
+def _prepare(
+    session: Session, snapshots: tuple[Snapshot, ...], options: RobustnessOptions
+) -> ReportWork[RobustnessView]:
     groups = options.groups()
     inputs = load_recipe_input(session, snapshots[0], options)
     if options.humans:
@@ -61,9 +63,9 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Robustn
     experiments = RobustnessExperiments.of(inputs.rows, inputs.recipe, inputs.humans, inputs.documents)
     changes, none = experiments.changes(groups)
     if not experiments.facts.order:
-        return whole(lambda: view_of(inputs, experiments, groups, none, ()))
+        return make_undivided_work(lambda: view_of(inputs, experiments, groups, none, ()))
     parts = [changes[at : at + AT_ONCE] for at in range(0, len(changes), AT_ONCE)]
-    return Work(
+    return ReportWork(
         len(parts),
         partial(_chunk, experiments, parts),
         lambda done: view_of(inputs, experiments, groups, none, [one for part in done for one in lines(part)]),

@@ -47,8 +47,8 @@ def change_bars(title: str, rows: Sequence[ChangeBar], notes: Sequence[str]) -> 
     sentences = caption_lines(notes, width)
     top = HEAD + 14
     bottom = top + max(1, len(rows)) * ROW
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 16 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, "Share of rankings that differ in order (upper bar) and in clusters (hatched bar)")
         for i, row in enumerate(rows):
@@ -60,7 +60,9 @@ def change_bars(title: str, rows: Sequence[ChangeBar], notes: Sequence[str]) -> 
 def _bar(sheet: ChartSheet, row: ChangeBar, left: float, y: float) -> None:
     sheet.text(left - 8, y + ROW / 2, row.name, ha="right", color=INK if row.n else QUIET)
     if not row.n:
-        sheet.text(left, y + ROW / 2, canvas.shorten(row.why or "no ranking to compare", 70), color=QUIET, size=8)
+        sheet.text(
+            left, y + ROW / 2, canvas.shorten_middle(row.why or "no ranking to compare", 70), color=QUIET, size=8
+        )
         return
     for n, colour, hatch, at in ((row.order, BLUE, None, 4), (row.clusters, ORANGE, "////", 18)):
         sheet.box(left, y + at, BARS, 11, fill=BAND)
@@ -68,7 +70,7 @@ def _bar(sheet: ChartSheet, row: ChangeBar, left: float, y: float) -> None:
         sheet.box(left, y + at, BARS * n / row.n, 11, fill=fill, edge=colour, hatch=hatch)
         sheet.text(left + BARS + 8, y + at + 5.5, f"{n:,} of {row.n:,}", size=8, color=QUIET)
     if row.largest_move:
-        move = f"up to {captions.rank(row.largest_move)} rank{'' if row.largest_move == 1 else 's'}"
+        move = f"up to {captions.format_rank(row.largest_move)} rank{'' if row.largest_move == 1 else 's'}"
         sheet.text(left + BARS + 92, y + ROW / 2, move, size=8, color=QUIET)
 
 
@@ -80,8 +82,8 @@ def bump(title: str, below: str, columns: Sequence[RankedColumn], notes: Sequenc
     width = max(NARROWEST, left + STEP * max(0, len(columns) - 1) + 16 + longest + MARGIN)
     sentences = caption_lines(notes, width)
     bottom = top + max(1, len(systems)) * LINE_HEIGHT
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, f"{below}; bars end clusters")
         xs = [left + i * STEP for i in range(len(columns))]
@@ -122,7 +124,7 @@ def _line(
         if row is not None:
             y = top + (row + 0.5) * LINE_HEIGHT
             sheet.box(x - 8, y - 6, 16, 12, fill=colour if moves else GROUND, edge=ink, thick=0.8)
-            rank = captions.rank(column.ranks[row])
+            rank = captions.format_rank(column.ranks[row])
             sheet.text(x, y, rank, ha="center", size=7.5, color=GROUND if moves else INK)
 
 
@@ -134,4 +136,4 @@ def _ends(sheet: ChartSheet, column: RankedColumn, x: float, top: float) -> None
 
 
 def _name(system: str) -> str:
-    return canvas.shorten(system, LONGEST_NAME)
+    return canvas.shorten_middle(system, LONGEST_NAME)

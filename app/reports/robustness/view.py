@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.reports.kit import captions
-from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
 from app.stats.robustness.changes import Group
 from app.stats.robustness.places import RankingPlaces
@@ -137,14 +137,14 @@ HEADS: tuple[tuple[str, Alignment], ...] = (
 )
 
 
-def tables(view: RobustnessView) -> Sequence[Section]:
+def tables(view: RobustnessView) -> Sequence[TableSection]:
     """One row a group; below it the changes that moved something, apart from raters and documents the others too."""
     headings, alignments = zip(*HEADS, strict=True)
     rows = tuple(_group_cells(group) for group in view.groups)
-    shown = [Section("By kind of change", Table(headings, alignments, rows), frozenset())]
+    shown = [TableSection("By kind of change", Table(headings, alignments, rows), frozenset())]
     listed = [one for one in view.changes if one.group not in UNPLACED or one.rank_changed or one.cluster_changed]
     if listed:
-        shown.append(Section("Changes", _changes_table(listed), frozenset({1, 6})))
+        shown.append(TableSection("Changes", _changes_table(listed), frozenset({1, 6})))
     return shown
 
 
@@ -152,7 +152,7 @@ def _group_cells(group: GroupView) -> tuple[str, ...]:
     if not group.n:
         return group.meaning, "0", "–", "–", "–", "–"
     counts = (group.rank_changed, group.cluster_changed, group.both)
-    return group.meaning, f"{group.n:,}", *(f"{n:,}" for n in counts), captions.rank(group.largest_move or 0.0)
+    return group.meaning, f"{group.n:,}", *(f"{n:,}" for n in counts), captions.format_rank(group.largest_move or 0.0)
 
 
 def _changes_table(changes: Sequence[ChangeView]) -> Table:
@@ -165,7 +165,7 @@ def _changes_table(changes: Sequence[ChangeView]) -> Table:
             _word(one.rank_changed),
             _word(one.cluster_changed),
             "–" if one.swaps is None else str(one.swaps),
-            "–" if one.largest_move is None else captions.rank(one.largest_move),
+            "–" if one.largest_move is None else captions.format_rank(one.largest_move),
             one.mover or "–",
         )
         for one in changes

@@ -27,8 +27,8 @@ def rank_grid(shown: SideBySide) -> bytes:
     width = max(NARROWEST, left + STEP * len(columns) + MARGIN)
     caption = wrap_sentences(sentences(shown), width)
     bottom = top + ROW * len(shown.systems)
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 18 + len(caption) * LINE + MARGIN)
         sheet.heading(
             shown.subject, "Rank, and cluster in brackets; darker is better; the systems by mean relative rank"
@@ -58,4 +58,6 @@ def _cell(sheet: ChartSheet, column: ComparedRanking, system: str, x: float, y: 
     sheet.box(x, y, STEP, ROW, fill=SHADES[shade], edge=GROUND, thick=0.8)
     cluster = "" if line.cluster is None else f" ({line.cluster})"
     ink = GROUND if shade < DARK else INK
-    sheet.text(x + STEP / 2, y + ROW / 2, f"{captions.rank(line.rank)}{cluster}", ha="center", size=8.0, color=ink)
+    sheet.text(
+        x + STEP / 2, y + ROW / 2, f"{captions.format_rank(line.rank)}{cluster}", ha="center", size=8.0, color=ink
+    )

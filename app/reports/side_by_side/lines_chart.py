@@ -35,8 +35,8 @@ def bump_chart(shown: SideBySide) -> bytes:
     width = max(NARROWEST, left + step * max(0, len(columns) - 1) + 16 + longest + MARGIN)
     bottom = top + most * ROW
     caption = wrap_sentences(sentences(shown), width)
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 18 + len(caption) * LINE + MARGIN)
         sheet.heading(shown.subject, "Ranks, best at the top; bars end clusters; bold lines change rank")
         xs = [left + i * step for i in range(len(columns))]
@@ -53,7 +53,7 @@ def bump_chart(shown: SideBySide) -> bytes:
 
 def name_of(text: str) -> str:
     """The name of a ranking, as long as there is room for."""
-    return canvas.shorten(text, LONGEST_NAME)
+    return canvas.shorten_middle(text, LONGEST_NAME)
 
 
 def sentences(shown: SideBySide) -> list[str]:
@@ -91,7 +91,7 @@ def _system(
         y = top + (row + 0.5) * ROW
         sheet.box(xs[i] - 8, y - 6, 16, 12, fill=GROUND if human or not moves else color, edge=color, thick=0.8)
         ink = GROUND if moves and not human else INK
-        sheet.text(xs[i], y, captions.rank(rank), ha="center", size=7.5, color=ink)
+        sheet.text(xs[i], y, captions.format_rank(rank), ha="center", size=7.5, color=ink)
 
 
 def _cluster_ends(sheet: ChartSheet, view: RankingView, x: float, top: float) -> None:

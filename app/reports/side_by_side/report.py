@@ -33,8 +33,8 @@ def find(
     session: Session, campaign: str, names: Sequence[str], as_of: int | datetime | None
 ) -> tuple[Snapshot, dict[str, RankingLookup]]:
     """The campaign at a data version, and the ranking of each recipe by its name. Raises as `find_or_compute`."""
-    about = snapshot.snapshot(session, campaign, as_of)
-    chosen = {name: named_recipes.find(session, campaign, name, place=("query", "recipes")) for name in names}
+    about = snapshot.load_snapshot(session, campaign, as_of)
+    chosen = {name: named_recipes.find_recipe(session, campaign, name, place=("query", "recipes")) for name in names}
     return about, {name: ranking_report.find(session, campaign, one, about.version) for name, one in chosen.items()}
 
 

@@ -96,9 +96,9 @@ def notes(columns: Sequence[ComparedRanking]) -> list[str]:
 
 
 def _member(session: Session, campaign: str, recipe: str, unknown: list[NoSuchRecipe]) -> SeriesMember:
-    about = snapshot.snapshot(session, campaign, None)
+    about = snapshot.load_snapshot(session, campaign, None)
     try:
-        meant = named_recipes.find(session, campaign, recipe)
+        meant = named_recipes.find_recipe(session, campaign, recipe)
     except NoSuchRecipe as error:
         unknown.append(error)
         return SeriesMember(about, None)

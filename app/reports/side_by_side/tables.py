@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from app.reports.kit import captions
-from app.reports.kit.columns import NONE, Column, lines, section
+from app.reports.kit.columns import NONE, Column, make_file, make_section
 from app.reports.kit.render import csv_text, markup
 from app.reports.kit.table import Table
 from app.reports.ranking import tables as ranking_tables
@@ -27,14 +27,14 @@ def render(shown: SideBySide, kind: str) -> bytes:
     if kind == "svg":
         return bump_chart(shown) if shown.same_systems else rank_grid(shown)
     if kind == "csv":
-        return csv_text.as_csv(*lines(COLUMNS, _lines(shown)))
+        return csv_text.render_csv(*make_file(COLUMNS, _lines(shown)))
     if kind == "md":
-        head = f"**{markup.code(shown.subject)}**: rank, and cluster in brackets"
-        return markup.markdown_table(
+        head = f"**{markup.format_code_span(shown.subject)}**: rank, and cluster in brackets"
+        return markup.render_markdown_table(
             head, table(shown), names=frozenset({0}), caption=caption(shown), warnings=_warnings(shown)
         )
     said = f"{shown.subject}: rank, and cluster in brackets. {caption(shown)}"
-    return markup.latex_table(table(shown), caption=said, label=shown.subject, warnings=_warnings(shown))
+    return markup.render_latex_table(table(shown), caption=said, label=shown.subject, warnings=_warnings(shown))
 
 
 def table(shown: SideBySide) -> Table:
@@ -44,7 +44,7 @@ def table(shown: SideBySide) -> Table:
         Column(heading="Mean relative rank", value=shown.mean_relative_rank.get, digits=2),
         *(Column(heading=ranking.name, digits=0, text=partial(_place, ranking)) for ranking in shown.columns),
     ]
-    return section("", columns, shown.systems).table
+    return make_section("", columns, shown.systems).table
 
 
 def caption(shown: SideBySide) -> str:
@@ -67,7 +67,7 @@ def _place(ranking: RankingColumn, system: str) -> str:
     line = ranking.line(system)
     if line is None:
         return NONE
-    rank = captions.rank(line.rank)
+    rank = captions.format_rank(line.rank)
     return rank if line.cluster is None else f"{rank} ({line.cluster})"
 
 
@@ -91,7 +91,7 @@ def _lines(shown: SideBySide) -> Iterator[_Line]:
 COLUMNS: Sequence[Column[_Line]] = (
     Column(key="system", value=attrgetter("system.system")),
     Column(key="ranking", value=attrgetter("ranking.name")),
-    Column(key="rank", value=lambda line: captions.rank(line.system.rank)),
+    Column(key="rank", value=lambda line: captions.format_rank(line.system.rank)),
     Column(key="cluster", value=attrgetter("system.cluster")),
     Column(key="relative_rank", value=lambda line: line.ranking.relative_rank(line.system.system)),
     Column(key="score", value=attrgetter("system.score")),

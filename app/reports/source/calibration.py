@@ -78,7 +78,7 @@ class CampaignParts:
         return {who: PLUS.join(sorted(keys)) for who, keys in keys_by_person.items()}
 
 
-def load_parts(session: Session, snapshot: Snapshot, options: ScoreSourceOptions) -> CampaignParts:
+def load_campaign_parts(session: Session, snapshot: Snapshot, options: ScoreSourceOptions) -> CampaignParts:
     """Read a campaign. Raises Invalid where the question does not fit it."""
     question = RawRatingsOptions(scoring=options.scoring, roles=",".join(ROLES), repeats=options.repeats)
     ratings = load_raw_ratings(session, snapshot, question)
@@ -101,7 +101,7 @@ def _people(snapshot: Snapshot, raters: Sequence[str], linked: Mapping[str, str]
     )
 
 
-def namesakes(group: Sequence[CampaignParts]) -> list[str]:
+def find_namesakes(group: Sequence[CampaignParts]) -> list[str]:
     """Keys that raters of several of these campaigns have, of whom nobody said that they are one person."""
     alone = [
         key
@@ -112,24 +112,24 @@ def namesakes(group: Sequence[CampaignParts]) -> list[str]:
     return sorted(key for key, n in Counter(alone).items() if n > 1)
 
 
-def rater_names(keys: Sequence[str], most: int = 5) -> str:
+def name_raters(keys: Sequence[str], most: int = 5) -> str:
     """Raters for a warning, each as what is hidden from viewers; of many the first."""
     shown = ", ".join(f"rater:{key}" for key in keys[:most])
     return shown if len(keys) <= most else f"{shown} and {len(keys) - most} more"
 
 
-def units_of(parts: CampaignParts, rows: Bools, repeats: Repeated) -> UnitValues:
+def make_units(parts: CampaignParts, rows: Bools, repeats: Repeated) -> UnitValues:
     """The units of some rows of a campaign."""
     return make_segment_units(parts.ratings.rows.where(rows), repeated=repeats)
 
 
-def one_source(first: CampaignParts, second: CampaignParts, address: Address) -> bool:
+def have_same_source(first: CampaignParts, second: CampaignParts, address: Address) -> bool:
     """Whether both campaigns have one source there; a text that is not known is no reason to leave anything out."""
     ours, theirs = (each.digests.get(address[:2]) for each in (first, second))
     return ours is None or theirs is None or ours == theirs
 
 
-def pair_of(parts: CampaignParts, units: UnitValues) -> list[Pair]:
+def calibration_pairs_of_units(parts: CampaignParts, units: UnitValues) -> list[Pair]:
     """Of each unit which calibration pair it is."""
     labels = parts.ratings.rows.labels
     keys = [labels.documents[d] for d in units.document.tolist()]
@@ -137,16 +137,16 @@ def pair_of(parts: CampaignParts, units: UnitValues) -> list[Pair]:
     return [(k, p, parts.digests.get((k, p))) for k, p in zip(keys, positions, strict=True)]
 
 
-def consensus_of(parts: CampaignParts, units: UnitValues) -> Floats:
+def agreed_scores(parts: CampaignParts, units: UnitValues) -> Floats:
     """The agreed score of each unit, NaN where none was given."""
     labels = parts.ratings.rows.labels
     known = [parts.items.get(labels.documents[d]) for d in units.document.tolist()]
     return np.array([np.nan if k is None or k.consensus is None else k.consensus for k in known], dtype=np.float64)
 
 
-def unagreed_items(parts: CampaignParts, repeats: Repeated) -> list[dict[str, Any]]:
+def count_unagreed_items(parts: CampaignParts, repeats: Repeated) -> list[dict[str, Any]]:
     """What is dropped of the calibration items of a campaign, where any has no agreed score."""
-    n = int((~np.isfinite(consensus_of(parts, units_of(parts, parts.calibration, repeats)))).sum())
+    n = int((~np.isfinite(agreed_scores(parts, make_units(parts, parts.calibration, repeats)))).sum())
     return [{"reason": UNAGREED, "n": n, "campaign": parts.key}] if n else []
 
 
@@ -158,7 +158,7 @@ def pool_calibration_units(parts: Sequence[tuple[CampaignParts, UnitValues]]) ->
     scores: dict[Pair, dict[str, list[float]]] = {}
     agreed: dict[Pair, float] = {}
     for part, units in parts:
-        pairs, known = pair_of(part, units), consensus_of(part, units)
+        pairs, known = calibration_pairs_of_units(part, units), agreed_scores(part, units)
         for unit, rater, value in zip(units.unit.tolist(), units.rater.tolist(), units.value.tolist(), strict=True):
             if np.isfinite(known[unit]):
                 scores.setdefault(pairs[unit], {}).setdefault(part.people[rater], []).append(value)
@@ -182,7 +182,7 @@ def pool_calibration_units(parts: Sequence[tuple[CampaignParts, UnitValues]]) ->
     return pooled, order, np.array([agreed[pair] for pair in order], dtype=np.float64)
 
 
-def by_person(units: UnitValues, people: Sequence[str], raters: tuple[str, ...]) -> UnitValues:
+def units_by_person(units: UnitValues, people: Sequence[str], raters: tuple[str, ...]) -> UnitValues:
     """The same units with people for raters, coded by labels that hold all of them.
 
     Of several accounts of one person on one unit the scores are averaged.
@@ -203,22 +203,24 @@ def sampling_units(parts: CampaignParts, units: UnitValues) -> UnitValues:
     return replace(units, document=units.place.astype(np.int32), n_documents=n)
 
 
-def judged_direction(
+def make_judged_direction(
     direction: CampaignParts, group: Sequence[CampaignParts], pairs: dict[Pair, int], repeats: Repeated
 ) -> tuple[LanguagePairRatings, UnitValues]:
     """A direction with the calibration items of its language. pairs: number of each over all languages; grows."""
-    units, keys, agreed = pool_calibration_units([(one, units_of(one, one.calibration, repeats)) for one in group])
+    units, keys, agreed = pool_calibration_units([(one, make_units(one, one.calibration, repeats)) for one in group])
     number = np.array([pairs.setdefault(key, len(pairs)) for key in keys], dtype=np.intp)
     parts = [
-        units_of(direction, rows, repeats) for rows in (direction.test & ~direction.references, direction.references)
+        make_units(direction, rows, repeats) for rows in (direction.test & ~direction.references, direction.references)
     ]
-    systems, humans = (by_person(sampling_units(direction, part), direction.people, units.raters) for part in parts)
+    systems, humans = (
+        units_by_person(sampling_units(direction, part), direction.people, units.raters) for part in parts
+    )
     return LanguagePairRatings(
         direction.key, systems, humans, CalibrationPairs(units, number, agreed), direction.sign
     ), units
 
 
-def campaign_heads(parts: Sequence[CampaignParts]) -> dict[str, Any]:
+def make_campaign_heads(parts: Sequence[CampaignParts]) -> dict[str, Any]:
     """What the view of a comparison begins with."""
     campaign_ratings = [one.ratings for one in parts]
     return {

@@ -34,16 +34,16 @@ class CampaignInfo:
     created_at: datetime
 
 
-def protocol_of(campaign: CampaignInfo) -> Protocol[Any]:
+def campaign_protocol(campaign: CampaignInfo) -> Protocol[Any]:
     """The protocol that a campaign judges by."""
     return protocols.get_protocol(campaign.protocol)
 
 
-def options_of(campaign: CampaignInfo) -> ScoringOptions:
+def campaign_scoring_options(campaign: CampaignInfo) -> ScoringOptions:
     """What a campaign's options mean to its protocol. Raises Invalid, naming the option that is wrong."""
-    return understood(protocol_of(campaign), campaign.options)
+    return understood(campaign_protocol(campaign), campaign.options)
 
 
-def campaign_of(row: campaigns.CampaignRecord) -> CampaignInfo:
+def make_campaign_info(row: campaigns.CampaignRecord) -> CampaignInfo:
     fields = {name: value for name, value in row._mapping.items() if name != "id"}
     return CampaignInfo(**fields)

@@ -58,11 +58,11 @@ def seconds_to_rank(size: CampaignSize, recipe: Recipe) -> float:
     return seconds
 
 
-def seconds_to_make(size: CampaignSize, recipe: Recipe) -> float:
+def seconds_to_make_ranking(size: CampaignSize, recipe: Recipe) -> float:
     """Of the whole ranking. What is read is little for one campaign, and adds up over the campaigns of a series.
 
     >>> from app.domain.recipe import NAMED
-    >>> round(seconds_to_make(CampaignSize(15, 180, 900), NAMED["wmt-da"]), 2)
+    >>> round(seconds_to_make_ranking(CampaignSize(15, 180, 900), NAMED["wmt-da"]), 2)
     0.08
     """
     return _A_CAMPAIGN + _AN_OUTPUT * size.systems * size.segments + seconds_to_rank(size, recipe)

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import ScoringChoice
 from app.reports.source.active_times import add_active_times
-from app.reports.source.data_hash import data_hash
-from app.reports.source.scores import derive, reading
+from app.reports.source.data_hash import hash_report_data
+from app.reports.source.scores import derive_scores, resolve_score_reading
 from app.reports.source.snapshot import Snapshot
 from app.stats.ranking.result import METHOD_VERSION
 from app.stats.ratings import Codes, Floats, Ratings
@@ -25,7 +25,7 @@ from app.storage.walking import walking
 On = Literal["score", "errors"]
 
 
-class Head(BaseModel):
+class RatingsHead(BaseModel):
     """Which data a report on raters speaks about."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
@@ -44,7 +44,7 @@ class JudgedRatings:
     judgment_ids: of each row, as they are stored.
     """
 
-    head: Head
+    head: RatingsHead
     rows: Ratings
     events: EventTable
     documents: DocumentTable
@@ -63,10 +63,10 @@ def load_judged_ratings(
     loaded, profile = _loaded(session, snapshot, ratings.LOAD)
     rows = loaded.ratings
     documents = side_tables.documents(session, snapshot.campaign_id, rows.labels)
-    head = Head(
+    head = RatingsHead(
         campaign=snapshot.campaign.key,
         data_version=snapshot.version,
-        data_hash=data_hash(rows, documents, texts.system_words(session, snapshot.campaign_id)),
+        data_hash=hash_report_data(rows, documents, texts.system_words(session, snapshot.campaign_id)),
         method_version=METHOD_VERSION,
         protocol=snapshot.campaign.protocol,
     )
@@ -77,7 +77,7 @@ def load_judged_ratings(
     return JudgedRatings(head, rows, events, documents, _words(rows, documents), loaded.judgment_ids)
 
 
-def of_controls(session: Session, snapshot: Snapshot) -> tuple[Ratings, bool]:
+def load_control_ratings(session: Session, snapshot: Snapshot) -> tuple[Ratings, bool]:
     """The ratings that tests of control items take, and whether any rating of the campaign is of a segment."""
     with walking(session):
         loaded, profile = _loaded(session, snapshot, ratings.CONTROLS)
@@ -89,7 +89,7 @@ def of_controls(session: Session, snapshot: Snapshot) -> tuple[Ratings, bool]:
 
 def _loaded(session: Session, snapshot: Snapshot, statement: str) -> tuple[ratings.LoadedRatings, int]:
     """Ratings as they were given, and the profile that scored them."""
-    read = reading(snapshot.campaign, ScoringChoice())
+    read = resolve_score_reading(snapshot.campaign, ScoringChoice())
     frame = ratings.Frame(
         higher_is_better=read.measure.higher_is_better,
         scale=read.measure.scale,
@@ -97,7 +97,7 @@ def _loaded(session: Session, snapshot: Snapshot, statement: str) -> tuple[ratin
         documents_known=snapshot.campaign.documents_known,
         standardised=read.options.standardised,
     )
-    profile = derive(session, snapshot.campaign_id, read)
+    profile = derive_scores(session, snapshot.campaign_id, read)
     keys = {"campaign_id": snapshot.campaign_id, "profile_id": profile, "version": snapshot.version}
     return ratings.load(session, **keys, frame=frame, statement=statement), profile
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import NAMED, Recipe
-from app.reports.source.registration import load_registration, stored_recipe
+from app.reports.source.registration import load_registration, read_stored_recipe
 from app.storage import campaigns, recipes
 from app.storage.db import Session
 
@@ -30,7 +30,9 @@ class NamedRecipe:
     at: datetime
 
 
-def find(session: Session, campaign: str, name: str, *, place: tuple[str | int, ...] = ("query", "recipe")) -> Recipe:
+def find_recipe(
+    session: Session, campaign: str, name: str, *, place: tuple[str | int, ...] = ("query", "recipe")
+) -> Recipe:
     """The recipe that a name means in a campaign: its own, the one of published practice, or the one that is `locked`.
 
     Raises NotFound for an unknown campaign, NoSuchRecipe with what there is.
@@ -38,7 +40,7 @@ def find(session: Session, campaign: str, name: str, *, place: tuple[str | int, 
     campaign_id = campaigns.get(session, campaign).id
     row = recipes.find(session, campaign_id, name)
     if row is not None:
-        return named_recipe(row).recipe
+        return make_named_recipe(row).recipe
     if name == LOCKED:
         return _locked(session, campaign, place)
     if name not in NAMED:
@@ -55,5 +57,5 @@ def _locked(session: Session, campaign: str, place: tuple[str | int, ...]) -> Re
     return state.recipe
 
 
-def named_recipe(row: recipes.RecipeRecord) -> NamedRecipe:
-    return NamedRecipe(row.name, row.revision, stored_recipe(row.choices), row.actor, row.at)
+def make_named_recipe(row: recipes.RecipeRecord) -> NamedRecipe:
+    return NamedRecipe(row.name, row.revision, read_stored_recipe(row.choices), row.actor, row.at)

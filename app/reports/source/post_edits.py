@@ -14,9 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from app.domain.recipe import ScoringChoice
 from app.protocols.base import Count, Protocol, TextEdit
-from app.reports.source.campaign import options_of, protocol_of
+from app.reports.source.campaign import campaign_protocol, campaign_scoring_options
 from app.reports.source.registration import StandingExclusion, load_registration
-from app.reports.source.scores import derive, reading
+from app.reports.source.scores import derive_scores, resolve_score_reading
 from app.reports.source.snapshot import Snapshot
 from app.stats.postediting.compare import OwnPostEdit, SegmentEdits, SegmentTexts, count_segment_edits
 from app.stats.postediting.operations import EditOperations, Tokenization
@@ -103,14 +103,14 @@ class PostEdits:
         return _ROWS.dump_json([_packed(count_segment_edits(texts, self.tokens)) for texts in part])
 
 
-def edits_widget(protocol: Protocol[Any]) -> TextEdit | None:
+def find_edits_widget(protocol: Protocol[Any]) -> TextEdit | None:
     """The widget in which raters correct an output; None where they correct none."""
     return next((one for one in protocol.form if isinstance(one, TextEdit) and one.start == "output"), None)
 
 
-def post_edits_of(session: Session, snapshot: Snapshot, options: PostEditsOptions) -> PostEdits:
+def load_post_edits(session: Session, snapshot: Snapshot, options: PostEditsOptions) -> PostEdits:
     """Read the post-edits of a campaign; there are none where its raters correct no outputs."""
-    protocol = protocol_of(snapshot.campaign)
+    protocol = campaign_protocol(snapshot.campaign)
     outputs = {
         address: row.text for address, row in back_translations.stored_outputs(session, snapshot.campaign_id).items()
     }
@@ -119,7 +119,7 @@ def post_edits_of(session: Session, snapshot: Snapshot, options: PostEditsOption
     reference = (
         options.reference if options.reference in known else (names[0] if names and not options.reference else None)
     )
-    corrects = edits_widget(protocol) is not None
+    corrects = find_edits_widget(protocol) is not None
     edits, dropped = _edits(session, snapshot, protocol, outputs) if corrects else ([], Counter[str]())
     systems = tuple(sorted({address[0] for address in outputs} | {one.system for one in edits}))
     labs = post_edits.labs(session, snapshot.campaign_id)
@@ -175,9 +175,9 @@ def _edits(
 
 def _loaded(session: Session, snapshot: Snapshot, protocol: Protocol[Any]) -> tuple[Any, Ratings]:
     """Judgments as ratings, by a measure that every one of them has, with their ids."""
-    measures = protocol.measures_under(options_of(snapshot.campaign))
+    measures = protocol.measures_under(campaign_scoring_options(snapshot.campaign))
     plain = next((one for one in measures if not one.needs_text), measures[0])
-    read = reading(snapshot.campaign, ScoringChoice(source="criterion", criterion=plain.name))
+    read = resolve_score_reading(snapshot.campaign, ScoringChoice(source="criterion", criterion=plain.name))
     frame = ratings.Frame(
         higher_is_better=read.measure.higher_is_better,
         scale=read.measure.scale,
@@ -185,7 +185,7 @@ def _loaded(session: Session, snapshot: Snapshot, protocol: Protocol[Any]) -> tu
         documents_known=snapshot.campaign.documents_known,
         standardised=read.options.standardised,
     )
-    profile = derive(session, snapshot.campaign_id, read)
+    profile = derive_scores(session, snapshot.campaign_id, read)
     loaded = ratings.load(
         session, campaign_id=snapshot.campaign_id, profile_id=profile, version=snapshot.version, frame=frame
     )

@@ -13,8 +13,8 @@ from app.domain.recipe import ScoringChoice
 from app.domain.recipe_choices import LARGEST_SEED
 from app.domain.recipe_parsing import WrongValue, parse_option
 from app.protocols.base import Spans
-from app.reports.source.data_hash import data_hash
-from app.reports.source.scores import Reading, derive, reading
+from app.reports.source.data_hash import hash_report_data
+from app.reports.source.scores import ScoreReading, derive_scores, resolve_score_reading
 from app.reports.source.snapshot import Snapshot
 from app.stats.agreement.distributions import select_complete_raters
 from app.stats.agreement.units import Repeated, make_segment_units
@@ -72,7 +72,7 @@ class RawRatings:
     """
 
     snapshot: Snapshot
-    read: Reading
+    read: ScoreReading
     rows: Ratings
     ids: side_tables.Ids
     documents: DocumentTable
@@ -93,8 +93,8 @@ class RawRatings:
 
 def load_raw_ratings(session: Session, snapshot: Snapshot, options: RawRatingsOptions) -> RawRatings:
     """Read what counts. Raises Invalid where the question does not fit the campaign."""
-    read = reading(snapshot.campaign, _scoring(options.scoring))
-    profile = derive(session, snapshot.campaign_id, read)
+    read = resolve_score_reading(snapshot.campaign, _scoring(options.scoring))
+    profile = derive_scores(session, snapshot.campaign_id, read)
     frame = ratings.Frame(
         higher_is_better=read.measure.higher_is_better,
         scale=read.measure.scale,
@@ -107,7 +107,7 @@ def load_raw_ratings(session: Session, snapshot: Snapshot, options: RawRatingsOp
     )
     rows = loaded.ratings
     documents = side_tables.documents(session, snapshot.campaign_id, rows.labels)
-    hashed = data_hash(rows, documents, texts.system_words(session, snapshot.campaign_id))
+    hashed = hash_report_data(rows, documents, texts.system_words(session, snapshot.campaign_id))
     keep, dropped = _kept(rows, options)
     raw = RawRatings(
         snapshot, read, rows.where(keep), loaded.judgment_ids[keep], documents, _stepped(rows.scale), hashed, dropped
@@ -115,7 +115,7 @@ def load_raw_ratings(session: Session, snapshot: Snapshot, options: RawRatingsOp
     return _valued(session, raw, options.on)
 
 
-def of_wanted_raters(raw: RawRatings, options: RawRatingsOptions) -> RawRatings:
+def keep_complete_raters(raw: RawRatings, options: RawRatingsOptions) -> RawRatings:
     """The same without raters who did not rate every segment that anybody rated, where only complete ones are asked."""
     if options.raters != "complete":
         return raw
@@ -167,7 +167,7 @@ def _valued(session: Session, raw: RawRatings, on: On) -> RawRatings:
     if on == "errors":
         counted = replace(rows, score=rows.n_errors.astype(np.float64), higher_is_better=False, scale=None)
         return replace(raw, rows=counted, scale=None)
-    worst = worst_severity(errors_of(session, raw), len(rows))
+    worst = worst_severity(load_marked_errors(session, raw), len(rows))
     scale = ScoreScale(0.0, max(2.0, float(worst.max(initial=0.0))), 1.0)
     return replace(raw, rows=replace(rows, score=worst, higher_is_better=False, scale=scale), scale=scale)
 
@@ -177,7 +177,7 @@ def spans_field(raw: RawRatings) -> str | None:
     return next((widget.field for widget in raw.read.protocol.form if isinstance(widget, Spans)), None)
 
 
-def errors_of(session: Session, raw: RawRatings) -> ErrorTable:
+def load_marked_errors(session: Session, raw: RawRatings) -> ErrorTable:
     """The marked errors of the rows. Call where the protocol marks some."""
     field = spans_field(raw) or "errors"
     return side_tables.errors(session, raw.snapshot.campaign_id, raw.ids, field=field, weigh={})

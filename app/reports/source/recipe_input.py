@@ -12,9 +12,9 @@ from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import ExclusionRule, Recipe, parse_recipe_options
 from app.domain.recipe_choices import LARGEST_SEED
 from app.reports.source import named_recipes
-from app.reports.source.data_hash import data_hash
-from app.reports.source.recipe_ratings import MarkedRatings, load_marked
-from app.reports.source.registration import load_registration, with_standing_exclusions
+from app.reports.source.data_hash import hash_report_data
+from app.reports.source.recipe_ratings import MarkedRatings, load_marked_ratings
+from app.reports.source.registration import add_standing_exclusions, load_registration
 from app.reports.source.snapshot import Snapshot
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
 from app.stats.ratings import Ratings
@@ -87,14 +87,14 @@ def load_recipe_input(session: Session, snapshot: Snapshot, options: RecipeOptio
 
     Raises NoSuchRecipe, Invalid where the recipe's scores cannot be read from the campaign's judgments.
     """
-    recipe = named_recipes.find(session, snapshot.campaign.key, options.recipe)
+    recipe = named_recipes.find_recipe(session, snapshot.campaign.key, options.recipe)
     if options.seed:
         recipe = replace(recipe, seed=options.seed)
     if scoring := getattr(options, "scoring", ""):
         recipe = parse_recipe_options(recipe, {"scoring": [scoring]})
-    marked = load_marked(session, snapshot, recipe)
+    marked = load_marked_ratings(session, snapshot, recipe)
     rows = marked.rows
-    counting = with_standing_exclusions(recipe, load_registration(session, snapshot.campaign_id, snapshot.version))
+    counting = add_standing_exclusions(recipe, load_registration(session, snapshot.campaign_id, snapshot.version))
     documents = side_tables.documents(session, snapshot.campaign_id, rows.labels)
     words = texts.system_words(session, snapshot.campaign_id)
     return RecipeInput(
@@ -104,7 +104,7 @@ def load_recipe_input(session: Session, snapshot: Snapshot, options: RecipeOptio
         documents=documents,
         humans=frozenset(key for key, known in words.items() if known.kind == "human"),
         names={key: known.name for key, known in words.items()},
-        data_hash=data_hash(drop_excluded(rows, counting.exclude), documents, words),
+        data_hash=hash_report_data(drop_excluded(rows, counting.exclude), documents, words),
         own=recipe.exclude,
         unweighed=marked.unweighed,
         marked=marked,

@@ -8,7 +8,7 @@ import numpy as np
 
 from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
-from app.reports.source.scores import Reading, derive, reading
+from app.reports.source.scores import ScoreReading, derive_scores, resolve_score_reading
 from app.reports.source.snapshot import Snapshot
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
 from app.stats.ratings import RatingKind, Ratings
@@ -18,17 +18,17 @@ from app.storage.db import Session
 from app.storage.rating_codes import Ints
 
 
-def load(session: Session, snapshot: Snapshot, recipe: Recipe) -> Ratings:
+def load_recipe_ratings(session: Session, snapshot: Snapshot, recipe: Recipe) -> Ratings:
     """The ratings that a recipe reads, derived under its weight profile if they are not yet."""
-    return load_with_ids(session, snapshot, recipe)[0]
+    return load_ratings_with_ids(session, snapshot, recipe)[0]
 
 
-def load_with_ids(session: Session, snapshot: Snapshot, recipe: Recipe) -> tuple[Ratings, Ints, Reading]:
-    """The same as `load`, with the id of the judgment behind each row, and what scores are read by."""
-    read = reading(snapshot.campaign, recipe.scoring)
+def load_ratings_with_ids(session: Session, snapshot: Snapshot, recipe: Recipe) -> tuple[Ratings, Ints, ScoreReading]:
+    """The same as `load_recipe_ratings`, with the id of the judgment behind each row, and what scores are read by."""
+    read = resolve_score_reading(snapshot.campaign, recipe.scoring)
     if not read.protocol.ranks:
         raise Invalid(f"judgments by {read.protocol.name} rank nothing")
-    profile = derive(session, snapshot.campaign_id, read)
+    profile = derive_scores(session, snapshot.campaign_id, read)
     frame = ratings.Frame(
         higher_is_better=read.measure.higher_is_better,
         scale=read.measure.scale,
@@ -52,17 +52,17 @@ def load_with_ids(session: Session, snapshot: Snapshot, recipe: Recipe) -> tuple
 
 @dataclass(frozen=True, slots=True)
 class MarkedRatings:
-    """Ratings as `loaded`. unweighed: errors that the weights do not know; None where none are read, or marked."""
+    """Ratings as of `load_recipe_ratings`. unweighed: errors that the weights do not know; None where none are read, or marked."""
 
     rows: Ratings
     ids: Ints
-    read: Reading
+    read: ScoreReading
     unweighed: ErrorsWithoutWeight | None
 
 
-def load_marked(session: Session, snapshot: Snapshot, recipe: Recipe) -> MarkedRatings:
-    """The same as `loaded`, with the errors that its weights do not know."""
-    rows, ids, scores = load_with_ids(session, snapshot, recipe)
+def load_marked_ratings(session: Session, snapshot: Snapshot, recipe: Recipe) -> MarkedRatings:
+    """The same as `load_recipe_ratings`, with the errors that its weights do not know."""
+    rows, ids, scores = load_ratings_with_ids(session, snapshot, recipe)
     if not scores.measure.uses_profile or rows.n_errors.max(initial=0) <= 0:
         return MarkedRatings(rows, ids, scores, None)
     unknown = unweighed.load(session, snapshot.campaign_id, rows.judgment, ids, scores.options.profile)

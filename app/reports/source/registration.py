@@ -56,28 +56,28 @@ def load_registration(session: Session, campaign_id: int, version: int) -> Regis
     if not chain:
         return Registration(tuple(stood), None)
     first, last = chain[0], chain[-1]
-    state = LockState(digest_name(last.hash), stored_recipe(last.recipe), len(chain) - 1, first.before_judgments)
+    state = LockState(format_digest(last.hash), read_stored_recipe(last.recipe), len(chain) - 1, first.before_judgments)
     return Registration(tuple(stood), state)
 
 
-def digest_name(digest: bytes) -> str:
+def format_digest(digest: bytes) -> str:
     """A digest as it is shown."""
     return f"sha256:{digest.hex()}"
 
 
-def stored_recipe(choices: Mapping[str, object]) -> Recipe:
+def read_stored_recipe(choices: Mapping[str, object]) -> Recipe:
     """A recipe as it was stored; a choice that a later version added is as it was before there was one."""
     plain = Recipe(name=str(choices["name"])).as_json()
     return parse_recipe_json({**plain, **choices}, {})
 
 
-def with_standing_exclusions(recipe: Recipe, stands: Registration) -> Recipe:
+def add_standing_exclusions(recipe: Recipe, stands: Registration) -> Recipe:
     """The recipe with the standing exclusions among its own: all where it asks for them, withdrawn systems always."""
     standing = {one.exclusion for one in stands.exclusions if recipe.standing or one.withdrawal}
     return replace(recipe, exclude=tuple(sorted({*recipe.exclude, *standing}))) if standing else recipe
 
 
-def as_asked(ranking: Ranking, recipe: Recipe, stands: Registration) -> Ranking:
+def restore_asked_recipe(ranking: Ranking, recipe: Recipe, stands: Registration) -> Ranking:
     """A ranking under `applied(recipe)` as one under the recipe: it says what was left out, but not which rater."""
     reasons = {
         f"excluded {one.exclusion.what}:{one.exclusion.key}": one.reason
@@ -105,7 +105,7 @@ def _withdrawn(systems: Sequence[str]) -> Sequence[str]:
     return (f"{named} and not ranked; to rank a withdrawn system, lift its exclusion",)
 
 
-def against_lock(ranking: Ranking, stands: Registration) -> dict[str, object] | None:
+def compare_with_lock(ranking: Ranking, stands: Registration) -> dict[str, object] | None:
     """Whether a ranking follows the lock: it was asked for by the locked recipe, whose normalization was settled then.
 
     None where nothing is locked.

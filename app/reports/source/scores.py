@@ -9,7 +9,7 @@ from typing import Any
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import ScoringChoice
 from app.protocols.base import JudgedTexts, JudgmentMeasure, Protocol, ScoringOptions
-from app.reports.source.campaign import CampaignInfo, options_of, protocol_of
+from app.reports.source.campaign import CampaignInfo, campaign_protocol, campaign_scoring_options
 from app.stats import scoring
 from app.storage import judgments, profiles
 from app.storage.db import Session
@@ -18,7 +18,7 @@ GIVEN = "score"
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ScoreReading:
     """What scores are read by: the protocol under these options, and the number that is read.
 
     own: it is the campaign's own, stored with every judgment.
@@ -30,12 +30,12 @@ class Reading:
     own: bool = True
 
 
-def reading(campaign: CampaignInfo, wanted: ScoringChoice) -> Reading:
+def resolve_score_reading(campaign: CampaignInfo, wanted: ScoringChoice) -> ScoreReading:
     """What a recipe reads from a campaign's judgments.
 
     Raises Invalid where the recipe asks for marked errors, and the protocol marks none or another number is read.
     """
-    protocol, options = protocol_of(campaign), options_of(campaign)
+    protocol, options = campaign_protocol(campaign), campaign_scoring_options(campaign)
     own = protocol.measure(options)
     measures = {measure.name: measure for measure in protocol.measures_under(options)}
     measure = own if wanted.source == GIVEN else measures.get(wanted.criterion or wanted.source)
@@ -48,10 +48,10 @@ def reading(campaign: CampaignInfo, wanted: ScoringChoice) -> Reading:
         raise Invalid("the recipe does not fit the campaign", places=(Place(("recipe", "scoring"), what),))
     profile = options.profile if wanted.profile is None else scoring.resolve_weight_profile(wanted.profile)
     read_options = replace(options, profile=profile, measure=measure.name)
-    return Reading(protocol, read_options, measure, own=measure == own and profile == options.profile)
+    return ScoreReading(protocol, read_options, measure, own=measure == own and profile == options.profile)
 
 
-def profile_id(session: Session, campaign_id: int, read: Reading) -> int:
+def find_profile_id(session: Session, campaign_id: int, read: ScoreReading) -> int:
     """The profile under which the scores of this reading are stored."""
     if not read.measure.uses_profile:
         name = GIVEN if read.own else f"{GIVEN}:{read.measure.name}"
@@ -61,24 +61,24 @@ def profile_id(session: Session, campaign_id: int, read: Reading) -> int:
     return profiles.ensure(session, campaign_id, name=table.name, digest=table.digest, weights=weights)
 
 
-def own_digest(campaign: CampaignInfo) -> str:
+def own_profile_digest(campaign: CampaignInfo) -> str:
     """What tells the campaign's own profile from others."""
-    read = reading(campaign, ScoringChoice())
+    read = resolve_score_reading(campaign, ScoringChoice())
     return read.options.profile.digest if read.measure.uses_profile else GIVEN
 
 
-def derive(session: Session, campaign_id: int, read: Reading) -> int:
+def derive_scores(session: Session, campaign_id: int, read: ScoreReading) -> int:
     """The profile of this reading, with every judgment scored under it.
 
     The campaign's own profile needs no look: a judgment is never stored without its score.
     """
-    profile = profile_id(session, campaign_id, read)
+    profile = find_profile_id(session, campaign_id, read)
     if not read.own and profiles.has_unscored(session, campaign_id, profile):
         profiles.store(session, campaign_id, profile, list(_derived(session, campaign_id, read)))
     return profile
 
 
-def _derived(session: Session, campaign_id: int, read: Reading) -> Iterator[tuple[int, float, int]]:
+def _derived(session: Session, campaign_id: int, read: ScoreReading) -> Iterator[tuple[int, float, int]]:
     for answer in judgments.answers(session, campaign_id):
         payload = read.protocol.payload.model_validate(answer.payload)
         scored = read.protocol.score(payload, JudgedTexts(answer.source, answer.text), read.options)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.domain.errors import Invalid, Place
-from app.reports.source.data_hash import data_hash
+from app.reports.source.data_hash import hash_report_data
 from app.reports.source.recipe_input import RecipeInput
 from app.stats.normalize import Method, moments_per_rater, normalize
 from app.stats.ratings import Ratings
@@ -38,7 +38,7 @@ def ranked_scores(inputs: RecipeInput, scale: Method) -> ScoredSegments:
     return ScoredSegments(scored.scored, inputs.documents, chosen.dropped, tuple(scored.warnings), inputs.data_hash)
 
 
-def metric_scores(session: Session, inputs: RecipeInput, metric: str) -> ScoredSegments:
+def load_metric_scores(session: Session, inputs: RecipeInput, metric: str) -> ScoredSegments:
     """All scores of outputs that a metric has, in its own unit, but of systems and documents the recipe leaves out.
 
     Raises Invalid where the campaign had no such metric at this data version.
@@ -57,7 +57,7 @@ def metric_scores(session: Session, inputs: RecipeInput, metric: str) -> ScoredS
         dropped.append(DroppedRows(f"excluded {exclusion.what}:{exclusion.key}", int(out.sum())))
         rows = rows.where(~out)
     documents = side_tables.documents(session, snapshot.campaign_id, every.labels)
-    digest = data_hash(drop_excluded(every, named), documents, texts.system_words(session, snapshot.campaign_id))
+    digest = hash_report_data(drop_excluded(every, named), documents, texts.system_words(session, snapshot.campaign_id))
     warnings = () if len(every) else (OF_SYSTEMS.format(metric),)
     return ScoredSegments(rows, documents, tuple(one for one in dropped if one.n), warnings, digest)
 

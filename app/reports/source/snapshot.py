@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.domain.errors import Invalid, Place
-from app.reports.source.campaign import CampaignInfo, campaign_of
+from app.reports.source.campaign import CampaignInfo, make_campaign_info
 from app.storage import campaigns
 from app.storage.db import Session
 
@@ -31,7 +31,7 @@ class Snapshot:
         return "+" + hashlib.sha256(json.dumps(choices, sort_keys=True).encode()).hexdigest()
 
 
-def snapshot(session: Session, campaign: str, as_of: int | datetime | None) -> Snapshot:
+def load_snapshot(session: Session, campaign: str, as_of: int | datetime | None) -> Snapshot:
     """Which data a report speaks about: the version asked for, or the last one by a time.
 
     Raises NotFound for an unknown campaign, Invalid for a version that there is not, or not yet.
@@ -45,4 +45,4 @@ def snapshot(session: Session, campaign: str, as_of: int | datetime | None) -> S
             what = "must be 0 or more" if as_of < 0 else f"the latest data version is {version}"
             raise Invalid("there is no such data version", places=(Place(("query", "as_of"), what),))
         version = as_of
-    return Snapshot(campaign_of(row), row.id, version)
+    return Snapshot(make_campaign_info(row), row.id, version)

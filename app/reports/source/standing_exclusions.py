@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 
 from app.reports.source.calibration import CampaignParts
-from app.reports.source.data_hash import data_hash
+from app.reports.source.data_hash import hash_report_data
 from app.reports.source.registration import load_registration
 from app.stats.selection import match_exclusion
 from app.storage import texts
 from app.storage.db import Session
 
 
-def without_excluded(session: Session, parts: CampaignParts) -> CampaignParts:
+def drop_excluded_rows(session: Session, parts: CampaignParts) -> CampaignParts:
     """The same without the rows that an exclusion names which stands at the data version read; counted as dropped."""
     snapshot, rows = parts.ratings.snapshot, parts.ratings.rows
     keep, left_out = np.ones(len(rows), dtype=np.bool_), Counter[str]()
@@ -31,7 +31,7 @@ def without_excluded(session: Session, parts: CampaignParts) -> CampaignParts:
         parts.ratings,
         rows=remaining,
         ids=parts.ratings.ids[keep],
-        data_hash=data_hash(remaining.canonical(), parts.ratings.documents, words),
+        data_hash=hash_report_data(remaining.canonical(), parts.ratings.documents, words),
         dropped=(*parts.ratings.dropped, *({"reason": why, "n": n} for why, n in left_out.items() if n)),
     )
     masks = {name: getattr(parts, name)[keep] for name in ("test", "calibration", "references")}

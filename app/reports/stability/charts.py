@@ -46,8 +46,8 @@ def stability_plot(view: StabilityView, picture: Picture = "documents") -> bytes
     frame = _Frame.of([curve for panel in panels for _, curve in panel.curves], picture)
     caption_lines = wrap_sentences(_sentences(view), width)
     title = f"Stability of the ranking of {view.campaign}"
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 6 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(title, _subject(picture))
         looks = {name: LOOKS[i % len(LOOKS)] for i, name in enumerate(names)}
@@ -97,7 +97,7 @@ def _panels(curves: Sequence[CurveView]) -> list[_Panel]:
 def _found(curves: Sequence[CurveView]) -> str:
     """How many pairs the studies of some curves find significant, from the least point to the most."""
     means = [point.mean_significant_pairs for curve in curves for point in curve.points]
-    low, high = (captions.number(value, 0) for value in (min(means), max(means)))
+    low, high = (captions.format_number(value, 0) for value in (min(means), max(means)))
     return f"{low} significant pairs" if low == high else f"{low}–{high} significant pairs"
 
 
@@ -225,5 +225,5 @@ def _sentences(view: StabilityView) -> list[str]:
     tested = f"p ≤ {request.alpha:g} by {request.permutations:,} permutations"
     marks = "bars: one Monte-Carlo standard error; hollow: most studies find nothing"
     data = f"{view.documents_available} multiply-rated documents, data version {view.data_version}, seed {view.seed}"
-    sentences = [f"{drawn}, {tested}; {marks}. {data}.", *map(captions.sentence, view.warnings)]
+    sentences = [f"{drawn}, {tested}; {marks}. {data}.", *map(captions.make_sentence, view.warnings)]
     return [*sentences, *dict.fromkeys(f"{_assignment(c.design)}: {c.why}." for c in view.curves if c.why)]

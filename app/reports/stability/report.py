@@ -11,11 +11,11 @@ from pydantic import TypeAdapter
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Recipe
-from app.reports.kit.report import Report, SingleTable, Work
+from app.reports.kit.report import Report, ReportWork, SingleTable
 from app.reports.source import named_recipes
-from app.reports.source.data_hash import data_hash
-from app.reports.source.recipe_ratings import load
-from app.reports.source.registration import Registration, load_registration, stored_recipe, with_standing_exclusions
+from app.reports.source.data_hash import hash_report_data
+from app.reports.source.recipe_ratings import load_recipe_ratings
+from app.reports.source.registration import Registration, add_standing_exclusions, load_registration, read_stored_recipe
 from app.reports.source.snapshot import Snapshot
 from app.reports.stability.charts import stability_plot
 from app.reports.stability.options import StabilityIn
@@ -47,32 +47,32 @@ _REQUEST: TypeAdapter[StabilityRequest] = TypeAdapter(StabilityRequest)
 _OF_RATERS = "the raters of each bucket are the same people in every study"
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: StabilityIn) -> Work[StabilityView]:
-    recipe = named_recipes.find(session, snapshots[0].campaign.key, options.recipe, place=("body", "recipe"))
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: StabilityIn) -> ReportWork[StabilityView]:
+    recipe = named_recipes.find_recipe(session, snapshots[0].campaign.key, options.recipe, place=("body", "recipe"))
     return _work(session, snapshots[0], recipe, options.request())
 
 
-def earlier_work(session: Session, snapshot: Snapshot, given: Mapping[str, Any]) -> Work[StabilityView]:
+def earlier_work(session: Session, snapshot: Snapshot, given: Mapping[str, Any]) -> ReportWork[StabilityView]:
     """The same for a job of the name `EARLIER`, with what it keeps of its request."""
-    return _work(session, snapshot, stored_recipe(given["recipe"]), _REQUEST.validate_python(given["request"]))
+    return _work(session, snapshot, read_stored_recipe(given["recipe"]), _REQUEST.validate_python(given["request"]))
 
 
-def _work(session: Session, snapshot: Snapshot, recipe: Recipe, request: StabilityRequest) -> Work[StabilityView]:
+def _work(session: Session, snapshot: Snapshot, recipe: Recipe, request: StabilityRequest) -> ReportWork[StabilityView]:
     """Read what a request needs; its chunks are those of the simulator.
 
     Raises Invalid where the request does not fit the data.
     """
     registration = load_registration(session, snapshot.campaign_id, snapshot.version)
-    rows = load(session, snapshot, recipe)
-    digest = _digest(session, snapshot, drop_excluded(rows, with_standing_exclusions(recipe, registration).exclude))
-    selection = select_rows(rows, with_standing_exclusions(recipe, registration))
+    rows = load_recipe_ratings(session, snapshot, recipe)
+    digest = _digest(session, snapshot, drop_excluded(rows, add_standing_exclusions(recipe, registration).exclude))
+    selection = select_rows(rows, add_standing_exclusions(recipe, registration))
     used = selection.ratings.where(selection.ranked)
     data = extract_multiply_rated(used)
     resolved, misfits = _checked(request.resolved(len(data.documents), len(data.systems)), used)
     notes = _of_ratings(recipe, registration) + _of_pairs(resolved, len(data.systems))
     studies = StudyChunks(StabilitySimulator(data, resolved))
     finish = partial(_result, _Origin(snapshot, recipe, digest, misfits, notes), studies.simulator)
-    return Work(len(studies.simulator.chunks), studies.run, finish)
+    return ReportWork(len(studies.simulator.chunks), studies.run, finish)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def _of_pairs(request: StabilityRequest, systems: int) -> tuple[str, ...]:
 
 def _digest(session: Session, snapshot: Snapshot, rows: Ratings) -> str:
     documents = side_tables.documents(session, snapshot.campaign_id, rows.labels)
-    return data_hash(rows, documents, texts.system_words(session, snapshot.campaign_id))
+    return hash_report_data(rows, documents, texts.system_words(session, snapshot.campaign_id))
 
 
 def _result(origin: _Origin, simulator: StabilitySimulator, parts: Sequence[bytes]) -> StabilityView:

@@ -8,8 +8,8 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from app.reports.kit import captions
-from app.reports.kit.columns import Column, File, lines, section
-from app.reports.kit.report import Section
+from app.reports.kit.columns import Column, File, make_file, make_section
+from app.reports.kit.report import TableSection
 from app.reports.stability.charts import design_name
 from app.reports.stability.view import CurveView, PointView, StabilityView
 
@@ -106,22 +106,22 @@ NARROW: Sequence[dict[str, str]] = (
 """Columns of the tables of a design by their short names: one table with all would be wider than 80 columns."""
 
 
-def tables(report: StabilityView) -> Sequence[Section]:
+def tables(report: StabilityView) -> Sequence[TableSection]:
     """One row a design and number of documents; a rule above each design."""
-    return [section(TITLE, COLUMNS, _lines(report), group=lambda line: line.curve.design)]
+    return [make_section(TITLE, COLUMNS, _lines(report), group=lambda line: line.curve.design)]
 
 
 def csv(report: StabilityView) -> File:
     """The same at full precision."""
-    return lines(COLUMNS, _lines(report))
+    return make_file(COLUMNS, _lines(report))
 
 
-def narrow_tables(report: StabilityView) -> Sequence[Section]:
+def narrow_tables(report: StabilityView) -> Sequence[TableSection]:
     """The tables of each design that has points, narrow enough for 80 columns."""
     by_heading = {column.heading: column for column in COLUMNS}
     parts = [[replace(by_heading[heading], heading=short) for heading, short in part.items()] for part in NARROW]
     return [
-        section(design_name(curve.design), part, [_CurvePoint(report, curve, point) for point in curve.points])
+        make_section(design_name(curve.design), part, [_CurvePoint(report, curve, point) for point in curve.points])
         for curve in report.curves
         if curve.points
         for part in parts
@@ -134,7 +134,8 @@ def caption(report: StabilityView) -> str:
     return (
         f"Stable Ranking Probability (SRP) of {request.studies:,} simulated studies a line, p ≤ {request.alpha:g} by "
         f"{request.permutations:,} permutations of documents. "
-        f"{report.documents_available} multiply-rated documents in {captions.plural(len(report.buckets), 'bucket')}, "
+        f"{report.documents_available} multiply-rated documents in "
+        f"{captions.pluralize(len(report.buckets), 'bucket')}, "
         f"data version {report.data_version}, recipe {request.recipe}, seed {report.seed}, method "
         f"{report.method_version}."
     )

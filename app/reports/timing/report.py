@@ -11,9 +11,15 @@ import numpy as np
 
 from app.reports.kit import captions
 from app.reports.kit.charts.rater_bars import rater_bars
-from app.reports.kit.columns import NONE, Column, file, section
-from app.reports.kit.report import NoOptions, Report, Section, SingleTable, Work, whole
-from app.reports.source.judged_ratings import Head, JudgedRatings, combine_codes, load_judged_ratings, row_documents
+from app.reports.kit.columns import NONE, Column, file_maker, make_section
+from app.reports.kit.report import NoOptions, Report, ReportWork, SingleTable, TableSection, make_undivided_work
+from app.reports.source.judged_ratings import (
+    JudgedRatings,
+    RatingsHead,
+    combine_codes,
+    load_judged_ratings,
+    row_documents,
+)
 from app.reports.source.snapshot import Snapshot
 from app.stats.plain import number_or_none
 from app.stats.quality.pairing import first_rows_of_judgments
@@ -51,7 +57,7 @@ class RaterTime:
     slope_p: float | None
 
 
-class TimingView(Head):
+class TimingView(RatingsHead):
     """Durations from begun to handed in, values outside the 10th to 90th percentile of their kind left out (G-3)."""
 
     durations: list[Duration]
@@ -59,8 +65,8 @@ class TimingView(Head):
     warnings: list[str]
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], _: NoOptions) -> Work[TimingView]:
-    return whole(partial(_result, load_judged_ratings(session, snapshots[0])))
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], _: NoOptions) -> ReportWork[TimingView]:
+    return make_undivided_work(partial(_result, load_judged_ratings(session, snapshots[0])))
 
 
 def _result(read: JudgedRatings) -> TimingView:
@@ -124,7 +130,7 @@ def _words_per_hour(rater: RaterTime) -> str:
 
 
 COLUMNS: Sequence[Column[RaterTime]] = (
-    Column(heading="Rater", key="rater", text=lambda rater: captions.printable(rater.rater), names=True),
+    Column(heading="Rater", key="rater", text=lambda rater: captions.make_printable(rater.rater), names=True),
     Column(heading="Judgments", key="judgments", value=attrgetter("n"), digits=0),
     Column(heading="Hours", key="hours", digits=1, text=lambda rater: f"{rater.hours:.1f}"),
     Column(heading="Mean time", digits=0, text=_mean_clock),
@@ -136,8 +142,8 @@ COLUMNS: Sequence[Column[RaterTime]] = (
 )
 
 
-def _tables(report: TimingView) -> Sequence[Section]:
-    return [section(f"{report.campaign}: timing", COLUMNS, report.raters)]
+def _tables(report: TimingView) -> Sequence[TableSection]:
+    return [make_section(f"{report.campaign}: timing", COLUMNS, report.raters)]
 
 
 def _caption(report: TimingView) -> str:
@@ -161,7 +167,7 @@ def _bars(report: TimingView) -> bytes:
         f"Time of a judgment in {report.campaign}",
         "Trimmed mean by rater (judgments with a time)",
         [(rater, mean, f"{format_clock_time(mean)} ({n:,})") for rater, mean, n in timed],
-        [f"Data version {report.data_version}.", *map(captions.sentence, report.warnings)],
+        [f"Data version {report.data_version}.", *map(captions.make_sentence, report.warnings)],
     )
 
 
@@ -185,7 +191,7 @@ REPORT: Report[NoOptions, TimingView] = Report(
     example=EXAMPLE.model_dump(mode="json"),
     prepare=_prepare,
     tables=_tables,
-    csv=file(COLUMNS, attrgetter("raters")),
+    csv=file_maker(COLUMNS, attrgetter("raters")),
     charts={"default": _bars},
     caption=_caption,
     role="manager",

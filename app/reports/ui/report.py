@@ -22,8 +22,8 @@ from app.reports.arms.judgments import (
 )
 from app.reports.arms.lines import ArmPace
 from app.reports.arms.report import ONE, condition_order
-from app.reports.kit.report import Report, whole
-from app.reports.kit.report import Work as Job
+from app.reports.kit.report import Report, make_undivided_work
+from app.reports.kit.report import ReportWork as Job
 from app.reports.source.snapshot import Snapshot
 from app.reports.ui import lines as of_scores
 from app.reports.ui.matching import Match, MatchedRows, Outputs, Places, Side, match_rows
@@ -88,7 +88,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: UiOptio
     if len({(one.work.rows.scale, one.work.rows.higher_is_better) for one in campaign_conditions}) > 1:
         raise Invalid("the question does not fit the campaigns", places=(Place(("query", "campaigns"), SCALES),))
     order = condition_order([one.name for one in _named(campaign_conditions)], options.baseline)
-    return whole(lambda: _view(campaign_conditions, texts, options, match, order))
+    return make_undivided_work(lambda: _view(campaign_conditions, texts, options, match, order))
 
 
 def _named(campaign_conditions: Sequence[Conditions]) -> list[ArmCondition]:

@@ -31,7 +31,7 @@ def conclusions(
             more = "more" if pair.difference > 0 else "less"
             yield (
                 f"On {pair.n:,} outputs judged under both, {pair.arm} gives {abs(pair.difference):.2f} {more} on "
-                f"average than {pair.baseline}; the scores correlate with {captions.number(pair.pearson, 2)}."
+                f"average than {pair.baseline}; the scores correlate with {captions.format_number(pair.pearson, 2)}."
             )
 
 
@@ -46,7 +46,7 @@ def _times(times: Sequence[ArmTime]) -> Iterator[str]:
             low, high = time.ratio_interval
             clear = "" if low > 1 or high < 1 else ": there may be no difference"
             sure = (
-                f"; over {captions.plural(time.ratio_raters or 0, 'rater')} {time.ratio:.2f} times as long "
+                f"; over {captions.pluralize(time.ratio_raters or 0, 'rater')} {time.ratio:.2f} times as long "
                 f"[{low:.2f}, {high:.2f}]{clear}"
             )
         yield f"{TIMED[time.what]} {longer} than under {base.arm}{sure}."
@@ -63,7 +63,7 @@ def _revisions(lines: Sequence[ArmRevisions]) -> Iterator[str]:
 def _spread(lines: Sequence[UiSpread]) -> Iterator[str]:
     if len(lines) < 2:
         return
-    places = captions.decimals([one.sd for one in lines])
+    places = captions.choose_decimals([one.sd for one in lines])
     yield f"SD of segment scores: {_listed([(one.arm, one.sd) for one in lines], places)}."
     if all(one.within is not None for one in lines):
         yield f"SD within documents: {_listed([(one.arm, one.within) for one in lines], places)}."
@@ -76,4 +76,4 @@ def _agreement(lines: Sequence[UiAgreement], level: str) -> Iterator[str]:
 
 
 def _listed(values: Sequence[tuple[str, float | None]], places: int) -> str:
-    return ", ".join(f"{name} {captions.number(value, places)}" for name, value in values)
+    return ", ".join(f"{name} {captions.format_number(value, places)}" for name, value in values)

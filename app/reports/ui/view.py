@@ -12,9 +12,9 @@ from app.reports.arms.view import RANGES, curves_of, figures
 from app.reports.document_scores.view import PARTS
 from app.reports.document_scores.view import words as correlated
 from app.reports.kit import captions
-from app.reports.kit.charts.panels import LinePanel, PanelSeries, panels
-from app.reports.kit.plain_tables import table
-from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.charts.panels import LinePanel, PanelSeries, panel_chart
+from app.reports.kit.plain_tables import make_table
+from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.table import Cell, Table
 from app.reports.ui.lines import ArmScoreHistogram, UiAgreement, UiCorrelation, UiPair, UiSpread
 
@@ -47,21 +47,21 @@ class UiView(ReportHead):
     conclusions: list[str]
 
 
-def tables(view: UiView) -> Sequence[Section]:
+def tables(view: UiView) -> Sequence[TableSection]:
     """Every part of which there is something."""
     main = [one for one in view.agreement if one.documents in MAIN]
     by_length = [one for one in view.agreement if one.documents not in MAIN]
     shown = [
-        Section("Conditions", lines.volume_table(view.arms)),
-        Section("Time", lines.time_table(view.times), frozenset({1})),
-        Section("Learning and fatigue, over a hundred judgments", lines.pace_table(view.pace)),
-        Section("Answers that were changed", lines.revision_table(view.revisions)),
-        Section("Segment scores", _spread(view.spread)),
-        Section("Share of segment scores", _histograms(view), frozenset()),
-        Section("Agreement of raters", _agreement(view, main)),
-        Section("Agreement of raters, by length", _agreement(view, by_length)),
-        Section("Document score against its segments", _correlations(view.correlations)),
-        Section("The same outputs under both", _shared(view.shared), frozenset({0, 1})),
+        TableSection("Conditions", lines.volume_table(view.arms)),
+        TableSection("Time", lines.time_table(view.times), frozenset({1})),
+        TableSection("Learning and fatigue, over a hundred judgments", lines.pace_table(view.pace)),
+        TableSection("Answers that were changed", lines.revision_table(view.revisions)),
+        TableSection("Segment scores", _spread(view.spread)),
+        TableSection("Share of segment scores", _histograms(view), frozenset()),
+        TableSection("Agreement of raters", _agreement(view, main)),
+        TableSection("Agreement of raters, by length", _agreement(view, by_length)),
+        TableSection("Document score against its segments", _correlations(view.correlations)),
+        TableSection("The same outputs under both", _shared(view.shared), frozenset({0, 1})),
     ]
     return [one for one in shown if one.table.rows]
 
@@ -72,27 +72,27 @@ def words(documents: str) -> str:
 
 
 def _figure(value: float | None) -> str:
-    return captions.number(value, PLACES)
+    return captions.format_number(value, PLACES)
 
 
 def _spread(spreads: Sequence[UiSpread]) -> Table:
     heads = ("Condition", "Documents", "Scores", "Mean", "SD", "SD within documents", "Documents shown")
-    places = captions.decimals([one.sd for one in spreads])
+    places = captions.choose_decimals([one.sd for one in spreads])
     rows = [
         (
             *(one.arm, words(one.documents), f"{one.n:,}"),
-            *(captions.number(value, places) for value in (one.mean, one.sd, one.within)),
+            *(captions.format_number(value, places) for value in (one.mean, one.sd, one.within)),
             f"{one.shown:,}",
         )
         for one in spreads
     ]
-    return table(heads, rows, 2)
+    return make_table(heads, rows, 2)
 
 
 def _histograms(view: UiView) -> Table:
     heads = ("Score", *(one.arm for one in view.histograms))
     rows = [(label, *(f"{100 * one.shares[i]:.1f} %" for one in view.histograms)) for i, label in enumerate(view.bins)]
-    return table(heads, rows if view.histograms else [], 1)
+    return make_table(heads, rows if view.histograms else [], 1)
 
 
 def _agreement(view: UiView, agreement: Sequence[UiAgreement]) -> Table:
@@ -105,7 +105,7 @@ def _agreement(view: UiView, agreement: Sequence[UiAgreement]) -> Table:
         )
         for one in agreement
     ]
-    return table(heads, rows, 3)
+    return make_table(heads, rows, 3)
 
 
 def _correlations(correlations: Sequence[UiCorrelation]) -> Table:
@@ -117,7 +117,7 @@ def _correlations(correlations: Sequence[UiCorrelation]) -> Table:
         )
         for one in correlations
     ]
-    return table(heads, rows, 3)
+    return make_table(heads, rows, 3)
 
 
 def _shared(pairs: Sequence[UiPair]) -> Table:
@@ -129,7 +129,7 @@ def _shared(pairs: Sequence[UiPair]) -> Table:
         )
         for one in pairs
     ]
-    return table(heads, rows, 2)
+    return make_table(heads, rows, 2)
 
 
 CSV = ("what", "arm", "kind", "documents", "n", "value", "sd", "low", "high", "change_percent")
@@ -170,8 +170,8 @@ def caption(view: UiView) -> str:
         "outputs": "outputs that were judged under each",
     }[view.match]
     return (
-        f"{captions.plural(n, 'judgment')} under {captions.plural(len(view.arms), 'condition')}, {compared}. Times are "
-        f"means of what lies from the 10th to the 90th percentile. Data versions: {versions}; "
+        f"{captions.pluralize(n, 'judgment')} under {captions.pluralize(len(view.arms), 'condition')}, {compared}. Times "
+        f"are means of what lies from the 10th to the 90th percentile. Data versions: {versions}; "
         f"method {view.method_version}."
     )
 
@@ -210,6 +210,6 @@ def time_curves(view: UiView) -> bytes:
 
 def _panels(view: UiView, below: str, drawn: Sequence[LinePanel]) -> bytes:
     there = [panel for panel in drawn if panel.places and any(curve.values for curve in panel.curves)]
-    notes = [*view.conclusions, *map(captions.sentence, view.warnings), caption(view)]
+    notes = [*view.conclusions, *map(captions.make_sentence, view.warnings), caption(view)]
     title = f"Conditions compared: {', '.join(view.campaigns)}"
-    return panels(title, below, there, notes, nothing="nothing to draw; see the notes below")
+    return panel_chart(title, below, there, notes, nothing="nothing to draw; see the notes below")

@@ -14,9 +14,9 @@ from app.reports.source.calibration import (
     CampaignParts,
     Pair,
     ScoreSourceOptions,
-    judged_direction,
-    namesakes,
-    rater_names,
+    find_namesakes,
+    make_judged_direction,
+    name_raters,
 )
 from app.reports.source.raw_ratings import BootstrapOptions
 from app.stats.calibration import across
@@ -79,7 +79,9 @@ def group_languages(parts: Sequence[CampaignParts], options: XstsOptions) -> Lan
     pivot, pairs = pivot_of(parts, options.pivot), dict[Pair, int]()
     languages = [_language(one, pivot, options.pool) for one in parts]
     groups = [[other for other, own in zip(parts, languages, strict=True) if own == mine] for mine in languages]
-    ready = [judged_direction(one, group, pairs, options.repeats)[0] for one, group in zip(parts, groups, strict=True)]
+    ready = [
+        make_judged_direction(one, group, pairs, options.repeats)[0] for one, group in zip(parts, groups, strict=True)
+    ]
     target = options.target if options.target is not None else across.default_calibration_target(ready)
     return LanguageGroups(pivot, languages, groups, ready, len(pairs), target)
 
@@ -121,7 +123,7 @@ def namesake_warnings(grouped: LanguageGroups) -> list[str]:
     groups = dict(zip(grouped.languages, grouped.groups, strict=True))
     return [
         f"{language}: raters with the same key in several campaigns count as different people because their accounts "
-        f"are not linked: {rater_names(keys)}"
+        f"are not linked: {name_raters(keys)}"
         for language, group in groups.items()
-        if (keys := namesakes(group))
+        if (keys := find_namesakes(group))
     ]

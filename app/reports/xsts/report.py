@@ -10,11 +10,17 @@ import numpy as np
 
 from app.reports.kit import captions
 from app.reports.kit.charts.before_after import BeforeAfterRow, before_after_plot
-from app.reports.kit.report import Report, Work, whole
-from app.reports.source.calibration import CampaignParts, campaign_heads, load_parts, rater_names, unagreed_items
+from app.reports.kit.report import Report, ReportWork, make_undivided_work
+from app.reports.source.calibration import (
+    CampaignParts,
+    count_unagreed_items,
+    load_campaign_parts,
+    make_campaign_heads,
+    name_raters,
+)
 from app.reports.source.raw_ratings import NOTHING
 from app.reports.source.snapshot import Snapshot
-from app.reports.source.standing_exclusions import without_excluded
+from app.reports.source.standing_exclusions import drop_excluded_rows
 from app.reports.xsts.external_scores import automatic_of, external
 from app.reports.xsts.language_pairs import (
     LanguageGroups,
@@ -67,13 +73,13 @@ class Direction:
     left: tuple[str, ...]
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: XstsOptions) -> Work[XstsView]:
-    parts = [without_excluded(session, load_parts(session, one, options)) for one in snapshots]
+def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: XstsOptions) -> ReportWork[XstsView]:
+    parts = [drop_excluded_rows(session, load_campaign_parts(session, one, options)) for one in snapshots]
     check_together(parts, options)
     automatic = automatic_of(parts, options.automatic)
     grouped = group_languages(parts, options)
     check_points(grouped, options)
-    return whole(lambda: _view(parts, grouped, automatic, options))
+    return make_undivided_work(lambda: _view(parts, grouped, automatic, options))
 
 
 def _view(
@@ -90,8 +96,8 @@ def _view(
         for one, before, size in zip(directions, ready, sizes, strict=True)
     ]
     systems = _ranked(_systems(directions, ready, target, grouped.n_pairs, options), options, parts[0].sign)
-    head = campaign_heads(parts)
-    head["dropped"] += [line for one in parts for line in unagreed_items(one, options.repeats)]
+    head = make_campaign_heads(parts)
+    head["dropped"] += [line for one in parts for line in count_unagreed_items(one, options.repeats)]
     view = XstsView(
         **head,
         warnings=[*_warnings(directions, direction_views, systems, options), *namesake_warnings(grouped)],
@@ -258,7 +264,7 @@ def _warnings(
                 f"{shown.campaign}: its fixed points are {width:.2f} apart, so their line hangs on their error"
             )
         if direction.left:
-            warnings.append(f"{shown.campaign}: no usable fixed points, so not adjusted: {rater_names(direction.left)}")
+            warnings.append(f"{shown.campaign}: no usable fixed points, so not adjusted: {name_raters(direction.left)}")
     if options.by == "rater" and options.method != "raw":
         warnings.append("lines by rater have no interval here")
     if len({one.consensus for one in direction_views if one.consensus is not None}) > 1:
@@ -273,7 +279,7 @@ def _picture(view: XstsView) -> bytes:
         text = "no score" if main.value is None else f"{main.rank}. (raw {raw.rank}.)  {figure(main.value)}"
         rows.append(BeforeAfterRow(system_label(view, system), raw.value, main.value, main.interval, text))
     below = f"Hollow: raw. Filled: by {IN_WORDS[view.method]}, {view.level:.0%} interval. Best first."
-    title = f"{captions.plural(len(view.campaigns), 'campaign')} on one scale"
+    title = f"{captions.pluralize(len(view.campaigns), 'campaign')} on one scale"
     return before_after_plot(title, below, rows, [*view.warnings, caption(view)])
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pydantic import Field
 
 from app.reports.kit import captions
-from app.reports.kit.plain_tables import table
-from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.plain_tables import make_table
+from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell, Table
 from app.reports.ranking.tables import interval
@@ -120,7 +120,7 @@ class XstsView(ReportHead):
 
 def figure(value: float | None) -> str:
     """A score for people."""
-    return captions.number(value, PLACES)
+    return captions.format_number(value, PLACES)
 
 
 def system_label(view: XstsView, system: ComparedSystemView) -> str:
@@ -129,21 +129,21 @@ def system_label(view: XstsView, system: ComparedSystemView) -> str:
     return system.campaign if alone else f"{system.campaign} {system.system}"
 
 
-def tables(view: XstsView) -> Sequence[Section]:
+def tables(view: XstsView) -> Sequence[TableSection]:
     """Scores, fixed points, the plausibility table, and the automatic score beside them."""
     shown = []
     if view.systems:
-        shown.append(Section("Systems on one scale", _scores(view), frozenset({0, 1})))
-    shown.append(Section("Fixed points", _points(view)))
+        shown.append(TableSection("Systems on one scale", _scores(view), frozenset({0, 1})))
+    shown.append(TableSection("Fixed points", _points(view)))
     if view.systems and any(one.attributes or one.automatic is not None for one in view.directions):
-        shown.append(Section("Languages as each method orders them", _plausible(view), frozenset({1})))
+        shown.append(TableSection("Languages as each method orders them", _plausible(view), frozenset({1})))
     if view.external:
-        shown.append(Section("Against the automatic score", _external(view), frozenset()))
+        shown.append(TableSection("Against the automatic score", _external(view), frozenset()))
     return shown
 
 
 def _scores(view: XstsView) -> Table:
-    words = [captions.sentence(IN_WORDS[m]).rstrip(".") for m in METHODS]
+    words = [captions.make_sentence(IN_WORDS[m]).rstrip(".") for m in METHODS]
     heads = ("Campaign", "System", "Rank", *words, f"{view.level:.0%} interval", "Outputs")
     rows = []
     for system in view.systems:
@@ -153,7 +153,7 @@ def _scores(view: XstsView) -> Table:
         rows.append(
             (system.campaign, system.system, rank, *values, interval(main.interval, PLACES), f"{system.n_units:,}")
         )
-    return table(heads, rows, 2)
+    return make_table(heads, rows, 2)
 
 
 def _points(view: XstsView) -> Table:
@@ -170,7 +170,7 @@ def _points(view: XstsView) -> Table:
             f"{direction.n_human:,}",
         )
         rows.append((direction.campaign, languages, *points, figure(both.slope), figure(both.intercept)))
-    return table(heads, rows, 2)
+    return make_table(heads, rows, 2)
 
 
 def _plausible(view: XstsView) -> Table:
@@ -182,11 +182,11 @@ def _plausible(view: XstsView) -> Table:
         where, main = of[system.campaign], system.under(view.method)
         attributes = (str(where.attributes.get(name, "–")) for name in ATTRIBUTES)
         ranks = ("–" if (r := system.under(m).rank) is None else str(r) for m in METHODS)
-        automatic = captions.number(where.automatic, 2)
+        automatic = captions.format_number(where.automatic, 2)
         rows.append(
             ("–" if main.rank is None else str(main.rank), system_label(view, system), *attributes, automatic, *ranks)
         )
-    return table(heads, rows, 2 + len(ATTRIBUTES))
+    return make_table(heads, rows, 2 + len(ATTRIBUTES))
 
 
 def _external(view: XstsView) -> Table:
@@ -194,9 +194,9 @@ def _external(view: XstsView) -> Table:
     rows = []
     for line in view.external:
         figures = map(figure, (line.pearson, line.r_squared, line.split_half))
-        error = captions.number(line.error, 4)
+        error = captions.format_number(line.error, 4)
         rows.append((IN_WORDS[line.method], line.directions, str(line.n), *figures, error))
-    return table(heads, rows, 2)
+    return make_table(heads, rows, 2)
 
 
 CSV = (

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.domain.errors import Conflict, Invalid, Place
-from app.reports.source.calibration import CampaignParts, ScoreSourceOptions, load_parts, units_of
-from app.reports.source.snapshot import snapshot
+from app.reports.source.calibration import CampaignParts, ScoreSourceOptions, load_campaign_parts, make_units
+from app.reports.source.snapshot import load_snapshot
 from app.services.campaigns.calibration_sets import Pair
 from app.stats.agreement.units import UnitValues
 from app.stats.calibration.choosing import (
@@ -78,13 +78,13 @@ def propose(
     """
     if per_stratum < 1 or not campaigns:
         raise Invalid("a set needs a campaign and at least one pair a stratum")
-    parts = [load_parts(session, snapshot(session, key, None), ScoreSourceOptions()) for key in campaigns]
+    parts = [load_campaign_parts(session, load_snapshot(session, key, None), ScoreSourceOptions()) for key in campaigns]
     scale = _scale_of(parts)
     by_stratum: dict[str, list[Candidate]] = {name: [] for name, _, _ in scale_strata(scale)}
     lost = 0
     for given in parts:
         texts = pair_texts(session, given.ratings.snapshot.campaign_id, reference=reference)
-        units = units_of(given, given.test, "average")
+        units = make_units(given, given.test, "average")
         for chosen in choose_calibration_items(units, scale, per_stratum=units.n_units, fewest=fewest, apart=apart):
             held = list(_candidates(given, units, chosen, texts))
             lost += chosen.available - len(held)

@@ -13,7 +13,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.keys import is_key
 from app.protocols.base import Protocol
 from app.protocols.base import resolve_scoring_options as understood
-from app.reports.source.campaign import CampaignInfo, campaign_of
+from app.reports.source.campaign import CampaignInfo, make_campaign_info
 from app.services.campaigns import audit, deadlines, setting_numbers
 from app.services.campaigns.quality_settings import quality_settings
 from app.storage import campaigns
@@ -62,12 +62,12 @@ def create(session: Session, new: NewCampaign, *, actor: str) -> CampaignInfo:
         },
     )
     audit.record(session, row.id, actor=actor, action="campaign made", what={"campaign": new.key})
-    return campaign_of(row)
+    return make_campaign_info(row)
 
 
 def get(session: Session, key: str) -> CampaignInfo:
     """The campaign with this key. Raises NotFound."""
-    return campaign_of(campaigns.get(session, key))
+    return make_campaign_info(campaigns.get(session, key))
 
 
 def page(
@@ -85,7 +85,7 @@ def page(
     the key.
     """
     rows = campaigns.page(session, after=after, limit=limit, only=_id_of(session, only), where=where, name=name)
-    return [campaign_of(row) for row in rows]
+    return [make_campaign_info(row) for row in rows]
 
 
 def page_closed_last(
@@ -97,7 +97,7 @@ def page_closed_last(
     One that is opened again meanwhile may be missed, where its place among the others is read already.
     """
     rows = campaigns.page_closed_last(session, after=after, limit=limit, only=_id_of(session, only))
-    return [campaign_of(row) for row in rows]
+    return [make_campaign_info(row) for row in rows]
 
 
 def _id_of(session: Session, key: str | None) -> int | None:

@@ -158,7 +158,7 @@ def preview(database: Database, campaign: str, wanted: ExclusionRule, *, recipe:
 
 def find_rankings(session: Session, campaign: str, wanted: ExclusionRule, recipe: Recipe) -> RankingPair:
     """The rankings that a preview compares, with and without what it would leave out. Raises as `exclude`."""
-    about = snapshot.snapshot(session, campaign, None)
+    about = snapshot.load_snapshot(session, campaign, None)
     _target(session, about.campaign_id, wanted)
     base = recipe if recipe.standing else replace(recipe, standing=True, name=f"{recipe.name}+standing"[:128])
     without = replace(base, exclude=tuple(sorted({*base.exclude, wanted})), name=f"{base.name}+exclude"[:128])

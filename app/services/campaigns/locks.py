@@ -11,7 +11,12 @@ from app.domain.errors import Conflict, Invalid, NotFound, Place
 from app.domain.recipe import Recipe
 from app.reports.kit.redact import hide_names
 from app.reports.source import named_recipes, recipe_ratings, snapshot
-from app.reports.source.registration import digest_name, load_registration, stored_recipe, with_standing_exclusions
+from app.reports.source.registration import (
+    add_standing_exclusions,
+    format_digest,
+    load_registration,
+    read_stored_recipe,
+)
 from app.services.campaigns import audit
 from app.stats.ranking.ranking import rank_systems
 from app.storage import campaigns, locks, raters
@@ -80,7 +85,7 @@ class LockEntry:
     @property
     def recipe(self) -> Recipe:
         """The recipe that the choices are."""
-        return stored_recipe(self.choices)
+        return read_stored_recipe(self.choices)
 
     def digest(self, campaign: str) -> bytes:
         """SHA-256 of the entry in one fixed form of JSON: keys sorted, no spaces."""
@@ -147,7 +152,7 @@ def get(session: Session, campaign: str) -> Chain:
     entries = _entries(session, row.id, int(row.data_version))
     if not entries:
         raise NotLocked
-    intact = all(entry.hash == digest_name(entry.digest(campaign)) for entry in entries)
+    intact = all(entry.hash == format_digest(entry.digest(campaign)) for entry in entries)
     return Chain(campaign, tuple(entries), intact)
 
 
@@ -174,7 +179,7 @@ def _recipe(session: Session, campaign: str, wanted: LockRequest, last: LockEntr
     if wanted.recipe is None and last is not None:
         recipe = last.recipe
     else:
-        recipe = named_recipes.find(session, campaign, wanted.recipe or "recommended", place=("body", "recipe"))
+        recipe = named_recipes.find_recipe(session, campaign, wanted.recipe or "recommended", place=("body", "recipe"))
     if recipe.normalize != "auto":
         if wanted.normalize not in (None, recipe.normalize):
             message = f"the recipe says {recipe.normalize}"
@@ -186,14 +191,14 @@ def _recipe(session: Session, campaign: str, wanted: LockRequest, last: LockEntr
 
 def _by_data(session: Session, campaign: str, recipe: Recipe) -> str:
     """What the ratings that are there make of `auto`. Raises NotSettled where there are none."""
-    asked = snapshot.snapshot(session, campaign, None)
-    rows = recipe_ratings.load(session, asked, recipe)
+    asked = snapshot.load_snapshot(session, campaign, None)
+    rows = recipe_ratings.load_recipe_ratings(session, asked, recipe)
     if not len(rows):
         message = "there are no judgments yet: choose z if all raters judge all systems, otherwise none"
         raise NotSettled(places=(Place(("body", "normalize"), message),))
     stands = load_registration(session, asked.campaign_id, asked.version)
     plain = replace(
-        with_standing_exclusions(recipe, stands), test="none", clusters="none", adjust="none", rank_sets=False
+        add_standing_exclusions(recipe, stands), test="none", clusters="none", adjust="none", rank_sets=False
     )
     return rank_systems(rows, replace(plain, influence=False)).recipe.normalize
 
@@ -239,7 +244,7 @@ def _entries(session: Session, campaign_id: int, version: int) -> list[LockEntry
                 actor=row.actor,
                 at=row.at,
                 previous=entries[-1].hash if entries else None,
-                hash=digest_name(row.hash),
+                hash=format_digest(row.hash),
             )
         )
     return entries

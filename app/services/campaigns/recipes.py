@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from app.domain.errors import Conflict, Invalid, NotFound, Place
 from app.domain.recipe import NAMED, Recipe, parse_recipe_json
-from app.reports.source.named_recipes import LOCKED, NamedRecipe, named_recipe
+from app.reports.source.named_recipes import LOCKED, NamedRecipe, make_named_recipe
 from app.services.campaigns import audit
 from app.storage import campaigns, recipes
 from app.storage.db import Session
@@ -39,7 +39,7 @@ def put(session: Session, campaign: str, name: str, given: Mapping[str, object],
         raise Invalid("the recipe is not valid", places=(Place(("body", "name"), message),))
     recipe = replace(parse_recipe_json({"name": name, **given}), name=name)
     latest = recipes.find(session, row.id, name)
-    if latest is None or named_recipe(latest).recipe != recipe:
+    if latest is None or make_named_recipe(latest).recipe != recipe:
         revision = 1 if latest is None else latest.revision + 1
         recipes.add(session, row.id, name=name, revision=revision, choices=recipe.as_json(), actor=actor)
         done = {"recipe": name, "revision": revision, "hash": recipe.hash}
@@ -52,13 +52,13 @@ def get(session: Session, campaign: str, name: str, *, revision: int | None = No
     row = recipes.find(session, campaigns.get(session, campaign).id, name, revision=revision)
     if row is None:
         raise RecipeNotFound
-    return named_recipe(row)
+    return make_named_recipe(row)
 
 
 def page(session: Session, campaign: str, *, after: str | None, limit: int) -> list[NamedRecipe]:
     """A campaign's own recipes by name after `after`, each in its latest revision."""
     campaign_id = campaigns.get(session, campaign).id
-    return [named_recipe(row) for row in recipes.page(session, campaign_id, after=after, limit=limit)]
+    return [make_named_recipe(row) for row in recipes.page(session, campaign_id, after=after, limit=limit)]
 
 
 def recipe_from_json(session: Session, campaign: str, given: Mapping[str, object]) -> Recipe:
@@ -69,5 +69,5 @@ def recipe_from_json(session: Session, campaign: str, given: Mapping[str, object
     campaign_id = campaigns.get(session, campaign).id
     name = given.get("name")
     row = recipes.find(session, campaign_id, name) if isinstance(name, str) else None
-    own = {} if row is None else {row.name: named_recipe(row).recipe}
+    own = {} if row is None else {row.name: make_named_recipe(row).recipe}
     return parse_recipe_json(given, {**NAMED, **own})

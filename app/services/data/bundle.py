@@ -23,7 +23,7 @@ from app.reports.kit.render import representations
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking.renderings import render
 from app.reports.source import snapshot
-from app.reports.source.registration import load_registration, with_standing_exclusions
+from app.reports.source.registration import add_standing_exclusions, load_registration
 from app.services.campaigns import campaigns, recipes
 from app.services.data import exports
 from app.services.data.archives import tar
@@ -137,18 +137,21 @@ def renderings(path: str, body: bytes) -> Iterator[File]:
         yield f"figures/{name}.pairs.svg", (render(body, "svg", "pairs"),)
     elif folder == "papers" and name != file:
         for shape in ("csv", "tex", "md", "svg"):
-            yield f"papers/{name}.{shape}", (representations.render(registry.ALL[f"campaign/{name}"], body, shape),)
+            yield (
+                f"papers/{name}.{shape}",
+                (representations.render_report(registry.ALL[f"campaign/{name}"], body, shape),),
+            )
 
 
 def _recipes(making: _Making) -> Sequence[Recipe]:
     """With the exclusions that stand among their own, for those are no part of the data."""
     with making.database.transaction() as session:
-        about = snapshot.snapshot(session, making.campaign, making.version)
+        about = snapshot.load_snapshot(session, making.campaign, making.version)
         stands = load_registration(session, about.campaign_id, about.version)
         own = [one.recipe for one in recipes.page(session, making.campaign, after=None, limit=MOST_RECIPES)]
     locked = [stands.lock.recipe] if stands.lock else []
     by_name = {recipe.name: recipe for recipe in (*NAMED.values(), *own, *locked)}
-    return [with_standing_exclusions(recipe, stands) for recipe in by_name.values()]
+    return [add_standing_exclusions(recipe, stands) for recipe in by_name.values()]
 
 
 def _papers(making: _Making) -> Iterator[File]:
@@ -158,7 +161,7 @@ def _papers(making: _Making) -> Iterator[File]:
         if kind is None:
             continue
         asking = request.ReportRequest(kind, (making.campaign,), request.parse_options(kind, {}), as_of=making.version)
-        body = store.find_or_compute(making.database, asking).body
+        body = store.find_or_compute_report(making.database, asking).body
         yield f"papers/{name}.json", (body,)
         yield from renderings(f"papers/{name}.json", body)
 

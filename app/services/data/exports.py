@@ -31,7 +31,7 @@ from app.formats.base import (
 )
 from app.reports.kit.render import parquet
 from app.reports.source.campaign import CampaignInfo
-from app.reports.source.scores import own_digest
+from app.reports.source.scores import own_profile_digest
 from app.services.campaigns.campaigns import get
 from app.services.data.archives import tar
 from app.services.data.ratings_table import ratings_csv
@@ -81,7 +81,7 @@ def target(format: str) -> ExportTarget:
     """How a format is written. Raises NotFound, NotWritable, or NeedsExtra."""
     if format in EXTRAS:
         if format in PARQUET:
-            parquet.check_installed()
+            parquet.check_parquet_installed()
         return ExportTarget(SUFFIXES.get(format, format), files=False)
     writer = formats.get_format(format)
     if not (writer.write or writer.write_book or writer.write_tree):
@@ -93,7 +93,7 @@ def target(format: str) -> ExportTarget:
 def writable() -> list[str]:
     """The names of all formats that can be written here: without those whose extra is missing."""
     names = [name for name, one in formats.ALL.items() if one.write or one.write_book or one.write_tree]
-    return sorted([*names, *(name for name in EXTRAS if name not in PARQUET or parquet.is_installed())])
+    return sorted([*names, *(name for name in EXTRAS if name not in PARQUET or parquet.is_parquet_installed())])
 
 
 def export(database: Database, campaign: str, format: str, *, lost: Counter[str] | None = None) -> Iterator[bytes]:
@@ -186,7 +186,7 @@ def records(session: Session, campaign: str) -> Iterator[Record]:
     """Every record of a campaign, declarations first."""
     row, view = campaigns.get(session, campaign), get(session, campaign)
     yield _campaign(view)
-    profile = exports.profile_id(session, row.id, own_digest(view))
+    profile = exports.profile_id(session, row.id, own_profile_digest(view))
     for query, build in _BUILDERS:
         with closing(exports.rows(session, query, row.id, row.data_version, profile=profile)) as rows:
             if query is exports.JUDGMENTS:
@@ -202,7 +202,7 @@ def records(session: Session, campaign: str) -> Iterator[Record]:
 def standing(session: Session, campaign: str) -> Iterator[JudgmentRow]:
     """The judgments of a campaign that count, with all their revisions: none is surplus or set aside."""
     row, view = campaigns.get(session, campaign), get(session, campaign)
-    profile = exports.profile_id(session, row.id, own_digest(view))
+    profile = exports.profile_id(session, row.id, own_profile_digest(view))
     with closing(exports.rows(session, exports.VOIDS, row.id, row.data_version)) as rows:
         aside = {_address(one) for one in rows}
     with closing(exports.rows(session, exports.JUDGMENTS, row.id, row.data_version, profile=profile)) as rows:
@@ -320,11 +320,11 @@ _BUILDERS: tuple[tuple[str, Callable[[exports.Row], Record]], ...] = (
 
 
 def _judgments_parquet(session: Session, campaign: str) -> Iterator[bytes]:
-    return parquet.as_parquet(pieces(session, campaign, "csv", Counter()), parquet.JUDGMENTS)
+    return parquet.render_parquet(pieces(session, campaign, "csv", Counter()), parquet.JUDGMENTS)
 
 
 def _ratings_parquet(session: Session, campaign: str) -> Iterator[bytes]:
-    return parquet.as_parquet(ratings_csv(session, campaign), parquet.RATINGS)
+    return parquet.render_parquet(ratings_csv(session, campaign), parquet.RATINGS)
 
 
 PARQUET = frozenset({"parquet", "ratings-parquet"})

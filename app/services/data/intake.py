@@ -10,7 +10,7 @@ from app import protocols
 from app.domain.errors import Conflict
 from app.formats.base import CampaignRow, ReadLog, Record
 from app.protocols.base import Protocol, ScoringOptions
-from app.reports.source.campaign import CampaignInfo, options_of
+from app.reports.source.campaign import CampaignInfo, campaign_scoring_options
 from app.services.campaigns.campaigns import get
 from app.services.data.merging import Beside, Merging
 from app.services.data.parallel.dispatch import READERS, Elsewhere
@@ -50,7 +50,7 @@ class Intake:
     def judged_by(self) -> tuple[Protocol[Any], ScoringOptions]:
         """The campaign's protocol and what its options mean to it."""
         if self._judged_by is None:
-            self._judged_by = protocols.get_protocol(self.campaign.protocol), options_of(self.campaign)
+            self._judged_by = protocols.get_protocol(self.campaign.protocol), campaign_scoring_options(self.campaign)
         return self._judged_by
 
     @property
@@ -153,7 +153,7 @@ def _unsettled(campaign: CampaignInfo, record: CampaignRow) -> dict[str, object]
     said = dict(record.options or {})
     if any(campaign.options.get(name) != value for name, value in said.items()):
         values["options"] = {**campaign.options, **said}
-        options_of(replace(campaign, options={**campaign.options, **said}))
+        campaign_scoring_options(replace(campaign, options={**campaign.options, **said}))
     if record.documents_known is False and campaign.documents_known:
         values["documents_known"] = False
     if record.basis is not None and record.basis != campaign.basis:

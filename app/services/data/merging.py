@@ -12,8 +12,8 @@ from app import protocols
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import ScoringChoice
 from app.protocols.base import JudgedTexts, Protocol, ScoringOptions, Spans
-from app.reports.source.campaign import CampaignInfo, options_of, protocol_of
-from app.reports.source.scores import profile_id, reading
+from app.reports.source.campaign import CampaignInfo, campaign_protocol, campaign_scoring_options
+from app.reports.source.scores import find_profile_id, resolve_score_reading
 from app.services.campaigns import audit
 from app.storage import campaigns, judgments, profiles, seals
 from app.storage.db import Session
@@ -52,7 +52,7 @@ class Merging:
         self._counts.update(judgments=resolved.added, revisions=resolved.revisions, unchanged=resolved.unchanged)
         if any(created.values()) or resolved.added:
             version, profile = self._version(campaign)
-            on_texts = protocol_of(campaign).measure(options_of(campaign)).needs_text
+            on_texts = campaign_protocol(campaign).measure(campaign_scoring_options(campaign)).needs_text
             stored = None if on_texts else profile
             judgments.append_staged(session, campaign_id=self._id, profile_id=stored, version=version)
             if on_texts:
@@ -96,7 +96,10 @@ class Merging:
         """The data version that this import makes, and the profile that it scores by; taken when first needed."""
         if self._under is None:
             version = campaigns.next_version(self._session, self._id, actor=self._actor, what=self._what, judged=True)
-            self._under = version, profile_id(self._session, self._id, reading(campaign, ScoringChoice()))
+            self._under = (
+                version,
+                find_profile_id(self._session, self._id, resolve_score_reading(campaign, ScoringChoice())),
+            )
         return self._under
 
 
@@ -142,7 +145,7 @@ class Beside:
 
 def _scored_on_texts(session: Session, campaign_id: int, campaign: CampaignInfo) -> Iterator[tuple[int, float, int]]:
     """Scores of what is being merged. Raises Invalid, with file and line, where an output that they need is unknown."""
-    protocol, options = protocols.get_protocol(campaign.protocol), options_of(campaign)
+    protocol, options = protocols.get_protocol(campaign.protocol), campaign_scoring_options(campaign)
     places: list[Place] = []
     for answer in judgments.answers(session, campaign_id, among=judgments.resolved_ids(session)):
         payload = protocol.payload.model_validate(answer.payload)
@@ -160,7 +163,7 @@ def _scored_on_texts(session: Session, campaign_id: int, campaign: CampaignInfo)
 
 def _check_spans(session: Session, campaign_id: int, campaign: CampaignInfo) -> None:
     """Hold every marked span against the texts it was marked on, where this import brings the one or the other."""
-    protocol, options = protocols.get_protocol(campaign.protocol), options_of(campaign)
+    protocol, options = protocols.get_protocol(campaign.protocol), campaign_scoring_options(campaign)
     if any(isinstance(widget, Spans) for widget in protocol.form):
         outside = _outside(session, campaign_id, protocol, options)
         faults = chain(outside, _outside_of_new_texts(session, campaign_id, protocol, options))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from app.domain.cells import escape_formula
 from app.domain.recipe import ScoringChoice
-from app.reports.source.scores import own_digest, reading
+from app.reports.source.scores import own_profile_digest, resolve_score_reading
 from app.services.campaigns.campaigns import get
 from app.stats.ratings import RatingRole, Ratings
 from app.storage import campaigns, exports, ratings
@@ -25,7 +25,7 @@ def ratings_csv(session: Session, campaign: str) -> Iterator[bytes]:
     `judgment` numbers judgments: identical outputs that were judged once share one. Errors are −1 where none are asked.
     """
     row, view = campaigns.get(session, campaign), get(session, campaign)
-    read = reading(view, ScoringChoice())
+    read = resolve_score_reading(view, ScoringChoice())
     frame = ratings.Frame(
         higher_is_better=read.measure.higher_is_better,
         scale=read.measure.scale,
@@ -34,7 +34,7 @@ def ratings_csv(session: Session, campaign: str) -> Iterator[bytes]:
         standardised=read.options.standardised,
     )
     yield _lines([COLUMNS])
-    profile = exports.profile_id(session, row.id, own_digest(view))
+    profile = exports.profile_id(session, row.id, own_profile_digest(view))
     if profile is None:
         return
     loaded = ratings.load(session, campaign_id=row.id, profile_id=profile, version=row.data_version, frame=frame)

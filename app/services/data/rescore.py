@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.protocols.base import JudgedTexts, Protocol, ScoringOptions
-from app.reports.source.campaign import CampaignInfo, options_of, protocol_of
+from app.reports.source.campaign import CampaignInfo, campaign_protocol, campaign_scoring_options
 from app.reports.source.scores import GIVEN
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get
@@ -77,9 +77,9 @@ def _compared(
     checked, shown = ProfileCheck(profile.name), list[tuple[StoredScore, StoredScore]]()
     wrong, absent = list[StoredScore](), list[StoredScore]()
     options = _options(view, profile)
-    own = options == options_of(view)
+    own = options == campaign_scoring_options(view)
     there = stored_scores.stored_scores(session, campaign_id, profile.id)
-    for derived, stored in _beside(_derived(session, campaign_id, protocol_of(view), options), there):
+    for derived, stored in _beside(_derived(session, campaign_id, campaign_protocol(view), options), there):
         checked.n += 1
         if stored is None and own:
             checked.missing += 1
@@ -140,7 +140,7 @@ def _derived(
 
 def _options(view: CampaignInfo, profile: StoredProfile) -> ScoringOptions:
     """Under what a profile's scores were derived."""
-    own = options_of(view)
+    own = campaign_scoring_options(view)
     if profile.digest == GIVEN:
         return own
     if profile.digest.startswith(f"{GIVEN}:"):
@@ -154,4 +154,4 @@ def _options(view: CampaignInfo, profile: StoredProfile) -> ScoringOptions:
 
 def _by_score(view: CampaignInfo) -> bool:
     """Whether the campaign's own number is not the weighed errors."""
-    return not protocol_of(view).measure(options_of(view)).uses_profile
+    return not campaign_protocol(view).measure(campaign_scoring_options(view)).uses_profile

@@ -11,11 +11,11 @@ from pydantic import BaseModel, ConfigDict
 
 from app.domain.recipe import ExclusionRule, Recipe
 from app.reports.exclusion_preview.forecasts import Stabilities, Stability, forecasts
-from app.reports.kit.report import Work
-from app.reports.kit.store import key_from
+from app.reports.kit.report import ReportWork
+from app.reports.kit.store import make_report_key
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.view import RankingView
-from app.reports.source.registration import stored_recipe
+from app.reports.source.registration import read_stored_recipe
 from app.services.campaigns import exclusions
 from app.services.campaigns.exclusions import ExclusionEffect, RankingPair
 from app.services.jobs import jobs, rankings
@@ -72,13 +72,13 @@ def long_answer(
 def _key(both: RankingPair) -> stored.ReportKey:
     about, parts = both[0].about, [one.key.recipe_hash for one in both]
     seed = both[0].recipe.seed
-    return key_from(about.campaign_id, KIND, about.version, parts, seed=seed, method_version=METHOD_VERSION)
+    return make_report_key(about.campaign_id, KIND, about.version, parts, seed=seed, method_version=METHOD_VERSION)
 
 
-def work(database: Database, request: Request) -> Work[StoredEffect]:
+def work(database: Database, request: Request) -> ReportWork[StoredEffect]:
     """What remains to be done for a job: a ranking with its forecast a chunk, which raises AskedOtherwise, Invalid."""
     ((campaign, version),) = request.campaigns.items()
-    recipes = [(stored_recipe(recipe), told) for recipe, told in request.given["recipes"]]
+    recipes = [(read_stored_recipe(recipe), told) for recipe, told in request.given["recipes"]]
 
     def chunk(n: int) -> bytes:
         recipe, told = recipes[n]
@@ -90,4 +90,4 @@ def work(database: Database, request: Request) -> Work[StoredEffect]:
         before, after = (StoredRanking.model_validate_json(part) for part in parts)
         return StoredEffect(recipe=recipes[0][0].name, before=before, after=after)
 
-    return Work(len(recipes), chunk, finish)
+    return ReportWork(len(recipes), chunk, finish)

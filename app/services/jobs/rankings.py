@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from app.domain.recipe import Recipe
-from app.reports.kit.report import StoredReport, Work, whole
+from app.reports.kit.report import ReportWork, StoredReport, make_undivided_work
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking.input import RANKING, read_input
 from app.reports.ranking.report import RankingLookup
 from app.reports.source import snapshot
-from app.reports.source.expected_time import AT_ONCE, CampaignSize, seconds_to_make
-from app.reports.source.registration import stored_recipe
+from app.reports.source.expected_time import AT_ONCE, CampaignSize, seconds_to_make_ranking
+from app.reports.source.registration import read_stored_recipe
 from app.services.jobs import jobs
 from app.services.jobs.jobs import AskedOtherwise, JobView
 from app.storage.db import Database, Session
@@ -45,7 +45,7 @@ def take_long(session: Session, wanted: Iterable[RankingLookup]) -> bool:
     """Whether making those that are not stored, one after another, is expected to be worth a job."""
     missing = [one for one in wanted if one.body is None]
     sizes = {number: CampaignSize.of(session, number) for number in {one.about.campaign_id for one in missing}}
-    return sum(seconds_to_make(sizes[one.about.campaign_id], one.recipe) for one in missing) > AT_ONCE
+    return sum(seconds_to_make_ranking(sizes[one.about.campaign_id], one.recipe) for one in missing) > AT_ONCE
 
 
 def ranking_in_job(database: Database, campaign: str, recipe: Recipe, *, version: int, told: str) -> StoredReport:
@@ -63,12 +63,12 @@ def ranking_in_job(database: Database, campaign: str, recipe: Recipe, *, version
             raise AskedOtherwise
 
 
-def work(database: Database, request: jobs.Request) -> Work[bytes]:
+def work(database: Database, request: jobs.Request) -> ReportWork[bytes]:
     """What remains to be done for a job once the data are read. Raises AskedOtherwise, and as `read_input`."""
     ((campaign, version),) = request.campaigns.items()
     with database.transaction() as session:
-        about = snapshot.snapshot(session, campaign, version)
-        given = read_input(session, about, stored_recipe(request.given["recipe"]))
+        about = snapshot.load_snapshot(session, campaign, version)
+        given = read_input(session, about, read_stored_recipe(request.given["recipe"]))
     if given.key != request.key:
         raise AskedOtherwise
-    return whole(given.body)
+    return make_undivided_work(given.body)

@@ -8,7 +8,7 @@ from app.domain.errors import NotFound
 from app.reports import registry
 from app.reports.kit.report import Report, StoredReport
 from app.reports.kit.request import Over, ReportRequest
-from app.reports.kit.store import Lookup, find, find_or_compute
+from app.reports.kit.store import ReportLookup, find_or_compute_report, find_report
 from app.reports.stability import report as stability
 from app.services.jobs import jobs
 from app.services.jobs.jobs import JobView
@@ -41,23 +41,23 @@ def report_of_job(name: str) -> Report[Any, Any]:
 def find_or_queue(database: Database, request: ReportRequest, *, ask: jobs.Ask = jobs.ask) -> StoredReport | JobView:
     """The report where it is stored or quickly made, else the job that makes it.
 
-    Raises as `find_or_compute`, and what a worker has found the request to be refused for.
+    Raises as `find_or_compute_report`, and what a worker has found the request to be refused for.
     """
     report = request.report
     with database.transaction(snapshot=True) as session:
-        lookup = find(session, request)
+        lookup = find_report(session, request)
         is_long = lookup.body is None and _is_long(session, request, lookup)
     if lookup.body is not None:
         return lookup.stored(lookup.body)
     if not is_long:
-        return find_or_compute(database, request)
+        return find_or_compute_report(database, request)
     given = request.options.model_dump(mode="json", exclude_unset=True)
     versions = {one.campaign.key: one.version for one in lookup.about}
     weight: jobs_queue.Weight = "heavy" if report.long else "light"
     return ask(database, jobs.Request(lookup.key.kind, lookup.key, versions, given, report.role, weight))
 
 
-def _is_long(session: Session, request: ReportRequest, lookup: Lookup) -> bool:
+def _is_long(session: Session, request: ReportRequest, lookup: ReportLookup) -> bool:
     """Whether a job is to make a report that is not stored."""
     report = request.report
     if report.long or judgments.more_than(session, [one.campaign_id for one in lookup.about], report.quick):

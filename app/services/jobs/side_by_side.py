@@ -11,14 +11,14 @@ from typing import Any, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict
 
-from app.reports.kit.report import Work
-from app.reports.kit.store import key_from
+from app.reports.kit.report import ReportWork
+from app.reports.kit.store import make_report_key
 from app.reports.ranking.report import RankingLookup
 from app.reports.ranking.view import RankingView
 from app.reports.side_by_side import report as side_by_side
 from app.reports.side_by_side import series
 from app.reports.side_by_side.rankings import ComparedRanking, SideBySide, lay
-from app.reports.source.registration import stored_recipe
+from app.reports.source.registration import read_stored_recipe
 from app.reports.source.snapshot import Snapshot
 from app.services.jobs import jobs, rankings
 from app.services.jobs.jobs import JobView, Request
@@ -124,7 +124,7 @@ def _later(session: Session, kind: str, subject: str, rows: Sequence[RequestedRa
     versions = {one.about.campaign.key: one.about.version for one in rows}
     asked = [one.as_json() for one in rows]
     first, parts = rows[0].about, [subject, versions, [[name, of, told] for name, of, _, told in asked]]
-    key = key_from(first.campaign_id, kind, first.version, parts, seed=0, method_version=METHOD_VERSION)
+    key = make_report_key(first.campaign_id, kind, first.version, parts, seed=0, method_version=METHOD_VERSION)
     body = stored.find(session, key)
     return Request(kind, key, versions, {"subject": subject, "columns": asked}) if body is None else read(body)
 
@@ -133,7 +133,7 @@ def _answered(database: Database, outcome: SideBySide | Request, ask: jobs.Ask) 
     return ask(database, outcome) if isinstance(outcome, Request) else outcome
 
 
-def work(database: Database, request: Request) -> Work[StoredComparison]:
+def work(database: Database, request: Request) -> ReportWork[StoredComparison]:
     """What remains to be done for a job: a ranking a chunk, which raises AskedOtherwise."""
     columns = request.given["columns"]
 
@@ -141,7 +141,7 @@ def work(database: Database, request: Request) -> Work[StoredComparison]:
         name, campaign, recipe, told = columns[n]
         if recipe is None:
             return StoredColumn.of(series.without_recipe(name)).model_dump_json().encode()
-        meant, version = stored_recipe(recipe), request.campaigns[campaign]
+        meant, version = read_stored_recipe(recipe), request.campaigns[campaign]
         made = side_by_side.column(
             name, lambda: rankings.ranking_in_job(database, campaign, meant, version=version, told=told)
         )
@@ -152,4 +152,4 @@ def work(database: Database, request: Request) -> Work[StoredComparison]:
         notes = series.notes([one.column() for one in made]) if request.kind == SERIES else []
         return StoredComparison(subject=request.given["subject"], parts=made, notes=notes)
 
-    return Work(len(columns), chunk, finish)
+    return ReportWork(len(columns), chunk, finish)

@@ -10,7 +10,7 @@ import numpy as np
 
 from app.domain.errors import Conflict, Invalid, Place
 from app.domain.languages import has_spaces
-from app.reports.kit.render.csv_text import as_csv
+from app.reports.kit.render.csv_text import render_csv
 from app.reports.kit.table import Cell
 from app.reports.source.campaign import CampaignInfo
 from app.services.access.tokens import Caller
@@ -179,7 +179,7 @@ def csv(statement: Hours) -> bytes:
         head = (statement.campaign, rater.team, rater.rater)
         rows += [(*head, day.day.isoformat(), day.active_seconds, day.adjusted_seconds) for day in rater.days]
         rows += [] if rater.days else [(*head, None, 0.0, 0)]
-    return as_csv(COLUMNS, rows)
+    return render_csv(COLUMNS, rows)
 
 
 def team_of(session: Session, campaign_id: int, asked: str | None, by: Caller) -> str | None:

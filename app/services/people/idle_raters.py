@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from app.reports.kit.captions import plural
+from app.reports.kit.captions import pluralize
 from app.storage import campaigns, idle_raters, plans
 from app.storage.db import Session
 
@@ -21,7 +21,7 @@ def idle_warning(names: Sequence[str], who: str) -> str:
 
 
 def _idle(n: int, who: str) -> str:
-    return f"{plural(n, who)} {'has' if n == 1 else 'have'} nothing to judge in this plan"
+    return f"{pluralize(n, who)} {'has' if n == 1 else 'have'} nothing to judge in this plan"
 
 
 def warnings(

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from app.domain.errors import Invalid, Place
 from app.domain.faults import first_faults
 from app.protocols.base import JudgedTexts, Protocol, ScoringOptions
-from app.reports.source.campaign import CampaignInfo, options_of, protocol_of
+from app.reports.source.campaign import CampaignInfo, campaign_protocol, campaign_scoring_options
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,7 @@ def right(campaign: CampaignInfo, item: QualificationItem, given: QualificationA
 
 def numbers(campaign: CampaignInfo, item: QualificationItem, payload: Mapping[str, object]) -> dict[str, float]:
     """What a payload comes to, by measure. Raises Invalid, with places in the item."""
-    protocol, options = protocol_of(campaign), options_of(campaign)
+    protocol, options = campaign_protocol(campaign), campaign_scoring_options(campaign)
     parsed = _parsed(protocol, options, item, payload)
     values = {}
     for measure in protocol.measures_under(options):

@@ -11,8 +11,8 @@ import numpy as np
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import NAMED
 from app.reports.source.campaign import CampaignInfo
-from app.reports.source.recipe_ratings import load
-from app.reports.source.snapshot import Snapshot, snapshot
+from app.reports.source.recipe_ratings import load_recipe_ratings
+from app.reports.source.snapshot import Snapshot, load_snapshot
 from app.stats.components.fit import CannotModel, fit_components
 from app.stats.components.generalizability import (
     mean_ratings_per_item,
@@ -64,11 +64,11 @@ def components_for_plan(
     Raises NotFound for a pilot that is not there, Invalid for one that tells nothing about this campaign.
     """
     if pilot is not None:
-        return _of_pilot(session, view, snapshot(session, pilot, version))
+        return _of_pilot(session, view, load_snapshot(session, pilot, version))
     given = _given(view.settings.get(SETTING))
     if given is not None:
         return given
-    own = _own(session, snapshot(session, view.key, version))
+    own = _own(session, load_snapshot(session, view.key, version))
     if own is not None:
         return own
     try:
@@ -138,7 +138,7 @@ def _own(session: Session, about: Snapshot) -> PilotComponents | None:
     if not profiles.has_scores(session, about.campaign_id):  # a plan may be looked at where nothing may be written
         return None
     try:
-        selection = select_rows(load(session, about, recipe), recipe)
+        selection = select_rows(load_recipe_ratings(session, about, recipe), recipe)
         rows = selection.ratings.where(selection.ranked)
         if len(rows) < FEWEST_RATINGS:
             return None

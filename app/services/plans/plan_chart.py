@@ -37,16 +37,16 @@ class PlanPicture:
 
 def plan_picture(view: PlanPicture) -> bytes:
     """Bars of segments by rater, and beside them a map of rater by system; as SVG."""
-    names = [canvas.shorten(one.rater, LONGEST_NAME) for one in view.raters]
+    names = [canvas.shorten_middle(one.rater, LONGEST_NAME) for one in view.raters]
     left = MARGIN + max(map(len, names), default=6) * CHARACTER + 12
     grid = left + BARS + FIGURES
-    shown = [canvas.shorten(name, LONGEST_NAME) for name in view.systems]
+    shown = [canvas.shorten_middle(name, LONGEST_NAME) for name in view.systems]
     head = HEAD + max(map(len, shown), default=4) * CHARACTER * 0.9 + 14
     width = max(grid + len(shown) * CELL + MARGIN, 560.0)
     bottom = head + max(1, len(view.raters)) * ROW
     told = wrap_sentences(view.told, width)
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 22 + len(told) * LINE + MARGIN)
         sheet.heading(f"Plan of {view.campaign}", view.heading)
         _bars(sheet, view, names, left, head)

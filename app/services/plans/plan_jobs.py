@@ -16,10 +16,10 @@ from pydantic import Base64Bytes, BaseModel, ConfigDict
 
 from app.design.compile import inputs_digest
 from app.domain.errors import Conflict, Invalid, NotFound
-from app.reports.kit.report import Work, whole
-from app.reports.kit.store import key_from
+from app.reports.kit.report import ReportWork, make_undivided_work
+from app.reports.kit.store import make_report_key
 from app.reports.source.campaign import CampaignInfo
-from app.reports.source.snapshot import Snapshot, snapshot
+from app.reports.source.snapshot import Snapshot, load_snapshot
 from app.services.jobs.jobs import AskedOtherwise, ByChance, Request
 from app.services.plans import components as plan_components
 from app.services.plans import expected_time, plans
@@ -86,7 +86,7 @@ def compile_design(
 def _compiled(session: Session, wanted: PlanRequest) -> CompiledPlan:
     if not expected_time.takes_long(wanted.design, wanted.material):
         return plans.compiled_here(session, wanted)
-    about = None if wanted.pilot is None else snapshot(session, wanted.pilot, None)
+    about = None if wanted.pilot is None else load_snapshot(session, wanted.pilot, None)
     key = _key(session, wanted, about)
     body = stored.find(session, key)
     if body is None:
@@ -106,7 +106,7 @@ def _key(session: Session, wanted: PlanRequest, about: Snapshot | None) -> store
         None if about is None else _of_pilot(session, about),
     ]
     kind, version, seed = KIND if about is None else PILOTED, int(wanted.row.data_version), wanted.design.seed or 0
-    return key_from(wanted.row.id, kind, version, parts, seed=seed, method_version=plans.METHOD_VERSION)
+    return make_report_key(wanted.row.id, kind, version, parts, seed=seed, method_version=plans.METHOD_VERSION)
 
 
 def rests_on(session: Session, view: CampaignInfo, campaign_id: int, material: PlanInput) -> list[object]:
@@ -142,7 +142,7 @@ def as_asked() -> Iterator[None]:
         raise AskedOtherwise from error
 
 
-def work(database: Database, request: Request) -> Work[bytes]:
+def work(database: Database, request: Request) -> ReportWork[bytes]:
     """What remains to be done for a job once the data are read. Raises AskedOtherwise, Invalid for an unfit pilot."""
     given: Mapping[str, Any] = request.given
     campaign, pilot = next(iter(request.campaigns)), given["pilot"]
@@ -150,7 +150,7 @@ def work(database: Database, request: Request) -> Work[bytes]:
     with database.transaction(snapshot=True) as session:
         with as_asked():
             wanted = plans.read_request(session, campaign, json.loads(given["design"]), pilot=pilot, lock=False)
-            about = None if pilot is None else snapshot(session, pilot, version)
+            about = None if pilot is None else load_snapshot(session, pilot, version)
             if _key(session, wanted, about) != request.key:
                 raise AskedOtherwise
         known = plan_components.components_for_plan(session, wanted.view, pilot, version=version)
@@ -164,4 +164,4 @@ def work(database: Database, request: Request) -> Work[bytes]:
             raise
         return as_stored_report(plans.looked_at(wanted, plans.with_report(wanted, plan, known)), plans.pack(plan))
 
-    return whole(make)
+    return make_undivided_work(make)

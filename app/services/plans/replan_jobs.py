@@ -16,8 +16,8 @@ from pydantic import TypeAdapter
 
 from app.design.buckets import one_rater_per_person
 from app.design.replan import Replan
-from app.reports.kit.report import Work, whole
-from app.reports.kit.store import key_from
+from app.reports.kit.report import ReportWork, make_undivided_work
+from app.reports.kit.store import make_report_key
 from app.services.campaigns.campaigns import get
 from app.services.jobs.jobs import AskedOtherwise, Request
 from app.services.plans import expected_time, plan_input, plans, replanning
@@ -112,10 +112,10 @@ def _key(left: RemainingWork, given: Mapping[str, Any]) -> stored.ReportKey:
     parts = [given["question"], given["tasks"]]
     before, seed = left.before, left.old.seed
     version = int(before.data_version)
-    return key_from(before.campaign_id, KIND, version, parts, seed=seed, method_version=plans.METHOD_VERSION)
+    return make_report_key(before.campaign_id, KIND, version, parts, seed=seed, method_version=plans.METHOD_VERSION)
 
 
-def work(database: Database, request: Request) -> Work[bytes]:
+def work(database: Database, request: Request) -> ReportWork[bytes]:
     """What remains to be done for a job once the data are read. Raises AskedOtherwise."""
     ((campaign, version),) = request.campaigns.items()
     given = request.given
@@ -140,7 +140,7 @@ def work(database: Database, request: Request) -> Work[bytes]:
         )
         return as_stored_report(view, gzip.compress(_FOUND.dump_json(replanned), compresslevel=6, mtime=0))
 
-    return whole(make)
+    return make_undivided_work(make)
 
 
 def _left(session: Session, campaign: str, given: Mapping[str, Any]) -> RemainingWork:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from app.design.design import Arm, Design
 from app.domain.errors import Conflict, Invalid, Place
-from app.reports.source.campaign import CampaignInfo, protocol_of
+from app.reports.source.campaign import CampaignInfo, campaign_protocol
 from app.storage import prefills
 from app.storage.db import Session
 from app.storage.test_sets import DEFAULT_PREFILL
@@ -27,7 +27,7 @@ def check(session: Session, campaign_id: int, view: CampaignInfo, design: Design
     places = tuple(_faults(session, campaign_id, view, design))
     if places:
         raise Invalid(NOT_THERE, places=places)
-    if not protocol_of(view).requires_prefill:
+    if not campaign_protocol(view).requires_prefill:
         return
     shown = of_arms(view, design.arms) or (of_campaign(session, campaign_id, view),)
     if DEFAULT_PREFILL in shown and not prefills.there(session, campaign_id, DEFAULT_PREFILL):
@@ -40,7 +40,7 @@ def check_going_on(session: Session, campaign_id: int, view: CampaignInfo, desig
     What is begun goes on as it was: neither the arms of a plan in force nor a name that its tasks have is asked about.
     """
     said = view.settings.get(SETTING)
-    if design.arms or not isinstance(said, str) or not protocol_of(view).accepts_prefill:
+    if design.arms or not isinstance(said, str) or not campaign_protocol(view).accepts_prefill:
         return
     if not prefills.is_planned(session, campaign_id, said) and not prefills.there(session, campaign_id, said):
         raise Invalid(NOT_THERE, places=(Place(SETTING_PLACE, _nowhere(said)),))
@@ -52,7 +52,7 @@ def of_campaign(session: Session, campaign_id: int, view: CampaignInfo) -> str |
     A setting decides; without one, what was put with outputs is shown, by protocols that can. A protocol that needs
     errors shows them in any case.
     """
-    protocol = protocol_of(view)
+    protocol = campaign_protocol(view)
     if not protocol.accepts_prefill:
         return None
     said = view.settings.get(SETTING)
@@ -72,7 +72,7 @@ def going_on(session: Session, campaign_id: int, view: CampaignInfo) -> str | No
 
 def of_arms(view: CampaignInfo, arms: Sequence[Arm]) -> tuple[str | None, ...]:
     """The name of the errors that each arm shows: its own; without one none, but where the protocol needs them."""
-    needed = DEFAULT_PREFILL if protocol_of(view).requires_prefill else None
+    needed = DEFAULT_PREFILL if campaign_protocol(view).requires_prefill else None
     return tuple(arm.prefill or needed for arm in arms)
 
 
@@ -92,7 +92,7 @@ def _faults(session: Session, campaign_id: int, view: CampaignInfo, design: Desi
     if not design.arms and isinstance(said, str):
         named.append((SETTING_PLACE, said))
     for place, name in named:
-        if name is not None and not protocol_of(view).accepts_prefill:
+        if name is not None and not campaign_protocol(view).accepts_prefill:
             yield Place(place, TAKES_NONE)
         elif name is not None and not prefills.there(session, campaign_id, name):
             yield Place(place, _nowhere(name))

@@ -11,7 +11,7 @@ from app.domain.recipe import ScoringChoice
 from app.protocols import RaterForm, list_judged_levels, make_rater_form
 from app.protocols.base import Basis, Level, Protocol, ScoringOptions
 from app.reports.source import campaign
-from app.reports.source.scores import profile_id, reading
+from app.reports.source.scores import find_profile_id, resolve_score_reading
 from app.services.campaigns.setting_numbers import lease_of
 from app.storage import campaigns
 from app.storage.db import Session
@@ -40,10 +40,10 @@ class JudgingRules:
 def load_rules(session: Session, key: str) -> JudgingRules:
     """Read what a campaign asks. Raises NotFound."""
     row = campaigns.get(session, key)
-    view = campaign.campaign_of(row)
-    protocol, options = campaign.protocol_of(view), campaign.options_of(view)
+    view = campaign.make_campaign_info(row)
+    protocol, options = campaign.campaign_protocol(view), campaign.campaign_scoring_options(view)
     lasts = lease_of(view.settings)
-    profile = profile_id(session, row.id, reading(view, ScoringChoice()))
+    profile = find_profile_id(session, row.id, resolve_score_reading(view, ScoringChoice()))
     basis: Basis = view.basis  # type: ignore[assignment]  # checked in SQL
     return JudgingRules(
         campaign_id=row.id,

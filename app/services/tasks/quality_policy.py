@@ -9,8 +9,8 @@ from __future__ import annotations
 import secrets
 
 from app.domain.errors import Invalid
-from app.reports.source.judged_ratings import load_judged_ratings, of_controls
-from app.reports.source.snapshot import Snapshot, snapshot
+from app.reports.source.judged_ratings import load_control_ratings, load_judged_ratings
+from app.reports.source.snapshot import Snapshot, load_snapshot
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get
 from app.services.campaigns.quality_settings import CODE, QualitySettings, quality_settings
@@ -66,7 +66,7 @@ def evidence(
     watched: the checks from which something may follow; no others are made. That of control items alone reads these and
     what they go back to; only of those who fail it all is read.
     """
-    about = snapshot(session, rater.campaign, None)
+    about = load_snapshot(session, rater.campaign, None)
     try:
         if watched <= {"controls"} and not _fails_controls(session, about, rater, asked):
             return None
@@ -77,7 +77,7 @@ def evidence(
 
 
 def _fails_controls(session: Session, about: Snapshot, rater: ActingRater, asked: QualitySettings) -> bool:
-    rows, of_segments = of_controls(session, about)
+    rows, of_segments = load_control_ratings(session, about)
     results = verdicts_by_controls(rows, asked.choices(), of_segments=of_segments, only=rater.rater)
     return results.get(rater.rater) == "fail"
 

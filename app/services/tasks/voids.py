@@ -10,7 +10,7 @@ from typing import Any
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import ScoringChoice
-from app.reports.source.scores import profile_id, reading
+from app.reports.source.scores import find_profile_id, resolve_score_reading
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get
 from app.stats.ratings import RatingRole
@@ -113,7 +113,7 @@ def void(session: Session, campaign: str, wanted: Filter, *, reason: str, actor:
 
 
 def _profile(session: Session, campaign_id: int, campaign: str) -> int:
-    return profile_id(session, campaign_id, reading(get(session, campaign), ScoringChoice()))
+    return find_profile_id(session, campaign_id, resolve_score_reading(get(session, campaign), ScoringChoice()))
 
 
 def _view(row: voids.Row) -> JudgmentView:

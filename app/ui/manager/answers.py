@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 
-from app.reports.source.campaign import CampaignInfo, options_of, protocol_of
+from app.reports.source.campaign import CampaignInfo, campaign_protocol, campaign_scoring_options
 from app.stats.quality.repeats import default_tolerance
 from app.ui.rater_forms import campaign_forms_json
 
 
 def rater_forms_json(campaign: CampaignInfo) -> dict[str, str]:
     """The forms of the raters, and the measures that can be compared, the first with what is usual; both as JSON."""
-    measures = protocol_of(campaign).measures_under(options_of(campaign))
+    measures = campaign_protocol(campaign).measures_under(campaign_scoring_options(campaign))
     within = [default_tolerance(one.scale) if n == 0 else None for n, one in enumerate(measures)]
     told = [{"name": one.name, "within": by} for one, by in zip(measures, within, strict=True)]
     return {"forms": campaign_forms_json(campaign), "measures": json.dumps(told)}

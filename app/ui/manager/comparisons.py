@@ -109,7 +109,7 @@ def _shown(
 ) -> dict[str, object]:
     """Tables, pictures by address, and where to fetch it. Who only views learns nothing of raters."""
     if not caller.may("manager"):
-        report = store.without_raters(kind, report)
+        report = store.report_for_viewers(kind, report)
     view = kind.result.model_validate_json(report.body)
     return {
         "view": view,
@@ -118,7 +118,7 @@ def _shown(
         "caption": kind.caption(view),
         "pictures": [
             ("" if name == representations.PICTURE else name, _address(kind, ".svg", keys, {**given, "picture": name}))
-            for name in representations.chart_names(kind)
+            for name in representations.list_chart_names(kind)
         ],
         "links": [(name, _address(kind, suffix, keys, given)) for name, suffix in SHAPES],
     }

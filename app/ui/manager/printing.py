@@ -11,7 +11,7 @@ from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, Recipe
 from app.reports import registry
 from app.reports.kit import captions, store
-from app.reports.kit.report import ReportHead, Section
+from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.request import ReportRequest
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking import tables as ranking_tables
@@ -50,7 +50,7 @@ def printable_page(
     with database.transaction(snapshot=True) as session:
         about = campaigns.get(session, campaign)
         try:
-            wanted = named_recipes.find(session, campaign, recipe)
+            wanted = named_recipes.find_recipe(session, campaign, recipe)
         except named_recipes.NoSuchRecipe:
             recipe, wanted = DEFAULT_RECIPE, NAMED[DEFAULT_RECIPE]
     values: dict[str, object] = {
@@ -93,8 +93,8 @@ def _part(database: Database, campaign: str, caller: Caller, name: str) -> dict[
     if isinstance(report, JobView):
         return {**part, "why": LONG, "picture": ""}
     if not caller.may("manager"):
-        report = store.without_raters(kind, report)
+        report = store.report_for_viewers(kind, report)
     view: ReportHead = kind.result.model_validate_json(report.body)
-    shown: list[Section] = list(kind.tables(view))
+    shown: list[TableSection] = list(kind.tables(view))
     at = f"/v1/campaigns/{quote(campaign, safe='')}/reports/{quote(name)}.svg?{urlencode({'picture': 'default'})}"
     return {**part, "tables": shown, "caption": kind.caption(view), "warnings": view.warnings, "picture": at}

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Query, Request, Response
 from app.domain.errors import Invalid
 from app.domain.recipe import CHECKED_AGAINST, NAMED, Recipe
 from app.reports.kit import captions
-from app.reports.kit.redact import without_raters
+from app.reports.kit.redact import hide_raters
 from app.reports.kit.report import StoredReport
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking import tables as ranking_tables
@@ -97,14 +97,14 @@ def matrix_address(campaign: str, recipe: str) -> str:
 def _meant(session: Session, campaign: str, name: str) -> tuple[str, Recipe]:
     """The recipe that a name means in the campaign, `locked` included; the default where it means nothing."""
     try:
-        return name, named_recipes.find(session, campaign, name)
+        return name, named_recipes.find_recipe(session, campaign, name)
     except named_recipes.NoSuchRecipe:
         return DEFAULT_RECIPE, NAMED[DEFAULT_RECIPE]
 
 
 def ranking_view_for(reader: Caller, report: StoredReport) -> RankingView:
     """A ranking as a reader sees it: who only views learns nothing of the raters."""
-    return ranking_view.read(report.body if reader.may("manager") else without_raters(report).body)
+    return ranking_view.read(report.body if reader.may("manager") else hide_raters(report).body)
 
 
 def merge_document_warnings(warnings: Iterable[str]) -> list[str]:

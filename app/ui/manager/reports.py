@@ -14,7 +14,7 @@ from app.reports.gate.report import REPORT as GATE
 from app.reports.kit import store
 from app.reports.kit.render import representations
 from app.reports.kit.report import Report, StoredReport
-from app.reports.kit.request import ReportRequest, campaigns_of, parse_options
+from app.reports.kit.request import ReportRequest, list_report_campaigns, parse_options
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.jobs import report_requests
@@ -87,7 +87,7 @@ def _page(
         return render_campaign_page(request, page, about, caller, values)
     try:
         question = parse_options(kind, given)
-        read = all_seen(caller, campaigns_of(kind, (campaign,), question))
+        read = all_seen(caller, list_report_campaigns(kind, (campaign,), question))
         outcome = report_requests.find_or_queue(database, ReportRequest(kind, read, question), ask=under_way)
     except NotBegun:
         return render_campaign_page(
@@ -118,11 +118,11 @@ def _shown(
 ) -> dict[str, object]:
     """A report: tables, pictures by address, and where to fetch it. Who only views learns nothing of raters."""
     if not caller.may("manager"):
-        stored = store.without_raters(kind, stored)
+        stored = store.report_for_viewers(kind, stored)
     view = kind.result.model_validate_json(stored.body)
     drawn = [
         (name, _at(address, ".svg", {**given, **({} if kind.own_routes else {"picture": name})}))
-        for name in representations.chart_names(kind)
+        for name in representations.list_chart_names(kind)
     ]
     return {
         "view": view,

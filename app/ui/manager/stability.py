@@ -14,7 +14,7 @@ from pydantic import Field as Asks
 from app.domain.errors import Conflict, Invalid
 from app.domain.keys import KEY_PATTERN
 from app.reports.kit import store
-from app.reports.kit.render.representations import render
+from app.reports.kit.render.representations import render_report
 from app.reports.kit.request import ReportRequest, parse_options
 from app.reports.ranking.renderings import MEDIA_TYPES
 from app.reports.stability.report import REPORT
@@ -157,7 +157,7 @@ def stability_report(
     """What the page shows, by address. Raises NotDone where it was not worked out yet."""
     options = parse_stability_form(read_form_answer(StabilityForm, request.query_params)).options()
     with database.transaction(snapshot=True) as session:
-        lookup = store.find(session, ReportRequest(REPORT, (campaign,), options))
+        lookup = store.find_report(session, ReportRequest(REPORT, (campaign,), options))
     if lookup.body is None:
         raise NotDone
     report = lookup.stored(lookup.body)
@@ -165,7 +165,7 @@ def stability_report(
     if shape == "json":
         return answer(request, report.body, "application/json", tag)
     headers = PICTURE if shape == "svg" else {}
-    return answer(request, lambda: render(REPORT, report.body, shape, picture), MEDIA_TYPES[shape], tag, headers)
+    return answer(request, lambda: render_report(REPORT, report.body, shape, picture), MEDIA_TYPES[shape], tag, headers)
 
 
 def group_alike_warnings(warnings: Iterable[str]) -> list[list[str]]:

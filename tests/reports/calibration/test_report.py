@@ -31,7 +31,7 @@ def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
 
 def report(spine: Spine, campaign: str, **query: str) -> CalibrationView:
     asking = request.ReportRequest(calibration.REPORT, (campaign,), request.parse_options(calibration.REPORT, query))
-    return CalibrationView.model_validate(json.loads(store.find_or_compute(spine.database, asking).body))
+    return CalibrationView.model_validate(json.loads(store.find_or_compute_report(spine.database, asking).body))
 
 
 def test_the_leniency_that_was_planted_is_found(spine: Spine) -> None:
@@ -103,6 +103,6 @@ def test_items_that_nobody_agreed_on_are_left_out_and_counted(spine: Spine) -> N
     said = [{"reason": "calibration item without an agreed score", "n": 2, "campaign": "open"}]
     assert (view.n_items, view.dropped) == (98, said)
     asking = request.ReportRequest(xsts.REPORT, ("open",), request.parse_options(xsts.REPORT, {"bootstrap": "0"}))
-    compared = json.loads(store.find_or_compute(spine.database, asking).body)
+    compared = json.loads(store.find_or_compute_report(spine.database, asking).body)
     assert (compared["directions"][0]["n_pairs"], compared["dropped"]) == (98, said)
     assert report(spine, "ka").dropped == []

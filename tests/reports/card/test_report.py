@@ -35,7 +35,7 @@ def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
 def view(spine: Spine, campaign: str, name: str) -> dict[str, Any]:
     kind = registry.ALL[f"campaign/{name}"]
     found: dict[str, Any] = json.loads(
-        store.find_or_compute(spine.database, request.ReportRequest(kind, (campaign,), kind.options())).body
+        store.find_or_compute_report(spine.database, request.ReportRequest(kind, (campaign,), kind.options())).body
     )
     return found
 
@@ -126,7 +126,7 @@ def test_every_question_of_heds_is_there_once_and_what_is_not_stored_is_unknown(
     assert said["4.3.11.2"] in (None, "InterAA not assessed")
     assert sheet["answered"] == sum(answer is not None for answer in said.values())
     kind = registry.ALL["campaign/datasheet"]
-    latex = representations.render(kind, json.dumps(sheet).encode(), "tex").decode()
+    latex = representations.render_report(kind, json.dumps(sheet).encode(), "tex").decode()
     assert "unknown: not stored" in latex
     assert "HEDS 3.0" in latex
 

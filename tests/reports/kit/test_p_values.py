@@ -15,7 +15,7 @@ from app.api.models import ranking as _ranking
 from app.reports import registry
 from app.reports.gate.report import REPORT as GATE
 from app.reports.kit.render import representations
-from app.reports.kit.render.representations import render
+from app.reports.kit.render.representations import render_report
 from app.reports.kit.report import Report
 from app.reports.quality import report as quality_report
 from app.reports.ranking import renderings
@@ -35,7 +35,7 @@ def with_p(value: object, p: float) -> Any:
 
 def of_kind(kind: Report[Any, Any], example: Any, shape: str) -> str:
     view = kind.result.model_validate(example)
-    return representations.render(kind, view.model_dump_json().encode(), shape, "default").decode()
+    return representations.render_report(kind, view.model_dump_json().encode(), shape, "default").decode()
 
 
 def changed(before: str, after: str) -> list[str]:
@@ -78,6 +78,6 @@ def test_no_ranking_and_no_quality_report_shows_a_p_of_nought(shape: str) -> Non
     bodies = [
         quality_report.QualityView.model_validate(with_p(quality, p)).model_dump_json().encode() for p in (0.4321, 0.0)
     ]
-    cells = changed(*(render(quality_report.REPORT, body, shape).decode() for body in bodies))
+    cells = changed(*(render_report(quality_report.REPORT, body, shape).decode() for body in bodies))
     assert cells
     assert [cell for cell in cells if NOUGHT.fullmatch(cell)] == []

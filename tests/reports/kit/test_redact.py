@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from app.reports.kit.redact import hide_keys, hide_names, without_raters
+from app.reports.kit.redact import hide_keys, hide_names, hide_raters
 from app.reports.kit.report import StoredReport
 
 REPORT = {
@@ -25,7 +25,7 @@ REPORT = {
 
 def test_raters_and_tasks_are_hidden_and_the_rest_stays() -> None:
     report = StoredReport(json.dumps(REPORT).encode(), "tag", 3)
-    seen = without_raters(report)
+    seen = hide_raters(report)
     assert b"anna" not in seen.body
     assert b"bob" not in seen.body
     plain = json.loads(seen.body)
@@ -40,7 +40,7 @@ def test_raters_and_tasks_are_hidden_and_the_rest_stays() -> None:
 
 def test_the_two_views_have_different_etags() -> None:
     report = StoredReport(b"{}", "tag", 3)
-    assert without_raters(report).etag != report.etag
+    assert hide_raters(report).etag != report.etag
 
 
 def test_keys_of_raters_are_hidden_as_whole_words_whatever_stands_in_them() -> None:

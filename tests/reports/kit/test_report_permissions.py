@@ -57,7 +57,7 @@ def report(spine: Spine, kind: str, campaign: str = "one", **query: str) -> dict
     campaigns = ("one", "two") if kind.startswith("campaigns/") else (campaign,)
     of = registry.ALL[kind]
     asking = request.ReportRequest(of, campaigns, request.parse_options(of, query))
-    view: dict[str, Any] = json.loads(store.find_or_compute(spine.database, asking).body)
+    view: dict[str, Any] = json.loads(store.find_or_compute_report(spine.database, asking).body)
     return view
 
 

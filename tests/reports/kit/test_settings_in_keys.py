@@ -47,12 +47,12 @@ def asking(kind: Report[Any, Any], campaigns: tuple[str, ...], **query: str) -> 
 
 
 def body(spine: Spine, kind: Report[Any, Any], campaigns: tuple[str, ...], **query: str) -> Any:
-    return json.loads(store.find_or_compute(spine.database, asking(kind, campaigns, **query)).body)
+    return json.loads(store.find_or_compute_report(spine.database, asking(kind, campaigns, **query)).body)
 
 
 def key(spine: Spine, wanted: request.ReportRequest) -> str:
     with spine.database.transaction() as session:
-        return store.find(session, wanted).key.recipe_hash
+        return store.find_report(session, wanted).key.recipe_hash
 
 
 @pytest.mark.parametrize("place", [0, 1], ids=["the first campaign", "another campaign"])
@@ -68,7 +68,7 @@ def test_comparisons_of_rankings_tell_style_and_platform_as_they_are_now(spine: 
     for style in ("crowd", "expert"):
         change(spine, CAMPAIGNS[0], style=style, platform="own")
         wanted = asking(robustness_over_campaigns.REPORT, CAMPAIGNS[:2], **query)
-        shown = json.loads(store.find_or_compute(spine.database, wanted).body)["of_campaigns"][0]
+        shown = json.loads(store.find_or_compute_report(spine.database, wanted).body)["of_campaigns"][0]
         assert (shown["style"], shown["platform"]) == (style, "own")
 
 
@@ -103,7 +103,7 @@ def test_a_kind_sees_only_the_settings_that_it_names(spine: Spine, name: str) ->
     kind = registry.ALL[name]
     change(spine, CAMPAIGNS[0], **dict.fromkeys(kind.settings, 1), note="of no report")
     with spine.database.transaction() as session:
-        found = store.find(session, request.ReportRequest(kind, CAMPAIGNS[:1], kind.options.model_construct()))
+        found = store.find_report(session, request.ReportRequest(kind, CAMPAIGNS[:1], kind.options.model_construct()))
     assert set(found.about[0].campaign.settings) == set(kind.settings)
     change(spine, CAMPAIGNS[0])
 

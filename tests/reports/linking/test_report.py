@@ -32,7 +32,9 @@ def linked(spine: Spine, *campaigns: str, **query: str) -> LinkingView:
     question = request.parse_options(linking.REPORT, {"bootstrap": "200", **query})
     return LinkingView.model_validate(
         json.loads(
-            store.find_or_compute(spine.database, request.ReportRequest(linking.REPORT, campaigns, question)).body
+            store.find_or_compute_report(
+                spine.database, request.ReportRequest(linking.REPORT, campaigns, question)
+            ).body
         )
     )
 

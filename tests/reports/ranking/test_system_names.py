@@ -78,7 +78,7 @@ def test_latex_escapes_names(system, report, name):
 
 @pytest.mark.parametrize("name", ["a`b", "a``b`c", "```"])
 def test_no_number_of_backticks_in_a_name_ends_its_code_span(name):
-    shown = markup.code(name)
+    shown = markup.format_code_span(name)
     fence = shown[: len(shown) - len(shown.lstrip("`"))]
     assert fence not in name
     assert shown == f"{fence} {name} {fence}"

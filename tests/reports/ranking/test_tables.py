@@ -128,7 +128,7 @@ def test_markdown_shows_a_name_and_never_runs_it(system, report, name):
 
 
 def test_latex_escapes_every_special_character():
-    assert latex.escape("a_b&c%d#e$f{g}h~i^j\\k") == (
+    assert latex.escape_latex("a_b&c%d#e$f{g}h~i^j\\k") == (
         r"a\_b\&c\%d\#e\$f\{g\}h\textasciitilde{}i\textasciicircum{}j\textbackslash{}k"
     )
 
@@ -186,11 +186,11 @@ def test_a_row_with_a_cell_too_many_or_too_few_is_no_table(headings, row):
     whole = tuple(map(str.lower, headings))
 
     assert table.Table(tuple(headings), sides, (whole,)).rows == (whole,)
-    assert csv_text.as_csv(headings, [whole]).decode().count("\n") == 2
+    assert csv_text.render_csv(headings, [whole]).decode().count("\n") == 2
     with pytest.raises(ValueError, match="one cell for each"):
         table.Table(tuple(headings), sides, (whole, tuple(row)))
     with pytest.raises(ValueError, match="one cell for each"):
-        csv_text.as_csv(headings, [whole, row])
+        csv_text.render_csv(headings, [whole, row])
 
 
 def test_raw_scores_stand_beside_normalized_ones_and_only_then(system, report):
@@ -203,14 +203,14 @@ def test_raw_scores_stand_beside_normalized_ones_and_only_then(system, report):
 
 
 def test_numbers_get_digits_by_their_spread_and_no_negative_zero():
-    assert captions.decimals([0.9, 2.1]) == 2
-    assert captions.decimals([61.0, 88.0]) == 1
-    assert captions.decimals([-0.02, 0.03]) == 4
-    assert captions.decimals([]) == captions.decimals([0.0, 0.0]) == 2
-    assert captions.decimals([61.3, 61.3]) == 1
-    assert captions.decimals([0.613, 0.613]) == 3
-    assert captions.number(-0.004, 2) == "0.00"
-    assert captions.number(-0.625, 2) == "−0.62"
+    assert captions.choose_decimals([0.9, 2.1]) == 2
+    assert captions.choose_decimals([61.0, 88.0]) == 1
+    assert captions.choose_decimals([-0.02, 0.03]) == 4
+    assert captions.choose_decimals([]) == captions.choose_decimals([0.0, 0.0]) == 2
+    assert captions.choose_decimals([61.3, 61.3]) == 1
+    assert captions.choose_decimals([0.613, 0.613]) == 3
+    assert captions.format_number(-0.004, 2) == "0.00"
+    assert captions.format_number(-0.625, 2) == "−0.62"
 
 
 @pytest.mark.parametrize(("kind", "table"), [("pdf", "systems"), ("csv", "judgments"), ("svg", "segments")])

@@ -59,7 +59,7 @@ def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
 def compared(spine: Spine, *campaigns: str, **query: str) -> XstsView:
     question = request.parse_options(xsts.REPORT, {"bootstrap": "0", "method": "cs", "by": "rater", **query})
     asking = request.ReportRequest(xsts.REPORT, campaigns, question)
-    return XstsView.model_validate(json.loads(store.find_or_compute(spine.database, asking).body))
+    return XstsView.model_validate(json.loads(store.find_or_compute_report(spine.database, asking).body))
 
 
 def test_a_rater_is_moved_by_what_the_same_person_gave_under_another_key(spine: Spine) -> None:
@@ -95,7 +95,7 @@ def test_two_accounts_of_one_person_are_one_voice_in_the_median(spine: Spine) ->
 
 def test_a_data_sheet_counts_people_and_tells_accounts_where_these_are_more(spine: Spine) -> None:
     for key, said in (("twice", "2, by 3 accounts"), ("into", "1")):
-        body = store.find_or_compute(
+        body = store.find_or_compute_report(
             spine.database, request.ReportRequest(datasheet.REPORT, (key,), datasheet.REPORT.options())
         ).body
         sheet = json.loads(body)

@@ -14,9 +14,9 @@ import pytest
 from app.domain.errors import Invalid, NotFound
 from app.jobs.work import work_of
 from app.reports.kit import store
-from app.reports.kit.processes import in_processes
-from app.reports.kit.render.representations import render
-from app.reports.kit.report import StoredReport, Work
+from app.reports.kit.processes import compute_in_processes
+from app.reports.kit.render.representations import render_report
+from app.reports.kit.report import ReportWork, StoredReport
 from app.reports.kit.request import ReportRequest
 from app.reports.kit.store import RequestAborted
 from app.reports.source import named_recipes
@@ -55,7 +55,7 @@ def request(options: StabilityIn, campaign: str = "thrice") -> ReportRequest:
 
 
 def stored(spine: Spine, options: StabilityIn = SMALL, campaign: str = "thrice") -> StoredReport:
-    return store.find_or_compute(spine.database, request(options, campaign))
+    return store.find_or_compute_report(spine.database, request(options, campaign))
 
 
 def view(spine: Spine, options: StabilityIn = SMALL) -> StabilityView:
@@ -63,7 +63,7 @@ def view(spine: Spine, options: StabilityIn = SMALL) -> StabilityView:
 
 
 def shown(report: StabilityView, shape: str, picture: str = "documents") -> bytes:
-    return render(REPORT, report.model_dump_json().encode(), shape, picture)
+    return render_report(REPORT, report.model_dump_json().encode(), shape, picture)
 
 
 def with_seed(seed: int) -> StabilityIn:
@@ -72,7 +72,7 @@ def with_seed(seed: int) -> StabilityIn:
 
 def is_stored(spine: Spine, options: StabilityIn) -> bool:
     with spine.database.transaction() as session:
-        return store.find(session, request(options)).body is not None
+        return store.find_report(session, request(options)).body is not None
 
 
 def test_a_report_says_from_what_it_was_made(spine: Spine) -> None:
@@ -119,8 +119,8 @@ def test_a_report_of_before_pairs_were_told_is_still_read(spine: Spine) -> None:
 def test_a_job_that_was_begun_by_the_version_before_goes_on_with_the_chunks_that_it_has(spine: Spine) -> None:
     options = with_seed(15).model_copy(update={"documents": None})
     with spine.database.transaction() as session:
-        lookup = store.find(session, request(options))
-        recipe = named_recipes.find(session, "thrice", options.recipe)
+        lookup = store.find_report(session, request(options))
+        recipe = named_recipes.find_recipe(session, "thrice", options.recipe)
     given = {"request": asdict(options.request()), "recipe": recipe.as_json()}
     del given["request"]["open_counts"]
     before = jobs.Request(
@@ -130,7 +130,7 @@ def test_a_job_that_was_begun_by_the_version_before_goes_on_with_the_chunks_that
         json.loads(json.dumps(given)),
     )
     work = work_of(spine.database, before)
-    finished = store.finish(work, [work.chunk(n) for n in range(work.n_chunks)])
+    finished = store.finish_report(work, [work.chunk(n) for n in range(work.n_chunks)])
     assert finished == stored(spine, options).body
     assert report_requests.report_of_job(before.kind) is REPORT
 
@@ -138,9 +138,9 @@ def test_a_job_that_was_begun_by_the_version_before_goes_on_with_the_chunks_that
 def test_the_second_answer_comes_from_the_store_and_costs_nothing(spine: Spine) -> None:
     told: list[int] = []
     asking = request(with_seed(11))
-    first = store.find_or_compute(spine.database, asking, on_progress=lambda done, _: told.append(done))
+    first = store.find_or_compute_report(spine.database, asking, on_progress=lambda done, _: told.append(done))
     assert told == [0, 1, 2, 3, 4]
-    second = store.find_or_compute(spine.database, asking, on_progress=lambda done, _: told.append(done))
+    second = store.find_or_compute_report(spine.database, asking, on_progress=lambda done, _: told.append(done))
     assert len(told) == 5
     assert first == second
     assert stored(spine).etag != first.etag
@@ -149,19 +149,19 @@ def test_the_second_answer_comes_from_the_store_and_costs_nothing(spine: Spine) 
 def test_several_processes_give_the_bytes_of_one(spine: Spine) -> None:
     with spine.database.transaction() as session:
         asking = request(with_seed(12))
-        work = REPORT.prepare(session, store.find(session, asking).about, asking.options)
+        work = REPORT.prepare(session, store.find_report(session, asking).about, asking.options)
     silent = {"on_progress": lambda *_: None, "should_stop": lambda: False}
-    here = store.compute(work, **silent)
-    there = store.compute(work, execute=in_processes(2), **silent)
+    here = store.compute_report(work, **silent)
+    there = store.compute_report(work, execute=compute_in_processes(2), **silent)
     assert here == there
 
 
 def test_a_process_that_refuses_a_chunk_says_the_same_as_one_here(spine: Spine) -> None:
     options = SMALL.model_copy(update={"designs": [StudyDesignIn(ratings_per_item=4)], "seed": 16})
     refused = []
-    for execute in (store.here, in_processes(2)):
+    for execute in (store.compute_chunks_here, compute_in_processes(2)):
         with pytest.raises(Invalid) as error:
-            store.find_or_compute(spine.database, request(options), execute=execute)
+            store.find_or_compute_report(spine.database, request(options), execute=execute)
         refused.append((error.value.detail, error.value.places))
     assert refused[0] == refused[1]
     assert refused[0][1][0].loc == ("body", "designs")
@@ -170,7 +170,7 @@ def test_a_process_that_refuses_a_chunk_says_the_same_as_one_here(spine: Spine) 
 def test_work_that_is_stopped_stores_nothing(spine: Spine) -> None:
     options = with_seed(13)
     with pytest.raises(RequestAborted):
-        store.find_or_compute(spine.database, request(options), should_stop=lambda: True)
+        store.find_or_compute_report(spine.database, request(options), should_stop=lambda: True)
     assert not is_stored(spine, options)
     stored(spine, options)
     assert is_stored(spine, options)
@@ -179,17 +179,19 @@ def test_work_that_is_stopped_stores_nothing(spine: Spine) -> None:
 def test_whoever_computes_chunks_is_told_when_the_work_is_stopped() -> None:
     closed: list[bool] = []
 
-    def watched(work: Work[bytes]) -> Iterator[bytes]:
+    def watched(work: ReportWork[bytes]) -> Iterator[bytes]:
         try:
-            yield from store.here(work)
+            yield from store.compute_chunks_here(work)
         finally:
             closed.append(True)
 
-    work = Work(3, lambda number: bytes([number]), b"".join)
-    assert store.compute(work, on_progress=lambda *_: None, should_stop=lambda: False, execute=watched) == b"\0\1\2"
+    work = ReportWork(3, lambda number: bytes([number]), b"".join)
+    assert (
+        store.compute_report(work, on_progress=lambda *_: None, should_stop=lambda: False, execute=watched) == b"\0\1\2"
+    )
     assert closed.pop()
     with pytest.raises(RequestAborted) as stopped:
-        store.compute(work, on_progress=lambda *_: None, should_stop=lambda: True, execute=watched)
+        store.compute_report(work, on_progress=lambda *_: None, should_stop=lambda: True, execute=watched)
     assert closed
     # The traceback holds every frame, so it was closed, not forgotten.
     assert stopped.tb is not None

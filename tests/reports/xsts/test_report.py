@@ -34,7 +34,7 @@ def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
 def compared(spine: Spine, campaigns: tuple[str, ...] = CAMPAIGNS, **query: str) -> XstsView:
     question = request.parse_options(xsts.REPORT, {"bootstrap": "100", **query})
     asking = request.ReportRequest(xsts.REPORT, campaigns, question)
-    return XstsView.model_validate(json.loads(store.find_or_compute(spine.database, asking).body))
+    return XstsView.model_validate(json.loads(store.find_or_compute_report(spine.database, asking).body))
 
 
 def order(view: XstsView, method: str) -> list[str]:

@@ -91,4 +91,4 @@ def test_a_ranking_says_that_human_translations_count_among_the_pairs(
     body = spine.body(campaign, "recommended", **options)
     view = ranking_view.read(body)
     assert (HUMANS_COUNT in view.notes) == told
-    assert (captions.sentence(HUMANS_COUNT) in ranking_captions.caption(view)) == told
+    assert (captions.make_sentence(HUMANS_COUNT) in ranking_captions.caption(view)) == told

@@ -59,7 +59,9 @@ def test_a_ranking_warns_of_errors_that_weigh_nothing_for_want_of_a_weight(spine
 def test_a_gate_warns_as_its_ranking_does(spine: Spine) -> None:
     for campaign, warnings in (("critical", [WARNING]), ("plain", [])):
         question = gate.GateOptions(candidate="A", baseline="B", normalize="none")
-        body = store.find_or_compute(spine.database, request.ReportRequest(gate.REPORT, (campaign,), question)).body
+        body = store.find_or_compute_report(
+            spine.database, request.ReportRequest(gate.REPORT, (campaign,), question)
+        ).body
         assert [warning for warning in json.loads(body)["warnings"] if "weigh" in warning] == warnings
 
 

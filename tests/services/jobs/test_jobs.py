@@ -71,10 +71,10 @@ def now(spine: Spine, job: JobView) -> JobView:
 
 def undisturbed(spine: Spine, seed: int = 0) -> bytes:
     with spine.database.transaction() as session:
-        lookup = store.find(session, request(seed))
+        lookup = store.find_report(session, request(seed))
         assert lookup.body is None
         work = REPORT.prepare(session, lookup.about, request(seed).options)
-    return store.compute(work, on_progress=lambda *_: None, should_stop=lambda: False)
+    return store.compute_report(work, on_progress=lambda *_: None, should_stop=lambda: False)
 
 
 def report_of(spine: Spine, job: JobView) -> bytes:
@@ -280,7 +280,7 @@ def test_a_kind_of_report_is_computed_chunk_by_chunk_as_it_is_at_once(
         assert isinstance(made, StoredReport)
         with spine.database.transaction() as session:
             session.execute(text("DELETE FROM reports"))
-        assert store.find_or_compute(spine.database, asking).body == made.body
+        assert store.find_or_compute_report(spine.database, asking).body == made.body
 
 
 def test_what_does_not_fit_is_refused_as_it_would_have_been_at_once(
@@ -289,7 +289,7 @@ def test_what_does_not_fit_is_refused_as_it_would_have_been_at_once(
     monkeypatch.setattr(registry, "ALL", MappingProxyType(BOTH))
     asking = ReportRequest(BOTH["campaigns/toys"], ("thrice",), ToyOptions(rater="nobody"))
     with pytest.raises(Invalid) as at_once:
-        store.find_or_compute(spine.database, asking)
+        store.find_or_compute_report(spine.database, asking)
     job = report_requests.find_or_queue(spine.database, asking)
     assert isinstance(job, JobView)
     drained(spine.database)

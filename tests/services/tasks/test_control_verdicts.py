@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from app.reports.source.judged_ratings import load_judged_ratings, of_controls
-from app.reports.source.snapshot import snapshot
+from app.reports.source.judged_ratings import load_control_ratings, load_judged_ratings
+from app.reports.source.snapshot import load_snapshot
 from app.stats.quality.choices import TESTS, Choices
 from app.stats.quality.report import make_quality_report
 from app.stats.quality.verdicts import verdicts_by_controls
@@ -73,8 +73,8 @@ def test_the_verdicts_are_the_same_and_less_is_read(spine: Spine) -> None:
         spine.take(f"w{n}", "jsonl", lines(voids))
         with spine.database.transaction() as session:
             for version in (None, 1):
-                about = snapshot(session, f"w{n}", version)
-                whole, (part, of_segments) = load_judged_ratings(session, about), of_controls(session, about)
+                about = load_snapshot(session, f"w{n}", version)
+                whole, (part, of_segments) = load_judged_ratings(session, about), load_control_ratings(session, about)
                 read_of["whole"] += len(whole.rows)
                 read_of["part"] += len(part)
                 for test, adjust in product(TESTS, ("bh", "holm", "none")):

@@ -32,18 +32,18 @@ class BeforeAfterRow:
 def before_after_plot(title: str, below: str, rows: Sequence[BeforeAfterRow], notes: Sequence[str]) -> bytes:
     """One line a row: a hollow mark for before, a filled one with its interval for after, joined; as SVG."""
     shown = rows[:MOST]
-    names = [canvas.shorten(row.name, LONGEST_NAME) for row in shown]
+    names = [canvas.shorten_middle(row.name, LONGEST_NAME) for row in shown]
     left = MARGIN + max((len(name) for name in names), default=8) * CHARACTER + 14
     width = left + PLOT + FIGURES + MARGIN
-    sentences = [captions.sentence(text.rstrip(".")) for text in notes]
+    sentences = [captions.make_sentence(text.rstrip(".")) for text in notes]
     if len(rows) > MOST:
         sentences.append(f"The first {MOST} of {len(rows)}; the table has all.")
     lines = wrap_sentences(sentences, width)
     top = HEAD + 14
     bottom = top + max(1, len(shown)) * ROW
     low, high = _range(shown)
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 40 + len(lines) * LINE + MARGIN)
         sheet.heading(title, below)
         _axis(sheet, (low, high), left, top, bottom)
@@ -95,5 +95,5 @@ def _row(sheet: ChartSheet, row: BeforeAfterRow, ends: tuple[float, float], left
     if row.after is not None:
         sheet.line((_x(row.after, ends, left),), (y,), color=BLUE, marker="D")
     if row.note is not None:
-        sheet.text(left + 6, y, canvas.shorten(row.note, 60), size=7.5, color=QUIET)
+        sheet.text(left + 6, y, canvas.shorten_middle(row.note, 60), size=7.5, color=QUIET)
     sheet.text(left + PLOT + 12, y, row.text, size=8, color=INK)

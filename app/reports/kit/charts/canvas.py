@@ -32,7 +32,7 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width / POINTS, height / POINTS), facecolor=GROUND)
 
 
-def drawing() -> threading.Lock:
+def drawing_lock() -> threading.Lock:
     """The lock under which a figure is made: matplotlib's settings and font caches belong to the whole process."""
     return _lock
 
@@ -40,7 +40,7 @@ def drawing() -> threading.Lock:
 def to_svg(figure: Figure, *, title: str) -> bytes:
     """SVG bytes: text as text, no date, no version, identifiers from a fixed salt. Call under `drawing()`."""
     out = io.BytesIO()
-    figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None, "Title": printable(title)})
+    figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None, "Title": clean_chart_text(title)})
     return inline_styles(out.getvalue().decode()).encode()
 
 
@@ -61,7 +61,7 @@ def _attributes(style: re.Match[str]) -> str:
     return " ".join(f'{name.strip()}="{value.strip()}"' for name, value in pairs)
 
 
-def prepare() -> None:
+def prepare_matplotlib() -> None:
     """Set matplotlib's process-wide settings once, whatever a user's own file says. Call under `drawing()`."""
     global _prepared
     if _prepared:
@@ -84,14 +84,14 @@ def prepare() -> None:
     _prepared = True
 
 
-def printable(text: str) -> str:
+def clean_chart_text(text: str) -> str:
     """Text that XML can hold and one line can show."""
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def shorten(text: str, most: int) -> str:
+def shorten_middle(text: str, most: int) -> str:
     """Text of at most `most` characters; what is cut is cut from the middle, where names differ least."""
-    plain = printable(text)
+    plain = clean_chart_text(text)
     if len(plain) <= most:
         return plain
     head = (most - 1) * 2 // 3

@@ -35,7 +35,7 @@ class ScatterPanel:
     points: Sequence[tuple[float, float]]
 
 
-def dots(
+def dot_plot(
     title: str,
     below: str,
     rows: Sequence[DotRow],
@@ -51,8 +51,8 @@ def dots(
     bottom = top + max(1, len(shown)) * ROW
     more = [f"{len(rows) - MOST_ROWS:,} more rows are not drawn"] if len(rows) > MOST_ROWS else []
     sentences = caption_lines([*more, *notes], width)
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, below)
         if not any(row.values for row in shown):
@@ -70,7 +70,7 @@ def _scale(sheet: ChartSheet, left: float, top: float, bottom: float, ends: tupl
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         x, value = left + share * WIDE, low + share * (high - low)
         sheet.line((x, x), (top, bottom), color=QUIET if value == 0 else FAINT, thick=0.8)
-        sheet.text(x, top - 9, captions.number(value, 2), ha="center", size=7.5, color=QUIET)
+        sheet.text(x, top - 9, captions.format_number(value, 2), ha="center", size=7.5, color=QUIET)
 
 
 def _row(sheet: ChartSheet, row: DotRow, left: float, y: float, ends: tuple[float, float]) -> None:
@@ -85,10 +85,10 @@ def _row(sheet: ChartSheet, row: DotRow, left: float, y: float, ends: tuple[floa
         sheet.axes.scatter(xs, [y] * len(xs), s=18, color=BLUE, alpha=0.5, linewidths=0, zorder=3)
     if row.mean is not None:
         sheet.box(at(row.mean) - 1.5, y - 8, 3, 16, fill=ORANGE)
-        sheet.text(left + WIDE + 10, y, captions.number(row.mean, 3), size=8)
+        sheet.text(left + WIDE + 10, y, captions.format_number(row.mean, 3), size=8)
 
 
-def scatters(title: str, below: str, panels: Sequence[ScatterPanel], notes: Sequence[str]) -> bytes:
+def scatter_plots(title: str, below: str, panels: Sequence[ScatterPanel], notes: Sequence[str]) -> bytes:
     """A small scatter for each of at most MOST_PANELS panels, all on the same scales; as SVG."""
     shown = panels[:MOST_PANELS]
     across = max(1, min(ACROSS, len(shown)))
@@ -97,8 +97,8 @@ def scatters(title: str, below: str, panels: Sequence[ScatterPanel], notes: Sequ
     bottom = HEAD + 10 + deep * (SIDE + GAP + 10)
     more = [f"{len(panels) - MOST_PANELS:,} more systems are not drawn"] if len(panels) > MOST_PANELS else []
     sentences = caption_lines([*more, *notes], width)
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 8 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, below)
         points = [point for panel in shown for point in panel.points]
@@ -126,16 +126,16 @@ def _panel(
     (x, y), ((left, right), (low, high)) = corner, ends
     wide, tall = right - left or 1.0, high - low or 1.0
     sheet.box(x, y, SIDE, SIDE, edge=FAINT)
-    label = f"{canvas.shorten(panel.name, 18)}, r {captions.number(panel.r, 2)}"
+    label = f"{canvas.shorten_middle(panel.name, 18)}, r {captions.format_number(panel.r, 2)}"
     sheet.text(x, y - 8, label, size=8, color=INK)
     xs = [x + 4 + (point[0] - left) / wide * (SIDE - 8) for point in panel.points]
     ys = [y + SIDE - 4 - (point[1] - low) / tall * (SIDE - 8) for point in panel.points]
     sheet.axes.scatter(xs, ys, s=6, color=BLUE, alpha=0.4, linewidths=0, zorder=3)
     for value, at in ((left, x), (right, x + SIDE)):
-        sheet.text(at, y + SIDE + 9, captions.number(value, 0), ha="center", size=7, color=QUIET)
+        sheet.text(at, y + SIDE + 9, captions.format_number(value, 0), ha="center", size=7, color=QUIET)
     for value, at in ((low, y + SIDE), (high, y)):
-        sheet.text(x - 4, at, captions.number(value, 1), ha="right", size=7, color=QUIET)
+        sheet.text(x - 4, at, captions.format_number(value, 1), ha="right", size=7, color=QUIET)
 
 
 def _name(text: str) -> str:
-    return canvas.shorten(text, LONGEST_NAME)
+    return canvas.shorten_middle(text, LONGEST_NAME)

@@ -32,7 +32,7 @@ class LineSeries:
     steps: tuple[LinePoint, ...]
 
 
-def curves(
+def line_chart(
     title: str,
     heading: str,
     across: str,
@@ -53,8 +53,8 @@ def curves(
     top = HEAD + 12 + LINE * 1.4 * len(shown) + 8
     bottom = top + HIGH
     right = max((step.x for line in shown for step in line.steps), default=1.0) or 1.0
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 42 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, heading)
         _axes(sheet, bottom, (right, highest), across)

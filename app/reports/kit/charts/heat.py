@@ -21,7 +21,7 @@ LEAST_WIDTH = 520.0
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class HeatCell:
     """One cell. share: of the darkest shade, 0 to 1. text: what stands in it where there is room."""
 
     share: float
@@ -29,31 +29,31 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Map:
+class HeatMap:
     """A map to draw. cells: by row, None where there is nothing. ends: what the lightest and darkest shade are."""
 
     title: str
     below: str
     rows: Sequence[str]
     columns: Sequence[str]
-    cells: Sequence[Sequence[Cell | None]]
+    cells: Sequence[Sequence[HeatCell | None]]
     ends: tuple[str, str]
     notes: Sequence[str]
     nothing: str
 
 
-def heat_map(what: Map) -> bytes:
+def heat_map(what: HeatMap) -> bytes:
     """The map as SVG; of very many rows or columns the first are drawn, and the caption says so."""
-    rows = [canvas.shorten(name, LONGEST_NAME) for name in what.rows[:MOST_ROWS]]
-    columns = [canvas.shorten(name, LONGEST_NAME) for name in what.columns[:MOST_COLUMNS]]
+    rows = [canvas.shorten_middle(name, LONGEST_NAME) for name in what.rows[:MOST_ROWS]]
+    columns = [canvas.shorten_middle(name, LONGEST_NAME) for name in what.columns[:MOST_COLUMNS]]
     wide, high = (WIDE, HIGH) if len(columns) <= FEW else (SLIM, LOW)
     left = MARGIN + max(map(len, rows), default=8) * CHARACTER + 8
     top = HEAD + max(map(len, columns), default=4) * CHARACTER + 12
     bottom = top + max(1, len(rows)) * high
     width = max(left + len(columns) * wide + MARGIN, LEAST_WIDTH)
     caption_lines = wrap_sentences([*_cut(what), *what.notes], width)
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 44 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(what.title, what.below)
         for i, name in enumerate(columns):
@@ -70,13 +70,13 @@ def heat_map(what: Map) -> bytes:
         return canvas.to_svg(sheet.figure, title=what.title)
 
 
-def _cut(what: Map) -> list[str]:
+def _cut(what: HeatMap) -> list[str]:
     if len(what.rows) <= MOST_ROWS and len(what.columns) <= MOST_COLUMNS:
         return []
     return [f"The first {MOST_ROWS} rows and {MOST_COLUMNS} columns; the table has all."]
 
 
-def _cell(sheet: ChartSheet, cell: Cell | None, at: tuple[float, float, float, float]) -> None:
+def _cell(sheet: ChartSheet, cell: HeatCell | None, at: tuple[float, float, float, float]) -> None:
     x, y, wide, high = at
     shade = None if cell is None else min(int(min(max(cell.share, 0.0), 1.0) * len(SHADES)), len(SHADES) - 1)
     sheet.box(x, y, wide, high, fill=GROUND if shade is None else SHADES[shade], edge=FAINT, thick=0.6)

@@ -41,7 +41,7 @@ class LinePanel:
     curves: Sequence[PanelSeries]
 
 
-def panels(title: str, below: str, drawn: Sequence[LinePanel], notes: Sequence[str], *, nothing: str) -> bytes:
+def panel_chart(title: str, below: str, drawn: Sequence[LinePanel], notes: Sequence[str], *, nothing: str) -> bytes:
     """The panels as SVG, two a row; a legend names the curves."""
     names = list(dict.fromkeys(curve.name for one in drawn for curve in one.curves))
     rows = -(-len(drawn) // 2) if names else 0
@@ -49,8 +49,8 @@ def panels(title: str, below: str, drawn: Sequence[LinePanel], notes: Sequence[s
     top = HEAD + 12 + 14 * len(names[: len(LOOKS)])
     bottom = top + rows * (HEIGHT + 66)
     lines = wrap_sentences(notes, width)
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 16 + len(lines) * LINE + MARGIN)
         sheet.heading(title, below)
         for i, name in enumerate(names[: len(LOOKS)]):
@@ -69,7 +69,7 @@ def _key(sheet: ChartSheet, i: int, name: str) -> None:
     y = HEAD + 8 + 14 * i
     sheet.line((MARGIN, MARGIN + 24), (y, y), color=color, thick=1.4, dashed=dashed)
     sheet.line((MARGIN + 12,), (y,), color=color, marker=marker, hollow=hollow)
-    sheet.text(MARGIN + 32, y, canvas.shorten(name, LONGEST_NAME), size=8)
+    sheet.text(MARGIN + 32, y, canvas.shorten_middle(name, LONGEST_NAME), size=8)
 
 
 def _panel(sheet: ChartSheet, panel: LinePanel, names: Sequence[str], at: tuple[float, float]) -> None:

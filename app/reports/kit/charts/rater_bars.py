@@ -14,14 +14,14 @@ LONGEST_NAME = 26
 
 def rater_bars(title: str, below: str, bars: Sequence[tuple[str, float, str]], notes: Sequence[str]) -> bytes:
     """As SVG: of each bar the rater, its length, and what is written beside it. below: what the bars are."""
-    names = [canvas.shorten(name, LONGEST_NAME) for name, _, _ in bars]
+    names = [canvas.shorten_middle(name, LONGEST_NAME) for name, _, _ in bars]
     left, top = MARGIN + max(map(len, names), default=8) * CHARACTER + 12, HEAD + 10
     width = left + PLOT + ROOM + MARGIN
     bottom = top + max(1, len(bars)) * ROW
     caption_lines = wrap_sentences(notes, width)
     most = max((value for _, value, _ in bars), default=0.0) or 1.0
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 20 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(title, below)
         sheet.line((left, left), (top, bottom), color=FAINT, thick=0.8)

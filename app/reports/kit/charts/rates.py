@@ -39,8 +39,8 @@ def rates_chart(title: str, groups: Mapping[str, Sequence[PromisedRate]], notes:
     width = left + SCALE + FIGURES + MARGIN
     sentences = wrap_sentences(notes, width)
     bottom = HEAD + 6 + len(rates) * ROW + len(groups) * 28
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
         sheet.heading(title, "Simulated shares with one-sided bounds at 99 %; the vertical line is the nominal value")
         y = HEAD + 6
@@ -68,5 +68,5 @@ def _row(sheet: ChartSheet, rate: PromisedRate, left: float, y: float) -> None:
         sheet.box(left + rate.expected * SCALE - 0.6, y + 2, 1.2, ROW - 4, fill=INK)
     promised = "" if rate.expected is None else f" · {rate.bound} {rate.expected:g}"
     broken = " · broken" if rate.kept is False else ""
-    figures = f"{captions.number(rate.rate, 3)}{promised}{broken}"
+    figures = f"{captions.format_number(rate.rate, 3)}{promised}{broken}"
     sheet.text(left + SCALE + 8, middle, figures, size=8, color=INK if broken else QUIET)

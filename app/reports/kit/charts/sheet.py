@@ -55,7 +55,7 @@ class ChartSheet:
         self.axes.text(
             x,
             y,
-            canvas.printable(text),
+            canvas.clean_chart_text(text),
             ha=ha,
             va="bottom" if upright else "center_baseline",
             color=color,
@@ -122,7 +122,7 @@ class ChartSheet:
     def heading(self, title: str, below: str) -> None:
         """The title and a line below it."""
         most = int((self.width - 2 * MARGIN) / 6.6)
-        self.text(MARGIN, 18, canvas.shorten(title, most), size=11.5, bold=True)
+        self.text(MARGIN, 18, canvas.shorten_middle(title, most), size=11.5, bold=True)
         self.text(MARGIN, 33, below, size=8.5, color=QUIET)
 
     def caption(self, lines: Sequence[str], y: float) -> None:
@@ -134,9 +134,11 @@ class ChartSheet:
 def wrap_sentences(sentences: Iterable[str], width: float) -> tuple[str, ...]:
     """Sentences as lines that fit a sheet of this width."""
     columns = int((width - 2 * MARGIN) / CAPTION_CHARACTER)
-    return tuple(line for text in sentences for line in textwrap.wrap(canvas.printable(text), columns, max_lines=5))
+    return tuple(
+        line for text in sentences for line in textwrap.wrap(canvas.clean_chart_text(text), columns, max_lines=5)
+    )
 
 
 def caption_lines(notes: Iterable[str], width: float) -> tuple[str, ...]:
     """Statements, such as warnings, as the lines of sentences that fit a sheet of this width."""
-    return wrap_sentences([captions.sentence(text.rstrip(".")) for text in notes], width)
+    return wrap_sentences([captions.make_sentence(text.rstrip(".")) for text in notes], width)

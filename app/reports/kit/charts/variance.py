@@ -19,7 +19,7 @@ Interval = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class VarianceBar:
     """One component. share: of the variance of a single rating."""
 
     name: str
@@ -37,13 +37,13 @@ class RaterInterval:
     interval: Interval
 
 
-def variance_bars(title: str, bars: Sequence[Bar], notes: Sequence[str]) -> bytes:
+def variance_bars(title: str, bars: Sequence[VarianceBar], notes: Sequence[str]) -> bytes:
     """One bar a component, with its interval as a line; as SVG."""
     left = MARGIN + max((len(bar.name) for bar in bars), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + FIGURES + MARGIN)
     most = max([bar.variance for bar in bars] + [bar.interval[1] for bar in bars if bar.interval], default=0.0) or 1.0
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet, bottom, sentences = _sheet(width, len(bars), notes)
         sheet.heading(title, "Variance by source, in squares of the unit; lines are 95 % intervals")
         for i, bar in enumerate(bars):
@@ -54,22 +54,22 @@ def variance_bars(title: str, bars: Sequence[Bar], notes: Sequence[str]) -> byte
             if bar.interval is not None:
                 low, high = (left + BARS * value / most for value in bar.interval)
                 sheet.box(low, y + ROW / 2 - 2, high - low, 4, fill=ORANGE, edge=canvas.GROUND, thick=0.8)
-            places = captions.decimals([most / 10])
-            label = f"{captions.number(bar.variance, places)} · {bar.share:.1%}"
+            places = captions.choose_decimals([most / 10])
+            label = f"{captions.format_number(bar.variance, places)} · {bar.share:.1%}"
             sheet.text(left + BARS + 8, y + ROW / 2, label, size=8, color=QUIET)
         sheet.caption(sentences, bottom)
         return canvas.to_svg(sheet.figure, title=title)
 
 
-def caterpillar(title: str, below: str, marks: Sequence[RaterInterval], notes: Sequence[str]) -> bytes:
+def caterpillar_plot(title: str, below: str, marks: Sequence[RaterInterval], notes: Sequence[str]) -> bytes:
     """One line a rater with the 95 % interval, lowest first; as SVG. Of many the ends are drawn."""
     shown, more = _ends(marks)
     left = MARGIN + max((len(_name(mark.name)) for mark in shown), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + FIGURES + MARGIN)
     reach = max((abs(end) for mark in shown for end in mark.interval), default=0.0) or 1.0
     middle = left + BARS / 2
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet, bottom, sentences = _sheet(width, len(shown), [*more, *notes])
         sheet.heading(title, f"{below}; 95 % intervals")
         sheet.line((middle, middle), (HEAD + 10, HEAD + 14 + len(shown) * ROW), color=FAINT)
@@ -82,13 +82,13 @@ def caterpillar(title: str, below: str, marks: Sequence[RaterInterval], notes: S
             sheet.line(
                 [middle + BARS / 2 * mark.value / reach], [y], color=colour, marker="o", hollow=not excludes_zero
             )
-            label = captions.number(mark.value, captions.decimals([reach]))
+            label = captions.format_number(mark.value, captions.choose_decimals([reach]))
             sheet.text(left + BARS + 8, y, label, size=8, color=QUIET)
         sheet.caption(sentences, bottom)
         return canvas.to_svg(sheet.figure, title=title)
 
 
-def heat_map(
+def rater_system_heat_map(
     title: str,
     below: str,
     rows: Sequence[str],
@@ -103,10 +103,10 @@ def heat_map(
     above = max((len(_name(column)) for column in others), default=4) * CHARACTER * 0.9 + 12
     width = max(NARROWEST, left + len(others) * CELL + MARGIN)
     most = max((abs(value) for value in cells.values()), default=0.0) or 1.0
-    places = captions.decimals([10 * most])
+    places = captions.choose_decimals([10 * most])
     note = [f"The first {MOST_ROWS} raters and {MOST_COLUMNS} systems are drawn."] if cut else []
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet, bottom, sentences = _sheet(width, len(some), [*note, *notes], above)
         sheet.heading(title, f"{below}, beyond severity")
         for j, column in enumerate(others):
@@ -117,7 +117,7 @@ def heat_map(
             for j, column in enumerate(others):
                 value = cells.get((row, column))
                 if value is not None:
-                    _cell(sheet, left + j * CELL, y, value / most, captions.number(value, places))
+                    _cell(sheet, left + j * CELL, y, value / most, captions.format_number(value, places))
         sheet.caption(sentences, bottom)
         return canvas.to_svg(sheet.figure, title=title)
 
@@ -147,26 +147,26 @@ def _ends(marks: Sequence[RaterInterval]) -> tuple[list[RaterInterval], list[str
 
 
 def _name(text: str) -> str:
-    return canvas.shorten(text, LONGEST)
+    return canvas.shorten_middle(text, LONGEST)
 
 
-def chances(title: str, below: str, rows: Sequence[tuple[str, float, float]], notes: Sequence[str]) -> bytes:
+def replication_bars(title: str, below: str, rows: Sequence[tuple[str, float, float]], notes: Sequence[str]) -> bytes:
     """Two bars a row, from 0 to 1: the same direction again (pale), significant again (dark); as SVG."""
     shown = list(rows[:MOST_ROWS])
     more = [f"The first {MOST_ROWS} of {len(rows):,} pairs are drawn."] if len(rows) > MOST_ROWS else []
-    left = MARGIN + max((len(canvas.shorten(row[0], 44)) for row in shown), default=8) * CHARACTER + 12
+    left = MARGIN + max((len(canvas.shorten_middle(row[0], 44)) for row in shown), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + FIGURES + MARGIN)
-    with canvas.drawing():
-        canvas.prepare()
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
         sheet, bottom, sentences = _sheet(width, len(shown), [*more, *notes])
         sheet.heading(title, f"{below}: significant (dark), same direction (pale)")
         for i, (name, same, again) in enumerate(shown):
             y = HEAD + 12 + i * ROW
-            sheet.text(left - 8, y + ROW / 2, canvas.shorten(name, 44), ha="right")
+            sheet.text(left - 8, y + ROW / 2, canvas.shorten_middle(name, 44), ha="right")
             sheet.box(left, y + 3, BARS, ROW - 6, fill=BAND)
             sheet.box(left, y + 3, BARS * same, ROW - 6, fill=LOWER[2])
             sheet.box(left, y + 6, BARS * again, ROW - 12, fill=BLUE)
-            label = f"{captions.number(again, 2)} · {captions.number(same, 2)}"
+            label = f"{captions.format_number(again, 2)} · {captions.format_number(same, 2)}"
             sheet.text(left + BARS + 8, y + ROW / 2, label, size=8, color=QUIET)
         sheet.caption(sentences, bottom)
         return canvas.to_svg(sheet.figure, title=title)

@@ -10,7 +10,7 @@ from app.domain.cells import escape_formula
 from app.reports.kit.table import Cell
 
 
-def as_csv(headings: Sequence[str] | None, rows: Iterable[Sequence[Cell]]) -> bytes:
+def render_csv(headings: Sequence[str] | None, rows: Iterable[Sequence[Cell]]) -> bytes:
     """Rows as CSV, after their headings where there are any; no cell runs in a spreadsheet.
 
     Raises ValueError where a row has more or fewer cells than there are headings.

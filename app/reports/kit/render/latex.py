@@ -29,10 +29,10 @@ _SPECIAL = {
 }
 
 
-def escape(text: str) -> str:
+def escape_latex(text: str) -> str:
     """Every character as itself: nothing of it is a command, and a line break is a space.
 
-    >>> escape("50 % of R&D_1")
+    >>> escape_latex("50 % of R&D_1")
     '50 \\\\% of R\\\\&D\\\\_1'
     """
     return "".join(_SPECIAL.get(c, c) for c in " ".join(text.split()) if c.isprintable())

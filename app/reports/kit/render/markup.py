@@ -5,22 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from app.reports.kit.render.latex import escape as tex
+from app.reports.kit.render.latex import escape_latex as tex
 from app.reports.kit.table import Table
 
 
-def markdown_table(
+def render_markdown_table(
     head: str, table: Table, *, names: frozenset[int], caption: str, warnings: Sequence[str] = ()
 ) -> bytes:
     """A table between its heading, which is Markdown already, and its caption and warnings, which are plain text."""
     lines = [head, "", _markdown_row(table.headings)]
     lines.append(_markdown_row([":--" if a == "left" else "--:" for a in table.alignments]))
     lines.extend(
-        _markdown_row([code(cell) if i in names else plain(cell) for i, cell in enumerate(row)]) for row in table.rows
+        _markdown_row([format_code_span(cell) if i in names else escape_markdown(cell) for i, cell in enumerate(row)])
+        for row in table.rows
     )
-    lines += ["", plain(caption)]
+    lines += ["", escape_markdown(caption)]
     if warnings:
-        lines += ["", *(f"- Warning: {plain(text)}" for text in warnings)]
+        lines += ["", *(f"- Warning: {escape_markdown(text)}" for text in warnings)]
     return ("\n".join(lines) + "\n").encode()
 
 
@@ -28,7 +29,7 @@ def _markdown_row(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def code(text: str) -> str:
+def format_code_span(text: str) -> str:
     """Code span: no mark-up, no mention, no link; a bar still has to be kept from ending the cell."""
     flat = " ".join(text.split()).replace("|", "\\|")
     longest = max(map(len, re.findall("`+", flat)), default=0)
@@ -36,13 +37,15 @@ def code(text: str) -> str:
     return f"{fence}{pad}{flat}{pad}{fence}"
 
 
-def plain(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Text as itself: no mark-up, no mention, no tag."""
     flat = " ".join(text.split())
     return "".join(f"\\{c}" if c in "\\`*_[]|#~" else {"<": "&lt;", ">": "&gt;", "@": "&#64;"}.get(c, c) for c in flat)
 
 
-def latex_table(table: Table, *, caption: str, label: str, warnings: Sequence[str] = (), long: bool = False) -> bytes:
+def render_latex_table(
+    table: Table, *, caption: str, label: str, warnings: Sequence[str] = (), long: bool = False
+) -> bytes:
     """A booktabs table; caption, label and warnings are plain text."""
     spec = "".join("l" if a == "left" else "r" for a in table.alignments)
     caption = tex(caption)

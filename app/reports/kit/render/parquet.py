@@ -42,23 +42,23 @@ class NeedsExtra(Invalid):
     """This format needs an extra that is not installed: pip install 'plumbline[parquet]'."""
 
 
-def is_installed() -> bool:
+def is_parquet_installed() -> bool:
     """Whether Parquet can be written here."""
     return find_spec("pyarrow") is not None
 
 
-def check_installed() -> None:
+def check_parquet_installed() -> None:
     """Raise NeedsExtra where Parquet cannot be written here."""
-    if not is_installed():
+    if not is_parquet_installed():
         raise NeedsExtra
 
 
-def as_parquet(pieces: Iterable[bytes], types: Types) -> Iterator[bytes]:
+def render_parquet(pieces: Iterable[bytes], types: Types) -> Iterator[bytes]:
     """A CSV as it is streamed, as a Parquet file; an empty cell is null. Texts stay as the CSV has them.
 
     Both pass through files on disk, because Parquet ends with what it begins with. Raises NeedsExtra.
     """
-    check_installed()
+    check_parquet_installed()
     arrow, parquet, csv = (import_module(name) for name in ("pyarrow", "pyarrow.parquet", "pyarrow.csv"))
     with tempfile.TemporaryFile() as table, tempfile.TemporaryFile() as file:
         head = b""

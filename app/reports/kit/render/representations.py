@@ -7,12 +7,12 @@ from typing import Any
 from app.domain.errors import Invalid, Place
 from app.reports.kit import captions
 from app.reports.kit.render import csv_text, markup
-from app.reports.kit.report import Report, ReportHead, Section, SingleTable
+from app.reports.kit.report import Report, ReportHead, SingleTable, TableSection
 
 PICTURE = "default"
 
 
-def render(report: Report[Any, Any], body: bytes, shape: str, picture: str = PICTURE) -> bytes:
+def render_report(report: Report[Any, Any], body: bytes, shape: str, picture: str = PICTURE) -> bytes:
     """A stored report as `csv` (full precision), `tex`, `md` or `svg`.
 
     picture: which one, by name, where it is SVG. Raises Invalid for another picture.
@@ -22,25 +22,25 @@ def render(report: Report[Any, Any], body: bytes, shape: str, picture: str = PIC
         return _drawn(report, view, picture)
     if shape == "csv":
         headings, rows = report.csv(view)
-        return csv_text.as_csv(headings, rows)
+        return csv_text.render_csv(headings, rows)
     if report.single is not None:
         return _single(report, report.single, view, shape)
     return _markdown(report, view) if shape == "md" else _latex(report, view)
 
 
-def title(report: Report[Any, Any], view: ReportHead) -> str:
+def report_title(report: Report[Any, Any], view: ReportHead) -> str:
     """Of the whole report: the campaigns and its title."""
-    return f"{', '.join(map(captions.printable, view.campaigns))}: {report.title}"
+    return f"{', '.join(map(captions.make_printable, view.campaigns))}: {report.title}"
 
 
-def chart_names(report: Report[Any, Any]) -> tuple[str, ...]:
+def list_chart_names(report: Report[Any, Any]) -> tuple[str, ...]:
     """Names of the charts of a report, the default first."""
     return tuple(report.charts)
 
 
 def _drawn(report: Report[Any, Any], view: Any, picture: str) -> bytes:
     if picture not in report.charts:
-        what = f"there are: {', '.join(chart_names(report))}"
+        what = f"there are: {', '.join(list_chart_names(report))}"
         raise Invalid("the query is not valid", places=(Place(("query", "picture"), what),))
     return report.charts[picture](view)
 
@@ -50,9 +50,9 @@ def _single(report: Report[Any, Any], heads: SingleTable, view: Any, shape: str)
     (shown,) = report.tables(view)
     caption, warnings = report.caption(view), report.warnings(view)
     if shape == "md":
-        head = f"**{markup.code(view.campaign)}**: {heads.markdown}"
-        return markup.markdown_table(head, shown.table, names=shown.names, caption=caption, warnings=warnings)
-    return markup.latex_table(
+        head = f"**{markup.format_code_span(view.campaign)}**: {heads.markdown}"
+        return markup.render_markdown_table(head, shown.table, names=shown.names, caption=caption, warnings=warnings)
+    return markup.render_latex_table(
         shown.table,
         caption=f"{heads.latex.format(campaign=view.campaign)}. {caption}",
         label=f"{view.campaign}-{report.name}",
@@ -63,14 +63,14 @@ def _single(report: Report[Any, Any], heads: SingleTable, view: Any, shape: str)
 
 def _markdown(report: Report[Any, Any], view: ReportHead) -> bytes:
     """Every table under its title; caption and warnings once, below the last."""
-    campaigns = ", ".join(markup.code(key) for key in view.campaigns)
-    lines = [f"**{campaigns}**: {markup.plain(report.title)}\n\n".encode()]
+    campaigns = ", ".join(markup.format_code_span(key) for key in view.campaigns)
+    lines = [f"**{campaigns}**: {markup.escape_markdown(report.title)}\n\n".encode()]
     for section in report.tables(view):
-        head = f"*{markup.plain(section.title)}*"
-        table = markup.markdown_table(head, section.table, names=section.names, caption="")
+        head = f"*{markup.escape_markdown(section.title)}*"
+        table = markup.render_markdown_table(head, section.table, names=section.names, caption="")
         lines.append(table.rstrip(b"\n") + b"\n\n")
-    notes = [markup.plain(report.caption(view)), ""]
-    notes += [f"- Warning: {markup.plain(text)}" for text in report.warnings(view)]
+    notes = [markup.escape_markdown(report.caption(view)), ""]
+    notes += [f"- Warning: {markup.escape_markdown(text)}" for text in report.warnings(view)]
     return b"".join(lines) + "\n".join(notes).rstrip("\n").encode() + b"\n"
 
 
@@ -79,17 +79,18 @@ def _latex(report: Report[Any, Any], view: ReportHead) -> bytes:
     shown = report.tables(view)
     if not shown:
         notes = [
-            f"{title(report, view)}. {report.caption(view)}",
+            f"{report_title(report, view)}. {report.caption(view)}",
             *(f"Warning: {text}" for text in report.warnings(view)),
         ]
-        return "".join(f"% {captions.printable(text)}\n" for text in notes).encode()
+        return "".join(f"% {captions.make_printable(text)}\n" for text in notes).encode()
     return b"\n".join(_latex_table(report, view, one, number) for number, one in enumerate(shown))
 
 
-def _latex_table(report: Report[Any, Any], view: ReportHead, section: Section, number: int) -> bytes:
-    return markup.latex_table(
+def _latex_table(report: Report[Any, Any], view: ReportHead, section: TableSection, number: int) -> bytes:
+    heading = captions.make_sentence(section.title.rstrip("."))
+    return markup.render_latex_table(
         section.table,
-        caption=f"{title(report, view)}. {captions.sentence(section.title.rstrip('.'))} {report.caption(view)}",
+        caption=f"{report_title(report, view)}. {heading} {report.caption(view)}",
         label="-".join((*view.campaigns, report.name, *([str(number + 1)] if number else []))),
         warnings=() if number else report.warnings(view),
     )

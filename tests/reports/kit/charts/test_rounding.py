@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.reports.kit.charts.before_after import BeforeAfterRow, before_after_plot
-from app.reports.kit.charts.panels import LinePanel, PanelSeries, panels
+from app.reports.kit.charts.panels import LinePanel, PanelSeries, panel_chart
 
 EDGE = 2.5 + 4e-16
 
@@ -21,7 +21,7 @@ def test_places_that_differ_by_rounding_are_drawn_as_one(after: float) -> None:
 
 @pytest.mark.parametrize("value", [0.0, 1e-15, 3e-13, 0.3])
 def test_an_axis_ends_above_its_values_however_small_they_are(value: float) -> None:
-    drawn = panels(
+    drawn = panel_chart(
         "Small", "below", [LinePanel("one", ("1", "2"), (PanelSeries("A", (value, None)),))], [], nothing="nothing"
     )
     assert b">A<" in drawn

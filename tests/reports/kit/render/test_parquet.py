@@ -138,7 +138,7 @@ def test_texts_with_ends_of_lines_and_long_ones_stay_whole_over_groups(monkeypat
     texts = ["plain", "two\nlines", "a\u2028b", 'a "quote", a comma', "x" * 300_000]
     out = io.StringIO(newline="")
     csv.writer(out, lineterminator="\n").writerows([["text", "score"], *[[text, n] for n, text in enumerate(texts)]])
-    table = read(b"".join(parquet.as_parquet([out.getvalue().encode()], {"score": "float64"})))
+    table = read(b"".join(parquet.render_parquet([out.getvalue().encode()], {"score": "float64"})))
     assert table.to_pydict() == {"text": texts, "score": [0.0, 1.0, 2.0, 3.0, 4.0]}
 
 
