@@ -52,7 +52,10 @@ def load_ratings_with_ids(session: Session, snapshot: Snapshot, recipe: Recipe) 
 
 @dataclass(frozen=True, slots=True)
 class MarkedRatings:
-    """Ratings as of `load_recipe_ratings`. unweighed: errors that the weights do not know; None where none are read, or marked."""
+    """Ratings as of `load_recipe_ratings`.
+
+    unweighed: errors that the weights do not know; None where none are read, or marked.
+    """
 
     rows: Ratings
     ids: Ints

@@ -170,8 +170,8 @@ def caption(view: UiView) -> str:
         "outputs": "outputs that were judged under each",
     }[view.match]
     return (
-        f"{captions.pluralize(n, 'judgment')} under {captions.pluralize(len(view.arms), 'condition')}, {compared}. Times "
-        f"are means of what lies from the 10th to the 90th percentile. Data versions: {versions}; "
+        f"{captions.pluralize(n, 'judgment')} under {captions.pluralize(len(view.arms), 'condition')}, {compared}. "
+        f"Times are means of what lies from the 10th to the 90th percentile. Data versions: {versions}; "
         f"method {view.method_version}."
     )
 
