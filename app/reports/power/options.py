@@ -77,7 +77,7 @@ class PowerOptions(RecipeOptions):
     def sizes(self, own: int) -> tuple[int, ...]:
         """Numbers of documents; by default from a quarter to four times the campaign's own. Raises Invalid."""
         if self.documents is not None:
-            return _numbers(self.documents, "group_documents", MOST_DOCUMENTS)
+            return _numbers(self.documents, "documents", MOST_DOCUMENTS)
         base = own if own >= 4 else 20
         sizes = {max(2, round(base * part)) for part in (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4)}
         return tuple(sorted({min(size, MOST_DOCUMENTS) for size in sizes}))
