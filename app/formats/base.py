@@ -241,8 +241,9 @@ class ShownRow:
 
 @dataclass(frozen=True, slots=True)
 class CampaignContents:
-    """All that a campaign holds, to be read as often as a writer needs: the records, and what tasks show."""
+    """All that a campaign holds, to be read as often as a writer needs: its key, the records, and what tasks show."""
 
+    key: str
     records: Callable[[], Iterator[Record]]
     shown: Callable[[], Iterator[ShownRow]]
 

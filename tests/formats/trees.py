@@ -11,7 +11,7 @@ from app.formats.base import CampaignContents, Record, ShownRow
 
 def contents(records: Sequence[Record], shown: Sequence[ShownRow] = ()) -> CampaignContents:
     """A campaign at hand."""
-    return CampaignContents(lambda: iter(records), lambda: iter(shown))
+    return CampaignContents("talks", lambda: iter(records), lambda: iter(shown))
 
 
 def tree(name: str, found: CampaignContents, lost: Counter[str] | None = None) -> dict[str, bytes]:

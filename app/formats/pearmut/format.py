@@ -7,11 +7,13 @@ goodbye items) are left out and counted. A line of the log holds the answers of 
 model: an answer about a model that was not shown is refused. `"annotation": "__RESET__"` takes back what its user (all,
 where it is null) answered to that item before. Later answers are re-submissions.
 
-Offsets count what the page makes a place of: UTF-16 units (`split("")`), and line ends not at all (they become `<br>`).
-Both ends are inclusive; a start at the end of the text is `[missing]`, an omission without a place; one further on is
-another token shown there, an error without a place. Errors in `error_spans` of an item are shown with the output.
+`/download-campaigns` is a list of campaigns, `/download-annotations` an object of logs by campaign: both are read.
 
-Source: README, server/utils.py, web/src (`contentToCharSpans`) and examples/annotated_cache of zouharvi/pearmut.
+Offsets count UTF-16 units of the text (`spans`). Both ends are inclusive; a start at the end of the text is
+`[missing]`, an omission without a place; one further on is another token shown there, an error without a place. Errors
+in `error_spans` of an item are shown with the output.
+
+Source: README, server/utils.py, web/src and examples/annotated_cache of zouharvi/pearmut.
 """
 
 from __future__ import annotations
@@ -23,10 +25,14 @@ from app.formats.base import Format, InputFile, ReadContext, ReadLog, Record
 from app.formats.kit.reading import read_blocks
 from app.formats.kit.whitespace import WhitespaceStripper
 from app.formats.pearmut.items import BY_CRITERIA, PROTOCOLS, PearmutItems
-from app.formats.pearmut.log import PearmutLog
+from app.formats.pearmut.log import PearmutLog, is_downloaded_log
 from app.formats.pearmut.writer import write_tree
 
-OPTIONS = {"human": "names of the models that are human, with commas"}
+OPTIONS = {
+    "human": "names of the models that are human, with commas",
+    "pearmut": "version of Pearmut that logged the errors, for example 1.1.4; up to that, places count no line ends",
+    "campaign": "campaign_id of the one to read, where a file has several",
+}
 
 
 def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
@@ -53,7 +59,9 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
 
 
 def _is_log(file: InputFile, context: ReadContext) -> bool:
-    """Whether the first line is an answer; campaign files are one object, whose members have other names."""
+    """Whether the first line is an answer, or the file an object of logs; members of campaigns have other names."""
+    if is_downloaded_log(file, context.limits):
+        return True
     quiet = ReadLog(skip_bad_lines=True)
     head = next(read_blocks(file, context.limits, quiet), b"").partition(b"\n")[0]
     return b'"annotation"' in head and b'"campaign_id"' not in head and b'"info"' not in head

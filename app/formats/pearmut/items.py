@@ -8,7 +8,6 @@ from hashlib import sha256
 
 from app.domain.errors import Invalid
 from app.domain.keys import make_key
-from app.domain.spans import parse_severity
 from app.formats.base import (
     CampaignRow,
     DocumentRecord,
@@ -26,14 +25,15 @@ from app.formats.kit.names import KeyNames
 from app.formats.kit.parallel_lines import parse_list_option
 from app.formats.kit.records import LONGEST_NAME
 from app.formats.kit.strict_json import canonical_json
+from app.formats.pearmut.spans import SpanReader, skips_line_ends
 
 PROTOCOLS: Mapping[str, str] = {"da": "da", "esa": "esa", "cesa": "esa", "mqm": "mqm"}
 BY_CRITERIA = "rating"  # where a campaign has sliders of its own
 CHECKS = "documents of tutorials, checks and forms"
 MOST_SEGMENTS = 2_000_000
-USED = frozenset({"item_id", "src", "ref", "tgt", "models", "error_spans", "instructions"})
+OTHERS = "campaigns that were not asked for"
+USED = frozenset({"item_id", "src", "ref", "tgt", "models", "error_spans"})
 FIRST = re.compile(r"(?P<document>.+?)(_#+_|[-_.:/# ])0+")
-UNDECIDED = "undecided"
 Item = Mapping[str, object]
 
 
@@ -43,6 +43,8 @@ class PearmutItems:
     def __init__(self, context: ReadContext, log: ReadLog) -> None:
         self._context, self._log = context, log
         self._human = frozenset(parse_list_option(context.options, "human"))
+        self._campaign_id = context.options.get("campaign")
+        self.spans = SpanReader(skips_line_ends(context.options.get("pearmut")), log)
         self._places: dict[str, tuple[str, int]] = {}
         self._first: dict[str, str] = {}
         self._documents, self._systems = KeyNames("document", log), KeyNames("system", log)
@@ -51,16 +53,35 @@ class PearmutItems:
         self.at: FileLine | None = None
 
     def read(self, file: InputFile) -> Iterator[Record]:
-        """The test set of a campaign file."""
+        """The test set of a campaign file, or of a list of campaigns."""
         for piece in stream_json_pieces(file, self._context.limits, self._log):
             self.at = self.at or piece.at
-            if piece.key == "info" and isinstance(piece.value, dict):
-                yield from self._campaign(piece.at, piece.value)
-            elif piece.key == "data":
-                for document in _documents(piece):
-                    yield from self._tried(piece.at, document)
-            elif piece.key is None or piece.key.startswith("data_"):
-                self._log.dropped[CHECKS] += 1
+            if piece.key is None and isinstance(piece.value, dict) and "data" in piece.value:
+                yield from self._listed(piece.at, piece.value)
+            else:
+                yield from self._piece(piece)
+
+    def is_wanted(self, campaign_id: object) -> bool:
+        """Whether a campaign is the one that was asked for; without a wish all are."""
+        return self._campaign_id in (None, campaign_id)
+
+    def _listed(self, at: FileLine, campaign: Item) -> Iterator[Record]:
+        """A campaign of a list, member by member."""
+        if not self.is_wanted(campaign.get("campaign_id")):
+            self._log.dropped[OTHERS] += 1
+            return
+        for key, value in campaign.items():
+            for part in value if isinstance(value, list) else [value]:
+                yield from self._piece(JsonPiece(at, key, part, isinstance(value, list)))
+
+    def _piece(self, piece: JsonPiece) -> Iterator[Record]:
+        if piece.key == "info" and isinstance(piece.value, dict):
+            yield from self._campaign(piece.at, piece.value)
+        elif piece.key == "data":
+            for document in _documents(piece):
+                yield from self._tried(piece.at, document)
+        elif piece.key is None or piece.key.startswith("data_"):
+            self._log.dropped[CHECKS] += 1
 
     def _campaign(self, at: FileLine, info: Item) -> Iterator[Record]:
         self.protocol = PROTOCOLS.get(str(info.get("protocol")).casefold(), self.protocol)
@@ -84,7 +105,7 @@ class PearmutItems:
             self._log.dropped[CHECKS] += 1
             return
         places, texts = self.places(items), [item_outputs(item) for item in items]
-        prefills = [_prefilled(item, shown, self._log) for item, shown in zip(items, texts, strict=True)]
+        prefills = [_prefilled(item, shown, self.spans) for item, shown in zip(items, texts, strict=True)]
         sources = [(_text(item, "src"), _text(item, "ref")) for item in items]
         name = self._first[places[0][0]]
         if places[0][0] not in self._told and places[0][0] != name:
@@ -156,47 +177,6 @@ def item_outputs(item: Item) -> dict[str, str]:
     return texts
 
 
-def parse_pearmut_spans(given: object, text: str, log: ReadLog) -> list[dict[str, object]]:
-    """Marked errors as payloads have them. Raises ValueError."""
-    if given is None:
-        return []
-    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
-        raise ValueError("error_spans: must be a list of objects")
-    return [_mark(one, text, log) for one in given]
-
-
-def _mark(span: Item, text: str, log: ReadLog) -> dict[str, object]:
-    said, category = span.get("severity"), span.get("category")
-    severity = parse_severity(said) if isinstance(said, str) else UNDECIDED if said is None else None
-    start, end = span.get("start_i"), span.get("end_i")
-    if severity is None:
-        raise ValueError(f"error_spans: unknown severity {str(said)[:40]!r}")
-    if type(start) is not int or type(end) is not int or not 0 <= start <= end < 1_000_000:
-        raise ValueError(f"error_spans: start_i {str(start)[:40]!r} and end_i {str(end)[:40]!r} are no span")
-    mark: dict[str, object] = {"severity": severity}
-    if isinstance(category, str) and category:
-        mark["category"] = category
-    places = code_point_positions(text)
-    if start == len(places):
-        return {**mark, "omission": True}
-    if start > len(places):
-        return {**mark, "note": f"token {start - len(places) + 1} behind the text"}
-    if end >= len(places):
-        log.repaired["errors that reach beyond the end of a text, cut there"] += 1
-    return {**mark, "start": places[start], "end": places[min(end, len(places) - 1)] + 1}
-
-
-def code_point_positions(text: str) -> Sequence[int]:
-    """Of each place that the page counts, its code point: UTF-16 units, and line ends not at all.
-
-    >>> code_point_positions("a\\nb😀c")
-    [0, 2, 3, 3, 4]
-    """
-    if "\n" not in text and max(text, default="") <= "\uffff":
-        return range(len(text))
-    return [n for n, char in enumerate(text) if char != "\n" for _ in range(1 + (char > "\uffff"))]
-
-
 def _criteria(sliders: object) -> list[dict[str, object]]:
     """Sliders as criteria; those that lack a name or bounds say nothing."""
     criteria: list[dict[str, object]] = []
@@ -209,7 +189,7 @@ def _criteria(sliders: object) -> list[dict[str, object]]:
     return criteria
 
 
-def _prefilled(item: Item, texts: Mapping[str, str], log: ReadLog) -> dict[str, tuple[Mapping[str, object], ...]]:
+def _prefilled(item: Item, texts: Mapping[str, str], reader: SpanReader) -> dict[str, tuple[Mapping[str, object], ...]]:
     given = item.get("error_spans")
     if isinstance(given, list):
         given = dict(zip(texts, given, strict=False))
@@ -218,7 +198,7 @@ def _prefilled(item: Item, texts: Mapping[str, str], log: ReadLog) -> dict[str, 
     unknown = sorted(set(given or ()) - set(texts))
     if unknown:
         raise ValueError(f"error_spans: {unknown[0][:80]} is not shown")
-    return {model: tuple(parse_pearmut_spans(spans, texts[model], log)) for model, spans in (given or {}).items()}
+    return {model: tuple(reader.parse(spans, texts[model])) for model, spans in (given or {}).items()}
 
 
 def _documents(piece: JsonPiece) -> list[object]:

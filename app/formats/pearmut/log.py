@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from app import protocols
 from app.domain.keys import make_key
-from app.formats.base import FileLine, InputFile, JudgmentRow, ReadContext, ReadLog, Record
+from app.formats.base import FileLine, InputFile, JudgmentRow, ReadContext, ReaderLimits, ReadLog, Record
+from app.formats.kit.json_stream import stream_json_pieces
 from app.formats.kit.judgment_rows import LATEST_TIME
 from app.formats.kit.names import KeyNames
-from app.formats.kit.reading import read_lines
+from app.formats.kit.reading import read_blocks, read_lines
 from app.formats.kit.strict_json import NotStrictError, parse_json_value
-from app.formats.pearmut.items import PearmutItems, document_items, is_check_document, item_outputs, parse_pearmut_spans
+from app.formats.pearmut.items import OTHERS, PearmutItems, document_items, is_check_document, item_outputs
 
 RESET = "__RESET__"
 APART = ("welcome_", "random_", "goodbye_")
@@ -21,7 +23,14 @@ CHECKS = "answers to tutorials, checks and forms"
 TAKEN_BACK = "answers that were taken back (__RESET__)"
 UNANSWERED = "outputs without an answer"
 LONGEST_LINE = 16 << 20
+DOWNLOADED = re.compile(rb'\s*+\{\s*+"(?!data["_])(?:[^"\\]++|\\.)*+"\s*+:\s*+\[')
 Who = tuple[str | None, str | None]
+Entry = tuple[FileLine, str | None, Mapping[str, object]]
+
+
+def is_downloaded_log(file: InputFile, limits: ReaderLimits) -> bool:
+    """Whether a file is one object of campaigns, each a list of lines, as Pearmut's dashboard lets download them."""
+    return DOWNLOADED.match(next(read_blocks(file, limits, ReadLog(skip_bad_lines=True)), b"")) is not None
 
 
 class PearmutLog:
@@ -35,18 +44,18 @@ class PearmutLog:
 
     def read(self, file: InputFile) -> Iterator[Record]:
         """Texts and judgments of a log."""
-        reset: dict[Who, int] = {}
+        reset: dict[tuple[str | None, Who], int] = {}
         quiet = ReadLog(skip_bad_lines=True)
-        for at, entry in self._entries(file, quiet):
+        for n, (_, campaign, entry) in enumerate(self._entries(file, quiet)):
             if entry.get("annotation") == RESET:
-                reset[_who(entry)] = at.line
-        for at, entry in self._entries(file, self._log):
+                reset[campaign, _who(entry)] = n
+        for n, (at, campaign, entry) in enumerate(self._entries(file, self._log)):
             if entry.get("annotation") == RESET:
                 continue
             try:
                 user, item = _who(entry)
                 masks = ((user, item), (user, None), (None, item), (None, None))
-                if any(reset.get(who, 0) > at.line for who in masks):
+                if any(reset.get((campaign, who), -1) > n for who in masks):
                     self._log.dropped[TAKEN_BACK] += 1
                     continue
                 records = list(self._answers(at, entry))
@@ -55,7 +64,20 @@ class PearmutLog:
                 continue
             yield from records
 
-    def _entries(self, file: InputFile, log: ReadLog) -> Iterator[tuple[FileLine, Mapping[str, object]]]:
+    def _entries(self, file: InputFile, log: ReadLog) -> Iterator[Entry]:
+        """Each entry with its line and, where the file names it, its campaign."""
+        return self._downloaded(file, log) if is_downloaded_log(file, self._limits) else self._lines(file, log)
+
+    def _downloaded(self, file: InputFile, log: ReadLog) -> Iterator[Entry]:
+        for piece in stream_json_pieces(file, self._limits, log):
+            if not self._items.is_wanted(piece.key):
+                log.dropped[OTHERS if not piece.element else f"lines of {OTHERS}"] += 1
+            elif isinstance(piece.value, dict) and "annotation" in piece.value:
+                yield piece.at, piece.key, piece.value
+            else:
+                log.bad_line(piece.at, "must be an object with an annotation")
+
+    def _lines(self, file: InputFile, log: ReadLog) -> Iterator[Entry]:
         for number, line in read_lines(file, self._limits, log):
             at = FileLine(file.name, number)
             try:
@@ -65,7 +87,7 @@ class PearmutLog:
             except NotStrictError as fault:
                 log.bad_line(at, str(fault))
                 continue
-            yield at, entry
+            yield at, None, entry
 
     def _answers(self, at: FileLine, entry: Mapping[str, object]) -> Iterator[Record]:
         """The judgments of one line. Raises ValueError."""
@@ -106,7 +128,7 @@ class PearmutLog:
         """The payload of an answer; None where it lacks a score that is asked. Raises ValueError."""
         payload: dict[str, object] = {"protocol": self._protocol}
         if "errors" in self._fields:
-            payload["errors"] = parse_pearmut_spans(answer.get("error_spans"), text, self._log)
+            payload["errors"] = self._items.spans.parse(answer.get("error_spans"), text)
         if "score" in self._fields:
             score = answer.get("score")
             if score is None:

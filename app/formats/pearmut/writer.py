@@ -15,7 +15,8 @@ from itertools import chain, groupby
 from app.formats.base import CampaignContents, JudgmentRow
 from app.formats.kit.strict_json import canonical_json
 from app.formats.pearmut.documents import PearmutDocument, PearmutNames, group_documents, read_pearmut_names
-from app.formats.pearmut.items import BY_CRITERIA, code_point_positions
+from app.formats.pearmut.items import BY_CRITERIA
+from app.formats.pearmut.spans import code_point_positions
 
 PROTOCOLS: Mapping[str, str] = {"da": "DA", "esa": "ESA", "mqm": "MQM", BY_CRITERIA: "DA"}
 Answer = tuple[int, str, JudgmentRow]
@@ -38,7 +39,7 @@ def _campaign(contents: CampaignContents, names: PearmutNames, lost: Counter[str
     info: dict[str, object] = {"assignment": "dynamic", "protocol": PROTOCOLS.get(names.protocol, "DA")}
     sliders = [_slider(one, lost) for one in names.criteria]
     info |= {"sliders": sliders} if sliders else {}
-    yield f'{{"campaign_id":"plumbline","info":{canonical_json(info)},\n'.encode()
+    yield f'{{"campaign_id":{canonical_json(contents.key)},"info":{canonical_json(info)},\n'.encode()
     before = '"data":[\n'
     for document in group_documents(contents.records(), names, Counter(), judgments=False):
         shown = sorted({system for texts in document.outputs.values() for system in texts})

@@ -179,7 +179,8 @@ def contents(session: Session, campaign: str, *, judged: bool = False) -> Campai
 
     judged: of what tasks show only what was judged, which is what the records tell.
     """
-    return CampaignContents(partial(records, session, campaign), partial(shown_tasks, session, campaign, judged=judged))
+    shown = partial(shown_tasks, session, campaign, judged=judged)
+    return CampaignContents(campaign, partial(records, session, campaign), shown)
 
 
 def records(session: Session, campaign: str) -> Iterator[Record]:

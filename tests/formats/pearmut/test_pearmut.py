@@ -39,7 +39,7 @@ def test_documents_come_from_a_pool_from_tasks_and_from_users(read: Read, data: 
     found = read("pearmut", campaign(data))
 
     assert [(r.document, r.position, r.source, r.references, r.meta) for r in found.of(SegmentRow)] == [
-        (found.of(SegmentRow)[0].document, 1, "One.", {"ref": "1."}, None),
+        (found.of(SegmentRow)[0].document, 1, "One.", {"ref": "1."}, {"instructions": "Look."}),
         (found.of(SegmentRow)[0].document, 2, "Two.", None, {"note": 3}),
     ]
     assert [r.name for r in found.of(DocumentRecord)] == ["news_###_a"]
@@ -107,7 +107,82 @@ def test_ends_are_inclusive_and_the_end_of_the_text_is_missing(read: Read) -> No
     assert sum(found.log.repaired.values()) == 1
 
 
-def test_places_are_utf_16_units_without_line_ends(read: Read) -> None:
+MARKED = [
+    ("Erste Zeile.\nZweite Zeile falsch.\nDritte.", "falsch"),
+    ("<p>Der Hund</p>\r\n<p>bellt <b>laut</b></p>", "laut"),
+    ("😀 Ja.\n\n😀 Nein 👩‍🚀!", "👩‍🚀"),
+    ("الكلب\nينبح بصوت عال", "ينبح"),
+]
+
+
+def place_on_the_page(text: str, marked: str) -> tuple[int, int]:
+    """First and last `data-i` of what is marked, as the page of 1.1.6 numbers its characters: by the raw text."""
+    start = len(text[: text.index(marked)].encode("utf-16-le")) // 2
+    return start, start + len(marked.encode("utf-16-le")) // 2 - 1
+
+
+@pytest.mark.parametrize(("text", "marked"), MARKED)
+def test_what_was_marked_on_the_page_comes_back(read: Read, text: str, marked: str) -> None:
+    start, end = place_on_the_page(text, marked)
+    length = len(text.encode("utf-16-le")) // 2
+    spans = [{"start_i": start, "end_i": end, "severity": "minor"}, {"start_i": length, "end_i": length}]
+    item = {**ITEM, "tgt": {"A": text}}
+    given = [{"A": {"score": 1, "error_spans": spans}}]
+
+    found = read(
+        "pearmut", {"c.json": campaign([[item]]), "c.jsonl": log(answer("u", 1, item=[item], annotation=given))}
+    )
+
+    mark, missing = found.judgments[0].payload["errors"]
+    assert text[mark["start"] : mark["end"]] == marked
+    assert missing == {"severity": "undecided", "omission": True}
+
+
+@pytest.mark.parametrize(("version", "word"), [("1.1.4", "c"), ("1.1.5", "b"), ("1.2", "b"), (None, "b")])
+def test_an_older_version_counted_no_line_ends(read: Read, version: str | None, word: str) -> None:
+    item = {**ITEM, "tgt": {"A": "a\nbc"}}
+    given = [{"A": {"score": 1, "error_spans": [{"start_i": 2, "end_i": 2, "severity": "minor"}]}}]
+    files = {"c.json": campaign([[item]]), "c.jsonl": log(answer("u", 1, item=[item], annotation=given))}
+
+    (error,) = read("pearmut", files, **({"pearmut": version} if version else {})).judgments[0].payload["errors"]
+
+    assert "a\nbc"[error["start"] : error["end"]] == word
+
+
+@pytest.mark.parametrize("version", ["", "new", "1", "1.1.5-beta", "1.1.1.1.1", "9" * 50])
+def test_what_is_no_version_is_named(read: Read, version: str) -> None:
+    with pytest.raises(Invalid, match="is no version"):
+        read("pearmut", campaign([[ITEM]]), pearmut=version)
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_logs_as_the_dashboard_lets_download_them(read: Read, indent: int | None) -> None:
+    reset = {"user_id": "u", "item_i": 0, "annotation": "__RESET__"}
+    logs = {"de": [answer("u", 1), reset, answer("u", 2)], "cs": [answer("u", 3, item_i=1)], "empty": []}
+    files = {"c.json": campaign([[ITEM]]), "logs.json": json.dumps(logs, indent=indent).encode()}
+
+    every, one = read("pearmut", files), read("pearmut", files, campaign="cs")
+
+    assert sorted(j.payload["score"] for j in every.judgments) == [2.0, 3.0]
+    assert [j.payload["score"] for j in one.judgments] == [3.0]
+    assert one.log.dropped == {"lines of campaigns that were not asked for": 3}
+
+
+def test_campaigns_as_the_dashboard_lets_download_them(read: Read) -> None:
+    first = {"campaign_id": "de", "info": {"protocol": "ESA"}, "data": [[ITEM]], "data_welcome": [[CHECK]]}
+    second = {"data": {"u": [[NEXT]]}, "campaign_id": "cs", "info": {"protocol": "MQM"}, "token": "0123456789"}
+    body = json.dumps([first, second]).encode()
+
+    every, one = read("pearmut", body), read("pearmut", body, campaign="cs")
+
+    assert [r.source for r in every.of(SegmentRow)] == ["One.", "Two."]
+    assert every.log.dropped == {"documents of tutorials, checks and forms": 1}
+    assert [r.source for r in one.of(SegmentRow)] == ["Two."]
+    assert one.of(CampaignRow)[0].protocol == "mqm"
+    assert one.log.dropped == {"campaigns that were not asked for": 1}
+
+
+def test_places_of_an_older_version_are_utf_16_units_without_line_ends(read: Read) -> None:
     item = {**ITEM, "tgt": {"A": "a\n😀bc"}}
     spans = [
         {"start_i": 1, "end_i": 2, "severity": "minor"},  # the emoji
@@ -117,7 +192,7 @@ def test_places_are_utf_16_units_without_line_ends(read: Read) -> None:
     ]
     entry = answer("u", 1, item=[item], annotation=[{"A": {"score": 1, "error_spans": spans}}])
 
-    found = read("pearmut", {"c.json": campaign([[item]]), "c.jsonl": log(entry)})
+    found = read("pearmut", {"c.json": campaign([[item]]), "c.jsonl": log(entry)}, pearmut="1.1.4")
 
     errors = found.judgments[0].payload["errors"]
     assert [(one.get("start"), one.get("end")) for one in errors] == [(2, 3), (3, 4), (0, 3), (None, None)]

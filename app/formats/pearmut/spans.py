@@ -1,0 +1,78 @@
+"""Places of marked errors, as Pearmut's page counts them.
+
+Since 1.1.5 a place is an offset in UTF-16 units of the text as it was given: line ends and tags are counted, though no
+mark can stand on them. Up to 1.1.4 line ends were not counted. Logs do not say which version wrote them.
+
+Source: `contentToCharSpans` and `special_token` of web/src in zouharvi/pearmut 1.1.4 and 1.1.6.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from app.domain.errors import Invalid
+from app.domain.spans import parse_severity
+from app.formats.base import ReadLog
+
+UNDECIDED = "undecided"
+COUNTS_LINE_ENDS = (1, 1, 5)
+_VERSION = re.compile(r"\d{1,4}(?:\.\d{1,4}){1,3}")
+
+
+def skips_line_ends(version: str | None) -> bool:
+    """Whether a version of Pearmut counted places without line ends; None is a present one. Raises Invalid."""
+    if version is None:
+        return False
+    if not _VERSION.fullmatch(version):
+        raise Invalid(f"pearmut: {version[:40]!r} is no version; for example 1.1.4")
+    return tuple(map(int, version.split("."))) < COUNTS_LINE_ENDS
+
+
+def code_point_positions(text: str, *, skip_line_ends: bool = False) -> Sequence[int]:
+    """Of each place that the page counts, its code point: one for each UTF-16 unit.
+
+    >>> code_point_positions("a\\nb😀c")
+    [0, 1, 2, 3, 3, 4]
+    >>> code_point_positions("a\\nb😀c", skip_line_ends=True)
+    [0, 2, 3, 3, 4]
+    """
+    skipped = "\n" if skip_line_ends else ""
+    if max(text, default="") <= "\uffff" and not (skipped and skipped in text):
+        return range(len(text))
+    return [n for n, char in enumerate(text) if char != skipped for _ in range(1 + (char > "\uffff"))]
+
+
+class SpanReader:
+    """Reads marked errors by the rule of one version."""
+
+    def __init__(self, skip_line_ends: bool, log: ReadLog) -> None:
+        self._skip_line_ends, self._log = skip_line_ends, log
+
+    def parse(self, given: object, text: str) -> list[dict[str, object]]:
+        """Marked errors as payloads have them. Raises ValueError."""
+        if given is None:
+            return []
+        if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+            raise ValueError("error_spans: must be a list of objects")
+        return [self._mark(one, text) for one in given]
+
+    def _mark(self, span: Mapping[str, object], text: str) -> dict[str, object]:
+        said, category = span.get("severity"), span.get("category")
+        severity = parse_severity(said) if isinstance(said, str) else UNDECIDED if said is None else None
+        start, end = span.get("start_i"), span.get("end_i")
+        if severity is None:
+            raise ValueError(f"error_spans: unknown severity {str(said)[:40]!r}")
+        if type(start) is not int or type(end) is not int or not 0 <= start <= end < 1_000_000:
+            raise ValueError(f"error_spans: start_i {str(start)[:40]!r} and end_i {str(end)[:40]!r} are no span")
+        mark: dict[str, object] = {"severity": severity}
+        if isinstance(category, str) and category:
+            mark["category"] = category
+        places = code_point_positions(text, skip_line_ends=self._skip_line_ends)
+        if start == len(places):
+            return {**mark, "omission": True}
+        if start > len(places):
+            return {**mark, "note": f"token {start - len(places) + 1} behind the text"}
+        if end >= len(places):
+            self._log.repaired["errors that reach beyond the end of a text, cut there"] += 1
+        return {**mark, "start": places[start], "end": places[min(end, len(places) - 1)] + 1}
