@@ -9,11 +9,14 @@ from datetime import timedelta
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 
 from app.services.tasks import kept_counts, progress
 from app.services.tasks.kept_counts import CountsKeeper
 from app.services.tasks.progress_view import Progress, Sight
+from app.storage import campaigns
+from app.storage import progress as stored
 from app.storage.db import Database
 from tests.collecting import Collecting, collect
 
@@ -155,3 +158,45 @@ def test_a_process_keeps_the_campaigns_that_were_looked_at_last(
         for key in ("live", "other"):
             walk.look(walk.keeper, key=key)
     assert walk.keeper.counted_anew == anew
+
+
+IMPORTED = """
+WITH t AS (
+    INSERT INTO tasks (campaign_id, public_id, key, rater_id, state)
+    SELECT %(c)s, 't_' || repeat('e', 32), 'elsewhere', min(id), 'imported' FROM raters WHERE campaign_id = %(c)s
+    RETURNING id, rater_id),
+i AS (
+    INSERT INTO items (campaign_id, task_id, key, position, document_id, role)
+    SELECT %(c)s, t.id, 'i', 1, (SELECT min(id) FROM documents WHERE campaign_id = %(c)s), 0 FROM t RETURNING id)
+INSERT INTO judgments (campaign_id, item_id, segment_id, rater_id, revision, payload, version)
+SELECT %(c)s, i.id, (SELECT min(id) FROM segments WHERE campaign_id = %(c)s), t.rater_id, 1, '{}', 1 FROM t, i"""
+
+
+def test_what_came_with_its_answers_is_sized_once_until_data_come(
+    anonymous: httpx.Client,
+    database: Database,
+    database_url: str,
+    secret: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    walk = make_walk(anonymous, database, secret, 8, CountsKeeper())
+    with psycopg.connect(database_url) as db:
+        db.execute(IMPORTED, {"c": walk.live.id})
+    sized: list[int] = []
+    of_all = stored.imported_tasks
+
+    def counted(*given: Any, **how: Any) -> Any:
+        sized.append(1)
+        return of_all(*given, **how)
+
+    monkeypatch.setattr(stored, "imported_tasks", counted)
+    for _ in range(3):
+        walk.answer()
+        state = next(one for one in walk.look(walk.keeper).states if one.state == "imported")
+        assert (state.tasks, state.segments, state.judgments, state.words > 0) == (1, 1, 1, True)
+    assert len(sized) == 1
+    assert walk.look(walk.keeper) == walk.look(CountsKeeper())
+    with database.transaction() as session:
+        campaigns.next_version(session, walk.live.id, actor="test", what="texts")
+    assert walk.look(walk.keeper) == walk.look(CountsKeeper())
+    assert (len(sized), walk.keeper.counted_anew) == (4, 2), "texts may have changed"

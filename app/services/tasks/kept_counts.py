@@ -13,6 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from app.domain.languages import has_spaces
+from app.services.campaigns.campaigns import get
+from app.services.plans.plan_input import CHARACTERS_A_WORD
 from app.services.tasks.progress_view import Glance
 from app.storage import progress, progress_counts
 from app.storage.db import Session
@@ -44,16 +47,21 @@ class ProgressTally:
 
 @dataclass(slots=True)
 class ProgressTallies:
-    """What is counted of a campaign. recent: judgments of the last day, by task."""
+    """What is counted of a campaign. recent: judgments of the last day, by task.
+
+    imported: segments and words of tasks that came with their answers, by task.
+    """
 
     tasks: dict[int, ProgressTally] = field(default_factory=dict)
     systems: dict[int, ProgressTally] = field(default_factory=dict)
     groups: dict[int, ProgressTally] = field(default_factory=dict)
     recent: Counter[int] = field(default_factory=Counter)
+    imported: Mapping[int, progress.Row] = field(default_factory=dict)
 
     def copy(self) -> ProgressTallies:
         """The same, to be read while more is counted."""
-        return ProgressTallies(dict(self.tasks), dict(self.systems), dict(self.groups), Counter(self.recent))
+        recent = Counter(self.recent)
+        return ProgressTallies(dict(self.tasks), dict(self.systems), dict(self.groups), recent, self.imported)
 
 
 @dataclass(slots=True)
@@ -109,6 +117,8 @@ class CountsKeeper:
         else:
             self.counted_anew += 1
             kept = _count_anew(session, seen, known)
+            if any(row.state == "imported" for row in tasks):
+                kept.counts.imported = _count_imported(session, seen)
         _move_tasks(session, kept, seen.campaign_id, tasks)
         _forget_minutes(kept, seen.at)
         return kept
@@ -147,6 +157,12 @@ def _count_anew(session: Session, seen: Glance, known: frozenset[int]) -> _Kept:
         if row.what == "task" and row.done:
             kept.done.add(row.id)
     return kept
+
+
+def _count_imported(session: Session, seen: Glance) -> Mapping[int, progress.Row]:
+    """The size of tasks that came with their answers, by task: no answer of a rater changes it."""
+    characters = None if has_spaces(get(session, seen.key).source_language) else CHARACTERS_A_WORD
+    return {row.id: row for row in progress.imported_tasks(session, seen.campaign_id, characters=characters)}
 
 
 def _add_answers(session: Session, kept: _Kept, seen: Glance) -> None:

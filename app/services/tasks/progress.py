@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.domain.languages import has_spaces
 from app.services.campaigns.campaigns import get
 from app.services.campaigns.deadlines import deadline_of
 from app.services.people import idle_raters
-from app.services.plans.plan_input import CHARACTERS_A_WORD
 from app.services.tasks import progress_counts as counted
 from app.services.tasks.kept_counts import DAY, DONE, CountsKeeper, ProgressTallies, ProgressTally
 from app.services.tasks.progress_counts import CountedTask
@@ -36,8 +34,7 @@ def look(session: Session, seen: Glance, sight: Sight, keeper: CountsKeeper | No
     raters = [one for one in everybody if sight.team is None or one.team == sight.team]
     rows = progress.tasks(session, seen.campaign_id)
     sources = _ProgressCounts(sight, raters, (keeper or CountsKeeper()).count(session, seen, rows))
-    came = _imported(session, seen) if any(row.state == "imported" for row in rows) else {}
-    tasks = sources.tasks(rows, came)
+    tasks = sources.tasks(rows)
     plan = progress.plan(session, seen.campaign_id) if sight.team is None else None
     balance = counted.balance(raters, tasks, plan) if sight.team is None else None
     forecast = counted.forecast(raters, tasks, seen)
@@ -92,11 +89,11 @@ class _ProgressCounts:
     raters: Sequence[progress.Row]
     counts: ProgressTallies
 
-    def tasks(self, rows: Iterable[progress.Row], came: Mapping[int, progress.Row]) -> list[CountedTask]:
+    def tasks(self, rows: Iterable[progress.Row]) -> list[CountedTask]:
         ours = {one.id for one in self.raters} if self.sight.team is not None else None
         mine = [row for row in rows if ours is None or row.rater_id in ours]
-        recent = self.counts.recent
-        return [_task(row, came.get(row.id, row), self.counts.tasks.get(row.id), recent[row.id]) for row in mine]
+        recent, sizes = self.counts.recent, self.counts.imported
+        return [_task(row, sizes.get(row.id, row), self.counts.tasks.get(row.id), recent[row.id]) for row in mine]
 
     def groups(self) -> Groups | None:
         groups = self.counts.groups.values()
@@ -120,12 +117,6 @@ class _ProgressCounts:
             )
             for row, n in shown
         ]
-
-
-def _imported(session: Session, seen: Glance) -> dict[int, progress.Row]:
-    """The size of tasks that came with their answers, by task."""
-    characters = None if has_spaces(get(session, seen.key).source_language) else CHARACTERS_A_WORD
-    return {row.id: row for row in progress.imported_tasks(session, seen.campaign_id, characters=characters)}
 
 
 def _task(row: progress.Row, size: progress.Row, n: ProgressTally | None, recent: int) -> CountedTask:
