@@ -27,9 +27,9 @@ from scipy import special
 
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, Recipe
-from app.reports.forecast.report import rare_failures
+from app.reports.forecast.report import few_document_warnings
 from app.reports.gate.caveats import document_caveats
-from app.reports.gate.looks import Looks
+from app.reports.gate.looks import EarlierLooks
 from app.stats.aggregate import score_matrix, segment_scores
 from app.stats.gate.gate import GateRule, decide_claim
 from app.stats.inference.by_document import estimate_precision
@@ -244,7 +244,7 @@ def _gate_once(world: SimulatedWorld, number: int, *, rule: GateRule) -> Trial:
     ranking = rank_systems(rows, _LIGHT, topics_of(world, rows))
     sums, counts = _by_document(rows)
     decisions = [decide_claim(sums[:d], counts[:d], rule) for d in (ceil(look * counts.size) for look in world.looks)]
-    asked_before = Looks(tuple(range(1, len(world.looks)))).warnings()
+    asked_before = EarlierLooks(tuple(range(1, len(world.looks)))).warnings()
     warnings = (*_said(ranking), *document_caveats(decisions[-1], rule), *asked_before)
     return Trial({rule.claim.replace("_", " "): float(any(one.holds for one in decisions))}, warnings)
 
@@ -270,7 +270,7 @@ def _forecast_once(world: SimulatedWorld, number: int) -> Trial:
     apart = sums.sum() / counts.sum() - new_sums.sum() / new_counts.sum()
     domains = topics_of(world, this).domain_codes()[0] if world.topics > 1 else None
     laid = score_matrix(segment_scores(this), this.labels, domains=domains)
-    said = (*caveats.document_caveats(this, laid), *rare_failures(laid.n_documents))
+    said = (*caveats.document_caveats(this, laid), *few_document_warnings(laid.n_documents))
     return Trial({"difference of a new study": float(abs(apart) <= reach)}, said)
 
 

@@ -78,7 +78,7 @@ def _computed(database: Database, campaign: str) -> dict[str, str]:
             database, request.ReportRequest(kind, (campaign,), request.parse_options(kind, query))
         )
         paths[name] = f"/v1/campaigns/{campaign}/reports/{name}" + ("?bootstrap=0" if query else "")
-    ranking_report.find_or_compute(database, campaign, recipe=NAMED["recommended"])
+    ranking_report.find_or_compute_ranking(database, campaign, recipe=NAMED["recommended"])
     return {**paths, "ranking": f"/v1/campaigns/{campaign}/ranking"}
 
 

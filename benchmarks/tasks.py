@@ -80,7 +80,7 @@ def rank(url: str, campaign: str, seed: str, extras: str) -> Figures:
         ready = time.perf_counter()
         more = extras == "with"
         recipe = replace(NAMED["recommended"], seed=int(seed), rank_sets=more, influence=more)
-        body = ranking_report.find_or_compute(database, campaign, recipe=recipe).body
+        body = ranking_report.find_or_compute_ranking(database, campaign, recipe=recipe).body
         done = time.perf_counter()
     answer = json.loads(body)
     return {"seconds": done - ready, "imports": ready - started, "n": answer["n_ratings"], "memory": peak_memory()}

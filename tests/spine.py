@@ -64,7 +64,9 @@ class Spine:
 
     def body(self, campaign: str, recipe: str, as_of: int | None = None, **options: str) -> bytes:
         """The bytes of a ranking."""
-        return ranking_report.find_or_compute(self.database, campaign, recipe=chosen(recipe, options), as_of=as_of).body
+        return ranking_report.find_or_compute_ranking(
+            self.database, campaign, recipe=chosen(recipe, options), as_of=as_of
+        ).body
 
     def rank(self, campaign: str, recipe: str, as_of: int | None = None, **options: str) -> dict[str, Any]:
         """A ranking."""

@@ -22,7 +22,7 @@ from app.reports.kit.redact import hide_raters
 from app.reports.kit.render import parquet
 from app.reports.kit.report import StoredReport
 from app.reports.ranking import report as ranking_report
-from app.reports.ranking.renderings import MEDIA_TYPES, RANKING_TYPES, TABLES, render, segments
+from app.reports.ranking.renderings import MEDIA_TYPES, RANKING_TYPES, TABLES, render_ranking, render_segment_scores
 from app.reports.source import named_recipes
 from app.services.access.tokens import Caller
 from app.services.campaigns import recipes
@@ -165,8 +165,8 @@ def get_segment_scores(
 ) -> StreamingResponse:
     """CSV: what the recipe averages into system scores."""
     recipe = _wanted(request, caller, campaign, asked, database)
-    ranking = ranking_report.segment_scores(database, campaign, recipe=recipe, as_of=moment(asked.as_of))
-    return stream(segments(ranking), MEDIA_TYPES["csv"], filename=f"{campaign}.segments.csv")
+    ranking = ranking_report.compute_segment_ranking(database, campaign, recipe=recipe, as_of=moment(asked.as_of))
+    return stream(render_segment_scores(ranking), MEDIA_TYPES["csv"], filename=f"{campaign}.segments.csv")
 
 
 def _kind(request: Request) -> str:
@@ -234,4 +234,4 @@ def _shown(request: Request, caller: Caller, report: StoredReport, kind: str, ta
         return answer(request, report.body, JSON, report.etag)
     headers = PICTURE if kind == "svg" else {}
     tag = f"{report.etag}.{kind}.{table}"
-    return answer(request, lambda: render(report.body, kind, table), RANKING_TYPES[kind], tag, headers)
+    return answer(request, lambda: render_ranking(report.body, kind, table), RANKING_TYPES[kind], tag, headers)

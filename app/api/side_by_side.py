@@ -19,8 +19,8 @@ from app.domain.recipe import NAMED
 from app.reports.kit.redact import hide_keys
 from app.reports.kit.report import StoredReport
 from app.reports.ranking.renderings import MEDIA_TYPES
-from app.reports.side_by_side.rankings import ComparedRanking, SideBySide
-from app.reports.side_by_side.tables import render
+from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySide
+from app.reports.side_by_side.tables import render_side_by_side
 from app.services.access.tokens import Caller
 from app.services.jobs import side_by_side
 from app.services.jobs.jobs import JobView
@@ -53,7 +53,7 @@ ANY: dict[int | str, dict[str, Any]] = {
     **KNOWN,
     **LATER,
 }
-Ask = Callable[[], SideBySide | JobView]
+Ask = Callable[[], RankingsSideBySide | JobView]
 
 
 class RecipesQuery(AsOf):
@@ -132,7 +132,7 @@ def of_rankings(request: Request, caller: Caller, report: StoredReport, kind: st
     )
 
 
-def without_raters(rankings: SideBySide) -> SideBySide:
+def without_raters(rankings: RankingsSideBySide) -> RankingsSideBySide:
     """The same without the keys of raters and tasks, which only warnings and reasons have."""
     return replace(rankings, columns=tuple(map(_blind, rankings.columns)))
 
@@ -145,7 +145,7 @@ def _blind(column: ComparedRanking) -> ComparedRanking:
     return replace(column, view=view, why=why, etag=f"{column.etag}.blind")
 
 
-def comparison_response(request: Request, caller: Caller, rankings: SideBySide, kind: str) -> Response:
+def comparison_response(request: Request, caller: Caller, rankings: RankingsSideBySide, kind: str) -> Response:
     """A representation, with an ETag of its own; who only views learns nothing of the raters."""
     if not caller.may("manager"):
         rankings = without_raters(rankings)
@@ -153,4 +153,4 @@ def comparison_response(request: Request, caller: Caller, rankings: SideBySide, 
         return answer(request, lambda: SideBySideOut.of(rankings).model_dump_json().encode(), JSON, rankings.etag)
     headers = PICTURE if kind == "svg" else {}
     tag = f"{rankings.etag}.{kind}"
-    return answer(request, lambda: render(rankings, kind), MEDIA_TYPES[kind], tag, headers)
+    return answer(request, lambda: render_side_by_side(rankings, kind), MEDIA_TYPES[kind], tag, headers)

@@ -133,7 +133,7 @@ def _say_conformance(console: Console, database: Database, origin: str) -> None:
 
 
 def _report(console: Console, database: Database, campaign: str) -> None:
-    body = ranking_report.find_or_compute(database, campaign, recipe=NAMED[RECIPE]).body
+    body = ranking_report.find_or_compute_ranking(database, campaign, recipe=NAMED[RECIPE]).body
     console.print(ranking_table(json.loads(body)))
     console.print(f"True order, best first: {', '.join(PLANTED_ORDER)}", highlight=False)
     console.print("\nReplication forecast")

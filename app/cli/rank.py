@@ -25,7 +25,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.recipe import CHECKED_AGAINST, CHOICES, NAMED, parse_recipe_options
 from app.reports.kit.render import parquet
 from app.reports.ranking import report as ranking_report
-from app.reports.ranking.renderings import TABLES, render, segments
+from app.reports.ranking.renderings import TABLES, render_ranking, render_segment_scores
 from app.reports.source.named_recipes import find_recipe
 
 CHOICE_OPTIONS = "\b\n" + "\n".join(
@@ -123,10 +123,12 @@ def _from_database(asked: RankArguments) -> Iterator[bytes]:
             base = find_recipe(session, asked.campaign, asked.recipe, place=("--recipe",))
             chosen = parse_recipe_options(base, asked.choices)
         if asked.table == SEGMENTS:
-            yield from segments(ranking_report.segment_scores(database, asked.campaign, recipe=chosen, as_of=when))
+            yield from render_segment_scores(
+                ranking_report.compute_segment_ranking(database, asked.campaign, recipe=chosen, as_of=when)
+            )
             return
-        body = ranking_report.find_or_compute(database, asked.campaign, recipe=chosen, as_of=when).body
-    yield body if asked.kind in ("", "json") else render(body, asked.kind, asked.table)
+        body = ranking_report.find_or_compute_ranking(database, asked.campaign, recipe=chosen, as_of=when).body
+    yield body if asked.kind in ("", "json") else render_ranking(body, asked.kind, asked.table)
 
 
 def _from_server(remote: _remote.Remote, asked: RankArguments) -> Iterator[bytes]:

@@ -21,13 +21,13 @@ from app.reports.kit import captions
 from app.reports.kit.table import Alignment, Table
 from app.reports.ranking.renderings import MEDIA_TYPES
 from app.reports.side_by_side import series as all_series
-from app.reports.side_by_side.rankings import SideBySide
-from app.reports.side_by_side.report import find_or_compute
-from app.reports.side_by_side.tables import render
+from app.reports.side_by_side.rankings import RankingsSideBySide
+from app.reports.side_by_side.report import find_or_compute_recipes
+from app.reports.side_by_side.tables import render_side_by_side
 from app.storage.db import Database
 
 RECIPES = "recipes"
-Ask = Callable[[Database], SideBySide]
+Ask = Callable[[Database], RankingsSideBySide]
 
 
 def register(app: typer.Typer) -> None:
@@ -40,7 +40,9 @@ def report(campaign: str, recipes: Sequence[str], as_of: int | None, shape: str,
     names = list(dict.fromkeys(recipes))
     query: dict[str, str | int] = {"recipes": ",".join(names), **({} if as_of is None else {"as_of": as_of})}
     path = f"/v1/campaigns/{quote(campaign, safe='')}/reports/{RECIPES}"
-    _answer(remote, path, query, shape, lambda database: find_or_compute(database, campaign, names, as_of=as_of))
+    _answer(
+        remote, path, query, shape, lambda database: find_or_compute_recipes(database, campaign, names, as_of=as_of)
+    )
 
 
 def rank_series(
@@ -58,7 +60,7 @@ def rank_series(
     """The campaigns of a series beside each other: rank and cluster of each system in each."""
     wanted = kind_of(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
     path = f"/v1/series/{quote(series, safe='')}/ranking"
-    ask: Ask = partial(all_series.find_or_compute, name=series, recipe=recipe)
+    ask: Ask = partial(all_series.find_or_compute_series, name=series, recipe=recipe)
     _answer(_remote.configured_remote(server), path, {"recipe": recipe}, wanted, ask)
 
 
@@ -67,7 +69,7 @@ def _answer(remote: _remote.Remote | None, path: str, query: Mapping[str, str | 
         with context.database() as database:
             rankings = ask(database)
         told = kind in ("", "json")
-        body = SideBySideOut.of(rankings).model_dump_json().encode() if told else render(rankings, kind)
+        body = SideBySideOut.of(rankings).model_dump_json().encode() if told else render_side_by_side(rankings, kind)
     else:
         body = _from_server(remote, path, query, kind)
     if kind:

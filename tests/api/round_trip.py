@@ -25,7 +25,7 @@ from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, parse_recipe_options
 from app.formats.base import InputFile
 from app.formats.esa.writer import PROTOCOLS
-from app.reports.ranking.input import read_input
+from app.reports.ranking.input import load_ranking_input
 from app.reports.source import snapshot
 from app.services.campaigns import exclusions
 from app.services.data import exports, imports
@@ -119,7 +119,7 @@ def ranked(database: Database, campaign: str, came: Collection[Key]) -> list[tup
     try:
         with database.transaction() as session:
             about = snapshot.load_snapshot(session, campaign, None)
-            found = read_input(session, about, parse_recipe_options(NAMED["recommended"], PLAIN))
+            found = load_ranking_input(session, about, parse_recipe_options(NAMED["recommended"], PLAIN))
         rows = found.rows.where(np.array([key in came for key in _places(found.rows)], dtype=bool)).canonical()
         body = replace(found, rows=rows, unweighed=None).body()
     except Invalid as why:

@@ -13,8 +13,8 @@ from app.domain.recipe import NAMED
 from app.jobs import work as job_work
 from app.main import create_app
 from app.reports.ranking import report as ranking_report
-from app.reports.ranking.input import read_input
-from app.reports.ranking.renderings import segments
+from app.reports.ranking.input import load_ranking_input
+from app.reports.ranking.renderings import render_segment_scores
 from app.reports.side_by_side import report as side_by_side
 from app.reports.source import snapshot
 from app.reports.source.expected_time import AT_ONCE, CampaignSize, seconds_to_rank
@@ -94,7 +94,7 @@ def test_a_long_ranking_is_a_job_and_its_bytes_are_those_of_one_made_at_once(wor
     by_job = world.get(f"{place}/report")
     with world.spine.database.transaction() as session:
         about = snapshot.load_snapshot(session, "mqm", None)
-        at_once = read_input(session, about, chosen("google-mqm", {"seed": "7"})).body()
+        at_once = load_ranking_input(session, about, chosen("google-mqm", {"seed": "7"})).body()
     assert (found.status_code, found.content, by_job.content) == (200, at_once, at_once)
     assert by_job.headers["ETag"] == found.headers["ETag"]
     assert world.get(RANKING, headers={"If-None-Match": found.headers["ETag"]}, **asked).status_code == 304
@@ -205,7 +205,7 @@ def test_many_recipes_are_a_job_with_a_ranking_a_chunk_and_the_answer_that_is_ma
     assert world.get(RANKING, recipe="mine").status_code == 200, "each is stored as a ranking of its own, too"
     with world.spine.database.transaction(snapshot=True) as session:
         stored = side_by_side_jobs.read(jobs.report(session, jobs_of(world, place)).body)
-    assert side_by_side.find_or_compute(world.spine.database, "mqm", named.split(",")) == stored
+    assert side_by_side.find_or_compute_recipes(world.spine.database, "mqm", named.split(",")) == stored
     for media_type, suffix in SHAPES.items():
         by_suffix = world.get(f"{BESIDE}{suffix}", recipes=named)
         assert world.get(f"{place}/report", headers={"Accept": media_type}).content == by_suffix.content
@@ -225,6 +225,6 @@ def test_segment_scores_do_not_hang_on_what_is_not_drawn_for_them(shared: World)
     for name in ("recommended", "wmt26", "google-mqm"):
         light, whole = (
             make(shared.spine.database, "mqm", recipe=NAMED[name])
-            for make in (ranking_report.segment_scores, ranking_report.compute)
+            for make in (ranking_report.compute_segment_ranking, ranking_report.compute_ranking)
         )
-        assert list(segments(light)) == list(segments(whole))
+        assert list(render_segment_scores(light)) == list(render_segment_scores(whole))

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from app.reports.gate.report import REPORT as GATE
-from app.reports.gate.view import GateView, tables
+from app.reports.gate.view import GateView, make_tables
 from app.reports.kit.request import ReportRequest, parse_options
 from app.reports.kit.store import find_or_compute_report
 from app.reports.source import recipe_ratings, snapshot
@@ -225,5 +225,5 @@ def test_a_gate_names_the_lower_ranked_system_where_that_one_is_significantly_be
     assert (row["significant"], row["significant_reverse"]) == (False, True), "as the ranking has it"
     assert found.p_reverse == pytest.approx(theirs, abs=1e-9)
     assert found.p_reverse < 0.05 < 0.95 < found.p_value
-    text = dict(tables(view)[0].table.rows)["By recipe"]
+    text = dict(make_tables(view)[0].table.rows)["By recipe"]
     assert text.startswith(f"TRANSSION.3 ranks higher, but Online-B.5 is significantly better, p {theirs:.4f} ")

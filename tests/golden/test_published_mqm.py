@@ -58,7 +58,7 @@ def test_fourteen_system_means_are_met(published: Spine) -> None:
 
 
 def test_7406_segment_averages_are_met(published: Spine) -> None:
-    ranking = ranking_report.compute(published.database, "ted", recipe=chosen("google-mqm", {}))
+    ranking = ranking_report.compute_ranking(published.database, "ted", recipe=chosen("google-mqm", {}))
     assert_same(by_name(ranking.segments), published_segments())
 
 

@@ -94,7 +94,7 @@ def by_place(seed):
 def test_the_ranking_recovers_the_planted_order_in_clusters(database):
     campaign = load_judged(database, seed=SEED)
 
-    found = json.loads(ranking_report.find_or_compute(database, campaign, recipe=NAMED["recommended"]).body)
+    found = json.loads(ranking_report.find_or_compute_ranking(database, campaign, recipe=NAMED["recommended"]).body)
 
     assert tuple(s["system"] for s in found["systems"]) == PLANTED_ORDER
     assert found["recipe"]["normalize"] == "z"
@@ -107,11 +107,11 @@ def test_the_ranking_recovers_the_planted_order_in_clusters(database):
 
 def test_loading_the_demo_again_changes_nothing(database):
     campaign = load_judged(database, seed=SEED)
-    before = ranking_report.find_or_compute(database, campaign, recipe=NAMED["google-mqm"]).body
+    before = ranking_report.find_or_compute_ranking(database, campaign, recipe=NAMED["google-mqm"]).body
 
     assert load_demo(database, seed=SEED) == campaign
 
-    assert ranking_report.find_or_compute(database, campaign, recipe=NAMED["google-mqm"]).body == before
+    assert ranking_report.find_or_compute_ranking(database, campaign, recipe=NAMED["google-mqm"]).body == before
     assert json.loads(before)["data_version"] == 2
 
 

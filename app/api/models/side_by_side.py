@@ -6,8 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, Field
 
-from app.reports.side_by_side.flips import Verdict
-from app.reports.side_by_side.rankings import ComparedRanking, SideBySide
+from app.reports.side_by_side.flips import PairVerdict
+from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySide
 
 
 class ColumnOut(BaseModel):
@@ -97,7 +97,7 @@ class SideBySideOut(BaseModel):
     warnings: list[str]
 
     @classmethod
-    def of(cls, shown: SideBySide) -> Self:
+    def of(cls, shown: RankingsSideBySide) -> Self:
         """From what the service knows."""
         names = [column.name for column in shown.ranked]
         return cls(
@@ -115,7 +115,7 @@ class SideBySideOut(BaseModel):
         )
 
 
-def _row(shown: SideBySide, system: str) -> RowOut:
+def _row(shown: RankingsSideBySide, system: str) -> RowOut:
     places = {column.name: _place(column, system) for column in shown.ranked}
     n = sum(place is not None for place in places.values())
     name, mean = shown.line(system).name, shown.mean_relative_rank[system]
@@ -129,7 +129,7 @@ def _place(column: ComparedRanking, system: str) -> RankedPlaceOut | None:
     return RankedPlaceOut(rank=line.rank, relative_rank=relative, cluster=line.cluster, score=line.score)
 
 
-def verdict(told: Verdict | None) -> VerdictOut | None:
+def verdict(told: PairVerdict | None) -> VerdictOut | None:
     """From what the service knows."""
     return None if told is None else VerdictOut(better=told.better, significant=told.claims)
 

@@ -22,8 +22,8 @@ NARROWEST_NAME = 10
 
 def ranking_table(report: Mapping[str, object]) -> RenderableType:
     """A ranking report: a line a system, a rule between clusters, the recipe and the warnings below."""
-    view = ranking_view.of_mapping(report)
-    parts: list[RenderableType] = [_systems(view), Text(ranking_captions.caption(view), style="dim")]
+    view = ranking_view.parse_ranking_view(report)
+    parts: list[RenderableType] = [_systems(view), Text(ranking_captions.make_caption(view), style="dim")]
     if told := [line.effective_documents for line in view.systems if line.effective_documents is not None]:
         parts.append(Text(f"Effective documents: {_from_to(min(told), max(told))}.", style="dim"))
     parts += [Text(f"Warning: {warning}", style="yellow") for warning in view.warnings]
@@ -46,9 +46,9 @@ def plain_table(shown: table.Table, title: str, notes: Iterable[str] = ()) -> Re
 
 def _systems(view: RankingView) -> Table:
     """The table, with what every system shares left to the caption, so that it fits 80 columns."""
-    shown = ranking_tables.systems_table(view)
+    shown = ranking_tables.make_systems_table(view)
     kept = [i for i, heading in enumerate(shown.headings) if heading not in LEFT_TO_CAPTION]
-    title = f"{ranking_captions.title(view)}, {ranking_captions.direction(view)}"
+    title = f"{ranking_captions.ranking_title(view)}, {ranking_captions.describe_direction(view)}"
     table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for i in kept:
         heading = shown.headings[i]

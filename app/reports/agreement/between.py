@@ -13,10 +13,17 @@ from pydantic import Field, StringConstraints
 
 from app.reports.agreement import work
 from app.reports.agreement.between_charts import between_plot
-from app.reports.agreement.between_repeated import repeatability
-from app.reports.agreement.between_view import BetweenView, CampaignLine, CampaignPair, caption, csv, tables
-from app.reports.agreement.plan import Coefficient, CoefficientSettings, level_plan
-from app.reports.agreement.report import NUMBERS, choices_of
+from app.reports.agreement.between_repeated import compute_repeatability
+from app.reports.agreement.between_view import (
+    BetweenView,
+    CampaignLine,
+    CampaignPair,
+    make_caption,
+    make_csv,
+    make_tables,
+)
+from app.reports.agreement.plan import AgreementCoefficient, CoefficientSettings, make_level_plan
+from app.reports.agreement.report import NUMBERS, make_coefficient_settings
 from app.reports.agreement.view import Statistic
 from app.reports.kit.report import Report, ReportWork
 from app.reports.source.raw_ratings import (
@@ -69,10 +76,10 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Between
     texts = [source_digests(session, one.campaign_id) for one in snapshots]
     shared = _shared_units(campaign_ratings, texts, options)
     same = len({one.scale for one in campaign_ratings}) == 1 and not shared.turned
-    choices = choices_of(campaign_ratings[0], options.tolerance, options.levels, options.bins)
+    choices = make_coefficient_settings(campaign_ratings[0], options.tolerance, options.levels, options.bins)
 
     @cache
-    def statistics() -> tuple[Coefficient, ...]:
+    def statistics() -> tuple[AgreementCoefficient, ...]:
         return _statistics(shared.units, choices, same_scale=same)
 
     def spread() -> work.BootstrapDraws:
@@ -83,10 +90,14 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Between
     def finish(done: Sequence[bytes]) -> BetweenView:
         ends = spread().intervals(done, options.level)[0]
         drawn = options.level if options.bootstrap else None
-        shown = [work.statistic_view(one, e, shared.units, drawn) for one, e in zip(statistics(), ends, strict=True)]
+        shown = [
+            work.make_statistic_view(one, e, shared.units, drawn) for one, e in zip(statistics(), ends, strict=True)
+        ]
         return _view(campaign_ratings, shared, shown, options, choices.levels if same else None)
 
-    return ReportWork(work.n_chunks([shared.units], options.bootstrap), lambda part: spread().chunk(part), finish)
+    return ReportWork(
+        work.count_bootstrap_chunks([shared.units], options.bootstrap), lambda part: spread().chunk(part), finish
+    )
 
 
 def _shared_units(
@@ -145,16 +156,18 @@ def _means(ratings: RawRatings, options: BetweenOptions, *, turn: bool) -> dict[
     return dict(zip(addresses, mean.tolist(), strict=True))
 
 
-def _statistics(units: UnitValues, choices: CoefficientSettings, *, same_scale: bool) -> tuple[Coefficient, ...]:
+def _statistics(
+    units: UnitValues, choices: CoefficientSettings, *, same_scale: bool
+) -> tuple[AgreementCoefficient, ...]:
     """All coefficients where the campaigns have one scale, else those that no scale matters to."""
     if not units.n_units:
         return ()
     if same_scale:
-        return level_plan("segments", units, choices).statistics
+        return make_level_plan("segments", units, choices).statistics
     return (
-        Coefficient("mean_pearson", pairs.mean_pearson(units)),
-        Coefficient("tau_single_documents", rankings.mean_document_tau(units)),
-        Coefficient("tau_all_documents", rankings.mean_shared_tau(units), jackknife=True),
+        AgreementCoefficient("mean_pearson", pairs.mean_pearson(units)),
+        AgreementCoefficient("tau_single_documents", rankings.mean_document_tau(units)),
+        AgreementCoefficient("tau_all_documents", rankings.mean_shared_tau(units), jackknife=True),
     )
 
 
@@ -186,7 +199,7 @@ def _view(
         each=[_campaign_line(one, shared) for one in campaign_ratings],
         statistics=statistics,
         pairs=_pairs(shared.units, same_scale=same),
-        repeated=repeatability(shared.units, shared.systems, campaign_ratings[0].scale) if same else [],
+        repeated=compute_repeatability(shared.units, shared.systems, campaign_ratings[0].scale) if same else [],
     )
 
 
@@ -282,10 +295,10 @@ REPORT: Report[BetweenOptions, BetweenView] = Report(
     result=BetweenView,
     example=EXAMPLE,
     prepare=_prepare,
-    tables=tables,
-    csv=csv,
+    tables=make_tables,
+    csv=make_csv,
     charts={"default": between_plot},
-    caption=caption,
+    caption=make_caption,
     over="campaigns",
     long=True,
 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from app.reports.agreement.between_view import BetweenView, caption
-from app.reports.agreement.charts import coefficients
+from app.reports.agreement.between_view import BetweenView, make_caption
+from app.reports.agreement.charts import coefficient_plot
 from app.reports.kit import captions
 
 
 def between_plot(view: BetweenView) -> bytes:
     """One line a coefficient over all campaigns as SVG."""
     group = (f"{captions.pluralize(view.n_units, 'unit')} that campaigns share", view.statistics)
-    notes = [caption(view), *map(captions.make_sentence, view.warnings)]
-    return coefficients(f"Agreement of {', '.join(view.campaigns)}", [group], notes)
+    notes = [make_caption(view), *map(captions.make_sentence, view.warnings)]
+    return coefficient_plot(f"Agreement of {', '.join(view.campaigns)}", [group], notes)

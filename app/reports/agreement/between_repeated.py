@@ -27,7 +27,7 @@ class RepeatedLine(FiniteResultPart):
     cv: float | None = Field(description="CV* in percent; null where the mean is at the lower end of the scale.")
 
 
-def repeatability(units: UnitValues, systems: Sequence[str], scale: ScoreScale | None) -> list[RepeatedLine]:
+def compute_repeatability(units: UnitValues, systems: Sequence[str], scale: ScoreScale | None) -> list[RepeatedLine]:
     """Every system that two campaigns or more have on the same units; the campaigns are the raters of the units.
 
     systems: names of the codes of the units. Nothing where scores have no lower end that could be put to 0.
@@ -56,7 +56,7 @@ def _line(units: UnitValues, code: int, name: str, minimum: float) -> RepeatedLi
     )
 
 
-def repeated_table(lines: Sequence[RepeatedLine]) -> Table:
+def make_repeated_table(lines: Sequence[RepeatedLine]) -> Table:
     """One row a system."""
     heads = ("System", "Campaigns", "Units", "Least", "Most", "CV*")
     rows = [

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from app.reports.agreement.between_repeated import RepeatedLine, repeated_table
-from app.reports.agreement.tables import NONE, PLACES, statistic_label
+from app.reports.agreement.between_repeated import RepeatedLine, make_repeated_table
+from app.reports.agreement.tables import NONE, PLACES, label_statistic
 from app.reports.agreement.view import Statistic
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import make_table
@@ -62,7 +62,7 @@ def _figure(value: float | None) -> str:
     return captions.format_number(value, PLACES)
 
 
-def tables(view: BetweenView) -> Sequence[TableSection]:
+def make_tables(view: BetweenView) -> Sequence[TableSection]:
     """Every two campaigns, then the coefficients over all of them."""
     shown = []
     if view.pairs:
@@ -70,7 +70,7 @@ def tables(view: BetweenView) -> Sequence[TableSection]:
     if view.statistics:
         shown.append(TableSection("Campaigns as raters", _statistics(view), frozenset()))
     if view.repeated:
-        shown.append(TableSection("Campaigns as repetitions", repeated_table(view.repeated)))
+        shown.append(TableSection("Campaigns as repetitions", make_repeated_table(view.repeated)))
     return shown
 
 
@@ -90,7 +90,7 @@ def _statistics(view: BetweenView) -> Table:
         ends = "–" if statistic.interval is None else "[{}, {}]".format(*map(_figure, statistic.interval))
         rows.append(
             (
-                statistic_label(statistic),
+                label_statistic(statistic),
                 _figure(statistic.value),
                 ends,
                 _figure(statistic.expected),
@@ -106,7 +106,7 @@ CSV = (
 )
 
 
-def csv(view: BetweenView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv(view: BetweenView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a figure."""
     rows: list[tuple[Cell, ...]] = []
     for pair in view.pairs:
@@ -123,7 +123,7 @@ def csv(view: BetweenView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     return CSV, rows
 
 
-def caption(view: BetweenView) -> str:
+def make_caption(view: BetweenView) -> str:
     """What the figures are, and from which data."""
     versions = ", ".join(f"{key} at {version}" for key, version in view.campaigns.items())
     return (

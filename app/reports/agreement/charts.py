@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import floor
 
-from app.reports.agreement.tables import LEVEL_NAMES, caption, statistic_label
+from app.reports.agreement.tables import LEVEL_NAMES, label_statistic, make_caption
 from app.reports.agreement.view import AgreementView, LevelView, RaterPairLine, Statistic
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
@@ -28,7 +28,7 @@ def statistics_plot(view: AgreementView) -> bytes:
     """One line a coefficient, by level: value, interval, and what a model expects as a hollow mark."""
     groups = [(f"{LEVEL_NAMES[one.level]} ({one.n_pairs:,} pairs)", _drawn(one, view)) for one in view.levels]
     title = f"Agreement of raters in {next(iter(view.campaigns))}"
-    return coefficients(title, groups, [caption(view), *map(captions.make_sentence, view.warnings)])
+    return coefficient_plot(title, groups, [make_caption(view), *map(captions.make_sentence, view.warnings)])
 
 
 def _drawn(level: LevelView, view: AgreementView) -> list[Statistic]:
@@ -38,7 +38,7 @@ def _drawn(level: LevelView, view: AgreementView) -> list[Statistic]:
     return [s for s in level.statistics if s.statistic in ALL_TOLERANCES or s.tolerance in {None, main}]
 
 
-def coefficients(title: str, groups: Sequence[Group], notes: Sequence[str]) -> bytes:
+def coefficient_plot(title: str, groups: Sequence[Group], notes: Sequence[str]) -> bytes:
     """One line a coefficient under the heading of its group, as SVG."""
     drawn = [(heading, [s for s in found if s.statistic not in NOT_COEFFICIENTS]) for heading, found in groups]
     top = HEAD + 24
@@ -56,7 +56,7 @@ def coefficients(title: str, groups: Sequence[Group], notes: Sequence[str]) -> b
             sheet.text(MARGIN, y + ROW / 2, heading, bold=True, size=8.5)
             y += ROW
             for statistic in statistics:
-                sheet.text(LEFT - 8, y + ROW / 2, statistic_label(statistic), ha="right", size=8)
+                sheet.text(LEFT - 8, y + ROW / 2, label_statistic(statistic), ha="right", size=8)
                 _mark(sheet, statistic, y + ROW / 2, low)
                 y += ROW
         if not any(found for _, found in drawn):
@@ -103,7 +103,7 @@ def _mark(sheet: ChartSheet, statistic: Statistic, y: float, low: float) -> None
     sheet.text(LEFT + PLOT + 10, y, text, size=8, color=QUIET)
 
 
-def heat_map(view: AgreementView) -> bytes:
+def rater_heat_map(view: AgreementView) -> bytes:
     """Raters against raters: Pearson's correlation above the diagonal, mean difference below it."""
     names = sorted({rater for pair in view.pairs for rater in pair.rater})
     shown = names[:MOST_RATERS]

@@ -22,7 +22,7 @@ WITH_WORDS = frozenset({"kappa", "kappa_pooled", "fleiss", "weighted_kappa"})
 
 
 @dataclass(frozen=True, slots=True)
-class Coefficient:
+class AgreementCoefficient:
     """A coefficient: its key, its tolerance, itself, what is expected, and observed and chance agreement.
 
     jackknife: its interval leaves out one document at a time. A ranking by the few documents that two raters share
@@ -66,24 +66,24 @@ class LevelPlan:
     level: Level
     units: UnitValues
     n_single: int
-    statistics: tuple[Coefficient, ...]
+    statistics: tuple[AgreementCoefficient, ...]
     components: UnitRaterVariances | None
     block: icc.CompleteBlock | None
     categories: int | None
 
 
-def level_plan(level: Level, units: UnitValues, choices: CoefficientSettings) -> LevelPlan:
+def make_level_plan(level: Level, units: UnitValues, choices: CoefficientSettings) -> LevelPlan:
     """The coefficients of one level."""
     paired = units.paired()
     model = fit_unit_rater_variances(paired)
     block = icc.find_complete_block(paired)
-    sorted_out = categories(paired, choices) if level != "averaged" else None
-    coefficients: list[Coefficient] = []
+    sorted_out = categorize_units(paired, choices) if level != "averaged" else None
+    coefficients: list[AgreementCoefficient] = []
     if paired.n_units:
         coefficients += _of_scores(level, paired, choices, model)
         coefficients += _intraclass(paired, block, model)
         if sorted_out is not None:
-            every = categories(units, choices)
+            every = categorize_units(units, choices)
             coefficients += _of_categories(
                 sorted_out[0], sorted_out[1], model, every=every[0] if every else sorted_out[0]
             )
@@ -91,7 +91,7 @@ def level_plan(level: Level, units: UnitValues, choices: CoefficientSettings) ->
     return LevelPlan(level, paired, units.n_units - paired.n_units, tuple(coefficients), model, block, n_categories)
 
 
-def categories(units: UnitValues, choices: CoefficientSettings) -> tuple[UnitValues, int] | None:
+def categorize_units(units: UnitValues, choices: CoefficientSettings) -> tuple[UnitValues, int] | None:
     """The units with categories 0 … K−1 as values: equal parts of the scale where asked, else its levels if few.
 
     Of a scale without ends, as a number of errors, 0, 1, 2 … where asked, the last category taking all above.
@@ -115,43 +115,43 @@ def categories(units: UnitValues, choices: CoefficientSettings) -> tuple[UnitVal
 
 def _of_scores(
     level: Level, units: UnitValues, choices: CoefficientSettings, model: UnitRaterVariances | None
-) -> Iterator[Coefficient]:
+) -> Iterator[AgreementCoefficient]:
     for t in choices.tolerances:
         yield from _kappas(units, t, choices, model)
     agreement = None if model is None else model.agreement
-    yield Coefficient("alpha_interval", alpha.krippendorff_alpha(units, "interval"), expected=agreement)
-    yield Coefficient("alpha_ordinal", alpha.krippendorff_alpha(units, "ordinal"), expected=_of_ranks(units))
+    yield AgreementCoefficient("alpha_interval", alpha.krippendorff_alpha(units, "interval"), expected=agreement)
+    yield AgreementCoefficient("alpha_ordinal", alpha.krippendorff_alpha(units, "ordinal"), expected=_of_ranks(units))
     if units.value.min() >= 0 and np.unique(units.value).size <= MOST_DISTINCT:
-        yield Coefficient("alpha_ratio", alpha.krippendorff_alpha(units, "ratio"))
+        yield AgreementCoefficient("alpha_ratio", alpha.krippendorff_alpha(units, "ratio"))
     for t in sorted({0.0, *choices.tolerances}):
         yield _nominal(units, t, choices, model)
     if pairs.count_value_pairs(units) <= pairs.MOST_PAIRS:
         consistency = None if model is None else model.consistency
-        yield Coefficient("mean_pearson", pairs.mean_pearson(units), expected=consistency)
+        yield AgreementCoefficient("mean_pearson", pairs.mean_pearson(units), expected=consistency)
         if level == "segments" and np.unique(units.system).size > 1:
-            yield Coefficient("tau_single_documents", rankings.mean_document_tau(units))
-            yield Coefficient("tau_all_documents", rankings.mean_shared_tau(units), jackknife=True)
-    yield Coefficient("mean_difference", _mean_distance(units))
+            yield AgreementCoefficient("tau_single_documents", rankings.mean_document_tau(units))
+            yield AgreementCoefficient("tau_all_documents", rankings.mean_shared_tau(units), jackknife=True)
+    yield AgreementCoefficient("mean_difference", _mean_distance(units))
 
 
 def _kappas(
     units: UnitValues, t: float, choices: CoefficientSettings, model: UnitRaterVariances | None
-) -> Iterator[Coefficient]:
+) -> Iterator[AgreementCoefficient]:
     observed = kappa.observed_within_tolerance(units, t)
-    closed = closed_chance(choices, t)
+    closed = closed_form_chance(choices, t)
     share = None if model is None else model.within(t, choices.step)
     if closed is not None:
         of = kappa.tolerance_kappa(units, t, chance=closed)
-        yield Coefficient("kappa", of, t, _beyond(share, closed), observed, chance=closed)
+        yield AgreementCoefficient("kappa", of, t, _beyond(share, closed), observed, chance=closed)
     of = kappa.tolerance_kappa(units, t)
     expected = None if model is None else _beyond(share, model.by_chance(t, choices.step))
     pool = pool_values(units)
     histogram = pool.drawn(units.once())
     by_pool = float(pool.within(histogram, t)[0]) / units.value.size**2
-    yield Coefficient("kappa_pooled", of, t, expected, observed, chance=by_pool)
+    yield AgreementCoefficient("kappa_pooled", of, t, expected, observed, chance=by_pool)
 
 
-def closed_chance(choices: CoefficientSettings, t: float) -> float | None:
+def closed_form_chance(choices: CoefficientSettings, t: float) -> float | None:
     """P_e of the closed form; None where the scale has no ends or all its values are within the tolerance."""
     steps = int(np.floor(t / choices.step + SLACK)) if choices.step else 0
     if choices.levels is None or steps >= choices.levels - 1:
@@ -172,11 +172,13 @@ def _of_ranks(units: UnitValues) -> float | None:
 
 def _nominal(
     units: UnitValues, t: float, choices: CoefficientSettings, model: UnitRaterVariances | None
-) -> Coefficient:
+) -> AgreementCoefficient:
     of = alpha.krippendorff_alpha(units, "nominal", tolerance=t)
     if model is None:
-        return Coefficient("alpha_nominal", of, t)
-    return Coefficient("alpha_nominal", of, t, _beyond(model.within(t, choices.step), model.by_chance(t, choices.step)))
+        return AgreementCoefficient("alpha_nominal", of, t)
+    return AgreementCoefficient(
+        "alpha_nominal", of, t, _beyond(model.within(t, choices.step), model.by_chance(t, choices.step))
+    )
 
 
 def _mean_distance(units: UnitValues) -> OfDocuments:
@@ -192,21 +194,21 @@ def _mean_distance(units: UnitValues) -> OfDocuments:
 
 def _intraclass(
     units: UnitValues, block: icc.CompleteBlock | None, model: UnitRaterVariances | None
-) -> Iterator[Coefficient]:
+) -> Iterator[AgreementCoefficient]:
     agreement, consistency = (None, None) if model is None else (model.agreement, model.consistency)
-    yield Coefficient("icc_1", icc.icc_one_way(units), expected=agreement)
+    yield AgreementCoefficient("icc_1", icc.icc_one_way(units), expected=agreement)
     if block is not None:
-        yield Coefficient("icc_a1", icc.icc_two_way(block, "A1"), expected=agreement)
-        yield Coefficient("icc_c1", icc.icc_two_way(block, "C1"), expected=consistency)
-    yield Coefficient("icc_k", icc.icc_one_way(units, mean_of_raters=True))
+        yield AgreementCoefficient("icc_a1", icc.icc_two_way(block, "A1"), expected=agreement)
+        yield AgreementCoefficient("icc_c1", icc.icc_two_way(block, "C1"), expected=consistency)
+    yield AgreementCoefficient("icc_k", icc.icc_one_way(units, mean_of_raters=True))
     if block is not None:
-        yield Coefficient("icc_ak", icc.icc_two_way(block, "Ak"))
-        yield Coefficient("icc_ck", icc.icc_two_way(block, "Ck"))
+        yield AgreementCoefficient("icc_ak", icc.icc_two_way(block, "Ak"))
+        yield AgreementCoefficient("icc_ck", icc.icc_two_way(block, "Ck"))
 
 
 def _of_categories(
     units: UnitValues, n: int, model: UnitRaterVariances | None, *, every: UnitValues
-) -> Iterator[Coefficient]:
+) -> Iterator[AgreementCoefficient]:
     """every: units rated once among them."""
     counts = np.bincount(units.value.astype(np.intp), minlength=n).astype(np.float64)
     shares = counts / counts.sum()
@@ -217,13 +219,15 @@ def _of_categories(
         share = None if joint is None else float((joint * like).sum())
         chance = float(shares @ like @ shares)
         key = "fleiss" if weights == "identity" else "weighted_kappa"
-        yield Coefficient(key, kappa.fleiss(units, n, weights=weights), expected=_beyond(share, chance), chance=chance)
+        yield AgreementCoefficient(
+            key, kappa.fleiss(units, n, weights=weights), expected=_beyond(share, chance), chance=chance
+        )
         chance = float(like.sum() / (n * (n - 1)) * (shares * (1 - shares)).sum()) if n > 1 else 1.0
         key = "ac1" if weights == "identity" else "ac2"
-        yield Coefficient(key, kappa.gwet_ac(every, n, weights=weights), expected=_beyond(share, chance))
+        yield AgreementCoefficient(key, kappa.gwet_ac(every, n, weights=weights), expected=_beyond(share, chance))
 
 
-def pair_count(units: UnitValues) -> Callable[[Floats], float]:
+def rater_pair_counter(units: UnitValues) -> Callable[[Floats], float]:
     """Pairs of raters on the documents that count."""
     size = units.counts()
     sums = units.by_document(size * (size - 1) / 2)

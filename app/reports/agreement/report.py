@@ -11,11 +11,11 @@ import numpy as np
 from pydantic import Field, StringConstraints
 
 from app.reports.agreement import work
-from app.reports.agreement.charts import heat_map, statistics_plot
-from app.reports.agreement.plan import CoefficientSettings, LevelPlan, categories, level_plan
-from app.reports.agreement.spans import marked_texts
-from app.reports.agreement.tables import caption, csv, tables
-from app.reports.agreement.view import AgreementView, pseudonymize
+from app.reports.agreement.charts import rater_heat_map, statistics_plot
+from app.reports.agreement.plan import CoefficientSettings, LevelPlan, categorize_units, make_level_plan
+from app.reports.agreement.spans import make_marked_judgments
+from app.reports.agreement.tables import make_caption, make_csv, make_tables
+from app.reports.agreement.view import AgreementView, pseudonymize_raters
 from app.reports.kit.report import Report, ReportWork
 from app.reports.source.raw_ratings import (
     BootstrapOptions,
@@ -89,19 +89,19 @@ class _Planned:
     def __init__(self, ratings: RawRatings, errors: ErrorTable | None, options: AgreementOptions) -> None:
         self.ratings, self.errors, self.options = ratings, errors, options
         self.same = tuple(filter(None, (options.same or "").split(",")))
-        work.systems_of(ratings, self.same)
+        work.look_up_system_codes(ratings, self.same)
         self.choices = _choices(ratings, options)
         self.units = _units(ratings, options)
 
     @cached_property
     def plans(self) -> list[LevelPlan]:
-        return [level_plan(level, self.units[level], self.choices) for level in LEVELS if level in self.units]
+        return [make_level_plan(level, self.units[level], self.choices) for level in LEVELS if level in self.units]
 
     @cached_property
     def marks(self) -> work.SpanPlan | None:
         if self.errors is None or "segments" not in self.units:
             return None
-        return work.span_plan(marked_texts(self.ratings, self.errors))
+        return work.make_span_plan(make_marked_judgments(self.ratings, self.errors))
 
     @cached_property
     def spread(self) -> work.BootstrapDraws:
@@ -118,7 +118,7 @@ class _Planned:
         ratings, options, choices = self.ratings, self.options, self.choices
         ends = self.spread.intervals(done, options.level)
         length, drawn = ratings.documents.segments, options.level if options.bootstrap else None
-        levels = [work.level_view(plan, ends[i], choices, length, drawn) for i, plan in enumerate(self.plans)]
+        levels = [work.make_level_view(plan, ends[i], choices, length, drawn) for i, plan in enumerate(self.plans)]
         pairs, pair_warnings = _pairs(self.plans, choices)
         head = {
             "on": options.on,
@@ -131,19 +131,21 @@ class _Planned:
             "draws": options.bootstrap,
             "interval_level": options.level,
             "seed": options.seed,
-            "warnings": [*work.warnings(ratings, self.plans, choices), *pair_warnings],
+            "warnings": [*work.list_agreement_warnings(ratings, self.plans, choices), *pair_warnings],
         }
-        as_given = choices_of(ratings, options.tolerance, options.levels, options.bins)
-        own = work.own_lines(ratings, as_given, self.same)
-        spans = None if self.marks is None else work.span_view(self.marks, ends[-1])
-        return work.agreement_view(ratings, head, levels, pairs, own, spans)
+        as_given = make_coefficient_settings(ratings, options.tolerance, options.levels, options.bins)
+        own = work.make_self_agreement_lines(ratings, as_given, self.same)
+        spans = None if self.marks is None else work.make_span_view(self.marks, ends[-1])
+        return work.make_agreement_view(ratings, head, levels, pairs, own, spans)
 
 
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: AgreementOptions) -> ReportWork[AgreementView]:
     ratings = load_raw_ratings(session, snapshots[0], options)
     errors = load_marked_errors(session, ratings) if _has_spans(ratings, options) else None
     planned = _Planned(ratings, errors, options)
-    return ReportWork(work.n_chunks(planned.units.values(), options.bootstrap), planned.chunk, planned.finish)
+    return ReportWork(
+        work.count_bootstrap_chunks(planned.units.values(), options.bootstrap), planned.chunk, planned.finish
+    )
 
 
 def _has_spans(ratings: RawRatings, options: AgreementOptions) -> bool:
@@ -155,7 +157,7 @@ def _pairs(plans: Sequence[LevelPlan], choices: CoefficientSettings) -> tuple[li
     plan = next((p for p in plans if p.units.n_units), None)
     if plan is None:
         return [], []
-    return work.pair_lines(plan, categories(plan.units, choices) if plan.level != "averaged" else None)
+    return work.make_pair_lines(plan, categorize_units(plan.units, choices) if plan.level != "averaged" else None)
 
 
 def _units(ratings: RawRatings, options: AgreementOptions) -> dict[Level, UnitValues]:
@@ -176,12 +178,14 @@ def _units(ratings: RawRatings, options: AgreementOptions) -> dict[Level, UnitVa
 
 def _choices(ratings: RawRatings, options: AgreementOptions) -> CoefficientSettings:
     if options.normalize == "none":
-        return choices_of(ratings, options.tolerance, options.levels, options.bins)
+        return make_coefficient_settings(ratings, options.tolerance, options.levels, options.bins)
     free = replace(ratings, scale=None)
-    return replace(choices_of(free, options.tolerance or STANDARDIZED, None, None), step=0.0)
+    return replace(make_coefficient_settings(free, options.tolerance or STANDARDIZED, None, None), step=0.0)
 
 
-def choices_of(ratings: RawRatings, tolerance: str | None, levels: int | None, bins: int | None) -> CoefficientSettings:
+def make_coefficient_settings(
+    ratings: RawRatings, tolerance: str | None, levels: int | None, bins: int | None
+) -> CoefficientSettings:
     """Tolerances, levels of chance and bins as asked for, else the usual ones of the scale."""
     scale = ratings.scale
     step = (scale.step if scale else None) or 1.0
@@ -244,10 +248,10 @@ REPORT: Report[AgreementOptions, AgreementView] = Report(
     result=AgreementView,
     example=EXAMPLE,
     prepare=_prepare,
-    tables=tables,
-    csv=csv,
-    charts={"default": statistics_plot, "raters": heat_map},
-    caption=caption,
+    tables=make_tables,
+    csv=make_csv,
+    charts={"default": statistics_plot, "raters": rater_heat_map},
+    caption=make_caption,
     long=True,
-    redact=pseudonymize,
+    redact=pseudonymize_raters,
 )

@@ -9,7 +9,7 @@ from app.reports.kit import captions
 from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import TableSection
 from app.reports.kit.table import Cell, Table
-from app.reports.ranking.tables import interval
+from app.reports.ranking.tables import format_interval
 
 PLACES = 3
 NAMES = {
@@ -48,13 +48,13 @@ OWN_NAMES = {
 }
 
 
-def statistic_label(statistic: Statistic) -> str:
+def label_statistic(statistic: Statistic) -> str:
     """A coefficient with its tolerance, in words."""
     name = NAMES.get(statistic.statistic, statistic.statistic)
     return name if statistic.tolerance is None else f"{name}, t = {statistic.tolerance:g}"
 
 
-def tables(view: AgreementView) -> Sequence[TableSection]:
+def make_tables(view: AgreementView) -> Sequence[TableSection]:
     """By level its coefficients and documents by length; then raters pair by pair, with themselves, and marks."""
     shown: list[TableSection] = []
     for level in view.levels:
@@ -92,9 +92,9 @@ def _statistics(view: AgreementView, level: LevelView) -> Table:
     heads = ("Coefficient", "Value", ends, "Expected", "Observed", "Chance", "Landis & Koch")
     rows = [
         (
-            statistic_label(one),
+            label_statistic(one),
             _figure(one.value),
-            interval(one.interval, PLACES),
+            format_interval(one.interval, PLACES),
             _figure(one.expected),
             _figure(one.observed),
             _figure(one.chance),
@@ -151,7 +151,7 @@ def _own(lines: Sequence[SelfLine]) -> Table:
 
 def _spans(view: AgreementView) -> Table:
     figures = view.spans.figures if view.spans else []
-    rows = [(SPAN_NAMES[one.statistic], _figure(one.value), interval(one.interval, PLACES)) for one in figures]
+    rows = [(SPAN_NAMES[one.statistic], _figure(one.value), format_interval(one.interval, PLACES)) for one in figures]
     return make_table(("Figure", "Value", f"{view.interval_level:.0%} interval"), rows)
 
 
@@ -162,7 +162,7 @@ CSV = (
 NONE: tuple[Cell, ...] = (None, None)
 
 
-def csv(view: AgreementView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv(view: AgreementView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a figure: of a level, of a length, of a pair of raters, of a rater with themself, of marks."""
     campaign, version = next(iter(view.campaigns.items()))
     return CSV, [(*row, campaign, version) for row in _rows(view)]
@@ -198,7 +198,7 @@ def _level_rows(level: LevelView) -> Iterator[tuple[Cell, ...]]:
             yield (f"length {line.segments}", level.level, name, t, value, *empty, line.n_units, line.n_pairs, *NONE)
 
 
-def caption(view: AgreementView) -> str:
+def make_caption(view: AgreementView) -> str:
     """What the figures are, and from which data."""
     version = next(iter(view.campaigns.values()))
     chance = (

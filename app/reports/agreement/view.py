@@ -147,12 +147,12 @@ class AgreementView(ReportHead):
     spans: SpanView | None
 
 
-def pseudonymize(view: AgreementView) -> AgreementView:
+def pseudonymize_raters(view: AgreementView) -> AgreementView:
     """The same with raters by number, in an order that tells nothing."""
     keys = {rater for pair in view.pairs for rater in pair.rater}
     keys |= {line.rater for line in view.own if line.rater is not None}
     keys |= {rater for one in view.levels if one.block for rater in one.block.rater}
-    name = pseudonyms(keys, view.data_hash)
+    name = make_pseudonyms(keys, view.data_hash)
     return view.model_copy(
         update={
             "pairs": sorted(
@@ -168,7 +168,7 @@ def pseudonymize(view: AgreementView) -> AgreementView:
     )
 
 
-def pseudonyms(keys: set[str], salt: str) -> Callable[[str], str]:
+def make_pseudonyms(keys: set[str], salt: str) -> Callable[[str], str]:
     """A number for every key, by the digest of the data: the same in every shape of one report."""
     order = sorted(keys, key=lambda key: hashlib.sha256(f"{salt}\0{key}".encode()).digest())
     width = len(str(len(order)))

@@ -13,11 +13,11 @@ from app.domain.errors import Invalid, Place
 from app.reports.agreement.plan import (
     MOST_LEFT_OUT,
     WITH_WORDS,
-    Coefficient,
+    AgreementCoefficient,
     CoefficientSettings,
     LevelPlan,
-    closed_chance,
-    pair_count,
+    closed_form_chance,
+    rater_pair_counter,
 )
 from app.reports.agreement.view import (
     AgreementView,
@@ -47,7 +47,7 @@ FEW_DOCUMENTS = 10
 ONE_RATER = "no text was rated by two raters, so agreement cannot be estimated"
 
 
-def n_chunks(units: Iterable[UnitValues], draws: int) -> int:
+def count_bootstrap_chunks(units: Iterable[UnitValues], draws: int) -> int:
     """Chunks of draws; none where nothing was rated twice."""
     return -(-draws // DRAWS_A_CHUNK) if any(one.paired().n_units for one in units) else 0
 
@@ -89,7 +89,7 @@ class SpanPlan:
     of: dict[str, Any]
 
 
-def span_plan(marked: spans.MarkedJudgments) -> SpanPlan | None:
+def make_span_plan(marked: spans.MarkedJudgments) -> SpanPlan | None:
     """None where no text was judged twice or nothing is marked on one."""
     characters = spans.count_character_overlaps(marked)
     if not characters.first.size or not marked.row.size:
@@ -101,7 +101,7 @@ def span_plan(marked: spans.MarkedJudgments) -> SpanPlan | None:
     return SpanPlan(marked, characters, of)
 
 
-def level_view(
+def make_level_view(
     plan: LevelPlan,
     intervals: Sequence[Interval | None],
     choices: CoefficientSettings,
@@ -121,7 +121,7 @@ def level_view(
         n_documents=np.unique(units.document).size,
         categories=plan.categories,
         statistics=[
-            statistic_view(one, ends, units, level) for one, ends in zip(plan.statistics, intervals, strict=True)
+            make_statistic_view(one, ends, units, level) for one, ends in zip(plan.statistics, intervals, strict=True)
         ],
         by_length=_by_length(plan, choices, length),
         components=model
@@ -130,8 +130,8 @@ def level_view(
     )
 
 
-def statistic_view(
-    coefficient: Coefficient, ends: Interval | None, units: UnitValues, level: float | None
+def make_statistic_view(
+    coefficient: AgreementCoefficient, ends: Interval | None, units: UnitValues, level: float | None
 ) -> Statistic:
     """One coefficient as it is shown. level: of intervals, None where none are asked for."""
     value = number_or_none(float(coefficient.of(units.once())[0]))
@@ -157,10 +157,10 @@ def _by_length(plan: LevelPlan, choices: CoefficientSettings, length: Codes) -> 
     if not units.n_units:
         return []
     t = main_tolerance(choices)
-    chance = None if t is None else closed_chance(choices, t)
+    chance = None if t is None else closed_form_chance(choices, t)
     of = {one.key: one.of for one in plan.statistics if one.tolerance is None}
     of_kappa = None if t is None else kappa.tolerance_kappa(units, t, chance=chance)
-    count, lines = pair_count(units), []
+    count, lines = rater_pair_counter(units), []
     for low, high in LENGTHS:
         inside = (length >= low) & (length <= (high or np.iinfo(np.int32).max))
         weights = inside[None, :].astype(np.float64)
@@ -186,7 +186,9 @@ def main_tolerance(choices: CoefficientSettings) -> float | None:
     return None if not ts else 15.0 if 15.0 in ts else ts[len(ts) // 2]
 
 
-def pair_lines(plan: LevelPlan, categories: tuple[UnitValues, int] | None) -> tuple[list[RaterPairLine], list[str]]:
+def make_pair_lines(
+    plan: LevelPlan, categories: tuple[UnitValues, int] | None
+) -> tuple[list[RaterPairLine], list[str]]:
     """Rater pairs, those who share most first where there are too many; and what was left out."""
     units = plan.units
     if pairs.count_value_pairs(units) > pairs.MOST_PAIRS:
@@ -230,11 +232,13 @@ def _pair_line(
     )
 
 
-def own_lines(ratings: RawRatings, choices: CoefficientSettings, same: tuple[str, ...]) -> list[SelfLine]:
+def make_self_agreement_lines(
+    ratings: RawRatings, choices: CoefficientSettings, same: tuple[str, ...]
+) -> list[SelfLine]:
     """Repeats of every rater and of all, and a translation that was judged under several names."""
     t = main_tolerance(choices)
     t = 0.0 if t is None else t
-    chance = closed_chance(choices, t)
+    chance = closed_form_chance(choices, t)
     again = intra.pair_consecutive_ratings(ratings.rows)
     names = ratings.rows.labels.raters
     lines = [_self_line("repeats", None, again, t, chance)]
@@ -242,14 +246,14 @@ def own_lines(ratings: RawRatings, choices: CoefficientSettings, same: tuple[str
         _self_line("repeats", names[code], again.of(again.rater == code), t, chance)
         for code in np.unique(again.rater).tolist()
     ]
-    for first, second in pairwise(systems_of(ratings, same)):
+    for first, second in pairwise(look_up_system_codes(ratings, same)):
         own, between_raters = intra.pair_same_text_ratings(ratings.rows, first, second)
         lines.append(_self_line("same_output", None, own, t, chance))
         lines.append(_self_line("same_output_other_rater", None, between_raters, t, chance))
     return [line for line in lines if line is not None]
 
 
-def systems_of(ratings: RawRatings, keys: Sequence[str]) -> list[int]:
+def look_up_system_codes(ratings: RawRatings, keys: Sequence[str]) -> list[int]:
     """The codes of systems. Raises Invalid for one that there is not."""
     systems = ratings.rows.labels.systems
     unknown = [key for key in keys if key not in systems]
@@ -279,7 +283,7 @@ def _self_line(
     )
 
 
-def span_view(plan: SpanPlan, intervals: Sequence[Interval | None]) -> SpanView:
+def make_span_view(plan: SpanPlan, intervals: Sequence[Interval | None]) -> SpanView:
     """Marked errors as they are shown."""
     once: Floats = np.ones((1, plan.marked.n_documents))
     values = {name: number_or_none(float(of(once)[0])) for name, of in plan.of.items()}
@@ -296,7 +300,7 @@ def span_view(plan: SpanPlan, intervals: Sequence[Interval | None]) -> SpanView:
     )
 
 
-def warnings(ratings: RawRatings, plans: Sequence[LevelPlan], choices: CoefficientSettings) -> list[str]:
+def list_agreement_warnings(ratings: RawRatings, plans: Sequence[LevelPlan], choices: CoefficientSettings) -> list[str]:
     """What a reader has to know."""
     if not len(ratings.rows):
         return [NOTHING]
@@ -312,13 +316,13 @@ def warnings(ratings: RawRatings, plans: Sequence[LevelPlan], choices: Coefficie
         missing = sorted({one.key for one in plan.statistics if np.isnan(one.of(plan.units.once())[0])})
         if missing:
             messages.append(f"{plan.level}: not defined on these scores: {', '.join(missing)}")
-    left = [t for t in choices.tolerances if choices.levels is not None and closed_chance(choices, t) is None]
+    left = [t for t in choices.tolerances if choices.levels is not None and closed_form_chance(choices, t) is None]
     if left:
         messages.append(f"all scores of the scale are within {', '.join(f'{t:g}' for t in left)}: no κ with these")
     return messages
 
 
-def agreement_view(
+def make_agreement_view(
     ratings: RawRatings,
     head: dict[str, Any],
     levels: list[LevelView],

@@ -49,7 +49,7 @@ class ArmCondition:
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
+class JudgmentsByCondition:
     """A campaign's judgments that count. of: condition of each row. documents: by code.
 
     dropped: judgments that do not count, by reason. judgment_ids: of each row, as they are stored.
@@ -80,7 +80,7 @@ class Conditions:
         return JudgmentPaces(rows.rater[keep], rows.task[keep], self.of[keep], self.events.submitted[keep], pace)
 
 
-def load_conditions(session: Session, snapshot: Snapshot, options: InclusionOptions) -> Conditions:
+def load_conditions(session: Session, snapshot: Snapshot, options: InclusionOptions) -> JudgmentsByCondition:
     """Read a campaign by its arms; without arms by presentation, and without these as one condition."""
     read = load_judged_ratings(session, snapshot)
     arms = task_arms(session, snapshot.campaign_id, read.rows.labels.tasks)
@@ -94,7 +94,7 @@ def load_conditions(session: Session, snapshot: Snapshot, options: InclusionOpti
     rows, events = read.rows.where(keep), select_events(read.events, keep)
     names, of_task = _named(arms, np.unique(rows.task))
     work = TimedJudgments(rows, _seconds(read)[keep], read.words[keep], _of(done, rows.task), events.started)
-    return Conditions(
+    return JudgmentsByCondition(
         snapshot=snapshot,
         data_hash=_hash(session, snapshot, rows, read),
         names=names,
@@ -108,12 +108,12 @@ def load_conditions(session: Session, snapshot: Snapshot, options: InclusionOpti
     )
 
 
-def extra_states(session: Session, snapshot: Snapshot) -> list[object]:
+def unfinished_task_states(session: Session, snapshot: Snapshot) -> list[object]:
     """Which work is not finished, and whose: a task that is leased, handed in or given to another is no new data."""
     return [sorted(raters_waited_for(session, snapshot.campaign_id)), not_done(session, snapshot.campaign_id)]
 
 
-def dropped_of(campaign_conditions: Sequence[Conditions]) -> dict[str, int]:
+def count_dropped_judgments(campaign_conditions: Sequence[JudgmentsByCondition]) -> dict[str, int]:
     """Judgments that do not count, of all campaigns together."""
     reasons = dict.fromkeys(reason for one in campaign_conditions for reason in one.dropped)
     return {reason: sum(one.dropped.get(reason, 0) for one in campaign_conditions) for reason in reasons}

@@ -13,7 +13,7 @@ from app.reports.arms.judgments import ArmCondition
 from app.reports.kit import captions
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Alignment, Table
-from app.reports.ranking.tables import interval
+from app.reports.ranking.tables import format_interval
 from app.stats.arms.pace import JudgmentPaces, PaceSlope, estimate_fatigue, estimate_learning
 from app.stats.arms.times import (
     TimedJudgments,
@@ -111,7 +111,7 @@ class ArmRevisions(FiniteResultPart):
     document_change: float | None
 
 
-def volume(condition: ArmCondition, work: TimedJudgments) -> ArmVolume:
+def make_volume_line(condition: ArmCondition, work: TimedJudgments) -> ArmVolume:
     """Count what one condition holds."""
     once = work.once()
     rows = once.rows
@@ -131,7 +131,7 @@ def volume(condition: ArmCondition, work: TimedJudgments) -> ArmVolume:
     )
 
 
-def times(names: Sequence[str], times_by_condition: Times) -> Iterator[ArmTime]:
+def make_time_lines(names: Sequence[str], times_by_condition: Times) -> Iterator[ArmTime]:
     """Every kind of unit, condition by condition; the first condition is what the others are compared with."""
     for key in sorted({key for one in times_by_condition for key in one}, key=_order):
         base = times_by_condition[0].get(key)
@@ -168,7 +168,7 @@ def _order(key: tuple[str, str]) -> tuple[int, int, int]:
     return (list(KINDS).index(key[0]), len(named), int(key[1].split("–")[0].split()[0]))
 
 
-def pace(names: Sequence[str], work: JudgmentPaces) -> Iterator[ArmPace]:
+def make_pace_lines(names: Sequence[str], work: JudgmentPaces) -> Iterator[ArmPace]:
     """Learning and fatigue of each condition that tells them."""
     for i, name in enumerate(names):
         if (slope := estimate_learning(work, i)) is not None:
@@ -181,7 +181,9 @@ def _pace(name: str, what: Literal["learning", "fatigue"], slope: PaceSlope) -> 
     return ArmPace(arm=name, what=what, slope=slope.mean, interval=slope.interval, n_raters=slope.raters)
 
 
-def revision_lines(names: Sequence[str], parts: Sequence[tuple[TimedJudgments, EventTable]]) -> Iterator[ArmRevisions]:
+def make_revision_lines(
+    names: Sequence[str], parts: Sequence[tuple[TimedJudgments, EventTable]]
+) -> Iterator[ArmRevisions]:
     """How often segment scores were changed, by condition."""
     base: tuple[float | None, float | None] = (None, None)
     for i, (name, (work, events)) in enumerate(zip(names, parts, strict=True)):
@@ -209,12 +211,14 @@ def _percent(before: float | None, after: float | None) -> float | None:
     return None if not before or after is None else 100 * (after - before) / before
 
 
-def measured_by(parts: Sequence[tuple[TimedJudgments, EventTable]]) -> Times:
+def measure_condition_times(parts: Sequence[tuple[TimedJudgments, EventTable]]) -> Times:
     """Durations of each condition."""
     return [durations_by_kind(work) for work, _ in parts]
 
 
-def time_warnings(volumes: Sequence[ArmVolume], paces: Sequence[ArmPace], lines: Sequence[ArmTime]) -> Iterator[str]:
+def list_time_warnings(
+    volumes: Sequence[ArmVolume], paces: Sequence[ArmPace], lines: Sequence[ArmTime]
+) -> Iterator[str]:
     """What must be known to read the times."""
     if not any(one.judgments for one in volumes):
         yield NOTHING
@@ -234,7 +238,7 @@ def time_warnings(volumes: Sequence[ArmVolume], paces: Sequence[ArmPace], lines:
         yield f"no estimate of learning or fatigue: no rater has {FEW_RATERS} timed judgments of texts of known length"
 
 
-def what_in_words(line: ArmTime) -> str:
+def describe_unit_kind(line: ArmTime) -> str:
     """The kind of unit, for people."""
     known = DOCUMENTS.get(line.documents, f"of {line.documents} segments")
     words = KINDS[line.what]
@@ -243,7 +247,7 @@ def what_in_words(line: ArmTime) -> str:
     return f"{words} {known}" if line.what == "document" else f"{words}, document {known}"
 
 
-def volume_table(lines: Sequence[ArmVolume]) -> Table:
+def make_volume_table(lines: Sequence[ArmVolume]) -> Table:
     """One row a condition."""
     heads = ("Condition", "Shown as", "Raters", "Tasks", "Documents", "Segments", "Judgments", "Hours", "Words an hour")
     rows = tuple(
@@ -257,13 +261,17 @@ def volume_table(lines: Sequence[ArmVolume]) -> Table:
     return Table(heads, _sides(len(heads), 2), rows)
 
 
-def time_table(lines: Sequence[ArmTime]) -> Table:
+def make_time_table(lines: Sequence[ArmTime]) -> Table:
     """One row a kind of unit and condition."""
     heads = ("Time of", "Condition", "n", "Mean ± SD", "Change", "Ratio", "95 % interval", "Raters")
     rows = tuple(
         (
-            *(what_in_words(one), one.arm, f"{one.n:,}", spent(one)),
-            *(percent(one.change), captions.format_number(one.ratio, 2), interval(one.ratio_interval, 2)),
+            *(describe_unit_kind(one), one.arm, f"{one.n:,}", format_mean_and_sd(one)),
+            *(
+                format_percent_change(one.change),
+                captions.format_number(one.ratio, 2),
+                format_interval(one.ratio_interval, 2),
+            ),
             "–" if one.ratio_raters is None else f"{one.ratio_raters} {one.ratio_design}",
         )
         for one in lines
@@ -271,31 +279,31 @@ def time_table(lines: Sequence[ArmTime]) -> Table:
     return Table(heads, _sides(len(heads), 2), rows)
 
 
-def spent(line: ArmTime) -> str:
+def format_mean_and_sd(line: ArmTime) -> str:
     """Mean and SD, as a clock shows them; of a word in seconds."""
     if line.what == "per_word":
         return f"{line.mean:.2f} s" + ("" if line.sd is None else f" ± {line.sd:.2f} s")
     return format_clock_time(line.mean) + ("" if line.sd is None else f" ± {format_clock_time(line.sd)}")
 
 
-def percent(value: float | None) -> str:
+def format_percent_change(value: float | None) -> str:
     """A change in percent, with its sign."""
     if value is None:
         return "–"
     return f"{captions.format_number(value, 1)} %" if value < 0 else f"+{value:.1f} %"
 
 
-def pace_table(lines: Sequence[ArmPace]) -> Table:
+def make_pace_table(lines: Sequence[ArmPace]) -> Table:
     """One row a condition and slope."""
     heads = ("Condition", "Slope", "Change of time a word", "95 % interval", "Raters")
     rows = tuple(
         (
             one.arm,
             "over all work" if one.what == "learning" else "within a task",
-            percent(100 * (float(np.exp(one.slope)) - 1)),
+            format_percent_change(100 * (float(np.exp(one.slope)) - 1)),
             "–"
             if one.interval is None
-            else "[{}, {}]".format(*(percent(100 * (float(np.exp(end)) - 1)) for end in one.interval)),
+            else "[{}, {}]".format(*(format_percent_change(100 * (float(np.exp(end)) - 1)) for end in one.interval)),
             f"{one.n_raters:,}",
         )
         for one in lines
@@ -303,15 +311,15 @@ def pace_table(lines: Sequence[ArmPace]) -> Table:
     return Table(heads, ("left", "left", "right", "left", "right"), rows)
 
 
-def revision_table(lines: Sequence[ArmRevisions]) -> Table:
+def make_revision_table(lines: Sequence[ArmRevisions]) -> Table:
     """One row a condition."""
     heads = ("Condition", "Segments", "Changed", "Rate", "Change", "Documents", "With a change", "Rate", "Change")
     rows = tuple(
         (
             *(one.arm, f"{one.segments:,}", f"{one.changed_segments:,}"),
-            *(_share(one.segment_rate), percent(one.segment_change)),
+            *(_share(one.segment_rate), format_percent_change(one.segment_change)),
             *(f"{one.documents:,}", f"{one.changed_documents:,}"),
-            *(_share(one.document_rate), percent(one.document_change)),
+            *(_share(one.document_rate), format_percent_change(one.document_change)),
         )
         for one in lines
     )

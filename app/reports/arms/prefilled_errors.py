@@ -9,7 +9,7 @@ from pydantic import Field
 
 from app.protocols import audit_stored_prefill
 from app.protocols.base import Span
-from app.reports.arms.judgments import Conditions
+from app.reports.arms.judgments import JudgmentsByCondition
 from app.reports.kit import captions
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell, Table
@@ -42,7 +42,7 @@ class ArmPrefill(FiniteResultPart):
     added_share: float | None = Field(description="Of those answered.")
 
 
-def count_prefills(session: Session, conditions: Conditions) -> Counts:
+def count_prefills(session: Session, conditions: JudgmentsByCondition) -> Counts:
     """Count, judgment by judgment, what became of the errors shown; nothing where the protocol shows none."""
     protocol = campaign_protocol(conditions.snapshot.campaign)
     if not protocol.accepts_prefill:
@@ -62,7 +62,7 @@ def count_prefills(session: Session, conditions: Conditions) -> Counts:
     return counts
 
 
-def prefill_lines(conditions: Conditions, order: Sequence[int], counts: Counts) -> Iterator[ArmPrefill]:
+def make_prefill_lines(conditions: JudgmentsByCondition, order: Sequence[int], counts: Counts) -> Iterator[ArmPrefill]:
     """Condition by condition all raters together, then each; conditions in which no error was shown are left out."""
     raters = conditions.work.rows.labels.raters
     for condition in order:
@@ -87,7 +87,7 @@ def _line(arm: str, rater: str | None, tally: Counter[str]) -> ArmPrefill:
     return ArmPrefill.model_validate({"arm": arm, "rater": rater, "shown": shown, **counts, **shares})
 
 
-def prefill_table(lines: Sequence[ArmPrefill]) -> Table:
+def make_prefill_table(lines: Sequence[ArmPrefill]) -> Table:
     """One row a condition, and one each of its raters."""
     heads = ("Condition", "Rater", "Judgments", "Shown", "Kept", "Changed", "Removed", "Added")
     rows = tuple(
@@ -100,7 +100,7 @@ def prefill_table(lines: Sequence[ArmPrefill]) -> Table:
     return Table(heads, ("left", "left", *("right",) * 6), rows)
 
 
-def prefill_figures(lines: Sequence[ArmPrefill]) -> list[tuple[Cell, ...]]:
+def make_prefill_figures(lines: Sequence[ArmPrefill]) -> list[tuple[Cell, ...]]:
     """Shares as figures. Kind: the rater, none for all. n: errors shown; of those added, errors answered."""
     rows: list[tuple[Cell, ...]] = []
     for line in lines:

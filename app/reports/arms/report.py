@@ -9,10 +9,17 @@ from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.reports.arms import lines
-from app.reports.arms.judgments import Conditions, InclusionOptions, extra_states, load_conditions
-from app.reports.arms.prefilled_errors import Counts, count_prefills, prefill_lines
+from app.reports.arms.judgments import InclusionOptions, JudgmentsByCondition, load_conditions, unfinished_task_states
+from app.reports.arms.prefilled_errors import Counts, count_prefills, make_prefill_lines
 from app.reports.arms.time_model import ArmModel, fit_arm_model
-from app.reports.arms.view import ArmsView, caption, csv, length_curves, position_curves, tables
+from app.reports.arms.view import (
+    ArmsView,
+    length_curve_picture,
+    make_caption,
+    make_csv,
+    make_tables,
+    position_curve_picture,
+)
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.source.snapshot import Snapshot
 from app.storage.db import Session
@@ -31,12 +38,12 @@ class ArmsOptions(InclusionOptions):
 
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ArmsOptions) -> ReportWork[ArmsView]:
     conditions = load_conditions(session, snapshots[0], options)
-    order = condition_order([one.name for one in conditions.names], options.baseline)
+    order = order_conditions([one.name for one in conditions.names], options.baseline)
     counts = count_prefills(session, conditions)
     return make_undivided_work(lambda: _view(conditions, options, order, counts))
 
 
-def condition_order(names: list[str], baseline: str | None) -> list[int]:
+def order_conditions(names: list[str], baseline: str | None) -> list[int]:
     """The conditions, the baseline first. Raises Invalid where there is none of that name."""
     if baseline is None:
         return list(range(len(names)))
@@ -47,39 +54,43 @@ def condition_order(names: list[str], baseline: str | None) -> list[int]:
     return [first, *(i for i in range(len(names)) if i != first)]
 
 
-def _view(conditions: Conditions, options: ArmsOptions, order: list[int], counts: Counts) -> ArmsView:
+def _view(conditions: JudgmentsByCondition, options: ArmsOptions, order: list[int], counts: Counts) -> ArmsView:
     names = [conditions.names[i].name for i in order]
     parts = [conditions.where(i) for i in order]
-    volumes = [lines.volume(conditions.names[i], work) for i, (work, _) in zip(order, parts, strict=True)]
-    times = list(lines.times(names, lines.measured_by(parts)))
-    pace = list(lines.pace([one.name for one in conditions.names], conditions.paced()))
+    volumes = [lines.make_volume_line(conditions.names[i], work) for i, (work, _) in zip(order, parts, strict=True)]
+    times = list(lines.make_time_lines(names, lines.measure_condition_times(parts)))
+    pace = list(lines.make_pace_lines([one.name for one in conditions.names], conditions.paced()))
     model = fit_arm_model(conditions, order)
     return ArmsView(
         campaigns={conditions.snapshot.campaign.key: conditions.snapshot.version},
         data_hash=conditions.data_hash,
         basis=conditions.snapshot.campaign.basis,
         dropped=[{"reason": reason, "n": n} for reason, n in conditions.dropped.items()],
-        warnings=[*lines.time_warnings(volumes, pace, times), *_warnings(conditions), *_unmodelled(conditions, model)],
+        warnings=[
+            *lines.list_time_warnings(volumes, pace, times),
+            *_warnings(conditions),
+            *_unmodelled(conditions, model),
+        ],
         rejected=options.rejected,
         raters=options.raters,
         baseline=names[0] if names else None,
         arms=volumes,
         times=times,
         pace=sorted(pace, key=lambda one: (one.what != "learning", names.index(one.arm))),
-        revisions=list(lines.revision_lines(names, parts)),
+        revisions=list(lines.make_revision_lines(names, parts)),
         model=None if isinstance(model, str) else model,
-        prefill=list(prefill_lines(conditions, order, counts)),
+        prefill=list(make_prefill_lines(conditions, order, counts)),
     )
 
 
-def _unmodelled(conditions: Conditions, model: ArmModel | str) -> Iterator[str]:
+def _unmodelled(conditions: JudgmentsByCondition, model: ArmModel | str) -> Iterator[str]:
     if isinstance(model, str) and conditions.names:
         yield f"no mixed model of time: {model}"
     elif isinstance(model, ArmModel) and not model.converged:
         yield "the mixed model of time did not converge: its figures are approximate"
 
 
-def _warnings(conditions: Conditions) -> Iterator[str]:
+def _warnings(conditions: JudgmentsByCondition) -> Iterator[str]:
     if not conditions.names:
         return
     if not conditions.with_arms:
@@ -183,9 +194,9 @@ REPORT: Report[ArmsOptions, ArmsView] = Report(
     result=ArmsView,
     example=EXAMPLE,
     prepare=_prepare,
-    tables=tables,
-    csv=csv,
-    charts={"default": length_curves, "positions": position_curves},
-    caption=caption,
-    extra_key=extra_states,
+    tables=make_tables,
+    csv=make_csv,
+    charts={"default": length_curve_picture, "positions": position_curve_picture},
+    caption=make_caption,
+    extra_key=unfinished_task_states,
 )

@@ -8,11 +8,11 @@ import numpy as np
 from pydantic import Field
 
 from app.reports.agreement.view import Interval
-from app.reports.arms.judgments import Conditions
+from app.reports.arms.judgments import JudgmentsByCondition
 from app.reports.kit import captions
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Table
-from app.reports.ranking.tables import interval
+from app.reports.ranking.tables import format_interval
 from app.stats.arms.model import JudgmentTimes, TimeEffect, TimeModel, fit_time_model
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.ratings import RatingKind
@@ -51,7 +51,7 @@ class ArmModel(FiniteResultPart):
     converged: bool
 
 
-def fit_arm_model(conditions: Conditions, order: Sequence[int]) -> ArmModel | str:
+def fit_arm_model(conditions: JudgmentsByCondition, order: Sequence[int]) -> ArmModel | str:
     """Fit the model, the first condition of the order as what others are compared with; the reason where it cannot."""
     fitted = fit_time_model(_timed(conditions, order))
     if isinstance(fitted, str):
@@ -68,7 +68,7 @@ def fit_arm_model(conditions: Conditions, order: Sequence[int]) -> ArmModel | st
     )
 
 
-def _timed(conditions: Conditions, order: Sequence[int]) -> JudgmentTimes:
+def _timed(conditions: JudgmentsByCondition, order: Sequence[int]) -> JudgmentTimes:
     work, rows = conditions.work, conditions.work.rows
     keep = first_rows_of_judgments(rows) & (rows.kind == RatingKind.SEGMENT) & (np.nan_to_num(work.seconds) > 0)
     place = np.empty(max(len(order), 1), dtype=np.int32)
@@ -110,7 +110,7 @@ def _left_out(fitted: TimeModel, names: Sequence[str]) -> dict[str, str]:
     return reasons
 
 
-def model_table(model: ArmModel | None) -> Table:
+def make_model_table(model: ArmModel | None) -> Table:
     """One row an effect, and one for each random term."""
     heads = ("Effect on time", "Times as long", "95 % interval", "p", "Degrees of freedom")
     effects = () if model is None else tuple(_row(one) for one in model.effects)
@@ -124,7 +124,7 @@ def _row(effect: ArmEffect) -> tuple[str, ...]:
     return (
         name,
         captions.format_number(effect.factor, 2),
-        interval(effect.interval, 2),
+        format_interval(effect.interval, 2),
         captions.format_p_value(effect.p_value),
         degrees,
     )

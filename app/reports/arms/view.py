@@ -8,8 +8,8 @@ from pydantic import Field
 
 from app.reports.arms import lines
 from app.reports.arms.lines import ArmPace, ArmRevisions, ArmTime, ArmVolume
-from app.reports.arms.prefilled_errors import ArmPrefill, prefill_figures, prefill_table
-from app.reports.arms.time_model import ArmModel, model_table
+from app.reports.arms.prefilled_errors import ArmPrefill, make_prefill_figures, make_prefill_table
+from app.reports.arms.time_model import ArmModel, make_model_table
 from app.reports.kit import captions
 from app.reports.kit.charts.panels import LinePanel, PanelSeries, panel_chart
 from app.reports.kit.report import ReportHead, TableSection
@@ -45,15 +45,15 @@ class ArmsView(ReportHead):
     )
 
 
-def tables(view: ArmsView) -> Sequence[TableSection]:
+def make_tables(view: ArmsView) -> Sequence[TableSection]:
     """Volumes, times, slopes, revisions, prefilled errors."""
     shown = [
-        TableSection("Conditions", lines.volume_table(view.arms)),
-        TableSection("Time", lines.time_table(view.times), frozenset({1})),
-        TableSection("Learning and fatigue, over a hundred judgments", lines.pace_table(view.pace)),
-        TableSection("Effects on judging time, other things being equal", model_table(view.model)),
-        TableSection("Answers that were changed", lines.revision_table(view.revisions)),
-        TableSection("Prefilled errors", prefill_table(view.prefill), frozenset({0, 1})),
+        TableSection("Conditions", lines.make_volume_table(view.arms)),
+        TableSection("Time", lines.make_time_table(view.times), frozenset({1})),
+        TableSection("Learning and fatigue, over a hundred judgments", lines.make_pace_table(view.pace)),
+        TableSection("Effects on judging time, other things being equal", make_model_table(view.model)),
+        TableSection("Answers that were changed", lines.make_revision_table(view.revisions)),
+        TableSection("Prefilled errors", make_prefill_table(view.prefill), frozenset({0, 1})),
     ]
     return [one for one in shown if one.table.rows]
 
@@ -74,14 +74,18 @@ CSV = (
 )
 
 
-def csv(view: ArmsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv(view: ArmsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a figure: times (seconds), ratios, slopes, rates, shares."""
     origin = next(iter(view.campaigns.items()))
-    rows = [*figures(view.times, view.pace, view.revisions), *effects(view.model), *prefill_figures(view.prefill)]
+    rows = [
+        *list_arm_figures(view.times, view.pace, view.revisions),
+        *list_effect_figures(view.model),
+        *make_prefill_figures(view.prefill),
+    ]
     return CSV, [(*row, *origin) for row in rows]
 
 
-def effects(model: ArmModel | None) -> list[tuple[Cell, ...]]:
+def list_effect_figures(model: ArmModel | None) -> list[tuple[Cell, ...]]:
     """The effects of the mixed model as figures: times as long."""
     if model is None:
         return []
@@ -91,7 +95,7 @@ def effects(model: ArmModel | None) -> list[tuple[Cell, ...]]:
     ]
 
 
-def figures(
+def list_arm_figures(
     times: Sequence[ArmTime], pace: Sequence[ArmPace], revisions: Sequence[ArmRevisions]
 ) -> list[tuple[Cell, ...]]:
     """One row a figure, without where it comes from."""
@@ -127,7 +131,7 @@ def figures(
     return rows
 
 
-def caption(view: ArmsView) -> str:
+def make_caption(view: ArmsView) -> str:
     """What the figures are, and from which data."""
     n = sum(one.judgments for one in view.arms)
     version = next(iter(view.campaigns.values()))
@@ -139,7 +143,7 @@ def caption(view: ArmsView) -> str:
     )
 
 
-def length_curves(view: ArmsView) -> bytes:
+def length_curve_picture(view: ArmsView) -> bytes:
     """Seconds of a segment score and of a document, by length of the document."""
     drawn = [
         _by_length(view, "segment", "Seconds for a segment"),
@@ -149,10 +153,10 @@ def length_curves(view: ArmsView) -> bytes:
 
 
 def _by_length(view: ArmsView, what: str, title: str) -> LinePanel:
-    return curves_of(title, RANGES, [one.arm for one in view.arms], _means(view.times, what))
+    return make_curve_panel(title, RANGES, [one.arm for one in view.arms], _means(view.times, what))
 
 
-def curves_of(
+def make_curve_panel(
     title: str, places: Sequence[str], names: Sequence[str], value: dict[tuple[str, str], float | None]
 ) -> LinePanel:
     """A panel of the values by (name, place), without places that have none."""
@@ -164,7 +168,7 @@ def _means(times: Sequence[ArmTime], what: str) -> dict[tuple[str, str], float |
     return {(one.arm, one.documents): one.mean for one in times if one.what == what}
 
 
-def position_curves(view: ArmsView) -> bytes:
+def position_curve_picture(view: ArmsView) -> bytes:
     """Seconds of a segment score by place in the document, and of whole units as percent of the first condition."""
     names = [one.arm for one in view.arms]
     by_place = {(one.arm, label): one.mean for key, label in POSITIONS for one in view.times if one.what == key}
@@ -175,14 +179,16 @@ def position_curves(view: ArmsView) -> bytes:
         if one.documents == "all" and base.get(one.what) and one.what in BRIEF
     }
     drawn = [
-        curves_of("Seconds for a segment, by its place", [label for _, label in POSITIONS], names, dict(by_place)),
-        curves_of(f"Time in percent of {view.baseline}", list(BRIEF.values()), names, dict(relative)),
+        make_curve_panel(
+            "Seconds for a segment, by its place", [label for _, label in POSITIONS], names, dict(by_place)
+        ),
+        make_curve_panel(f"Time in percent of {view.baseline}", list(BRIEF.values()), names, dict(relative)),
     ]
     return _panels(view, "Trimmed means by place in the document and by kind of unit", drawn)
 
 
 def _panels(view: ArmsView, below: str, drawn: Sequence[LinePanel]) -> bytes:
     there = [panel for panel in drawn if panel.places]
-    notes = [*map(captions.make_sentence, view.warnings), caption(view)]
+    notes = [*map(captions.make_sentence, view.warnings), make_caption(view)]
     title = f"Time under each condition of {next(iter(view.campaigns))}"
     return panel_chart(title, below, there, notes, nothing="no judgment has a time of its own")

@@ -15,10 +15,10 @@ from app.reports.calibration.view import (
     OffsetView,
     SeverityView,
     SystemView,
-    caption,
-    csv,
-    picture,
-    tables,
+    make_caption,
+    make_csv,
+    make_tables,
+    rater_offset_picture,
 )
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.source.calibration import (
@@ -237,8 +237,8 @@ REPORT: Report[CalibrationOptions, CalibrationView] = Report(
     result=CalibrationView,
     example=EXAMPLE,
     prepare=_prepare,
-    tables=tables,
-    csv=csv,
-    charts={"default": picture},
-    caption=caption,
+    tables=make_tables,
+    csv=make_csv,
+    charts={"default": rater_offset_picture},
+    caption=make_caption,
 )

@@ -12,7 +12,7 @@ from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell
-from app.reports.ranking.tables import interval
+from app.reports.ranking.tables import format_interval
 
 PLACES = 3
 
@@ -78,14 +78,19 @@ def _figure(value: float | None) -> str:
     return captions.format_number(value, PLACES)
 
 
-def tables(view: CalibrationView) -> Sequence[TableSection]:
+def make_tables(view: CalibrationView) -> Sequence[TableSection]:
     """Raters, then systems."""
     shown = []
     if view.raters:
         heads = ("Rater", "Items", "Mean", "SD", "Shift", f"{view.level:.0%} interval", "Spread", "With others")
         rows = []
         for rater in view.raters:
-            figures = (_figure(rater.mean), _figure(rater.sd), _figure(rater.shift), interval(rater.interval, PLACES))
+            figures = (
+                _figure(rater.mean),
+                _figure(rater.sd),
+                _figure(rater.shift),
+                format_interval(rater.interval, PLACES),
+            )
             rows.append(
                 (rater.rater, f"{rater.n:,}", *figures, _figure(rater.spread_ratio), _figure(rater.correlation))
             )
@@ -110,7 +115,7 @@ CSV = (
 )
 
 
-def csv(view: CalibrationView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv(view: CalibrationView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a rater, then one a system."""
     rows: list[tuple[Cell, ...]] = []
     for rater in view.raters:
@@ -122,7 +127,7 @@ def csv(view: CalibrationView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]
     return CSV, rows
 
 
-def caption(view: CalibrationView) -> str:
+def make_caption(view: CalibrationView) -> str:
     """What the figures are, and from which data."""
     version = next(iter(view.campaigns.values()))
     which = "calibration items" if view.items == "calibration" else "items that several raters judged"
@@ -136,7 +141,7 @@ def caption(view: CalibrationView) -> str:
     )
 
 
-def picture(view: CalibrationView) -> bytes:
+def rater_offset_picture(view: CalibrationView) -> bytes:
     """Every rater's own mean and where the consensus is."""
     rows = [
         BeforeAfterRow(
@@ -150,4 +155,4 @@ def picture(view: CalibrationView) -> bytes:
     ]
     below = f"Hollow: own mean. Filled: agreed mean of the same items, {view.level:.0%} interval of the shift."
     title = f"Raters of {next(iter(view.campaigns))} on calibration items"
-    return before_after_plot(title, below, rows, [*view.warnings, caption(view)])
+    return before_after_plot(title, below, rows, [*view.warnings, make_caption(view)])

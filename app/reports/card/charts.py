@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.reports.card.view import CardView, caption
+from app.reports.card.view import CardView, make_caption
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import FAINT, QUIET
@@ -19,7 +19,7 @@ def coverage_map(view: CardView) -> bytes:
     left, top = MARGIN + max(map(len, names), default=10) * CHARACTER + 10, HEAD + 12
     width = left + GRID + ROOM + MARGIN
     bottom = top + max(1, len(names)) * ROW
-    caption_lines = wrap_sentences([caption(view), *(captions.make_sentence(w) for w in view.warnings)], width)
+    caption_lines = wrap_sentences([make_caption(view), *(captions.make_sentence(w) for w in view.warnings)], width)
     campaign = next(iter(view.campaigns))
     below = f"{captions.pluralize(view.ratings, 'rating')} by {captions.pluralize(view.raters, 'rater')}"
     with canvas.drawing_lock():

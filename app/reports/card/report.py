@@ -17,9 +17,9 @@ from app.reports.card.view import (
     RolePart,
     SpreadView,
     SystemPart,
-    caption,
-    csv,
-    tables,
+    make_caption,
+    make_csv,
+    make_tables,
 )
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.source.judged_ratings import JudgedRatings, load_judged_ratings
@@ -44,10 +44,10 @@ class CardOptions(BaseModel):
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: CardOptions) -> ReportWork[CardView]:  # noqa: ARG001  (as every kind is asked)
     ratings = load_judged_ratings(session, snapshots[0], activity=False)
     kinds = {key: one.kind for key, one in texts.system_words(session, snapshots[0].campaign_id).items()}
-    return make_undivided_work(lambda: view_of(snapshots[0], ratings, kinds))
+    return make_undivided_work(lambda: make_card_view(snapshots[0], ratings, kinds))
 
 
-def view_of(snapshot: Snapshot, ratings: JudgedRatings, kinds: Mapping[str, str]) -> CardView:
+def make_card_view(snapshot: Snapshot, ratings: JudgedRatings, kinds: Mapping[str, str]) -> CardView:
     """The card of ratings that were read. kinds: of each system by key."""
     rows, names, documents = stats.ratings_of_test_set(ratings.rows), ratings.rows.labels, ratings.documents
     test = np.array([kind == "test" for kind in documents.kind], dtype=np.bool_)
@@ -212,8 +212,8 @@ REPORT = Report(
         "map": [[1.0, 1.0, 1.0, 1.0, 1.0]],
     },
     prepare=_prepare,
-    tables=tables,
-    csv=csv,
+    tables=make_tables,
+    csv=make_csv,
     charts={"default": coverage_map},
-    caption=caption,
+    caption=make_caption,
 )

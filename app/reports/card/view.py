@@ -95,7 +95,7 @@ class CardView(ReportHead):
     map: list[list[float]] = Field(description="Ratings an output, by system and column.")
 
 
-def tables(view: CardView) -> Sequence[TableSection]:
+def make_tables(view: CardView) -> Sequence[TableSection]:
     """Overview, then systems, domains, raters and buckets, as far as there are some."""
     shown = [TableSection("Overview", _overview(view), frozenset())]
     if view.by_system:
@@ -109,7 +109,7 @@ def tables(view: CardView) -> Sequence[TableSection]:
     return shown
 
 
-def overview(view: CardView) -> list[tuple[str, str]]:
+def list_overview_rows(view: CardView) -> list[tuple[str, str]]:
     """What there is, as names and words."""
     pair = f"{view.source_language or 'unknown'} → {view.target_language or 'unknown'}"
     rows = [
@@ -130,7 +130,7 @@ def overview(view: CardView) -> list[tuple[str, str]]:
 
 
 def _overview(view: CardView) -> Table:
-    return Table(("What", "There is"), ("left", "right"), tuple(overview(view)))
+    return Table(("What", "There is"), ("left", "right"), tuple(list_overview_rows(view)))
 
 
 def _systems(view: CardView) -> Table:
@@ -184,7 +184,7 @@ def _spread(value: SpreadView | None) -> str:
 CSV = ("what", "name", "kind", "ratings", "judgments", "documents", "segments", "rated", "mean", "campaign")
 
 
-def csv(view: CardView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv(view: CardView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a thing: the whole, each system, domain, rater and role."""
     campaign = next(iter(view.campaigns))
     share = view.rated_outputs / view.outputs if view.outputs else None
@@ -203,7 +203,7 @@ def csv(view: CardView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     return CSV, rows
 
 
-def caption(view: CardView) -> str:
+def make_caption(view: CardView) -> str:
     """What is counted, and from which data."""
     version = next(iter(view.campaigns.values()))
     return (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from app.reports.components.view import ComponentsView, caption
+from app.reports.components.view import ComponentsView, make_caption
 from app.reports.kit.charts.curves import LinePoint, LineSeries, line_chart
 from app.reports.kit.charts.variance import (
     RaterInterval,
@@ -27,21 +27,21 @@ def variance_picture(view: ComponentsView) -> bytes:
         if one.variance is not None
     ]
     out = [f"{one.name}: {one.why}" for one in view.components if one.variance is None and one.why]
-    notes = [*view.warnings, *([f"Not in the model: {'; '.join(out)}"] if out else []), caption(view)]
+    notes = [*view.warnings, *([f"Not in the model: {'; '.join(out)}"] if out else []), make_caption(view)]
     return variance_bars(_title(view, "Variance components"), bars, notes)
 
 
 def severity_picture(view: ComponentsView) -> bytes:
     """Severity of each rater with its interval."""
     marks = [RaterInterval(one.rater, one.severity, one.interval) for one in view.raters]
-    notes = [*view.warnings, *_unless(marks, "the severity of raters is not estimated"), caption(view)]
+    notes = [*view.warnings, *_unless(marks, "the severity of raters is not estimated"), make_caption(view)]
     return caterpillar_plot(_title(view, "Severity of raters"), _way(view), marks, notes)
 
 
 def tendency_picture(view: ComponentsView) -> bytes:
     """What each rater gives each system beyond severity."""
     cells = {(one.rater, one.system): one.tendency for one in view.rater_system}
-    notes = [*view.warnings, *_unless(cells, "rater × system is not estimated"), caption(view)]
+    notes = [*view.warnings, *_unless(cells, "rater × system is not estimated"), make_caption(view)]
     rows = list(dict.fromkeys(one.rater for one in view.rater_system))
     columns = [one.system for one in view.systems] if cells else []
     return rater_system_heat_map(_title(view, "Rater × system"), _way(view), rows, columns, cells, notes)
@@ -58,7 +58,7 @@ def study_picture(view: ComponentsView) -> bytes:
     lines = [
         LineSeries(f"{k} rating{'s' if k > 1 else ''} an item", tuple(steps)) for k, steps in steps_by_ratings.items()
     ]
-    notes = [*view.warnings, *_unless(lines, "there is nothing to draw"), caption(view)]
+    notes = [*view.warnings, *_unless(lines, "there is nothing to draw"), make_caption(view)]
     heading = "Generalizability of system means (relative decisions) by documents"
     return line_chart(_title(view, "What a larger study would gain"), heading, "documents", lines, notes)
 

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from app.reports.components import lines
 from app.reports.components.charts import PICTURES, variance_picture
-from app.reports.components.view import ComponentsView, caption, csv, tables
+from app.reports.components.view import ComponentsView, make_caption, make_csv, make_tables
 from app.reports.kit.report import Report, ReportWork
 from app.reports.source.model_ratings import MOST_DRAWS, Draw, RatingsModel, load_model, parse_draws
 from app.reports.source.recipe_input import RecipeOptions
@@ -67,21 +67,21 @@ def _view(model: RatingsModel, draws: Sequence[Draw]) -> ComponentsView:
 
 
 def _filled(plain: ComponentsView, fitted: ComponentsFit, ratings: Ratings, draws: Sequence[Draw]) -> ComponentsView:
-    of_pairs = lines.pairs(fitted, ratings.better_sign)
+    of_pairs = lines.make_contrast_lines(fitted, ratings.better_sign)
     sizes = make_decision_studies(fitted, documents=STUDY_SIZES, ratings=RATINGS_EACH)
     return plain.model_copy(
         update={
             "ratings_per_item": mean_ratings_per_item(fitted),
-            "components": lines.components(fitted, draws),
+            "components": lines.make_component_lines(fitted, draws),
             "system_variance": system_variance(fitted),
             "typical_error": fitted.typical_error() if len(fitted.means) > 1 else None,
             "degrees": min((int(one.degrees) for one in of_pairs if one.degrees is not None), default=None),
-            "systems": lines.systems(fitted, ratings),
+            "systems": lines.make_system_lines(fitted, ratings),
             "pairs": of_pairs,
-            "raters": lines.raters(fitted),
-            "rater_system": lines.tendencies(fitted),
-            "study": lines.study(fitted),
-            "decisions": [lines.decision(one) for one in sizes],
+            "raters": lines.make_severity_lines(fitted),
+            "rater_system": lines.make_tendency_lines(fitted),
+            "study": lines.make_study_line(fitted),
+            "decisions": [lines.make_decision_line(one) for one in sizes],
         }
     )
 
@@ -177,9 +177,9 @@ REPORT: Report[ComponentsOptions, ComponentsView] = Report(
     result=ComponentsView,
     example=EXAMPLE,
     prepare=_prepare,
-    tables=tables,
-    csv=csv,
+    tables=make_tables,
+    csv=make_csv,
     charts={"default": variance_picture, **PICTURES},
-    caption=caption,
+    caption=make_caption,
     long=True,
 )

@@ -107,7 +107,7 @@ class ComponentsView(ReportHead):
     decisions: list[DecisionLine] = Field(default_factory=list)
 
 
-def tables(view: ComponentsView) -> Sequence[TableSection]:
+def make_tables(view: ComponentsView) -> Sequence[TableSection]:
     """Components, systems, pairs, raters, and reliability by size."""
     sections = [TableSection("Variance components", _components(view.components), frozenset())]
     if view.systems:
@@ -240,7 +240,7 @@ def _decisions(lines: Sequence[DecisionLine]) -> Table:
 CSV = ("what", "name", "of", "value", "error", "low", "high", "share", "why")
 
 
-def csv(view: ComponentsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv(view: ComponentsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a figure: components, systems, pairs, raters, rater × system, reliability."""
     rows: list[Sequence[Cell]] = []
     for c in view.components:
@@ -259,7 +259,7 @@ def csv(view: ComponentsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     return CSV, rows
 
 
-def caption(view: ComponentsView) -> str:
+def make_caption(view: ComponentsView) -> str:
     """What the figures are, and from which data."""
     campaign, version = next(iter(view.campaigns.items()))
     size = f"{view.n_ratings:,} ratings of {view.n_segments:,} segments of {view.n_documents:,} documents"

@@ -14,12 +14,12 @@ from app.reports.composition.view import (
     RaterContents,
     SystemsMet,
     TaskContents,
-    caption,
-    csv,
-    pseudonymize,
-    rater_map,
-    tables,
-    task_map,
+    make_caption,
+    make_csv,
+    make_tables,
+    pseudonymize_contents,
+    rater_map_picture,
+    task_map_picture,
 )
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.source.judged_ratings import load_judged_ratings
@@ -189,9 +189,9 @@ REPORT: Report[CompositionOptions, CompositionView] = Report(
     result=CompositionView,
     example=EXAMPLE,
     prepare=_prepare,
-    tables=tables,
-    csv=csv,
-    charts={"default": task_map, "raters": rater_map},
-    caption=caption,
-    redact=pseudonymize,
+    tables=make_tables,
+    csv=make_csv,
+    charts={"default": task_map_picture, "raters": rater_map_picture},
+    caption=make_caption,
+    redact=pseudonymize_contents,
 )

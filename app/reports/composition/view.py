@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from app.reports.agreement.view import pseudonyms
+from app.reports.agreement.view import make_pseudonyms
 from app.reports.kit import captions
 from app.reports.kit.charts.heat import HeatCell as Shade
 from app.reports.kit.charts.heat import HeatMap, heat_map
@@ -83,10 +83,10 @@ class CompositionView(ReportHead):
     tasks: list[TaskContents]
 
 
-def pseudonymize(view: CompositionView) -> CompositionView:
+def pseudonymize_contents(view: CompositionView) -> CompositionView:
     """The same with raters and tasks by number, in an order that tells nothing."""
-    rater = pseudonyms({one.rater for one in view.raters}, view.data_hash)
-    number = pseudonyms({one.task for one in view.tasks}, view.data_hash)
+    rater = make_pseudonyms({one.rater for one in view.raters}, view.data_hash)
+    number = make_pseudonyms({one.task for one in view.tasks}, view.data_hash)
     raters = [one.model_copy(update={"rater": rater(one.rater)}) for one in view.raters]
     tasks = [
         one.model_copy(update={"task": number(one.task).replace("rater", "task"), "rater": rater(one.rater)})
@@ -96,7 +96,7 @@ def pseudonymize(view: CompositionView) -> CompositionView:
     return view.model_copy(update=update)
 
 
-def tables(view: CompositionView) -> Sequence[TableSection]:
+def make_tables(view: CompositionView) -> Sequence[TableSection]:
     """Who met what, the maps, raters, tasks."""
     if not view.raters:
         return []
@@ -147,7 +147,7 @@ COLUMNS = ("what", "rater", "task", "system", "other_system", "together", "tasks
 ORIGIN = ("campaign", "data_version")
 
 
-def csv(view: CompositionView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv(view: CompositionView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a rater, a task, and a pair of systems by task and by rater."""
     origin = next(iter(view.campaigns.items()))
     none = (None, None, None)
@@ -166,7 +166,7 @@ def _figures(line: ContentCounts) -> tuple[Cell, ...]:
     return (line.tasks, line.judgments, line.systems, line.documents, *counts, *means)
 
 
-def caption(view: CompositionView) -> str:
+def make_caption(view: CompositionView) -> str:
     """What the figures are, and from which data."""
     counted = f"{captions.pluralize(view.n_judgments, 'judgment')}, {captions.pluralize(view.n_raters, 'rater')}"
     version = next(iter(view.campaigns.values()))
@@ -176,12 +176,12 @@ def caption(view: CompositionView) -> str:
     )
 
 
-def task_map(view: CompositionView) -> bytes:
+def task_map_picture(view: CompositionView) -> bytes:
     """Which systems met in tasks."""
     return _map(view, view.by_task, "task")
 
 
-def rater_map(view: CompositionView) -> bytes:
+def rater_map_picture(view: CompositionView) -> bytes:
     """Which systems met with raters."""
     return _map(view, view.by_rater, "rater")
 
@@ -193,7 +193,7 @@ def _map(view: CompositionView, meetings: SystemsMet, owner: Owner) -> bytes:
         cells.append([Shade(n / own, f"{n / own:.2f}") if own else None for n in row])
     where = "in the same task" if owner == "task" else "with the same rater"
     title = f"Systems {where}: {next(iter(view.campaigns))}"
-    notes = [*map(captions.make_sentence, view.warnings), caption(view)]
+    notes = [*map(captions.make_sentence, view.warnings), make_caption(view)]
     drawn = HeatMap(
         title=title,
         below=f"Share of the {owner}s with the system of the row that had the one of the column",

@@ -41,7 +41,7 @@ Answers = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class DatasheetFacts:
     """Everything that answers are made of. design, detectable: of the latest plan, where there is one.
 
     people: how many rated, each counted once whatever their accounts.
@@ -62,16 +62,16 @@ class Facts:
     people: int
 
 
-def load_facts(
+def load_datasheet_facts(
     session: Session, snapshot: Snapshot, card: CardView, attributes: Mapping[str, int], people: int
-) -> Facts:
+) -> DatasheetFacts:
     """Read what is stored beside the ratings."""
     stands = load_registration(session, snapshot.campaign_id, snapshot.version)
     plan = plans.latest(session, snapshot.campaign_id)
     text = guidelines.find(session, snapshot.campaign_id, "guidelines")
     test = qualification.find(session, snapshot.campaign_id)
     ahead = (plan.report or {}).get("forecast", {}) if plan else {}
-    return Facts(
+    return DatasheetFacts(
         campaign=snapshot.campaign,
         protocol=campaign_protocol(snapshot.campaign),
         options=campaign_scoring_options(snapshot.campaign),
@@ -88,14 +88,14 @@ def load_facts(
     )
 
 
-def extra_versions(session: Session, snapshot: Snapshot) -> list[int | None]:
+def load_guideline_versions(session: Session, snapshot: Snapshot) -> list[int | None]:
     """Versions of the guidelines and of the qualification test: new ones of these are no new data."""
     text = guidelines.find(session, snapshot.campaign_id, "guidelines")
     test = qualification.find(session, snapshot.campaign_id)
     return [text.version if text else None, test.version if test else None]
 
 
-def attributes_of(raters: RaterTable) -> dict[str, int]:
+def count_rater_attributes(raters: RaterTable) -> dict[str, int]:
     """Of how many raters each attribute is stored; not what it says."""
     counts: dict[str, int] = {}
     for rater_attributes in raters.attributes:
@@ -104,7 +104,7 @@ def attributes_of(raters: RaterTable) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
-def answers_from(facts: Facts) -> dict[str, str]:
+def answer_questions(facts: DatasheetFacts) -> dict[str, str]:
     """Answers by number of the question."""
     answered = dict(_systems(facts))
     answered |= dict(_sample(facts))
@@ -113,7 +113,7 @@ def answers_from(facts: Facts) -> dict[str, str]:
     return answered
 
 
-def _systems(facts: Facts) -> Iterator[tuple[str, str]]:
+def _systems(facts: DatasheetFacts) -> Iterator[tuple[str, str]]:
     campaign, spread = facts.campaign, facts.card.segments_per_document
     unit = "text: documents of several segments" if spread and spread.most > 1 else "text: single segments"
     if facts.card.segments:
@@ -127,7 +127,7 @@ def _systems(facts: Facts) -> Iterator[tuple[str, str]]:
         yield "2.5", campaign.target_language
 
 
-def _sample(facts: Facts) -> Iterator[tuple[str, str]]:
+def _sample(facts: DatasheetFacts) -> Iterator[tuple[str, str]]:
     card = facts.card
     segments = [one.segments for one in card.by_system]
     if segments:
@@ -149,7 +149,7 @@ def _sample(facts: Facts) -> Iterator[tuple[str, str]]:
         yield "3.2.5", f"stored for raters: {attributes}"
 
 
-def _design(facts: Facts) -> Iterator[tuple[str, str]]:
+def _design(facts: DatasheetFacts) -> Iterator[tuple[str, str]]:
     lock = facts.stands.lock
     when = "before the first judgment" if lock and lock.preregistered else "after judgments had begun"
     amended = f", {captions.pluralize(lock.amendments, 'amendment')}" if lock and lock.amendments else ""
@@ -173,7 +173,7 @@ def _presentation(design: Mapping[str, Any]) -> str:
     return f"presentation: {', '.join(shown or ['document'])}"
 
 
-def _quality(facts: Facts) -> str:
+def _quality(facts: DatasheetFacts) -> str:
     roles = {one.role: one for one in facts.card.by_role}
     controls = [
         f"{roles[name].ratings:,} {name} ratings" for name in ("degraded", "repeat", "reference") if name in roles
@@ -185,7 +185,7 @@ def _quality(facts: Facts) -> str:
     return "; ".join(parts)
 
 
-def _criterion(facts: Facts) -> Iterator[tuple[str, str]]:
+def _criterion(facts: DatasheetFacts) -> Iterator[tuple[str, str]]:
     protocol, scale = facts.protocol, facts.protocol.measure(facts.options).scale
     yield "4.1.3", RELATIVE[facts.campaign.basis]
     yield "4.2.1", "subjective"
@@ -216,8 +216,8 @@ def _criterion(facts: Facts) -> Iterator[tuple[str, str]]:
     yield from _analysis(facts)
 
 
-def _analysis(facts: Facts) -> Iterator[tuple[str, str]]:
-    words = ranking_captions.recipe_in_words(
+def _analysis(facts: DatasheetFacts) -> Iterator[tuple[str, str]]:
+    words = ranking_captions.describe_recipe(
         RecipeLine.model_validate({**facts.recipe.as_json(), "hash": facts.recipe.hash})
     )
     whose = "the registered recipe" if facts.stands.lock else "the recipe"
@@ -234,9 +234,9 @@ def _analysis(facts: Facts) -> Iterator[tuple[str, str]]:
         yield "4.3.12.2", NOT_REPEATED
 
 
-def _widgets(facts: Facts) -> list[str]:
+def _widgets(facts: DatasheetFacts) -> list[str]:
     return [type(widget).__name__.lower() for widget in facts.protocol.form]
 
 
-def _of(facts: Facts, words: tuple[tuple[type[object], str], ...]) -> list[str]:
+def _of(facts: DatasheetFacts, words: tuple[tuple[type[object], str], ...]) -> list[str]:
     return list(dict.fromkeys(told for kind, told in words if any(isinstance(w, kind) for w in facts.protocol.form)))

@@ -7,10 +7,24 @@ from collections.abc import Mapping
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from app.reports.card.report import view_of
-from app.reports.datasheet.facts import Facts, answers_from, attributes_of, extra_versions, load_facts
+from app.reports.card.report import make_card_view
+from app.reports.datasheet.facts import (
+    DatasheetFacts,
+    answer_questions,
+    count_rater_attributes,
+    load_datasheet_facts,
+    load_guideline_versions,
+)
 from app.reports.datasheet.heds import CHECKLIST, QUESTIONS, SECTIONS
-from app.reports.datasheet.view import Answer, DatasheetView, Point, caption, completeness, csv, tables
+from app.reports.datasheet.view import (
+    Answer,
+    DatasheetView,
+    Point,
+    completeness_picture,
+    make_caption,
+    make_csv,
+    make_tables,
+)
 from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.source.judged_ratings import load_judged_ratings
@@ -43,15 +57,15 @@ class DatasheetOptions(BaseModel):
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: DatasheetOptions) -> ReportWork[DatasheetView]:  # noqa: ARG001  (as every kind is asked)
     ratings = load_judged_ratings(session, snapshots[0], activity=False)
     kinds = {key: one.kind for key, one in texts.system_words(session, snapshots[0].campaign_id).items()}
-    card = view_of(snapshots[0], ratings, kinds)
+    card = make_card_view(snapshots[0], ratings, kinds)
     raters = side_tables.load_raters(session, snapshots[0].campaign_id, ratings.rows.labels)
     people = {raters.person[code] for code in np.unique(ratings_of_test_set(ratings.rows).rater).tolist()}
-    facts = load_facts(session, snapshots[0], card, attributes_of(raters), len(people))
+    facts = load_datasheet_facts(session, snapshots[0], card, count_rater_attributes(raters), len(people))
     return make_undivided_work(lambda: _view(facts))
 
 
-def _view(facts: Facts) -> DatasheetView:
-    answers = answers_from(facts)
+def _view(facts: DatasheetFacts) -> DatasheetView:
+    answers = answer_questions(facts)
     sheet = [
         Answer(number=number, section=_section(number), question=question, answer=answers.get(number))
         for number, question in QUESTIONS.items()
@@ -74,7 +88,7 @@ def _section(number: str) -> str:
     return next(section for section in SECTIONS if number == section or number.startswith(f"{section}."))
 
 
-def _checklist(facts: Facts, answers: Mapping[str, str]) -> list[Point]:
+def _checklist(facts: DatasheetFacts, answers: Mapping[str, str]) -> list[Point]:
     card, lock = facts.card, facts.stands.lock
     stored: dict[str, tuple[bool, str | None]] = {
         "systems": (bool(card.by_system), "card"),
@@ -100,7 +114,7 @@ def _checklist(facts: Facts, answers: Mapping[str, str]) -> list[Point]:
     ]
 
 
-def _methods(facts: Facts, answers: Mapping[str, str]) -> str:
+def _methods(facts: DatasheetFacts, answers: Mapping[str, str]) -> str:
     """Sentences that hold whatever else is unknown."""
     card, sentences = facts.card, []
     pair = (
@@ -150,9 +164,9 @@ REPORT = Report(
         "asked": 1,
     },
     prepare=_prepare,
-    tables=tables,
-    csv=csv,
-    charts={"default": completeness},
-    caption=caption,
-    extra_key=extra_versions,
+    tables=make_tables,
+    csv=make_csv,
+    charts={"default": completeness_picture},
+    caption=make_caption,
+    extra_key=load_guideline_versions,
 )

@@ -52,7 +52,7 @@ class DatasheetView(ReportHead):
     asked: int
 
 
-def tables(view: DatasheetView) -> Sequence[TableSection]:
+def make_tables(view: DatasheetView) -> Sequence[TableSection]:
     """Section by section, then the checklist and the paragraph."""
     shown = []
     for section, title in SECTIONS.items():
@@ -84,7 +84,7 @@ def _lines(answer: Answer) -> list[tuple[str, str, str]]:
 CSV = ("instrument", "number", "section", "question", "answer", "campaign")
 
 
-def csv(view: DatasheetView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv(view: DatasheetView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a question and point."""
     campaign = next(iter(view.campaigns))
     rows: list[tuple[Cell, ...]] = [
@@ -95,7 +95,7 @@ def csv(view: DatasheetView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     return CSV, rows
 
 
-def caption(view: DatasheetView) -> str:
+def make_caption(view: DatasheetView) -> str:
     """How much could be filled in, and from which data."""
     version = next(iter(view.campaigns.values()))
     return (
@@ -104,12 +104,12 @@ def caption(view: DatasheetView) -> str:
     )
 
 
-def completeness(view: DatasheetView) -> bytes:
+def completeness_picture(view: DatasheetView) -> bytes:
     """One bar a section: how many of its questions what is stored answers."""
     campaign = next(iter(view.campaigns))
     width, top = LEFT + PLOT + ROOM + MARGIN, HEAD + 10
     bottom = top + len(SECTIONS) * ROW
-    caption_lines = wrap_sentences([caption(view)], width)
+    caption_lines = wrap_sentences([make_caption(view)], width)
     most = max(sum(one.section == section for one in view.heds) for section in SECTIONS)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()

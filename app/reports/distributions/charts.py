@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.reports.distributions.view import DistributionsView, RaterSpread, SystemSpread, caption
+from app.reports.distributions.view import DistributionsView, RaterSpread, SystemSpread, make_caption
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
@@ -33,7 +33,7 @@ def _histograms(
     top = HEAD + 10
     bottom = top + max(1, len(shown)) * (HEIGHT + GAP)
     width = left + PLOT + FIGURES + MARGIN
-    notes = [caption(view), *(captions.make_sentence(w) for w in view.warnings)]
+    notes = [make_caption(view), *(captions.make_sentence(w) for w in view.warnings)]
     if len(lines) > MOST:
         notes.append(f"The first {MOST} of {len(lines)}; the table has all.")
     caption_lines = wrap_sentences(notes, width)

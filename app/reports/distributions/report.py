@@ -14,10 +14,10 @@ from app.reports.distributions.view import (
     DistributionsView,
     RaterSpread,
     SystemSpread,
-    caption,
-    csv,
-    pseudonymize,
-    tables,
+    make_caption,
+    make_csv,
+    make_tables,
+    pseudonymize_raters,
 )
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.source.raw_ratings import NOTHING, RawRatings, RawRatingsOptions, load_raw_ratings
@@ -174,10 +174,10 @@ REPORT: Report[DistributionsOptions, DistributionsView] = Report(
     result=DistributionsView,
     example=EXAMPLE,
     prepare=_prepare,
-    tables=tables,
-    csv=csv,
+    tables=make_tables,
+    csv=make_csv,
     charts={"default": rater_histograms, "systems": system_histograms},
-    caption=caption,
+    caption=make_caption,
     naming=frozenset({"between"}),
-    redact=pseudonymize,
+    redact=pseudonymize_raters,
 )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from app.reports.agreement.view import pseudonyms
+from app.reports.agreement.view import make_pseudonyms
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHead, TableSection
@@ -67,14 +67,14 @@ class DistributionsView(ReportHead):
     systems: list[SystemSpread]
 
 
-def pseudonymize(view: DistributionsView) -> DistributionsView:
+def pseudonymize_raters(view: DistributionsView) -> DistributionsView:
     """The same with raters by number, in an order that tells nothing."""
-    name = pseudonyms({one.rater for one in view.raters} | set(view.between), view.data_hash)
+    name = make_pseudonyms({one.rater for one in view.raters} | set(view.between), view.data_hash)
     raters = sorted((one.model_copy(update={"rater": name(one.rater)}) for one in view.raters), key=lambda r: r.rater)
     return view.model_copy(update={"raters": raters, "between": sorted(map(name, view.between))})
 
 
-def tables(view: DistributionsView) -> Sequence[TableSection]:
+def make_tables(view: DistributionsView) -> Sequence[TableSection]:
     """One row a rater, one a system, and where the scores lie if there are few."""
     shown = []
     if view.raters:
@@ -142,7 +142,7 @@ CSV = (
 )
 
 
-def csv(view: DistributionsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv(view: DistributionsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a rater and one a system; the last columns are the shares of the bins."""
     campaign, version = next(iter(view.campaigns.items()))
     heads = (*CSV, "campaign", "data_version", *(f"share {label}" for label in view.bins))
@@ -158,7 +158,7 @@ def csv(view: DistributionsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]
     return heads, rows
 
 
-def caption(view: DistributionsView) -> str:
+def make_caption(view: DistributionsView) -> str:
     """What the figures are, and from which data."""
     version = next(iter(view.campaigns.values()))
     common = (

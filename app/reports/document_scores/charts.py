@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.reports.document_scores.view import DocumentScoresView, caption
+from app.reports.document_scores.view import DocumentScoresView, make_caption
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
@@ -11,11 +11,11 @@ from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, ChartSheet, wrap_se
 SIDE, LEFT, GAP = 300.0, 56.0, 70.0
 
 
-def scatter(view: DocumentScoresView) -> bytes:
+def score_scatter_plot(view: DocumentScoresView) -> bytes:
     """One dot a document of one system and rater; the dashed line is where both scores are equal."""
     width = LEFT + SIDE + GAP + SIDE + MARGIN
     bottom = HEAD + 16 + SIDE
-    caption_lines = wrap_sentences([caption(view), *(captions.make_sentence(w) for w in view.warnings)], width)
+    caption_lines = wrap_sentences([make_caption(view), *(captions.make_sentence(w) for w in view.warnings)], width)
     campaign = next(iter(view.campaigns))
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from app.reports.document_scores.charts import scatter
-from app.reports.document_scores.view import CorrelationLine, DocumentScoresView, caption, csv, tables
+from app.reports.document_scores.charts import score_scatter_plot
+from app.reports.document_scores.view import CorrelationLine, DocumentScoresView, make_caption, make_csv, make_tables
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.source.raw_ratings import (
     NOTHING,
@@ -200,8 +200,8 @@ REPORT: Report[DocumentScoresOptions, DocumentScoresView] = Report(
     result=DocumentScoresView,
     example=EXAMPLE,
     prepare=_prepare,
-    tables=tables,
-    csv=csv,
-    charts={"default": scatter},
-    caption=caption,
+    tables=make_tables,
+    csv=make_csv,
+    charts={"default": score_scatter_plot},
+    caption=make_caption,
 )

@@ -53,13 +53,13 @@ class DocumentScoresView(ReportHead):
     )
 
 
-def words(documents: str) -> str:
+def describe_document_range(documents: str) -> str:
     """Which documents, for people."""
     known = {"all": "all", "short": "at most 10 segments", "long": "more than 20 segments"}
     return known.get(documents, f"{documents} segments")
 
 
-def tables(view: DocumentScoresView) -> Sequence[TableSection]:
+def make_tables(view: DocumentScoresView) -> Sequence[TableSection]:
     """Every summary over all, short and long documents; the mean by length."""
     if not view.correlations:
         return []
@@ -77,7 +77,7 @@ def _table(view: DocumentScoresView, lines: Sequence[CorrelationLine]) -> Table:
     sides: tuple[Alignment, ...] = ("left", "left", "right", "right", "right", "right", "right")
     rows = [
         (
-            words(one.documents),
+            describe_document_range(one.documents),
             PARTS[one.part],
             f"{one.n:,}",
             captions.format_number(one.pearson, PLACES),
@@ -98,7 +98,7 @@ CSV = (
 )
 
 
-def csv(view: DocumentScoresView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv(view: DocumentScoresView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a correlation."""
     campaign, version = next(iter(view.campaigns.items()))
     rows: list[tuple[Cell, ...]] = [
@@ -111,7 +111,7 @@ def csv(view: DocumentScoresView) -> tuple[Sequence[str], Sequence[Sequence[Cell
     return CSV, rows
 
 
-def caption(view: DocumentScoresView) -> str:
+def make_caption(view: DocumentScoresView) -> str:
     """What the figures are, and from which data."""
     version = next(iter(view.campaigns.values()))
     drawn = f"Intervals from {view.draws:,} draws of documents, seed {view.seed}. " if view.draws else ""

@@ -23,7 +23,7 @@ NO_DOCUMENTS = "the documents of the segments are unknown: none can be drawn aga
 
 
 @dataclass(frozen=True, slots=True)
-class Stability:
+class StabilityForecast:
     """A forecast from documents drawn again. srp: share of pairs of studies where what is significant in
     one has the same order in the other (Riley et al. 2024, §5); mc_error: of it, by finitely many studies.
 
@@ -40,14 +40,16 @@ class Stability:
 
 
 @dataclass(frozen=True, slots=True)
-class Stabilities:
+class StabilityBeforeAndAfter:
     """Before and after."""
 
-    before: Stability
-    after: Stability
+    before: StabilityForecast
+    after: StabilityForecast
 
 
-def forecasts(database: Database, campaign: str, recipes: Sequence[Recipe], *, as_of: int) -> list[Stability]:
+def forecast_stability(
+    database: Database, campaign: str, recipes: Sequence[Recipe], *, as_of: int
+) -> list[StabilityForecast]:
     """Forecast the ranking under each recipe from the documents of the same data version. Nothing is stored.
 
     recipes: of the same scores. Raises NotFound for an unknown campaign, Invalid where a recipe does not fit it.
@@ -60,15 +62,17 @@ def forecasts(database: Database, campaign: str, recipes: Sequence[Recipe], *, a
     return [_forecast(rows, add_standing_exclusions(recipe, stands)) for recipe in recipes]
 
 
-def _forecast(rows: Ratings, recipe: Recipe) -> Stability:
+def _forecast(rows: Ratings, recipe: Recipe) -> StabilityForecast:
     chosen = select_rows(rows, recipe)
     ratings = chosen.ratings.where(chosen.ranked)
     if not ratings.documents_known:
-        return Stability(why=NO_DOCUMENTS)
+        return StabilityForecast(why=NO_DOCUMENTS)
     try:
         source = prepare_pilot(ratings)
     except Invalid as error:
-        return Stability(why=": ".join(filter(None, (error.title(), error.detail))))
+        return StabilityForecast(why=": ".join(filter(None, (error.title(), error.detail))))
     rng = np.random.default_rng([recipe.seed, STREAM])
     outlook = forecast_bootstrap(source, alpha=recipe.alpha, studies=STUDIES, rng=rng)
-    return Stability(outlook.srp, outlook.mc_error, outlook.mean_significant_pairs, outlook.documents, outlook.studies)
+    return StabilityForecast(
+        outlook.srp, outlook.mc_error, outlook.mean_significant_pairs, outlook.documents, outlook.studies
+    )

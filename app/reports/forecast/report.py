@@ -11,11 +11,20 @@ import numpy as np
 from pydantic import Field, StringConstraints, TypeAdapter
 
 from app.domain.errors import Invalid
-from app.reports.forecast.view import IN_WORDS, ForecastView, Method, RerunLine, StudiesLine, caption, csv, tables
+from app.reports.forecast.view import (
+    IN_WORDS,
+    ForecastView,
+    Method,
+    RerunLine,
+    StudiesLine,
+    make_caption,
+    make_csv,
+    make_tables,
+)
 from app.reports.kit.charts.variance import replication_bars
 from app.reports.kit.report import Report, ReportWork
 from app.reports.power.options import PowerOptions
-from app.reports.power.work import Planner
+from app.reports.power.work import PowerPlanner
 from app.reports.source.model_ratings import RatingsModel, load_model
 from app.reports.source.recipe_input import RecipeOptions
 from app.reports.source.snapshot import Snapshot
@@ -57,7 +66,7 @@ class ForecastOptions(RecipeOptions):
 
 
 @dataclass(frozen=True)
-class Forecaster:
+class StabilityForecaster:
     """A question about a campaign, and its ratings."""
 
     options: ForecastOptions
@@ -97,7 +106,9 @@ class Forecaster:
 
     def _parametric(self, pool: Pool, each: int | None = None) -> dict[str, Any]:
         """Studies from components, with as many ratings an item as the campaign has, or so many."""
-        planner = Planner(PowerOptions(recipe=self.options.recipe, seed=self.options.seed), self.data, self.protocol)
+        planner = PowerPlanner(
+            PowerOptions(recipe=self.options.recipe, seed=self.options.seed), self.data, self.protocol
+        )
         if isinstance(planner.components, str):
             return {"why": planner.components}
         rows = self.data.rows
@@ -122,10 +133,10 @@ class Forecaster:
             )
             for components, means, worlds in self._worlds(planner, planner.components, rng)
         ]
-        return {**mean_forecast(forecasts), "studies": sum(one.worlds * one.studies for one in forecasts)}
+        return {**average_forecasts(forecasts), "studies": sum(one.worlds * one.studies for one in forecasts)}
 
     def _worlds(
-        self, planner: Planner, components: VarianceComponents, rng: np.random.Generator
+        self, planner: PowerPlanner, components: VarianceComponents, rng: np.random.Generator
     ) -> list[tuple[VarianceComponents, Floats | None, int]]:
         """Components and true means of each world: drawn by how well they are known, where the campaign tells them."""
         fitted, means = self.data.fitted, planner.true_means
@@ -181,7 +192,7 @@ class Forecaster:
         )
 
 
-def mean_forecast(forecasts: Sequence[StudyForecast]) -> dict[str, Any]:
+def average_forecasts(forecasts: Sequence[StudyForecast]) -> dict[str, Any]:
     """Figures over forecasts that stand for what the truth may be. low, high: between which nine in ten SRP lie."""
     if len(forecasts) == 1:
         return asdict(forecasts[0])
@@ -202,14 +213,16 @@ AVERAGED = ("srp", "mean_significant_pairs", "share_without_significance", "reta
 
 
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ForecastOptions) -> ReportWork[ForecastView]:
-    forecast = Forecaster(options, load_model(session, snapshots[0], options, 0), snapshots[0].campaign.protocol)
+    forecast = StabilityForecaster(
+        options, load_model(session, snapshots[0], options, 0), snapshots[0].campaign.protocol
+    )
     chunks = len(METHODS) + 1 if len(forecast.data.ratings) else 0
     return ReportWork(chunks, forecast.chunk, lambda parts: _view(forecast, parts))
 
 
-def _view(forecast: Forecaster, parts: Sequence[bytes]) -> ForecastView:
+def _view(forecast: StabilityForecaster, parts: Sequence[bytes]) -> ForecastView:
     data = forecast.data
-    planner = Planner(PowerOptions(), data, forecast.protocol)
+    planner = PowerPlanner(PowerOptions(), data, forecast.protocol)
     known = bool(parts) and not isinstance(planner.components, str)
     each = mean_ratings_per_item(data.fitted) if data.fitted else None
     return ForecastView(
@@ -230,7 +243,7 @@ def _view(forecast: Forecaster, parts: Sequence[bytes]) -> ForecastView:
     )
 
 
-def _warnings(forecast: Forecaster, each: float | None) -> list[str]:
+def _warnings(forecast: StabilityForecaster, each: float | None) -> list[str]:
     if not len(forecast.data.ratings):
         return [forecast.data.why or ""]
     warnings = [LABEL, FIXED]
@@ -251,11 +264,11 @@ def _warnings(forecast: Forecaster, each: float | None) -> list[str]:
         warnings.append("no two systems share a segment, so pairs are forecast from each system's own documents")
     warnings += caveats.document_caveats(forecast.data.ratings, forecast.matrix)
     if forecast.data.ratings.documents_known:
-        warnings += rare_failures(forecast.matrix.n_documents)
+        warnings += few_document_warnings(forecast.matrix.n_documents)
     return [*warnings, *forecast.data.unlike()]
 
 
-def rare_failures(documents: int) -> list[str]:
+def few_document_warnings(documents: int) -> list[str]:
     """What so few documents cannot forecast."""
     enough = documents_to_see_failure(RARE, 0.05)
     if not 0 < documents < enough:
@@ -276,7 +289,7 @@ def forecast_picture(view: ForecastView) -> bytes:
     ]
     title = f"Replication forecast: {', '.join(view.campaigns)}"
     return replication_bars(
-        title, "Forecast for a study of the same size on new documents", rows, [*view.warnings, caption(view)]
+        title, "Forecast for a study of the same size on new documents", rows, [*view.warnings, make_caption(view)]
     )
 
 
@@ -315,9 +328,9 @@ REPORT: Report[ForecastOptions, ForecastView] = Report(
     result=ForecastView,
     example=EXAMPLE,
     prepare=_prepare,
-    tables=tables,
-    csv=csv,
+    tables=make_tables,
+    csv=make_csv,
     charts={"default": forecast_picture},
-    caption=caption,
+    caption=make_caption,
     long=True,
 )

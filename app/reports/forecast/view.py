@@ -72,7 +72,7 @@ class ForecastView(ReportHead):
     pairs: list[RerunLine] = Field(default_factory=list)
 
 
-def tables(view: ForecastView) -> Sequence[TableSection]:
+def make_tables(view: ForecastView) -> Sequence[TableSection]:
     """Studies by method, and pairs."""
     sections = [TableSection("Studies", _studies(view.studies), frozenset())]
     if view.pairs:
@@ -142,7 +142,7 @@ def _pairs(lines: Sequence[RerunLine]) -> Table:
 PAIR_COLUMNS = tuple(RerunLine.model_fields)
 
 
-def csv(view: ForecastView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv(view: ForecastView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a pair; those without a pair are the studies by method, `srp` under `difference`."""
     rows: list[Sequence[Cell]] = [tuple(one.model_dump().values()) for one in view.pairs]
     heads = (*PAIR_COLUMNS, "forecast_by", "srp", "mc_error", "mean_significant_pairs")
@@ -152,7 +152,7 @@ def csv(view: ForecastView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     return heads, filled
 
 
-def caption(view: ForecastView) -> str:
+def make_caption(view: ForecastView) -> str:
     """What was forecast, and from which data."""
     campaign, version = next(iter(view.campaigns.items()))
     source = f" Components: {view.components_source}." if view.components_source else ""

@@ -8,7 +8,7 @@ from app.reports.gate.view import ByRecipe
 from app.stats.ranking.result import PairRow, Ranking
 
 
-def row_of(ranking: Ranking, candidate: str, baseline: str) -> PairRow | None:
+def find_pair_row(ranking: Ranking, candidate: str, baseline: str) -> PairRow | None:
     """The ranking's row of the two; None where one of them is not ranked."""
     both = {candidate, baseline}
     return next((pair for pair in ranking.pairs if {pair.better, pair.worse} == both), None)
@@ -25,7 +25,7 @@ def interval_for_candidate(
     return [low, high] if row.better == candidate else [-high, -low]
 
 
-def by_recipe(ranking: Ranking, row: PairRow | None) -> ByRecipe | None:
+def make_recipe_verdict(ranking: Ranking, row: PairRow | None) -> ByRecipe | None:
     """The test of the recipe."""
     if row is None:
         return None

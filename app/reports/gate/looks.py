@@ -25,7 +25,7 @@ Promise = Literal["one look", "none"]
 
 
 @dataclass(frozen=True, slots=True)
-class Looks:
+class EarlierLooks:
     """Data versions at which the same two systems were compared before, in order, each once."""
 
     earlier: tuple[int, ...] = ()
@@ -47,20 +47,20 @@ class Looks:
         ]
 
 
-NEVER = Looks()
+NEVER = EarlierLooks()
 WHY = "repeated looks accept too many candidates, up to .19 instead of .05 in simulations, so alpha does not hold"
 WHAT_TO_DO = "fix the number of documents in advance with `documents`, or decide on new documents"
 
 
-def looks(session: Session, snapshot: Snapshot, candidate: str, baseline: str) -> Looks:
+def load_earlier_looks(session: Session, snapshot: Snapshot, candidate: str, baseline: str) -> EarlierLooks:
     """Earlier comparisons of the two, whichever was the candidate, that told a difference."""
     both = {candidate, baseline}
-    return Looks(
+    return EarlierLooks(
         tuple(dict.fromkeys(v for v, first, second in _compared(session, snapshot) if {first, second} == both))
     )
 
 
-def extra_key(session: Session, snapshot: Snapshot) -> Sequence[object]:
+def earlier_looks_key(session: Session, snapshot: Snapshot) -> Sequence[object]:
     """Every earlier comparison, for the key of the report: the answer tells of them."""
     return sorted(set(_compared(session, snapshot)))
 

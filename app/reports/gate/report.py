@@ -12,17 +12,23 @@ from pydantic import ConfigDict, Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import Normalize, Recipe
-from app.reports.gate.by_ranking import by_recipe, interval_for_candidate, row_of
+from app.reports.gate.by_ranking import find_pair_row, interval_for_candidate, make_recipe_verdict
 from app.reports.gate.caveats import document_caveats, unlinked_warning
-from app.reports.gate.looks import NEVER, Looks, extra_key, looks
-from app.reports.gate.tail import FailedRows, both_tails, critical_undefined, failures, with_tail
+from app.reports.gate.looks import NEVER, EarlierLooks, earlier_looks_key, load_earlier_looks
+from app.reports.gate.tail import (
+    FailedRows,
+    find_failed_rows,
+    limit_claim_by_tail,
+    make_failures_view,
+    undefined_failure_error,
+)
 from app.reports.gate.view import (
     GateView,
     ReplicationView,
-    caption,
-    csv,
-    picture,
-    tables,
+    gate_interval_picture,
+    make_caption,
+    make_csv,
+    make_tables,
 )
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.source import named_recipes
@@ -109,10 +115,10 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: GateOpt
     if options.alpha is not None:
         recipe = replace(recipe, alpha=options.alpha, name=f"{recipe.name}+alpha"[:128])
     inputs = replace(inputs, recipe=recipe)
-    failed = failures(session, inputs, options.critical)
+    failed = find_failed_rows(session, inputs, options.critical)
     if failed is None and options.max_critical is not None:
-        raise critical_undefined()
-    evidence = GateEvidence(failed, looks(session, snapshots[0], options.candidate, options.baseline))
+        raise undefined_failure_error()
+    evidence = GateEvidence(failed, load_earlier_looks(session, snapshots[0], options.candidate, options.baseline))
     return make_undivided_work(partial(_view, inputs, options, evidence))
 
 
@@ -121,7 +127,7 @@ class GateEvidence:
     """What a gate reads beside the ratings: failures, None where nothing says what one is, and earlier looks."""
 
     failures: FailedRows | None = None
-    looks: Looks = NEVER
+    looks: EarlierLooks = NEVER
 
 
 def _takes_long(session: Session, snapshots: Sequence[Snapshot], options: GateOptions) -> bool:
@@ -141,10 +147,10 @@ def _view(inputs: RecipeInput, options: GateOptions, evidence: GateEvidence) -> 
     rule = options.rule(recipe)
     differences, decision = _decided(inputs, recipe, options, rule)
     again, point = _again(inputs, recipe, options, rule, differences, decision)
-    row, tails = row_of(ranking, options.candidate, options.baseline), None
+    row, tails = find_pair_row(ranking, options.candidate, options.baseline), None
     if evidence.failures is not None and decision.difference is not None:
-        tails = both_tails(inputs, recipe, evidence.failures, (options.candidate, options.baseline), rule.alpha)
-    held, why = with_tail(decision, tails, options.max_critical)
+        tails = make_failures_view(inputs, recipe, evidence.failures, (options.candidate, options.baseline), rule.alpha)
+    held, why = limit_claim_by_tail(decision, tails, options.max_critical)
     holds, verdict, refused = _with_replication(held, again, options)
     return GateView(
         campaigns=inputs.campaigns,
@@ -192,7 +198,7 @@ def _view(inputs: RecipeInput, options: GateOptions, evidence: GateEvidence) -> 
         srp=None if point is None else point.srp,
         srp_mc_error=None if point is None else point.mc_error,
         srp_significant_pairs=None if point is None else point.mean_significant_pairs,
-        by_recipe=None if _early(options, decision) else by_recipe(ranking, row),
+        by_recipe=None if _early(options, decision) else make_recipe_verdict(ranking, row),
         recipe=recipe.name,
         recipe_hash=inputs.hash_of(recipe),
         normalize=recipe.normalize,
@@ -397,11 +403,11 @@ REPORT: Report[GateOptions, GateView] = Report(
     result=GateView,
     example=EXAMPLE,
     prepare=_prepare,
-    tables=tables,
-    csv=csv,
-    charts={"default": picture},
-    caption=caption,
+    tables=make_tables,
+    csv=make_csv,
+    charts={"default": gate_interval_picture},
+    caption=make_caption,
     takes_long=_takes_long,
-    extra_key=extra_key,
+    extra_key=earlier_looks_key,
     own_routes=True,
 )

@@ -29,7 +29,7 @@ class FailedRows:
     by: str
 
 
-def failures(session: Session, inputs: RecipeInput, score: float | None) -> FailedRows | None:
+def find_failed_rows(session: Session, inputs: RecipeInput, score: float | None) -> FailedRows | None:
     """By a score at least as bad as `score`, where one is named; else by errors; None where none are marked."""
     rows, marked = inputs.rows, inputs.marked
     if score is not None:
@@ -48,13 +48,13 @@ def failures(session: Session, inputs: RecipeInput, score: float | None) -> Fail
     return FailedRows(failed, f"an error of severity {worst}")
 
 
-def critical_undefined() -> Invalid:
+def undefined_failure_error() -> Invalid:
     """A share of failures was asked about where nothing says what a failure is."""
     what = "this campaign marks no errors: define with `critical` which rating is a failure"
     return Invalid("the query is not valid", places=(Place(("query", "max_critical"), what),))
 
 
-def both_tails(
+def make_failures_view(
     inputs: RecipeInput, recipe: Recipe, known: FailedRows, systems: tuple[str, str], alpha: float
 ) -> FailuresView:
     """Failures of candidate and baseline among what the recipe ranks."""
@@ -65,7 +65,9 @@ def both_tails(
     return FailuresView(by=known.by, candidate=candidate, baseline=baseline)
 
 
-def with_tail(decision: GateDecision, tails: FailuresView | None, most: float | None) -> tuple[GateDecision, list[str]]:
+def limit_claim_by_tail(
+    decision: GateDecision, tails: FailuresView | None, most: float | None
+) -> tuple[GateDecision, list[str]]:
     """A claim about the mean is not let through where the candidate may fail on more documents than is asked."""
     if most is None or tails is None or not decision.holds:
         return decision, []

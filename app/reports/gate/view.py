@@ -162,7 +162,7 @@ def _of_domains(view: GateView, places: int) -> list[tuple[str, str]]:
     return [(f"{1 - view.alpha:.0%} interval, new domains", _ends(view.new_domains_interval, places))]
 
 
-def tables(view: GateView) -> Sequence[TableSection]:
+def make_tables(view: GateView) -> Sequence[TableSection]:
     """One table: each figure with its name."""
     places = captions.choose_decimals([view.difference, *(view.interval or ())])
     rows = [
@@ -299,12 +299,12 @@ COLUMNS: Sequence[Column[GateView]] = (
 )
 
 
-def csv(view: GateView) -> File:
+def make_csv(view: GateView) -> File:
     """One row."""
     return make_file(COLUMNS, [view])
 
 
-def caption(view: GateView) -> str:
+def make_caption(view: GateView) -> str:
     """What the figures are, and from which data."""
     direction = "higher" if view.higher_is_better else "lower"
     unit = "the protocol's unit" if view.unit == "raw" else f"{view.unit} of raters"
@@ -321,7 +321,7 @@ def _failure_sentence(view: GateView) -> str:
     return "" if view.failures is None else f"A document fails by {view.failures.by}. "
 
 
-def picture(view: GateView) -> bytes:
+def gate_interval_picture(view: GateView) -> bytes:
     """The interval against 0 and the margin."""
     low, high = view.interval or (None, None)
     drawn = GatePicture(
@@ -333,6 +333,6 @@ def picture(view: GateView) -> bytes:
         high=high,
         margin=view.margin,
         two_sided=view.claim == "equivalent",
-        notes=[*map(captions.make_sentence, view.warnings), caption(view)],
+        notes=[*map(captions.make_sentence, view.warnings), make_caption(view)],
     )
     return gate_picture(drawn)

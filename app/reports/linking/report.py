@@ -12,7 +12,15 @@ from pydantic import Field
 from app.domain.errors import Invalid, Place
 from app.domain.recipe_choices import LARGEST_SEED
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.linking.view import LinkedSystem, LinkingView, LinkView, caption, csv, picture, tables
+from app.reports.linking.view import (
+    LinkedSystem,
+    LinkingView,
+    LinkView,
+    linking_picture,
+    make_caption,
+    make_csv,
+    make_tables,
+)
 from app.reports.source.calibration import (
     Address,
     CampaignParts,
@@ -299,9 +307,9 @@ REPORT: Report[LinkingOptions, LinkingView] = Report(
     result=LinkingView,
     example=EXAMPLE,
     prepare=_prepare,
-    tables=tables,
-    csv=csv,
-    charts={"default": picture},
-    caption=caption,
+    tables=make_tables,
+    csv=make_csv,
+    charts={"default": linking_picture},
+    caption=make_caption,
     over="campaigns",
 )

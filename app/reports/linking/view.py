@@ -12,7 +12,7 @@ from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell
-from app.reports.ranking.tables import interval
+from app.reports.ranking.tables import format_interval
 
 PLACES = 3
 Ends = tuple[float, float] | None
@@ -66,7 +66,7 @@ def _figure(value: float | None) -> str:
     return captions.format_number(value, PLACES)
 
 
-def tables(view: LinkingView) -> Sequence[TableSection]:
+def make_tables(view: LinkingView) -> Sequence[TableSection]:
     """Links, then systems."""
     shown = []
     if view.links:
@@ -77,7 +77,7 @@ def tables(view: LinkingView) -> Sequence[TableSection]:
                 _figure(link.pearson),
                 _figure(link.slope),
                 _figure(link.intercept),
-                interval(link.intercept_interval, PLACES),
+                format_interval(link.intercept_interval, PLACES),
             )
             comparable = "yes" if link.comparable else "no"
             rows.append((link.campaign, link.anchors, f"{link.n:,}", *line, _figure(link.residual), comparable))
@@ -87,7 +87,7 @@ def tables(view: LinkingView) -> Sequence[TableSection]:
         lines: list[tuple[str, ...]] = []
         for s in view.systems:
             rank = "–" if s.rank is None else str(s.rank)
-            figures = (_figure(s.raw), _figure(s.linked), _figure(s.link_error), interval(s.interval, PLACES))
+            figures = (_figure(s.raw), _figure(s.linked), _figure(s.link_error), format_interval(s.interval, PLACES))
             lines.append((s.campaign, s.system, rank, *figures))
         shown.append(TableSection("Systems", make_table(names, lines, 2), frozenset({0, 1})))
     return shown
@@ -99,7 +99,7 @@ CSV = (
 )
 
 
-def csv(view: LinkingView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv(view: LinkingView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a system, with its campaign's link."""
     links = {one.campaign: one for one in view.links}
     rows: list[tuple[Cell, ...]] = []
@@ -114,7 +114,7 @@ def csv(view: LinkingView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     return CSV, rows
 
 
-def caption(view: LinkingView) -> str:
+def make_caption(view: LinkingView) -> str:
     """What the figures are, and from which data."""
     versions = ", ".join(f"{key} at {version}" for key, version in view.campaigns.items())
     how = "mean and spread" if view.method == "mean_sigma" else "mean"
@@ -124,7 +124,7 @@ def caption(view: LinkingView) -> str:
     )
 
 
-def picture(view: LinkingView) -> bytes:
+def linking_picture(view: LinkingView) -> bytes:
     """Every system before and after."""
     rows = []
     for s in view.systems:
@@ -132,4 +132,4 @@ def picture(view: LinkingView) -> bytes:
         rows.append(BeforeAfterRow(f"{s.campaign} {s.system}", s.raw, s.linked, s.interval, text))
     below = f"Hollow: as scored. Filled: on the scale of {view.base}, {view.level:.0%} interval with the link's error."
     title = f"{captions.pluralize(len(view.campaigns), 'campaign')} linked to {view.base}"
-    return before_after_plot(title, below, rows, [*view.warnings, caption(view)])
+    return before_after_plot(title, below, rows, [*view.warnings, make_caption(view)])

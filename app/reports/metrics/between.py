@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from app.reports.metrics.view import BetweenLine
-from app.reports.metrics.work import MetricEvaluation, MetricScores, scores_of
+from app.reports.metrics.work import MetricEvaluation, MetricScores, pair_with_human_scores
 from app.stats.metrics.swaps import MEASURES, CommonMetricScores, compare_two_metrics
 from app.stats.plain import number_or_none
 from app.stats.testing.adjust import holm
@@ -20,16 +20,16 @@ Two = tuple[MetricScores, MetricScores]
 LINES: TypeAdapter[list[BetweenLine]] = TypeAdapter(list[BetweenLine])
 
 
-def twos(metrics: Sequence[MetricScores]) -> list[Two]:
+def list_metric_pairs(metrics: Sequence[MetricScores]) -> list[Two]:
     """Pairs of metrics with scores of outputs, the first twelve by name."""
     able = sorted((one for one in metrics if one.outputs), key=lambda one: one.name)[:MOST_METRICS]
     return list(combinations(able, 2))
 
 
-def compare_metrics(compared: MetricEvaluation, two: Two, swaps: int) -> bytes:
+def compare_metric_pair(compared: MetricEvaluation, two: Two, swaps: int) -> bytes:
     """Two metrics on the outputs that have a human score and both of theirs."""
     panel = compared.panel(compared.experiments.rows, frozenset())
-    first, second = (scores_of(panel, compared.experiments.rows, metric, compared.sign) for metric in two)
+    first, second = (pair_with_human_scores(panel, compared.experiments.rows, metric, compared.sign) for metric in two)
     unit = first.document if compared.by_document else np.arange(first.document.size)
     common = CommonMetricScores.of(first.human, first.metric, second.metric, first.both & second.scored, unit)
     tests = compare_two_metrics(common, permutations=compared.permutations, seed=compared.seed, swaps=swaps)
@@ -49,7 +49,7 @@ def compare_metrics(compared: MetricEvaluation, two: Two, swaps: int) -> bytes:
     return LINES.dump_json(lines)
 
 
-def between_of(parts: Iterable[bytes]) -> list[BetweenLine]:
+def adjust_metric_comparisons(parts: Iterable[bytes]) -> list[BetweenLine]:
     """All tests, by measure; p adjusted over the pairs of metrics of each."""
     tests = [one for part in parts for one in LINES.validate_json(part)]
     lines = []

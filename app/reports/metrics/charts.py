@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from app.reports.kit.charts.correlations import DotRow, dot_plot
-from app.reports.metrics.view import MetricsView, caption
+from app.reports.metrics.view import MetricsView, make_caption
 
 SHOWN = (("spa", "SPA"), ("accuracy", "accuracy"))
 
 
-def spread_picture(view: MetricsView) -> bytes:
+def metric_spread_picture(view: MetricsView) -> bytes:
     """Accuracies of every metric: a bar on the data as they are, dots at the ends after each kind of change."""
     rows = []
     for metric in view.metrics:
@@ -19,4 +19,4 @@ def spread_picture(view: MetricsView) -> bytes:
             rows.append(DotRow(f"{metric.metric}, {word}", values or ([] if base is None else [base]), base))
     below = "Bar: on the scores as they are; dots: least and most after each kind of change of the human scores"
     title = f"Automatic metrics of {', '.join(view.campaigns)}"
-    return dot_plot(title, below, rows, [*view.warnings, caption(view)], ends=(0.0, 1.0))
+    return dot_plot(title, below, rows, [*view.warnings, make_caption(view)], ends=(0.0, 1.0))

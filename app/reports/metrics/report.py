@@ -10,11 +10,18 @@ import numpy as np
 from pydantic import Field, StringConstraints
 
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.metrics.between import MOST_METRICS, between_of, compare_metrics, twos
-from app.reports.metrics.charts import spread_picture
-from app.reports.metrics.view import MetricsView, caption, csv, tables
-from app.reports.metrics.work import LINES, MetricEvaluation, MetricScores, digest, metrics_of, spread_of
-from app.reports.robustness.report import AT_ONCE, GROUPS_PATTERN, groups_of
+from app.reports.metrics.between import MOST_METRICS, adjust_metric_comparisons, compare_metric_pair, list_metric_pairs
+from app.reports.metrics.charts import metric_spread_picture
+from app.reports.metrics.view import MetricsView, make_caption, make_csv, make_tables
+from app.reports.metrics.work import (
+    LINES,
+    MetricEvaluation,
+    MetricScores,
+    digest_of_metrics,
+    load_metrics,
+    summarize_metric_spread,
+)
+from app.reports.robustness.report import AT_ONCE, GROUPS_PATTERN, parse_change_groups
 from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
 from app.stats.metrics.pairs import PERMUTATIONS
@@ -49,8 +56,8 @@ class MetricsOptions(RecipeOptions):
 
 
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: MetricsOptions) -> ReportWork[MetricsView]:
-    groups = () if options.changes == "none" else groups_of(options.changes)
-    inputs, metrics = load_recipe_input(session, snapshots[0], options), metrics_of(session, snapshots[0])
+    groups = () if options.changes == "none" else parse_change_groups(options.changes)
+    inputs, metrics = load_recipe_input(session, snapshots[0], options), load_metrics(session, snapshots[0])
     experiments = RobustnessExperiments.of(inputs.rows, inputs.recipe, inputs.humans, inputs.documents)
     if not metrics or not experiments.facts.order:
         return make_undivided_work(lambda: _view(inputs, experiments, metrics, options, ()))
@@ -66,17 +73,17 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Metrics
     )
     changes, _ = experiments.changes(groups)
     parts = [changes[at : at + AT_ONCE] for at in range(0, len(changes), AT_ONCE)]
-    pairs = twos(metrics) if options.swaps else []
+    pairs = list_metric_pairs(metrics) if options.swaps else []
 
     def chunk(n: int) -> bytes:
         if not n:
             return compared.base()
         at = n - 1 - len(parts)
-        return compared.changed(parts[n - 1]) if at < 0 else compare_metrics(compared, pairs[at], options.swaps)
+        return compared.changed(parts[n - 1]) if at < 0 else compare_metric_pair(compared, pairs[at], options.swaps)
 
     def finish(done: Sequence[bytes]) -> MetricsView:
         view = _view(inputs, experiments, metrics, options, done[: 1 + len(parts)])
-        return view.model_copy(update={"between": between_of(done[1 + len(parts) :])})
+        return view.model_copy(update={"between": adjust_metric_comparisons(done[1 + len(parts) :])})
 
     return ReportWork(1 + len(parts) + len(pairs), chunk, finish)
 
@@ -95,12 +102,12 @@ def _view(
 ) -> MetricsView:
     lines = LINES.validate_json(done[0]) if done else []
     order = [key for key in experiments.facts.order if options.humans or key not in inputs.humans]
-    groups = () if options.changes == "none" else groups_of(options.changes)
+    groups = () if options.changes == "none" else parse_change_groups(options.changes)
     left = len(experiments.facts.order) - len(order)
     known = inputs.rows.documents_known
     return MetricsView(
         campaigns=inputs.campaigns,
-        data_hash=f"{inputs.data_hash} {digest(metrics)}",
+        data_hash=f"{inputs.data_hash} {digest_of_metrics(metrics)}",
         basis=inputs.snapshot.campaign.basis,
         dropped=[*map(asdict, experiments.dropped), *([{"reason": "human translation", "n": left}] if left else [])],
         warnings=list(_warnings(order, metrics, known=known or options.unit == "segment")),
@@ -113,7 +120,7 @@ def _view(
         swaps=options.swaps,
         systems=order,
         metrics=sorted(lines, key=lambda one: (one.spa is None, -(one.spa or 0.0), one.metric)),
-        spread=spread_of(done[1:], metrics, groups),
+        spread=summarize_metric_spread(done[1:], metrics, groups),
     )
 
 
@@ -207,9 +214,9 @@ REPORT: Report[MetricsOptions, MetricsView] = Report(
     result=MetricsView,
     example=EXAMPLE,
     prepare=_prepare,
-    tables=tables,
-    csv=csv,
-    charts={"default": spread_picture},
-    caption=caption,
+    tables=make_tables,
+    csv=make_csv,
+    charts={"default": metric_spread_picture},
+    caption=make_caption,
     long=True,
 )

@@ -98,7 +98,7 @@ class MetricsView(ReportHead):
     between: list[BetweenLine] = Field(default_factory=list, description="Tests between metrics.")
 
 
-def tables(view: MetricsView) -> Sequence[TableSection]:
+def make_tables(view: MetricsView) -> Sequence[TableSection]:
     """Systems, outputs, and what changes of the human ranking do to it."""
     shown = [TableSection("Of systems", _systems(view)), TableSection("Of outputs", _outputs(view))]
     if view.between:
@@ -185,7 +185,7 @@ def _range(ends: Range | None) -> str:
     )
 
 
-def csv(view: MetricsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv(view: MetricsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a metric."""
     campaign, version = next(iter(view.campaigns.items()))
     names = tuple(MetricLine.model_fields)
@@ -194,7 +194,7 @@ def csv(view: MetricsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     return heads, [(*(getattr(one, name) for name in names), *origin) for one in view.metrics]
 
 
-def caption(view: MetricsView) -> str:
+def make_caption(view: MetricsView) -> str:
     """What the figures are, and from which data."""
     campaign, version = next(iter(view.campaigns.items()))
     return (

@@ -49,7 +49,7 @@ class MetricScores:
     means: Mapping[str, float]
 
 
-def metrics_of(session: Session, snapshot: Snapshot) -> tuple[MetricScores, ...]:
+def load_metrics(session: Session, snapshot: Snapshot) -> tuple[MetricScores, ...]:
     """The metrics of a campaign as they stood."""
     return tuple(
         _metric(session, snapshot, row) for row in stored.latest(session, snapshot.campaign_id, snapshot.version)
@@ -75,7 +75,7 @@ def _means(outputs: Mapping[Output, float]) -> dict[str, float]:
     return {system: sum(scores) / len(scores) for system, scores in scores_by_system.items()}
 
 
-def digest(metrics: Iterable[MetricScores]) -> str:
+def digest_of_metrics(metrics: Iterable[MetricScores]) -> str:
     """Of all scores, whatever they are stored as."""
     content = [
         [one.name, one.higher_is_better, sorted(one.systems.items()), sorted(one.outputs.items())] for one in metrics
@@ -113,7 +113,7 @@ class MetricEvaluation:
             if panel.systems.size < 2:
                 continue
             for metric in self.metrics:
-                accuracies = self._of_systems(scores_of(panel, rows, metric, self.sign))
+                accuracies = self._of_systems(pair_with_human_scores(panel, rows, metric, self.sign))
                 figures.append(
                     (metric.name, change.group, [number_or_none(getattr(accuracies, name)) for name in MEASURES])
                 )
@@ -137,7 +137,7 @@ class MetricEvaluation:
         )
 
     def _line(self, metric: MetricScores, panel: ScoreMatrix) -> MetricLine:
-        scores = scores_of(panel, self.experiments.rows, metric, self.sign)
+        scores = pair_with_human_scores(panel, self.experiments.rows, metric, self.sign)
         systems, outputs = self._of_systems(scores), compute_segment_agreement(scores)
         ties = outputs.ties
         separation = pair_separation(
@@ -170,7 +170,9 @@ class MetricEvaluation:
         )
 
 
-def scores_of(panel: ScoreMatrix, rows: Ratings, metric: MetricScores, sign: float) -> HumanAndMetricScores:
+def pair_with_human_scores(
+    panel: ScoreMatrix, rows: Ratings, metric: MetricScores, sign: float
+) -> HumanAndMetricScores:
     """Both scores side by side. A metric without a score of a system gives the mean over its scored outputs."""
     names = rows.labels
     keys = [names.systems[code] for code in panel.systems.tolist()]
@@ -195,7 +197,9 @@ def _system_score(metric: MetricScores, key: str) -> float:
     return metric.systems.get(key, metric.means.get(key, float("nan")))
 
 
-def spread_of(parts: Iterable[bytes], metrics: Sequence[MetricScores], groups: Sequence[Group]) -> list[SpreadLine]:
+def summarize_metric_spread(
+    parts: Iterable[bytes], metrics: Sequence[MetricScores], groups: Sequence[Group]
+) -> list[SpreadLine]:
     """Least and most of every figure, by metric and group."""
     figures = [one for part in parts for one in CHANGED.validate_json(part)]
     lines = []

@@ -15,7 +15,7 @@ from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import NAMED, Recipe, ScoringChoice
 from app.protocols.base import Spans
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.mqm2.view import MQM2View, SystemScore, caption, csv, picture, tables
+from app.reports.mqm2.view import MQM2View, SystemScore, make_caption, make_csv, make_tables, penalty_picture
 from app.reports.source import data_hash, recipe_ratings
 from app.reports.source.campaign import campaign_protocol
 from app.reports.source.registration import add_standing_exclusions, load_registration
@@ -240,8 +240,8 @@ REPORT: Report[MQM2Options, MQM2View] = Report(
     result=MQM2View,
     example=EXAMPLE,
     prepare=_prepare,
-    tables=tables,
-    csv=csv,
-    charts={"default": picture},
-    caption=caption,
+    tables=make_tables,
+    csv=make_csv,
+    charts={"default": penalty_picture},
+    caption=make_caption,
 )

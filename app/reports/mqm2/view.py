@@ -50,7 +50,7 @@ class MQM2View(ReportHead):
     systems: list[SystemScore]
 
 
-def tables(view: MQM2View) -> Sequence[TableSection]:
+def make_tables(view: MQM2View) -> Sequence[TableSection]:
     """One row a system."""
     if not view.systems:
         return []
@@ -67,7 +67,7 @@ def tables(view: MQM2View) -> Sequence[TableSection]:
     return (TableSection("MQM 2.0 scores", make_table(heads, rows)),)
 
 
-def csv(view: MQM2View) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv(view: MQM2View) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a system."""
     campaign, version = next(iter(view.campaigns.items()))
     settings = (view.weights, view.passing, view.points, view.critical_fails, campaign, version)
@@ -82,7 +82,7 @@ def _threshold(view: MQM2View) -> str:
     return f"Passes at {view.passing:g}, {view.points:g} points per {view.reference_words:,} words{critical}"
 
 
-def caption(view: MQM2View) -> str:
+def make_caption(view: MQM2View) -> str:
     """What the figures are, and from which data."""
     version = next(iter(view.campaigns.values()))
     return (
@@ -91,11 +91,11 @@ def caption(view: MQM2View) -> str:
     )
 
 
-def picture(view: MQM2View) -> bytes:
+def penalty_picture(view: MQM2View) -> bytes:
     """Penalty points per 1,000 words of each system, beside what is acceptable."""
     rows = [PenaltyRow(one.name, one.normed, _beside(one), failed=one.passed is False) for one in view.systems]
     title = f"MQM 2.0 scores: {next(iter(view.campaigns))}"
-    notes = [*view.warnings, caption(view)]
+    notes = [*view.warnings, make_caption(view)]
     return penalty_plot(title, f"Penalty points per {view.reference_words:,} words", rows, view.points, notes)
 
 

@@ -42,7 +42,7 @@ class MultiverseOptions(RecipeOptions):
     )
 
 
-def space_of(inputs: RecipeInput, options: MultiverseOptions) -> MultiverseSpace:
+def make_multiverse_space(inputs: RecipeInput, options: MultiverseOptions) -> MultiverseSpace:
     """The choices that are crossed, but for the scorings. Raises Invalid for a choice that there is not."""
     normalize = _chosen("normalize", options.normalize, {name: name for name in NORMALIZATIONS})
     tests = _chosen("tests", options.tests, TESTS)
@@ -73,7 +73,7 @@ def _excluding(inputs: RecipeInput, more: str) -> Iterator[ExclusionChoice]:
         )
 
 
-def different(space: MultiverseSpace, rows: Ratings) -> tuple[MultiverseSpace, list[InapplicableUniverses]]:
+def merge_same_exclusions(space: MultiverseSpace, rows: Ratings) -> tuple[MultiverseSpace, list[InapplicableUniverses]]:
     """Exclusions that leave the same rows are one; the others are told, not counted."""
     by_rows: dict[bytes, ExclusionChoice] = {}
     same = []
@@ -90,7 +90,7 @@ def different(space: MultiverseSpace, rows: Ratings) -> tuple[MultiverseSpace, l
     return replace(space, excluding=tuple(by_rows.values())), same
 
 
-def distinct_scorings(
+def load_distinct_scorings(
     session: Session, inputs: RecipeInput, options: MultiverseOptions, universes: int
 ) -> tuple[list[ScoredRatings], list[InapplicableUniverses]]:
     """The ratings under each scoring that differs from those before it, the recipe's own first; and why not others.

@@ -10,17 +10,22 @@ from typing import Any
 
 from app.domain.recipe import Normalize
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.multiverse.choices import MultiverseOptions, different, distinct_scorings, space_of
+from app.reports.multiverse.choices import (
+    MultiverseOptions,
+    load_distinct_scorings,
+    make_multiverse_space,
+    merge_same_exclusions,
+)
 from app.reports.multiverse.view import (
     ChoiceView,
     MissingView,
     MultiverseView,
     PairView,
-    caption,
-    csv,
     dimensions_picture,
+    make_caption,
+    make_csv,
+    make_tables,
     matrix_picture,
-    tables,
 )
 from app.reports.source.recipe_input import RecipeInput, load_recipe_input
 from app.reports.source.snapshot import Snapshot
@@ -36,12 +41,12 @@ def _prepare(
     session: Session, snapshots: tuple[Snapshot, ...], options: MultiverseOptions
 ) -> ReportWork[MultiverseView]:
     inputs = load_recipe_input(session, snapshots[0], options)
-    space, same = different(space_of(inputs, options), inputs.rows)
+    space, same = merge_same_exclusions(make_multiverse_space(inputs, options), inputs.rows)
     base = rank_systems(inputs.rows, inputs.recipe, inputs.documents)
     if len(base.systems) < 2:
         return make_undivided_work(partial(_view, inputs, base, (), ()))
     universes = space.universes_of_branch * len(space.normalize) * len(space.excluding)
-    scorings, missing = distinct_scorings(session, inputs, options, universes)
+    scorings, missing = load_distinct_scorings(session, inputs, options, universes)
     work = _Branches(tuple(scorings), space, inputs.rows.labels.systems)
     return ReportWork(len(work.order), work.run, partial(_finish, inputs, base, (*missing, *same)))
 
@@ -187,9 +192,9 @@ REPORT: Report[MultiverseOptions, MultiverseView] = Report(
     result=MultiverseView,
     example=EXAMPLE,
     prepare=_prepare,
-    tables=tables,
-    csv=csv,
+    tables=make_tables,
+    csv=make_csv,
     charts={"default": matrix_picture, "choices": dimensions_picture},
-    caption=caption,
+    caption=make_caption,
     long=True,
 )

@@ -78,7 +78,7 @@ IN_WORDS: dict[ClaimKind, str] = {
 }
 
 
-def tables(view: MultiverseView) -> Sequence[TableSection]:
+def make_tables(view: MultiverseView) -> Sequence[TableSection]:
     """Pairs, then choices, then what does not apply."""
     shown = [TableSection("Claims", _pairs_table(view), frozenset({0, 1}))] if view.pairs else []
     if view.choices:
@@ -129,7 +129,7 @@ CSV = ("first", "second", "base", "n", "first_better", "second_better", "unteste
 ORIGIN = ("kind", "hangs_on", "spread", "campaign", "data_version", "recipe", "recipe_hash", "seed")
 
 
-def csv(view: MultiverseView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv(view: MultiverseView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a pair."""
     campaign, version = next(iter(view.campaigns.items()))
     origin = (campaign, version, view.recipe, view.recipe_hash, view.seed)
@@ -137,7 +137,7 @@ def csv(view: MultiverseView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     return (*CSV, *ORIGIN), rows
 
 
-def caption(view: MultiverseView) -> str:
+def make_caption(view: MultiverseView) -> str:
     """What the figures are, and from which data."""
     version = next(iter(view.campaigns.values()))
     left_out = sum(one.n for one in view.missing)
@@ -162,4 +162,4 @@ def dimensions_picture(view: MultiverseView) -> bytes:
 
 
 def _notes(view: MultiverseView) -> list[str]:
-    return [*map(captions.make_sentence, view.warnings), caption(view)]
+    return [*map(captions.make_sentence, view.warnings), make_caption(view)]

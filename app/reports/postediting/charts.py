@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from app.reports.postediting.shapes import CurveBar, RateDots, Stack, rate_dots, stacks, steps
-from app.reports.postediting.view import PosteditingView, RateView, caption
+from app.reports.postediting.shapes import (
+    CurveBar,
+    RateDots,
+    StackedBar,
+    rate_dot_plot,
+    reference_step_plot,
+    stacked_bars,
+)
+from app.reports.postediting.view import PosteditingView, RateView, make_caption
 
 
 def rates_picture(view: PosteditingView) -> bytes:
     """Rates of every system with their intervals."""
     rows = [RateDots(one.system, [_rate(one.hter), _rate(one.mter), _rate(one.ter_external)]) for one in view.systems]
     below = "HTER (dot), mTER (hollow diamond), TER against the external reference (square); lines: intervals"
-    return rate_dots(_title(view), below, rows, [*view.warnings, caption(view)])
+    return rate_dot_plot(_title(view), below, rows, [*view.warnings, make_caption(view)])
 
 
 def _rate(rate: RateView) -> tuple[float, tuple[float, float] | None] | None:
@@ -20,9 +27,11 @@ def _rate(rate: RateView) -> tuple[float, tuple[float, float] | None] | None:
 def closest_picture(view: PosteditingView) -> bytes:
     """How often own post-edits are the closest, alone or together with others."""
     own = {one.system: one for one in view.closest if one.own}
-    rows = [Stack(system, one.unique / one.n, one.tied / one.n, f"{one.n:,} segments") for system, one in own.items()]
+    rows = [
+        StackedBar(system, one.unique / one.n, one.tied / one.n, f"{one.n:,} segments") for system, one in own.items()
+    ]
     below = "Segments whose own post-edit is closest: alone (filled), tied (hatched), another is closer (empty)"
-    return stacks(_title(view), below, rows, [*view.warnings, caption(view)])
+    return stacked_bars(_title(view), below, rows, [*view.warnings, make_caption(view)])
 
 
 def curve_picture(view: PosteditingView) -> bytes:
@@ -37,7 +46,7 @@ def curve_picture(view: PosteditingView) -> bytes:
         for one in view.curve
     ]
     below = "Bars: TER against one reference, farthest first; line: mTER against all up to there; means over systems"
-    return steps(_title(view), below, bars, [*view.warnings, caption(view)])
+    return reference_step_plot(_title(view), below, bars, [*view.warnings, make_caption(view)])
 
 
 def _title(view: PosteditingView) -> str:

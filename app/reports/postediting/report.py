@@ -16,9 +16,9 @@ from app.reports.postediting.view import (
     PosteditingView,
     RateView,
     SystemEnough,
-    caption,
-    csv,
-    tables,
+    make_caption,
+    make_csv,
+    make_tables,
 )
 from app.reports.source.post_edits import PostEdit, PostEdits, PostEditsOptions, load_post_edits, unpack_segments
 from app.reports.source.snapshot import Snapshot
@@ -252,9 +252,9 @@ REPORT: Report[PostEditsOptions, PosteditingView] = Report(
     result=PosteditingView,
     example=EXAMPLE,
     prepare=_prepare,
-    tables=tables,
-    csv=csv,
+    tables=make_tables,
+    csv=make_csv,
     charts={"default": rates_picture, "closest": closest_picture, "curve": curve_picture},
-    caption=caption,
+    caption=make_caption,
     long=True,
 )

@@ -26,7 +26,7 @@ class RateDots:
 
 
 @dataclass(frozen=True, slots=True)
-class Stack:
+class StackedBar:
     """One row of shares of one: filled, then hatched, the rest empty."""
 
     name: str
@@ -45,7 +45,7 @@ class CurveBar:
     strong: bool
 
 
-def rate_dots(title: str, below: str, rows: Sequence[RateDots], notes: Sequence[str]) -> bytes:
+def rate_dot_plot(title: str, below: str, rows: Sequence[RateDots], notes: Sequence[str]) -> bytes:
     """One row a system and one marker a series, with intervals as lines; as SVG."""
     left = MARGIN + max((len(_name(row.name)) for row in rows), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + NUMBERS + MARGIN)
@@ -83,7 +83,7 @@ def _dots(sheet: ChartSheet, rows: Sequence[RateDots], left: float, top: float, 
             sheet.line((x, x), (y + shift,) * 2, color=color, marker=marker, hollow=hollow)
 
 
-def stacks(title: str, below: str, rows: Sequence[Stack], notes: Sequence[str]) -> bytes:
+def stacked_bars(title: str, below: str, rows: Sequence[StackedBar], notes: Sequence[str]) -> bytes:
     """One row a share: filled, hatched, and what is left; as SVG."""
     shown = rows[:MOST]
     left = MARGIN + max((len(_name(row.name)) for row in shown), default=8) * CHARACTER + 12
@@ -111,7 +111,7 @@ def stacks(title: str, below: str, rows: Sequence[Stack], notes: Sequence[str]) 
         return canvas.to_svg(sheet.figure, title=title)
 
 
-def steps(title: str, below: str, bars: Sequence[CurveBar], notes: Sequence[str]) -> bytes:
+def reference_step_plot(title: str, below: str, bars: Sequence[CurveBar], notes: Sequence[str]) -> bytes:
     """Bars for each reference alone, and a line for all up to it; as SVG."""
     left = MARGIN + 44
     width = max(NARROWEST, left + len(bars) * STEP + MARGIN)

@@ -12,7 +12,7 @@ from app.reports.kit.plain_tables import make_aligned_table
 from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.result_part import ResultPart
 from app.reports.kit.table import Alignment, Cell, Table
-from app.reports.ranking.tables import interval
+from app.reports.ranking.tables import format_interval
 
 PLACES = 2
 Interval = tuple[float, float]
@@ -114,7 +114,7 @@ class PosteditingView(ReportHead):
     enough_by_system: list[SystemEnough]
 
 
-def tables(view: PosteditingView) -> Sequence[TableSection]:
+def make_tables(view: PosteditingView) -> Sequence[TableSection]:
     """Systems, edits by kind, whose post-edits are closest, the curve."""
     shown = [
         TableSection("Systems", _systems(view)),
@@ -149,8 +149,8 @@ def _systems(view: PosteditingView) -> Table:
     rows = [
         (
             *(one.system, f"{one.n_post_edits:,}"),
-            *(captions.format_number(one.hter.value, PLACES), interval(one.hter.interval, PLACES)),
-            *(captions.format_number(one.mter.value, PLACES), interval(one.mter.interval, PLACES)),
+            *(captions.format_number(one.hter.value, PLACES), format_interval(one.hter.interval, PLACES)),
+            *(captions.format_number(one.mter.value, PLACES), format_interval(one.mter.interval, PLACES)),
             captions.format_number(one.ter_external.value, PLACES),
             *(captions.format_number(value, PLACES) for value in (one.words, one.characters, one.chrf)),
             _share(one.unchanged),
@@ -247,7 +247,7 @@ PLAIN = ("words", "characters", "chrf", "unchanged", "critical_mean", "critical_
 KINDS = ("insertions", "deletions", "substitutions", "shifts", "tokens")
 
 
-def csv(view: PosteditingView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv(view: PosteditingView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a system."""
     campaign, version = next(iter(view.campaigns.items()))
     edits = {one.system: one for one in view.operations}
@@ -266,7 +266,7 @@ def csv(view: PosteditingView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]
     return heads, rows
 
 
-def caption(view: PosteditingView) -> str:
+def make_caption(view: PosteditingView) -> str:
     """What the figures are, and from which data."""
     campaign, version = next(iter(view.campaigns.items()))
     counted = (

@@ -22,9 +22,9 @@ from app.reports.postediting_da.view import (
     PosteditingDAView,
     Scatter,
     ScoredCampaign,
-    caption,
-    csv,
-    tables,
+    make_caption,
+    make_csv,
+    make_tables,
 )
 from app.reports.source.campaign import campaign_protocol
 from app.reports.source.post_edits import (
@@ -120,8 +120,8 @@ def _view(
     options: PosteditingDAOptions,
     segments: Sequence[SegmentEdits],
 ) -> PosteditingDAView:
-    lines = {one.snapshot.campaign.key: work.rates_and_scores(postediting, segments, one) for one in others}
-    each = [line for key, ones in lines.items() for line in work.correlations(key, ones)]
+    lines = {one.snapshot.campaign.key: work.join_rates_and_scores(postediting, segments, one) for one in others}
+    each = [line for key, ones in lines.items() for line in work.make_correlations(key, ones)]
     means = [mean for key in lines for mean in _means(key, [one for one in each if one.campaign == key])]
     looked = _compared_with(others, lines)
     findings = work.find_disagreements(lines[looked], options.rule) if looked is not None else []
@@ -143,7 +143,7 @@ def _view(
         compared_with=looked,
         n_few_edits=sum(one.few_edits for one in findings),
         n_many_edits=sum(not one.few_edits for one in findings),
-        conflicts=[work.conflict(postediting, segments, sources, one) for one in findings[: options.most]],
+        conflicts=[work.make_conflict(postediting, segments, sources, one) for one in findings[: options.most]],
         scatter=_scatter(lines[looked]) if looked is not None else [],
     )
 
@@ -309,10 +309,10 @@ REPORT: Report[PosteditingDAOptions, PosteditingDAView] = Report(
     result=PosteditingDAView,
     example=EXAMPLE,
     prepare=_prepare,
-    tables=tables,
-    csv=csv,
+    tables=make_tables,
+    csv=make_csv,
     charts={"default": means_picture, "scatter": scatter_picture},
-    caption=caption,
+    caption=make_caption,
     over="campaigns",
     long=True,
 )

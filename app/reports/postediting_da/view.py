@@ -105,7 +105,7 @@ class PosteditingDAView(ReportHead):
     scatter: list[Scatter]
 
 
-def tables(view: PosteditingDAView) -> Sequence[TableSection]:
+def make_tables(view: PosteditingDAView) -> Sequence[TableSection]:
     """Means, systems, the pull of the reference, disagreements."""
     shown = [
         TableSection("Correlations, means over systems", _means(view)),
@@ -170,7 +170,7 @@ def _conflicts(view: PosteditingDAView) -> Table:
 CSV = ("campaign", "system", "n", *MEASURES, "recipe", "tokenization", "post_edits")
 
 
-def csv(view: PosteditingDAView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv(view: PosteditingDAView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a campaign and system."""
     origin = (view.recipe, view.tokens, view.post_edits)
     return CSV, [
@@ -179,7 +179,7 @@ def csv(view: PosteditingDAView) -> tuple[Sequence[str], Sequence[Sequence[Cell]
     ]
 
 
-def caption(view: PosteditingDAView) -> str:
+def make_caption(view: PosteditingDAView) -> str:
     """What the figures are, and from which data."""
     data = ", ".join(f"{key} version {version}" for key, version in view.campaigns.items())
     return (

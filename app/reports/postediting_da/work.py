@@ -107,7 +107,7 @@ class RatesAndScores:
     n: Sequence[int]
 
 
-def rates_and_scores(
+def join_rates_and_scores(
     post_edits: PostEdits, segments: Sequence[SegmentEdits], scores: CampaignScores
 ) -> list[RatesAndScores]:
     """System by system what both say."""
@@ -148,7 +148,7 @@ def _hter(at: SegmentEdits, code: int) -> float:
     return 100.0 * sum(one.edits for one in own) / length if length else float("nan")
 
 
-def correlations(campaign: str, lines: Sequence[RatesAndScores]) -> list[Correlation]:
+def make_correlations(campaign: str, lines: Sequence[RatesAndScores]) -> list[Correlation]:
     """One a system."""
     return [
         Correlation(
@@ -186,7 +186,7 @@ def find_disagreements(lines: Sequence[RatesAndScores], rule: Rule) -> list[Disa
     return sorted(disagreements, key=lambda one: (-round(abs(one.residual), 10), one.line.system, one.n))
 
 
-def conflict(
+def make_conflict(
     post_edits: PostEdits, segments: Sequence[SegmentEdits], sources: Mapping[Any, str], finding: Disagreement
 ) -> Conflict:
     """What to look at, and why it may be so."""
@@ -227,11 +227,11 @@ def _tags(post_edits: PostEdits, place: int, finding: Disagreement, closest: str
         yield "critical errors counted"
     if finding.line.n[finding.n] == 1:
         yield "one rating"
-    if depends_on_tokens(post_edits.tokens, output, closest):
+    if ter_depends_on_tokens(post_edits.tokens, output, closest):
         yield "tokenization suspicious"
 
 
-def depends_on_tokens(counted: Tokenization, output: str, closest: str) -> bool:
+def ter_depends_on_tokens(counted: Tokenization, output: str, closest: str) -> bool:
     """Whether TER against the closest post-edit is quite another with punctuation split off, or by character.
 
     Against that one alone: by character a pair of texts takes as long as all words of its segment's outputs.

@@ -11,8 +11,8 @@ from app.domain.errors import Invalid, Place
 from app.reports.kit.charts.curves import LinePoint, LineSeries, line_chart
 from app.reports.kit.report import Report, ReportWork
 from app.reports.power.options import PowerOptions
-from app.reports.power.view import DesignLine, PowerView, caption, csv, design_name, tables
-from app.reports.power.work import Planner
+from app.reports.power.view import DesignLine, PowerView, describe_design, make_caption, make_csv, make_tables
+from app.reports.power.work import PowerPlanner
 from app.reports.source.model_ratings import load_model
 from app.reports.source.snapshot import Snapshot
 from app.storage.db import Session
@@ -28,7 +28,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: PowerOp
     data, *pilots = (load_model(session, one, options, options.draws) for one in snapshots)
     for pilot in pilots:
         _check_pilot(snapshots[0], pilot.inputs.snapshot)
-    planner = Planner(options, data, snapshots[0].campaign.protocol, *pilots)
+    planner = PowerPlanner(options, data, snapshots[0].campaign.protocol, *pilots)
     return ReportWork(planner.n_chunks, planner.chunk, lambda parts: _view(planner, parts))
 
 
@@ -40,7 +40,7 @@ def _check_pilot(snapshot: Snapshot, pilot: Snapshot) -> None:
         raise Invalid("the query is not valid", places=(Place(("query", "pilot"), what),))
 
 
-def _view(planner: Planner, parts: Sequence[bytes]) -> PowerView:
+def _view(planner: PowerPlanner, parts: Sequence[bytes]) -> PowerView:
     options, data = planner.options, planner.data
     known = not isinstance(planner.components, str)
     return PowerView(
@@ -75,14 +75,14 @@ def _view(planner: Planner, parts: Sequence[bytes]) -> PowerView:
     )
 
 
-def _hash(planner: Planner) -> str:
+def _hash(planner: PowerPlanner) -> str:
     own = planner.data.inputs.data_hash
     if planner.pilot is None:
         return own
     return "sha256:" + hashlib.sha256(f"{own}\n{planner.pilot.inputs.data_hash}".encode()).hexdigest()
 
 
-def _warnings(planner: Planner, parts: Sequence[bytes]) -> list[str]:
+def _warnings(planner: PowerPlanner, parts: Sequence[bytes]) -> list[str]:
     if isinstance(planner.components, str):
         own = planner.data.why if planner.pilot is None else None
         return [planner.components, *([own] if own else [])]
@@ -115,7 +115,7 @@ def _warnings(planner: Planner, parts: Sequence[bytes]) -> list[str]:
     return warnings
 
 
-def _beyond(planner: Planner, lines: Sequence[DesignLine]) -> list[str]:
+def _beyond(planner: PowerPlanner, lines: Sequence[DesignLine]) -> list[str]:
     """Sizes at which the ranking can claim nothing, and tests that claim more than they say."""
     warnings, points = [], [one for line in lines for one in line.points]
     if any(one.documents < planner.fewest for one in points):
@@ -135,12 +135,12 @@ def power_picture(view: PowerView) -> bytes:
     """Power against documents, closed form; bars are from the uncertainty of the components."""
     lines = [
         LineSeries(
-            design_name(design),
+            describe_design(design),
             tuple(LinePoint(one.documents, one.power, *(one.interval or (None, None))) for one in design.points),
         )
         for design in view.designs
     ]
-    notes = [*view.warnings, caption(view)]
+    notes = [*view.warnings, make_caption(view)]
     heading = "Power by documents; bars: 95 % from the uncertainty of the components"
     return line_chart(_title(view), heading, "documents", lines, notes, mark=view.power if lines else None)
 
@@ -148,10 +148,10 @@ def power_picture(view: PowerView) -> bytes:
 def hours_picture(view: PowerView) -> bytes:
     """Power against hours of work."""
     lines = [
-        LineSeries(design_name(design), tuple(LinePoint(one.hours, one.power) for one in design.points))
+        LineSeries(describe_design(design), tuple(LinePoint(one.hours, one.power) for one in design.points))
         for design in view.designs
     ]
-    notes = [*view.warnings, caption(view)]
+    notes = [*view.warnings, make_caption(view)]
     return line_chart(_title(view), "Power by hours", "hours", lines, notes, mark=view.power if lines else None)
 
 
@@ -159,7 +159,7 @@ def srp_picture(view: PowerView) -> bytes:
     """Forecast SRP against documents."""
     lines = [
         LineSeries(
-            f"{design_name(design)}; {_pairs([one.significant_pairs for one in design.points])}",
+            f"{describe_design(design)}; {_pairs([one.significant_pairs for one in design.points])}",
             tuple(
                 LinePoint(one.documents, one.srp, *_bar(one.srp, one.srp_error))
                 for one in design.points
@@ -168,7 +168,7 @@ def srp_picture(view: PowerView) -> bytes:
         )
         for design in view.designs
     ]
-    notes = [*view.warnings, caption(view)]
+    notes = [*view.warnings, make_caption(view)]
     heading = "Forecast of Stable Ranking Probability by documents; bars: one Monte-Carlo standard error"
     return line_chart(_title(view), heading, "documents", [line for line in lines if line.steps], notes)
 
@@ -177,7 +177,7 @@ def clusters_picture(view: PowerView) -> bytes:
     """Clusters expected against hours of work."""
     lines = [
         LineSeries(
-            design_name(design),
+            describe_design(design),
             tuple(
                 LinePoint(one.hours, one.clusters, *_ends(one.clusters, one.clusters_error, view.systems))
                 for one in design.points
@@ -186,7 +186,7 @@ def clusters_picture(view: PowerView) -> bytes:
         )
         for design in view.designs
     ]
-    notes = [*view.warnings, caption(view)]
+    notes = [*view.warnings, make_caption(view)]
     if view.clusters == "none":
         notes.insert(0, "No clusters were asked for: name a rule with `clusters`.")
     heading = f"Clusters expected of {view.systems} systems by hours; bars: two Monte-Carlo standard errors each way"
@@ -268,10 +268,10 @@ REPORT: Report[PowerOptions, PowerView] = Report(
     result=PowerView,
     example=EXAMPLE,
     prepare=_prepare,
-    tables=tables,
-    csv=csv,
+    tables=make_tables,
+    csv=make_csv,
     charts={"default": power_picture, "hours": hours_picture, "srp": srp_picture, "clusters": clusters_picture},
-    caption=caption,
+    caption=make_caption,
     long=True,
     other_campaigns=PowerOptions.pilot_campaigns,
 )

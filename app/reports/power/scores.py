@@ -103,7 +103,7 @@ class ScoreModel:
         return {"clusters": expected.mean, "clusters_error": expected.error}
 
 
-def score_model(
+def make_score_model(
     options: PowerOptions, components: VarianceComponents, judged: RatingsModel, difference: float
 ) -> ScoreModel:
     """Scores as asked for, fitted to single ratings; the reason where they cannot be drawn."""

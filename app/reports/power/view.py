@@ -113,13 +113,13 @@ class PowerView(ReportHead):
     designs: list[DesignLine] = Field(default_factory=list)
 
 
-def design_name(design: DesignLine) -> str:
+def describe_design(design: DesignLine) -> str:
     """A design in words."""
     plural = "s" if design.ratings_per_item > 1 else ""
     return f"{GROUPED[design.grouping]}, {design.ratings_per_item} rating{plural} an item"
 
 
-def tables(view: PowerView) -> Sequence[TableSection]:
+def make_tables(view: PowerView) -> Sequence[TableSection]:
     """What each design needs, its points, and the components."""
     if view.components is None:
         return [TableSection("Components", Table(("Source",), ("left",), ()), frozenset())]
@@ -162,7 +162,7 @@ def _needs(view: PowerView) -> Table:
         bill = (_amount(design.hours_needed), _amount(design.price_needed, 2))
         raters = (_enough(design.raters_needed), _enough(design.raters_at_least))
         floor = captions.format_number(design.floor, 3)
-        rows.append((design_name(design), _enough(design.documents_needed), ends, *bill, *raters, floor))
+        rows.append((describe_design(design), _enough(design.documents_needed), ends, *bill, *raters, floor))
     return make_aligned_table(heads, rows)
 
 
@@ -196,7 +196,7 @@ def _points(view: PowerView) -> Table:
             pairs = "–" if point.significant_pairs is None else captions.format_number(point.significant_pairs, 1)
             detectable = captions.format_number(point.detectable, captions.choose_decimals([point.detectable]))
             last = (pairs, detectable, _enough(point.raters_needed), _amount(point.hours))
-            rows.append((design_name(design), f"{point.documents:,}", *figures, *last))
+            rows.append((describe_design(design), f"{point.documents:,}", *figures, *last))
     return make_aligned_table(heads, rows)
 
 
@@ -218,7 +218,7 @@ def _clusters(view: PowerView) -> Table:
     for design in view.designs:
         for point in design.points:
             figures = tuple(_amount(value, 2) for value in (point.price, point.clusters, point.clusters_error))
-            rows.append((design_name(design), f"{point.documents:,}", _amount(point.hours), *figures))
+            rows.append((describe_design(design), f"{point.documents:,}", _amount(point.hours), *figures))
     return make_aligned_table(heads, rows)
 
 
@@ -260,7 +260,7 @@ CSV = (
 )
 
 
-def csv(view: PowerView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv(view: PowerView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a design and number of documents."""
     rows: list[Sequence[Cell]] = []
     for design in view.designs:
@@ -297,7 +297,7 @@ def csv(view: PowerView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     return CSV, rows
 
 
-def caption(view: PowerView) -> str:
+def make_caption(view: PowerView) -> str:
     """What is planned for, and from which data."""
     campaign, version = next(iter(view.campaigns.items()))
     origin = (

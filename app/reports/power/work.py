@@ -12,7 +12,7 @@ from typing import TypedDict
 import numpy as np
 
 from app.domain.errors import Invalid
-from app.reports.power.scores import ScoreModel, score_model
+from app.reports.power.scores import ScoreModel, make_score_model
 from app.reports.power.sizes import StudySizes
 from app.reports.power.view import ComponentsLine, DesignLine, PointLine
 from app.reports.source.model_ratings import Draw, parse_draws
@@ -44,7 +44,7 @@ class _Aim(TypedDict):
 
 
 @dataclass(frozen=True)
-class Planner(StudySizes):
+class PowerPlanner(StudySizes):
     """A question about a campaign, with all that follows from both without drawing."""
 
     @cached_property
@@ -131,7 +131,7 @@ class Planner(StudySizes):
         """Scores of simulated studies. There must be components."""
         if isinstance(self.components, str):
             raise Invalid(self.components)
-        return score_model(self.options, self.components, self.judged, self.difference)
+        return make_score_model(self.options, self.components, self.judged, self.difference)
 
     @cached_property
     def _points(self) -> list[tuple[int, int]]:

@@ -15,7 +15,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.preferences.view import PairPreferred, PreferencesView, SystemPreferred, caption, csv, picture, tables
+from app.reports.preferences.view import (
+    PairPreferred,
+    PreferencesView,
+    SystemPreferred,
+    make_caption,
+    make_csv,
+    make_tables,
+    preference_picture,
+)
 from app.reports.source.registration import load_registration
 from app.reports.source.snapshot import Snapshot
 from app.stats import preferences as stats
@@ -221,8 +229,8 @@ REPORT: Report[PreferencesOptions, PreferencesView] = Report(
     result=PreferencesView,
     example=EXAMPLE,
     prepare=_prepare,
-    tables=tables,
-    csv=csv,
-    charts={"default": picture},
-    caption=caption,
+    tables=make_tables,
+    csv=make_csv,
+    charts={"default": preference_picture},
+    caption=make_caption,
 )

@@ -10,7 +10,7 @@ from app.reports.kit import captions
 from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
 from app.reports.preferences.chart import PairBar, preference_bars
-from app.reports.ranking.tables import interval
+from app.reports.ranking.tables import format_interval
 
 PLACES = 3
 
@@ -60,7 +60,7 @@ class PreferencesView(ReportHead):
     pairs: list[PairPreferred]
 
 
-def tables(view: PreferencesView) -> Sequence[TableSection]:
+def make_tables(view: PreferencesView) -> Sequence[TableSection]:
     """One row a system, and one a pair."""
     headings = ("System", "Wins", "Losses", "Ties", "Share of points")
     sides: tuple[Alignment, ...] = ("left", "right", "right", "right", "right")
@@ -91,7 +91,7 @@ def _pairs(view: PreferencesView) -> Table:
     rows = tuple(
         (
             *(one.better, one.worse, f"{one.wins:,}", f"{one.losses:,}", f"{one.ties:,}"),
-            *(captions.format_number(one.preference, PLACES), interval(one.interval, PLACES)),
+            *(captions.format_number(one.preference, PLACES), format_interval(one.interval, PLACES)),
             *(
                 captions.format_p_value(one.p_value),
                 captions.format_p_value(one.p_adjusted),
@@ -107,7 +107,7 @@ COLUMNS = ("better", "worse", "wins", "losses", "ties", "n_documents", "preferen
 TESTED = ("p_value", "p_adjusted", "significant", "campaign", "data_version")
 
 
-def csv(view: PreferencesView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv(view: PreferencesView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a pair."""
     campaign, version = next(iter(view.campaigns.items()))
     rows: list[Sequence[Cell]] = [
@@ -127,7 +127,7 @@ def csv(view: PreferencesView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]
     return (*COLUMNS, *TESTED), rows
 
 
-def caption(view: PreferencesView) -> str:
+def make_caption(view: PreferencesView) -> str:
     """What the figures are, and from which data."""
     campaign, version = next(iter(view.campaigns.items()))
     counted = f"{captions.pluralize(view.n_screens, 'screen')}, {captions.pluralize(view.n_raters, 'rater')}"
@@ -138,8 +138,8 @@ def caption(view: PreferencesView) -> str:
     )
 
 
-def picture(view: PreferencesView) -> bytes:
+def preference_picture(view: PreferencesView) -> bytes:
     """One bar a pair: wins, ties, losses."""
     bars = [PairBar(one.better, one.worse, one.wins, one.ties, one.losses, one.significant) for one in view.pairs]
-    notes = [*view.warnings, caption(view)]
+    notes = [*view.warnings, make_caption(view)]
     return preference_bars(f"Preferences of {', '.join(view.campaigns)}", bars, notes)

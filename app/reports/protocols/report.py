@@ -19,10 +19,10 @@ from app.reports.protocols.view import (
     ProtocolsView,
     ProtocolView,
     TimeView,
-    caption,
-    csv,
-    picture,
-    tables,
+    make_caption,
+    make_csv,
+    make_tables,
+    protocol_gap_picture,
 )
 from app.reports.robustness.report import KEYS_PATTERN
 from app.reports.source.calibration import (
@@ -367,9 +367,9 @@ REPORT: Report[ProtocolsOptions, ProtocolsView] = Report(
     result=ProtocolsView,
     example=EXAMPLE,
     prepare=_prepare,
-    tables=tables,
-    csv=csv,
-    charts={"default": picture},
-    caption=caption,
+    tables=make_tables,
+    csv=make_csv,
+    charts={"default": protocol_gap_picture},
+    caption=make_caption,
     over="campaigns",
 )

@@ -13,7 +13,7 @@ from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell
-from app.reports.ranking.tables import interval
+from app.reports.ranking.tables import format_interval
 
 PLACES = 3
 IN_WORDS = {
@@ -109,12 +109,12 @@ def _yes_or_no(value: bool | None) -> str:
     return "–" if value is None else "yes" if value else "no"
 
 
-def tables(view: ProtocolsView) -> Sequence[TableSection]:
+def make_tables(view: ProtocolsView) -> Sequence[TableSection]:
     """The three criteria, the gaps, the bridges."""
     heads = ("Campaign", "Protocol", "Separates", "Separation", "α", f"{view.level:.0%} interval", "Pearson", "Seconds")
     rows = []
     for protocol in view.protocols:
-        agree = (_figure(protocol.alpha), interval(protocol.alpha_interval, PLACES), _figure(protocol.pearson))
+        agree = (_figure(protocol.alpha), format_interval(protocol.alpha_interval, PLACES), _figure(protocol.pearson))
         seconds = captions.format_number(protocol.seconds, 1)
         rows.append(
             (
@@ -144,7 +144,7 @@ def tables(view: ProtocolsView) -> Sequence[TableSection]:
             figures = (
                 f"{gap.n:,}",
                 _figure(gap.gap),
-                interval(gap.interval, PLACES),
+                format_interval(gap.interval, PLACES),
                 _figure(gap.standardized),
                 _yes_or_no(gap.found),
             )
@@ -153,7 +153,14 @@ def tables(view: ProtocolsView) -> Sequence[TableSection]:
     if view.bridges:
         names = ("From", "To", "Outputs", "R²", f"{view.level:.0%} interval", "Inside")
         bridges = [
-            (b.source, b.target, f"{b.n:,}", _figure(b.r_squared), interval(b.interval, PLACES), _figure(b.inside))
+            (
+                b.source,
+                b.target,
+                f"{b.n:,}",
+                _figure(b.r_squared),
+                format_interval(b.interval, PLACES),
+                _figure(b.inside),
+            )
             for b in view.bridges
         ]
         shown.append(TableSection("One predicted from the other", make_table(names, bridges, 2), frozenset({0, 1})))
@@ -163,7 +170,7 @@ def tables(view: ProtocolsView) -> Sequence[TableSection]:
 CSV = ("what", "campaign", "other", "name", "value", "interval_low", "interval_high", "n", "why")
 
 
-def csv(view: ProtocolsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv(view: ProtocolsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a figure."""
     rows: list[tuple[Cell, ...]] = []
     for protocol in view.protocols:
@@ -190,7 +197,7 @@ def csv(view: ProtocolsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     return CSV, rows
 
 
-def caption(view: ProtocolsView) -> str:
+def make_caption(view: ProtocolsView) -> str:
     """What the figures are, and from which data."""
     versions = ", ".join(f"{key} at {version}" for key, version in view.campaigns.items())
     return (
@@ -199,7 +206,7 @@ def caption(view: ProtocolsView) -> str:
     )
 
 
-def picture(view: ProtocolsView) -> bytes:
+def protocol_gap_picture(view: ProtocolsView) -> bytes:
     """Every standardized gap by protocol."""
     rows = []
     for protocol in view.protocols:
@@ -212,4 +219,4 @@ def picture(view: ProtocolsView) -> bytes:
             )
     below = f"Filled: gap over the SD of segment differences, {view.level:.0%} interval; hollow: no difference."
     title = f"Separation of systems in {', '.join(one.campaign for one in view.protocols)}"
-    return before_after_plot(title, below, rows, [*view.warnings, caption(view)])
+    return before_after_plot(title, below, rows, [*view.warnings, make_caption(view)])

@@ -10,7 +10,7 @@ from app.domain.recipe import ScoringChoice
 from app.protocols.base import Spans
 from app.reports.kit.report import Report, ReportWork, SingleTable, make_undivided_work
 from app.reports.quality.chart import control_plot
-from app.reports.quality.tables import caption, csv, tables
+from app.reports.quality.tables import make_caption, make_csv, make_tables
 from app.reports.quality.view import QualityOptions, QualityView
 from app.reports.source.judged_ratings import JudgedRatings, load_judged_ratings
 from app.reports.source.scores import resolve_score_reading
@@ -113,10 +113,10 @@ REPORT: Report[QualityOptions, QualityView] = Report(
     result=QualityView,
     example=EXAMPLE.model_dump(mode="json"),
     prepare=_prepare,
-    tables=tables,
-    csv=csv,
+    tables=make_tables,
+    csv=make_csv,
     charts={"default": control_plot},
-    caption=caption,
+    caption=make_caption,
     role="manager",
     own_routes=True,
     quick=2_000,  # .2 ms a judgment: the tests of each rater draw

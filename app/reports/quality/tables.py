@@ -125,19 +125,19 @@ COLUMNS: Sequence[Column[_RaterEvidence]] = (
 )
 
 
-def tables(report: QualityView) -> Sequence[TableSection]:
+def make_tables(report: QualityView) -> Sequence[TableSection]:
     """One row a rater; checks where any rater had some."""
     checked = any(rater.attention for rater in report.raters)
     columns = [column for column in COLUMNS if checked or column is not CHECKS]
     return [make_section(f"{report.campaign}: quality", columns, _lines(report))]
 
 
-def csv(report: QualityView) -> File:
+def make_csv(report: QualityView) -> File:
     """One row a rater at full precision."""
     return make_file(COLUMNS, _lines(report))
 
 
-def caption(report: QualityView) -> str:
+def make_caption(report: QualityView) -> str:
     """What the figures are, and from which data."""
     choices, counts = report.choices, report.counts
     verdicts = ", ".join(f"{counts[verdict]} {text}" for verdict, text in VERDICTS.items())

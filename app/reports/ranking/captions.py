@@ -28,7 +28,7 @@ HUMANS_COUNT = "human translations are ranked, too, and p-values are adjusted fo
 _LANGUAGE_ARROW = "→"
 
 
-def recipe_in_words(recipe: RecipeLine) -> str:
+def describe_recipe(recipe: RecipeLine) -> str:
     """The choices behind a ranking, as one clause after another."""
     parts = [_NORMALIZED.get(recipe.normalize, recipe.normalize)]
     if recipe.test == "none":
@@ -45,7 +45,7 @@ def recipe_in_words(recipe: RecipeLine) -> str:
     return "; ".join(parts)
 
 
-def counts(view: RankingView) -> str:
+def describe_counts(view: RankingView) -> str:
     """How much data stands behind a ranking."""
     parts = [pluralize(len(view.systems), "system"), pluralize(view.n_ratings, "rating")]
     segments = {s.n_segments for s in view.systems}
@@ -58,31 +58,31 @@ def counts(view: RankingView) -> str:
     return ", ".join(parts)
 
 
-def origin(view: RankingView) -> str:
+def describe_origin(view: RankingView) -> str:
     """What makes the same ranking again."""
     return f"data version {view.data_version}, seed {view.seed}, method {view.method_version}"
 
 
-def caption(view: RankingView) -> str:
+def make_caption(view: RankingView) -> str:
     """Recipe, counts and origin as sentences, for below a table or a picture."""
-    recipe = f"Recipe {view.recipe.name}: {recipe_in_words(view.recipe)}."
+    recipe = f"Recipe {view.recipe.name}: {describe_recipe(view.recipe)}."
     humans = [make_sentence(HUMANS_COUNT)] if HUMANS_COUNT in view.notes else []
-    return " ".join((recipe, *humans, make_sentence(counts(view)), make_sentence(origin(view))))
+    return " ".join((recipe, *humans, make_sentence(describe_counts(view)), make_sentence(describe_origin(view))))
 
 
-def title(view: RankingView) -> str:
+def ranking_title(view: RankingView) -> str:
     """The campaign, with its languages where they are known."""
     if view.source_language and view.target_language:
         return f"{view.campaign} ({view.source_language} {_LANGUAGE_ARROW} {view.target_language})"
     return view.campaign
 
 
-def direction(view: RankingView) -> str:
+def describe_direction(view: RankingView) -> str:
     """Which way is better."""
     return "higher is better" if view.higher_is_better else "lower is better"
 
 
-def score_name(view: RankingView) -> str:
+def describe_score(view: RankingView) -> str:
     """What the score is, for a heading."""
     protocol = (view.protocol or "").replace("_", "+").upper()
     return f"{protocol} score".strip() if view.unit == "raw" else f"{protocol} {view.unit}-score".strip()

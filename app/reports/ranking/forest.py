@@ -11,7 +11,7 @@ from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, INK, ORANGE, QUIET
 from app.reports.ranking import captions as ranking_captions
-from app.reports.ranking.labels import label
+from app.reports.ranking.labels import label_system
 from app.reports.ranking.view import Range, RankingView, SystemLine
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def forest_plot(view: RankingView) -> bytes:
         canvas.prepare_matplotlib()
         figure = canvas.new_figure(WIDTH, layout.height)
         _draw(figure, view, layout)
-        return canvas.to_svg(figure, title=f"Ranking of {ranking_captions.title(view)} by {view.recipe.name}")
+        return canvas.to_svg(figure, title=f"Ranking of {ranking_captions.ranking_title(view)} by {view.recipe.name}")
 
 
 def _lay_out(view: RankingView) -> ForestLayout:
@@ -75,7 +75,7 @@ def _lay_out(view: RankingView) -> ForestLayout:
     gap = BLOCK_GAP if humans and others else 0.0
     rows = [ForestRow(s, i + 0.5) for i, s in enumerate(humans)]
     rows += [ForestRow(s, len(humans) + gap + i + 0.5) for i, s in enumerate(others)]
-    longest = max((len(label(s)) for s in view.systems), default=8)
+    longest = max((len(label_system(s)) for s in view.systems), default=8)
     return ForestLayout(
         rows=tuple(rows),
         relative=view.is_paired,
@@ -87,7 +87,7 @@ def _lay_out(view: RankingView) -> ForestLayout:
 
 
 def _caption(view: RankingView) -> tuple[str, ...]:
-    sentences = [ranking_captions.caption(view)]
+    sentences = [ranking_captions.make_caption(view)]
     if view.warnings:
         sentences.append(f"{captions.pluralize(len(view.warnings), 'warning')}: {'; '.join(view.warnings)}.")
     return tuple(
@@ -135,7 +135,7 @@ def _scale(axes: Axes, view: RankingView, layout: ForestLayout) -> None:
 
 def _axis_text(view: RankingView, layout: ForestLayout) -> str:
     better = "better →" if view.higher_is_better else "← better"
-    what = ranking_captions.score_name(view)
+    what = ranking_captions.describe_score(view)
     level = f"{view.interval_level:.0%} interval"
     if layout.relative:
         return f"{what} minus the mean of all systems on the same documents, {level}  ·  {better}"
@@ -221,7 +221,7 @@ def _columns(axes: Axes, layout: ForestLayout) -> None:
     for row in layout.rows:
         line = row.line
         _text(axes, left + 70, row.y, captions.format_rank(line.rank), ha="right", color=QUIET)
-        _text(axes, -8, row.y, label(line), ha="right")
+        _text(axes, -8, row.y, label_system(line), ha="right")
         _text(axes, right[0][1], row.y, captions.format_number(line.score, layout.places), ha="right")
         _text(axes, right[1][1], row.y, captions.format_rank_range(line.rank_range), ha="right", color=QUIET)
 
@@ -245,11 +245,11 @@ def _text(
 
 def _words(figure: Figure, view: RankingView, layout: ForestLayout) -> None:
     height = layout.height
-    heading = f"{ranking_captions.title(view)}: {view.recipe.name}"
+    heading = f"{ranking_captions.ranking_title(view)}: {view.recipe.name}"
     figure.text(
         MARGIN / WIDTH, 1 - 18 / height, canvas.shorten_middle(heading, 84), size=11.5, weight="bold", color=INK
     )
-    below = ranking_captions.direction(view).capitalize()
+    below = ranking_captions.describe_direction(view).capitalize()
     if view.has_humans:
         below += "; human translations apart, as diamonds"
     figure.text(MARGIN / WIDTH, 1 - 33 / height, below, size=8.5, color=QUIET)

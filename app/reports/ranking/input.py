@@ -53,7 +53,7 @@ class RankingInput:
     @property
     def key(self) -> ReportKey:
         """The key of the ranking."""
-        return key_of(self.about, self.recipe, self.names)
+        return make_ranking_key(self.about, self.recipe, self.names)
 
     @property
     def used(self) -> Ratings:
@@ -87,7 +87,7 @@ class RankingInput:
         return json.dumps({**head, **fields}, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
 
-def read_input(session: Session, about: Snapshot, recipe: Recipe) -> RankingInput:
+def load_ranking_input(session: Session, about: Snapshot, recipe: Recipe) -> RankingInput:
     """Read all that a ranking is computed from, names and domains as they are now.
 
     session: no snapshot, because scores by new weights are derived and stored.
@@ -113,7 +113,7 @@ def _read_names(
     return words, documents, names
 
 
-def key_of(about: Snapshot, recipe: Recipe, names: str) -> ReportKey:
+def make_ranking_key(about: Snapshot, recipe: Recipe, names: str) -> ReportKey:
     """The key of a ranking. names: digest of the names and domains in it.
 
     The recipe's name is shown in the report, so two names of one analysis are two reports. So are names of systems and

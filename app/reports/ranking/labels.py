@@ -11,9 +11,9 @@ from app.reports.ranking.view import SystemLine
 LONGEST = 40
 
 
-def label(line: SystemLine) -> str:
+def label_system(line: SystemLine) -> str:
     """The name of a system with its key, where the font has its letters; else the key alone."""
-    text = ranking_tables.system_label(line)
+    text = ranking_tables.label_system_with_key(line)
     return canvas.shorten_middle(text if _drawable() >= set(text) else line.system, LONGEST)
 
 

@@ -10,7 +10,7 @@ from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, FAINT, GROUND, INK, ORANGE, QUIET
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 from app.reports.ranking import captions as ranking_captions
-from app.reports.ranking.labels import label
+from app.reports.ranking.labels import label_system
 from app.reports.ranking.view import PairLine, RankingView
 
 LARGEST_CELL, SMALLEST_CELL, SMALLEST_WITH_TEXT = 34.0, 9.0, 22.0
@@ -23,7 +23,7 @@ REVERSED, UNTESTED = "#f0b27a", "#ffffff"
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class MatrixGrid:
     """Where the cells are; lengths in points."""
 
     left: float
@@ -47,11 +47,11 @@ def pair_matrix(view: RankingView) -> bytes:
     Above the diagonal stands the p-value that decides (the adjusted one where there is one), darker where it is
     smaller; below it the difference. What is significant is bold, too, so nobody needs to tell colours apart.
     """
-    names = [label(line) for line in view.systems]
+    names = [label_system(line) for line in view.systems]
     longest = max((len(name) for name in names), default=8) * CHARACTER
     n = len(names)
     cell = min(LARGEST_CELL, max(SMALLEST_CELL, MOST_ACROSS / max(n, 1)))
-    grid = Grid(left=MARGIN + 28 + longest, top=HEAD + longest * 0.94 + 8, cell=cell, n=n)
+    grid = MatrixGrid(left=MARGIN + 28 + longest, top=HEAD + longest * 0.94 + 8, cell=cell, n=n)
     width = max(NARROWEST, grid.left + n * cell + MARGIN)
     caption = wrap_sentences(_sentences(view), width)
     height = grid.bottom + 22 + LEGEND + len(caption) * LINE + MARGIN
@@ -59,7 +59,7 @@ def pair_matrix(view: RankingView) -> bytes:
         canvas.prepare_matplotlib()
         sheet = ChartSheet(width, height)
         sheet.heading(
-            f"{ranking_captions.title(view)}: {view.recipe.name}, pairs",
+            f"{ranking_captions.ranking_title(view)}: {view.recipe.name}, pairs",
             _below(view, figures=cell >= SMALLEST_WITH_TEXT),
         )
         _names(sheet, view, names, grid)
@@ -67,7 +67,9 @@ def pair_matrix(view: RankingView) -> bytes:
         _clusters(sheet, view, grid)
         _legend(sheet, view, grid)
         sheet.caption(caption, grid.bottom + 22 + LEGEND)
-        return canvas.to_svg(sheet.figure, title=f"Pairs of {ranking_captions.title(view)} by {view.recipe.name}")
+        return canvas.to_svg(
+            sheet.figure, title=f"Pairs of {ranking_captions.ranking_title(view)} by {view.recipe.name}"
+        )
 
 
 def _below(view: RankingView, *, figures: bool) -> str:
@@ -82,13 +84,13 @@ def _is_adjusted(view: RankingView) -> bool:
 
 
 def _sentences(view: RankingView) -> list[str]:
-    sentences = [ranking_captions.caption(view)]
+    sentences = [ranking_captions.make_caption(view)]
     if view.warnings:
         sentences.append(f"{captions.pluralize(len(view.warnings), 'warning')}: {'; '.join(view.warnings)}.")
     return sentences
 
 
-def _names(sheet: ChartSheet, view: RankingView, names: list[str], grid: Grid) -> None:
+def _names(sheet: ChartSheet, view: RankingView, names: list[str], grid: MatrixGrid) -> None:
     size = 9.0 if grid.cell >= 12 else 7.0
     for i, (line, name) in enumerate(zip(view.systems, names, strict=True)):
         x, y = grid.at(i, i)
@@ -98,7 +100,7 @@ def _names(sheet: ChartSheet, view: RankingView, names: list[str], grid: Grid) -
         sheet.text(x + grid.cell / 2, grid.top - 5, name, ha="center", size=size, upright=True, color=color)
 
 
-def _cells(sheet: ChartSheet, view: RankingView, grid: Grid) -> None:
+def _cells(sheet: ChartSheet, view: RankingView, grid: MatrixGrid) -> None:
     place = {line.system: i for i, line in enumerate(view.systems)}
     digits = captions.choose_decimals(pair.difference for pair in view.pairs)
     for pair in view.pairs:
@@ -166,7 +168,7 @@ def _shade(pair: PairLine, view: RankingView) -> str:
     return SHADES[3][1] if p <= (SHADES[3][0] or 0) else SHADES[4][1]
 
 
-def _clusters(sheet: ChartSheet, view: RankingView, grid: Grid) -> None:
+def _clusters(sheet: ChartSheet, view: RankingView, grid: MatrixGrid) -> None:
     """A frame round the pairs within each cluster. Clusters follow the order of ranks, human translations included."""
     start = 0
     for cluster, group in groupby(view.systems, key=lambda line: line.cluster):
@@ -177,7 +179,7 @@ def _clusters(sheet: ChartSheet, view: RankingView, grid: Grid) -> None:
         start += n
 
 
-def _legend(sheet: ChartSheet, view: RankingView, grid: Grid) -> None:
+def _legend(sheet: ChartSheet, view: RankingView, grid: MatrixGrid) -> None:
     alpha = f"{view.recipe.alpha:g}"
     relation = "≤" if view.recipe.inclusive else "<"
     parts = [

@@ -1,4 +1,4 @@
-"""Other representations of a stored ranking: `render` turns its JSON into CSV, LaTeX, Markdown, SVG or Parquet."""
+"""Other representations of a stored ranking: `render_ranking` makes CSV, LaTeX, Markdown, SVG or Parquet of it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class NoSuchRendering(Invalid):
     """A ranking cannot be shown this way."""
 
 
-def render(body: bytes, kind: str, table: str = "systems") -> bytes:
+def render_ranking(body: bytes, kind: str, table: str = "systems") -> bytes:
     """A stored ranking report in another representation; the same body gives the same bytes.
 
     Parameters
@@ -47,16 +47,16 @@ def render(body: bytes, kind: str, table: str = "systems") -> bytes:
     Raises
     ------
     NeedsExtra : Parquet, and its extra is not installed.
-    Invalid : another kind or table. Segment scores are not in the stored report: see `segments`.
+    Invalid : another kind or table. Segment scores are not in the stored report: see `render_segment_scores`.
     """
     if kind not in RANKING_TYPES:
         raise NoSuchRendering(places=(Place(("query", "format"), f"must be one of {', '.join(RANKING_TYPES)}"),))
     if table not in TABLES:
         raise NoSuchRendering(places=(Place(("query", "table"), f"must be one of {', '.join(TABLES)}"),))
-    return _rendered(ranking_view.read(body), kind, of_pairs=table == "pairs")
+    return _rendered(ranking_view.read_ranking_view(body), kind, of_pairs=table == "pairs")
 
 
-def segments(ranking: Ranking) -> Iterator[bytes]:
+def render_segment_scores(ranking: Ranking) -> Iterator[bytes]:
     """The segment scores behind a ranking as CSV, in batches."""
     return ranking_csv.segments_csv(ranking.segments, recipe=ranking.recipe.name)
 
@@ -68,7 +68,7 @@ def _rendered(view: RankingView, kind: str, *, of_pairs: bool) -> bytes:
         numeric = kind != "csv"
         flat = ranking_csv.pairs_csv(view, numeric=numeric) if of_pairs else ranking_csv.systems_csv(view)
         return flat if kind == "csv" else b"".join(parquet.render_parquet([flat], parquet.RANKING))
-    shown = ranking_tables.pairs_table(view) if of_pairs else ranking_tables.systems_table(view)
+    shown = ranking_tables.make_pairs_table(view) if of_pairs else ranking_tables.make_systems_table(view)
     if kind == "md":
-        return ranking_markup.markdown(view, shown, names=_PAIR_NAMES if of_pairs else _SYSTEM_NAMES)
-    return ranking_markup.latex(view, shown, long=of_pairs)
+        return ranking_markup.render_markdown(view, shown, names=_PAIR_NAMES if of_pairs else _SYSTEM_NAMES)
+    return ranking_markup.render_latex(view, shown, long=of_pairs)

@@ -9,7 +9,7 @@ from app.domain.recipe import Recipe
 from app.domain.recipe_choices import FEWEST_PERMUTATIONS
 from app.reports.kit import store
 from app.reports.kit.report import StoredReport
-from app.reports.ranking.input import key_of, read_input
+from app.reports.ranking.input import load_ranking_input, make_ranking_key
 from app.reports.source.snapshot import Snapshot, load_snapshot
 from app.stats.ranking.result import Ranking
 from app.stats.testing.pair_tests import DRAWN_TESTS
@@ -27,7 +27,7 @@ class RankingLookup:
     body: bytes | None
 
 
-def find_or_compute(
+def find_or_compute_ranking(
     database: Database, campaign: str, *, recipe: Recipe, as_of: int | datetime | None = None
 ) -> StoredReport:
     """The ranking of a campaign under a recipe, as it stood at a data version or a time.
@@ -35,18 +35,18 @@ def find_or_compute(
     Raises NotFound for an unknown campaign, Invalid where the recipe does not fit it.
     """
     with database.transaction(snapshot=True) as session:
-        lookup = find(session, campaign, recipe, as_of)
-    return compute_missing(database, lookup)
+        lookup = find_ranking(session, campaign, recipe, as_of)
+    return compute_missing_ranking(database, lookup)
 
 
-def find(session: Session, campaign: str, recipe: Recipe, as_of: int | datetime | None) -> RankingLookup:
+def find_ranking(session: Session, campaign: str, recipe: Recipe, as_of: int | datetime | None) -> RankingLookup:
     """The key of a ranking, and its bytes where it is stored. Raises as `load_snapshot`."""
     about = load_snapshot(session, campaign, as_of)
-    key = key_of(about, recipe, texts.names_digest(session, about.campaign_id))
+    key = make_ranking_key(about, recipe, texts.names_digest(session, about.campaign_id))
     return RankingLookup(about, recipe, key, reports.find(session, key))
 
 
-def compute_missing(database: Database, lookup: RankingLookup) -> StoredReport:
+def compute_missing_ranking(database: Database, lookup: RankingLookup) -> StoredReport:
     """The ranking that was found, else computed here and stored. Raises Invalid where the recipe does not fit.
 
     It is stored under the key of what was read, which is another where somebody changed a name in between.
@@ -54,25 +54,27 @@ def compute_missing(database: Database, lookup: RankingLookup) -> StoredReport:
     body = lookup.body
     if body is None:
         with database.transaction() as session:
-            given = read_input(session, lookup.about, lookup.recipe)
+            given = load_ranking_input(session, lookup.about, lookup.recipe)
         body = store.store_report(database, given.key, given.body())
     return StoredReport.of(body, lookup.about.version)
 
 
-def segment_scores(
+def compute_segment_ranking(
     database: Database, campaign: str, *, recipe: Recipe, as_of: int | datetime | None = None
 ) -> Ranking:
     """The ranking for its segment scores: nothing is drawn that they do not depend on, nothing is stored.
 
-    Raises as `find_or_compute`.
+    Raises as `find_or_compute_ranking`.
     """
     fewest = recipe.permutations if recipe.test not in DRAWN_TESTS else FEWEST_PERMUTATIONS
     light = replace(recipe, permutations=fewest, rank_sets=False, influence=False)
-    return compute(database, campaign, recipe=light, as_of=as_of)
+    return compute_ranking(database, campaign, recipe=light, as_of=as_of)
 
 
-def compute(database: Database, campaign: str, *, recipe: Recipe, as_of: int | datetime | None = None) -> Ranking:
-    """The ranking as a value, with its segment scores; nothing is stored. Raises as `find_or_compute`."""
+def compute_ranking(
+    database: Database, campaign: str, *, recipe: Recipe, as_of: int | datetime | None = None
+) -> Ranking:
+    """The ranking as a value, with its segment scores; nothing is stored. Raises as `find_or_compute_ranking`."""
     with database.transaction() as session:
-        given = read_input(session, load_snapshot(session, campaign, as_of), recipe)
+        given = load_ranking_input(session, load_snapshot(session, campaign, as_of), recipe)
     return given.ranking()

@@ -11,11 +11,11 @@ from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking.view import PairLine, RankingView, SystemLine
 
 
-def systems_table(view: RankingView) -> Table:
+def make_systems_table(view: RankingView) -> Table:
     """One row a system, best first; a rule above each new cluster."""
-    places, raw_places = digits(view.systems)
+    places, raw_places = choose_score_digits(view.systems)
     columns: list[tuple[str, Alignment]] = [("Cluster", "right"), ("Rank", "right"), ("System", "left")]
-    columns.append((ranking_captions.score_name(view), "right"))
+    columns.append((ranking_captions.describe_score(view), "right"))
     if view.has_raw:
         columns.append(("Raw score", "right"))
     columns += [(f"{view.interval_level:.0%} interval", "left"), ("Rank range", "left")]
@@ -25,12 +25,12 @@ def systems_table(view: RankingView) -> Table:
         row = [
             _whole(line.cluster),
             captions.format_rank(line.rank),
-            label_with_kind(line),
+            label_system_with_kind(line),
             captions.format_number(line.score, places),
         ]
         if view.has_raw:
             row.append(captions.format_number(line.raw, raw_places))
-        row += [interval(line.interval, places), captions.format_rank_range(line.rank_range)]
+        row += [format_interval(line.interval, places), captions.format_rank_range(line.rank_range)]
         effective = "–" if line.effective_documents is None else f"{line.effective_documents:.1f}"
         row += [_whole(line.n_segments), _whole(line.n_documents), effective, _whole(line.n_ratings)]
         rows.append(tuple(row))
@@ -38,11 +38,11 @@ def systems_table(view: RankingView) -> Table:
     return Table(headings, alignments, tuple(rows), cluster_breaks(view.systems))
 
 
-def pairs_table(view: RankingView) -> Table:
+def make_pairs_table(view: RankingView) -> Table:
     """One row a pair, the higher-ranked system first; intervals for other raters and domains where they are known."""
     places, names = (
         captions.choose_decimals(p.difference for p in view.pairs),
-        {s.system: system_label(s) for s in view.systems},
+        {s.system: label_system_with_key(s) for s in view.systems},
     )
     level = f"{view.interval_level:.0%} interval"
     wider = [(f"{level}, {of}", ends) for of, ends in _WIDER if any(ends(pair) is not None for pair in view.pairs)]
@@ -53,10 +53,10 @@ def pairs_table(view: RankingView) -> Table:
     rows = []
     for pair in view.pairs:
         row = [names.get(pair.better, pair.better), names.get(pair.worse, pair.worse)]
-        row += [captions.format_number(pair.difference, places), interval(pair.interval, places)]
-        row += [interval(ends(pair), places) for _, ends in wider]
+        row += [captions.format_number(pair.difference, places), format_interval(pair.interval, places)]
+        row += [format_interval(ends(pair), places) for _, ends in wider]
         row += [captions.format_p_value(p, view.uncounted_draws) for p in (pair.p_value, pair.p_adjusted)]
-        row += [verdict(pair), _whole(pair.n_common)]
+        row += [describe_verdict(pair), _whole(pair.n_common)]
         rows.append(tuple(row))
     return Table(headings, alignments, tuple(rows))
 
@@ -67,7 +67,7 @@ _WIDER: tuple[tuple[str, Callable[[PairLine], tuple[float, float] | None]], ...]
 )
 
 
-def verdict(pair: PairLine) -> str:
+def describe_verdict(pair: PairLine) -> str:
     """What the test says of a pair, in one word or few."""
     if not pair.testable:
         return "not testable"
@@ -76,7 +76,7 @@ def verdict(pair: PairLine) -> str:
     return "yes" if pair.significant else "no"
 
 
-def digits(systems: Sequence[SystemLine]) -> tuple[int, int]:
+def choose_score_digits(systems: Sequence[SystemLine]) -> tuple[int, int]:
     """Decimals for the scores and for the raw scores."""
     return captions.choose_decimals(s.score for s in systems), captions.choose_decimals(s.raw for s in systems)
 
@@ -86,20 +86,20 @@ def cluster_breaks(systems: Sequence[SystemLine]) -> frozenset[int]:
     return frozenset(i for i in range(1, len(systems)) if systems[i].cluster != systems[i - 1].cluster)
 
 
-def interval(bounds: tuple[float, float] | None, places: int) -> str:
+def format_interval(bounds: tuple[float, float] | None, places: int) -> str:
     """An interval, or a dash."""
     if bounds is None:
         return "–"
     return f"[{captions.format_number(bounds[0], places)}, {captions.format_number(bounds[1], places)}]"
 
 
-def label_with_kind(line: SystemLine) -> str:
+def label_system_with_kind(line: SystemLine) -> str:
     """A system's key, after its name where that is another; human translations say so."""
-    label = system_label(line)
+    label = label_system_with_key(line)
     return f"{label} (human)" if line.kind == "human" else label
 
 
-def system_label(line: SystemLine) -> str:
+def label_system_with_key(line: SystemLine) -> str:
     """A system's key, after its name where that is another: addresses have the key, so both are needed."""
     name = captions.make_printable(line.name or line.system)
     return line.system if name in ("", line.system, captions.make_printable(line.system)) else f"{name} [{line.system}]"

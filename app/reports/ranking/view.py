@@ -123,11 +123,11 @@ class RankingView(_Part):
         return any(s.kind == "human" for s in self.systems)
 
 
-def read(body: bytes) -> RankingView:
+def read_ranking_view(body: bytes) -> RankingView:
     """The ranking in a stored report body (canonical JSON)."""
     return RankingView.model_validate_json(body)
 
 
-def of_mapping(report: Mapping[str, object]) -> RankingView:
+def parse_ranking_view(report: Mapping[str, object]) -> RankingView:
     """The ranking in an already decoded report, such as an answer over HTTP."""
     return RankingView.model_validate(report)

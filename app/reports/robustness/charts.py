@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.reports.robustness.shapes import ChangeBar, RankedColumn, bump, change_bars
+from app.reports.robustness.shapes import ChangeBar, RankedColumn, change_bar_chart, rank_bump_chart
 from app.reports.robustness.view import ChangeView, GroupView, PlacesView, RobustnessView
 from app.stats.robustness.changes import Group
 
 
 def changes_picture(view: RobustnessView) -> bytes:
     """Shares of changed rankings by kind of change."""
-    return change_bars(title(view), [bar_of(group) for group in view.groups], [*view.warnings, _origin(view)])
+    return change_bar_chart(
+        make_chart_title(view), [make_change_bar(group) for group in view.groups], [*view.warnings, _origin(view)]
+    )
 
 
 def degraded_picture(view: RobustnessView) -> bytes:
@@ -24,13 +26,13 @@ def inflated_picture(view: RobustnessView) -> bytes:
     return _bump(view, "inflated", "Ranks as the lowest system is inflated by d")
 
 
-def bar_of(group: GroupView, name: str | None = None) -> ChangeBar:
+def make_change_bar(group: GroupView, name: str | None = None) -> ChangeBar:
     """One row of bars."""
     counts = (group.n, group.rank_changed, group.cluster_changed)
     return ChangeBar(name or group.meaning, *counts, group.largest_move or 0.0, group.why)
 
 
-def title(view: RobustnessView) -> str:
+def make_chart_title(view: RobustnessView) -> str:
     """Of a picture."""
     return f"Robustness of the ranking of {', '.join(view.campaigns)}"
 
@@ -39,7 +41,7 @@ def _bump(view: RobustnessView, group: Group, below: str) -> bytes:
     columns = _columns([one for one in view.changes if one.group == group])
     reason = next((one.why for one in view.groups if one.group == group and one.why), None)
     notes = [_origin(view)] if columns else [reason or "there are no such rankings"]
-    return bump(title(view), below, columns, notes)
+    return rank_bump_chart(make_chart_title(view), below, columns, notes)
 
 
 def _columns(changes: Sequence[ChangeView]) -> list[RankedColumn]:

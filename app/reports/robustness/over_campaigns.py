@@ -12,10 +12,18 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from app.domain.errors import Invalid
 from app.reports.kit.report import Report, ReportHead, ReportWork, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
-from app.reports.robustness.charts import bar_of
-from app.reports.robustness.report import ALONE, GROUPS_PATTERN, KEYS_PATTERN, chunk_of, groups_of, humans_of, lines
-from app.reports.robustness.shapes import ChangeBar, change_bars
-from app.reports.robustness.view import HEADS, IN_WORDS, ChangeView, GroupView, change_cells, totals
+from app.reports.robustness.charts import make_change_bar
+from app.reports.robustness.report import (
+    ALONE,
+    GROUPS_PATTERN,
+    KEYS_PATTERN,
+    compute_change_chunk,
+    parse_change_groups,
+    parse_human_systems,
+    read_change_chunk,
+)
+from app.reports.robustness.shapes import ChangeBar, change_bar_chart
+from app.reports.robustness.view import HEADS, IN_WORDS, ChangeView, GroupView, make_change_cells, total_changes
 from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
 from app.stats.robustness.changes import ScoreChange
@@ -73,9 +81,9 @@ class ComparedView(ReportHead):
 def _prepare(
     session: Session, snapshots: tuple[Snapshot, ...], options: OverCampaignsOptions
 ) -> ReportWork[ComparedView]:
-    groups = groups_of(options.changes)
+    groups = parse_change_groups(options.changes)
     campaigns = [load_recipe_input(session, one, options) for one in snapshots]
-    named = humans_of(options.humans, *campaigns) if options.humans else None
+    named = parse_human_systems(options.humans, *campaigns) if options.humans else None
     prepared: list[tuple[RecipeInput, RobustnessExperiments | None, tuple[ScoreChange, ...], str | None]] = []
     for campaign in campaigns:
         humans = campaign.humans if named is None else named.intersection(campaign.names)
@@ -93,7 +101,7 @@ def _prepare(
 
 def _chunk(work: Sequence[tuple[RobustnessExperiments | None, Sequence[ScoreChange]]], number: int) -> bytes:
     experiments, changes = work[number]
-    return b"[]" if experiments is None else chunk_of(experiments, changes)
+    return b"[]" if experiments is None else compute_change_chunk(experiments, changes)
 
 
 def _view(
@@ -101,7 +109,9 @@ def _view(
     parts: Sequence[bytes],
     recipe: str,
 ) -> ComparedView:
-    shown = [_campaign(one, why, lines(part)) for (one, _, _, why), part in zip(prepared, parts, strict=True)]
+    shown = [
+        _campaign(one, why, read_change_chunk(part)) for (one, _, _, why), part in zip(prepared, parts, strict=True)
+    ]
     first = prepared[0][0]
     return ComparedView(
         campaigns={key: version for one, _, _, _ in prepared for key, version in one.campaigns.items()},
@@ -151,7 +161,7 @@ def _over(of: str, value: str, shown: Sequence[CampaignView]) -> Iterator[TotalV
     changes = [change for one in shown for change in one.changes]
     kinds = dict.fromkeys((change.group, _factor(change)) for change in changes)
     for group, what in kinds:
-        counts = totals(group, [change for change in changes if _factor(change) == what])
+        counts = total_changes(group, [change for change in changes if _factor(change) == what])
         yield TotalView(of=of, value=value, what=what, counts=counts)
 
 
@@ -186,7 +196,16 @@ def _cells(total: TotalView) -> tuple[str, ...]:
 def _csv(view: ComparedView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     heads = ("campaign", "protocol", "basis", "style", "platform", "group", "what", "rank_changed", "cluster_changed")
     rows = [
-        (one.campaign, one.protocol, one.basis, one.style, one.platform, *change_cells(change), change.why, view.recipe)
+        (
+            one.campaign,
+            one.protocol,
+            one.basis,
+            one.style,
+            one.platform,
+            *make_change_cells(change),
+            change.why,
+            view.recipe,
+        )
         for one in view.of_campaigns
         for change in one.changes
     ]
@@ -194,8 +213,10 @@ def _csv(view: ComparedView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
 
 
 def _picture(view: ComparedView) -> bytes:
-    rows: list[ChangeBar] = [bar_of(one.counts, _named(one)) for one in view.totals if one.of == "all"]
-    return change_bars(f"What {len(view.campaigns)} rankings hang on", rows, [*view.warnings, f"recipe {view.recipe}"])
+    rows: list[ChangeBar] = [make_change_bar(one.counts, _named(one)) for one in view.totals if one.of == "all"]
+    return change_bar_chart(
+        f"What {len(view.campaigns)} rankings hang on", rows, [*view.warnings, f"recipe {view.recipe}"]
+    )
 
 
 EXAMPLE: dict[str, Any] = {

@@ -12,7 +12,7 @@ from pydantic import Field, StringConstraints, TypeAdapter
 from app.domain.errors import Invalid, Place
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.robustness.charts import changes_picture, degraded_picture, inflated_picture
-from app.reports.robustness.view import ChangeView, RobustnessView, caption, csv, tables, totals
+from app.reports.robustness.view import ChangeView, RobustnessView, make_caption, make_csv, make_tables, total_changes
 from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
 from app.stats.robustness.changes import GROUPS, Group, ScoreChange
@@ -41,10 +41,10 @@ class RobustnessOptions(RecipeOptions):
 
     def groups(self) -> tuple[Group, ...]:
         """The kinds asked for, in a fixed order. Raises Invalid for one that there is not."""
-        return groups_of(self.changes)
+        return parse_change_groups(self.changes)
 
 
-def groups_of(text: str) -> tuple[Group, ...]:
+def parse_change_groups(text: str) -> tuple[Group, ...]:
     """Kinds of change from a list with commas, in a fixed order. Raises Invalid for one that there is not."""
     names = set(text.split(","))
     if names - set(GROUPS):
@@ -59,20 +59,22 @@ def _prepare(
     groups = options.groups()
     inputs = load_recipe_input(session, snapshots[0], options)
     if options.humans:
-        inputs = replace(inputs, humans=humans_of(options.humans, inputs))
+        inputs = replace(inputs, humans=parse_human_systems(options.humans, inputs))
     experiments = RobustnessExperiments.of(inputs.rows, inputs.recipe, inputs.humans, inputs.documents)
     changes, none = experiments.changes(groups)
     if not experiments.facts.order:
-        return make_undivided_work(lambda: view_of(inputs, experiments, groups, none, ()))
+        return make_undivided_work(lambda: make_robustness_view(inputs, experiments, groups, none, ()))
     parts = [changes[at : at + AT_ONCE] for at in range(0, len(changes), AT_ONCE)]
     return ReportWork(
         len(parts),
         partial(_chunk, experiments, parts),
-        lambda done: view_of(inputs, experiments, groups, none, [one for part in done for one in lines(part)]),
+        lambda done: make_robustness_view(
+            inputs, experiments, groups, none, [one for part in done for one in read_change_chunk(part)]
+        ),
     )
 
 
-def humans_of(text: str, *campaigns: RecipeInput) -> frozenset[str]:
+def parse_human_systems(text: str, *campaigns: RecipeInput) -> frozenset[str]:
     """Keys of systems from a list with commas. Raises Invalid for one that none of the campaigns has."""
     keys = frozenset(text.split(","))
     for key in sorted(keys - {name for one in campaigns for name in one.names}):
@@ -81,20 +83,20 @@ def humans_of(text: str, *campaigns: RecipeInput) -> frozenset[str]:
 
 
 def _chunk(experiments: RobustnessExperiments, parts: Sequence[Sequence[ScoreChange]], number: int) -> bytes:
-    return chunk_of(experiments, parts[number])
+    return compute_change_chunk(experiments, parts[number])
 
 
-def chunk_of(experiments: RobustnessExperiments, changes: Sequence[ScoreChange]) -> bytes:
+def compute_change_chunk(experiments: RobustnessExperiments, changes: Sequence[ScoreChange]) -> bytes:
     """What some changes do, as bytes."""
     return _LINES.dump_json([ChangeView.of(effect) for effect in experiments.run(changes)])
 
 
-def lines(part: bytes) -> list[ChangeView]:
-    """What `chunk_of` wrote."""
+def read_change_chunk(part: bytes) -> list[ChangeView]:
+    """What `compute_change_chunk` wrote."""
     return _LINES.validate_json(part)
 
 
-def view_of(
+def make_robustness_view(
     inputs: RecipeInput,
     experiments: RobustnessExperiments,
     groups: Sequence[Group],
@@ -116,7 +118,7 @@ def view_of(
         seed=recipe.seed,
         systems=list(order),
         human_systems=sorted(inputs.humans & set(order)),
-        groups=[totals(group, changes, none.get(group)) for group in groups],
+        groups=[total_changes(group, changes, none.get(group)) for group in groups],
         changes=list(changes),
     )
 
@@ -181,9 +183,9 @@ REPORT: Report[RobustnessOptions, RobustnessView] = Report(
     result=RobustnessView,
     example=EXAMPLE,
     prepare=_prepare,
-    tables=tables,
-    csv=csv,
+    tables=make_tables,
+    csv=make_csv,
     charts={"default": changes_picture, "degraded": degraded_picture, "inflated": inflated_picture},
-    caption=caption,
+    caption=make_caption,
     long=True,
 )

@@ -40,7 +40,7 @@ class RankedColumn:
     clusters: Sequence[int]
 
 
-def change_bars(title: str, rows: Sequence[ChangeBar], notes: Sequence[str]) -> bytes:
+def change_bar_chart(title: str, rows: Sequence[ChangeBar], notes: Sequence[str]) -> bytes:
     """One row a kind of change: the share of rankings whose order, and whose clusters, it changed; as SVG."""
     left = MARGIN + max((len(row.name) for row in rows), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + FIGURES + MARGIN)
@@ -74,7 +74,7 @@ def _bar(sheet: ChartSheet, row: ChangeBar, left: float, y: float) -> None:
         sheet.text(left + BARS + 92, y + ROW / 2, move, size=8, color=QUIET)
 
 
-def bump(title: str, below: str, columns: Sequence[RankedColumn], notes: Sequence[str]) -> bytes:
+def rank_bump_chart(title: str, below: str, columns: Sequence[RankedColumn], notes: Sequence[str]) -> bytes:
     """One column a ranking, the best at the top, and one line a system; a bar ends each cluster; as SVG."""
     systems = columns[0].systems if columns else []
     longest = max((len(_name(system)) for system in systems), default=8) * CHARACTER

@@ -112,7 +112,7 @@ class RobustnessView(ReportHead):
     changes: list[ChangeView]
 
 
-def totals(group: Group, changes: Iterable[ChangeView], why: str | None = None) -> GroupView:
+def total_changes(group: Group, changes: Iterable[ChangeView], why: str | None = None) -> GroupView:
     """Counts over the changes of one group; those without a ranking to compare count nowhere."""
     own = [one for one in changes if one.group == group and one.rank_changed is not None]
     return GroupView(
@@ -137,7 +137,7 @@ HEADS: tuple[tuple[str, Alignment], ...] = (
 )
 
 
-def tables(view: RobustnessView) -> Sequence[TableSection]:
+def make_tables(view: RobustnessView) -> Sequence[TableSection]:
     """One row a group; below it the changes that moved something, apart from raters and documents the others too."""
     headings, alignments = zip(*HEADS, strict=True)
     rows = tuple(_group_cells(group) for group in view.groups)
@@ -181,14 +181,14 @@ CSV = ("group", "what", "rank_changed", "cluster_changed", "both", "swaps", "lar
 ORIGIN = ("why", "campaign", "data_version", "recipe", "recipe_hash", "seed")
 
 
-def csv(view: RobustnessView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv(view: RobustnessView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a change."""
     campaign, version = next(iter(view.campaigns.items()))
     origin = (campaign, version, view.recipe, view.recipe_hash, view.seed)
-    return (*CSV, *ORIGIN), [(*change_cells(one), one.why, *origin) for one in view.changes]
+    return (*CSV, *ORIGIN), [(*make_change_cells(one), one.why, *origin) for one in view.changes]
 
 
-def change_cells(change: ChangeView) -> tuple[Cell, ...]:
+def make_change_cells(change: ChangeView) -> tuple[Cell, ...]:
     """A change in full."""
     after = None if change.after is None else " ".join(change.after.systems)
     figures = (
@@ -202,7 +202,7 @@ def change_cells(change: ChangeView) -> tuple[Cell, ...]:
     return (change.group, change.what, *figures, after)
 
 
-def caption(view: RobustnessView) -> str:
+def make_caption(view: RobustnessView) -> str:
     """What the figures are, and from which data."""
     version = next(iter(view.campaigns.values()))
     return (

@@ -13,7 +13,7 @@ Kind = Literal["reversed", "significance", "order"]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PairVerdict:
     """What one ranking says of a pair. better: by score, None for equal scores. claims: who is significantly better."""
 
     better: str | None
@@ -21,7 +21,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Flip:
+class PairFlip:
     """A pair that rankings do not agree on.
 
     kind: `reversed` where each is significantly better somewhere, `significance` where a claim holds in some rankings
@@ -31,10 +31,10 @@ class Flip:
     a: str
     b: str
     kind: Kind
-    verdicts: tuple[Verdict | None, ...]
+    verdicts: tuple[PairVerdict | None, ...]
 
 
-def flips(views: Sequence[RankingView]) -> list[Flip]:
+def find_flips(views: Sequence[RankingView]) -> list[PairFlip]:
     """The pairs that rankings do not agree on, in the order of the first ranking that has them."""
     told = [_verdicts(view) for view in views]
     disagreements = []
@@ -42,7 +42,7 @@ def flips(views: Sequence[RankingView]) -> list[Flip]:
         verdicts = tuple(one.get(frozenset((a, b))) for one in told)
         kind = _kind([verdict for verdict in verdicts if verdict is not None])
         if kind is not None:
-            disagreements.append(Flip(a, b, kind, verdicts))
+            disagreements.append(PairFlip(a, b, kind, verdicts))
     return disagreements
 
 
@@ -54,17 +54,17 @@ def _pairs(views: Sequence[RankingView]) -> Iterator[tuple[str, str]]:
     yield from combinations(seen, 2)
 
 
-def _verdicts(view: RankingView) -> dict[frozenset[str], Verdict]:
+def _verdicts(view: RankingView) -> dict[frozenset[str], PairVerdict]:
     rank = {line.system: line.rank for line in view.systems}
     verdicts = {}
     for pair in view.pairs:
         better = pair.better if rank[pair.better] < rank[pair.worse] else None
         claims = pair.better if pair.significant else pair.worse if pair.significant_reverse else None
-        verdicts[frozenset((pair.better, pair.worse))] = Verdict(better, claims)
+        verdicts[frozenset((pair.better, pair.worse))] = PairVerdict(better, claims)
     return verdicts
 
 
-def _kind(verdicts: Sequence[Verdict]) -> Kind | None:
+def _kind(verdicts: Sequence[PairVerdict]) -> Kind | None:
     claims = {verdict.claims for verdict in verdicts}
     if len(claims - {None}) > 1:
         return "reversed"

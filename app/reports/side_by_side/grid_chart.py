@@ -6,9 +6,9 @@ from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import FAINT, GROUND, INK, ORANGE, QUIET
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
-from app.reports.ranking.labels import label
-from app.reports.side_by_side.lines_chart import name_of, sentences
-from app.reports.side_by_side.rankings import ComparedRanking, SideBySide
+from app.reports.ranking.labels import label_system
+from app.reports.side_by_side.lines_chart import make_chart_sentences, shorten_ranking_name
+from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySide
 
 ROW, STEP, MEAN = 19.0, 58.0, 52.0
 NARROWEST = 520.0
@@ -17,15 +17,15 @@ SHADES = ("#08519c", "#3182bd", "#6baed6", "#bdd7e7", "#eff3ff")
 DARK = 2  # so many shades bear light figures
 
 
-def rank_grid(shown: SideBySide) -> bytes:
+def rank_grid(shown: RankingsSideBySide) -> bytes:
     """Systems by mean relative rank, the best at the top; rank and cluster in every ranking that has them, as SVG."""
     columns = shown.ranked
-    names = {system: label(shown.line(system)) for system in shown.systems}
+    names = {system: label_system(shown.line(system)) for system in shown.systems}
     left = MARGIN + max(map(len, names.values()), default=8) * CHARACTER + 10 + MEAN
-    heads = max((len(name_of(column.name)) for column in columns), default=4) * CHARACTER
+    heads = max((len(shorten_ranking_name(column.name)) for column in columns), default=4) * CHARACTER
     top = HEAD + heads * 1.02 + 12
     width = max(NARROWEST, left + STEP * len(columns) + MARGIN)
-    caption = wrap_sentences(sentences(shown), width)
+    caption = wrap_sentences(make_chart_sentences(shown), width)
     bottom = top + ROW * len(shown.systems)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
@@ -35,7 +35,14 @@ def rank_grid(shown: SideBySide) -> bytes:
         )
         sheet.text(left - 8, top - 10, "mean", ha="right", size=8.0, color=QUIET)
         for i, column in enumerate(columns):
-            sheet.text(left + (i + 0.5) * STEP, top - 8, name_of(column.name), ha="center", upright=True, color=QUIET)
+            sheet.text(
+                left + (i + 0.5) * STEP,
+                top - 8,
+                shorten_ranking_name(column.name),
+                ha="center",
+                upright=True,
+                color=QUIET,
+            )
         for row, system in enumerate(shown.systems):
             y = top + row * ROW
             color = ORANGE if shown.line(system).kind == "human" else INK

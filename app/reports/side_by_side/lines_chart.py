@@ -9,9 +9,9 @@ from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
-from app.reports.ranking.labels import label
+from app.reports.ranking.labels import label_system
 from app.reports.ranking.view import RankingView
-from app.reports.side_by_side.rankings import ComparedRanking, SideBySide
+from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySide
 
 ROW = 19.0
 NARROWEST_STEP, WIDEST_STEP, MOST_ACROSS = 62.0, 120.0, 760.0
@@ -20,7 +20,7 @@ NARROWEST = 520.0
 COLOURS = (BLUE, "#1a7f5a", "#7b3f8c", "#6b5b00", "#00707a")  # dark enough for light figures
 
 
-def bump_chart(shown: SideBySide) -> bytes:
+def bump_chart(shown: RankingsSideBySide) -> bytes:
     """One column a ranking, the best at the top, and one line a system, as SVG; a bar ends each cluster.
 
     Systems that change their place are drawn strongly, neighbours in different colours so that a line can be followed;
@@ -28,20 +28,20 @@ def bump_chart(shown: SideBySide) -> bytes:
     """
     columns = shown.ranked
     most = max((len(column.view.systems) for column in columns if column.view), default=1)
-    longest = max((len(label(shown.line(system))) for system in shown.systems), default=8) * CHARACTER
-    heads = max((len(name_of(column.name)) for column in columns), default=4) * CHARACTER
+    longest = max((len(label_system(shown.line(system))) for system in shown.systems), default=8) * CHARACTER
+    heads = max((len(shorten_ranking_name(column.name)) for column in columns), default=4) * CHARACTER
     step = min(WIDEST_STEP, max(NARROWEST_STEP, MOST_ACROSS / max(1, len(columns))))
     left, top = MARGIN + longest + 16, HEAD + heads * 1.02 + 12
     width = max(NARROWEST, left + step * max(0, len(columns) - 1) + 16 + longest + MARGIN)
     bottom = top + most * ROW
-    caption = wrap_sentences(sentences(shown), width)
+    caption = wrap_sentences(make_chart_sentences(shown), width)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 18 + len(caption) * LINE + MARGIN)
         sheet.heading(shown.subject, "Ranks, best at the top; bars end clusters; bold lines change rank")
         xs = [left + i * step for i in range(len(columns))]
         for x, column in zip(xs, columns, strict=True):
-            sheet.text(x, top - 8, name_of(column.name), ha="center", upright=True, color=QUIET)
+            sheet.text(x, top - 8, shorten_ranking_name(column.name), ha="center", upright=True, color=QUIET)
             if column.view is not None:
                 _cluster_ends(sheet, column.view, x, top)
         for n, system in enumerate(shown.systems):
@@ -51,12 +51,12 @@ def bump_chart(shown: SideBySide) -> bytes:
         return canvas.to_svg(sheet.figure, title=f"Rankings of {shown.subject}")
 
 
-def name_of(text: str) -> str:
+def shorten_ranking_name(text: str) -> str:
     """The name of a ranking, as long as there is room for."""
     return canvas.shorten_middle(text, LONGEST_NAME)
 
 
-def sentences(shown: SideBySide) -> list[str]:
+def make_chart_sentences(shown: RankingsSideBySide) -> list[str]:
     """What is to be said below rankings beside each other."""
     told = [f"{one.name}: {one.why}." for one in shown.columns if one.why]
     return [f"{note[0].upper()}{note[1:]}." for note in shown.notes] + [f"No ranking by {text}" for text in told]
@@ -110,4 +110,4 @@ def _names(sheet: ChartSheet, columns: Sequence[ComparedRanking], xs: Sequence[f
     for column, x, ha in ((columns[0], xs[0] - 14, "right"), (columns[-1], xs[-1] + 14, "left")):
         for row, line in enumerate(column.view.systems if column.view else ()):
             color = ORANGE if line.kind == "human" else INK
-            sheet.text(x, top + (row + 0.5) * ROW, label(line), ha=ha, color=color)  # type: ignore[arg-type]  # ha: of the two above
+            sheet.text(x, top + (row + 0.5) * ROW, label_system(line), ha=ha, color=color)  # type: ignore[arg-type]  # ha: of the two above

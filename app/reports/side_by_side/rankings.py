@@ -9,7 +9,7 @@ from statistics import fmean
 from types import MappingProxyType
 
 from app.reports.ranking.view import RankingView, SystemLine
-from app.reports.side_by_side.flips import Flip, flips
+from app.reports.side_by_side.flips import PairFlip, find_flips
 from app.storage.imports.staging import json_text
 
 
@@ -36,7 +36,7 @@ class ComparedRanking:
 
 
 @dataclass(frozen=True, slots=True)
-class SideBySide:
+class RankingsSideBySide:
     """Rankings beside each other.
 
     subject: what they are rankings of, for headings. systems: by mean relative rank over the rankings that have them.
@@ -68,12 +68,12 @@ class SideBySide:
         """A system as the first ranking that has it knows it: its name, and whether it is human."""
         return next(line for column in self.columns if (line := column.line(system)) is not None)
 
-    def flips(self) -> list[Flip]:
+    def flips(self) -> list[PairFlip]:
         """The pairs that the rankings do not agree on, one verdict a column that holds a ranking."""
-        return flips([column.view for column in self.columns if column.view is not None])
+        return find_flips([column.view for column in self.columns if column.view is not None])
 
 
-def lay(subject: str, columns: Sequence[ComparedRanking], notes: Sequence[str] = ()) -> SideBySide:
+def arrange_rankings(subject: str, columns: Sequence[ComparedRanking], notes: Sequence[str] = ()) -> RankingsSideBySide:
     """Columns with their systems, the best first; equal ones by how many rankings have them, then by key."""
     ranks_by_system: dict[str, list[float]] = {}
     for column in columns:
@@ -83,4 +83,4 @@ def lay(subject: str, columns: Sequence[ComparedRanking], notes: Sequence[str] =
     systems = sorted(
         ranks_by_system, key=lambda system: (round(mean[system], 10), -len(ranks_by_system[system]), system)
     )
-    return SideBySide(subject, tuple(columns), tuple(systems), MappingProxyType(mean), tuple(notes))
+    return RankingsSideBySide(subject, tuple(columns), tuple(systems), MappingProxyType(mean), tuple(notes))

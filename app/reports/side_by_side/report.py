@@ -11,48 +11,58 @@ from app.reports.kit import report
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.report import RankingLookup
-from app.reports.side_by_side.rankings import ComparedRanking, SideBySide, lay
+from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySide, arrange_rankings
 from app.reports.source import named_recipes, snapshot
 from app.reports.source.snapshot import Snapshot
 from app.storage.db import Database, Session
 
 
-def find_or_compute(
+def find_or_compute_recipes(
     database: Database, campaign: str, names: Sequence[str], *, as_of: int | datetime | None = None
-) -> SideBySide:
+) -> RankingsSideBySide:
     """A campaign under several recipes, all at one data version. A recipe that does not fit it says why.
 
     Raises NotFound for an unknown campaign, NoSuchRecipe.
     """
     with database.transaction(snapshot=True) as session:
-        about, wanted = find(session, campaign, names, as_of)
-    return compute_missing(database, about, wanted)
+        about, wanted = find_recipe_rankings(session, campaign, names, as_of)
+    return compute_recipe_rankings(database, about, wanted)
 
 
-def find(
+def find_recipe_rankings(
     session: Session, campaign: str, names: Sequence[str], as_of: int | datetime | None
 ) -> tuple[Snapshot, dict[str, RankingLookup]]:
-    """The campaign at a data version, and the ranking of each recipe by its name. Raises as `find_or_compute`."""
+    """The campaign at a data version, and the ranking of each recipe by its name.
+
+    Raises as `find_or_compute_recipes`.
+    """
     about = snapshot.load_snapshot(session, campaign, as_of)
     chosen = {name: named_recipes.find_recipe(session, campaign, name, place=("query", "recipes")) for name in names}
-    return about, {name: ranking_report.find(session, campaign, one, about.version) for name, one in chosen.items()}
+    return about, {
+        name: ranking_report.find_ranking(session, campaign, one, about.version) for name, one in chosen.items()
+    }
 
 
-def compute_missing(database: Database, about: Snapshot, wanted: Mapping[str, RankingLookup]) -> SideBySide:
+def compute_recipe_rankings(
+    database: Database, about: Snapshot, wanted: Mapping[str, RankingLookup]
+) -> RankingsSideBySide:
     """Rankings beside each other, each from the store or computed here and stored."""
-    columns = [column(name, partial(ranking_report.compute_missing, database, one)) for name, one in wanted.items()]
-    return lay(subject(about), columns)
+    columns = [
+        make_ranking_column(name, partial(ranking_report.compute_missing_ranking, database, one))
+        for name, one in wanted.items()
+    ]
+    return arrange_rankings(describe_campaign(about), columns)
 
 
-def subject(about: Snapshot) -> str:
+def describe_campaign(about: Snapshot) -> str:
     """What rankings of a campaign are rankings of."""
     return f"{about.campaign.key}, data version {about.version}"
 
 
-def column(name: str, ask: Callable[[], report.StoredReport]) -> ComparedRanking:
+def make_ranking_column(name: str, ask: Callable[[], report.StoredReport]) -> ComparedRanking:
     """A ranking as a column, or the reason why there is none."""
     try:
         report = ask()
     except Invalid as error:
         return ComparedRanking(name, None, error.detail or error.title())
-    return ComparedRanking(name, ranking_view.read(report.body), None, report.etag)
+    return ComparedRanking(name, ranking_view.read_ranking_view(report.body), None, report.etag)

@@ -9,8 +9,8 @@ from functools import partial
 from app.domain.errors import Invalid, NotFound
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking.report import RankingLookup
-from app.reports.side_by_side.rankings import ComparedRanking, SideBySide, lay
-from app.reports.side_by_side.report import column
+from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySide, arrange_rankings
+from app.reports.side_by_side.report import make_ranking_column
 from app.reports.source import named_recipes, snapshot
 from app.reports.source.named_recipes import NoSuchRecipe
 from app.reports.source.snapshot import Snapshot
@@ -41,7 +41,9 @@ class SeriesMember:
         return self.about.campaign.key
 
 
-def find_or_compute(database: Database, name: str, *, recipe: str, only: str | None = None) -> SideBySide:
+def find_or_compute_series(
+    database: Database, name: str, *, recipe: str, only: str | None = None
+) -> RankingsSideBySide:
     """The campaigns of a series beside each other, each by what the recipe's name means in it.
 
     only: the one campaign that the caller may see. A campaign that the recipe does not fit says why.
@@ -49,12 +51,12 @@ def find_or_compute(database: Database, name: str, *, recipe: str, only: str | N
     Raises NotFound where no campaign is found, NoSuchRecipe where the name means nothing in any of them.
     """
     with database.transaction(snapshot=True) as session:
-        members = find(session, name, recipe, only)
-    return compute_missing(database, subject(name, recipe), members)
+        members = find_series_rankings(session, name, recipe, only)
+    return compute_series_rankings(database, describe_series(name, recipe), members)
 
 
-def find(session: Session, name: str, recipe: str, only: str | None) -> list[SeriesMember]:
-    """The campaigns by key, each at its data version, with its ranking. Raises as `find_or_compute`."""
+def find_series_rankings(session: Session, name: str, recipe: str, only: str | None) -> list[SeriesMember]:
+    """The campaigns by key, each at its data version, with its ranking. Raises as `find_or_compute_series`."""
     keys = series.members(session, name, only=only, limit=MOST_CAMPAIGNS + 1)
     if not keys:
         raise SeriesNotFound
@@ -67,23 +69,23 @@ def find(session: Session, name: str, recipe: str, only: str | None) -> list[Ser
     return members
 
 
-def compute_missing(database: Database, subject: str, members: Sequence[SeriesMember]) -> SideBySide:
+def compute_series_rankings(database: Database, subject: str, members: Sequence[SeriesMember]) -> RankingsSideBySide:
     """Rankings beside each other, each from the store or computed here and stored."""
     columns = [_column(database, one) for one in members]
-    return lay(subject, columns, notes(columns))
+    return arrange_rankings(subject, columns, list_series_notes(columns))
 
 
-def subject(name: str, recipe: str) -> str:
+def describe_series(name: str, recipe: str) -> str:
     """What rankings of a series are rankings of."""
     return f"{name} by {recipe}"
 
 
-def without_recipe(campaign: str) -> ComparedRanking:
+def campaign_without_recipe(campaign: str) -> ComparedRanking:
     """A campaign in which the name of the recipe means nothing."""
     return ComparedRanking(campaign, None, NoSuchRecipe.title())
 
 
-def notes(columns: Sequence[ComparedRanking]) -> list[str]:
+def list_series_notes(columns: Sequence[ComparedRanking]) -> list[str]:
     """What keeps the means over these campaigns from being compared."""
     views = [one.view for one in columns if one.view is not None]
     everywhere = set.intersection(*({line.system for line in view.systems} for view in views)) if views else set()
@@ -102,10 +104,10 @@ def _member(session: Session, campaign: str, recipe: str, unknown: list[NoSuchRe
     except NoSuchRecipe as error:
         unknown.append(error)
         return SeriesMember(about, None)
-    return SeriesMember(about, ranking_report.find(session, campaign, meant, about.version))
+    return SeriesMember(about, ranking_report.find_ranking(session, campaign, meant, about.version))
 
 
 def _column(database: Database, member: SeriesMember) -> ComparedRanking:
     if member.wanted is None:
-        return without_recipe(member.name)
-    return column(member.name, partial(ranking_report.compute_missing, database, member.wanted))
+        return campaign_without_recipe(member.name)
+    return make_ranking_column(member.name, partial(ranking_report.compute_missing_ranking, database, member.wanted))

@@ -16,10 +16,10 @@ from app.reports.ranking.view import RankingView, SystemLine
 from app.reports.side_by_side.grid_chart import rank_grid
 from app.reports.side_by_side.lines_chart import bump_chart
 from app.reports.side_by_side.rankings import ComparedRanking as RankingColumn
-from app.reports.side_by_side.rankings import SideBySide
+from app.reports.side_by_side.rankings import RankingsSideBySide
 
 
-def render(shown: SideBySide, kind: str) -> bytes:
+def render_side_by_side(shown: RankingsSideBySide, kind: str) -> bytes:
     """As `csv` (a line a system and ranking), `tex`, `md` (a line a system) or `svg`.
 
     The picture has ranks as lines; a grid of ranks where the rankings do not have the same systems.
@@ -31,23 +31,29 @@ def render(shown: SideBySide, kind: str) -> bytes:
     if kind == "md":
         head = f"**{markup.format_code_span(shown.subject)}**: rank, and cluster in brackets"
         return markup.render_markdown_table(
-            head, table(shown), names=frozenset({0}), caption=caption(shown), warnings=_warnings(shown)
+            head,
+            make_side_by_side_table(shown),
+            names=frozenset({0}),
+            caption=make_caption(shown),
+            warnings=_warnings(shown),
         )
-    said = f"{shown.subject}: rank, and cluster in brackets. {caption(shown)}"
-    return markup.render_latex_table(table(shown), caption=said, label=shown.subject, warnings=_warnings(shown))
+    said = f"{shown.subject}: rank, and cluster in brackets. {make_caption(shown)}"
+    return markup.render_latex_table(
+        make_side_by_side_table(shown), caption=said, label=shown.subject, warnings=_warnings(shown)
+    )
 
 
-def table(shown: SideBySide) -> Table:
+def make_side_by_side_table(shown: RankingsSideBySide) -> Table:
     """One row a system: its mean relative rank, and rank and cluster in every ranking."""
     columns: list[Column[str]] = [
-        Column(heading="System", text=lambda system: ranking_tables.system_label(shown.line(system))),
+        Column(heading="System", text=lambda system: ranking_tables.label_system_with_key(shown.line(system))),
         Column(heading="Mean relative rank", value=shown.mean_relative_rank.get, digits=2),
         *(Column(heading=ranking.name, digits=0, text=partial(_place, ranking)) for ranking in shown.columns),
     ]
     return make_section("", columns, shown.systems).table
 
 
-def caption(shown: SideBySide) -> str:
+def make_caption(shown: RankingsSideBySide) -> str:
     """What the figures are, and from which data."""
     origins = "; ".join(
         f"{one.name}: {one.view.campaign} version {one.view.data_version}, recipe {one.view.recipe.name}"
@@ -57,7 +63,7 @@ def caption(shown: SideBySide) -> str:
     return f"A relative rank is 0 for the best system of a ranking and 1 for the worst. {origins}."
 
 
-def _warnings(shown: SideBySide) -> tuple[str, ...]:
+def _warnings(shown: RankingsSideBySide) -> tuple[str, ...]:
     """What is to be known before the figures are used."""
     return (*shown.notes, *(f"{one.name}: {one.why}" for one in shown.columns if one.why))
 
@@ -74,13 +80,13 @@ def _place(ranking: RankingColumn, system: str) -> str:
 class _Line(NamedTuple):
     """A system in a ranking that has it."""
 
-    shown: SideBySide
+    shown: RankingsSideBySide
     ranking: RankingColumn
     view: RankingView
     system: SystemLine
 
 
-def _lines(shown: SideBySide) -> Iterator[_Line]:
+def _lines(shown: RankingsSideBySide) -> Iterator[_Line]:
     for system in shown.systems:
         for ranking in shown.columns:
             line = ranking.line(system)

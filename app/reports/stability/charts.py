@@ -60,7 +60,7 @@ def stability_plot(view: StabilityView, picture: Picture = "documents") -> bytes
         return canvas.to_svg(sheet.figure, title=title)
 
 
-def design_name(design: DesignView) -> str:
+def describe_design(design: DesignView) -> str:
     """A design in words."""
     return f"{_assignment(design)}, {NORMALIZED[design.normalize]}"
 
@@ -82,7 +82,7 @@ class _Panel:
 def _panels(curves: Sequence[CurveView]) -> list[_Panel]:
     drawn = [curve for curve in curves if curve.points]
     if len(drawn) <= MOST_TOGETHER:
-        return [_Panel("", tuple((f"{design_name(c.design)}; {_found([c])}", c) for c in drawn))]
+        return [_Panel("", tuple((f"{describe_design(c.design)}; {_found([c])}", c) for c in drawn))]
     curves_by_assignment: dict[str, list[tuple[str, CurveView]]] = {}
     for curve in drawn:
         curves_by_assignment.setdefault(_assignment(curve.design), []).append(

@@ -19,7 +19,14 @@ from app.reports.source.registration import Registration, add_standing_exclusion
 from app.reports.source.snapshot import Snapshot
 from app.reports.stability.charts import stability_plot
 from app.reports.stability.options import StabilityIn
-from app.reports.stability.tables import EXPLAINED, caption, csv, narrow_tables, tables, warnings
+from app.reports.stability.tables import (
+    EXPLAINED,
+    list_stability_warnings,
+    make_caption,
+    make_csv,
+    make_narrow_tables,
+    make_tables,
+)
 from app.reports.stability.view import (
     CurveView,
     DesignView,
@@ -52,7 +59,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Stabili
     return _work(session, snapshots[0], recipe, options.request())
 
 
-def earlier_work(session: Session, snapshot: Snapshot, given: Mapping[str, Any]) -> ReportWork[StabilityView]:
+def make_earlier_work(session: Session, snapshot: Snapshot, given: Mapping[str, Any]) -> ReportWork[StabilityView]:
     """The same for a job of the name `EARLIER`, with what it keeps of its request."""
     return _work(session, snapshot, read_stored_recipe(given["recipe"]), _REQUEST.validate_python(given["request"]))
 
@@ -265,11 +272,11 @@ REPORT: Report[StabilityIn, StabilityView] = Report(
     result=StabilityView,
     example=EXAMPLE,
     prepare=_prepare,
-    tables=tables,
-    csv=csv,
+    tables=make_tables,
+    csv=make_csv,
     charts={"documents": stability_plot, "power": partial(stability_plot, picture="power")},
-    caption=caption,
-    warnings=warnings,
+    caption=make_caption,
+    warnings=list_stability_warnings,
     long=True,
     version=METHOD_VERSION,
     own_routes=True,
@@ -277,7 +284,7 @@ REPORT: Report[StabilityIn, StabilityView] = Report(
     single=SingleTable(
         "would the ranking hold if the study were run again?", "Stability of the ranking of {campaign}", long=True
     ),
-    terminal=narrow_tables,
+    terminal=make_narrow_tables,
     terminal_notes=(EXPLAINED,),
     names_raters=False,
 )

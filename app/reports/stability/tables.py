@@ -10,7 +10,7 @@ from typing import NamedTuple
 from app.reports.kit import captions
 from app.reports.kit.columns import Column, File, make_file, make_section
 from app.reports.kit.report import TableSection
-from app.reports.stability.charts import design_name
+from app.reports.stability.charts import describe_design
 from app.reports.stability.view import CurveView, PointView, StabilityView
 
 TITLE = "Stability by design and number of documents"
@@ -47,7 +47,7 @@ def _sign_errors(point: PointView) -> str:
 
 
 COLUMNS: Sequence[Column[_CurvePoint]] = (
-    Column(heading="Design", text=lambda line: design_name(line.curve.design)),
+    Column(heading="Design", text=lambda line: describe_design(line.curve.design)),
     Column(key="grouping", value=attrgetter("curve.design.grouping")),
     Column(key="entropy", value=attrgetter("curve.design.entropy")),
     Column(key="ratings_per_item", value=attrgetter("curve.design.ratings_per_item")),
@@ -106,29 +106,29 @@ NARROW: Sequence[dict[str, str]] = (
 """Columns of the tables of a design by their short names: one table with all would be wider than 80 columns."""
 
 
-def tables(report: StabilityView) -> Sequence[TableSection]:
+def make_tables(report: StabilityView) -> Sequence[TableSection]:
     """One row a design and number of documents; a rule above each design."""
     return [make_section(TITLE, COLUMNS, _lines(report), group=lambda line: line.curve.design)]
 
 
-def csv(report: StabilityView) -> File:
+def make_csv(report: StabilityView) -> File:
     """The same at full precision."""
     return make_file(COLUMNS, _lines(report))
 
 
-def narrow_tables(report: StabilityView) -> Sequence[TableSection]:
+def make_narrow_tables(report: StabilityView) -> Sequence[TableSection]:
     """The tables of each design that has points, narrow enough for 80 columns."""
     by_heading = {column.heading: column for column in COLUMNS}
     parts = [[replace(by_heading[heading], heading=short) for heading, short in part.items()] for part in NARROW]
     return [
-        make_section(design_name(curve.design), part, [_CurvePoint(report, curve, point) for point in curve.points])
+        make_section(describe_design(curve.design), part, [_CurvePoint(report, curve, point) for point in curve.points])
         for curve in report.curves
         if curve.points
         for part in parts
     ]
 
 
-def caption(report: StabilityView) -> str:
+def make_caption(report: StabilityView) -> str:
     """What the figures are, and from which data."""
     request = report.request
     return (
@@ -141,11 +141,11 @@ def caption(report: StabilityView) -> str:
     )
 
 
-def warnings(report: StabilityView) -> tuple[str, ...]:
+def list_stability_warnings(report: StabilityView) -> tuple[str, ...]:
     """What is to be known before the figures are used: of the whole, of designs, of points."""
     texts = [*report.warnings, *(f"left out: {each.n} documents, {each.reason}" for each in report.left_out)]
     for curve in report.curves:
-        name = design_name(curve.design)
+        name = describe_design(curve.design)
         if curve.why:
             texts.append(f"{name}: {curve.why}")
         for point in curve.points:

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from app.reports.kit.result_part import FiniteResultPart
-from app.reports.ui.matching import addresses_of
+from app.reports.ui.matching import output_addresses
 from app.stats.agreement.alpha import krippendorff_alpha
 from app.stats.agreement.document_scores import PARTS, correlate_document_scores, join_document_scores
 from app.stats.agreement.kappa import chance_within_steps, tolerance_kappa
@@ -90,12 +90,12 @@ class UiPair(FiniteResultPart):
     tau: float | None = Field(description="τ-b between the orders of the systems by these outputs.")
 
 
-def spread_lines(name: str, rows: Ratings) -> Iterator[UiSpread]:
+def make_spread_lines(name: str, rows: Ratings) -> Iterator[UiSpread]:
     """Of one condition."""
     return (UiSpread(arm=name, **asdict(one)) for one in compute_score_spreads(rows))
 
 
-def tolerance_of(scale: ScoreScale | None) -> float | None:
+def agreement_tolerance(scale: ScoreScale | None) -> float | None:
     """15 points of a hundred on a slider, a step on a scale of few levels; None without bounds."""
     if scale is None or not np.isfinite(scale.maximum - scale.minimum):
         return None
@@ -114,9 +114,9 @@ def _chance(scale: ScoreScale | None, tolerance: float | None) -> float | None:
     return chance_within_steps(levels, steps) if steps < levels - 1 else None
 
 
-def agreement_lines(name: str, rows: Ratings, lengths: Codes, scale: ScoreScale | None) -> Iterator[UiAgreement]:
+def make_agreement_lines(name: str, rows: Ratings, lengths: Codes, scale: ScoreScale | None) -> Iterator[UiAgreement]:
     """Of one condition, by level and by length. lengths: segments of each document code."""
-    chance, tolerance = _chance(scale, tolerance_of(scale)), tolerance_of(scale)
+    chance, tolerance = _chance(scale, agreement_tolerance(scale)), agreement_tolerance(scale)
     for level in LEVELS:
         units = _units(level, rows).paired()
         for documents, low, high in SETS:
@@ -149,7 +149,7 @@ def _agreement(
     )
 
 
-def correlation_lines(name: str, rows: Ratings) -> Iterator[UiCorrelation]:
+def make_correlation_lines(name: str, rows: Ratings) -> Iterator[UiCorrelation]:
     """Of one condition: every summary over all, short and long documents (more than 20, as published), the mean by
     length."""
     data = join_document_scores(rows)
@@ -162,7 +162,7 @@ def correlation_lines(name: str, rows: Ratings) -> Iterator[UiCorrelation]:
             yield UiCorrelation(arm=name, documents=documents, part=part, **asdict(coefficients))
 
 
-def pair_lines(names: Sequence[str], rows: Sequence[Ratings]) -> Iterator[UiPair]:
+def make_pair_lines(names: Sequence[str], rows: Sequence[Ratings]) -> Iterator[UiPair]:
     """Each condition against the first, on the segments that both have of the same system."""
     means = [_means(one) for one in rows]
     for name, here in zip(names[1:], means[1:], strict=True):
@@ -186,6 +186,6 @@ def _means(rows: Ratings) -> dict[tuple[str, int, str], float]:
     """Mean of each output's segment scores."""
     rows = rows.segments()
     sums: dict[tuple[str, int, str], list[float]] = {}
-    for key, score in zip(addresses_of(rows), rows.score.tolist(), strict=True):
+    for key, score in zip(output_addresses(rows), rows.score.tolist(), strict=True):
         sums.setdefault(key, []).append(score)
     return {key: sum(scores) / len(scores) for key, scores in sums.items()}

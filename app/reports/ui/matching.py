@@ -17,7 +17,7 @@ Outputs = Mapping[Output, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ConditionTexts:
     """One condition. sources: digest by (document, position); outputs: digest by (document, position, system); of its
     campaign, where the texts are known."""
 
@@ -35,7 +35,7 @@ class MatchedRows:
     differing: int
 
 
-def match_rows(sides: Sequence[Side], match: Match) -> MatchedRows:
+def match_rows(sides: Sequence[ConditionTexts], match: Match) -> MatchedRows:
     """Rows about documents, or outputs, that are judged under every condition and have the same texts everywhere.
 
     A document goes by its key, an output by document, position and system; documents whose score is one as a whole are
@@ -46,7 +46,7 @@ def match_rows(sides: Sequence[Side], match: Match) -> MatchedRows:
     return _documents(sides) if match == "documents" else _outputs(sides)
 
 
-def _documents(sides: Sequence[Side]) -> MatchedRows:
+def _documents(sides: Sequence[ConditionTexts]) -> MatchedRows:
     judged = [{one.rows.labels.documents[code] for code in np.unique(one.rows.document).tolist()} for one in sides]
     common = set.intersection(*judged)
     other = {key[0] for key in _differing([one.sources for one in sides]) if key[0] in common}
@@ -65,8 +65,8 @@ def _rows_of(rows: Ratings, documents: set[str]) -> Bools:
     return np.asarray(known[rows.document] if len(rows) else np.zeros(0), dtype=np.bool_)
 
 
-def _outputs(sides: Sequence[Side]) -> MatchedRows:
-    addresses = [addresses_of(one.rows) for one in sides]
+def _outputs(sides: Sequence[ConditionTexts]) -> MatchedRows:
+    addresses = [output_addresses(one.rows) for one in sides]
     common = set.intersection(*(set(each) for each in addresses))
     sources = _differing([one.sources for one in sides])
     first: dict[Output, str] = {}
@@ -78,7 +78,7 @@ def _outputs(sides: Sequence[Side]) -> MatchedRows:
     )
 
 
-def addresses_of(rows: Ratings) -> list[Output]:
+def output_addresses(rows: Ratings) -> list[Output]:
     """Document, position (0 for the whole document) and system of each row."""
     labels = rows.labels
     position = np.append(labels.segment_position, 0)[rows.segment]

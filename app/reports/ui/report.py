@@ -14,21 +14,21 @@ from app.domain.errors import Invalid, Place
 from app.reports.arms import lines
 from app.reports.arms.judgments import (
     ArmCondition,
-    Conditions,
     InclusionOptions,
-    dropped_of,
-    extra_states,
+    JudgmentsByCondition,
+    count_dropped_judgments,
     load_conditions,
+    unfinished_task_states,
 )
 from app.reports.arms.lines import ArmPace
-from app.reports.arms.report import ONE, condition_order
+from app.reports.arms.report import ONE, order_conditions
 from app.reports.kit.report import Report, make_undivided_work
 from app.reports.kit.report import ReportWork as Job
 from app.reports.source.snapshot import Snapshot
 from app.reports.ui import lines as of_scores
-from app.reports.ui.matching import Match, MatchedRows, Outputs, Places, Side, match_rows
-from app.reports.ui.sentences import conclusions
-from app.reports.ui.view import UiView, caption, csv, score_curves, tables, time_curves
+from app.reports.ui.matching import ConditionTexts, Match, MatchedRows, Outputs, Places, match_rows
+from app.reports.ui.sentences import make_conclusions
+from app.reports.ui.view import UiView, make_caption, make_csv, make_tables, score_curve_picture, time_curve_picture
 from app.stats.agreement.distributions import make_histogram_bins
 from app.stats.arms.score_spread import mask_compared_rows
 from app.stats.arms.times import TimedJudgments
@@ -87,11 +87,11 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: UiOptio
     ]
     if len({(one.work.rows.scale, one.work.rows.higher_is_better) for one in campaign_conditions}) > 1:
         raise Invalid("the question does not fit the campaigns", places=(Place(("query", "campaigns"), SCALES),))
-    order = condition_order([one.name for one in _named(campaign_conditions)], options.baseline)
+    order = order_conditions([one.name for one in _named(campaign_conditions)], options.baseline)
     return make_undivided_work(lambda: _view(campaign_conditions, texts, options, match, order))
 
 
-def _named(campaign_conditions: Sequence[Conditions]) -> list[ArmCondition]:
+def _named(campaign_conditions: Sequence[JudgmentsByCondition]) -> list[ArmCondition]:
     """Conditions by names that tell them apart: of several campaigns the campaign's, with the arm where it has some."""
     if len(campaign_conditions) == 1:
         return list(campaign_conditions[0].names)
@@ -106,7 +106,7 @@ def _named(campaign_conditions: Sequence[Conditions]) -> list[ArmCondition]:
 
 
 def _view(
-    campaign_conditions: Sequence[Conditions],
+    campaign_conditions: Sequence[JudgmentsByCondition],
     texts: Sequence[tuple[Places, Outputs]],
     options: UiOptions,
     match: Match,
@@ -115,7 +115,7 @@ def _view(
     names = _named(campaign_conditions)
     owner = [(i, place) for i, one in enumerate(campaign_conditions) for place in range(len(one.names))]
     parts = [campaign_conditions[i].where(place) for i, place in owner]
-    sides = [Side(work.rows, *texts[i]) for (i, _), (work, _) in zip(owner, parts, strict=True)]
+    sides = [ConditionTexts(work.rows, *texts[i]) for (i, _), (work, _) in zip(owner, parts, strict=True)]
     shared = match_rows(sides, match)
     each = [
         _one(names[k], parts[k], campaign_conditions[owner[k][0]].documents, shared.keep[k], options) for k in order
@@ -139,7 +139,7 @@ def _one(
 
 
 def _compared(
-    campaign_conditions: Sequence[Conditions],
+    campaign_conditions: Sequence[JudgmentsByCondition],
     each: Sequence[ComparedCondition],
     options: UiOptions,
     match: Match,
@@ -147,32 +147,35 @@ def _compared(
 ) -> UiView:
     names = [one.condition.name for one in each]
     parts = [(one.work, one.events) for one in each]
-    volumes = [lines.volume(one.condition, one.work) for one in each]
-    times, revisions = list(lines.times(names, lines.measured_by(parts))), list(lines.revision_lines(names, parts))
+    volumes = [lines.make_volume_line(one.condition, one.work) for one in each]
+    times, revisions = (
+        list(lines.make_time_lines(names, lines.measure_condition_times(parts))),
+        list(lines.make_revision_lines(names, parts)),
+    )
     pace = _pace(campaign_conditions, names)
-    spread = [line for one in each for line in of_scores.spread_lines(one.condition.name, one.scored)]
+    spread = [line for one in each for line in of_scores.make_spread_lines(one.condition.name, one.scored)]
     scale = each[0].scored.scale if each else None
     values = np.concatenate([one.scored.segments().score for one in each]) if each else np.empty(0)
     into = make_histogram_bins(values, scale)
     agreement = [
         line
         for one in each
-        for line in of_scores.agreement_lines(one.condition.name, one.scored, one.documents.segments, scale)
+        for line in of_scores.make_agreement_lines(one.condition.name, one.scored, one.documents.segments, scale)
     ]
-    pairs = list(of_scores.pair_lines(names, [one.scored for one in each])) if each else []
+    pairs = list(of_scores.make_pair_lines(names, [one.scored for one in each])) if each else []
     return UiView(
         campaigns={one.snapshot.campaign.key: one.snapshot.version for one in campaign_conditions},
         data_hash=_hash(campaign_conditions),
         basis=", ".join(sorted({one.snapshot.campaign.basis for one in campaign_conditions})),
         dropped=dropped,
-        warnings=[*lines.time_warnings(volumes, pace, times), *_warnings(each, match)],
+        warnings=[*lines.list_time_warnings(volumes, pace, times), *_warnings(each, match)],
         match=match,
         controls=options.controls,
         rejected=options.rejected,
         raters=options.raters,
         baseline=names[0] if names else None,
         higher_is_better=campaign_conditions[0].work.rows.higher_is_better,
-        tolerance=of_scores.tolerance_of(scale),
+        tolerance=of_scores.agreement_tolerance(scale),
         bins=list(into.labels) if values.size else [],
         arms=volumes,
         times=times,
@@ -185,32 +188,34 @@ def _compared(
             if len(one.scored.segments())
         ],
         agreement=agreement,
-        correlations=[line for one in each for line in of_scores.correlation_lines(one.condition.name, one.scored)],
+        correlations=[
+            line for one in each for line in of_scores.make_correlation_lines(one.condition.name, one.scored)
+        ],
         shared=pairs,
-        conclusions=list(conclusions(times, revisions, spread, agreement, pairs)),
+        conclusions=list(make_conclusions(times, revisions, spread, agreement, pairs)),
     )
 
 
-def _pace(campaign_conditions: Sequence[Conditions], names: Sequence[str]) -> list[ArmPace]:
+def _pace(campaign_conditions: Sequence[JudgmentsByCondition], names: Sequence[str]) -> list[ArmPace]:
     """Of all work of each campaign, whatever was matched: place in one's work counts all of it."""
     named, at, pace_lines = _named(campaign_conditions), 0, []
     for conditions in campaign_conditions:
         pace_lines += list(
-            lines.pace([each.name for each in named[at : at + len(conditions.names)]], conditions.paced())
+            lines.make_pace_lines([each.name for each in named[at : at + len(conditions.names)]], conditions.paced())
         )
         at += len(conditions.names)
     return sorted(pace_lines, key=lambda line: (line.what != "learning", names.index(line.arm)))
 
 
-def _hash(campaign_conditions: Sequence[Conditions]) -> str:
+def _hash(campaign_conditions: Sequence[JudgmentsByCondition]) -> str:
     if len(campaign_conditions) == 1:
         return campaign_conditions[0].data_hash
     return "sha256:" + hashlib.sha256("\n".join(one.data_hash for one in campaign_conditions).encode()).hexdigest()
 
 
 def _dropped(
-    campaign_conditions: Sequence[Conditions],
-    sides: Sequence[Side],
+    campaign_conditions: Sequence[JudgmentsByCondition],
+    sides: Sequence[ConditionTexts],
     shared: MatchedRows,
     each: Sequence[ComparedCondition],
     match: Match,
@@ -221,7 +226,7 @@ def _dropped(
     scored = sum(len(one.scored) for one in each)
     regular = sum(int(mask_compared_rows(one.work.rows, controls=True).sum()) for one in each)
     for reason, n in (
-        *dropped_of(campaign_conditions).items(),
+        *count_dropped_judgments(campaign_conditions).items(),
         (f"{match.removesuffix('s')} not judged under every condition, or with other texts there", unmatched),
         (f"{WITH_CONTROL}, where scores are compared", regular - scored),
     ):
@@ -300,10 +305,10 @@ REPORT: Report[UiOptions, UiView] = Report(
     result=UiView,
     example=EXAMPLE,
     prepare=_prepare,
-    tables=tables,
-    csv=csv,
-    charts={"default": score_curves, "times": time_curves},
-    caption=caption,
+    tables=make_tables,
+    csv=make_csv,
+    charts={"default": score_curve_picture, "times": time_curve_picture},
+    caption=make_caption,
     over="campaigns",
-    extra_key=extra_states,
+    extra_key=unfinished_task_states,
 )

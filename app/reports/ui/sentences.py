@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from app.reports.arms.lines import ArmRevisions, ArmTime, percent
+from app.reports.arms.lines import ArmRevisions, ArmTime, format_percent_change
 from app.reports.kit import captions
 from app.reports.ui.lines import UiAgreement, UiPair, UiSpread
 
 TIMED = {"segment": "A segment score", "document": "A document", "task": "A task", "document_score": "A document score"}
 
 
-def conclusions(
+def make_conclusions(
     times: Sequence[ArmTime],
     revisions: Sequence[ArmRevisions],
     spread: Sequence[UiSpread],
@@ -56,7 +56,7 @@ def _revisions(lines: Sequence[ArmRevisions]) -> Iterator[str]:
     shares = [f"{one.arm} {100 * one.segment_rate:.1f} %" for one in lines if one.segment_rate is not None]
     if len(shares) > 1:
         last = next(one for one in reversed(lines) if one.segment_rate is not None)
-        change = "" if last.segment_change is None else f" ({percent(last.segment_change)})"
+        change = "" if last.segment_change is None else f" ({format_percent_change(last.segment_change)})"
         yield f"Segment scores that were changed: {', '.join(shares)}{change}."
 
 

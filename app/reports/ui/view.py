@@ -8,9 +8,9 @@ from pydantic import Field
 
 from app.reports.arms import lines
 from app.reports.arms.lines import ArmPace, ArmRevisions, ArmTime, ArmVolume
-from app.reports.arms.view import RANGES, curves_of, figures
+from app.reports.arms.view import RANGES, list_arm_figures, make_curve_panel
 from app.reports.document_scores.view import PARTS
-from app.reports.document_scores.view import words as correlated
+from app.reports.document_scores.view import describe_document_range as correlated
 from app.reports.kit import captions
 from app.reports.kit.charts.panels import LinePanel, PanelSeries, panel_chart
 from app.reports.kit.plain_tables import make_table
@@ -47,15 +47,15 @@ class UiView(ReportHead):
     conclusions: list[str]
 
 
-def tables(view: UiView) -> Sequence[TableSection]:
+def make_tables(view: UiView) -> Sequence[TableSection]:
     """Every part of which there is something."""
     main = [one for one in view.agreement if one.documents in MAIN]
     by_length = [one for one in view.agreement if one.documents not in MAIN]
     shown = [
-        TableSection("Conditions", lines.volume_table(view.arms)),
-        TableSection("Time", lines.time_table(view.times), frozenset({1})),
-        TableSection("Learning and fatigue, over a hundred judgments", lines.pace_table(view.pace)),
-        TableSection("Answers that were changed", lines.revision_table(view.revisions)),
+        TableSection("Conditions", lines.make_volume_table(view.arms)),
+        TableSection("Time", lines.make_time_table(view.times), frozenset({1})),
+        TableSection("Learning and fatigue, over a hundred judgments", lines.make_pace_table(view.pace)),
+        TableSection("Answers that were changed", lines.make_revision_table(view.revisions)),
         TableSection("Segment scores", _spread(view.spread)),
         TableSection("Share of segment scores", _histograms(view), frozenset()),
         TableSection("Agreement of raters", _agreement(view, main)),
@@ -66,7 +66,7 @@ def tables(view: UiView) -> Sequence[TableSection]:
     return [one for one in shown if one.table.rows]
 
 
-def words(documents: str) -> str:
+def describe_document_range(documents: str) -> str:
     """Which documents, for people."""
     return LENGTHS.get(documents, f"{documents} segments")
 
@@ -80,7 +80,7 @@ def _spread(spreads: Sequence[UiSpread]) -> Table:
     places = captions.choose_decimals([one.sd for one in spreads])
     rows = [
         (
-            *(one.arm, words(one.documents), f"{one.n:,}"),
+            *(one.arm, describe_document_range(one.documents), f"{one.n:,}"),
             *(captions.format_number(value, places) for value in (one.mean, one.sd, one.within)),
             f"{one.shown:,}",
         )
@@ -100,7 +100,13 @@ def _agreement(view: UiView, agreement: Sequence[UiAgreement]) -> Table:
     heads = ("Condition", "Of", "Documents", "Units", "Pairs", "α", within, "Mean difference")
     rows = [
         (
-            *(one.arm, LEVELS[one.level], words(one.documents), f"{one.n_units:,}", f"{one.n_pairs:,}"),
+            *(
+                one.arm,
+                LEVELS[one.level],
+                describe_document_range(one.documents),
+                f"{one.n_units:,}",
+                f"{one.n_pairs:,}",
+            ),
             *map(_figure, (one.alpha, one.kappa, one.absolute)),
         )
         for one in agreement
@@ -135,10 +141,10 @@ def _shared(pairs: Sequence[UiPair]) -> Table:
 CSV = ("what", "arm", "kind", "documents", "n", "value", "sd", "low", "high", "change_percent")
 
 
-def csv(view: UiView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv(view: UiView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a figure."""
     none = (None, None, None)
-    rows = figures(view.times, view.pace, view.revisions)
+    rows = list_arm_figures(view.times, view.pace, view.revisions)
     for spread in view.spread:
         rows.append(("mean", spread.arm, "segment", spread.documents, spread.n, spread.mean, spread.sd, *none))
         rows.append(("sd", spread.arm, "segment", spread.documents, spread.n, spread.sd, None, *none))
@@ -160,7 +166,7 @@ def csv(view: UiView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     return CSV, rows
 
 
-def caption(view: UiView) -> str:
+def make_caption(view: UiView) -> str:
     """What the figures are, and from which data."""
     versions = ", ".join(f"{key} at {version}" for key, version in view.campaigns.items())
     n = sum(one.judgments for one in view.arms)
@@ -176,7 +182,7 @@ def caption(view: UiView) -> str:
     )
 
 
-def score_curves(view: UiView) -> bytes:
+def score_curve_picture(view: UiView) -> bytes:
     """How scores lie under each condition, their SD by length of the document, and agreement by length."""
     names = [one.arm for one in view.arms]
     sd = {(one.arm, one.documents): one.sd for one in view.spread}
@@ -184,9 +190,9 @@ def score_curves(view: UiView) -> bytes:
     alpha = {(one.arm, one.documents): one.alpha for one in view.agreement if one.level == "segments"}
     drawn = [
         LinePanel("Share of segment scores", view.bins, [PanelSeries(one.arm, one.shares) for one in view.histograms]),
-        curves_of("SD of segment scores, by segments of the document", RANGES, names, sd),
-        curves_of("SD within documents, by their segments", RANGES, names, inside),
-        curves_of("Krippendorff's α of segments, by length", RANGES, names, _not_below(alpha)),
+        make_curve_panel("SD of segment scores, by segments of the document", RANGES, names, sd),
+        make_curve_panel("SD within documents, by their segments", RANGES, names, inside),
+        make_curve_panel("Krippendorff's α of segments, by length", RANGES, names, _not_below(alpha)),
     ]
     return _panels(view, "How scores lie, by condition", drawn)
 
@@ -196,7 +202,7 @@ def _not_below(values: dict[tuple[str, str], float | None]) -> dict[tuple[str, s
     return {key: None if value is None else max(0.0, value) for key, value in values.items()}
 
 
-def time_curves(view: UiView) -> bytes:
+def time_curve_picture(view: UiView) -> bytes:
     """Seconds of a segment score and of a document, by length of the document."""
     names = [one.arm for one in view.arms]
     drawn = []
@@ -204,12 +210,12 @@ def time_curves(view: UiView) -> bytes:
         means: dict[tuple[str, str], float | None] = {
             (one.arm, one.documents): one.mean for one in view.times if one.what == what
         }
-        drawn.append(curves_of(f"Seconds for a {what}", RANGES, names, means))
+        drawn.append(make_curve_panel(f"Seconds for a {what}", RANGES, names, means))
     return _panels(view, "Trimmed means by number of segments of the document", drawn)
 
 
 def _panels(view: UiView, below: str, drawn: Sequence[LinePanel]) -> bytes:
     there = [panel for panel in drawn if panel.places and any(curve.values for curve in panel.curves)]
-    notes = [*view.conclusions, *map(captions.make_sentence, view.warnings), caption(view)]
+    notes = [*view.conclusions, *map(captions.make_sentence, view.warnings), make_caption(view)]
     title = f"Conditions compared: {', '.join(view.campaigns)}"
     return panel_chart(title, below, there, notes, nothing="nothing to draw; see the notes below")

@@ -14,7 +14,7 @@ from app.stats.calibration.external import correlate_external
 from app.stats.calibration.lines import METHODS, Method
 
 
-def automatic_of(parts: Sequence[CampaignParts], text_scores: str) -> dict[str, float]:
+def automatic_scores(parts: Sequence[CampaignParts], text_scores: str) -> dict[str, float]:
     """The automatic score of each campaign: as asked for, else `automatic_score` among its settings.
 
     Raises Invalid for what is not CAMPAIGN=SCORE of a campaign in the request.
@@ -43,7 +43,7 @@ def _refused(what: str) -> Invalid:
     return Invalid("the query is not valid", places=(Place(("query", "automatic"), what),))
 
 
-def external(view: XstsView, seed: int) -> list[ExternalView]:
+def compare_with_automatic(view: XstsView, seed: int) -> list[ExternalView]:
     """Each method against the automatic score: into the shared language, out of it, and both.
 
     The score of a direction is the mean over its systems. Empty where no automatic score is known.

@@ -64,7 +64,7 @@ class LanguageGroups:
     target: float | None
 
 
-def check_together(parts: Sequence[CampaignParts], options: XstsOptions) -> None:
+def check_shared_scale(parts: Sequence[CampaignParts], options: XstsOptions) -> None:
     """Raise Invalid where no scale can be shared, or none has the pivot that is asked for."""
     if len({one.sign for one in parts}) > 1 or len({one.ratings.scale for one in parts}) > 1:
         what = "these campaigns do not use the same scale"
@@ -76,7 +76,7 @@ def check_together(parts: Sequence[CampaignParts], options: XstsOptions) -> None
 
 def group_languages(parts: Sequence[CampaignParts], options: XstsOptions) -> LanguageGroups:
     """Pool the calibration items of each language, and take H where none is asked for from these directions."""
-    pivot, pairs = pivot_of(parts, options.pivot), dict[Pair, int]()
+    pivot, pairs = find_pivot_language(parts, options.pivot), dict[Pair, int]()
     languages = [_language(one, pivot, options.pool) for one in parts]
     groups = [[other for other, own in zip(parts, languages, strict=True) if own == mine] for mine in languages]
     ready = [
@@ -86,7 +86,7 @@ def group_languages(parts: Sequence[CampaignParts], options: XstsOptions) -> Lan
     return LanguageGroups(pivot, languages, groups, ready, len(pairs), target)
 
 
-def check_points(grouped: LanguageGroups, options: XstsOptions) -> None:
+def check_fixed_points(grouped: LanguageGroups, options: XstsOptions) -> None:
     """Fixed points that stand the wrong way round are an error where they are asked for (decisions, §8)."""
     if options.method != "cs_ht":
         return
@@ -97,7 +97,7 @@ def check_points(grouped: LanguageGroups, options: XstsOptions) -> None:
         raise Invalid(MISFIT, places=(Place(("query", "method"), what),))
 
 
-def pivot_of(parts: Sequence[CampaignParts], pivot: str | None) -> str | None:
+def find_pivot_language(parts: Sequence[CampaignParts], pivot: str | None) -> str | None:
     """The language that every campaign has on one side, None where there is none or both are."""
     if pivot is not None:
         return pivot
@@ -118,7 +118,7 @@ def _language(part: CampaignParts, pivot: str | None, pool: str) -> str:
     return part.key if pool == "campaign" or not others else "-".join(others)
 
 
-def namesake_warnings(grouped: LanguageGroups) -> list[str]:
+def list_namesake_warnings(grouped: LanguageGroups) -> list[str]:
     """Raters of one key in campaigns that are pooled: told, because who they are decides what is pooled."""
     groups = dict(zip(grouped.languages, grouped.groups, strict=True))
     return [

@@ -21,14 +21,14 @@ from app.reports.source.calibration import (
 from app.reports.source.raw_ratings import NOTHING
 from app.reports.source.snapshot import Snapshot
 from app.reports.source.standing_exclusions import drop_excluded_rows
-from app.reports.xsts.external_scores import automatic_of, external
+from app.reports.xsts.external_scores import automatic_scores, compare_with_automatic
 from app.reports.xsts.language_pairs import (
     LanguageGroups,
     XstsOptions,
-    check_points,
-    check_together,
+    check_fixed_points,
+    check_shared_scale,
     group_languages,
-    namesake_warnings,
+    list_namesake_warnings,
 )
 from app.reports.xsts.view import (
     ATTRIBUTES,
@@ -39,11 +39,11 @@ from app.reports.xsts.view import (
     RaterPoints,
     ScoreView,
     XstsView,
-    caption,
-    csv,
-    figure,
-    system_label,
-    tables,
+    format_score,
+    label_system,
+    make_caption,
+    make_csv,
+    make_tables,
 )
 from app.stats.aggregate import round_scores
 from app.stats.agreement.units import UnitValues
@@ -63,7 +63,7 @@ ENOUGH = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Direction:
+class LanguageDirection:
     """A campaign ready to be put on the scale. own, left: fixed points by rater, and raters who stay as they are."""
 
     parts: CampaignParts
@@ -75,10 +75,10 @@ class Direction:
 
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: XstsOptions) -> ReportWork[XstsView]:
     parts = [drop_excluded_rows(session, load_campaign_parts(session, one, options)) for one in snapshots]
-    check_together(parts, options)
-    automatic = automatic_of(parts, options.automatic)
+    check_shared_scale(parts, options)
+    automatic = automatic_scores(parts, options.automatic)
     grouped = group_languages(parts, options)
-    check_points(grouped, options)
+    check_fixed_points(grouped, options)
     return make_undivided_work(lambda: _view(parts, grouped, automatic, options))
 
 
@@ -87,7 +87,7 @@ def _view(
 ) -> XstsView:
     ready, target = grouped.ready, grouped.target
     directions = [
-        Direction(part, language, *_moved(part, one, options, target))
+        LanguageDirection(part, language, *_moved(part, one, options, target))
         for part, language, one in zip(parts, grouped.languages, ready, strict=True)
     ]
     sizes = [_set_size(group) for group in grouped.groups]
@@ -100,7 +100,7 @@ def _view(
     head["dropped"] += [line for one in parts for line in count_unagreed_items(one, options.repeats)]
     view = XstsView(
         **head,
-        warnings=[*_warnings(directions, direction_views, systems, options), *namesake_warnings(grouped)],
+        warnings=[*_warnings(directions, direction_views, systems, options), *list_namesake_warnings(grouped)],
         method=options.method,
         by=options.by,
         target=target,
@@ -115,7 +115,7 @@ def _view(
         raters=[line for one in directions for line in _raters(one)],
         external=[],
     )
-    return view.model_copy(update={"external": external(view, options.seed)})
+    return view.model_copy(update={"external": compare_with_automatic(view, options.seed)})
 
 
 def _moved(
@@ -135,7 +135,7 @@ def _set_size(group: Sequence[CampaignParts]) -> int:
 
 
 def _systems(
-    directions: Sequence[Direction],
+    directions: Sequence[LanguageDirection],
     ready: Sequence[LanguagePairRatings],
     target: float | None,
     n_pairs: int,
@@ -162,7 +162,7 @@ def _only(judged: LanguagePairRatings, system: int) -> UnitValues:
 
 
 def _system(
-    direction: Direction, system: CalibratedSystem, key: str, by_rater: float, options: XstsOptions
+    direction: LanguageDirection, system: CalibratedSystem, key: str, by_rater: float, options: XstsOptions
 ) -> ComparedSystemView:
     scores = []
     for method, moved in system.moved.items():
@@ -191,7 +191,7 @@ def _ranked(systems: list[ComparedSystemView], options: XstsOptions, sign: int) 
 
 
 def _direction(
-    direction: Direction,
+    direction: LanguageDirection,
     before: LanguagePairRatings,
     target: float | None,
     size: int,
@@ -229,7 +229,7 @@ def _line(method: Method, here: FixedPoints, options: XstsOptions) -> LineView:
     return LineView(method=method, slope=fit.slope, intercept=fit.intercept)
 
 
-def _raters(direction: Direction) -> list[RaterPoints]:
+def _raters(direction: LanguageDirection) -> list[RaterPoints]:
     return [
         RaterPoints(
             rater=name,
@@ -244,7 +244,7 @@ def _raters(direction: Direction) -> list[RaterPoints]:
 
 
 def _warnings(
-    directions: Sequence[Direction],
+    directions: Sequence[LanguageDirection],
     direction_views: Sequence[DirectionView],
     systems: Sequence[ComparedSystemView],
     options: XstsOptions,
@@ -276,11 +276,11 @@ def _picture(view: XstsView) -> bytes:
     rows = []
     for system in view.systems:
         raw, main = system.under("raw"), system.under(view.method)
-        text = "no score" if main.value is None else f"{main.rank}. (raw {raw.rank}.)  {figure(main.value)}"
-        rows.append(BeforeAfterRow(system_label(view, system), raw.value, main.value, main.interval, text))
+        text = "no score" if main.value is None else f"{main.rank}. (raw {raw.rank}.)  {format_score(main.value)}"
+        rows.append(BeforeAfterRow(label_system(view, system), raw.value, main.value, main.interval, text))
     below = f"Hollow: raw. Filled: by {IN_WORDS[view.method]}, {view.level:.0%} interval. Best first."
     title = f"{captions.pluralize(len(view.campaigns), 'campaign')} on one scale"
-    return before_after_plot(title, below, rows, [*view.warnings, caption(view)])
+    return before_after_plot(title, below, rows, [*view.warnings, make_caption(view)])
 
 
 EXAMPLE: dict[str, Any] = {
@@ -334,10 +334,10 @@ REPORT: Report[XstsOptions, XstsView] = Report(
     result=XstsView,
     example=EXAMPLE,
     prepare=_prepare,
-    tables=tables,
-    csv=csv,
+    tables=make_tables,
+    csv=make_csv,
     charts={"default": _picture},
-    caption=caption,
+    caption=make_caption,
     over="campaigns",
     settings=frozenset({"automatic_score", "language"}),
 )

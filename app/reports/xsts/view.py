@@ -11,7 +11,7 @@ from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell, Table
-from app.reports.ranking.tables import interval
+from app.reports.ranking.tables import format_interval
 from app.stats.calibration.lines import METHODS, Method
 
 IN_WORDS: dict[Method, str] = {
@@ -118,18 +118,18 @@ class XstsView(ReportHead):
     external: list[ExternalView]
 
 
-def figure(value: float | None) -> str:
+def format_score(value: float | None) -> str:
     """A score for people."""
     return captions.format_number(value, PLACES)
 
 
-def system_label(view: XstsView, system: ComparedSystemView) -> str:
+def label_system(view: XstsView, system: ComparedSystemView) -> str:
     """A system of a campaign; the campaign alone where it has but one."""
     alone = sum(other.campaign == system.campaign for other in view.systems) == 1
     return system.campaign if alone else f"{system.campaign} {system.system}"
 
 
-def tables(view: XstsView) -> Sequence[TableSection]:
+def make_tables(view: XstsView) -> Sequence[TableSection]:
     """Scores, fixed points, the plausibility table, and the automatic score beside them."""
     shown = []
     if view.systems:
@@ -148,10 +148,17 @@ def _scores(view: XstsView) -> Table:
     rows = []
     for system in view.systems:
         main = system.under(view.method)
-        values = (figure(system.under(m).value) for m in METHODS)
+        values = (format_score(system.under(m).value) for m in METHODS)
         rank = "–" if main.rank is None else str(main.rank)
         rows.append(
-            (system.campaign, system.system, rank, *values, interval(main.interval, PLACES), f"{system.n_units:,}")
+            (
+                system.campaign,
+                system.system,
+                rank,
+                *values,
+                format_interval(main.interval, PLACES),
+                f"{system.n_units:,}",
+            )
         )
     return make_table(heads, rows, 2)
 
@@ -163,13 +170,13 @@ def _points(view: XstsView) -> Table:
         both = next(line for line in direction.lines if line.method == view.method)
         languages = f"{direction.source_language or '?'} → {direction.target_language or '?'}"
         points = (
-            figure(direction.consensus),
-            figure(direction.c),
+            format_score(direction.consensus),
+            format_score(direction.c),
             f"{direction.n_pairs:,}",
-            figure(direction.h),
+            format_score(direction.h),
             f"{direction.n_human:,}",
         )
-        rows.append((direction.campaign, languages, *points, figure(both.slope), figure(both.intercept)))
+        rows.append((direction.campaign, languages, *points, format_score(both.slope), format_score(both.intercept)))
     return make_table(heads, rows, 2)
 
 
@@ -184,7 +191,7 @@ def _plausible(view: XstsView) -> Table:
         ranks = ("–" if (r := system.under(m).rank) is None else str(r) for m in METHODS)
         automatic = captions.format_number(where.automatic, 2)
         rows.append(
-            ("–" if main.rank is None else str(main.rank), system_label(view, system), *attributes, automatic, *ranks)
+            ("–" if main.rank is None else str(main.rank), label_system(view, system), *attributes, automatic, *ranks)
         )
     return make_table(heads, rows, 2 + len(ATTRIBUTES))
 
@@ -193,7 +200,7 @@ def _external(view: XstsView) -> Table:
     heads = ("Method", "Directions", "n", "Pearson", "R²", "Split-half R²", "±")
     rows = []
     for line in view.external:
-        figures = map(figure, (line.pearson, line.r_squared, line.split_half))
+        figures = map(format_score, (line.pearson, line.r_squared, line.split_half))
         error = captions.format_number(line.error, 4)
         rows.append((IN_WORDS[line.method], line.directions, str(line.n), *figures, error))
     return make_table(heads, rows, 2)
@@ -205,7 +212,7 @@ CSV = (
 )
 
 
-def csv(view: XstsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv(view: XstsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a system and method."""
     return CSV, list(_rows(view))
 
@@ -230,10 +237,10 @@ def _rows(view: XstsView) -> Iterator[tuple[Cell, ...]]:
             yield (*head, line.slope, line.intercept, *points, score.why)
 
 
-def caption(view: XstsView) -> str:
+def make_caption(view: XstsView) -> str:
     """What the figures are, and from which data."""
     versions = ", ".join(f"{key} at {version}" for key, version in view.campaigns.items())
-    target = "no target" if view.target is None else f"H {figure(view.target)} ({view.target_from})"
+    target = "no target" if view.target is None else f"H {format_score(view.target)} ({view.target_from})"
     drawn = f"{view.draws:,} draws of documents and calibration pairs" if view.draws else "no intervals"
     return (
         f"Mean over outputs of the median over raters; lines by {view.by}; {target}; {drawn}. "

@@ -8,12 +8,12 @@ from datetime import datetime
 
 from app.domain.errors import Invalid, NotFound, Place
 from app.domain.recipe import ExclusionRule, Recipe
-from app.reports.exclusion_preview.forecasts import Stabilities, forecasts
+from app.reports.exclusion_preview.forecasts import StabilityBeforeAndAfter, forecast_stability
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.report import RankingLookup
 from app.reports.ranking.view import RankingView, SystemLine
-from app.reports.side_by_side.flips import Flip, flips
+from app.reports.side_by_side.flips import PairFlip, find_flips
 from app.reports.source import snapshot
 from app.services.campaigns import audit
 from app.storage import campaigns, exclusions
@@ -67,8 +67,8 @@ class ExclusionEffect:
     after: RankingView
     systems: tuple[SystemChange, ...]
     order_changed: bool
-    pairs: tuple[Flip, ...]
-    stability: Stabilities
+    pairs: tuple[PairFlip, ...]
+    stability: StabilityBeforeAndAfter
 
 
 def exclude(session: Session, campaign: str, wanted: ExclusionRule, *, reason: str, actor: str) -> ExclusionView:
@@ -162,19 +162,21 @@ def find_rankings(session: Session, campaign: str, wanted: ExclusionRule, recipe
     _target(session, about.campaign_id, wanted)
     base = recipe if recipe.standing else replace(recipe, standing=True, name=f"{recipe.name}+standing"[:128])
     without = replace(base, exclude=tuple(sorted({*base.exclude, wanted})), name=f"{base.name}+exclude"[:128])
-    before, after = (ranking_report.find(session, campaign, one, about.version) for one in (base, without))
+    before, after = (ranking_report.find_ranking(session, campaign, one, about.version) for one in (base, without))
     return before, after
 
 
 def compute_effect(database: Database, both: RankingPair) -> ExclusionEffect:
     """What becomes of a ranking, from rankings that are stored or computed here and stored."""
-    before, after = (ranking_view.read(ranking_report.compute_missing(database, one).body) for one in both)
+    before, after = (
+        ranking_view.read_ranking_view(ranking_report.compute_missing_ranking(database, one).body) for one in both
+    )
     about, recipes = both[0].about, [one.recipe for one in both]
-    sure = forecasts(database, about.campaign.key, recipes, as_of=about.version)
-    return effect(recipes[0].name, before, after, Stabilities(*sure))
+    sure = forecast_stability(database, about.campaign.key, recipes, as_of=about.version)
+    return effect(recipes[0].name, before, after, StabilityBeforeAndAfter(*sure))
 
 
-def effect(recipe: str, before: RankingView, after: RankingView, stability: Stabilities) -> ExclusionEffect:
+def effect(recipe: str, before: RankingView, after: RankingView, stability: StabilityBeforeAndAfter) -> ExclusionEffect:
     """What becomes of a ranking, and of how sure it is."""
     first, then = _by_system(before), _by_system(after)
     order = [system for system in first if system in then]
@@ -184,7 +186,7 @@ def effect(recipe: str, before: RankingView, after: RankingView, stability: Stab
         after=after,
         systems=tuple(SystemChange(system, first.get(system), then.get(system)) for system in {**first, **then}),
         order_changed=order != [system for system in then if system in first],
-        pairs=tuple(flips([before, after])),
+        pairs=tuple(find_flips([before, after])),
         stability=stability,
     )
 

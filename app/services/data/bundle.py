@@ -21,7 +21,7 @@ from app.reports import registry
 from app.reports.kit import request, store
 from app.reports.kit.render import representations
 from app.reports.ranking import report as ranking_report
-from app.reports.ranking.renderings import render
+from app.reports.ranking.renderings import render_ranking
 from app.reports.source import snapshot
 from app.reports.source.registration import add_standing_exclusions, load_registration
 from app.services.campaigns import campaigns, recipes
@@ -113,7 +113,7 @@ def _rankings(making: _Making, wanted: Iterable[Recipe]) -> Iterator[File]:
     """By every recipe that fits: those of published practice, and the campaign's own."""
     for recipe in wanted:
         try:
-            body = ranking_report.find_or_compute(
+            body = ranking_report.find_or_compute_ranking(
                 making.database, making.campaign, recipe=recipe, as_of=making.version
             ).body
         except Invalid as why:
@@ -131,10 +131,10 @@ def renderings(path: str, body: bytes) -> Iterator[File]:
     name = file.removesuffix(".json")
     if folder == "rankings" and name != file:
         for shape in ("csv", "tex", "md"):
-            yield f"rankings/{name}.{shape}", (render(body, shape),)
-        yield f"rankings/{name}.pairs.csv", (render(body, "csv", "pairs"),)
-        yield f"figures/{name}.svg", (render(body, "svg"),)
-        yield f"figures/{name}.pairs.svg", (render(body, "svg", "pairs"),)
+            yield f"rankings/{name}.{shape}", (render_ranking(body, shape),)
+        yield f"rankings/{name}.pairs.csv", (render_ranking(body, "csv", "pairs"),)
+        yield f"figures/{name}.svg", (render_ranking(body, "svg"),)
+        yield f"figures/{name}.pairs.svg", (render_ranking(body, "svg", "pairs"),)
     elif folder == "papers" and name != file:
         for shape in ("csv", "tex", "md", "svg"):
             yield (

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict
 
 from app.domain.recipe import ExclusionRule, Recipe
-from app.reports.exclusion_preview.forecasts import Stabilities, Stability, forecasts
+from app.reports.exclusion_preview.forecasts import StabilityBeforeAndAfter, StabilityForecast, forecast_stability
 from app.reports.kit.report import ReportWork
 from app.reports.kit.store import make_report_key
 from app.reports.ranking import view as ranking_view
@@ -33,7 +33,7 @@ class StoredRanking(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     view: RankingView
-    stability: Stability
+    stability: StabilityForecast
 
 
 class StoredEffect(BaseModel):
@@ -49,7 +49,7 @@ class StoredEffect(BaseModel):
 def read(body: bytes) -> ExclusionEffect:
     """The preview of a stored report."""
     kept = StoredEffect.model_validate_json(body)
-    sure = Stabilities(kept.before.stability, kept.after.stability)
+    sure = StabilityBeforeAndAfter(kept.before.stability, kept.after.stability)
     return exclusions.effect(kept.recipe, kept.before.view, kept.after.view, sure)
 
 
@@ -83,8 +83,8 @@ def work(database: Database, request: Request) -> ReportWork[StoredEffect]:
     def chunk(n: int) -> bytes:
         recipe, told = recipes[n]
         made = rankings.ranking_in_job(database, campaign, recipe, version=version, told=told)
-        (sure,) = forecasts(database, campaign, [recipe], as_of=version)
-        return StoredRanking(view=ranking_view.read(made.body), stability=sure).model_dump_json().encode()
+        (sure,) = forecast_stability(database, campaign, [recipe], as_of=version)
+        return StoredRanking(view=ranking_view.read_ranking_view(made.body), stability=sure).model_dump_json().encode()
 
     def finish(parts: Sequence[bytes]) -> StoredEffect:
         before, after = (StoredRanking.model_validate_json(part) for part in parts)

@@ -8,7 +8,7 @@ from datetime import datetime
 from app.domain.recipe import Recipe
 from app.reports.kit.report import ReportWork, StoredReport, make_undivided_work
 from app.reports.ranking import report as ranking_report
-from app.reports.ranking.input import RANKING, read_input
+from app.reports.ranking.input import RANKING, load_ranking_input
 from app.reports.ranking.report import RankingLookup
 from app.reports.source import snapshot
 from app.reports.source.expected_time import AT_ONCE, CampaignSize, seconds_to_make_ranking
@@ -30,13 +30,13 @@ def long_answer(
 ) -> StoredReport | JobView:
     """The ranking where it is stored or quickly made, else the job that makes it.
 
-    Raises as `ranking_report.find_or_compute`, and what a worker has found the recipe to be refused for.
+    Raises as `ranking_report.find_or_compute_ranking`, and what a worker has found the recipe to be refused for.
     """
     with database.transaction(snapshot=True) as session:
-        wanted = ranking_report.find(session, campaign, recipe, as_of)
+        wanted = ranking_report.find_ranking(session, campaign, recipe, as_of)
         is_long = take_long(session, [wanted])
     if not is_long:
-        return ranking_report.compute_missing(database, wanted)
+        return ranking_report.compute_missing_ranking(database, wanted)
     about, given = wanted.about, {"recipe": recipe.as_json()}
     return ask(database, jobs.Request(KIND, wanted.key, {about.campaign.key: about.version}, given))
 
@@ -52,23 +52,23 @@ def ranking_in_job(database: Database, campaign: str, recipe: Recipe, *, version
     """A ranking that is a chunk of a job, from the store or computed here and stored as its own, too.
 
     told: what its key said of recipe and names when it was asked for. Raises AskedOtherwise where it says otherwise
-    now, for names of today would stand under a key of yesterday's; and as `ranking_report.find_or_compute`.
+    now, for names of today would stand under a key of yesterday's; and as `ranking_report.find_or_compute_ranking`.
     """
     try:
-        return ranking_report.find_or_compute(database, campaign, recipe=recipe, as_of=version)
+        return ranking_report.find_or_compute_ranking(database, campaign, recipe=recipe, as_of=version)
     finally:
         with database.transaction(snapshot=True) as session:
-            now = ranking_report.find(session, campaign, recipe, version)
+            now = ranking_report.find_ranking(session, campaign, recipe, version)
         if now.key.recipe_hash != told:
             raise AskedOtherwise
 
 
 def work(database: Database, request: jobs.Request) -> ReportWork[bytes]:
-    """What remains to be done for a job once the data are read. Raises AskedOtherwise, and as `read_input`."""
+    """What remains to be done for a job once the data are read. Raises AskedOtherwise, and as `load_ranking_input`."""
     ((campaign, version),) = request.campaigns.items()
     with database.transaction() as session:
         about = snapshot.load_snapshot(session, campaign, version)
-        given = read_input(session, about, read_stored_recipe(request.given["recipe"]))
+        given = load_ranking_input(session, about, read_stored_recipe(request.given["recipe"]))
     if given.key != request.key:
         raise AskedOtherwise
     return make_undivided_work(given.body)

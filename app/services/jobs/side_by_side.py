@@ -17,7 +17,7 @@ from app.reports.ranking.report import RankingLookup
 from app.reports.ranking.view import RankingView
 from app.reports.side_by_side import report as side_by_side
 from app.reports.side_by_side import series
-from app.reports.side_by_side.rankings import ComparedRanking, SideBySide, lay
+from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySide, arrange_rankings
 from app.reports.source.registration import read_stored_recipe
 from app.reports.source.snapshot import Snapshot
 from app.services.jobs import jobs, rankings
@@ -62,10 +62,10 @@ class StoredComparison(BaseModel):
     notes: list[str] = []
 
 
-def read(body: bytes) -> SideBySide:
+def read(body: bytes) -> RankingsSideBySide:
     """The rankings of a stored report."""
     kept = StoredComparison.model_validate_json(body)
-    return lay(kept.subject, [part.column() for part in kept.parts], kept.notes)
+    return arrange_rankings(kept.subject, [part.column() for part in kept.parts], kept.notes)
 
 
 def long_answer(
@@ -75,33 +75,39 @@ def long_answer(
     *,
     as_of: int | datetime | None = None,
     ask: jobs.Ask = jobs.ask,
-) -> SideBySide | JobView:
+) -> RankingsSideBySide | JobView:
     """The rankings by some recipes where they are stored or quickly made, else the job that makes them.
 
-    Raises as `side_by_side.find_or_compute`.
+    Raises as `side_by_side.find_or_compute_recipes`.
     """
     with database.transaction(snapshot=True) as session:
-        about, wanted = side_by_side.find(session, campaign, names, as_of)
+        about, wanted = side_by_side.find_recipe_rankings(session, campaign, names, as_of)
         rows = [RequestedRanking(name, about, one) for name, one in wanted.items()]
-        outcome = _later(session, KIND, side_by_side.subject(about), rows)
+        outcome = _later(session, KIND, side_by_side.describe_campaign(about), rows)
     return (
-        side_by_side.compute_missing(database, about, wanted) if outcome is None else _answered(database, outcome, ask)
+        side_by_side.compute_recipe_rankings(database, about, wanted)
+        if outcome is None
+        else _answered(database, outcome, ask)
     )
 
 
 def of_series(
     database: Database, name: str, *, recipe: str, only: str | None = None, ask: jobs.Ask = jobs.ask
-) -> SideBySide | JobView:
+) -> RankingsSideBySide | JobView:
     """The campaigns of a series where their rankings are stored or quickly made, else the job that makes them.
 
-    Raises as `series.find_or_compute`.
+    Raises as `series.find_or_compute_series`.
     """
-    subject = series.subject(name, recipe)
+    subject = series.describe_series(name, recipe)
     with database.transaction(snapshot=True) as session:
-        members = series.find(session, name, recipe, only)
+        members = series.find_series_rankings(session, name, recipe, only)
         rows = [RequestedRanking(one.name, one.about, one.wanted) for one in members]
         outcome = _later(session, SERIES, subject, rows)
-    return series.compute_missing(database, subject, members) if outcome is None else _answered(database, outcome, ask)
+    return (
+        series.compute_series_rankings(database, subject, members)
+        if outcome is None
+        else _answered(database, outcome, ask)
+    )
 
 
 class RequestedRanking(NamedTuple):
@@ -117,7 +123,9 @@ class RequestedRanking(NamedTuple):
         return [self.name, self.about.campaign.key, *plain]
 
 
-def _later(session: Session, kind: str, subject: str, rows: Sequence[RequestedRanking]) -> SideBySide | Request | None:
+def _later(
+    session: Session, kind: str, subject: str, rows: Sequence[RequestedRanking]
+) -> RankingsSideBySide | Request | None:
     """None where the rankings are quickly made; else they, where they are stored together, or what to ask a job for."""
     if not rankings.take_long(session, [one.wanted for one in rows if one.wanted is not None]):
         return None
@@ -129,7 +137,7 @@ def _later(session: Session, kind: str, subject: str, rows: Sequence[RequestedRa
     return Request(kind, key, versions, {"subject": subject, "columns": asked}) if body is None else read(body)
 
 
-def _answered(database: Database, outcome: SideBySide | Request, ask: jobs.Ask) -> SideBySide | JobView:
+def _answered(database: Database, outcome: RankingsSideBySide | Request, ask: jobs.Ask) -> RankingsSideBySide | JobView:
     return ask(database, outcome) if isinstance(outcome, Request) else outcome
 
 
@@ -140,16 +148,16 @@ def work(database: Database, request: Request) -> ReportWork[StoredComparison]:
     def chunk(n: int) -> bytes:
         name, campaign, recipe, told = columns[n]
         if recipe is None:
-            return StoredColumn.of(series.without_recipe(name)).model_dump_json().encode()
+            return StoredColumn.of(series.campaign_without_recipe(name)).model_dump_json().encode()
         meant, version = read_stored_recipe(recipe), request.campaigns[campaign]
-        made = side_by_side.column(
+        made = side_by_side.make_ranking_column(
             name, lambda: rankings.ranking_in_job(database, campaign, meant, version=version, told=told)
         )
         return StoredColumn.of(made).model_dump_json().encode()
 
     def finish(parts: Sequence[bytes]) -> StoredComparison:
         made = [StoredColumn.model_validate_json(part) for part in parts]
-        notes = series.notes([one.column() for one in made]) if request.kind == SERIES else []
+        notes = series.list_series_notes([one.column() for one in made]) if request.kind == SERIES else []
         return StoredComparison(subject=request.given["subject"], parts=made, notes=notes)
 
     return ReportWork(len(columns), chunk, finish)

@@ -76,7 +76,11 @@ def _ranked(database: Database, campaign: str, caller: Caller, recipe: Recipe) -
     if isinstance(outcome, JobView):
         return {"job": outcome, "script": "job"}
     view = ranking_view_for(caller, outcome)
-    return {"view": view, "systems": ranking_tables.systems_table(view), "pairs": ranking_tables.pairs_table(view)}
+    return {
+        "view": view,
+        "systems": ranking_tables.make_systems_table(view),
+        "pairs": ranking_tables.make_pairs_table(view),
+    }
 
 
 def _part(database: Database, campaign: str, caller: Caller, name: str) -> dict[str, object]:

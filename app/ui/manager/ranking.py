@@ -104,7 +104,7 @@ def _meant(session: Session, campaign: str, name: str) -> tuple[str, Recipe]:
 
 def ranking_view_for(reader: Caller, report: StoredReport) -> RankingView:
     """A ranking as a reader sees it: who only views learns nothing of the raters."""
-    return ranking_view.read(report.body if reader.may("manager") else hide_raters(report).body)
+    return ranking_view.read_ranking_view(report.body if reader.may("manager") else hide_raters(report).body)
 
 
 def merge_document_warnings(warnings: Iterable[str]) -> list[str]:
@@ -128,8 +128,8 @@ def _shown(view: RankingView, about: CampaignInfo, recipe: str) -> dict[str, obj
         "ranking_captions": ranking_captions,
         "warnings": merge_document_warnings(view.warnings),
         "mixed": MIXED,
-        "systems": ranking_tables.systems_table(view),
-        "pairs": ranking_tables.pairs_table(view),
+        "systems": ranking_tables.make_systems_table(view),
+        "pairs": ranking_tables.make_pairs_table(view),
         "links": [(name, ranking_address(about.key, suffix, recipe)) for name, suffix in SHAPES],
         "picture": ranking_address(about.key, ".svg", recipe),
         "matrix": matrix_address(about.key, recipe),

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from app.domain.recipe import NAMED
 from app.reports.kit.redact import hide_keys
 from app.reports.side_by_side import tables as side_by_side_renderings
-from app.reports.side_by_side.rankings import SideBySide
+from app.reports.side_by_side.rankings import RankingsSideBySide
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.jobs import side_by_side
@@ -56,16 +56,16 @@ def recipes_page(
     return render_campaign_page(request, PAGE, about, caller, {**values, **_shown(caller, campaign, chosen, outcome)})
 
 
-def _shown(caller: Caller, campaign: str, chosen: list[str], rankings: SideBySide) -> dict[str, object]:
+def _shown(caller: Caller, campaign: str, chosen: list[str], rankings: RankingsSideBySide) -> dict[str, object]:
     """The table with its picture. Who only views learns nothing of raters."""
     why = [f"{one.name}: {one.why}" for one in rankings.columns if one.why]
     return {
         "why": why if caller.may("manager") else [str(hide_keys(text)) for text in why],
         "ranked": bool(rankings.ranked),
-        "table": side_by_side_renderings.table(rankings),
+        "table": side_by_side_renderings.make_side_by_side_table(rankings),
         "flips": rankings.flips(),
         "names": [one.name for one in rankings.ranked],
-        "caption": side_by_side_renderings.caption(rankings),
+        "caption": side_by_side_renderings.make_caption(rankings),
         "picture": _address(campaign, ".svg", chosen),
         "links": [(name, _address(campaign, suffix, chosen)) for name, suffix in SHAPES],
     }

@@ -64,11 +64,11 @@ def _ranked(database: Database, name: str, recipe: str, caller: Caller) -> dict[
         (one.name, one.why if caller.may("manager") else str(hide_keys(one.why))) for one in outcome.columns if one.why
     ]
     return {
-        "table": side_by_side_renderings.table(outcome),
+        "table": side_by_side_renderings.make_side_by_side_table(outcome),
         "members": [(one.name, bool(one.view)) for one in outcome.columns],
         "notes": [*outcome.notes],
         "left_out": why,
-        "caption": side_by_side_renderings.caption(outcome),
+        "caption": side_by_side_renderings.make_caption(outcome),
         "picture": _address(name, ".svg", recipe),
         "links": [(shape, _address(name, suffix, recipe)) for shape, suffix in SHAPES],
     }

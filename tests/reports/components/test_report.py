@@ -15,7 +15,7 @@ from app.reports.components import report as components
 from app.reports.forecast import report as forecast
 from app.reports.power import report as power
 from app.reports.power.options import PowerOptions
-from app.reports.power.work import Planner
+from app.reports.power.work import PowerPlanner
 from app.reports.source.model_ratings import RatingsModel, parse_draws
 from app.reports.source.recipe_input import NOTHING, RecipeInput
 from app.services.plans.components import MOST_ROWS, _part
@@ -41,7 +41,7 @@ def modelled(ratings: Ratings, draws: int = 0) -> RatingsModel:
 
 
 def planned(rated: Ratings, protocol: str = "mqm", **question: Any) -> power.PowerView:
-    planner = Planner(PowerOptions(**{"studies": 20, **question}), modelled(rated), protocol)
+    planner = PowerPlanner(PowerOptions(**{"studies": 20, **question}), modelled(rated), protocol)
     return power._view(planner, [planner.chunk(n) for n in range(planner.n_chunks)])
 
 
@@ -61,7 +61,7 @@ def of_no_documents(ratings: Ratings) -> Ratings:
 
 def test_nothing_rated_is_one_clear_statement() -> None:
     assert told(nobody()).warnings == [NOTHING]
-    ahead = forecast.Forecaster(forecast.ForecastOptions(), modelled(nobody()), "mqm")
+    ahead = forecast.StabilityForecaster(forecast.ForecastOptions(), modelled(nobody()), "mqm")
     assert forecast._view(ahead, []).warnings == [NOTHING]
     for draw in components.REPORT.charts.values():
         assert b"<svg" in draw(told(nobody()))
@@ -122,7 +122,7 @@ def test_segments_of_no_documents_are_planned_as_documents_of_one_segment() -> N
     found = planned(ratings, difference=1.0)
     assert found.segments == 1.0
     assert len(ratings.labels.segment_document) in {point.documents for point in found.designs[0].points}
-    ahead = forecast.Forecaster(forecast.ForecastOptions(studies=20), modelled(ratings), "da")
+    ahead = forecast.StabilityForecaster(forecast.ForecastOptions(studies=20), modelled(ratings), "da")
     view = forecast._view(ahead, [ahead.chunk(n) for n in range(4)])
     assert view.pairs == []
     assert any("documents of the segments are unknown" in one for one in view.warnings)
@@ -142,16 +142,16 @@ def test_segments_of_no_documents_are_planned_as_documents_of_one_segment() -> N
 )
 def test_a_forecast_tells_how_the_data_are_unlike_what_it_takes_for_granted(world: WorldName, word: str | None) -> None:
     rows = simulate_campaign(WORLDS[world], np.random.default_rng(1), np.zeros(3))
-    ahead = forecast.Forecaster(forecast.ForecastOptions(), modelled(rows), "mqm")
+    ahead = forecast.StabilityForecaster(forecast.ForecastOptions(), modelled(rows), "mqm")
     beyond = {one for one in forecast._warnings(ahead, 1.0) if "rare failures" not in one}
     plain = simulate_campaign(WORLDS["clean"], np.random.default_rng(1), np.zeros(3))
-    beyond -= set(forecast._warnings(forecast.Forecaster(ahead.options, modelled(plain), "mqm"), 1.0))
+    beyond -= set(forecast._warnings(forecast.StabilityForecaster(ahead.options, modelled(plain), "mqm"), 1.0))
     assert any(word in one for one in beyond) if word else not beyond
 
 
 def test_pairs_that_no_rater_links_are_not_forecast_and_say_why() -> None:
     rows = simulate_campaign(WORLDS["confounded"], np.random.default_rng(1), np.zeros(3))
-    pairs = forecast.Forecaster(forecast.ForecastOptions(), modelled(rows), "mqm").pairs()
+    pairs = forecast.StabilityForecaster(forecast.ForecastOptions(), modelled(rows), "mqm").pairs()
     apart = [one for one in pairs if "S00" in (one.better, one.worse)]
     (linked,) = (one for one in pairs if one not in apart)
     assert {(one.same_direction, one.bootstrap_significant_again, one.why) for one in apart} == {
@@ -163,7 +163,7 @@ def test_pairs_that_no_rater_links_are_not_forecast_and_say_why() -> None:
 
 @pytest.mark.parametrize(("documents", "said"), [(0, False), (1, True), (58, True), (59, False)])
 def test_a_forecast_from_few_documents_says_that_they_can_hide_failures(documents: int, said: bool) -> None:
-    assert any("rare failures" in one for one in forecast.rare_failures(documents)) == said
+    assert any("rare failures" in one for one in forecast.few_document_warnings(documents)) == said
 
 
 def test_designs_that_ask_more_raters_than_there_are_are_left_out_and_said() -> None:
@@ -313,19 +313,19 @@ def test_a_planner_takes_the_campaigns_own_lengths_and_tells_the_size_of_its_tes
 def test_a_forecast_from_components_is_as_unsure_as_they_are() -> None:
     """Means and components that were taken for the truth gave an SRP with hardly an error."""
     ratings = crossed(4, documents=10, systems=3, variance={"rater": 1.0, "doc_system": 1.0, "residual": 4.0})
-    ahead = forecast.Forecaster(forecast.ForecastOptions(studies=20), modelled(ratings), "mqm")
+    ahead = forecast.StabilityForecaster(forecast.ForecastOptions(studies=20), modelled(ratings), "mqm")
     found = [forecast._STUDIES.validate_json(ahead.chunk(n)) for n in (1, 2)]
     for one in found:
         assert one.low is not None
         assert one.low <= one.srp <= one.high
         assert one.studies == 500
         assert one.high > one.low
-    planner = Planner(PowerOptions(), modelled(ratings), "mqm")
+    planner = PowerPlanner(PowerOptions(), modelled(ratings), "mqm")
     worlds = ahead._worlds(planner, planner.components, np.random.default_rng(1))
     assert len({one[0].residual for one in worlds}) == len(worlds) == 10
     assert np.ptp([one[1][0] for one in worlds]) > 0.1
-    published = forecast.Forecaster(forecast.ForecastOptions(), modelled(nobody()), "mqm")
-    none = Planner(PowerOptions(), modelled(nobody()), "mqm")
+    published = forecast.StabilityForecaster(forecast.ForecastOptions(), modelled(nobody()), "mqm")
+    none = PowerPlanner(PowerOptions(), modelled(nobody()), "mqm")
     assert published._worlds(none, DEFAULTS["mqm"], np.random.default_rng(1)) == [(DEFAULTS["mqm"], None, 10)]
 
 
@@ -337,7 +337,7 @@ class TestOnPublicData:
 
         With the three ratings an item that the campaign has, studies agree more: that is another question.
         """
-        ahead = forecast.Forecaster(forecast.ForecastOptions(studies=20), modelled(side_by_side()), "mqm")
+        ahead = forecast.StabilityForecaster(forecast.ForecastOptions(studies=20), modelled(side_by_side()), "mqm")
         once = ahead._parametric("same", 1)
         assert once["srp"] == pytest.approx(0.950, abs=0.04)
         assert once["high"] - once["low"] > 0.02

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from app.reports.components.lines import study
+from app.reports.components.lines import make_study_line
 from app.reports.forecast import report as forecast
 from app.reports.power import report as power
 from app.reports.power.options import PowerOptions
-from app.reports.power.work import Planner
+from app.reports.power.work import PowerPlanner
 from tests.reports.components.test_report import modelled, planned, told
 from tests.stats.components.test_hidden import apart
 from tests.stats.components.worlds import crossed
@@ -22,7 +22,7 @@ HIDDEN = "document × system confounded with document"
 
 
 def ahead() -> forecast.ForecastView:
-    found = forecast.Forecaster(forecast.ForecastOptions(studies=20), modelled(apart()), "mqm")
+    found = forecast.StabilityForecaster(forecast.ForecastOptions(studies=20), modelled(apart()), "mqm")
     return forecast._view(found, [found.chunk(n) for n in range(len(forecast.METHODS) + 1)])
 
 
@@ -57,7 +57,7 @@ def test_studies_of_the_same_size_have_the_documents_of_a_system(view: forecast.
     assert named.components.doc_system > 2
     found = modelled(apart()).fitted
     assert found is not None
-    assert study(found).documents == 20
+    assert make_study_line(found).documents == 20
 
 
 def test_nothing_is_said_of_unlike_studies_where_all_systems_meet() -> None:
@@ -76,7 +76,7 @@ def test_a_pair_that_cannot_be_compared_has_no_difference() -> None:
     whole = crossed(3, documents=20, systems=3, raters=2, ratings=1)
     system = np.where(whole.document < 10, 2, 0)  # the first ten documents lack one, the others another
     ratings = whole.where(whole.system != system)
-    found = forecast.Forecaster(forecast.ForecastOptions(studies=20), modelled(ratings), "mqm")
+    found = forecast.StabilityForecaster(forecast.ForecastOptions(studies=20), modelled(ratings), "mqm")
     alone = next(pair for pair in found.pairs() if {pair.better, pair.worse} == {"s00", "s02"})
     assert alone.difference is None
     assert alone.why == "a forecast needs two documents that both have"
@@ -88,7 +88,7 @@ def test_levels_so_small_that_no_quantile_is_finite_are_refused() -> None:
             asked(alpha=1e-300)
     least: dict[str, Any] = {"alpha": 1e-6, "power": 0.9999, "documents": "10"}
     ratings = crossed(5, documents=12)
-    planner = Planner(PowerOptions(studies=20, systems=200, **least), modelled(ratings), "mqm")
+    planner = PowerPlanner(PowerOptions(studies=20, systems=200, **least), modelled(ratings), "mqm")
     nothing_drawn = [b"[{}]"] * planner.n_chunks  # as of studies that are too large: 200 systems take 20 s
     for view in (power._view(planner, nothing_drawn), planned(ratings, systems=20, **least)):
         assert view.designs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.reports.gate.report import EXAMPLE
-from app.reports.gate.view import GateView, tables
+from app.reports.gate.view import GateView, make_tables
 
 NOBODY, OLD = {"significant": False}, {"significant": False, "significantly_better": "old"}
 
@@ -39,4 +39,4 @@ NOBODY, OLD = {"significant": False}, {"significant": False, "significantly_bett
 def test_the_table_names_who_is_significantly_better_and_by_which_p(found: dict[str, object], said: str) -> None:
     by_recipe = {"test": "rank_sum by segment", "better": "new", "p_reverse": None, **found}
     view = GateView.model_validate({**EXAMPLE, "by_recipe": by_recipe})
-    assert dict(tables(view)[0].table.rows)["By recipe"] == f"{said} (rank_sum by segment)"
+    assert dict(make_tables(view)[0].table.rows)["By recipe"] == f"{said} (rank_sum by segment)"

@@ -69,7 +69,9 @@ def test_no_ranking_and_no_quality_report_shows_a_p_of_nought(shape: str) -> Non
     for plus_one, least in ((True, "<0.0001"), (False, "<0.001")):
         ranking["recipe"] |= {"plus_one": plus_one, "permutations": 1000}
         views = [ranking_view.RankingView.model_validate(with_p(ranking, p)) for p in (0.4321, 0.0)]
-        cells = changed(*(renderings.render(one.model_dump_json().encode(), shape, "pairs").decode() for one in views))
+        cells = changed(
+            *(renderings.render_ranking(one.model_dump_json().encode(), shape, "pairs").decode() for one in views)
+        )
         assert set(cells) == {least.replace("<", r"\textless{}") if shape == "tex" else least} or cells == [
             cell for cell in cells if least.lstrip("<") in cell
         ]

@@ -14,13 +14,13 @@ import pytest
 import app
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking import view as ranking_view
-from app.reports.ranking.renderings import render
+from app.reports.ranking.renderings import render_ranking
 
 SVG = "{http://www.w3.org/2000/svg}"
 DRAW = """
 import sys
-from app.reports.ranking.renderings import render
-sys.stdout.buffer.write(render(sys.stdin.buffer.read(), "svg"))
+from app.reports.ranking.renderings import render_ranking
+sys.stdout.buffer.write(render_ranking(sys.stdin.buffer.read(), "svg"))
 """
 
 
@@ -32,7 +32,7 @@ def texts(picture: bytes) -> list[str]:
 def test_a_picture_has_the_same_bytes_twice_and_in_another_process(system, report):
     body = report([system("A", 1), system("B", 2, kind="human"), system("C", 3)])
 
-    here = [render(body, "svg"), render(body, "svg")]
+    here = [render_ranking(body, "svg"), render_ranking(body, "svg")]
     there = subprocess.run([sys.executable, "-c", DRAW], input=body, capture_output=True, check=True).stdout
 
     assert here[0] == here[1] == there
@@ -40,17 +40,17 @@ def test_a_picture_has_the_same_bytes_twice_and_in_another_process(system, repor
 
 def test_pictures_drawn_at_the_same_time_are_the_same(system, report):
     bodies = [report([system(f"S{i}", 1), system("B", 2)]) for i in range(4)]
-    alone = [hashlib.sha256(render(body, "svg")).digest() for body in bodies]
+    alone = [hashlib.sha256(render_ranking(body, "svg")).digest() for body in bodies]
 
     with ThreadPoolExecutor(8) as pool:
-        together = list(pool.map(lambda body: hashlib.sha256(render(body, "svg")).digest(), bodies * 4))
+        together = list(pool.map(lambda body: hashlib.sha256(render_ranking(body, "svg")).digest(), bodies * 4))
 
     assert together == alone * 4
 
 
 @pytest.mark.parametrize("n", [1, 14, 40])
 def test_every_system_is_named_with_its_score_and_rank_range(system, report, n):
-    shown = texts(render(report([system(f"system-{i}", i) for i in range(1, n + 1)]), "svg"))
+    shown = texts(render_ranking(report([system(f"system-{i}", i) for i in range(1, n + 1)]), "svg"))
 
     for i in range(1, n + 1):
         assert f"system-{i}" in shown
@@ -60,13 +60,13 @@ def test_every_system_is_named_with_its_score_and_rank_range(system, report, n):
 
 @pytest.mark.parametrize("name", ["$x^2$", "a<b>&c", "_{x}", "back\\slash", "a\x0bb", "$"])
 def test_a_name_is_shown_as_it_is_and_never_as_mark_up(system, report, name):
-    shown = texts(render(report([system(name, 1), system("B", 2)]), "svg"))
+    shown = texts(render_ranking(report([system(name, 1), system("B", 2)]), "svg"))
 
     assert name.replace("\x0b", " ") in shown
 
 
 def test_long_names_are_cut_in_the_middle_and_the_plot_keeps_its_room(system, report):
-    shown = texts(render(report([system("a" * 100 + "-end", 1), system("B", 2)]), "svg"))
+    shown = texts(render_ranking(report([system("a" * 100 + "-end", 1), system("B", 2)]), "svg"))
 
     cut = next(text for text in shown if text.startswith("aaa"))
     assert len(cut) == 40
@@ -75,7 +75,7 @@ def test_long_names_are_cut_in_the_middle_and_the_plot_keeps_its_room(system, re
 
 
 def test_a_picture_holds_no_script_no_date_and_no_address_but_of_vocabularies(system, report):
-    picture = render(report([system("A", 1)]), "svg").decode()
+    picture = render_ranking(report([system("A", 1)]), "svg").decode()
     root = ET.fromstring(picture)  # noqa: S314, our own
 
     assert not [e for e in root.iter() if e.tag.rpartition("}")[2] in {"script", "image", "foreignObject", "a"}]
@@ -90,13 +90,13 @@ def test_paired_designs_show_relative_intervals_and_others_marginal_ones(system,
     paired = report([system("A", 1), system("B", 2)])
     unpaired = report([system("A", 1), system("B", 2, relative=None, relative_interval=None)])
 
-    assert any("minus the mean of all systems" in text for text in texts(render(paired, "svg")))
-    assert any("for new documents" in text for text in texts(render(unpaired, "svg")))
+    assert any("minus the mean of all systems" in text for text in texts(render_ranking(paired, "svg")))
+    assert any("for new documents" in text for text in texts(render_ranking(unpaired, "svg")))
 
 
 def test_the_direction_is_said_and_the_arrow_points_to_better(system, report):
-    lower = texts(render(report([system("A", 1)]), "svg"))
-    higher = texts(render(report([system("A", 1)], higher_is_better=True), "svg"))
+    lower = texts(render_ranking(report([system("A", 1)]), "svg"))
+    higher = texts(render_ranking(report([system("A", 1)], higher_is_better=True), "svg"))
 
     assert "Lower is better" in lower
     assert any(text.endswith("← better") for text in lower)
@@ -105,7 +105,7 @@ def test_the_direction_is_said_and_the_arrow_points_to_better(system, report):
 
 
 def test_human_translations_stand_apart_above_the_systems(system, report):
-    shown = texts(render(report([system("A", 1), system("human", 2, kind="human"), system("C", 3)]), "svg"))
+    shown = texts(render_ranking(report([system("A", 1), system("human", 2, kind="human"), system("C", 3)]), "svg"))
 
     assert shown.index("human") < shown.index("A") < shown.index("C")
     assert any("human translations apart" in text for text in shown)
@@ -114,16 +114,16 @@ def test_human_translations_stand_apart_above_the_systems(system, report):
 def test_one_system_without_interval_or_cluster_and_no_system_at_all_are_pictures_too(system, report):
     bare = system("A", 1, interval=None, relative=None, relative_interval=None, cluster=None, rank_range=None)
 
-    assert "A" in texts(render(report([bare]), "svg"))
-    assert "Cluster" not in texts(render(report([bare]), "svg"))
-    assert "Score" in texts(render(report([]), "svg"))
+    assert "A" in texts(render_ranking(report([bare]), "svg"))
+    assert "Cluster" not in texts(render_ranking(report([bare]), "svg"))
+    assert "Score" in texts(render_ranking(report([]), "svg"))
 
 
 def test_the_caption_names_recipe_counts_and_warnings(system, report):
     body = report([system("A", 1), system("B", 2)])
-    joined = " ".join(texts(render(body, "svg")))
+    joined = " ".join(texts(render_ranking(body, "svg")))
 
-    assert ranking_captions.caption(ranking_view.read(body)) in joined
+    assert ranking_captions.make_caption(ranking_view.read_ranking_view(body)) in joined
     assert "1 warning: 5 documents" in joined
 
 
@@ -135,7 +135,7 @@ def test_importing_the_service_does_not_import_matplotlib():
 
 def test_a_picture_keeps_its_looks_under_a_policy_that_forbids_styles(system, report):
     """No style sheet and no `style`: an SVG that is opened alone has only what its attributes say."""
-    picture = ET.fromstring(render(report([system(f"S{i}", i) for i in range(1, 5)]), "svg"))  # noqa: S314, our own
+    picture = ET.fromstring(render_ranking(report([system(f"S{i}", i) for i in range(1, 5)]), "svg"))  # noqa: S314, our own
     elements = list(picture.iter())
     assert [one.tag for one in elements if one.tag == f"{SVG}style" or "style" in one.attrib] == []
     assert (picture.get("stroke-linejoin"), picture.get("stroke-linecap")) == ("round", "butt")

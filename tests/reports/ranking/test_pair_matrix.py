@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from app.reports.ranking.renderings import render
+from app.reports.ranking.renderings import render_ranking
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -28,7 +28,7 @@ def ranked(report, system, pair, n, **other):
 
 
 def test_every_pair_has_its_p_value_above_and_its_difference_below(report, system, pair):
-    shown = texts(render(ranked(report, system, pair, 4), "svg", "pairs"))
+    shown = texts(render_ranking(ranked(report, system, pair, 4), "svg", "pairs"))
 
     assert [shown.count(p) for p in (".022", ".033", ".044")] == [1, 2, 3]
     assert [shown.count(d) for d in ("1.25", "2.25", "3.25")] == [3, 2, 1]
@@ -38,8 +38,8 @@ def test_every_pair_has_its_p_value_above_and_its_difference_below(report, syste
 def test_the_p_value_is_the_adjusted_one_where_there_is_one_and_the_line_below_says_which(report, system, pair):
     systems, pairs = [system("A", 1), system("B", 2)], [pair("A", "B", p_value=0.2, p_adjusted=None)]
 
-    adjusted = texts(render(ranked(report, system, pair, 2), "svg", "pairs"))
-    plain = texts(render(report(systems, pairs), "svg", "pairs"))
+    adjusted = texts(render_ranking(ranked(report, system, pair, 2), "svg", "pairs"))
+    plain = texts(render_ranking(report(systems, pairs), "svg", "pairs"))
 
     assert any(text.startswith("Above the diagonal adjusted p") for text in adjusted)
     assert any(text.startswith("Above the diagonal p of") for text in plain)
@@ -49,24 +49,24 @@ def test_the_p_value_is_the_adjusted_one_where_there_is_one_and_the_line_below_s
 def test_pairs_that_could_not_be_tested_have_no_p_value(report, system, pair):
     untested = ranked(report, system, pair, 2, testable=False, significant=False)
 
-    assert ".022" not in texts(render(untested, "svg", "pairs"))
+    assert ".022" not in texts(render_ranking(untested, "svg", "pairs"))
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 14, 60])
 def test_a_matrix_of_any_size_is_a_picture_and_the_same_one_again(report, system, pair, n):
     body = ranked(report, system, pair, n)
 
-    picture = render(body, "svg", "pairs")
+    picture = render_ranking(body, "svg", "pairs")
 
-    assert picture == render(body, "svg", "pairs")
+    assert picture == render_ranking(body, "svg", "pairs")
     assert texts(picture).count(f"system-{n}") == (2 if n else 0)
 
 
 def test_the_matrix_is_another_picture_than_the_forest_plot_and_holds_nothing_that_runs(report, system, pair):
     body = ranked(report, system, pair, 3)
-    picture = render(body, "svg", "pairs")
+    picture = render_ranking(body, "svg", "pairs")
 
-    assert picture != render(body, "svg")
+    assert picture != render_ranking(body, "svg")
     root = ET.fromstring(picture)  # noqa: S314, our own
     assert not [e for e in root.iter() if e.tag.rpartition("}")[2] in {"script", "image", "foreignObject", "a"}]
     assert not [name for e in root.iter() for name in e.attrib if name.lower().startswith("on")]

@@ -26,13 +26,13 @@ def spine(database_url: str) -> Iterator[Spine]:
 
 
 def test_the_second_request_is_answered_from_the_store(spine: Spine) -> None:
-    first = ranking_report.find_or_compute(spine.database, "c", recipe=chosen("wmt-da", {}))
+    first = ranking_report.find_or_compute_ranking(spine.database, "c", recipe=chosen("wmt-da", {}))
     with psycopg.connect(spine.url) as connection:
         connection.execute("UPDATE reports SET body = 'stored'")
-    second = ranking_report.find_or_compute(spine.database, "c", recipe=chosen("wmt-da", {}))
+    second = ranking_report.find_or_compute_ranking(spine.database, "c", recipe=chosen("wmt-da", {}))
     assert second.body == b"stored"
     assert second.etag != first.etag, "the tag is of the report itself"
-    assert ranking_report.find_or_compute(spine.database, "c", recipe=chosen("wmt-da", {})).etag == second.etag
+    assert ranking_report.find_or_compute_ranking(spine.database, "c", recipe=chosen("wmt-da", {})).etag == second.etag
 
 
 def test_a_report_computed_anew_is_the_same_to_the_byte(spine: Spine) -> None:
@@ -45,11 +45,11 @@ def test_a_report_computed_anew_is_the_same_to_the_byte(spine: Spine) -> None:
 def test_other_choices_seeds_versions_and_names_are_other_reports(spine: Spine) -> None:
     asked = [("wmt-da", {}), ("wmt-da", {"seed": "7"}), ("wmt-da", {"clusters": "paper"}), ("recommended", {})]
     etags = {
-        ranking_report.find_or_compute(spine.database, "c", recipe=chosen(name, options)).etag
+        ranking_report.find_or_compute_ranking(spine.database, "c", recipe=chosen(name, options)).etag
         for name, options in asked
     }
     spine.take("c", "jsonl", lines(void()))
-    etags.add(ranking_report.find_or_compute(spine.database, "c", recipe=chosen("wmt-da", {})).etag)
+    etags.add(ranking_report.find_or_compute_ranking(spine.database, "c", recipe=chosen("wmt-da", {})).etag)
     assert len(etags) == 5
     assert spine.counts()["reports"] == 5
 
@@ -60,13 +60,13 @@ def test_as_of_takes_a_version_or_a_time(spine: Spine) -> None:
     between = spine.ask("SELECT at FROM versions ORDER BY n")[0][0]
     recipe = chosen("wmt-da", {})
     versions = [
-        ranking_report.find_or_compute(spine.database, "c", recipe=recipe, as_of=moment).data_version
+        ranking_report.find_or_compute_ranking(spine.database, "c", recipe=recipe, as_of=moment).data_version
         for moment in (1, 2, began, between, between + timedelta(days=1))
     ]
     assert versions == [1, 2, 0, 1, 2]
     for wrong, told in ((-1, "must be 0 or more"), (3, "the latest data version is 2"), (1 << 70, "latest")):
         with pytest.raises(Invalid, match="no such data version") as refused:
-            ranking_report.find_or_compute(spine.database, "c", recipe=recipe, as_of=wrong)
+            ranking_report.find_or_compute_ranking(spine.database, "c", recipe=recipe, as_of=wrong)
         assert [place.loc for place in refused.value.places] == [("query", "as_of")]
         assert told in refused.value.places[0].msg
 

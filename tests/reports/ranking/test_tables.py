@@ -19,7 +19,7 @@ from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking import csv as ranking_csv
 from app.reports.ranking import tables as ranking_tables
 from app.reports.ranking import view as ranking_view
-from app.reports.ranking.renderings import render
+from app.reports.ranking.renderings import render_ranking
 from app.stats.ranking.result import SegmentTable
 
 WIDER = (-0.25, 1.5)
@@ -32,14 +32,14 @@ def rows_of(body: bytes) -> list[dict[str, str]]:
 
 
 def test_csv_keeps_every_digit_of_every_number(system, report):
-    row = rows_of(render(report([system("A", 1, score=0.911531190926276, relative=-0.1)]), "csv"))[0]
+    row = rows_of(render_ranking(report([system("A", 1, score=0.911531190926276, relative=-0.1)]), "csv"))[0]
 
     assert float(row["score"]) == 0.911531190926276
     assert row["relative"] == "-0.1"
 
 
 def test_csv_has_one_row_a_system_and_names_recipe_and_data_version(system, report):
-    rows = rows_of(render(report([system("A", 1), system("B", 2)]), "csv"))
+    rows = rows_of(render_ranking(report([system("A", 1), system("B", 2)]), "csv"))
 
     assert [row["system"] for row in rows] == ["A", "B"]
     assert {(row["recipe"], row["recipe_hash"], row["data_version"]) for row in rows} == {
@@ -51,23 +51,23 @@ def test_csv_has_one_row_a_system_and_names_recipe_and_data_version(system, repo
 def test_csv_marks_a_name_that_a_spreadsheet_would_run(system, pair, report, name):
     body = report([system(name, 1)], [pair(name, "B")])
 
-    assert rows_of(render(body, "csv"))[0]["system"] == f"'{name}"
-    assert rows_of(render(body, "csv", "pairs"))[0]["better"] == f"'{name}"
+    assert rows_of(render_ranking(body, "csv"))[0]["system"] == f"'{name}"
+    assert rows_of(render_ranking(body, "csv", "pairs"))[0]["better"] == f"'{name}"
 
 
 def test_csv_leaves_unknown_figures_empty(system, pair, report):
     body = report([system("A", 1, interval=None, n_documents=None)], [pair("A", "B", p_value=None, testable=False)])
 
-    assert rows_of(render(body, "csv"))[0]["interval_low"] == ""
-    first = rows_of(render(body, "csv", "pairs"))[0]
+    assert rows_of(render_ranking(body, "csv"))[0]["interval_low"] == ""
+    first = rows_of(render_ranking(body, "csv", "pairs"))[0]
     assert (first["p_value"], first["testable"]) == ("", "false")
 
 
 @pytest.mark.parametrize("known", [(), ("new raters",), ("new domains",), ("new raters", "new domains")])
 def test_pairs_show_each_population_that_is_known_beside_these_raters(system, pair, report, known):
     wider = {f"{of.replace(' ', '_')}_interval": WIDER for of in known}
-    shown = ranking_tables.pairs_table(
-        ranking_view.read(report([system("A", 1), system("B", 2)], [pair("A", "B", **wider)]))
+    shown = ranking_tables.make_pairs_table(
+        ranking_view.read_ranking_view(report([system("A", 1), system("B", 2)], [pair("A", "B", **wider)]))
     )
     here = [i for i, heading in enumerate(shown.headings) if heading.startswith("95% interval")]
     assert [shown.headings[i] for i in here] == ["95% interval", *(f"95% interval, {of}" for of in known)]
@@ -97,7 +97,7 @@ def test_segment_csv_is_written_in_batches_with_a_missing_score_empty(monkeypatc
 
 
 def test_markdown_is_the_expected_table(system, report):
-    shown = render(report([system("A", 1), system("B", 2, kind="human"), system("C", 3)]), "md").decode()
+    shown = render_ranking(report([system("A", 1), system("B", 2, kind="human"), system("C", 3)]), "md").decode()
 
     assert shown.splitlines()[:7] == [
         "**`test_campaign (en → de)`**: ranking by `recommended`, lower is better",
@@ -118,7 +118,9 @@ def test_markdown_is_the_expected_table(system, report):
 @pytest.mark.parametrize("name", ["a|b", "`x`", "@someone", "<img src=x>", "[x](http://y)", "a\nb"])
 def test_markdown_shows_a_name_and_never_runs_it(system, report, name):
     line = next(
-        row for row in render(report([system(name, 1)]), "md").decode().splitlines() if row.startswith("| 1 | 1 |")
+        row
+        for row in render_ranking(report([system(name, 1)]), "md").decode().splitlines()
+        if row.startswith("| 1 | 1 |")
     )
     cells = line.replace("\\|", "").split("|")
 
@@ -134,7 +136,7 @@ def test_latex_escapes_every_special_character():
 
 
 def test_latex_draws_a_rule_between_clusters_and_none_within(system, report):
-    lines = render(report([system("A", 1), system("B", 2), system("C_1", 3)]), "tex").decode().splitlines()
+    lines = render_ranking(report([system("A", 1), system("B", 2), system("C_1", 3)]), "tex").decode().splitlines()
     body = lines[next(i for i, line in enumerate(lines) if r"\midrule" in line) + 1 :]
 
     assert [line.strip().split(" &")[0] for line in body[:4]] == ["1", "1", r"\midrule", "2"]
@@ -143,7 +145,7 @@ def test_latex_draws_a_rule_between_clusters_and_none_within(system, report):
 
 
 def test_latex_caption_names_recipe_test_level_adjustment_and_data_version(system, report):
-    text = render(report([system("A", 1)]), "tex").decode()
+    text = render_ranking(report([system("A", 1)]), "tex").decode()
     caption = next(line for line in text.splitlines() if r"\caption" in line)
 
     for part in ("recommended", "permutation test", r"\ensuremath{\leq} 0.05", "Holm", "Data version 7"):
@@ -153,7 +155,7 @@ def test_latex_caption_names_recipe_test_level_adjustment_and_data_version(syste
 
 def test_latex_of_pairs_is_a_long_table_of_all_pairs(system, pair, report):
     body = report([system("A", 1)], [pair("A", "B"), pair("A", "C", testable=False, p_value=None)])
-    text = render(body, "tex", "pairs").decode()
+    text = render_ranking(body, "tex", "pairs").decode()
 
     assert text.count(r"\begin{longtable}") == text.count(r"\end{longtable}") == 1
     assert r"\ensuremath{<}0.0001" in text
@@ -175,9 +177,9 @@ def test_latex_of_pairs_is_a_long_table_of_all_pairs(system, pair, report):
 )
 def test_a_recipe_in_words_says_what_it_does(system, report, changed, says):
     told = json.loads(report([system("A", 1)]))
-    view = ranking_view.read(json.dumps(told | {"recipe": told["recipe"] | changed}).encode())
+    view = ranking_view.read_ranking_view(json.dumps(told | {"recipe": told["recipe"] | changed}).encode())
 
-    assert says in ranking_captions.recipe_in_words(view.recipe)
+    assert says in ranking_captions.describe_recipe(view.recipe)
 
 
 @pytest.mark.parametrize(("headings", "row"), [(["A"], ["a", "1"]), (["A", "B"], ["a"]), (["A", "B"], ["a", "1", "2"])])
@@ -194,12 +196,12 @@ def test_a_row_with_a_cell_too_many_or_too_few_is_no_table(headings, row):
 
 
 def test_raw_scores_stand_beside_normalized_ones_and_only_then(system, report):
-    same = ranking_view.read(report([system("A", 1)]))
-    other = ranking_view.read(report([system("A", 1, raw=4.2)], unit="z"))
+    same = ranking_view.read_ranking_view(report([system("A", 1)]))
+    other = ranking_view.read_ranking_view(report([system("A", 1, raw=4.2)], unit="z"))
 
-    assert "Raw score" not in ranking_tables.systems_table(same).headings
-    assert "Raw score" in ranking_tables.systems_table(other).headings
-    assert "MQM z-score" in ranking_tables.systems_table(other).headings
+    assert "Raw score" not in ranking_tables.make_systems_table(same).headings
+    assert "Raw score" in ranking_tables.make_systems_table(other).headings
+    assert "MQM z-score" in ranking_tables.make_systems_table(other).headings
 
 
 def test_numbers_get_digits_by_their_spread_and_no_negative_zero():
@@ -216,7 +218,7 @@ def test_numbers_get_digits_by_their_spread_and_no_negative_zero():
 @pytest.mark.parametrize(("kind", "table"), [("pdf", "systems"), ("csv", "judgments"), ("svg", "segments")])
 def test_an_unknown_rendering_is_refused_with_what_there_is(system, report, kind, table):
     with pytest.raises(Invalid) as refused:
-        render(report([system("A", 1)]), kind, table)
+        render_ranking(report([system("A", 1)]), kind, table)
 
     assert "must be one of" in refused.value.places[0].msg
 

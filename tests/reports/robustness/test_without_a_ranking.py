@@ -13,7 +13,7 @@ from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, ExclusionRule
 from app.reports import validation
 from app.reports.multiverse import report as multiverse
-from app.reports.multiverse.choices import different
+from app.reports.multiverse.choices import merge_same_exclusions
 from app.reports.robustness import report as robustness
 from app.reports.source.recipe_input import RecipeInput
 from app.stats.multiverse.space import ExclusionChoice, MultiverseSpace
@@ -65,7 +65,7 @@ def test_exclusions_that_leave_the_same_ratings_are_one_and_the_others_are_told(
         ExclusionChoice("accepted", accepted_only=True),
         ExclusionChoice("without one", accepted_only=False, exclude=(one,)),
     )
-    space, same = different(MultiverseSpace(RECIPE, excluding), rows)
+    space, same = merge_same_exclusions(MultiverseSpace(RECIPE, excluding), rows)
 
     assert [kept.name for kept in space.excluding] == ["all", "without one"]
     assert [(missing.choices, missing.reason) for missing in same] == [
@@ -75,9 +75,9 @@ def test_exclusions_that_leave_the_same_ratings_are_one_and_the_others_are_told(
 
 def test_human_systems_that_there_are_not_are_refused() -> None:
     given = cast("RecipeInput", SimpleNamespace(names={"A": "A", "B": "B"}))
-    assert robustness.humans_of("A,B", given) == {"A", "B"}
+    assert robustness.parse_human_systems("A,B", given) == {"A", "B"}
     with pytest.raises(Invalid) as refused:
-        robustness.humans_of("A,nobody", given)
+        robustness.parse_human_systems("A,nobody", given)
     assert refused.value.places[0].msg == "there is no system 'nobody'"
 
 

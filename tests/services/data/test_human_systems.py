@@ -89,6 +89,6 @@ def test_a_ranking_says_that_human_translations_count_among_the_pairs(
     if campaign == "without":
         spine.take("without", "mqm-tsv", MQM.encode())
     body = spine.body(campaign, "recommended", **options)
-    view = ranking_view.read(body)
+    view = ranking_view.read_ranking_view(body)
     assert (HUMANS_COUNT in view.notes) == told
-    assert (captions.make_sentence(HUMANS_COUNT) in ranking_captions.caption(view)) == told
+    assert (captions.make_sentence(HUMANS_COUNT) in ranking_captions.make_caption(view)) == told

@@ -7,9 +7,9 @@ import re
 import pytest
 
 from app.reports.ranking import view as ranking_view
-from app.reports.ranking.renderings import render
-from app.reports.side_by_side.rankings import ComparedRanking, lay
-from app.reports.side_by_side.tables import render as render_beside
+from app.reports.ranking.renderings import render_ranking
+from app.reports.side_by_side.rankings import ComparedRanking, arrange_rankings
+from app.reports.side_by_side.tables import render_side_by_side as render_beside
 from tests.reports.ranking.test_forest import texts
 
 
@@ -24,13 +24,14 @@ def view(system, pair, report):
 
 
 def beside(view, *rankings):
-    return lay(
-        "subject", [ComparedRanking(f"c{i}", ranking_view.read(view(names))) for i, names in enumerate(rankings)]
+    return arrange_rankings(
+        "subject",
+        [ComparedRanking(f"c{i}", ranking_view.read_ranking_view(view(names))) for i, names in enumerate(rankings)],
     )
 
 
 def test_a_matrix_of_forty_systems_has_its_figures_and_one_of_sixty_says_that_it_has_not(view):
-    few, many = (texts(render(view([f"s{i}" for i in range(n)]), "svg", "pairs")) for n in (40, 60))
+    few, many = (texts(render_ranking(view([f"s{i}" for i in range(n)]), "svg", "pairs")) for n in (40, 60))
     figures = [sum(bool(re.fullmatch(r"<?\.\d{3}|1", text)) for text in found) for found in (few, many)]
     assert figures[0] >= 40 * 39 / 2
     assert figures[1] < 40

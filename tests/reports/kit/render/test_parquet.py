@@ -14,7 +14,7 @@ from app.domain.recipe import NAMED
 from app.main import create_app
 from app.reports.kit.render import parquet
 from app.reports.ranking import report as ranking_report
-from app.reports.ranking.renderings import render
+from app.reports.ranking.renderings import render_ranking
 from app.services.access import tokens
 from app.services.data import exports
 from app.storage import embedded
@@ -65,9 +65,9 @@ def test_parquet_has_the_rows_of_the_csv(spine: Spine, format: str) -> None:
 @installed
 @pytest.mark.parametrize("table", TABLES)
 def test_a_ranking_as_parquet_has_the_rows_of_its_csv_with_numbers_and_truth_typed(spine: Spine, table: str) -> None:
-    body = ranking_report.find_or_compute(spine.database, "hi", recipe=NAMED["recommended"]).body
-    rows = list(csv.DictReader(io.StringIO(render(body, "csv", table).decode(), newline="")))
-    found = read(render(body, "parquet", table))
+    body = ranking_report.find_or_compute_ranking(spine.database, "hi", recipe=NAMED["recommended"]).body
+    rows = list(csv.DictReader(io.StringIO(render_ranking(body, "csv", table).decode(), newline="")))
+    found = read(render_ranking(body, "parquet", table))
     types = {field.name: str(field.type) for field in found.schema}
     assert rows
     assert list(types) == list(rows[0])
@@ -108,9 +108,9 @@ def test_a_ranking_is_sent_as_parquet_by_suffix_and_by_accept(spine: Spine, tabl
         answer = client.get(f"{path}.parquet?table={table}", headers=head)
         other = client.get(f"{path}?table={table}", headers={**head, "Accept": parquet.MEDIA_TYPE})
         known = client.get(f"{path}.parquet?table={table}", headers={**head, "If-None-Match": answer.headers["etag"]})
-    body = ranking_report.find_or_compute(spine.database, "hi", recipe=NAMED["recommended"]).body
+    body = ranking_report.find_or_compute_ranking(spine.database, "hi", recipe=NAMED["recommended"]).body
     assert (answer.status_code, answer.headers["content-type"]) == (200, parquet.MEDIA_TYPE)
-    assert read(answer.content).equals(read(render(body, "parquet", table)))
+    assert read(answer.content).equals(read(render_ranking(body, "parquet", table)))
     assert (other.headers["content-type"], other.content) == (parquet.MEDIA_TYPE, answer.content)
     assert known.status_code == 304
 
