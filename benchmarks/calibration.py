@@ -30,7 +30,7 @@ from app.domain.recipe import NAMED, Recipe
 from app.reports.forecast.report import few_document_warnings
 from app.reports.gate.caveats import document_caveats
 from app.reports.gate.looks import EarlierLooks
-from app.stats.aggregate import score_matrix, segment_scores
+from app.stats.aggregate import average_segment_scores, make_score_matrix
 from app.stats.gate.gate import GateRule, decide_claim
 from app.stats.inference.by_document import estimate_precision
 from app.stats.quality.choices import CHECKS
@@ -42,7 +42,7 @@ from app.stats.ranking.result import Ranking
 from app.stats.ratings import COLUMNS, Floats, Ratings
 from app.stats.side_tables import DocumentTable
 from app.stats.validation.designs import SimulatedDesign
-from app.stats.validation.study_findings import TrueScores, compare_with_truth
+from app.stats.validation.study_findings import TrueScores, evaluate_ranking
 from app.stats.validation.worlds import WORLDS, SimulatedWorld, WorldName, simulate_campaign
 
 MEASURED: Final = Path(__file__).with_suffix(".json")
@@ -147,7 +147,7 @@ def _rank_once(world: SimulatedWorld, number: int, *, recipe: Recipe) -> Trial |
             ranking = rank_systems(part, recipe, topics)
         except Invalid:
             return None
-        findings = compare_with_truth(ranking, _TRUTH)
+        findings = evaluate_ranking(ranking, _TRUTH)
         for name in _NAMES.values():
             if name in findings:  # asked several times, to have claimed once is to have claimed
                 found[name] = max(found.get(name, 0.0), findings[name]) if "claim" in name else findings[name]
@@ -269,7 +269,7 @@ def _forecast_once(world: SimulatedWorld, number: int) -> Trial:
     reach = sqrt(2) * float(known.error) * special.stdtrit(float(known.degrees), 0.975)  # as `stats.replication` has it
     apart = sums.sum() / counts.sum() - new_sums.sum() / new_counts.sum()
     domains = topics_of(world, this).domain_codes()[0] if world.topics > 1 else None
-    laid = score_matrix(segment_scores(this), this.labels, domains=domains)
+    laid = make_score_matrix(average_segment_scores(this), this.labels, domains=domains)
     said = (*caveats.document_caveats(this, laid), *few_document_warnings(laid.n_documents))
     return Trial({"difference of a new study": float(abs(apart) <= reach)}, said)
 

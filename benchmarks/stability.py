@@ -28,7 +28,7 @@ from app.stats.stability.extraction import MultiplyRated
 from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign, paper_designs
 from app.stats.stability.srp import order_pairs, stable_rankings
 from app.stats.stability.studies import document_sums, gather_study_ratings
-from app.stats.stability.testing import SignificanceRule, draw_signs, find_claims, permutation_p_values
+from app.stats.stability.testing import SignificanceRule, draw_signs, find_significant_claims, permutation_p_values
 from benchmarks import stability_plain
 from tests.stats.stability import naive
 
@@ -112,7 +112,7 @@ def check_plain(simulator: StabilitySimulator, studies: int = 10) -> None:
     collected = gather_study_ratings(simulator.items, documents, raters)
     sums, rule = document_sums(collected, "z"), SignificanceRule()
     signed = -sums.transpose(0, 2, 1)[:, None]
-    made = find_claims(signed, permutation_p_values(signed, [piece], exact=False, rule=rule), rule)[:, 0]
+    made = find_significant_claims(signed, permutation_p_values(signed, [piece], exact=False, rule=rule), rule)[:, 0]
     for number in range(studies):
         means, claimed = stability_plain.study(simulator.data, raters[number, :, 0, 0], piece.unpacked(number))
         assert np.allclose(means, sums[number].sum(axis=0) / collected.n_segments.sum(), atol=1e-10)
@@ -132,7 +132,7 @@ def against_loops(data: MultiplyRated, studies: int = 4) -> None:
         found = gather_study_ratings(simulator.items, documents, raters)
         sums = document_sums(found, "z")
         signed = -sums.transpose(0, 2, 1)[:, None]
-        made = find_claims(
+        made = find_significant_claims(
             signed, permutation_p_values(signed, [piece], exact=False, rule=SignificanceRule()), SignificanceRule()
         )[:, 0]
         means = sums.sum(axis=1) / found.n_segments.sum()

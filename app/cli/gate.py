@@ -25,7 +25,7 @@ from app.cli.kit.terminal import plain_table
 from app.client import remote as _remote
 from app.domain.errors import AppError
 from app.reports.gate.report import REPORT as GATE
-from app.reports.gate.view import GateView, exit_code
+from app.reports.gate.view import GateView, gate_exit_code
 from app.reports.kit import request, store
 from app.reports.kit.render.representations import render_report
 from app.reports.kit.request import ReportRequest
@@ -123,7 +123,7 @@ def gate(
         body = _here(campaign, given, as_of) if remote is None else _there(remote, campaign, given, as_of, wait)
         view = _view(body, remote)
         _put(body if shape == "json" else render_report(GATE, body, shape) if shape else _table(view))
-    raise typer.Exit(exit_code(view))
+    raise typer.Exit(gate_exit_code(view))
 
 
 def _here(campaign: str, given: dict[str, str], as_of: str | None) -> bytes:

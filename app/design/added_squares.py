@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.design.grouping import GroupedOutputs
-from app.design.latin_square import deal_latin_squares, unmet_cells
+from app.design.latin_square import deal_latin_squares, explain_unmet_cells
 from app.design.open_groups import LatinSquareCell
 from app.design.plan import Bucket, Unmet
 from app.design.values import TestSet
@@ -79,7 +79,7 @@ def deal_added_squares(
                 for nth, (rater, system) in enumerate(zip(bucket.raters, row, strict=True), 1):
                     cells[n, systems[system]] = LatinSquareCell(nth, rater, 1 / len(systems))
     return AddedSquares(
-        cells, (*_unmet(lacking, NO_SQUARE), *_unmet(alone, NO_RATERS), *unmet_cells(uncovered, len(systems)))
+        cells, (*_unmet(lacking, NO_SQUARE), *_unmet(alone, NO_RATERS), *explain_unmet_cells(uncovered, len(systems)))
     )
 
 

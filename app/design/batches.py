@@ -43,7 +43,7 @@ class PartialTask:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskRoom:
+class TaskCapacity:
     """What fits a task, together with the control items that it will need.
 
     spare: the rater's shortest items, ascending; a degraded copy or reference can be of any of them.
@@ -55,7 +55,7 @@ class TaskRoom:
     spare: tuple[UnplacedItem, ...] = ()
 
     @classmethod
-    def of(cls, design: Design, pieces: Sequence[UnplacedItem] = ()) -> TaskRoom:
+    def of(cls, design: Design, pieces: Sequence[UnplacedItem] = ()) -> TaskCapacity:
         """The room of a design's tasks for a rater who has these items."""
         spare = sorted((piece for piece in pieces if piece.role == "rating"), key=_length)[:_SPARE]
         return cls(design.task, design.controls, design.regular_share, tuple(spare))
@@ -123,7 +123,7 @@ def total_work(pieces: Sequence[UnplacedItem]) -> WorkSize:
 
 
 def fill_tasks(
-    rng: np.random.Generator, blocks: Sequence[Block], room: TaskRoom
+    rng: np.random.Generator, blocks: Sequence[Block], room: TaskCapacity
 ) -> tuple[list[PartialTask], list[UnplacedItem]]:
     """Put blocks into tasks, in order; a block that does not fit into what is left begins a new task.
 
@@ -153,7 +153,7 @@ def fill_tasks(
     return tasks, oversize
 
 
-def _split_block(rng: np.random.Generator, block: Block, room: TaskRoom) -> list[PartialTask]:
+def _split_block(rng: np.random.Generator, block: Block, room: TaskCapacity) -> list[PartialTask]:
     """A block in the fewest even parts that fit a task each; none where not even single screens do."""
     for count in range(2, len(block) + 1):
         parts = [block[len(block) * n // count : len(block) * (n + 1) // count] for n in range(count)]
@@ -163,7 +163,9 @@ def _split_block(rng: np.random.Generator, block: Block, room: TaskRoom) -> list
     return []
 
 
-def share_controls(rng: np.random.Generator, parts: Sequence[Block], room: TaskRoom) -> Sequence[ControlQuota | None]:
+def share_controls(
+    rng: np.random.Generator, parts: Sequence[Block], room: TaskCapacity
+) -> Sequence[ControlQuota | None]:
     """What each part of a group has of its control items.
 
     None where there are none, where the items are not of one group, and where screens are not equally wide: then how
@@ -193,7 +195,7 @@ def share_controls(rng: np.random.Generator, parts: Sequence[Block], room: TaskR
     return [ControlQuota(dict(each), count) for each, count in zip(kinds, screens, strict=True)]
 
 
-def _one_by_one(block: Block, room: TaskRoom, oversize: list[UnplacedItem]) -> list[PartialTask]:
+def _one_by_one(block: Block, room: TaskCapacity, oversize: list[UnplacedItem]) -> list[PartialTask]:
     """A block of which some screen does not fit a task, or not with control items: as much in each task as fits."""
     parts: list[PartialTask] = []
     for screen in block:
@@ -206,7 +208,7 @@ def _one_by_one(block: Block, room: TaskRoom, oversize: list[UnplacedItem]) -> l
     return parts
 
 
-def _check_alone(room: TaskRoom, screen: Screen) -> None:
+def _check_alone(room: TaskCapacity, screen: Screen) -> None:
     piece = screen[0]
     if room.within(piece.size):
         if room.regular_share < 1 and room.fits_whole(piece):
@@ -218,7 +220,7 @@ def _check_alone(room: TaskRoom, screen: Screen) -> None:
         )
 
 
-def fitting_columns(columns: int, pieces: Sequence[UnplacedItem], room: TaskRoom) -> int:
+def most_fitting_columns(columns: int, pieces: Sequence[UnplacedItem], room: TaskCapacity) -> int:
     """The most columns, up to those asked for, of which the largest items still fit a task, in every width there is."""
     largest = sorted(pieces, key=lambda piece: (-piece.size.segments, -piece.size.words))
 

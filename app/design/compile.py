@@ -14,11 +14,11 @@ from app.design.choose import choose_documents, choose_systems
 from app.design.dealing import check_pools
 from app.design.design import Design
 from app.design.grouping import GroupedOutputs, cut_documents, group_outputs, make_allocation_input
-from app.design.latin_square import deal_latin_squares, unmet_cells
+from app.design.latin_square import deal_latin_squares, explain_unmet_cells
 from app.design.layout import AllocationInput
 from app.design.order import UnplacedItem
 from app.design.overlap import choose_overlap
-from app.design.plan import Bucket, Plan, PlanItem, PlannedDocument, Task, Unmet, digest_as_json
+from app.design.plan import Bucket, Plan, PlanItem, PlannedDocument, Task, Unmet, digest_of_json
 from app.design.task_maker import TaskInputs
 from app.design.values import Codes, Floats, Rater, System, TestSet, WorkSize
 from app.design.workload import GroupAllocation, deal_work
@@ -119,7 +119,7 @@ def inputs_digest(test_set: TestSet, systems: Sequence[str], raters: Sequence[Ra
     documents = [asdict(document) for document in (*test_set.documents, *test_set.calibration)]
     for document in documents:  # a pair keeps the level that its set gave it
         del document["stratum"]
-    return digest_as_json([documents, outputs, list(systems), people])
+    return digest_of_json([documents, outputs, list(systems), people])
 
 
 def _items(shared: Sequence[Sequence[UnplacedItem]]) -> tuple[PlanItem, ...]:
@@ -268,7 +268,7 @@ def _unmet_outputs(test_set: TestSet, grouped: GroupedOutputs, buckets: BucketAs
 def _unmet_squares(design: Design, dealt: GroupAllocation, names: Sequence[str]) -> tuple[Unmet, ...]:
     """Outputs that no rater of their square edits."""
     number = int((dealt.raters < 0).all(axis=1).sum()) if design.structure == "latin_square" else 0
-    return unmet_cells(number, len(names))
+    return explain_unmet_cells(number, len(names))
 
 
 def _unmet_capacity(raters: Sequence[Rater], tasks: Sequence[Task]) -> tuple[Unmet, ...]:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.design.batches import PartialTask, TaskRoom, total_work
+from app.design.batches import PartialTask, TaskCapacity, total_work
 from app.design.design import ControlRules
 from app.design.grouping import control_counts
 from app.design.order import Screen, UnplacedItem
-from app.design.repeats import PlannedRepeat, RaterHistory, choose_repeat, distance_shortfalls, gaps_among_ratings
+from app.design.repeats import PlannedRepeat, RaterHistory, choose_repeat, distance_shortfalls, find_control_gaps
 
 DRAWS = 20
 
@@ -27,7 +27,7 @@ class MissingControl:
 def add_controls(
     rng: np.random.Generator,
     draft: PartialTask,
-    room: TaskRoom,
+    room: TaskCapacity,
     references: Mapping[str, Sequence[str]],
     seen: RaterHistory,
     *,
@@ -66,7 +66,7 @@ def add_controls(
 def _choose(
     rng: np.random.Generator,
     ratings: Sequence[UnplacedItem],
-    room: TaskRoom,
+    room: TaskCapacity,
     controls: Sequence[UnplacedItem],
     needed: Mapping[str, int],
     references: Mapping[str, Sequence[str]],
@@ -113,7 +113,7 @@ def make_control_item(
 
 
 def _insert(
-    rng: np.random.Generator, screens: list[Screen], blocks: list[int], piece: UnplacedItem, room: TaskRoom
+    rng: np.random.Generator, screens: list[Screen], blocks: list[int], piece: UnplacedItem, room: TaskCapacity
 ) -> None:
     """Put an item at a random place of the block that holds its document; anywhere, where no block holds several."""
     held = [n for n, screen in zip(blocks, screens, strict=True) if screen[0].document == piece.document]
@@ -123,14 +123,18 @@ def _insert(
         place = places[0] + int(rng.integers(len(places) + 1))
     else:  # beside its original it would be known
         ends = [n for n in range(len(screens) + 1) if not 0 < n < len(blocks) or blocks[n] != blocks[n - 1]]
-        open_ends = gaps_among_ratings(screens, ends, room)
+        open_ends = find_control_gaps(screens, ends, room)
         place, home = open_ends[int(rng.integers(len(open_ends)))], -1 - len(screens)
     screens.insert(place, (piece,))
     blocks.insert(place, home)
 
 
 def _insert_repeats(
-    rng: np.random.Generator, screens: list[Screen], chosen: Sequence[UnplacedItem], room: TaskRoom, seen: RaterHistory
+    rng: np.random.Generator,
+    screens: list[Screen],
+    chosen: Sequence[UnplacedItem],
+    room: TaskCapacity,
+    seen: RaterHistory,
 ) -> None:
     """Show ratings again, each in place of one that was chosen; a longer one only where the task has room for it."""
     size = total_work([*(piece for screen in screens for piece in screen), *(p for p in chosen if p.role == "repeat")])

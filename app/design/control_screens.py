@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.design.batches import ControlQuota, PartialTask, TaskRoom, sort_screens_by_size, total_work
+from app.design.batches import ControlQuota, PartialTask, TaskCapacity, sort_screens_by_size, total_work
 from app.design.control_items import DRAWS, MissingControl, make_control_item
 from app.design.grouping import minimum_control_counts, screens_needed
 from app.design.order import Screen
@@ -30,7 +30,7 @@ class _Again:
 
 
 def add_control_screens(
-    rng: np.random.Generator, draft: PartialTask, room: TaskRoom, references: References, seen: RaterHistory
+    rng: np.random.Generator, draft: PartialTask, room: TaskCapacity, references: References, seen: RaterHistory
 ) -> tuple[list[Screen], list[MissingControl]]:
     """The screens of a task together with its control items, which no width tells from ratings.
 
@@ -62,7 +62,7 @@ def _n_rated(screens: Sequence[Screen]) -> int:
     return sum(piece.role == "rating" for screen in screens for piece in screen)
 
 
-def _least_controls_of(screens: Sequence[Screen], chosen: Sequence[Screen], room: TaskRoom) -> Mapping[str, int]:
+def _least_controls_of(screens: Sequence[Screen], chosen: Sequence[Screen], room: TaskCapacity) -> Mapping[str, int]:
     """Control items of each kind that a task of these screens must hold at least."""
     return minimum_control_counts(room.controls, _n_rated(screens) + sum(map(len, chosen)))
 
@@ -70,7 +70,7 @@ def _least_controls_of(screens: Sequence[Screen], chosen: Sequence[Screen], room
 def _screens_to_repeat(
     rng: np.random.Generator,
     screens: Sequence[Screen],
-    room: TaskRoom,
+    room: TaskCapacity,
     references: References,
     quota: ControlQuota | None,
 ) -> list[Screen]:

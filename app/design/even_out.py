@@ -33,7 +33,7 @@ class Evened:
         return self.largest == self.bound
 
 
-def even_out(rng: np.random.Generator, layout: AllocationInput, raters: Codes) -> Evened:
+def even_out_loads(rng: np.random.Generator, layout: AllocationInput, raters: Codes) -> Evened:
     """Exchange extra groups, in place, until the loads differ by the least that the buckets allow.
 
     Parameters

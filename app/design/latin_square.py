@@ -14,7 +14,7 @@ def draw_latin_square(rng: np.random.Generator, order: int) -> Codes:
     return np.asarray(rng.permutation(order)[cyclic], dtype=np.int64)
 
 
-def unmet_cells(number: int, systems: int) -> tuple[Unmet, ...]:
+def explain_unmet_cells(number: int, systems: int) -> tuple[Unmet, ...]:
     """What to say of outputs that no rater edits, since their bucket has fewer raters than there are systems."""
     if not number:
         return ()

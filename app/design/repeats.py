@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from app.design.batches import TaskRoom, total_work
+from app.design.batches import TaskCapacity, total_work
 from app.design.order import Screen, UnplacedItem
 from app.design.values import WorkSize
 
@@ -47,7 +47,7 @@ class RaterHistory:
 class PlannedRepeat:
     """A screen that was chosen to come again. size: of the whole task with it and with all else that is chosen."""
 
-    room: TaskRoom
+    room: TaskCapacity
     size: WorkSize
     screen: Screen
 
@@ -68,7 +68,7 @@ def choose_repeat(
     rng: np.random.Generator,
     screens: Sequence[Screen],
     seen: RaterHistory,
-    room: TaskRoom,
+    room: TaskCapacity,
     fits: Callable[[Screen], bool],
 ) -> tuple[Screen, int]:
     """Which screen of ratings comes again in a task, and before which of its screens (or after the last).
@@ -84,7 +84,7 @@ def choose_repeat(
     """
     ends = np.cumsum([0] + [total_work(screen).segments for screen in screens]).tolist()
     here = [(screen, ends[n + 1]) for n, screen in enumerate(screens) if screen[0].role == "rating"]
-    open_gaps = gaps_among_ratings(screens, range(len(screens) + 1), room)
+    open_gaps = find_control_gaps(screens, range(len(screens) + 1), room)
     gaps = [open_gaps[n] for n in rng.permutation(len(open_gaps))]
 
     def fresh(screen: Screen) -> bool:
@@ -109,7 +109,7 @@ def choose_repeat(
     raise AssertionError("a screen of the task fits at its end")
 
 
-def gaps_among_ratings(screens: Sequence[Screen], gaps: Iterable[int], room: TaskRoom) -> list[int]:
+def find_control_gaps(screens: Sequence[Screen], gaps: Iterable[int], room: TaskCapacity) -> list[int]:
     """Those of some gaps between screens at which a control item may stand.
 
     What everyone judges stays first or last where it was put there, unless all items are shuffled.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from app.design.arms import alternate_arms
-from app.design.batches import PartialTask, TaskRoom, fill_tasks, fitting_columns
+from app.design.batches import PartialTask, TaskCapacity, fill_tasks, most_fitting_columns
 from app.design.calibration import place_calibration
 from app.design.control_items import MissingControl, add_controls
 from app.design.control_screens import add_control_screens
@@ -99,7 +99,7 @@ class TaskMaker:
         flat = [(arm, draft) for arm in range(n_arms) for draft in drafts[arm]]
         order = alternate_arms(_runs(flat, n_arms), start % n_arms)
         references = {document.key: document.references for document in self.work.test_set.documents}
-        room = TaskRoom.of(self.work.design, [piece for _, draft in flat for piece in draft.pieces()])
+        room = TaskCapacity.of(self.work.design, [piece for _, draft in flat for piece in draft.pieces()])
         seen, batches = RaterHistory(), []
         for task in order:
             arm, draft = flat[task]
@@ -122,7 +122,7 @@ class TaskMaker:
         self, planned: Sequence[tuple[Group, int]], shared: Sequence[tuple[UnplacedItem, ...]]
     ) -> list[PartialTask]:
         blocks = place_calibration(self._blocks(planned), [self._shared(pack) for pack in shared], self._placement())
-        room = TaskRoom.of(self.work.design, [piece for block in blocks for screen in block for piece in screen])
+        room = TaskCapacity.of(self.work.design, [piece for block in blocks for screen in block for piece in screen])
         drafts, oversize = fill_tasks(self.rng, blocks, room)
         self.troubles.oversize.update(piece.document for piece in oversize)
         if self.work.design.task.shuffle == "items":
@@ -175,7 +175,9 @@ class TaskMaker:
             place_of = self.orders.take()
             ordered.sort(key=lambda piece: place_of[piece.systems[0]])
         columns = self.work.design.task.columns
-        fitting = fitting_columns(columns, ordered, TaskRoom.of(self.work.design, ordered)) if columns > 1 else 1
+        fitting = (
+            most_fitting_columns(columns, ordered, TaskCapacity.of(self.work.design, ordered)) if columns > 1 else 1
+        )
         if fitting < min(columns, len(ordered)):
             self.troubles.narrowed.add(ordered[0].document)
         return arrange_screens(ordered, fitting)

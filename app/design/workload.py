@@ -11,7 +11,7 @@ from app.design.capacity import deal_by_capacity
 from app.design.dealing import check_pools, count_groups_by_bucket, deal_campaign
 from app.design.design import Design
 from app.design.entropy import deal_to_entropy
-from app.design.even_out import Evened, even_out
+from app.design.even_out import Evened, even_out_loads
 from app.design.grouping import GroupedOutputs
 from app.design.layout import AllocationInput
 from app.design.overlap import deal_overlap
@@ -58,7 +58,7 @@ def deal_work(
         deal_by_weight(rng, layout, dealt)
     if not design.even_out:
         return GroupAllocation(dealt, _by_chance(layout, dealt))
-    evened = even_out(rng, layout, dealt)
+    evened = even_out_loads(rng, layout, dealt)
     return GroupAllocation(dealt, _given_loads(layout, dealt), evened)
 
 

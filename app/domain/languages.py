@@ -86,10 +86,10 @@ KNOWN = tuple(sorted({*_SCRIPTS, *_LATIN_LANGUAGES, "en-GB", "en-US", "pt-BR", "
 """What forms offer; any other code is as good."""
 
 
-def scripts_of(language: str | None) -> frozenset[str] | None:
+def scripts_of_language(language: str | None) -> frozenset[str] | None:
     """The scripts that a language is written in; None where nothing is known of it.
 
-    >>> sorted(scripts_of("zh-Hans")), scripts_of("sr_Latn"), scripts_of("xx")
+    >>> sorted(scripts_of_language("zh-Hans")), scripts_of_language("sr_Latn"), scripts_of_language("xx")
     (['CJK'], frozenset({'LATIN'}), None)
     """
     if language is None:
@@ -101,19 +101,19 @@ def scripts_of(language: str | None) -> frozenset[str] | None:
     return _SCRIPTS.get(base, LATIN if base in _LATIN_LANGUAGES else None)
 
 
-def has_spaces(language: str | None) -> bool:
+def has_word_spaces(language: str | None) -> bool:
     """Whether words are set apart by spaces; true where nothing is known.
 
-    >>> has_spaces("th"), has_spaces("de"), has_spaces(None)
+    >>> has_word_spaces("th"), has_word_spaces("de"), has_word_spaces(None)
     (False, True, True)
     """
     return language is None or language.replace("_", "-").lower().split("-")[0] not in _UNSPACED
 
 
-def script_of(text: str) -> str | None:
+def detect_script(text: str) -> str | None:
     """The script that most letters of a text are of; None where there are no letters.
 
-    >>> script_of("Привет, world and Welt"), script_of("12 %")
+    >>> detect_script("Привет, world and Welt"), detect_script("12 %")
     ('LATIN', None)
     """
     counts = Counter(script for script in map(_script, text) if script is not None)

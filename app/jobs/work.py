@@ -31,7 +31,7 @@ PASSING = frozenset({"unavailable", "storage_full"})  # kinds of error that a la
 def _earlier_stability(database: Database, request: Request) -> ReportWork[Any]:
     ((campaign, version),) = request.campaigns.items()
     with database.transaction() as session:
-        return stability.make_earlier_work(session, load_snapshot(session, campaign, version), request.given)
+        return stability.make_legacy_work(session, load_snapshot(session, campaign, version), request.given)
 
 
 OWN: Mapping[str, Callable[[Database, Request], ReportWork[Any]]] = MappingProxyType(

@@ -14,7 +14,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.reports.kit import captions
 from app.reports.kit.charts.heat import HeatCell, HeatMap, heat_map
-from app.reports.kit.columns import NONE, Column, file_maker, make_section
+from app.reports.kit.columns import NONE, Column, csv_file_maker, make_table_section
 from app.reports.kit.report import Report, ReportHead, ReportWork, TableSection, make_undivided_work
 from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.segment_scores import ScoredSegments, load_metric_scores, ranked_scores
@@ -189,7 +189,10 @@ def _tables(result: DifficultyView) -> Sequence[TableSection]:
             for i, row in enumerate(result.systems[:MOST_COLUMNS])
         ),
     ]
-    return [make_section("Systems", systems, result.systems), make_section("Documents", documents, result.documents)]
+    return [
+        make_table_section("Systems", systems, result.systems),
+        make_table_section("Documents", documents, result.documents),
+    ]
 
 
 def _mean(system: int, document: JudgedDocument) -> float | None:
@@ -316,7 +319,7 @@ REPORT: Report[DifficultyOptions, DifficultyView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=_tables,
-    csv=file_maker(CELLS, _cells),
+    csv=csv_file_maker(CELLS, _cells),
     charts={"default": _map},
     caption=_caption,
 )

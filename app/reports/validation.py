@@ -12,7 +12,7 @@ from pydantic import Field, TypeAdapter
 
 from app.reports.kit import captions
 from app.reports.kit.charts.rates import rates_chart
-from app.reports.kit.columns import NONE, Column, file_maker, make_section
+from app.reports.kit.columns import NONE, Column, csv_file_maker, make_table_section
 from app.reports.kit.report import Report, ReportHead, ReportWork, TableSection, make_undivided_work
 from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
@@ -226,7 +226,7 @@ def _by_world(result: ValidationView) -> Mapping[str, Sequence[KeptRate]]:
 
 def _tables(result: ValidationView) -> Sequence[TableSection]:
     """One table a world."""
-    return [make_section(title, COLUMNS, rows) for title, rows in _by_world(result).items()]
+    return [make_table_section(title, COLUMNS, rows) for title, rows in _by_world(result).items()]
 
 
 def _caption(result: ValidationView) -> str:
@@ -292,7 +292,7 @@ REPORT: Report[ValidationOptions, ValidationView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=_tables,
-    csv=file_maker(COLUMNS, lambda result: result.rates, ORIGIN),
+    csv=csv_file_maker(COLUMNS, lambda result: result.rates, ORIGIN),
     charts={"default": _chart},
     caption=_caption,
     long=True,

@@ -115,7 +115,7 @@ class ScoreMatrix:
         return np.add.reduceat(self.present.astype(np.intp), self.starts, axis=1)
 
 
-def segment_scores(ratings: Ratings, *, repeats: Repeats = "average", median: bool = False) -> SegmentScores:
+def average_segment_scores(ratings: Ratings, *, repeats: Repeats = "average", median: bool = False) -> SegmentScores:
     """Average the ratings of each (system, segment).
 
     `average`: repeats of one rater first, then raters. `pool`: all ratings alike (WMT). `latest`, `first`: of several
@@ -152,7 +152,7 @@ def one_row_per_rating(ratings: Ratings) -> Ratings:
     return replace(ratings, segment=code.ravel().astype(np.int32), labels=labels).canonical()
 
 
-def score_matrix(
+def make_score_matrix(
     scores: SegmentScores, labels: RatingLabels, *, domains: Codes | None = None, macro: bool = False
 ) -> ScoreMatrix:
     """Lay segment scores out as a matrix; systems without a score have no row.

@@ -123,7 +123,7 @@ def count_co_occurrence(ratings: Ratings, owner: Codes) -> Table:
     return np.asarray((occurrence.T @ occurrence).toarray(), dtype=np.int64)
 
 
-def co_occurrence_shares(table: Table) -> Floats:
+def compute_co_occurrence_shares(table: Table) -> Floats:
     """C[i, j] / C[i, i]: of the owners that met system i, those that met j too; NaN where none met i."""
     own = np.diag(table)[:, None].astype(np.float64)
     shares_: Floats = np.divide(table, own, out=np.full(table.shape, np.nan), where=own > 0)
@@ -136,5 +136,5 @@ def count_rare_pairs(table: Table, least: float = 0.5) -> int:
     Source: Knowles 2021, §5.4 (pairs that are hardly compared under the same conditions).
     """
     occurring = np.flatnonzero(np.diag(table))
-    low = co_occurrence_shares(table)[np.ix_(occurring, occurring)] < least
+    low = compute_co_occurrence_shares(table)[np.ix_(occurring, occurring)] < least
     return int(np.triu(low | low.T, 1).sum())

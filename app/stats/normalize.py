@@ -80,7 +80,7 @@ def moments_per_rater(ratings: Ratings, rows: Bools | None = None) -> RaterMomen
     return RaterMoments(n.astype(np.int32), mean, sd, errors, overall, used)
 
 
-def normalize(
+def normalize_ratings(
     ratings: Ratings,
     method: Method,
     *,

@@ -9,7 +9,7 @@ import numpy as np
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Recipe
 from app.stats.aggregate import Indices
-from app.stats.normalize import NormalizedRatings, format_rater_names, moments_per_rater, normalize
+from app.stats.normalize import NormalizedRatings, format_rater_names, moments_per_rater, normalize_ratings
 from app.stats.ratings import Bools, RatingRole, Ratings
 from app.stats.selection import RowSelection
 
@@ -34,13 +34,13 @@ def normalize_ranked_rows(selection: RowSelection, ranked: Ratings, recipe: Reci
     Invalid : the moments should rest on calibration items, and none was rated; or the scores do not allow the method.
     """
     if recipe.normalize == "none" or recipe.normalize == "auto":
-        return normalize(ranked, "none", moments=moments_per_rater(ranked))
+        return normalize_ratings(ranked, "none", moments=moments_per_rater(ranked))
     rows = _behind(selection, recipe)
     if recipe.moments == "calibration" and len(ranked) and not rows.any():
         message = "no calibration item was rated; use moments=ratings"
         raise Invalid(message, places=(Place(("query", "moments"), message),))
     moments = moments_per_rater(selection.ratings, rows)
-    result = normalize(ranked, recipe.normalize, moments=moments, sd0=recipe.sd0)
+    result = normalize_ratings(ranked, recipe.normalize, moments=moments, sd0=recipe.sd0)
     if recipe.moments != "calibration":
         return result
     unknown = np.setdiff1d(ranked.rater, np.flatnonzero(moments.n))

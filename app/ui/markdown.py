@@ -9,7 +9,7 @@ from markdown_it.token import Token
 from markupsafe import Markup
 
 
-def to_html(text: str) -> Markup:
+def markdown_to_html(text: str) -> Markup:
     """The text as HTML that is safe to put into a page. Headings begin at the second level, the page has the first."""
     reader = _reader()
     tokens = reader.parse(text)

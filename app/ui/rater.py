@@ -104,4 +104,4 @@ def _shown(request: Request, texts: Texts | None) -> dict[str, object]:
     offered = tuple(sorted(texts.texts, key=lambda code: code != messages.ENGLISH))
     wanted = (messages.request_language(request), request.headers.get("accept-language", ""))
     language = next((code for one in wanted if (code := messages.preferred_language(one, offered))), offered[0])
-    return {"text": markdown.to_html(texts.texts[language]), "text_language": language}
+    return {"text": markdown.markdown_to_html(texts.texts[language]), "text_language": language}

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.design import task_maker
-from app.design.batches import PartialTask, TaskRoom
+from app.design.batches import PartialTask, TaskCapacity
 from app.design.control_items import MissingControl, add_controls
 from app.design.order import Screen
 from app.design.plan import Plan, PlanItem
@@ -167,7 +167,7 @@ def test_control_items_on_screens_of_their_own_are_found_by_width(monkeypatch: p
     def alone(
         rng: np.random.Generator,
         draft: PartialTask,
-        room: TaskRoom,
+        room: TaskCapacity,
         references: dict[str, tuple[str, ...]],
         seen: RaterHistory,
     ) -> tuple[list[Screen], list[MissingControl]]:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.design.batches import PartialTask, TaskRoom
+from app.design.batches import PartialTask, TaskCapacity
 from app.design.control_items import add_controls
 from app.design.control_screens import add_control_screens
 from app.design.controls import DonorTexts, degrade_text, has_no_word_spaces, replaced_span_length
@@ -133,7 +133,7 @@ def test_where_random_controls_are_too_long_the_shortest_are_taken(make: Callabl
     """Three of 30 items fit in what is left; of 20 draws of three hardly one finds them."""
     lengths = [10] * 27 + [1] * 3
     pieces = [UnplacedItem(f"d{n}", 1, length, length, "rating", "s", ("s",)) for n, length in enumerate(lengths)]
-    room = TaskRoom(TaskRules(max_segments=276), ControlRules(bad_reference=0.09))
+    room = TaskCapacity(TaskRules(max_segments=276), ControlRules(bad_reference=0.09))
     for seed in range(5):
         draft = PartialTask([(piece,) for piece in pieces], list(range(30)))
         screens, short = make(np.random.default_rng(seed), draft, room, {}, RaterHistory())
@@ -145,7 +145,7 @@ def test_where_random_controls_are_too_long_the_shortest_are_taken(make: Callabl
 
 def test_what_came_again_comes_again_only_where_nothing_else_is_left() -> None:
     screens = [(UnplacedItem(f"d{n}", 1, 1, 5, "rating", "s", ("s",)),) for n in range(2)]
-    room = TaskRoom(TaskRules(), ControlRules(repeat=0.1, min_distance=0))
+    room = TaskCapacity(TaskRules(), ControlRules(repeat=0.1, min_distance=0))
     for seed in range(10):
         rng, seen = np.random.default_rng(seed), RaterHistory()
         again = [choose_repeat(rng, screens, seen, room, lambda _: True)[0][0].document for _ in range(3)]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from app.design.capacity import deal_by_capacity
 from app.design.dealing import compute_rater_loads, deal_campaign, deal_studies, deal_to_pool, draw_documents
 from app.design.entropy import TOLERANCE, deal_to_entropy, normalized_entropy, reachable_entropies
-from app.design.even_out import even_out
+from app.design.even_out import even_out_loads
 from app.design.layout import AllocationInput, make_items_layout
 from app.design.overlap import deal_overlap
 from app.domain.errors import Invalid
@@ -194,7 +194,7 @@ def test_evening_out_reaches_what_brute_force_finds(seed: int) -> None:
     bucket = np.repeat(np.arange(n_buckets), rng.integers(2, 6, size=n_buckets))
     layout = make_items_layout("psxs", bucket, 3, pools, n_raters, ratings=int(rng.integers(1, 3))).layout
     dealt = deal_studies(rng, layout, 1)[0]
-    evened = even_out(rng, layout, dealt)
+    evened = even_out_loads(rng, layout, dealt)
     held = Counter(dealt.ravel().tolist())
     used = np.unique(np.concatenate(pools)).tolist()
     largest, spread = least_spread(layout)

@@ -9,7 +9,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.stats.composition import PARTS, co_occurrence_shares, count_co_occurrence, count_contents, count_rare_pairs
+from app.stats.composition import (
+    PARTS,
+    compute_co_occurrence_shares,
+    count_co_occurrence,
+    count_contents,
+    count_rare_pairs,
+)
 from app.stats.ratings import RatingRole, Ratings
 
 
@@ -83,8 +89,8 @@ def test_all_outputs_of_a_source_in_one_task_put_every_system_with_every_other()
 
 def test_systems_that_rarely_meet_are_counted_as_apart_and_unmet_ones_are_not() -> None:
     table = np.array([[10, 4, 0], [4, 5, 0], [0, 0, 0]])
-    assert co_occurrence_shares(table)[0, 1] == 0.4
-    assert np.isnan(co_occurrence_shares(table)[2]).all()
+    assert compute_co_occurrence_shares(table)[0, 1] == 0.4
+    assert np.isnan(compute_co_occurrence_shares(table)[2]).all()
     assert count_rare_pairs(table) == 1
     assert count_rare_pairs(table, 0.3) == 0
 

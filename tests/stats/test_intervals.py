@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from app.stats import intervals
-from app.stats.aggregate import score_matrix, segment_scores
+from app.stats.aggregate import average_segment_scores, make_score_matrix
 from app.stats.inference.by_document import estimate_precision
 from app.stats.ratings import Ratings
 
@@ -43,7 +43,7 @@ def test_relative_scores_stand_against_the_mean_of_all_systems_on_the_same_segme
         score=[x for _, _, x in rows],
         higher_is_better=True,
     )
-    found = intervals.scores_relative_to_mean(score_matrix(segment_scores(ratings), ratings.labels))
+    found = intervals.scores_relative_to_mean(make_score_matrix(average_segment_scores(ratings), ratings.labels))
     assert found is not None
     sums, weights = found
     assert sums.sum(axis=1) / weights.sum(axis=1) == pytest.approx([8 / 6, -8 / 6])

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, m
 
 from app import protocols
 from app.domain.errors import Invalid, NotFound, Place
-from app.domain.faults import first_faults
+from app.domain.faults import list_first_faults
 from app.formats.base import RoleName
 
 Meaning = Literal[
@@ -161,6 +161,6 @@ def parse_column_map(value: object) -> ColumnMap:
     try:
         return ColumnMap.model_validate(value)
     except ValidationError as error:
-        faults = first_faults(error, 20)
+        faults = list_first_faults(error, 20)
         places = tuple(Place(("options", "map", *fault["loc"]), fault["msg"]) for fault in faults)
         raise Invalid(f"the column map is not valid: {places[0].msg}", places=places) from None

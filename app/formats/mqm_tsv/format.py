@@ -45,7 +45,7 @@ OPTIONS = {"split": OPTION, HUMAN: "names of the systems that are human translat
 FIRST_LINE = "; the first line was taken for data, as it names no columns"
 
 
-class MQMPart:
+class MQMDocumentLines:
     """Rows of the lines that this reader has, sorted; see `Part`."""
 
     def __init__(self, names: Sequence[str], context: ReadContext, log: ReadLog) -> None:  # noqa: ARG002 (see Spread)
@@ -91,7 +91,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
     """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
     names = [file.name for file in files]
     n = 0
-    with closing(MQMPart(names, context, log)) as part:
+    with closing(MQMDocumentLines(names, context, log)) as part:
         feed_lines(part, files, context.limits, log)
         log.finish()
         yield _campaign(names, [part.campaign_facts()])
@@ -200,5 +200,5 @@ FORMAT = Format(
     judged_by=("mqm",),
     options=OPTIONS,
     by_document=True,
-    spread=LineSharing(part=MQMPart, route=route_line, head=_campaign, some=True, last=_last),
+    spread=LineSharing(part=MQMDocumentLines, route=route_line, head=_campaign, some=True, last=_last),
 )

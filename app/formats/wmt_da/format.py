@@ -72,7 +72,7 @@ class _Seen:
             self.documents[bool(row.document)] = row.at
 
 
-class DAPart:
+class DADocumentLines:
     """Rows of the lines that this reader has, sorted; see `Part`."""
 
     def __init__(self, names: Sequence[str], context: ReadContext, log: ReadLog) -> None:
@@ -114,7 +114,7 @@ class DAPart:
 def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
     names = [file.name for file in files]
-    with closing(DAPart(names, context, log)) as part:
+    with closing(DADocumentLines(names, context, log)) as part:
         feed_lines(part, files, context.limits, log)
         log.finish()
         yield _head_of(names, [part.campaign_facts()])
@@ -363,5 +363,5 @@ FORMAT = Format(
     options=OPTIONS,
     by_document=True,
     by_segment=True,
-    spread=LineSharing(part=DAPart, route=route_line, head=_head_of),
+    spread=LineSharing(part=DADocumentLines, route=route_line, head=_head_of),
 )

@@ -17,7 +17,7 @@ from app.formats.base import FileLine, Format, InputFile, JudgmentRow, ReadConte
 from app.formats.kit.numbers import parse_number
 from app.formats.kit.reading import refuse_file
 from app.formats.xlsx.reader import SheetRow, read_sheet_rows
-from app.formats.xlsx.writer import JUDGED_BY, Address, write_book
+from app.formats.xlsx.writer import JUDGED_BY, Address, write_workbook
 
 UNANSWERED = "outputs without a score"
 
@@ -76,5 +76,5 @@ def _judgment(row: SheetRow, shown: Mapping[Address, ShownRow], protocol: str, l
 
 
 FORMAT = Format(
-    name="xlsx", title="Spreadsheet, one sheet a rater", read=read, write_book=write_book, judged_by=JUDGED_BY
+    name="xlsx", title="Spreadsheet, one sheet a rater", read=read, write_book=write_workbook, judged_by=JUDGED_BY
 )

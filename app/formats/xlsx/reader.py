@@ -49,7 +49,7 @@ class _Cells:
 def read_sheet_rows(file: InputFile, limits: ReaderLimits, log: ReadLog) -> Iterator[SheetRow]:
     """Rows of all sheets that are like ours. Lines count over all sheets. Raises Invalid for what is no workbook."""
     with tempfile.TemporaryFile() as held:
-        copy_bounded(file, held, log)
+        copy_bounded_file(file, held, log)
         check_workbook(file, held, limits, log)
         n = n_sheets = 0
         for cells in _all(file, held, log):
@@ -101,7 +101,7 @@ def _all(file: InputFile, held: IO[bytes], log: ReadLog) -> Iterator[_Cells]:
         refuse_file(log, FileLine(file.name, 0), f"this is no spreadsheet that can be read ({type(fault).__name__})")
 
 
-def copy_bounded(file: InputFile, held: IO[bytes], log: ReadLog) -> None:
+def copy_bounded_file(file: InputFile, held: IO[bytes], log: ReadLog) -> None:
     """Copy a file of bounded size, to be read from anywhere. Raises Invalid."""
     size = 0
     with closing(file.open()) as raw:

@@ -14,7 +14,7 @@ from app.domain.errors import Invalid
 from app.formats.base import FileLine, InputFile, ReaderLimits, ReadLog
 from app.formats.kit.column_map import ColumnMap
 from app.formats.kit.reading import refuse_file
-from app.formats.xlsx.reader import BROKEN, MOST_ROWS, check_workbook, copy_bounded
+from app.formats.xlsx.reader import BROKEN, MOST_ROWS, check_workbook, copy_bounded_file
 
 MOST_COLUMNS = 1000
 SUFFIX = ".xlsx"
@@ -48,7 +48,7 @@ def _opened(file: InputFile, limits: ReaderLimits, log: ReadLog) -> IO[bytes]:
     made = tempfile.TemporaryFile()  # noqa: SIM115  (whoever reads it closes it)
     try:
         with tempfile.TemporaryFile() as held:
-            copy_bounded(file, held, log)
+            copy_bounded_file(file, held, log)
             check_workbook(file, held, limits, log)
             for cells in _rows(file, held, log):
                 line = io.StringIO()

@@ -40,7 +40,7 @@ Address = tuple[str, int, int]
 Scores = Mapping[tuple[str, str, int, str], float]
 
 
-def write_book(contents: CampaignContents, lost: Counter[str]) -> Iterator[bytes]:
+def write_workbook(contents: CampaignContents, lost: Counter[str]) -> Iterator[bytes]:
     """The workbook; what it has no place for is counted in `lost`."""
     from openpyxl import Workbook
     from openpyxl.workbook.protection import WorkbookProtection

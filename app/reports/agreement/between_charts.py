@@ -7,7 +7,7 @@ from app.reports.agreement.charts import coefficient_plot
 from app.reports.kit import captions
 
 
-def between_plot(view: BetweenView) -> bytes:
+def campaign_agreement_plot(view: BetweenView) -> bytes:
     """One line a coefficient over all campaigns as SVG."""
     group = (f"{captions.pluralize(view.n_units, 'unit')} that campaigns share", view.statistics)
     notes = [make_caption(view), *map(captions.make_sentence, view.warnings)]

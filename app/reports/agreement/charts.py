@@ -62,7 +62,7 @@ def coefficient_plot(title: str, groups: Sequence[Group], notes: Sequence[str]) 
         if not any(found for _, found in drawn):
             sheet.text(MARGIN, y + ROW / 2, "nothing was rated twice", color=QUIET)
         sheet.caption(caption_lines, bottom + 34)
-        return canvas.to_svg(sheet.figure, title=title)
+        return canvas.figure_to_svg(sheet.figure, title=title)
 
 
 def _lowest(statistics: Sequence[Statistic]) -> float:
@@ -128,7 +128,7 @@ def rater_heat_map(view: AgreementView) -> bytes:
             sheet.text(MARGIN, top + 8, "no text was rated by two raters", color=QUIET)
         _legend(sheet, bottom + 20)
         sheet.caption(caption_lines, bottom + 48)
-        return canvas.to_svg(sheet.figure, title=f"Pairs of raters in {campaign}")
+        return canvas.figure_to_svg(sheet.figure, title=f"Pairs of raters in {campaign}")
 
 
 def _heat_notes(view: AgreementView, n: int) -> list[str]:

@@ -137,7 +137,7 @@ def _of_scores(
 def _kappas(
     units: UnitValues, t: float, choices: CoefficientSettings, model: UnitRaterVariances | None
 ) -> Iterator[AgreementCoefficient]:
-    observed = kappa.observed_within_tolerance(units, t)
+    observed = kappa.share_within_tolerance(units, t)
     closed = closed_form_chance(choices, t)
     share = None if model is None else model.within(t, choices.step)
     if closed is not None:
@@ -220,7 +220,7 @@ def _of_categories(
         chance = float(shares @ like @ shares)
         key = "fleiss" if weights == "identity" else "weighted_kappa"
         yield AgreementCoefficient(
-            key, kappa.fleiss(units, n, weights=weights), expected=_beyond(share, chance), chance=chance
+            key, kappa.fleiss_kappa(units, n, weights=weights), expected=_beyond(share, chance), chance=chance
         )
         chance = float(like.sum() / (n * (n - 1)) * (shares * (1 - shares)).sum()) if n > 1 else 1.0
         key = "ac1" if weights == "identity" else "ac2"

@@ -27,8 +27,8 @@ from app.reports.source.calibration import (
     ScoreSourceOptions,
     agreed_scores,
     load_campaign_parts,
-    make_campaign_heads,
-    make_units,
+    make_comparison_head,
+    make_unit_values,
     name_raters,
 )
 from app.reports.source.raw_ratings import NOTHING
@@ -71,7 +71,7 @@ def _items(parts: CampaignParts, options: CalibrationOptions) -> tuple[str, Unit
     """Which items are used, what raters gave to them, where agreed scores come from, and the score of each."""
     known = bool(parts.calibration.any())
     which = "calibration" if options.items == "calibration" or (options.items == "auto" and known) else "common"
-    units = make_units(parts, parts.calibration if which == "calibration" else parts.test, options.repeats)
+    units = make_unit_values(parts, parts.calibration if which == "calibration" else parts.test, options.repeats)
     if which == "common":
         units = units.paired()
     if options.raters == "complete":
@@ -85,7 +85,7 @@ def _items(parts: CampaignParts, options: CalibrationOptions) -> tuple[str, Unit
 def _view(parts: CampaignParts, options: CalibrationOptions) -> CalibrationView:
     which, units, source, agreed = _items(parts, options)
     rater_offsets = compute_rater_offsets(units, agreed, level=options.level)
-    test = make_units(parts, parts.test, options.repeats)
+    test = make_unit_values(parts, parts.test, options.repeats)
     if options.raters == "complete":
         test = test.where(np.isin(test.rater, np.unique(units.rater)))
     names = [test.raters[code] for code in np.unique(test.rater).tolist()]
@@ -93,7 +93,7 @@ def _view(parts: CampaignParts, options: CalibrationOptions) -> CalibrationView:
     scaled, lost = standardize_by_rater(test, units)
     constant = sorted(set(lost) - set(unknown))
     shared = estimate_rater_severity(units, rng=np.random.default_rng(options.seed)) if len(rater_offsets) > 1 else None
-    head = make_campaign_heads([parts])
+    head = make_comparison_head([parts])
     if n := int((~np.isfinite(agreed)).sum()):
         head["dropped"].append({"reason": UNAGREED, "n": n, "campaign": parts.key})
     return CalibrationView(

@@ -32,7 +32,7 @@ def coverage_map(view: CardView) -> bytes:
         else:
             sheet.text(MARGIN, top + 8, "nothing is rated yet", color=QUIET)
         sheet.caption(caption_lines, bottom + 52)
-        return canvas.to_svg(sheet.figure, title=f"Data of {campaign}")
+        return canvas.figure_to_svg(sheet.figure, title=f"Data of {campaign}")
 
 
 def _grid(sheet: ChartSheet, view: CardView, names: list[str], left: float, top: float) -> None:

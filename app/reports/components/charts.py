@@ -31,14 +31,14 @@ def variance_picture(view: ComponentsView) -> bytes:
     return variance_bars(_title(view, "Variance components"), bars, notes)
 
 
-def severity_picture(view: ComponentsView) -> bytes:
+def rater_severity_picture(view: ComponentsView) -> bytes:
     """Severity of each rater with its interval."""
     marks = [RaterInterval(one.rater, one.severity, one.interval) for one in view.raters]
     notes = [*view.warnings, *_unless(marks, "the severity of raters is not estimated"), make_caption(view)]
     return caterpillar_plot(_title(view, "Severity of raters"), _way(view), marks, notes)
 
 
-def tendency_picture(view: ComponentsView) -> bytes:
+def rater_tendency_picture(view: ComponentsView) -> bytes:
     """What each rater gives each system beyond severity."""
     cells = {(one.rater, one.system): one.tendency for one in view.rater_system}
     notes = [*view.warnings, *_unless(cells, "rater × system is not estimated"), make_caption(view)]
@@ -47,7 +47,7 @@ def tendency_picture(view: ComponentsView) -> bytes:
     return rater_system_heat_map(_title(view, "Rater × system"), _way(view), rows, columns, cells, notes)
 
 
-def study_picture(view: ComponentsView) -> bytes:
+def generalizability_picture(view: ComponentsView) -> bytes:
     """Generalizability by documents, a line for each number of ratings an item."""
     steps_by_ratings: dict[int, list[LinePoint]] = {}
     for decision in view.decisions:
@@ -76,5 +76,5 @@ def _way(view: ComponentsView) -> str:
 
 
 PICTURES: Mapping[str, Callable[[ComponentsView], bytes]] = MappingProxyType(
-    {"severity": severity_picture, "rater_system": tendency_picture, "studies": study_picture}
+    {"severity": rater_severity_picture, "rater_system": rater_tendency_picture, "studies": generalizability_picture}
 )

@@ -16,7 +16,7 @@ from app.reports.components.view import (
     SeverityLine,
     TendencyLine,
 )
-from app.stats.aggregate import round_scores, score_matrix, segment_scores
+from app.stats.aggregate import average_segment_scores, make_score_matrix, round_scores
 from app.stats.components import degrees
 from app.stats.components.bootstrap import component_interval
 from app.stats.components.fit import ComponentsFit, RandomEffects
@@ -55,7 +55,7 @@ def _line(
 
 def make_system_lines(fitted: ComponentsFit, ratings: Ratings) -> list[AdjustedLine]:
     """Best first; equal means share the better rank."""
-    matrix = score_matrix(segment_scores(ratings), ratings.labels)
+    matrix = make_score_matrix(average_segment_scores(ratings), ratings.labels)
     raw = dict(zip((ratings.labels.systems[i] for i in matrix.systems), matrix.means(), strict=True))
     sign = ratings.better_sign
     means = round_scores(fitted.means)

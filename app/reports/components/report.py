@@ -13,7 +13,7 @@ from app.reports.components import lines
 from app.reports.components.charts import PICTURES, variance_picture
 from app.reports.components.view import ComponentsView, make_caption, make_csv, make_tables
 from app.reports.kit.report import Report, ReportWork
-from app.reports.source.model_ratings import MOST_DRAWS, Draw, RatingsModel, load_model, parse_draws
+from app.reports.source.model_ratings import MOST_DRAWS, Draw, RatingsModel, load_model, parse_bootstrap_draws
 from app.reports.source.recipe_input import RecipeOptions
 from app.reports.source.snapshot import Snapshot
 from app.stats.aggregate import round_scores
@@ -42,7 +42,7 @@ def _prepare(
     session: Session, snapshots: tuple[Snapshot, ...], options: ComponentsOptions
 ) -> ReportWork[ComponentsView]:
     model = load_model(session, snapshots[0], options, options.draws)
-    return ReportWork(model.n_chunks, model.chunk, lambda parts: _view(model, parse_draws(parts)))
+    return ReportWork(model.n_chunks, model.chunk, lambda parts: _view(model, parse_bootstrap_draws(parts)))
 
 
 def _view(model: RatingsModel, draws: Sequence[Draw]) -> ComponentsView:

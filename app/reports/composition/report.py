@@ -28,7 +28,7 @@ from app.stats.composition import (
     PARTS,
     Table,
     WorkComposition,
-    co_occurrence_shares,
+    compute_co_occurrence_shares,
     count_co_occurrence,
     count_contents,
     count_rare_pairs,
@@ -104,7 +104,7 @@ def _tasks(rows: Ratings) -> Codes:
 
 
 def _meeting(table: Table) -> SystemsMet:
-    share = co_occurrence_shares(table)
+    share = compute_co_occurrence_shares(table)
     off = share[~np.eye(len(table), dtype=np.bool_)]
     least = number_or_none(float(np.nanmin(off))) if off.size and not np.isnan(off).all() else None
     return SystemsMet(counts=table.tolist(), least=least, apart=count_rare_pairs(table))

@@ -126,4 +126,4 @@ def completeness_picture(view: DatasheetView) -> bytes:
                 LEFT + len(questions) / most * PLOT + 6, y, f"{answered} of {len(questions)}", size=8, color=QUIET
             )
         sheet.caption(caption_lines, bottom + 18)
-        return canvas.to_svg(sheet.figure, title=f"Data sheet of {campaign}")
+        return canvas.figure_to_svg(sheet.figure, title=f"Data sheet of {campaign}")

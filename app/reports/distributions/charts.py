@@ -53,7 +53,7 @@ def _histograms(
             sheet.text(MARGIN, top + 10, "nothing to draw", color=QUIET)
         _labels(sheet, view.bins, left, bottom + 6, discrete=view.discrete)
         sheet.caption(caption_lines, bottom + 34)
-        return canvas.to_svg(sheet.figure, title=f"Scores by {what} in {campaign}")
+        return canvas.figure_to_svg(sheet.figure, title=f"Scores by {what} in {campaign}")
 
 
 def _bars(sheet: ChartSheet, shares: list[float], highest: float, at: tuple[float, float], color: str) -> None:

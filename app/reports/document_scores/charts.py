@@ -27,7 +27,7 @@ def score_scatter_plot(view: DocumentScoresView) -> bytes:
         else:
             sheet.text(MARGIN, HEAD + 20, "no document has both kinds of score", color=QUIET)
         sheet.caption(caption_lines, bottom + 50)
-        return canvas.to_svg(sheet.figure, title=f"Document scores in {campaign}")
+        return canvas.figure_to_svg(sheet.figure, title=f"Document scores in {campaign}")
 
 
 def _dots(sheet: ChartSheet, view: DocumentScoresView, bottom: float) -> None:

@@ -28,7 +28,7 @@ from app.reports.power.work import PowerPlanner
 from app.reports.source.model_ratings import RatingsModel, load_model
 from app.reports.source.recipe_input import RecipeOptions
 from app.reports.source.snapshot import Snapshot
-from app.stats.aggregate import ScoreMatrix, round_scores, score_matrix, segment_scores
+from app.stats.aggregate import ScoreMatrix, average_segment_scores, make_score_matrix, round_scores
 from app.stats.components.bootstrap import ParametricBootstrap
 from app.stats.components.generalizability import contrast_components, mean_ratings_per_item, planning_components
 from app.stats.gate.gate import difference_by_document
@@ -77,7 +77,7 @@ class StabilityForecaster:
     def matrix(self) -> ScoreMatrix:
         """Segment scores of the systems."""
         domains = self.data.inputs.documents.domain_codes()[0] if any(self.data.inputs.documents.domain) else None
-        return score_matrix(segment_scores(self.data.ratings), self.data.ratings.labels, domains=domains)
+        return make_score_matrix(average_segment_scores(self.data.ratings), self.data.ratings.labels, domains=domains)
 
     @cached_property
     def linked(self) -> Bools:

@@ -40,7 +40,7 @@ def gate_picture(view: GatePicture) -> bytes:
         else:
             _interval(sheet, view, view.low, view.difference, view.high)
         sheet.caption(sentences, TALL)
-        return canvas.to_svg(sheet.figure, title=view.title)
+        return canvas.figure_to_svg(sheet.figure, title=view.title)
 
 
 def _interval(sheet: ChartSheet, view: GatePicture, low: float, middle: float, high: float) -> None:

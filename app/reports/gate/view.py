@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.reports.gate.chart import GatePicture, gate_picture
 from app.reports.gate.looks import Promise
 from app.reports.kit import captions
-from app.reports.kit.columns import Column, File, make_file
+from app.reports.kit.columns import Column, File, make_csv_file
 from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.table import Cell, Table
 from app.stats.gate.gate import Claim, Verdict
@@ -145,7 +145,7 @@ VERDICTS: dict[Verdict, str] = {
 EXIT: dict[Verdict, int] = {"inconclusive": 3, "no_data": 3}
 
 
-def exit_code(view: GateView) -> int:
+def gate_exit_code(view: GateView) -> int:
     """Of the command: 0 the claim holds, 1 it does not, 3 nothing can be said."""
     return 0 if view.holds else EXIT.get(view.verdict, 1)
 
@@ -301,7 +301,7 @@ COLUMNS: Sequence[Column[GateView]] = (
 
 def make_csv(view: GateView) -> File:
     """One row."""
-    return make_file(COLUMNS, [view])
+    return make_csv_file(COLUMNS, [view])
 
 
 def make_caption(view: GateView) -> str:

@@ -51,7 +51,7 @@ class Column(Generic[Row]):
         return captions.format_number(value, self.digits) if self.digits else f"{value:,}"
 
 
-def make_section(
+def make_table_section(
     title: str,
     columns: Sequence[Column[Row]],
     rows: Iterable[Row],
@@ -70,13 +70,13 @@ def make_section(
     return TableSection(title, table, frozenset(i for i, column in enumerate(shown) if column.names))
 
 
-def make_file(columns: Sequence[Column[Row]], rows: Iterable[Row]) -> File:
+def make_csv_file(columns: Sequence[Column[Row]], rows: Iterable[Row]) -> File:
     """Headings and rows of a file whose columns say all, the campaign and its data version included."""
     keyed = [column for column in columns if column.key]
     return [column.key for column in keyed], [[column.cell(row) for column in keyed] for row in rows]
 
 
-def file_maker(
+def csv_file_maker(
     columns: Sequence[Column[Row]], rows: Callable[[Result], Iterable[Row]], origin: Sequence[str] = ()
 ) -> Callable[[Result], File]:
     """Headings and rows of the file of a report on one campaign.

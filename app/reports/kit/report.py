@@ -89,7 +89,7 @@ class TableSection:
 
 
 @dataclass(frozen=True, slots=True)
-class SingleTable:
+class SingleTableLayout:
     """How a report that is one table is headed in files.
 
     markdown: follows the campaign. latex: the first sentence of the caption, with `{campaign}` in it. long: the table
@@ -110,6 +110,9 @@ class Report(Generic[Options, Result]):
     is needed in one transaction (raises Invalid where the options do not fit); the rest is the Work. csv: headings and
     rows at full precision. charts: SVG by name, for `?picture=`; the first is the default. long: a job does it, in
     worker processes. role: who may see it.
+
+    In every report the functions that give these have the same names: `_prepare`, `make_tables`, `make_csv`,
+    `make_caption`.
     """
 
     name: str
@@ -146,7 +149,7 @@ class Report(Generic[Options, Result]):
     """It has routes, a command and a page of its own, and is not offered among the reports by name."""
     options_in: Literal["query", "body"] = "query"
     """Where its routes take the options, which errors name."""
-    single: SingleTable | None = None
+    single: SingleTableLayout | None = None
     """Where it is one table whose title is that of the report: its result names its `campaign` and `data_version`."""
     warnings: Callable[[Result], Sequence[str]] = attrgetter("warnings")
     terminal: Callable[[Result], Sequence[TableSection]] | None = None

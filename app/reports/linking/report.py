@@ -27,8 +27,8 @@ from app.reports.source.calibration import (
     ScoreSourceOptions,
     have_same_source,
     load_campaign_parts,
-    make_campaign_heads,
-    make_units,
+    make_comparison_head,
+    make_unit_values,
     sampling_units,
 )
 from app.reports.source.raw_ratings import NOTHING
@@ -36,7 +36,7 @@ from app.reports.source.snapshot import Snapshot
 from app.reports.source.standing_exclusions import drop_excluded_rows
 from app.stats.aggregate import round_scores
 from app.stats.agreement.units import UnitValues
-from app.stats.calibration.linking import Link, LinkAnchors, ScaleLink, fit_scale_link, interval_of_draws
+from app.stats.calibration.linking import Link, LinkAnchors, ScaleLink, fit_scale_link, percentile_interval_of_draws
 from app.stats.ratings import Bools, Floats
 from app.storage.db import Session
 
@@ -85,7 +85,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Linking
 
 def _view(parts: Sequence[CampaignParts], options: LinkingOptions) -> LinkingView:
     means = [_means(one, options) for one in parts]
-    links, systems, head = [], [], make_campaign_heads(parts)
+    links, systems, head = [], [], make_comparison_head(parts)
     warnings: list[str] = []
     for n, (part, part_means) in enumerate(zip(parts, means, strict=True)):
         if n == 0:
@@ -133,9 +133,9 @@ def _link_warnings(
 
 
 def _means(parts: CampaignParts, options: LinkingOptions) -> CampaignMeans:
-    test = make_units(parts, parts.test, options.repeats)
+    test = make_unit_values(parts, parts.test, options.repeats)
     human = np.array([parts.kinds.get(key) == "human" for key in parts.ratings.rows.labels.systems] or [False])
-    pairs = make_units(parts, parts.calibration, options.repeats)
+    pairs = make_unit_values(parts, parts.calibration, options.repeats)
     items = _addressed(parts, pairs, np.zeros_like(human))
     return CampaignMeans(parts, sampling_units(parts, test), _mean(test), _addressed(parts, test, human), items)
 
@@ -178,7 +178,9 @@ def _anchored(base: CampaignMeans, other: CampaignMeans, options: LinkingOptions
 
 
 def _link_view(campaign: str, linked: ScaleLink, which: str, options: LinkingOptions) -> LinkView:
-    slopes, intercepts = (interval_of_draws(values, options.level) for values in (linked.slopes, linked.intercepts))
+    slopes, intercepts = (
+        percentile_interval_of_draws(values, options.level) for values in (linked.slopes, linked.intercepts)
+    )
     return LinkView(
         campaign=campaign,
         anchors=which,
@@ -229,7 +231,7 @@ def _placed(
     raw: float, again: Floats, linked: ScaleLink | None, options: LinkingOptions
 ) -> tuple[float | None, float | None, tuple[float, float] | None]:
     if linked is None:
-        return raw, 0.0, interval_of_draws(again, options.level)
+        return raw, 0.0, percentile_interval_of_draws(again, options.level)
     if linked.slope is None or linked.intercept is None or linked.why is not None:
         return None, None, None
     moved = linked.slopes * raw + linked.intercepts
@@ -238,7 +240,7 @@ def _placed(
     return (
         linked.slope * raw + linked.intercept,
         error,
-        interval_of_draws(linked.slopes * again + linked.intercepts, options.level),
+        percentile_interval_of_draws(linked.slopes * again + linked.intercepts, options.level),
     )
 
 

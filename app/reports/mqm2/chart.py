@@ -48,7 +48,7 @@ def penalty_plot(
             sheet.box(left, y - 4.5, max(long, 1.0), 9, fill=fill, edge=color, thick=1.3)
             sheet.text(left + PLOT + 12, y, row.text, size=8, color=INK)
         sheet.caption(sentences, bottom + 40)
-        return canvas.to_svg(sheet.figure, title=title)
+        return canvas.figure_to_svg(sheet.figure, title=title)
 
 
 def _axis(sheet: ChartSheet, left: float, top: float, bottom: float, most: float, acceptable: float | None) -> float:

@@ -35,7 +35,7 @@ class ChoiceBar:
     claimed: float | None
 
 
-def shares_picture(title: str, systems: Sequence[str], pairs: Sequence[SharedPair], notes: Sequence[str]) -> bytes:
+def claim_share_matrix(title: str, systems: Sequence[str], pairs: Sequence[SharedPair], notes: Sequence[str]) -> bytes:
     """Percentages of universes in which the row beats the column, as SVG; pairs claimed both ways are framed."""
     names = [canvas.shorten_middle(system, LONGEST_NAME) for system in systems]
     longest = max(map(len, names), default=8) * CHARACTER
@@ -58,7 +58,7 @@ def shares_picture(title: str, systems: Sequence[str], pairs: Sequence[SharedPai
                     turned = shares.get((column, row))
                     _cell(sheet, left + j * CELL, top + i * CELL, shares.get((row, column)), turned)
         sheet.caption(sentences, bottom + 18)
-        return canvas.to_svg(sheet.figure, title=title)
+        return canvas.figure_to_svg(sheet.figure, title=title)
 
 
 def _both_ways(pairs: Sequence[SharedPair]) -> dict[tuple[str, str], float | None]:
@@ -82,7 +82,7 @@ def _cell(sheet: ChartSheet, x: float, y: float, share: float | None, turned: fl
     sheet.text(x + CELL / 2, y + CELL / 2, text, ha="center", size=8.5, color=ink)
 
 
-def choices_picture(title: str, bars: Sequence[ChoiceBar], notes: Sequence[str]) -> bytes:
+def claims_by_choice_bars(title: str, bars: Sequence[ChoiceBar], notes: Sequence[str]) -> bytes:
     """Bars of the share of pairs that the universes of each choice claim, as SVG."""
     names = [canvas.shorten_middle(bar.choice, LONGEST_NAME) for bar in bars]
     left = MARGIN + 80 + max(map(len, names), default=8) * CHARACTER + 12
@@ -107,4 +107,4 @@ def choices_picture(title: str, bars: Sequence[ChoiceBar], notes: Sequence[str])
             sheet.text(left + BARS + 8, y + ROW / 2, f"{share} · {bar.n:,} universes", size=8, color=QUIET)
             y += ROW
         sheet.caption(sentences, bottom + 18)
-        return canvas.to_svg(sheet.figure, title=title)
+        return canvas.figure_to_svg(sheet.figure, title=title)

@@ -21,11 +21,11 @@ from app.reports.multiverse.view import (
     MissingView,
     MultiverseView,
     PairView,
-    dimensions_picture,
+    claim_matrix_picture,
+    claims_by_dimension_picture,
     make_caption,
     make_csv,
     make_tables,
-    matrix_picture,
 )
 from app.reports.source.recipe_input import RecipeInput, load_recipe_input
 from app.reports.source.snapshot import Snapshot
@@ -194,7 +194,7 @@ REPORT: Report[MultiverseOptions, MultiverseView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": matrix_picture, "choices": dimensions_picture},
+    charts={"default": claim_matrix_picture, "choices": claims_by_dimension_picture},
     caption=make_caption,
     long=True,
 )

@@ -13,7 +13,7 @@ from app.reports.postediting.shapes import (
 from app.reports.postediting.view import PosteditingView, RateView, make_caption
 
 
-def rates_picture(view: PosteditingView) -> bytes:
+def edit_rates_picture(view: PosteditingView) -> bytes:
     """Rates of every system with their intervals."""
     rows = [RateDots(one.system, [_rate(one.hter), _rate(one.mter), _rate(one.ter_external)]) for one in view.systems]
     below = "HTER (dot), mTER (hollow diamond), TER against the external reference (square); lines: intervals"
@@ -24,7 +24,7 @@ def _rate(rate: RateView) -> tuple[float, tuple[float, float] | None] | None:
     return None if rate.value is None else (rate.value, rate.interval)
 
 
-def closest_picture(view: PosteditingView) -> bytes:
+def closest_references_picture(view: PosteditingView) -> bytes:
     """How often own post-edits are the closest, alone or together with others."""
     own = {one.system: one for one in view.closest if one.own}
     rows = [
@@ -34,7 +34,7 @@ def closest_picture(view: PosteditingView) -> bytes:
     return stacked_bars(_title(view), below, rows, [*view.warnings, make_caption(view)])
 
 
-def curve_picture(view: PosteditingView) -> bytes:
+def reference_curve_picture(view: PosteditingView) -> bytes:
     """TER against single references, and mTER against more and more."""
     bars = [
         CurveBar(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.postediting.charts import closest_picture, curve_picture, rates_picture
+from app.reports.postediting.charts import closest_references_picture, edit_rates_picture, reference_curve_picture
 from app.reports.postediting.view import (
     ClosestLine,
     CurvePoint,
@@ -20,7 +20,7 @@ from app.reports.postediting.view import (
     make_csv,
     make_tables,
 )
-from app.reports.source.post_edits import PostEdit, PostEdits, PostEditsOptions, load_post_edits, unpack_segments
+from app.reports.source.post_edits import PostEdit, PostEdits, PostEditsOptions, load_post_edits, unpack_segment_edits
 from app.reports.source.snapshot import Snapshot
 from app.stats.plain import number_or_none
 from app.stats.postediting import rates
@@ -43,7 +43,7 @@ def _prepare(
     if not post_edits.texts:
         return make_undivided_work(lambda: _view(post_edits, options, []))
     return ReportWork(
-        post_edits.n_chunks, post_edits.chunk, lambda done: _view(post_edits, options, unpack_segments(done))
+        post_edits.n_chunks, post_edits.chunk, lambda done: _view(post_edits, options, unpack_segment_edits(done))
     )
 
 
@@ -254,7 +254,7 @@ REPORT: Report[PostEditsOptions, PosteditingView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": rates_picture, "closest": closest_picture, "curve": curve_picture},
+    charts={"default": edit_rates_picture, "closest": closest_references_picture, "curve": reference_curve_picture},
     caption=make_caption,
     long=True,
 )

@@ -60,7 +60,7 @@ def rate_dot_plot(title: str, below: str, rows: Sequence[RateDots], notes: Seque
         else:
             _dots(sheet, rows, left, top, bottom)
         sheet.caption(sentences, bottom + 22)
-        return canvas.to_svg(sheet.figure, title=title)
+        return canvas.figure_to_svg(sheet.figure, title=title)
 
 
 def _dots(sheet: ChartSheet, rows: Sequence[RateDots], left: float, top: float, bottom: float) -> None:
@@ -108,7 +108,7 @@ def stacked_bars(title: str, below: str, rows: Sequence[StackedBar], notes: Sequ
                 sheet.box(at, y + 4, wide, ROW - 8, fill=GROUND, edge=ORANGE, hatch="////")
             sheet.text(left + BARS + 8, y + ROW / 2, row.note, size=8, color=QUIET)
         sheet.caption(sentences, bottom + 16)
-        return canvas.to_svg(sheet.figure, title=title)
+        return canvas.figure_to_svg(sheet.figure, title=title)
 
 
 def reference_step_plot(title: str, below: str, bars: Sequence[CurveBar], notes: Sequence[str]) -> bytes:
@@ -126,7 +126,7 @@ def reference_step_plot(title: str, below: str, bars: Sequence[CurveBar], notes:
         else:
             sheet.text(MARGIN, HEAD + 20, "there is no curve to draw", color=QUIET)
         sheet.caption(sentences, bottom + 40)
-        return canvas.to_svg(sheet.figure, title=title)
+        return canvas.figure_to_svg(sheet.figure, title=title)
 
 
 def _steps(sheet: ChartSheet, bars: Sequence[CurveBar], left: float, bottom: float) -> None:

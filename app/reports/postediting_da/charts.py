@@ -6,7 +6,7 @@ from app.reports.kit.charts.correlations import DotRow, ScatterPanel, dot_plot, 
 from app.reports.postediting_da.view import MEASURES, NAMES, PosteditingDAView, make_caption
 
 
-def means_picture(view: PosteditingDAView) -> bytes:
+def mean_correlations_picture(view: PosteditingDAView) -> bytes:
     """Correlations: a dot a system, a bar their mean."""
     rows = []
     for mean in view.means:
@@ -17,7 +17,7 @@ def means_picture(view: PosteditingDAView) -> bytes:
     return dot_plot(_title(view), below, rows, [*view.warnings, make_caption(view)])
 
 
-def scatter_picture(view: PosteditingDAView) -> bytes:
+def score_edit_scatter(view: PosteditingDAView) -> bytes:
     """Scores over mTER, a panel a system."""
     panels = [ScatterPanel(one.system, one.r, one.points) for one in view.scatter]
     below = f"Scores of {view.compared_with or 'no campaign'} (up: better) over mTER (right: more edits)"

@@ -13,7 +13,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.postediting_da import work
-from app.reports.postediting_da.charts import means_picture, scatter_picture
+from app.reports.postediting_da.charts import mean_correlations_picture, score_edit_scatter
 from app.reports.postediting_da.view import (
     MEASURES,
     Bias,
@@ -32,7 +32,7 @@ from app.reports.source.post_edits import (
     PostEditsOptions,
     find_edits_widget,
     load_post_edits,
-    unpack_segments,
+    unpack_segment_edits,
 )
 from app.reports.source.recipe_input import RecipeOptions
 from app.reports.source.snapshot import Snapshot
@@ -81,7 +81,7 @@ def _prepare(
     return ReportWork(
         postediting.n_chunks,
         postediting.chunk,
-        lambda done: _view(snapshots, postediting, others, sources, options, unpack_segments(done)),
+        lambda done: _view(snapshots, postediting, others, sources, options, unpack_segment_edits(done)),
     )
 
 
@@ -311,7 +311,7 @@ REPORT: Report[PosteditingDAOptions, PosteditingDAView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": means_picture, "scatter": scatter_picture},
+    charts={"default": mean_correlations_picture, "scatter": score_edit_scatter},
     caption=make_caption,
     over="campaigns",
     long=True,

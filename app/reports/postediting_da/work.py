@@ -12,7 +12,7 @@ from app.reports.postediting_da.view import Conflict, Correlation
 from app.reports.source.post_edits import PostEdits
 from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
-from app.stats.aggregate import segment_scores
+from app.stats.aggregate import average_segment_scores
 from app.stats.plain import number_or_none
 from app.stats.postediting import rates, relation
 from app.stats.postediting.compare import EXTERNAL, SegmentEdits
@@ -82,7 +82,7 @@ def load_scores(
 def _means(rows: Ratings, inputs: RecipeInput) -> dict[Output, tuple[float, int]]:
     """Mean of the ratings of each output, higher is better, and their number."""
     segments = rows.segments()
-    means = segment_scores(segments, repeats=inputs.recipe.repeats)
+    means = average_segment_scores(segments, repeats=inputs.recipe.repeats)
     names, sign = rows.labels, 1.0 if rows.higher_is_better else -1.0
     addresses = (
         (names.systems[s], names.documents[names.segment_document[g]], int(names.segment_position[g]))

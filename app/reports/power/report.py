@@ -145,7 +145,7 @@ def power_picture(view: PowerView) -> bytes:
     return line_chart(_title(view), heading, "documents", lines, notes, mark=view.power if lines else None)
 
 
-def hours_picture(view: PowerView) -> bytes:
+def power_by_hours_picture(view: PowerView) -> bytes:
     """Power against hours of work."""
     lines = [
         LineSeries(describe_design(design), tuple(LinePoint(one.hours, one.power) for one in design.points))
@@ -173,7 +173,7 @@ def srp_picture(view: PowerView) -> bytes:
     return line_chart(_title(view), heading, "documents", [line for line in lines if line.steps], notes)
 
 
-def clusters_picture(view: PowerView) -> bytes:
+def expected_clusters_picture(view: PowerView) -> bytes:
     """Clusters expected against hours of work."""
     lines = [
         LineSeries(
@@ -270,7 +270,12 @@ REPORT: Report[PowerOptions, PowerView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": power_picture, "hours": hours_picture, "srp": srp_picture, "clusters": clusters_picture},
+    charts={
+        "default": power_picture,
+        "hours": power_by_hours_picture,
+        "srp": srp_picture,
+        "clusters": expected_clusters_picture,
+    },
     caption=make_caption,
     long=True,
     other_campaigns=PowerOptions.pilot_campaigns,

@@ -15,7 +15,7 @@ from app.domain.errors import Invalid
 from app.reports.power.scores import ScoreModel, make_score_model
 from app.reports.power.sizes import StudySizes
 from app.reports.power.view import ComponentsLine, DesignLine, PointLine
-from app.reports.source.model_ratings import Draw, parse_draws
+from app.reports.source.model_ratings import Draw, parse_bootstrap_draws
 from app.stats.components.generalizability import (
     contrast_components,
     planning_components,
@@ -157,7 +157,7 @@ class PowerPlanner(StudySizes):
 
     def draws(self, parts: Sequence[bytes]) -> list[Draw]:
         """Drawn components."""
-        return parse_draws(parts[: self._n_draws])
+        return parse_bootstrap_draws(parts[: self._n_draws])
 
     def _drawing(self, design: int, documents: int) -> Drawing:
         """Power by drawn studies and by drawn documents, and SRP, of one point."""

@@ -46,7 +46,7 @@ def preference_bars(title: str, pairs: Sequence[PairBar], notes: Sequence[str]) 
         if not shown:
             sheet.text(left, top + ROW / 2, "no pair to compare", color=QUIET)
         sheet.caption(sentences, bottom + 16)
-        return canvas.to_svg(sheet.figure, title=title)
+        return canvas.figure_to_svg(sheet.figure, title=title)
 
 
 def _row(sheet: ChartSheet, pair: PairBar, left: float, y: float) -> None:

@@ -31,8 +31,8 @@ from app.reports.source.calibration import (
     ScoreSourceOptions,
     have_same_source,
     load_campaign_parts,
-    make_campaign_heads,
-    make_units,
+    make_comparison_head,
+    make_unit_values,
     sampling_units,
 )
 from app.reports.source.judged_ratings import load_judged_ratings
@@ -41,7 +41,7 @@ from app.reports.source.snapshot import Snapshot
 from app.stats.agreement import alpha, bootstrap, pairs
 from app.stats.agreement.units import Repeated, UnitValues
 from app.stats.calibration import bridge as bridges
-from app.stats.calibration.linking import interval_of_draws
+from app.stats.calibration.linking import percentile_interval_of_draws
 from app.stats.calibration.separation import estimate_system_gap, list_expected_pairs
 from app.stats.plain import number_or_none
 from app.stats.quality.pairing import first_rows_of_judgments
@@ -94,7 +94,7 @@ def _check_order(parts: Sequence[CampaignParts], options: ProtocolsOptions) -> N
 
 def _protocol_ratings(session: Session, snapshot: Snapshot, options: ProtocolsOptions) -> ProtocolRatings:
     parts = load_campaign_parts(session, snapshot, options)
-    units = sampling_units(parts, make_units(parts, parts.test, options.repeats))
+    units = sampling_units(parts, make_unit_values(parts, parts.test, options.repeats))
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)
     mean = np.asarray(total / np.maximum(units.counts(), 1), dtype=np.float64)
     labels = parts.ratings.rows.labels
@@ -154,7 +154,7 @@ def _view(protocols: Sequence[ProtocolRatings], options: ProtocolsOptions) -> Pr
     ]
     warnings = [f"{one.campaign}: {why}" for one in shown for why in one.why]
     warnings += [f"{one.source} to {one.target}: {one.why}" for one in crossed if one.why]
-    head = make_campaign_heads([one.parts for one in protocols])
+    head = make_comparison_head([one.parts for one in protocols])
     head["dropped"] += [line for one, other in combinations(protocols, 2) for line in _differing(one, other)]
     return ProtocolsView(
         **head,
@@ -216,7 +216,7 @@ def _alpha(units: UnitValues, options: ProtocolsOptions) -> tuple[float | None, 
     value = number_or_none(float(of(units.once())[0]))
     if value is None or not options.bootstrap:
         return value, None
-    return value, interval_of_draws(
+    return value, percentile_interval_of_draws(
         of(bootstrap.bootstrap_weights(units, options.bootstrap, seed=options.seed, part=0)), options.level
     )
 

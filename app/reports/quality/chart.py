@@ -55,7 +55,7 @@ def control_plot(view: QualityView) -> bytes:
             )
             sheet.text(left + PLOT + 10, y, f"{pairs} pairs, {text}", size=8, color=color)
         sheet.caption(caption_lines, bottom + 34)
-        return canvas.to_svg(sheet.figure, title=f"Control items of {view.campaign}")
+        return canvas.figure_to_svg(sheet.figure, title=f"Control items of {view.campaign}")
 
 
 def _reach(view: QualityView) -> float:

@@ -8,7 +8,7 @@ from functools import partial
 
 from app.domain.recipe import ScoringChoice
 from app.protocols.base import Spans
-from app.reports.kit.report import Report, ReportWork, SingleTable, make_undivided_work
+from app.reports.kit.report import Report, ReportWork, SingleTableLayout, make_undivided_work
 from app.reports.quality.chart import control_plot
 from app.reports.quality.tables import make_caption, make_csv, make_tables
 from app.reports.quality.view import QualityOptions, QualityView
@@ -120,5 +120,5 @@ REPORT: Report[QualityOptions, QualityView] = Report(
     role="manager",
     own_routes=True,
     quick=2_000,  # .2 ms a judgment: the tests of each rater draw
-    single=SingleTable("quality of raters", "{campaign}: quality of raters"),
+    single=SingleTableLayout("quality of raters", "{campaign}: quality of raters"),
 )

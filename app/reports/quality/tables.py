@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from app.reports.kit import captions
-from app.reports.kit.columns import NONE, Column, File, make_file, make_section
+from app.reports.kit.columns import NONE, Column, File, make_csv_file, make_table_section
 from app.reports.kit.report import TableSection
 from app.reports.quality.view import QualityView
 from app.stats.quality.report import RaterQuality
@@ -129,12 +129,12 @@ def make_tables(report: QualityView) -> Sequence[TableSection]:
     """One row a rater; checks where any rater had some."""
     checked = any(rater.attention for rater in report.raters)
     columns = [column for column in COLUMNS if checked or column is not CHECKS]
-    return [make_section(f"{report.campaign}: quality", columns, _lines(report))]
+    return [make_table_section(f"{report.campaign}: quality", columns, _lines(report))]
 
 
 def make_csv(report: QualityView) -> File:
     """One row a rater at full precision."""
-    return make_file(COLUMNS, _lines(report))
+    return make_csv_file(COLUMNS, _lines(report))
 
 
 def make_caption(report: QualityView) -> str:

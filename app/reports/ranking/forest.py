@@ -66,7 +66,9 @@ def forest_plot(view: RankingView) -> bytes:
         canvas.prepare_matplotlib()
         figure = canvas.new_figure(WIDTH, layout.height)
         _draw(figure, view, layout)
-        return canvas.to_svg(figure, title=f"Ranking of {ranking_captions.ranking_title(view)} by {view.recipe.name}")
+        return canvas.figure_to_svg(
+            figure, title=f"Ranking of {ranking_captions.ranking_title(view)} by {view.recipe.name}"
+        )
 
 
 def _lay_out(view: RankingView) -> ForestLayout:

@@ -67,7 +67,7 @@ def pair_matrix(view: RankingView) -> bytes:
         _clusters(sheet, view, grid)
         _legend(sheet, view, grid)
         sheet.caption(caption, grid.bottom + 22 + LEGEND)
-        return canvas.to_svg(
+        return canvas.figure_to_svg(
             sheet.figure, title=f"Pairs of {ranking_captions.ranking_title(view)} by {view.recipe.name}"
         )
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from app.reports.kit import captions
 from app.reports.kit.charts.rater_bars import rater_bars
-from app.reports.kit.columns import NONE, Column, file_maker, make_section
-from app.reports.kit.report import NoOptions, Report, ReportWork, SingleTable, TableSection, make_undivided_work
+from app.reports.kit.columns import NONE, Column, csv_file_maker, make_table_section
+from app.reports.kit.report import NoOptions, Report, ReportWork, SingleTableLayout, TableSection, make_undivided_work
 from app.reports.source.judged_ratings import JudgedRatings, RatingsHead, load_judged_ratings, row_documents
 from app.reports.source.snapshot import Snapshot
 from app.stats.quality.pairing import first_rows_of_judgments
@@ -89,7 +89,7 @@ COLUMNS: Sequence[Column[RaterRevisions]] = (
 def _tables(report: RevisionsView) -> Sequence[TableSection]:
     """One row a rater, and one of all."""
     rows = [*report.raters, RaterRevisions("all", report.overall)]
-    return [make_section(f"{report.campaign}: revisions", COLUMNS, rows)]
+    return [make_table_section(f"{report.campaign}: revisions", COLUMNS, rows)]
 
 
 def _caption(report: RevisionsView) -> str:
@@ -129,10 +129,10 @@ REPORT: Report[NoOptions, RevisionsView] = Report(
     example=EXAMPLE.model_dump(mode="json"),
     prepare=_prepare,
     tables=_tables,
-    csv=file_maker(COLUMNS, attrgetter("raters")),
+    csv=csv_file_maker(COLUMNS, attrgetter("raters")),
     charts={"default": _bars},
     caption=_caption,
     role="manager",
     own_routes=True,
-    single=SingleTable("revisions of raters", "{campaign}: revisions of raters"),
+    single=SingleTableLayout("revisions of raters", "{campaign}: revisions of raters"),
 )

@@ -9,19 +9,19 @@ from app.reports.robustness.view import ChangeView, GroupView, PlacesView, Robus
 from app.stats.robustness.changes import Group
 
 
-def changes_picture(view: RobustnessView) -> bytes:
+def ranking_changes_picture(view: RobustnessView) -> bytes:
     """Shares of changed rankings by kind of change."""
     return change_bar_chart(
         make_chart_title(view), [make_change_bar(group) for group in view.groups], [*view.warnings, _origin(view)]
     )
 
 
-def degraded_picture(view: RobustnessView) -> bytes:
+def degraded_ranks_picture(view: RobustnessView) -> bytes:
     """Ranks as human systems and references get worse and worse."""
     return _bump(view, "degraded", "Ranks as human systems and references are degraded by d")
 
 
-def inflated_picture(view: RobustnessView) -> bytes:
+def inflated_ranks_picture(view: RobustnessView) -> bytes:
     """Ranks as the lowest system gets better and better."""
     return _bump(view, "inflated", "Ranks as the lowest system is inflated by d")
 

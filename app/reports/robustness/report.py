@@ -11,7 +11,7 @@ from pydantic import Field, StringConstraints, TypeAdapter
 
 from app.domain.errors import Invalid, Place
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.robustness.charts import changes_picture, degraded_picture, inflated_picture
+from app.reports.robustness.charts import degraded_ranks_picture, inflated_ranks_picture, ranking_changes_picture
 from app.reports.robustness.view import ChangeView, RobustnessView, make_caption, make_csv, make_tables, total_changes
 from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
@@ -185,7 +185,7 @@ REPORT: Report[RobustnessOptions, RobustnessView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": changes_picture, "degraded": degraded_picture, "inflated": inflated_picture},
+    charts={"default": ranking_changes_picture, "degraded": degraded_ranks_picture, "inflated": inflated_ranks_picture},
     caption=make_caption,
     long=True,
 )

@@ -54,7 +54,7 @@ def change_bar_chart(title: str, rows: Sequence[ChangeBar], notes: Sequence[str]
         for i, row in enumerate(rows):
             _bar(sheet, row, left, top + i * ROW)
         sheet.caption(sentences, bottom + 16)
-        return canvas.to_svg(sheet.figure, title=title)
+        return canvas.figure_to_svg(sheet.figure, title=title)
 
 
 def _bar(sheet: ChartSheet, row: ChangeBar, left: float, y: float) -> None:
@@ -94,7 +94,7 @@ def rank_bump_chart(title: str, below: str, columns: Sequence[RankedColumn], not
             _line(sheet, system, columns, xs, top, COLOURS[n % len(COLOURS)])
         _names(sheet, columns, xs, top)
         sheet.caption(sentences, bottom + 18)
-        return canvas.to_svg(sheet.figure, title=title)
+        return canvas.figure_to_svg(sheet.figure, title=title)
 
 
 def _names(sheet: ChartSheet, columns: Sequence[RankedColumn], xs: Sequence[float], top: float) -> None:

@@ -52,7 +52,7 @@ def rank_grid(shown: RankingsSideBySide) -> bytes:
             for i, column in enumerate(columns):
                 _cell(sheet, column, system, left + i * STEP, y)
         sheet.caption(caption, bottom + 18)
-        return canvas.to_svg(sheet.figure, title=f"Rankings of {shown.subject}")
+        return canvas.figure_to_svg(sheet.figure, title=f"Rankings of {shown.subject}")
 
 
 def _cell(sheet: ChartSheet, column: ComparedRanking, system: str, x: float, y: float) -> None:

@@ -48,7 +48,7 @@ def bump_chart(shown: RankingsSideBySide) -> bytes:
             _system(sheet, system, columns, xs, top, COLOURS[n % len(COLOURS)])
         _names(sheet, columns, xs, top)
         sheet.caption(caption, bottom + 18)
-        return canvas.to_svg(sheet.figure, title=f"Rankings of {shown.subject}")
+        return canvas.figure_to_svg(sheet.figure, title=f"Rankings of {shown.subject}")
 
 
 def shorten_ranking_name(text: str) -> str:

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from app.reports.kit import captions
-from app.reports.kit.columns import NONE, Column, make_file, make_section
+from app.reports.kit.columns import NONE, Column, make_csv_file, make_table_section
 from app.reports.kit.render import csv_text, markup
 from app.reports.kit.table import Table
 from app.reports.ranking import tables as ranking_tables
@@ -27,7 +27,7 @@ def render_side_by_side(shown: RankingsSideBySide, kind: str) -> bytes:
     if kind == "svg":
         return bump_chart(shown) if shown.same_systems else rank_grid(shown)
     if kind == "csv":
-        return csv_text.render_csv(*make_file(COLUMNS, _lines(shown)))
+        return csv_text.render_csv(*make_csv_file(COLUMNS, _lines(shown)))
     if kind == "md":
         head = f"**{markup.format_code_span(shown.subject)}**: rank, and cluster in brackets"
         return markup.render_markdown_table(
@@ -50,7 +50,7 @@ def make_side_by_side_table(shown: RankingsSideBySide) -> Table:
         Column(heading="Mean relative rank", value=shown.mean_relative_rank.get, digits=2),
         *(Column(heading=ranking.name, digits=0, text=partial(_place, ranking)) for ranking in shown.columns),
     ]
-    return make_section("", columns, shown.systems).table
+    return make_table_section("", columns, shown.systems).table
 
 
 def make_caption(shown: RankingsSideBySide) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.languages import has_spaces
+from app.domain.languages import has_word_spaces
 from app.reports.source.snapshot import Snapshot
 from app.stats.side_tables import EPOCH_UNKNOWN, EventTable
 from app.stats.timing.active_time import TimeSpent, compute_time_spent
@@ -28,7 +28,7 @@ def add_active_times(session: Session, snapshot: Snapshot, events: EventTable, j
     if until is None or not judgment_ids.size:
         return events
     view = snapshot.campaign
-    spacing = Spacing(has_spaces(view.source_language), has_spaces(view.target_language))
+    spacing = Spacing(has_word_spaces(view.source_language), has_word_spaces(view.target_language))
     read = hours.load_activity(session, snapshot.campaign_id, spacing, until=until)
     seconds = _seconds(
         compute_time_spent(read.log, read.screens), read, hours.places(session, snapshot.campaign_id), judgment_ids

@@ -101,7 +101,7 @@ def _people(snapshot: Snapshot, raters: Sequence[str], linked: Mapping[str, str]
     )
 
 
-def find_namesakes(group: Sequence[CampaignParts]) -> list[str]:
+def find_raters_sharing_keys(group: Sequence[CampaignParts]) -> list[str]:
     """Keys that raters of several of these campaigns have, of whom nobody said that they are one person."""
     alone = [
         key
@@ -118,7 +118,7 @@ def name_raters(keys: Sequence[str], most: int = 5) -> str:
     return shown if len(keys) <= most else f"{shown} and {len(keys) - most} more"
 
 
-def make_units(parts: CampaignParts, rows: Bools, repeats: Repeated) -> UnitValues:
+def make_unit_values(parts: CampaignParts, rows: Bools, repeats: Repeated) -> UnitValues:
     """The units of some rows of a campaign."""
     return make_segment_units(parts.ratings.rows.where(rows), repeated=repeats)
 
@@ -146,7 +146,7 @@ def agreed_scores(parts: CampaignParts, units: UnitValues) -> Floats:
 
 def count_unagreed_items(parts: CampaignParts, repeats: Repeated) -> list[dict[str, Any]]:
     """What is dropped of the calibration items of a campaign, where any has no agreed score."""
-    n = int((~np.isfinite(agreed_scores(parts, make_units(parts, parts.calibration, repeats)))).sum())
+    n = int((~np.isfinite(agreed_scores(parts, make_unit_values(parts, parts.calibration, repeats)))).sum())
     return [{"reason": UNAGREED, "n": n, "campaign": parts.key}] if n else []
 
 
@@ -207,10 +207,13 @@ def make_judged_direction(
     direction: CampaignParts, group: Sequence[CampaignParts], pairs: dict[Pair, int], repeats: Repeated
 ) -> tuple[LanguagePairRatings, UnitValues]:
     """A direction with the calibration items of its language. pairs: number of each over all languages; grows."""
-    units, keys, agreed = pool_calibration_units([(one, make_units(one, one.calibration, repeats)) for one in group])
+    units, keys, agreed = pool_calibration_units(
+        [(one, make_unit_values(one, one.calibration, repeats)) for one in group]
+    )
     number = np.array([pairs.setdefault(key, len(pairs)) for key in keys], dtype=np.intp)
     parts = [
-        make_units(direction, rows, repeats) for rows in (direction.test & ~direction.references, direction.references)
+        make_unit_values(direction, rows, repeats)
+        for rows in (direction.test & ~direction.references, direction.references)
     ]
     systems, humans = (
         units_by_person(sampling_units(direction, part), direction.people, units.raters) for part in parts
@@ -220,7 +223,7 @@ def make_judged_direction(
     ), units
 
 
-def make_campaign_heads(parts: Sequence[CampaignParts]) -> dict[str, Any]:
+def make_comparison_head(parts: Sequence[CampaignParts]) -> dict[str, Any]:
     """What the view of a comparison begins with."""
     campaign_ratings = [one.ratings for one in parts]
     return {

@@ -14,7 +14,7 @@ from app.reports.source.snapshot import Snapshot
 from app.stats.components.bootstrap import ParametricBootstrap, default_number_of_draws
 from app.stats.components.fit import CannotModel, ComponentsFit, fit_observations
 from app.stats.components.generalizability import confounded_terms
-from app.stats.components.observations import Observations, make_observations
+from app.stats.components.observations import ModelObservations, make_observations
 from app.stats.components.terms import NAMES
 from app.stats.ratings import Ratings
 from app.stats.selection import DroppedRows, select_rows
@@ -38,7 +38,7 @@ class RatingsModel:
     draws: int
 
     @cached_property
-    def rows(self) -> Observations:
+    def rows(self) -> ModelObservations:
         """Rows of the model."""
         return make_observations(self.ratings)
 
@@ -102,6 +102,6 @@ def load_model(session: Session, snapshot: Snapshot, options: RecipeOptions, dra
     )
 
 
-def parse_draws(parts: Sequence[bytes]) -> list[Draw]:
+def parse_bootstrap_draws(parts: Sequence[bytes]) -> list[Draw]:
     """What the chunks found."""
     return [draw for part in parts for draw in json.loads(part)]

@@ -281,7 +281,7 @@ def _counts(o: EditOperations) -> tuple[int, ...]:
     return o.insertions, o.deletions, o.substitutions, o.shifts, o.length
 
 
-def unpack_segments(done: Sequence[bytes]) -> list[SegmentEdits]:
+def unpack_segment_edits(done: Sequence[bytes]) -> list[SegmentEdits]:
     """What the chunks wrote, segment by segment."""
     return [one for part in done for one in _unpacked(part)]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.domain.errors import Invalid, Place
 from app.reports.source.data_hash import hash_report_data
 from app.reports.source.recipe_input import RecipeInput
-from app.stats.normalize import Method, moments_per_rater, normalize
+from app.stats.normalize import Method, moments_per_rater, normalize_ratings
 from app.stats.ratings import Ratings
 from app.stats.selection import DroppedRows, drop_excluded, match_exclusion, select_rows
 from app.stats.side_tables import DocumentTable
@@ -34,7 +34,7 @@ def ranked_scores(inputs: RecipeInput, scale: Method) -> ScoredSegments:
     """The scores that raters gave, of the rows that the recipe ranks."""
     chosen = select_rows(inputs.rows, inputs.recipe)
     rows = chosen.ratings.where(chosen.ranked).segments()
-    scored = normalize(rows, scale, moments=moments_per_rater(rows))
+    scored = normalize_ratings(rows, scale, moments=moments_per_rater(rows))
     return ScoredSegments(scored.scored, inputs.documents, chosen.dropped, tuple(scored.warnings), inputs.data_hash)
 
 

@@ -57,7 +57,7 @@ def stability_plot(view: StabilityView, picture: Picture = "documents") -> bytes
             place = _PanelPlace(left, top + (n // columns) * (HIGH + BELOW + 20) + 16, wide)
             _panel(sheet, panel, frame, place, looks)
         sheet.caption(caption_lines, bottom + 6)
-        return canvas.to_svg(sheet.figure, title=title)
+        return canvas.figure_to_svg(sheet.figure, title=title)
 
 
 def describe_design(design: DesignView) -> str:

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Recipe
-from app.reports.kit.report import Report, ReportWork, SingleTable
+from app.reports.kit.report import Report, ReportWork, SingleTableLayout
 from app.reports.source import named_recipes
 from app.reports.source.data_hash import hash_report_data
 from app.reports.source.recipe_ratings import load_recipe_ratings
@@ -36,12 +36,12 @@ from app.reports.stability.view import (
     StabilityView,
     Uneven,
 )
-from app.stats.normalize import moments_per_rater, normalize
+from app.stats.normalize import moments_per_rater, normalize_ratings
 from app.stats.ratings import Ratings
 from app.stats.selection import drop_excluded, select_rows
 from app.stats.stability import curves
 from app.stats.stability.chunks import METHOD_VERSION, ChunkOutcome, StabilitySimulator
-from app.stats.stability.curves import FIXED_POOL, StabilityCurve, is_misfit_fatal, refuse_misfit
+from app.stats.stability.curves import FIXED_POOL, StabilityCurve, impossible_design_error, refuses_whole_request
 from app.stats.stability.extraction import extract_multiply_rated
 from app.stats.stability.pairs import reported_rank_distance
 from app.stats.stability.request import StabilityRequest, StudyDesign
@@ -59,7 +59,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Stabili
     return _work(session, snapshots[0], recipe, options.request())
 
 
-def make_earlier_work(session: Session, snapshot: Snapshot, given: Mapping[str, Any]) -> ReportWork[StabilityView]:
+def make_legacy_work(session: Session, snapshot: Snapshot, given: Mapping[str, Any]) -> ReportWork[StabilityView]:
     """The same for a job of the name `EARLIER`, with what it keeps of its request."""
     return _work(session, snapshot, read_stored_recipe(given["recipe"]), _REQUEST.validate_python(given["request"]))
 
@@ -91,8 +91,8 @@ class StudyChunks:
     def run(self, number: int) -> bytes:
         """What the studies of a chunk find. Raises Invalid for what the end would refuse after all the others."""
         outcome = self.simulator.run(number)
-        if outcome.why is not None and is_misfit_fatal(self.simulator.request):
-            raise refuse_misfit(self.simulator.chunks[number].documents, outcome.why)
+        if outcome.why is not None and refuses_whole_request(self.simulator.request):
+            raise impossible_design_error(self.simulator.chunks[number].documents, outcome.why)
         return outcome.to_bytes()
 
 
@@ -197,7 +197,7 @@ def _checked(request: StabilityRequest, used: Ratings) -> tuple[StabilityRequest
     moments = moments_per_rater(used)
     for method in dict.fromkeys(design.normalize for design in request.designs):
         try:
-            normalize(used, method, moments=moments, sd0="zero")
+            normalize_ratings(used, method, moments=moments, sd0="zero")
         except Invalid as error:
             refused[method] = error.detail or error.title()
     fitting = tuple(design for design in request.designs if design.normalize not in refused)
@@ -281,7 +281,7 @@ REPORT: Report[StabilityIn, StabilityView] = Report(
     version=METHOD_VERSION,
     own_routes=True,
     options_in="body",
-    single=SingleTable(
+    single=SingleTableLayout(
         "would the ranking hold if the study were run again?", "Stability of the ranking of {campaign}", long=True
     ),
     terminal=make_narrow_tables,

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from app.reports.kit import captions
-from app.reports.kit.columns import Column, File, make_file, make_section
+from app.reports.kit.columns import Column, File, make_csv_file, make_table_section
 from app.reports.kit.report import TableSection
 from app.reports.stability.charts import describe_design
 from app.reports.stability.view import CurveView, PointView, StabilityView
@@ -108,12 +108,12 @@ NARROW: Sequence[dict[str, str]] = (
 
 def make_tables(report: StabilityView) -> Sequence[TableSection]:
     """One row a design and number of documents; a rule above each design."""
-    return [make_section(TITLE, COLUMNS, _lines(report), group=lambda line: line.curve.design)]
+    return [make_table_section(TITLE, COLUMNS, _lines(report), group=lambda line: line.curve.design)]
 
 
 def make_csv(report: StabilityView) -> File:
     """The same at full precision."""
-    return make_file(COLUMNS, _lines(report))
+    return make_csv_file(COLUMNS, _lines(report))
 
 
 def make_narrow_tables(report: StabilityView) -> Sequence[TableSection]:
@@ -121,7 +121,9 @@ def make_narrow_tables(report: StabilityView) -> Sequence[TableSection]:
     by_heading = {column.heading: column for column in COLUMNS}
     parts = [[replace(by_heading[heading], heading=short) for heading, short in part.items()] for part in NARROW]
     return [
-        make_section(describe_design(curve.design), part, [_CurvePoint(report, curve, point) for point in curve.points])
+        make_table_section(
+            describe_design(curve.design), part, [_CurvePoint(report, curve, point) for point in curve.points]
+        )
         for curve in report.curves
         if curve.points
         for part in parts

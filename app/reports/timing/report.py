@@ -11,8 +11,8 @@ import numpy as np
 
 from app.reports.kit import captions
 from app.reports.kit.charts.rater_bars import rater_bars
-from app.reports.kit.columns import NONE, Column, file_maker, make_section
-from app.reports.kit.report import NoOptions, Report, ReportWork, SingleTable, TableSection, make_undivided_work
+from app.reports.kit.columns import NONE, Column, csv_file_maker, make_table_section
+from app.reports.kit.report import NoOptions, Report, ReportWork, SingleTableLayout, TableSection, make_undivided_work
 from app.reports.source.judged_ratings import (
     JudgedRatings,
     RatingsHead,
@@ -143,7 +143,7 @@ COLUMNS: Sequence[Column[RaterTime]] = (
 
 
 def _tables(report: TimingView) -> Sequence[TableSection]:
-    return [make_section(f"{report.campaign}: timing", COLUMNS, report.raters)]
+    return [make_table_section(f"{report.campaign}: timing", COLUMNS, report.raters)]
 
 
 def _caption(report: TimingView) -> str:
@@ -191,10 +191,10 @@ REPORT: Report[NoOptions, TimingView] = Report(
     example=EXAMPLE.model_dump(mode="json"),
     prepare=_prepare,
     tables=_tables,
-    csv=file_maker(COLUMNS, attrgetter("raters")),
+    csv=csv_file_maker(COLUMNS, attrgetter("raters")),
     charts={"default": _bars},
     caption=_caption,
     role="manager",
     own_routes=True,
-    single=SingleTable("timing of raters", "{campaign}: timing of raters"),
+    single=SingleTableLayout("timing of raters", "{campaign}: timing of raters"),
 )

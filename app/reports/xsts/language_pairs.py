@@ -14,7 +14,7 @@ from app.reports.source.calibration import (
     CampaignParts,
     Pair,
     ScoreSourceOptions,
-    find_namesakes,
+    find_raters_sharing_keys,
     make_judged_direction,
     name_raters,
 )
@@ -118,12 +118,12 @@ def _language(part: CampaignParts, pivot: str | None, pool: str) -> str:
     return part.key if pool == "campaign" or not others else "-".join(others)
 
 
-def list_namesake_warnings(grouped: LanguageGroups) -> list[str]:
+def list_shared_key_warnings(grouped: LanguageGroups) -> list[str]:
     """Raters of one key in campaigns that are pooled: told, because who they are decides what is pooled."""
     groups = dict(zip(grouped.languages, grouped.groups, strict=True))
     return [
         f"{language}: raters with the same key in several campaigns count as different people because their accounts "
         f"are not linked: {name_raters(keys)}"
         for language, group in groups.items()
-        if (keys := find_namesakes(group))
+        if (keys := find_raters_sharing_keys(group))
     ]

@@ -15,7 +15,7 @@ from app.reports.source.calibration import (
     CampaignParts,
     count_unagreed_items,
     load_campaign_parts,
-    make_campaign_heads,
+    make_comparison_head,
     name_raters,
 )
 from app.reports.source.raw_ratings import NOTHING
@@ -28,7 +28,7 @@ from app.reports.xsts.language_pairs import (
     check_fixed_points,
     check_shared_scale,
     group_languages,
-    list_namesake_warnings,
+    list_shared_key_warnings,
 )
 from app.reports.xsts.view import (
     ATTRIBUTES,
@@ -96,11 +96,11 @@ def _view(
         for one, before, size in zip(directions, ready, sizes, strict=True)
     ]
     systems = _ranked(_systems(directions, ready, target, grouped.n_pairs, options), options, parts[0].sign)
-    head = make_campaign_heads(parts)
+    head = make_comparison_head(parts)
     head["dropped"] += [line for one in parts for line in count_unagreed_items(one, options.repeats)]
     view = XstsView(
         **head,
-        warnings=[*_warnings(directions, direction_views, systems, options), *list_namesake_warnings(grouped)],
+        warnings=[*_warnings(directions, direction_views, systems, options), *list_shared_key_warnings(grouped)],
         method=options.method,
         by=options.by,
         target=target,

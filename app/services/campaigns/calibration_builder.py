@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.domain.errors import Conflict, Invalid, Place
-from app.reports.source.calibration import CampaignParts, ScoreSourceOptions, load_campaign_parts, make_units
+from app.reports.source.calibration import CampaignParts, ScoreSourceOptions, load_campaign_parts, make_unit_values
 from app.reports.source.snapshot import load_snapshot
 from app.services.campaigns.calibration_sets import Pair
 from app.stats.agreement.units import UnitValues
@@ -84,7 +84,7 @@ def propose(
     lost = 0
     for given in parts:
         texts = pair_texts(session, given.ratings.snapshot.campaign_id, reference=reference)
-        units = make_units(given, given.test, "average")
+        units = make_unit_values(given, given.test, "average")
         for chosen in choose_calibration_items(units, scale, per_stratum=units.n_units, fewest=fewest, apart=apart):
             held = list(_candidates(given, units, chosen, texts))
             lost += chosen.available - len(held)

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from app.domain.languages import script_of, scripts_of
+from app.domain.languages import detect_script, scripts_of_language
 from app.services.campaigns.campaigns import get
 from app.storage import campaigns, test_sets
 from app.storage.db import Session
@@ -76,8 +76,8 @@ def report(session: Session, campaign: str) -> Ingest:
     """Count the test set and look through its texts. Raises NotFound."""
     view, row = get(session, campaign), campaigns.get(session, campaign)
     keys = test_sets.active_systems(session, row.id)
-    tally, wanted = _Tally(), scripts_of(view.target_language)
-    written = scripts_of(view.source_language)
+    tally, wanted = _Tally(), scripts_of_language(view.target_language)
+    written = scripts_of_language(view.source_language)
     segments = words = 0
     names: set[str] = set()
     for segment in test_sets.stream(session, row.id):
@@ -138,7 +138,7 @@ def _look(tally: _Tally, text: str, address: str, scripts: frozenset[str] | None
     """What is odd about a text by itself."""
     if not _balanced(text):
         tally.note(f"broken markup in a {noun}" if noun == "source" else f"broken markup in an {noun}", address)
-    script = script_of(text)
+    script = detect_script(text)
     if scripts is not None and script is not None and script not in scripts:
         tally.note(f"{noun} in a script other than that of its language", address)
 

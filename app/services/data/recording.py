@@ -11,7 +11,7 @@ from itertools import chain, islice
 from pydantic import ValidationError
 
 from app.domain.errors import Conflict, Invalid, Place
-from app.domain.faults import first_faults
+from app.domain.faults import list_first_faults
 from app.formats.base import FileLine, JudgmentRow, ReadLog
 from app.protocols.base import JudgedTexts
 from app.services.campaigns.campaigns import get
@@ -133,7 +133,7 @@ def _wrong_payload(intake: Intake, i: int, judgment: SentJudgment) -> Iterator[P
         if not intake.needs_texts:
             protocol.score(payload, JudgedTexts(), options)
     except ValidationError as error:
-        for fault in first_faults(error):
+        for fault in list_first_faults(error):
             yield Place((BODY, i, "payload", *fault["loc"]), fault["msg"])
     except Invalid as error:
         for place in error.places or (Place((), error.detail or error.title()),):

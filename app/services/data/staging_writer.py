@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from app.domain import alignment
 from app.domain.errors import Invalid, Place
-from app.domain.faults import first_faults
+from app.domain.faults import list_first_faults
 from app.formats.base import (
     DocumentRecord,
     FileLine,
@@ -308,7 +308,7 @@ def _known(stage: StagingWriter, said: Mapping[str, object]) -> PayloadFacts:
     try:
         payload = protocol.payload.model_validate(said)
     except ValidationError as error:
-        first = first_faults(error, 1)[0]
+        first = list_first_faults(error, 1)[0]
         raise Invalid("the payload is not valid", places=(Place(tuple(first["loc"]), first["msg"]),)) from None
     protocol.check(payload, JudgedTexts(), options)
     scored = UNSCORED if stage.needs_texts else protocol.score(payload, JudgedTexts(), options)

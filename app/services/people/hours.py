@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 import numpy as np
 
 from app.domain.errors import Conflict, Invalid, Place
-from app.domain.languages import has_spaces
+from app.domain.languages import has_word_spaces
 from app.reports.kit.render.csv_text import render_csv
 from app.reports.kit.table import Cell
 from app.reports.source.campaign import CampaignInfo
@@ -202,7 +202,7 @@ def _by_rater(
     everybody: bool,
 ) -> Mapping[int, Mapping[date, float]]:
     """Active seconds by rater id and day."""
-    spacing = Spacing(has_spaces(view.source_language), has_spaces(view.target_language))
+    spacing = Spacing(has_word_spaces(view.source_language), has_word_spaces(view.target_language))
     only = None if everybody else [one.id for one in accounts]
     read = hours.load_activity(session, campaign_id, spacing, only)
     persons = {one.id: int(one.person) for one in accounts}

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from app.domain.errors import Invalid, Place
-from app.domain.faults import first_faults
+from app.domain.faults import list_first_faults
 from app.protocols.base import JudgedTexts, Protocol, ScoringOptions
 from app.reports.source.campaign import CampaignInfo, campaign_protocol, campaign_scoring_options
 
@@ -108,7 +108,7 @@ def _parsed(
         parsed = protocol.payload.model_validate(payload)
         protocol.check(parsed, item.shown, options)
     except ValidationError as error:
-        faults = first_faults(error, 20)
+        faults = list_first_faults(error, 20)
         places = tuple(Place(("payload", *fault["loc"]), fault["msg"]) for fault in faults)
         raise Invalid(places=places) from None
     except Invalid as error:

@@ -13,7 +13,7 @@ from datetime import datetime
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from app.domain.errors import Invalid, NotFound, Place
-from app.domain.faults import first_faults
+from app.domain.faults import list_first_faults
 from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns.campaigns import get
 from app.services.people.qualification_marks import QualificationAnswer, QualificationItem, check_item, numbers, right
@@ -173,7 +173,7 @@ def _wrong(campaign: CampaignInfo, n: int, meta: Mapping[str, object]) -> Iterat
     try:
         known = TutorialNote.model_validate(meta[NAME])
     except ValidationError as error:
-        for fault in first_faults(error, 20):
+        for fault in list_first_faults(error, 20):
             yield Place((*here, *fault["loc"]), fault["msg"])
         return
     if known.payload is None:

@@ -52,7 +52,7 @@ def plan_picture(view: PlanPicture) -> bytes:
         _bars(sheet, view, names, left, head)
         _grid(sheet, view, shown, grid, head)
         sheet.caption(told, bottom + 22)
-        return canvas.to_svg(sheet.figure, title=f"Plan of {view.campaign}")
+        return canvas.figure_to_svg(sheet.figure, title=f"Plan of {view.campaign}")
 
 
 def _bars(sheet: ChartSheet, view: PlanPicture, names: Sequence[str], left: float, top: float) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from app.design.values import DesignDocument, Rater, System, TestSet
 from app.domain.errors import Conflict
-from app.domain.languages import has_spaces
+from app.domain.languages import has_word_spaces
 from app.reports.source.campaign import CampaignInfo
 from app.storage import plans
 from app.storage.db import Session
@@ -53,7 +53,7 @@ def words_of(source: str, language: str | None) -> int:
     >>> words_of("The dog barked.", "en"), words_of("犬が吠えた。", "ja")
     (3, 3)
     """
-    return len(source.split()) if has_spaces(language) else -(-len(source) // CHARACTERS_A_WORD)
+    return len(source.split()) if has_word_spaces(language) else -(-len(source) // CHARACTERS_A_WORD)
 
 
 def read(session: Session, view: CampaignInfo, campaign_id: int) -> PlanInput:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import ValidationError
 
 from app.domain.errors import Invalid
-from app.domain.faults import first_faults
+from app.domain.faults import list_first_faults
 from app.formats.base import OutputRow
 from app.protocols import assign_error_ids, span_faults
 from app.protocols.base import JudgedTexts, Span
@@ -23,7 +23,7 @@ def prefilled_spans(row: OutputRow) -> str | None:
     try:
         spans = [Span.model_validate(one) for one in row.prefill]
     except ValidationError as error:
-        first = first_faults(error, 1)[0]
+        first = list_first_faults(error, 1)[0]
         raise Invalid(f"prefill: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     wrong = span_faults(spans, JudgedTexts(text=row.text))
     if wrong:

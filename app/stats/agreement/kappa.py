@@ -33,7 +33,7 @@ def chance_within_steps(levels: int, steps: int) -> float:
     return (levels * (2 * steps + 1) - steps * (steps + 1)) / levels**2
 
 
-def observed_within_tolerance(units: UnitValues, tolerance: float, pool: PooledValues | None = None) -> OfDocuments:
+def share_within_tolerance(units: UnitValues, tolerance: float, pool: PooledValues | None = None) -> OfDocuments:
     """Share of pairs of raters within the tolerance, every pair of a unit counting once."""
     units = units.paired()
     pool = pool_values(units) if pool is None else pool
@@ -51,7 +51,7 @@ def tolerance_kappa(units: UnitValues, tolerance: float, *, chance: float | None
     """
     units = units.paired()
     pool = pool_values(units)
-    share = observed_within_tolerance(units, tolerance, pool)
+    share = share_within_tolerance(units, tolerance, pool)
 
     def value(weights: Floats) -> Floats:
         if chance is not None:
@@ -88,7 +88,7 @@ def count_categories(units: UnitValues, levels: int) -> Floats:
     return out
 
 
-def fleiss(units: UnitValues, levels: int, *, weights: Weights = "identity") -> OfDocuments:
+def fleiss_kappa(units: UnitValues, levels: int, *, weights: Weights = "identity") -> OfDocuments:
     """Fleiss' κ; `weights` other than identity give its weighted form.
 
     Units may differ in the number of ratings n_i: P_i = (Σn_ij² − n_i)/(n_i(n_i − 1)), and P̄ weighs them by pairs.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.agreement.units import Indices
-from app.stats.calibration.linking import interval_of_draws
+from app.stats.calibration.linking import percentile_interval_of_draws
 from app.stats.plain import number_or_none
 from app.stats.ratings import Codes, Floats
 
@@ -93,7 +93,12 @@ def fit_protocol_bridge(
     times = np.bincount(picked.ravel(), minlength=draws * held.size).reshape(draws, held.size)
     drawn = _r_squared(y, predicted, code, times.astype(np.float64))
     return ProtocolBridge(
-        x.size, held.size, curve, number_or_none(r_squared), interval_of_draws(drawn, level), number_or_none(inside)
+        x.size,
+        held.size,
+        curve,
+        number_or_none(r_squared),
+        percentile_interval_of_draws(drawn, level),
+        number_or_none(inside),
     )
 
 

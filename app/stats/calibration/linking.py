@@ -144,10 +144,10 @@ def _kinds(
         weight, base, other = (times @ _sums(anchors, np.where(own, value, 0.0)) for value in values)
         total = base - slopes * other - intercepts * weight
         parts.append(np.divide(total, weight, out=np.full(weight.size, np.nan), where=weight > 0))
-    return difference, interval_of_draws(parts[0] - parts[1], level)
+    return difference, percentile_interval_of_draws(parts[0] - parts[1], level)
 
 
-def interval_of_draws(values: Floats, level: float) -> tuple[float, float] | None:
+def percentile_interval_of_draws(values: Floats, level: float) -> tuple[float, float] | None:
     """The middle `level` of the draws that are numbers; None of fewer than two."""
     held = values[np.isfinite(values)]
     if held.size < 2:

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from app.stats.agreement.units import UnitValues
-from app.stats.calibration.linking import interval_of_draws
+from app.stats.calibration.linking import percentile_interval_of_draws
 from app.stats.ratings import Floats
 
 
@@ -60,7 +60,7 @@ def estimate_system_gap(
     sums, counts = np.bincount(code, weights=apart), np.bincount(code)
     picked = rng.integers(0, held.size, size=(draws, held.size))
     drawn = sums[picked].sum(axis=1) / counts[picked].sum(axis=1)
-    bounds = interval_of_draws(drawn, level) if held.size > 1 else None
+    bounds = percentile_interval_of_draws(drawn, level) if held.size > 1 else None
     sd = float(apart.std(ddof=1)) if apart.size > 1 else 0.0
     return SystemGap(
         better=better,

@@ -17,7 +17,7 @@ from app.domain.errors import Invalid
 from app.stats.aggregate import Indices
 from app.stats.components.layout import ModelLayout, make_model_layout
 from app.stats.components.likelihood import MixedModelEquations
-from app.stats.components.observations import Observations, make_observations
+from app.stats.components.observations import ModelObservations, make_observations
 from app.stats.components.optimum import HIGHEST, LOWEST, RemlOptimum, minimize_reml
 from app.stats.components.terms import RESIDUAL, OmittedTerm, identify_terms
 from app.stats.ratings import Floats, Ratings
@@ -57,7 +57,7 @@ class ComponentsFit:
     the optimum was found.
     """
 
-    rows: Observations
+    rows: ModelObservations
     components: dict[str, float]
     left_out: tuple[OmittedTerm, ...]
     at_bound: tuple[str, ...]
@@ -103,7 +103,7 @@ def fit_components(ratings: Ratings) -> ComponentsFit:
     return fit_observations(make_observations(ratings))
 
 
-def fit_observations(rows: Observations) -> ComponentsFit:
+def fit_observations(rows: ModelObservations) -> ComponentsFit:
     """The same from rows that are laid out already. Raises CannotModel."""
     _check(rows)
     known = identify_terms(rows)
@@ -136,7 +136,7 @@ class ModelRefitter:
         return _components(minimize_reml(self._start, score, close=_CLOSE_OF_DRAWS))
 
 
-def _check(rows: Observations) -> None:
+def _check(rows: ModelObservations) -> None:
     if not len(rows):
         raise CannotModel("there are no ratings")
     if len(rows) <= len(rows.systems):
@@ -153,7 +153,7 @@ def _check(rows: Observations) -> None:
         raise CannotModel("each system has constant ratings: there is no variance to decompose")
 
 
-def _largest_block(rows: Observations) -> int:
+def _largest_block(rows: ModelObservations) -> int:
     """Ratings of the segment with most, or combinations of rater and system of the document with most."""
     cells = np.unique(np.stack((rows.document, rows.system, rows.rater), axis=1), axis=0)
     in_document = int(np.bincount(cells[:, 0]).max()) if rows.documents_known else 0
@@ -178,7 +178,7 @@ def _components(reached: RemlOptimum) -> dict[str, float]:
 
 
 def _fit_from_optimum(
-    rows: Observations, arranged: ModelLayout, reached: RemlOptimum, left_out: tuple[OmittedTerm, ...]
+    rows: ModelObservations, arranged: ModelLayout, reached: RemlOptimum, left_out: tuple[OmittedTerm, ...]
 ) -> ComponentsFit:
     n, solution = arranged.n_systems, reached.solution
     variance = solution.residual

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from app.stats.aggregate import Indices
-from app.stats.components.observations import Observations
+from app.stats.components.observations import ModelObservations
 from app.stats.components.terms import MOST_CELLS, term_levels
 from app.stats.ratings import Bools, Floats
 
@@ -109,7 +109,7 @@ class ModelLayout:
         return self.n_columns if self.spread is None else len(self.pairs)
 
 
-def make_model_layout(rows: Observations, terms: tuple[str, ...]) -> ModelLayout:
+def make_model_layout(rows: ModelObservations, terms: tuple[str, ...]) -> ModelLayout:
     """Arrange the rows for these terms. Without a term of documents every segment stands alone."""
     n_raters = len(rows.raters)
     pairs, pair = np.unique(rows.system * n_raters + rows.rater, return_inverse=True)
@@ -130,7 +130,7 @@ def make_model_layout(rows: Observations, terms: tuple[str, ...]) -> ModelLayout
     return ModelLayout(len(rows), len(rows.systems), sizes, combinations, of_rows, spread, blocks)
 
 
-def _shares(rows: Observations, block: Indices, pair: Indices, columns: Indices) -> list[RowBlock]:
+def _shares(rows: ModelObservations, block: Indices, pair: Indices, columns: Indices) -> list[RowBlock]:
     """Cut at borders of blocks so that no share has too many entries."""
     width = np.int64(len(columns))
     of_block = np.bincount(np.unique(block * width + pair) // width)
@@ -142,7 +142,7 @@ def _shares(rows: Observations, block: Indices, pair: Indices, columns: Indices)
     return [_share(rows, block, pair, columns, int(a), int(b)) for a, b in pairwise(borders)]
 
 
-def _share(rows: Observations, block: Indices, pair: Indices, columns: Indices, start: int, stop: int) -> RowBlock:
+def _share(rows: ModelObservations, block: Indices, pair: Indices, columns: Indices, start: int, stop: int) -> RowBlock:
     at = slice(start, stop)
     width = np.int64(len(columns))
     cells, first_row, cell = np.unique(block[at] * width + pair[at], return_index=True, return_inverse=True)
@@ -246,7 +246,7 @@ def _documents(
 
 
 def _segments(
-    rows: Observations, start: int, begin: Indices, n: int, place: _RowPlaces, entries: _PatternEntries
+    rows: ModelObservations, start: int, begin: Indices, n: int, place: _RowPlaces, entries: _PatternEntries
 ) -> SegmentBatch:
     """Segments with n ratings: their patterns (who shares a system or rater with whom), and sets of equal cells."""
     at = begin[:, None] + np.arange(n)

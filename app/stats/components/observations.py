@@ -11,7 +11,7 @@ from app.stats.ratings import Floats, Ratings
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Observations:
+class ModelObservations:
     """N rows sorted by document, segment, system and rater, each combination once.
 
     system, rater, document, segment: dense codes, shape (N,). score: shape (N,), less `centre`, their mean.
@@ -49,7 +49,7 @@ class Observations:
         return max(1, round(np.unique(unit * len(self.systems) + self.system).size / len(self.systems)))
 
 
-def make_observations(ratings: Ratings) -> Observations:
+def make_observations(ratings: Ratings) -> ModelObservations:
     """Average what one rater gave one output several times, and number what occurs.
 
     ratings : segment ratings that an analysis uses, in canonical order.
@@ -71,7 +71,7 @@ def make_observations(ratings: Ratings) -> Observations:
     segment = segment[order]
     segment = np.cumsum(np.diff(segment, prepend=segment[:1]) != 0)  # numbered as they stand, document by document
     labels = ratings.labels
-    return Observations(
+    return ModelObservations(
         system=system,
         rater=rater,
         document=document,

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from app.stats.aggregate import Indices
-from app.stats.components.observations import Observations
+from app.stats.components.observations import ModelObservations
 from app.stats.ratings import Floats
 
 RESIDUAL = "residual"
@@ -68,7 +68,7 @@ class IdentifiedTerms:
     start: Floats
 
 
-def term_levels(rows: Observations, term: str) -> Indices:
+def term_levels(rows: ModelObservations, term: str) -> Indices:
     """Which level of a term each row has: dense codes, shape (N,)."""
     columns = {"system": rows.system, "rater": rows.rater, "doc": rows.document, "segment": rows.segment}
     code = np.zeros(len(rows), dtype=np.int64)
@@ -77,7 +77,7 @@ def term_levels(rows: Observations, term: str) -> Indices:
     return np.unique(code, return_inverse=True)[1]
 
 
-def identify_terms(rows: Observations) -> IdentifiedTerms:
+def identify_terms(rows: ModelObservations) -> IdentifiedTerms:
     """Keep the terms whose variances the design can tell apart, beside fixed systems.
 
     The components of a mixed model can be told apart exactly where the matrices M Z_k Z_k' M (and M for the residual)
@@ -109,7 +109,7 @@ def identify_terms(rows: Observations) -> IdentifiedTerms:
     return IdentifiedTerms(tuple(kept[1:]), tuple(order), _start(rows, fixed, incidence, gram, chosen))
 
 
-def _unfit(rows: Observations, term: str) -> str | None:
+def _unfit(rows: ModelObservations, term: str) -> str | None:
     """Why a term is not even tried."""
     if term in _OF_DOCUMENTS and not rows.documents_known:
         return "the documents of the segments are unknown"
@@ -158,7 +158,7 @@ def _dependent(gram: Floats, at: int, others: list[int], names: list[str]) -> tu
 
 
 def _start(
-    rows: Observations,
+    rows: ModelObservations,
     fixed: sparse.csr_matrix,
     incidence: Mapping[str, sparse.csr_matrix],
     gram: Floats,

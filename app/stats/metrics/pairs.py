@@ -12,7 +12,7 @@ from scipy import sparse
 
 from app.stats.aggregate import Indices
 from app.stats.ratings import Bools, Floats
-from app.stats.testing.permutation import PairBlock, count_sign_flips
+from app.stats.testing.permutation import PairBlock, count_permuted_sums
 
 PERMUTATIONS = 1_000
 
@@ -65,7 +65,7 @@ def compute_pair_p_values(
     ]
     p, p_reverse = np.full(first.size, np.nan), np.full(first.size, np.nan)
     if blocks:
-        counts = count_sign_flips(
+        counts = count_permuted_sums(
             blocks,
             first.size,
             n_units,

@@ -17,7 +17,7 @@ import numpy as np
 from app.design.design import Grouping
 from app.design.simulate import simulate_rater_assignments
 from app.domain.errors import Invalid
-from app.stats.aggregate import score_matrix, segment_scores
+from app.stats.aggregate import average_segment_scores, make_score_matrix
 from app.stats.planning.studies import claims_by_t_test, compute_pair_contrasts, contrast_degrees_of_freedom, critical_t
 from app.stats.ratings import Floats, Ratings
 from app.stats.stability.extraction import MultiplyRated, NotMultiplyRated, extract_multiply_rated
@@ -86,7 +86,7 @@ def prepare_pilot(ratings: Ratings, *, grouping: Grouping = "psxs", ratings_per_
 
 
 def _as_rated(ratings: Ratings) -> PilotRatings:
-    matrix = score_matrix(segment_scores(ratings), ratings.labels)
+    matrix = make_score_matrix(average_segment_scores(ratings), ratings.labels)
     if matrix.systems.size < 2:
         raise Invalid("a difference takes two systems")
     common = matrix.present.all(axis=0)

@@ -148,12 +148,12 @@ def make_rater_quality(
     return _rater(work.rows, code, work.controls.get(code), evidence, wanted)
 
 
-def completion_of_verdict(verdict: Verdict, *, untested: Untested = "complete") -> Completion:
+def completion_for_verdict(verdict: Verdict, *, untested: Untested = "complete") -> Completion:
     """What the verdict means for a completion code: only a failed test sends work to a person.
 
-    >>> completion_of_verdict("fail"), completion_of_verdict("not_testable")
+    >>> completion_for_verdict("fail"), completion_for_verdict("not_testable")
     ('review', 'complete')
-    >>> completion_of_verdict("not_testable", untested="review")
+    >>> completion_for_verdict("not_testable", untested="review")
     'review'
     """
     return "review" if verdict == "fail" else untested if verdict == "not_testable" else "complete"
@@ -337,7 +337,7 @@ def _rater(
         n_judgments=evidence.ways[rater].n,
         verdict=verdict,
         why=control.why if control else "no degraded items",
-        completion=completion_of_verdict(verdict),
+        completion=completion_for_verdict(verdict),
         control=control,
         repeats=evidence.again.get(rater),
         panel=evidence.panel.get(rater),

@@ -11,7 +11,7 @@ from app.stats import intervals
 from app.stats.aggregate import ScoreMatrix, SegmentScores, round_scores
 from app.stats.inference.by_document import effective_documents
 from app.stats.plain import Interval, interval_or_none, number_or_none
-from app.stats.ranking.clusters import assign_clusters, rank_ranges
+from app.stats.ranking.clusters import assign_clusters, compute_rank_ranges
 from app.stats.ranking.rank_sets import RankSets
 from app.stats.ranking.result import SegmentTable, SystemRow
 from app.stats.ratings import Floats, Ratings
@@ -35,7 +35,7 @@ def make_system_rows(
     tested = recipe.test != "none"
     wins = verdict.wins
     cluster = assign_clusters(wins, recipe.clusters, apart=verdict.apart) if tested else None
-    ranges = rank_ranges(wins, recipe.clusters)
+    ranges = compute_rank_ranges(wins, recipe.clusters)
     ranks = _mean_ranks(round_scores(scores))
     documents = (panel.document_counts() > 0).sum(axis=1)
     effective = effective_documents(panel.document_weights())

@@ -17,7 +17,7 @@ def assign_clusters(wins: Bools, rule: ClusterRule, *, apart: Bools | None = Non
     rule : where a line is drawn below rank i. `wmt21`: i's wins over *any* system number S − i (the published WMT
         files: a lower system that beats a higher one can hide a line). `wmt22`: the smallest number of wins among the
         systems 1 … i is S − i (Appraise `make_rankings.py`). `wmt24`: no chain of pairs with p > α crosses it, whoever
-        is the better (WMT24 `tools.py`). `wmt25`: no range of `rank_ranges` crosses it. `paper`: i beats every
+        is the better (WMT24 `tools.py`). `wmt25`: no range of `compute_rank_ranges` crosses it. `paper`: i beats every
         lower system (Knowles 2021, footnote 4). `strict` and `wmt26`: every system above beats every system below.
     apart : apart[i, j] is true where the test tells i and j apart, in whichever direction; shape (S, S). By default
         where either beats the other.
@@ -28,7 +28,7 @@ def assign_clusters(wins: Bools, rule: ClusterRule, *, apart: Bools | None = Non
     return tuple(int(c) for c in 1 + np.concatenate(([0], np.cumsum(lines))))[: len(wins)]
 
 
-def rank_ranges(wins: Bools, rule: ClusterRule = "none") -> tuple[tuple[int, int], ...]:
+def compute_rank_ranges(wins: Bools, rule: ClusterRule = "none") -> tuple[tuple[int, int], ...]:
     """[1 + losses, S − wins] of each system: pairwise, not simultaneous.
 
     Under `wmt25` a range grows from the system's own rank over its neighbours, up to the first that beats it and down

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.domain.recipe import Repeats
-from app.stats.aggregate import Indices, ScoreMatrix, SegmentScores, round_scores, segment_scores
+from app.stats.aggregate import Indices, ScoreMatrix, SegmentScores, average_segment_scores, round_scores
 from app.stats.ratings import Bools, Floats, Ratings
 from app.stats.testing.significance import all_system_pairs, common_segment_masks
 
@@ -100,7 +100,9 @@ def leave_out_raters(
     for rater in raters:
         rows, segments = index.others(int(rater))
         columns = np.searchsorted(panel.segments, segments)
-        score, present = _cells(panel, segment_scores(ratings.take(rows), repeats=repeats, median=median), columns)
+        score, present = _cells(
+            panel, average_segment_scores(ratings.take(rows), repeats=repeats, median=median), columns
+        )
         before = _totals(contrast, panel.score[:, columns], panel.present[:, columns], columns)
         after = _totals(contrast, score, present, columns)
         without.append(_differences(contrast, sums - before[0] + after[0], counts - before[1] + after[1]))

@@ -9,7 +9,14 @@ import numpy as np
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import STRATIFIED_TESTS, Recipe
 from app.stats import rater_moments
-from app.stats.aggregate import Indices, ScoreMatrix, one_row_per_rating, round_scores, score_matrix, segment_scores
+from app.stats.aggregate import (
+    Indices,
+    ScoreMatrix,
+    average_segment_scores,
+    make_score_matrix,
+    one_row_per_rating,
+    round_scores,
+)
 from app.stats.normalize import NormalizedRatings
 from app.stats.ranking import assemble, caveats, design_checks, influence, recipe_caveats
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight, warnings_of_unknown_errors
@@ -55,14 +62,14 @@ def rank_systems(
     normalized = rater_moments.normalize_ranked_rows(selection, ranked, resolved)
     scored, unscaled = _rows_to_aggregate(normalized, resolved)
     median = resolved.aggregate == "median"
-    scores = segment_scores(scored, repeats=resolved.repeats, median=median)
-    raw = scores if unscaled is scored else segment_scores(unscaled, repeats=resolved.repeats, median=median)
+    scores = average_segment_scores(scored, repeats=resolved.repeats, median=median)
+    raw = scores if unscaled is scored else average_segment_scores(unscaled, repeats=resolved.repeats, median=median)
     macro = resolved.aggregate == "macro_domain"
-    matrix = score_matrix(scores, scored.labels, domains=domains, macro=macro)
+    matrix = make_score_matrix(scores, scored.labels, domains=domains, macro=macro)
     matrix = matrix.arranged(_order(matrix, rows.better_sign))
     raw_laid = matrix
     if raw is not scores:
-        raw_laid = score_matrix(raw, scored.labels, domains=domains, macro=macro).of(matrix.systems)
+        raw_laid = make_score_matrix(raw, scored.labels, domains=domains, macro=macro).of(matrix.systems)
     resolved, more = _resolve_test(matrix, rows, resolved)
     linked = design_checks.find_comparable_pairs(ranked, matrix.systems)
     shared = replace(

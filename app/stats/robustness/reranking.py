@@ -9,7 +9,7 @@ import numpy as np
 
 from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
-from app.stats.aggregate import ScoreMatrix, one_row_per_rating, round_scores, score_matrix, segment_scores
+from app.stats.aggregate import ScoreMatrix, average_segment_scores, make_score_matrix, one_row_per_rating, round_scores
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
 from app.stats.rater_moments import normalize_ranked_rows
@@ -138,8 +138,8 @@ def ranked_score_matrix(rows: Ratings, recipe: Recipe, domains: Codes | None = N
     scored, _ = normalized_rows(rows, recipe)
     if recipe.repeats == "separate":
         scored = one_row_per_rating(scored)
-    scores = segment_scores(scored, repeats=recipe.repeats, median=recipe.aggregate == "median")
-    matrix = score_matrix(scores, scored.labels, domains=domains, macro=recipe.aggregate == "macro_domain")
+    scores = average_segment_scores(scored, repeats=recipe.repeats, median=recipe.aggregate == "median")
+    matrix = make_score_matrix(scores, scored.labels, domains=domains, macro=recipe.aggregate == "macro_domain")
     return matrix.arranged(np.lexsort((matrix.systems, -rows.better_sign * round_scores(matrix.means()))))
 
 

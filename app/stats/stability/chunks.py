@@ -31,7 +31,7 @@ from app.stats.stability.testing import (
     all_signs,
     draw_signs,
     enumerates_all_signs,
-    find_claims,
+    find_significant_claims,
     permutation_p_values,
 )
 
@@ -60,8 +60,8 @@ class ChunkOutcome:
     """What the studies of a chunk found.
 
     means: of every system, in the unit of the method, shape (methods, n, S). claims: of every pair, shape
-    (methods, n, S(S−1)/2), see `testing.find_claims`. why: the reason where the assignment is out of reach; no
-    studies then.
+    (methods, n, S(S−1)/2), see `testing.find_significant_claims`. why: the reason where the assignment is out of
+    reach; no studies then.
     """
 
     means: Floats
@@ -167,7 +167,7 @@ class StabilitySimulator:
             rng = self._rng("signs", chunk.documents, number, *(() if shared else (piece,)))
             signs = draw_signs(rng, 1 if shared else n, request.permutations, len(documents))
         p = permutation_p_values(signed, signs, exact=exact, rule=self.rule)
-        return means.transpose(1, 0, 2), find_claims(signed, p, self.rule).transpose(1, 0, 2)
+        return means.transpose(1, 0, 2), find_significant_claims(signed, p, self.rule).transpose(1, 0, 2)
 
     def full_data(self) -> dict[Method, FullDataClaims]:
         """What all ratings together say under each normalization asked for, tested as the studies are.
@@ -181,7 +181,9 @@ class StabilitySimulator:
         many, n = max(request.permutations, _FULL_PERMUTATIONS), signed.shape[-1]
         exact = enumerates_all_signs(n, many)
         signs = all_signs(n) if exact else draw_signs(self._rng("full data"), 1, many, n)
-        claimed = find_claims(signed, permutation_p_values(signed, signs, exact=exact, rule=self.rule), self.rule)[0]
+        claimed = find_significant_claims(
+            signed, permutation_p_values(signed, signs, exact=exact, rule=self.rule), self.rule
+        )[0]
         order = order_pairs(signed[0].sum(axis=2) / whole.n_segments.sum(), 1)
         return {method: FullDataClaims(order[i], claimed[i]) for i, method in enumerate(methods)}
 

@@ -97,7 +97,7 @@ def compute_curves(
     return curves
 
 
-def refuse_misfit(documents: int, why: str) -> Invalid:
+def impossible_design_error(documents: int, why: str) -> Invalid:
     """The refusal of a design that the raters of the data cannot have on a number of documents."""
     place = Place(("body", "designs"), f"{documents} documents: {why}")
     return Invalid("a design does not fit the data", places=(place,))
@@ -114,8 +114,8 @@ class _Why:
         """Keep the reason of a chunk, if it has one. Raises Invalid where the request takes no point less."""
         if why is None:
             return
-        if is_misfit_fatal(self._request):
-            raise refuse_misfit(chunk.documents, why)
+        if refuses_whole_request(self._request):
+            raise impossible_design_error(chunk.documents, why)
         at = chunk.assignment, chunk.documents
         self._found[at] = min(self._found.get(at, (chunk.index, why)), (chunk.index, why))
 
@@ -131,10 +131,10 @@ class _Why:
         for curve in curves:
             if not (curve.points or self._request.lenient):
                 count = max(self._request.counts)
-                raise refuse_misfit(count, self._found[curve.design.assignment, count][1])
+                raise impossible_design_error(count, self._found[curve.design.assignment, count][1])
 
 
-def is_misfit_fatal(request: StabilityRequest) -> bool:
+def refuses_whole_request(request: StabilityRequest) -> bool:
     """Whether one point that cannot be had refuses a resolved request."""
     return not (request.lenient or request.open_counts)
 

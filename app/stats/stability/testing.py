@@ -196,7 +196,7 @@ def _tally(hits: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint16]:
     return np.asarray(np.add.reduce(hits.view(np.uint8), axis=-1, dtype=np.uint16), dtype=np.uint16)
 
 
-def find_claims(sums: Floats, p: PermutationPValues, rule: SignificanceRule) -> Claims:
+def find_significant_claims(sums: Floats, p: PermutationPValues, rule: SignificanceRule) -> Claims:
     """What each study claims of each pair: 1 the first is significantly better, −1 the second, 0 neither.
 
     sums : as for `permutation_p_values`. A claim needs the better sum, and p ≤ alpha.

@@ -17,7 +17,7 @@ from app.stats.testing import resampling
 from app.stats.testing.paired import DirectionalPValues, paired_t_test, stouffer, stouffer_signed, wilcoxon_signed_rank
 from app.stats.testing.permutation import (
     MOST_PERMUTATIONS,
-    count_sign_flips,
+    count_permuted_sums,
     enough_permutations,
     number_of_permutations,
 )
@@ -120,7 +120,7 @@ def _by_permutation(panel: ScoreMatrix, shared: CommonSegments, recipe: Recipe) 
     n_pairs = shared.segments.size
     by_document = recipe.unit == "document"
     two_sided = recipe.alternative == "two-sided"
-    counts = count_sign_flips(
+    counts = count_permuted_sums(
         shared.blocks,
         n_pairs,
         panel.n_documents if by_document else panel.segments.size,

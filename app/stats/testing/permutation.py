@@ -92,7 +92,7 @@ def number_of_permutations(hypotheses: int, alpha: float) -> int:
     return min(enough_permutations(hypotheses, alpha), MOST_PERMUTATIONS)
 
 
-def count_sign_flips(
+def count_permuted_sums(
     blocks: Sequence[PairBlock],
     n_pairs: int,
     n_units: int,

@@ -15,7 +15,7 @@ from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import Floats
 from app.stats.validation.proportion import Proportion
-from app.stats.validation.study_findings import TrueScores, compare_with_truth
+from app.stats.validation.study_findings import TrueScores, evaluate_ranking
 from app.stats.validation.worlds import SimulatedWorld, simulate_campaign, simulate_campaigns
 
 _KEY = 0x3017
@@ -70,7 +70,7 @@ def simulate_recipe(
     for number in range(n):
         rng = np.random.Generator(np.random.PCG64([_KEY, seed, number]))
         ranking = _rank_or_none(world, recipe, means, rng)
-        rows.append({} if ranking is None else compare_with_truth(ranking, truth))
+        rows.append({} if ranking is None else evaluate_ranking(ranking, truth))
     return OperatingCharacteristics(
         proportion_of_studies(rows, "any_claim"),
         proportion_of_studies(rows, "pairs_claimed"),

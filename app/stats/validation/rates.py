@@ -18,7 +18,7 @@ from app.stats.side_tables import DocumentTable
 from app.stats.validation.campaign_design import OwnWorld, RedrawnCampaign
 from app.stats.validation.proportion import Proportion
 from app.stats.validation.studies import StudyPopulation
-from app.stats.validation.study_findings import LEVELS, TrueScores, compare_with_truth
+from app.stats.validation.study_findings import LEVELS, TrueScores, evaluate_ranking
 
 World = Literal["null", "resampled", "clean", "topics", "rater_system", "skewed", "weak_null", "peeking"]
 What = Literal[
@@ -122,7 +122,7 @@ class RecipeValidation:
         ever = dict[str, float]()
         for rows in looks:
             try:
-                measures = compare_with_truth(rank_systems(rows, self.recipe, documents), truth)
+                measures = evaluate_ranking(rank_systems(rows, self.recipe, documents), truth)
             except Invalid:
                 measures = {}
             for what in ("any_claim", "any_line"):
@@ -209,14 +209,14 @@ def _rate(
         rate=mean,
         error=float(spread / np.sqrt(n)),
         n=int(n),
-        kept=promise_kept(expected, bound, mean, n, exact=exact),
+        kept=is_promise_kept(expected, bound, mean, n, exact=exact),
         low=counted.low,
         high=counted.high,
         exact=exact,
     )
 
 
-def promise_kept(expected: float | None, bound: Bound, rate: float | None, n: int, *, exact: bool) -> bool | None:
+def is_promise_kept(expected: float | None, bound: Bound, rate: float | None, n: int, *, exact: bool) -> bool | None:
     """Whether n studies leave it open, or show, that a promise is kept; None where there is nothing to say.
 
     exact: it is kept by construction, whatever simulation finds: where systems change places within documents,

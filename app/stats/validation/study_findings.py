@@ -55,7 +55,7 @@ class TrueScores:
         return {s: (1 + sum(x > own for x in every), sum(x >= own for x in every)) for s, own in self.scores.items()}
 
 
-def compare_with_truth(ranking: Ranking, truth: TrueScores) -> dict[str, float]:
+def evaluate_ranking(ranking: Ranking, truth: TrueScores) -> dict[str, float]:
     """Each finding by name; those that are undefined are left out.
 
     pairs_claimed, wrong_claims: shares of the pairs tested. any_claim: whether any claim is wrong. Of equal systems

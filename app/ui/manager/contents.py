@@ -63,12 +63,12 @@ class PageVisit:
     caller: Caller
 
 
-def no_values(_: PageVisit) -> Values:
+def empty_page_values(_: PageVisit) -> Values:
     """The campaign alone."""
     return NONE
 
 
-def overview_values(visit: PageVisit) -> Values:
+def overview_page_values(visit: PageVisit) -> Values:
     """The steps that the caller can take.
 
     Coordinators learn nothing of systems and scores, viewers nothing of raters.
@@ -76,69 +76,69 @@ def overview_values(visit: PageVisit) -> Values:
     return {"steps": STEPS.get(visit.campaign.state, ()) if visit.caller.may("manager") else ()}
 
 
-def settings_values(_: PageVisit) -> Values:
+def settings_page_values(_: PageVisit) -> Values:
     """The languages that can be chosen."""
     return {"known_languages": KNOWN}
 
 
-def lock_values(visit: PageVisit) -> Values:
+def lock_page_values(visit: PageVisit) -> Values:
     """The recipes that can be locked. Viewers see what is locked; managers lock and amend."""
     return {"recipes": list_recipe_names(visit.session, visit.campaign.key) if visit.caller.may("manager") else []}
 
 
-def export_values(visit: PageVisit) -> Values:
+def export_page_values(visit: PageVisit) -> Values:
     """Formats that fit the campaign's protocol."""
     return {"offered": list_offered_formats(visit.campaign.protocol)}
 
 
-def report_values(visit: PageVisit) -> Values:
+def report_list_values(visit: PageVisit) -> Values:
     """Every report that the caller may see."""
     return {"kinds": [one for one in registry.ALL.values() if one.over == "campaign" and visit.caller.may(one.role)]}
 
 
-def comparison_values(visit: PageVisit) -> Values:
+def comparison_list_values(visit: PageVisit) -> Values:
     """Every comparison that the caller may see."""
     return {"kinds": [one for one in registry.ALL.values() if one.over == "campaigns" and visit.caller.may(one.role)]}
 
 
-def text_values(_: PageVisit) -> Values:
+def texts_page_values(_: PageVisit) -> Values:
     """The formats that can be read, with the options of each."""
     readable = [one for one in formats.ALL.values() if one.read is not None]
     return {"formats": readable, "options": json.dumps({one.name: dict(one.options) for one in readable})}
 
 
-def guideline_values(visit: PageVisit) -> Values:
+def guidelines_page_values(visit: PageVisit) -> Values:
     """Guidelines and consent as raters see them: kind, name, latest version, and the text of each language as HTML."""
     return {"texts": [(kind, name, *_latest(visit.session, visit.campaign.key, kind)) for kind, name in TEXT_KINDS]}
 
 
-def design_values(_: PageVisit) -> Values:
+def design_page_values(_: PageVisit) -> Values:
     """What the form of a design begins with."""
     return {"design": json.dumps(DESIGN, indent=2)}
 
 
-def replan_values(visit: PageVisit) -> Values:
+def replan_page_values(visit: PageVisit) -> Values:
     """Documents and systems as they are now."""
     scope = plan_keys(visit.session, visit.campaign.key)
     return {"documents": json.dumps(scope.documents), "systems": json.dumps(scope.systems)}
 
 
-def invitation_values(_: PageVisit) -> Values:
+def invitations_page_values(_: PageVisit) -> Values:
     """The platforms that raters can come from."""
     return {"platforms": PLATFORMS}
 
 
-def known_answer_values(visit: PageVisit) -> Values:
+def known_answers_page_values(visit: PageVisit) -> Values:
     """The forms of the raters, in which managers give the known answers."""
     return rater_forms_json(visit.campaign)
 
 
-def quality_values(_: PageVisit) -> Values:
+def quality_page_values(_: PageVisit) -> Values:
     """The recipes whose scores verdicts can be based on."""
     return {"recipes": list(NAMED)}
 
 
-def exclusion_values(visit: PageVisit) -> Values:
+def exclusions_page_values(visit: PageVisit) -> Values:
     """The recipes by which an exclusion can be previewed."""
     return {"recipes": list_recipe_names(visit.session, visit.campaign.key)}
 
@@ -156,5 +156,5 @@ def _latest(session: Session, campaign: str, kind: Kind) -> tuple[int, list[tupl
     except NoTexts:
         return 0, []
     return current.version, [
-        (language, markdown.to_html(current.texts[language])) for language in sorted(current.texts)
+        (language, markdown.markdown_to_html(current.texts[language])) for language in sorted(current.texts)
     ]

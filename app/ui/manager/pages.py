@@ -29,7 +29,7 @@ Menu = list[tuple[str, list[tuple[str, str]]]]
 
 
 @dataclass(frozen=True)
-class NeedsSession:
+class RequireSession:
     """A dependency: the signed-in caller, with the rights of one of some roles."""
 
     roles: frozenset[Role]
@@ -51,8 +51,8 @@ class NeedsSession:
         return caller
 
 
-Onlooker = Annotated[Caller, Depends(NeedsSession(VIEWER | COORDINATOR))]
-Manager = Annotated[Caller, Depends(NeedsSession(MANAGER))]
+Onlooker = Annotated[Caller, Depends(RequireSession(VIEWER | COORDINATOR))]
+Manager = Annotated[Caller, Depends(RequireSession(MANAGER))]
 
 
 def make_menu(campaign: str, caller: Caller) -> Menu:
@@ -102,7 +102,7 @@ def _handler(shown: ManagerPage, contents: Contents) -> Callable[..., HTMLRespon
     """What serves a page: the campaign, what the table says, and the module that is named as the template is."""
     script = shown.template.removesuffix(".html")
     module = {"script": script.partition("/")[2]} if (FOLDER / f"{script}.js").exists() else {}
-    allowed = Depends(NeedsSession(shown.roles))
+    allowed = Depends(RequireSession(shown.roles))
 
     def show(request: Request, campaign: CampaignKey, database: DatabaseDep, caller: Caller = allowed) -> HTMLResponse:
         with database.transaction(snapshot=True) as session:

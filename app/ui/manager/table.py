@@ -65,23 +65,31 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
         message("Campaign"),
         (
             ManagerPage(
-                message("Overview"), VIEWER | COORDINATOR, "live progress; open, pause, close", contents.overview_values
+                message("Overview"),
+                VIEWER | COORDINATOR,
+                "live progress; open, pause, close",
+                contents.overview_page_values,
             ),
             ManagerPage(
-                message("Settings"), MANAGER, "name, series, languages, notes, deadline", contents.settings_values
+                message("Settings"), MANAGER, "name, series, languages, notes, deadline", contents.settings_page_values
             ),
             ManagerPage(
                 message("Lock"),
                 VIEWER,
                 "the registered analysis and its amendments, which managers write",
-                contents.lock_values,
+                contents.lock_page_values,
             ),
             ManagerPage(
-                message("Jobs"), VIEWER, "progress of long reports; managers can cancel them", contents.no_values
+                message("Jobs"),
+                VIEWER,
+                "progress of long reports; managers can cancel them",
+                contents.empty_page_values,
             ),
-            ManagerPage(message("Exports"), MANAGER, "the release bundle and every format", contents.export_values),
-            ManagerPage(message("Clone"), MANAGER, "copy this campaign; copy judgments", contents.no_values),
-            ManagerPage(message("Audit"), MANAGER, "who changed what in the campaign", contents.no_values),
+            ManagerPage(
+                message("Exports"), MANAGER, "the release bundle and every format", contents.export_page_values
+            ),
+            ManagerPage(message("Clone"), MANAGER, "copy this campaign; copy judgments", contents.empty_page_values),
+            ManagerPage(message("Audit"), MANAGER, "who changed what in the campaign", contents.empty_page_values),
         ),
     ),
     (
@@ -94,7 +102,7 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
                 end="",
             ),
             ManagerPage(message("Recipes"), VIEWER, "recipes side by side, and pairs on which they disagree"),
-            ManagerPage(message("Reports"), VIEWER, "all reports", contents.report_values),
+            ManagerPage(message("Reports"), VIEWER, "all reports", contents.report_list_values),
             ManagerPage(message("Stability"), VIEWER, "would another study give the same ranking?"),
             ManagerPage(message("Gate"), VIEWER, "one claim about two systems", file="report"),
             ManagerPage(
@@ -105,7 +113,7 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
                 file="report",
             ),
             ManagerPage(
-                message("Comparisons"), VIEWER, "this campaign compared with others", contents.comparison_values
+                message("Comparisons"), VIEWER, "this campaign compared with others", contents.comparison_list_values
             ),
             ManagerPage(message("Series"), VIEWER, "the language pairs of a series in one table"),
             ManagerPage(message("Print"), VIEWER, "ranking, data card and score distribution on one page"),
@@ -114,56 +122,63 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
     (
         message("Texts and tasks"),
         (
-            ManagerPage(message("Texts"), MANAGER, "import of files, contents of the campaign", contents.text_values),
+            ManagerPage(
+                message("Texts"), MANAGER, "import of files, contents of the campaign", contents.texts_page_values
+            ),
             ManagerPage(
                 message("Guidelines"),
                 MANAGER,
                 "guidelines and consent, by language and version",
-                contents.guideline_values,
+                contents.guidelines_page_values,
             ),
-            ManagerPage(message("Design"), MANAGER, "preview and freeze a plan", contents.design_values),
+            ManagerPage(message("Design"), MANAGER, "preview and freeze a plan", contents.design_page_values),
             ManagerPage(
                 message("Replan"),
                 MANAGER,
                 "change the plan of a running campaign: preview, then apply",
-                contents.replan_values,
+                contents.replan_page_values,
             ),
-            ManagerPage(message("Items"), MANAGER, "texts with all judgments and marked errors", contents.no_values),
+            ManagerPage(
+                message("Items"), MANAGER, "texts with all judgments and marked errors", contents.empty_page_values
+            ),
         ),
     ),
     (
         message("People"),
         (
-            ManagerPage(message("Raters"), COORDINATOR, "enrolment, links", contents.no_values),
+            ManagerPage(message("Raters"), COORDINATOR, "enrolment, links", contents.empty_page_values),
             ManagerPage(
                 message("Invitations"),
                 MANAGER,
                 "one link for many raters; completion codes",
-                contents.invitation_values,
+                contents.invitations_page_values,
             ),
             ManagerPage(
                 message("Tutorial"),
                 MANAGER,
                 "texts with known answers before the first task",
-                contents.known_answer_values,
+                contents.known_answers_page_values,
             ),
             ManagerPage(
                 message("Qualification"),
                 MANAGER,
                 "the qualification test, and who passed it",
-                contents.known_answer_values,
+                contents.known_answers_page_values,
             ),
             ManagerPage(
-                message("Quality"), COORDINATOR, "evidence on each rater; exclusions; timing", contents.quality_values
+                message("Quality"),
+                COORDINATOR,
+                "evidence on each rater; exclusions; timing",
+                contents.quality_page_values,
             ),
             ManagerPage(
                 message("Exclusions"),
                 MANAGER,
                 "raters, systems, documents, tasks; preview first",
-                contents.exclusion_values,
+                contents.exclusions_page_values,
             ),
             ManagerPage(
-                message("Problems"), MANAGER, "flags and disputes about hours, with answers", contents.no_values
+                message("Problems"), MANAGER, "flags and disputes about hours, with answers", contents.empty_page_values
             ),
         ),
     ),

@@ -16,7 +16,7 @@ from app.reports.forecast import report as forecast
 from app.reports.power import report as power
 from app.reports.power.options import PowerOptions
 from app.reports.power.work import PowerPlanner
-from app.reports.source.model_ratings import RatingsModel, parse_draws
+from app.reports.source.model_ratings import RatingsModel, parse_bootstrap_draws
 from app.reports.source.recipe_input import NOTHING, RecipeInput
 from app.services.plans.components import MOST_ROWS, _part
 from app.stats.planning.planning import DEFAULTS
@@ -47,7 +47,7 @@ def planned(rated: Ratings, protocol: str = "mqm", **question: Any) -> power.Pow
 
 def told(ratings: Ratings, draws: int = 0) -> components.ComponentsView:
     found = modelled(ratings, draws)
-    return components._view(found, parse_draws([found.chunk(n) for n in range(found.n_chunks)]))
+    return components._view(found, parse_bootstrap_draws([found.chunk(n) for n in range(found.n_chunks)]))
 
 
 def nobody() -> Ratings:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from app.reports.kit.columns import Column, file_maker, make_section
+from app.reports.kit.columns import Column, csv_file_maker, make_table_section
 from app.reports.kit.report import ReportHead
 
 
@@ -31,7 +31,7 @@ ROWS = [Row("A", -0.625, 1200), Row("B", None, 0, kept=True)]
 
 
 def test_people_see_what_has_a_heading() -> None:
-    shown = make_section("Systems", COLUMNS, ROWS)
+    shown = make_table_section("Systems", COLUMNS, ROWS)
     assert shown.table.headings == ("System", "Mean", "Scores", "Twice", "Said")
     assert shown.table.alignments == ("left", "right", "right", "left", "left")
     assert shown.table.rows == (("A", "−0.62", "1,200", "2400", "1200 times"), ("B", "–", "0", "0", "0 times"))
@@ -40,7 +40,7 @@ def test_people_see_what_has_a_heading() -> None:
 
 def test_the_file_has_what_has_a_key_at_full_precision_and_its_origin_last() -> None:
     result = Result(campaigns={"ende": 3}, data_hash="sha256:0", basis="source")
-    headings, rows = file_maker(COLUMNS, lambda _: ROWS, ("recipe",))(result)
+    headings, rows = csv_file_maker(COLUMNS, lambda _: ROWS, ("recipe",))(result)
     assert headings == ("system", "kept", "mean", "n", "said", "campaign", "data_version", "recipe")
     assert rows == [
         ("A", None, -0.625, 1200, 1200, "ende", 3, "recommended"),

@@ -11,9 +11,16 @@ from itertools import combinations
 import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
-from statsmodels.stats.inter_rater import fleiss_kappa
+from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
 
-from app.stats.agreement.kappa import Weights, agreement_weights, chance_within_steps, fleiss, gwet_ac, tolerance_kappa
+from app.stats.agreement.kappa import (
+    Weights,
+    agreement_weights,
+    chance_within_steps,
+    fleiss_kappa,
+    gwet_ac,
+    tolerance_kappa,
+)
 from app.stats.agreement.pairs import cohen_kappa
 from app.stats.agreement.units import UnitValues
 from tests.stats.agreement.worlds import F9, FLEISS_1971, GWET_A, GWET_B, matrix, random_items, units
@@ -72,7 +79,7 @@ def test_f9_kappa_with_tolerance(t: int, kappa: float) -> None:
 
 def test_f11_fleiss_of_1971() -> None:
     items = [[float(k) for k, n in enumerate(row) for _ in range(n)] for row in FLEISS_1971]
-    assert estimate(fleiss(units(items), 5), units(items)) == pytest.approx(0.2099307, abs=5e-8)
+    assert estimate(fleiss_kappa(units(items), 5), units(items)) == pytest.approx(0.2099307, abs=5e-8)
 
 
 def test_weighted_kappa_and_gwet_of_two_raters_are_the_check_values() -> None:
@@ -103,7 +110,7 @@ def test_fleiss_agrees_with_statsmodels_where_all_have_as_many_ratings(seed: int
     values = matrix(random_items(seed, missing=0.0)).astype(int)
     table = np.array([np.bincount(row, minlength=6) for row in values])
     data = units(values.astype(float).tolist())
-    assert estimate(fleiss(data, 6), data) == pytest.approx(fleiss_kappa(table), abs=1e-12)
+    assert estimate(fleiss_kappa(data, 6), data) == pytest.approx(statsmodels_fleiss(table), abs=1e-12)
 
 
 def pairs_of(items: list[list[float | None]]) -> list[list[tuple[float, float]]]:
@@ -124,7 +131,7 @@ def test_fleiss_and_gwet_agree_with_loops_on_unequal_numbers_of_ratings(seed: in
     observed = sum(map(sum, agree)) / sum(map(len, agree))
     chance = sum(share[a] * share[b] * like[a, b] for a in range(6) for b in range(6))
     data = units(items)
-    assert estimate(fleiss(data, 6, weights=weights), data) == pytest.approx((observed - chance) / (1 - chance))
+    assert estimate(fleiss_kappa(data, 6, weights=weights), data) == pytest.approx((observed - chance) / (1 - chance))
     rated = [[int(v) for v in row if v is not None] for row in items]
     alike = np.mean([np.bincount(row, minlength=6) / len(row) for row in rated if row], axis=0)
     chance = like.sum() / 30 * sum(p * (1 - p) for p in alike)
@@ -152,7 +159,7 @@ def test_documents_drawn_twice_count_as_if_they_were_there_twice() -> None:
     for make in (
         lambda u: tolerance_kappa(u, 1),
         lambda u: tolerance_kappa(u, 1, chance=chance),
-        lambda u: fleiss(u, 6),
+        lambda u: fleiss_kappa(u, 6),
         lambda u: gwet_ac(u, 6, weights="quadratic"),
     ):
         assert float(make(once)(weights)[0]) == pytest.approx(estimate(make(twice), twice), abs=1e-12)
@@ -160,5 +167,5 @@ def test_documents_drawn_twice_count_as_if_they_were_there_twice() -> None:
 
 def test_one_score_throughout_has_no_kappa() -> None:
     data = units([[3.0, 3.0], [3.0, 3.0]])
-    assert np.isnan(estimate(fleiss(data, 6), data))
+    assert np.isnan(estimate(fleiss_kappa(data, 6), data))
     assert np.isnan(estimate(tolerance_kappa(data, 0), data))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.stats.calibration.linking import FEWEST, LinkAnchors, fit_scale_link, interval_of_draws
+from app.stats.calibration.linking import FEWEST, LinkAnchors, fit_scale_link, percentile_interval_of_draws
 
 
 def world(
@@ -23,7 +23,7 @@ def test_the_planted_line_is_inside_its_interval_as_often_as_it_says() -> None:
     for seed in range(200):
         rng = np.random.default_rng(seed)
         found = fit_scale_link(world(rng, up=0.4), "mean", draws=300, level=0.95, rng=rng)
-        bounds = interval_of_draws(found.intercepts, 0.95)
+        bounds = percentile_interval_of_draws(found.intercepts, 0.95)
         assert bounds is not None
         inside += bounds[0] <= 0.4 <= bounds[1]
     assert 0.89 <= inside / 200 <= 0.99

@@ -7,7 +7,7 @@ import pytest
 
 from app.stats.components import layout as arranging
 from app.stats.components.likelihood import MixedModelEquations, evaluate_reml
-from app.stats.components.observations import Observations
+from app.stats.components.observations import ModelObservations
 from app.stats.components.terms import TERMS, identify_terms, term_levels
 from app.stats.ratings import Floats
 from tests.stats.components.worlds import laid
@@ -15,7 +15,7 @@ from tests.stats.components.worlds import laid
 SOME = ("rater", "segment_system", "rater_system")
 
 
-def plainly(rows: Observations, ratios: dict[str, float]) -> tuple[float, Floats, Floats]:
+def plainly(rows: ModelObservations, ratios: dict[str, float]) -> tuple[float, Floats, Floats]:
     """Criterion, estimates and their variance from V itself: Patterson & Thompson 1971."""
     v = np.eye(len(rows))
     for term, ratio in ratios.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.stats.components.observations import Observations, make_observations
+from app.stats.components.observations import ModelObservations, make_observations
 from app.stats.components.terms import TERMS, IdentifiedTerms, identify_terms, term_levels
 from tests.stats.components.worlds import crossed
 
@@ -58,7 +58,7 @@ def test_what_is_kept_is_what_the_rank_of_the_matrices_says(seed: int) -> None:
     assert identify_terms(rows).terms == by_rank(rows)
 
 
-def by_rank(rows: Observations) -> tuple[str, ...]:
+def by_rank(rows: ModelObservations) -> tuple[str, ...]:
     x = np.eye(len(rows.systems))[rows.system]
     m = np.eye(len(rows)) - x @ np.linalg.pinv(x)
     kept, flat = [], [m.ravel()]

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.stats.components.observations import Observations, make_observations
+from app.stats.components.observations import ModelObservations, make_observations
 from app.stats.components.terms import TERMS, term_levels
 from app.stats.ratings import Floats, Ratings
 from app.stats.scoring import PROFILES, sum_penalty, weigh_error
@@ -89,5 +89,5 @@ def drawn(rng: np.random.Generator, ratings: Ratings, variance: dict[str, float]
     return found
 
 
-def laid(seed: int, missing: float = 0.2) -> Observations:
+def laid(seed: int, missing: float = 0.2) -> ModelObservations:
     return make_observations(crossed(seed, missing=missing, variance={"rater": 1.0, "segment": 0.5, "doc_system": 0.3}))

@@ -13,7 +13,7 @@ from statsmodels.stats.weightstats import ttost_paired
 
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED
-from app.stats.aggregate import score_matrix, segment_scores
+from app.stats.aggregate import average_segment_scores, make_score_matrix
 from app.stats.gate.gate import CONSTANT, Claim, GateDecision, GateRule, decide_claim, difference_by_document
 from app.stats.gate.replication import (
     forecast_claim_replication,
@@ -156,7 +156,7 @@ def rated(seed: int, *, raters: int, paired: bool = True, gap: float = 0.6) -> R
 @pytest.mark.parametrize("paired", [True, False])
 def test_difference_and_error_are_those_of_the_ranking(paired: bool) -> None:
     rows = rated(2, raters=1, paired=paired)
-    laid = score_matrix(segment_scores(rows), rows.labels)
+    laid = make_score_matrix(average_segment_scores(rows), rows.labels)
     apart = difference_by_document(laid, 0, 1, rows.better_sign, paired=paired)
     ranking = rank_systems(rows, replace(NAMED["recommended"], normalize="none"))
     row = next(pair for pair in ranking.pairs if {pair.better, pair.worse} == {"A", "B"})
@@ -188,7 +188,7 @@ def test_simulated_studies_and_the_forecast_agree_on_clear_and_on_open_claims() 
     for gap, least, most in ((3.0, 0.99, 1.0), (0.0, 0.0, 0.9)):
         rows = rated(4, raters=2, gap=gap)
         data = select_multiply_rated(rows, 12)
-        laid = score_matrix(segment_scores(rows), rows.labels)
+        laid = make_score_matrix(average_segment_scores(rows), rows.labels)
         apart = difference_by_document(laid, 0, 1, rows.better_sign, paired=True)
         ahead = decide_claim(apart.sums, apart.weights, GateRule()).difference
         found = simulate_replication(data, (0, 1), "none", GateRule(), difference=ahead, seed=1)

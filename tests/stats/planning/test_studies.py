@@ -34,7 +34,7 @@ from app.stats.planning.studies import (
 )
 from app.stats.ratings import Ratings
 from app.stats.stability.extraction import extract_multiply_rated
-from app.stats.stability.testing import SignificanceRule, draw_signs, find_claims, permutation_p_values
+from app.stats.stability.testing import SignificanceRule, draw_signs, find_significant_claims, permutation_p_values
 from tests.stats.components.worlds import crossed, needs_public_data, side_by_side
 
 F17 = VarianceComponents(0.36, 0.0, 0.64, 0.09, 0.25, 0.0, 0.16, 1.44)
@@ -70,7 +70,7 @@ def test_the_t_test_stands_for_the_permutation_test() -> None:
     sums = rng.gamma(0.5, 2, (150, 5, 30)) + np.arange(5)[:, None] * 0.35
     rule = SignificanceRule()
     permuted = permutation_p_values(sums[:, None], draw_signs(rng, 150, 500, 30), exact=False, rule=rule)
-    theirs, ours = find_claims(sums[:, None], permuted, rule)[:, 0], claims_by_t_test(sums, 0.05)
+    theirs, ours = find_significant_claims(sums[:, None], permuted, rule)[:, 0], claims_by_t_test(sums, 0.05)
     assert (theirs == ours).mean() > 0.97
     assert (theirs != 0).mean() == pytest.approx((ours != 0).mean(), abs=0.015)
 

@@ -13,7 +13,7 @@ from app.stats.quality.controls import lower_score_test, run_control_tests
 from app.stats.quality.drift import cusum, least_squares_trend
 from app.stats.quality.pairing import find_original_rows, pair_with_originals
 from app.stats.quality.panel import compare_with_panel, spearman
-from app.stats.quality.report import completion_of_verdict, make_quality_report
+from app.stats.quality.report import completion_for_verdict, make_quality_report
 from app.stats.quality.runs import chance_of_run, compute_rater_habits, expected_longest_run, longest_run
 from app.stats.ratings import Floats, RatingRole, Ratings, ScoreScale
 
@@ -198,7 +198,7 @@ def test_a_verdict_comes_from_control_items_alone_and_decides_completion() -> No
     assert (passed.verdict, passed.completion) == ("pass", "complete")
     assert (failed.verdict, failed.completion) == ("fail", "review")
     assert make_quality_report(good, choices=Choices(min_pairs=11)).raters[0].verdict == "not_testable"
-    assert completion_of_verdict("not_testable", untested="review") == "review"
+    assert completion_for_verdict("not_testable", untested="review") == "review"
 
 
 def test_row_order_and_an_empty_campaign_change_nothing() -> None:

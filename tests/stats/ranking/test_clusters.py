@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.stats.ranking.clusters import assign_clusters, rank_ranges
+from app.stats.ranking.clusters import assign_clusters, compute_rank_ranges
 
 
 def table(*rows: str) -> np.ndarray:
@@ -62,15 +62,15 @@ GROWN = table("0011", "0001", "0001", "0000")
 
 
 def test_ranges_grow_over_neighbours_until_the_first_significant_one() -> None:
-    assert rank_ranges(GROWN, "wmt25") == ((1, 2), (1, 3), (2, 3), (4, 4))
+    assert compute_rank_ranges(GROWN, "wmt25") == ((1, 2), (1, 3), (2, 3), (4, 4))
     assert assign_clusters(GROWN, "wmt25") == (1, 1, 1, 2)
 
 
 def test_growing_ranges_do_not_see_what_lies_beyond_the_first_significant_neighbour() -> None:
     # D beats A though it is ranked last, and B beats C: A's range ends at B either way
     wins = table("0100", "0010", "0001", "1000")
-    assert rank_ranges(wins, "wmt25") == ((1, 1), (2, 2), (3, 3), (4, 4))
-    assert rank_ranges(wins) == ((2, 3), (2, 3), (2, 3), (2, 3))
+    assert compute_rank_ranges(wins, "wmt25") == ((1, 1), (2, 2), (3, 3), (4, 4))
+    assert compute_rank_ranges(wins) == ((2, 3), (2, 3), (2, 3), (2, 3))
     assert assign_clusters(wins, "wmt25") == (1, 2, 3, 4)
     assert assign_clusters(wins, "wmt26") == (1, 1, 1, 1)
 
@@ -91,8 +91,8 @@ def test_one_system_is_one_cluster() -> None:
 
 
 def test_rank_ranges_count_wins_and_losses() -> None:
-    assert rank_ranges(REVERSAL) == ((2, 2), (1, 1), (3, 3), (4, 4))
-    assert rank_ranges(table("001", "000", "000")) == ((1, 2), (1, 3), (2, 3))
+    assert compute_rank_ranges(REVERSAL) == ((2, 2), (1, 1), (3, 3), (4, 4))
+    assert compute_rank_ranges(table("001", "000", "000")) == ((1, 2), (1, 3), (2, 3))
 
 
 WINS = st.integers(1, 6).flatmap(
@@ -120,4 +120,4 @@ def test_lines_agree_with_their_slow_twin(rows: list[list[bool]], rule: str) -> 
         number += line
         expected.append(number)
     assert assign_clusters(wins, rule) == pytest.approx(expected)
-    assert rank_ranges(wins, "wmt25") == tuple(grown(wins, i) for i in range(n))
+    assert compute_rank_ranges(wins, "wmt25") == tuple(grown(wins, i) for i in range(n))

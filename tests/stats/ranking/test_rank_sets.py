@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.stats.intervals import t_quantile
-from app.stats.ranking.clusters import rank_ranges
+from app.stats.ranking.clusters import compute_rank_ranges
 from app.stats.ranking.rank_sets import compute_rank_sets, number_of_draws, simulate_normal_campaigns
 from app.stats.testing.permutation import draw_sign_patterns
 
@@ -128,7 +128,7 @@ def pairwise_ranges(sums: np.ndarray, weights: np.ndarray) -> tuple[tuple[int, i
     mean = apart.mean(axis=2)
     with np.errstate(invalid="ignore", divide="ignore"):
         t = mean / (apart.std(axis=2, ddof=1) / np.sqrt(documents))
-    return rank_ranges(np.nan_to_num(t) > t_quantile(0.975, np.array(documents - 1)))
+    return compute_rank_ranges(np.nan_to_num(t) > t_quantile(0.975, np.array(documents - 1)))
 
 
 def coverage(means: np.ndarray, *, runs: int, documents: int = 30, seed: int = 4) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from app.stats.ratings import Ratings
 from app.stats.stability.extraction import extract_multiply_rated
 from app.stats.stability.srp import compare_studies, order_pairs, pooled_srp
 from app.stats.stability.studies import document_sums, full_data_study, gather_study_ratings, sum_items
-from app.stats.stability.testing import SignificanceRule, draw_signs, find_claims, permutation_p_values
+from app.stats.stability.testing import SignificanceRule, draw_signs, find_significant_claims, permutation_p_values
 from tests.stats.stability import naive
 from tests.stats.stability.worlds import made_up
 
@@ -41,7 +41,7 @@ def test_studies_claims_and_srp_are_those_of_the_loops(grouping: str, k: int, me
     sums = document_sums(found, method)
     means = sums.sum(axis=1) / found.n_segments.sum()
     signed = -sums.transpose(0, 2, 1)[:, None]
-    made = find_claims(
+    made = find_significant_claims(
         signed, permutation_p_values(signed, [piece], exact=False, rule=SignificanceRule()), SignificanceRule()
     )[:, 0]
 

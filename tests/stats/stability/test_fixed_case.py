@@ -13,7 +13,7 @@ import pytest
 from app.stats.ratings import Floats
 from app.stats.stability.srp import compare_studies, order_pairs, pooled_srp, stable_rankings
 from app.stats.stability.studies import StudyRatings, document_sums, gather_study_ratings, sum_items
-from app.stats.stability.testing import SignificanceRule, SignPatterns, find_claims, permutation_p_values
+from app.stats.stability.testing import SignificanceRule, SignPatterns, find_significant_claims, permutation_p_values
 from tests.stats.stability.worlds import expected, needs_public_data, side_by_side_arrays
 
 pytestmark = needs_public_data
@@ -63,7 +63,7 @@ def test_every_study_has_the_means_p_values_claims_and_stability_of_the_loops(
         for row, wanted in zip(p.first[:, 0], theirs["p_values"], strict=True):
             ours = {f"{systems[i]} | {systems[j]}": float(x) for i, j, x in zip(first, second, row, strict=True)}
             assert ours == pytest.approx(wanted, abs=1e-12)
-        made = find_claims(signed, p, rule)[:, 0]
+        made = find_significant_claims(signed, p, rule)[:, 0]
         for row, wanted in zip(made, theirs["significant_pairs"], strict=True):
             ours_pairs = {
                 (systems[i], systems[j]) if c > 0 else (systems[j], systems[i])

@@ -17,7 +17,7 @@ from app.stats.stability.testing import (
     all_signs,
     draw_signs,
     enumerates_all_signs,
-    find_claims,
+    find_significant_claims,
     permutation_p_values,
 )
 
@@ -118,9 +118,9 @@ def test_few_documents_are_enumerated_and_give_the_exact_p() -> None:
     assert two.first.item() == 4 / 32
     one = permutation_p_values(sums, all_signs(5), exact=True, rule=SignificanceRule(two_sided=False))
     assert (one.first.item(), one.second.item()) == (2 / 32, 31 / 32)
-    assert find_claims(sums, one, SignificanceRule(alpha=0.07, two_sided=False)).item() == 1
+    assert find_significant_claims(sums, one, SignificanceRule(alpha=0.07, two_sided=False)).item() == 1
     assert (
-        find_claims(
+        find_significant_claims(
             -sums,
             permutation_p_values(-sums, all_signs(5), exact=True, rule=SignificanceRule(two_sided=False)),
             SignificanceRule(0.07),

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.stats.testing import permutation
-from app.stats.testing.permutation import PairBlock, PermutationCounts, count_sign_flips, number_of_permutations
+from app.stats.testing.permutation import PairBlock, PermutationCounts, count_permuted_sums, number_of_permutations
 
 # F4 of the specification: differences A − B of the segments of five documents, recomputed there.
 F4 = [[-1, -2], [0, -1, -1], [-3], [1, 0], [-2, -2, 1]]
@@ -25,7 +25,7 @@ def flips(
     differences: list[float], *, permutations: int = 10_000, exact: bool = True, seed: int = 1, two_sided: bool = True
 ) -> PermutationCounts:
     block = one_pair([float(d) for d in differences])
-    return count_sign_flips(
+    return count_permuted_sums(
         [block],
         1,
         len(differences),
@@ -93,7 +93,7 @@ def test_pairs_tested_together_get_what_they_get_alone(n_systems: int, n_units: 
     sums = np.round(np.random.default_rng(seed).normal(size=(n_systems, n_units)), 1)
     first, second = np.triu_indices(n_systems, k=1)
     block = PairBlock(sums, first, second, np.arange(first.size), np.arange(n_units))
-    together = count_sign_flips([block], first.size, n_units, permutations=500, seed=seed, two_sided=False)
+    together = count_permuted_sums([block], first.size, n_units, permutations=500, seed=seed, two_sided=False)
     for pair, (i, j) in enumerate(zip(first, second, strict=True)):
         apart = (sums[i] - sums[j]).tolist()
         alone = flips(apart, permutations=500, seed=seed, two_sided=False)
@@ -122,9 +122,9 @@ def test_pairs_with_segments_of_their_own_count_together_as_each_alone(two_sided
         np.arange(40),
     )
     how = {"permutations": 600, "seed": 11, "two_sided": two_sided}
-    together = count_sign_flips([*blocks, whole], 15, 40, **how)
+    together = count_permuted_sums([*blocks, whole], 15, 40, **how)
     for block in (*blocks, whole):
-        alone = count_sign_flips([block], 15, 40, **how)
+        alone = count_permuted_sums([block], 15, 40, **how)
         for name in ("beyond", "reverse", "total", "exact"):
             ours, theirs = getattr(together, name), getattr(alone, name)
             assert (ours is None) == (theirs is None) == (name == "reverse" and two_sided)
@@ -139,7 +139,7 @@ def test_the_work_grows_with_what_is_computed_and_not_with_the_number_of_blocks(
     compare = permutation._compare
     monkeypatch.setattr(permutation, "_compare", lambda *given: (calls.append(1), compare(*given)))
     blocks = own_segments(np.random.default_rng(8), [units] * 400)
-    count_sign_flips(blocks, 400, 40, permutations=500, seed=1, two_sided=True)
+    count_permuted_sums(blocks, 400, 40, permutations=500, seed=1, two_sided=True)
     assert len(calls) < 10
 
 
@@ -152,7 +152,7 @@ def test_blocks_of_few_units_are_enumerated_beside_sampled_ones() -> None:
         PairBlock(many, *ends, np.array([0]), np.arange(40)),
         PairBlock(few, *ends, np.array([1]), np.arange(4)),
     ]
-    counts = count_sign_flips(blocks, 2, 40, permutations=1000, seed=3, two_sided=True)
+    counts = count_permuted_sums(blocks, 2, 40, permutations=1000, seed=3, two_sided=True)
     assert counts.exact.tolist() == [False, True]
     assert counts.total.tolist() == [1000, 16]
     assert counts.beyond[1] == flips((few[0] - few[1])[:4].tolist()).beyond[0]

@@ -14,7 +14,7 @@ from scipy import stats
 from app.domain.recipe import NAMED
 from app.stats.ratings import Ratings
 from app.stats.validation.campaign_design import RedrawnCampaign
-from app.stats.validation.rates import Bound, KeptRate, RecipeValidation, compute_kept_rates, promise_kept
+from app.stats.validation.rates import Bound, KeptRate, RecipeValidation, compute_kept_rates, is_promise_kept
 from app.stats.validation.studies import StudyPopulation
 
 RECOMMENDED = replace(NAMED["recommended"], permutations=400)
@@ -144,7 +144,7 @@ def test_a_promise_is_broken_where_a_one_sided_bound_says_so() -> None:
     """Of 100 studies 12 are too many for 5 % (P = .0043 of as many), 11 are not (P = .0115)."""
 
     def kept(bound: Bound, rate: float | None, *, exact: bool = False) -> bool | None:
-        return promise_kept(0.05, bound, rate, 100, exact=exact)
+        return is_promise_kept(0.05, bound, rate, 100, exact=exact)
 
     assert [kept("at most", x) for x in (0.0, 0.11, 0.12)] == [True, True, False]
     assert [kept("at most", x, exact=True) for x in (0.0, 0.11, 0.12)] == [True, True, True]

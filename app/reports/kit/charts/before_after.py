@@ -54,7 +54,7 @@ def before_after_plot(title: str, below: str, rows: Sequence[BeforeAfterRow], no
         if not shown:
             sheet.text(MARGIN, top + 10, "nothing to draw", color=QUIET)
         sheet.caption(lines, bottom + 40)
-        return canvas.to_svg(sheet.figure, title=title)
+        return canvas.figure_to_svg(sheet.figure, title=title)
 
 
 def _range(rows: Sequence[BeforeAfterRow]) -> tuple[float, float]:

@@ -37,7 +37,7 @@ def drawing_lock() -> threading.Lock:
     return _lock
 
 
-def to_svg(figure: Figure, *, title: str) -> bytes:
+def figure_to_svg(figure: Figure, *, title: str) -> bytes:
     """SVG bytes: text as text, no date, no version, identifiers from a fixed salt. Call under `drawing()`."""
     out = io.BytesIO()
     figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None, "Title": clean_chart_text(title)})

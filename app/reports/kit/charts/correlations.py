@@ -62,7 +62,7 @@ def dot_plot(
             for n, row in enumerate(shown):
                 _row(sheet, row, left, top + (n + 0.5) * ROW, ends)
         sheet.caption(sentences, bottom + 18)
-        return canvas.to_svg(sheet.figure, title=title)
+        return canvas.figure_to_svg(sheet.figure, title=title)
 
 
 def _scale(sheet: ChartSheet, left: float, top: float, bottom: float, ends: tuple[float, float]) -> None:
@@ -109,7 +109,7 @@ def scatter_plots(title: str, below: str, panels: Sequence[ScatterPanel], notes:
             y = HEAD + 24 + (n // across) * (SIDE + GAP + 10)
             _panel(sheet, panel, (x, y), _ends(points))
         sheet.caption(sentences, bottom + 8)
-        return canvas.to_svg(sheet.figure, title=title)
+        return canvas.figure_to_svg(sheet.figure, title=title)
 
 
 def _ends(points: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], tuple[float, float]]:

@@ -66,7 +66,7 @@ def line_chart(
             sheet.text(MARGIN + 20, HEAD + 12 + n * LINE * 1.4, line.name, size=8.5)
             _draw(sheet, line, (bottom, right, HIGH / highest), colour, marker)
         sheet.caption(sentences, bottom + 42)
-        return canvas.to_svg(sheet.figure, title=title)
+        return canvas.figure_to_svg(sheet.figure, title=title)
 
 
 def _axes(sheet: ChartSheet, bottom: float, ends: tuple[float, float], across: str) -> None:

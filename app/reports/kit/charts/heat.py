@@ -67,7 +67,7 @@ def heat_map(what: HeatMap) -> bytes:
         else:
             sheet.text(MARGIN, HEAD + 14, what.nothing, color=QUIET)
         sheet.caption(caption_lines, bottom + 42)
-        return canvas.to_svg(sheet.figure, title=what.title)
+        return canvas.figure_to_svg(sheet.figure, title=what.title)
 
 
 def _cut(what: HeatMap) -> list[str]:

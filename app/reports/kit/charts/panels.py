@@ -61,7 +61,7 @@ def panel_chart(title: str, below: str, drawn: Sequence[LinePanel], notes: Seque
         if not names:
             sheet.text(MARGIN, HEAD + 8, nothing, color=QUIET)
         sheet.caption(lines, bottom + 10)
-        return canvas.to_svg(sheet.figure, title=title)
+        return canvas.figure_to_svg(sheet.figure, title=title)
 
 
 def _key(sheet: ChartSheet, i: int, name: str) -> None:

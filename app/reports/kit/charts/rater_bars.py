@@ -32,4 +32,4 @@ def rater_bars(title: str, below: str, bars: Sequence[tuple[str, float, str]], n
             sheet.box(left, y - 4.5, long, 9, fill=BLUE)
             sheet.text(left + long + 6, y, text, size=8, color=QUIET)
         sheet.caption(caption_lines, bottom + 20)
-        return canvas.to_svg(sheet.figure, title=title)
+        return canvas.figure_to_svg(sheet.figure, title=title)

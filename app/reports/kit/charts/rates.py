@@ -51,7 +51,7 @@ def rates_chart(title: str, groups: Mapping[str, Sequence[PromisedRate]], notes:
                 _row(sheet, rate, left, y)
                 y += ROW
         sheet.caption(sentences, bottom + 18)
-        return canvas.to_svg(sheet.figure, title=title)
+        return canvas.figure_to_svg(sheet.figure, title=title)
 
 
 def _row(sheet: ChartSheet, rate: PromisedRate, left: float, y: float) -> None:

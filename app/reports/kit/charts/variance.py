@@ -58,7 +58,7 @@ def variance_bars(title: str, bars: Sequence[VarianceBar], notes: Sequence[str])
             label = f"{captions.format_number(bar.variance, places)} · {bar.share:.1%}"
             sheet.text(left + BARS + 8, y + ROW / 2, label, size=8, color=QUIET)
         sheet.caption(sentences, bottom)
-        return canvas.to_svg(sheet.figure, title=title)
+        return canvas.figure_to_svg(sheet.figure, title=title)
 
 
 def caterpillar_plot(title: str, below: str, marks: Sequence[RaterInterval], notes: Sequence[str]) -> bytes:
@@ -85,7 +85,7 @@ def caterpillar_plot(title: str, below: str, marks: Sequence[RaterInterval], not
             label = captions.format_number(mark.value, captions.choose_decimals([reach]))
             sheet.text(left + BARS + 8, y, label, size=8, color=QUIET)
         sheet.caption(sentences, bottom)
-        return canvas.to_svg(sheet.figure, title=title)
+        return canvas.figure_to_svg(sheet.figure, title=title)
 
 
 def rater_system_heat_map(
@@ -119,7 +119,7 @@ def rater_system_heat_map(
                 if value is not None:
                     _cell(sheet, left + j * CELL, y, value / most, captions.format_number(value, places))
         sheet.caption(sentences, bottom)
-        return canvas.to_svg(sheet.figure, title=title)
+        return canvas.figure_to_svg(sheet.figure, title=title)
 
 
 def _cell(sheet: ChartSheet, x: float, y: float, part: float, text: str) -> None:
@@ -169,4 +169,4 @@ def replication_bars(title: str, below: str, rows: Sequence[tuple[str, float, fl
             label = f"{captions.format_number(again, 2)} · {captions.format_number(same, 2)}"
             sheet.text(left + BARS + 8, y + ROW / 2, label, size=8, color=QUIET)
         sheet.caption(sentences, bottom)
-        return canvas.to_svg(sheet.figure, title=title)
+        return canvas.figure_to_svg(sheet.figure, title=title)
