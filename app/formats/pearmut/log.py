@@ -23,7 +23,9 @@ CHECKS = "answers to tutorials, checks and forms"
 TAKEN_BACK = "answers that were taken back (__RESET__)"
 UNANSWERED = "outputs without an answer"
 LONGEST_LINE = 16 << 20
-DOWNLOADED = re.compile(rb'\s*+\{\s*+"(?!data["_])(?:[^"\\]++|\\.)*+"\s*+:\s*+\[')
+DOWNLOADED = re.compile(
+    rb'\s*+\{\s*+"(?!data["_]|(?:annotation|actions|item|validations)")(?:[^"\\]++|\\.)*+"\s*+:\s*+\['
+)
 Who = tuple[str | None, str | None]
 Entry = tuple[FileLine, str | None, Mapping[str, object]]
 

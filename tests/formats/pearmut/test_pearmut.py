@@ -155,6 +155,16 @@ def test_what_is_no_version_is_named(read: Read, version: str) -> None:
         read("pearmut", campaign([[ITEM]]), pearmut=version)
 
 
+@pytest.mark.parametrize("first", ["user_id", "item_i", "item", "annotation", "actions"])
+def test_a_line_may_begin_with_any_of_its_members(read: Read, first: str) -> None:
+    line = answer("u", 1)
+    ordered = {first: line[first], **line}
+
+    found = read("pearmut", {"c.json": campaign([[ITEM]]), "c.jsonl": log(ordered, ordered)})
+
+    assert [j.payload["score"] for j in found.judgments] == [1.0, 1.0]
+
+
 @pytest.mark.parametrize("indent", [None, 1])
 def test_logs_as_the_dashboard_lets_download_them(read: Read, indent: int | None) -> None:
     reset = {"user_id": "u", "item_i": 0, "annotation": "__RESET__"}
