@@ -25,12 +25,14 @@ from statistics import median
 from typing import Any, Final
 
 import httpx
+from sqlalchemy import text
 
 from app.storage import embedded, migrate
 from app.storage.db import APP_ROLE, Database
 from app.storage.embedded import Server
 from benchmarks import hot_data, pages
 from benchmarks.children import ROOT
+from benchmarks.processes import Watched, load_average, postmaster, serving_at
 
 PARTS: Final = ("post", "mqm", "processes", "lease", "contended")
 CLIENTS: Final = 16
@@ -103,24 +105,43 @@ class Bench:
         )
 
     def processes(self) -> None:
-        """One web process and two, on one campaign and on four."""
+        """One web process and two, on one campaign and on four: rate, judgments of a commit, processor time of each."""
         owner = self.server.url("owner")
         keys = [f"p{n}" for n in range(CAMPAIGNS)]
         held = {key: list(hot_data.judged(owner, self.database, key, CLIENTS).items()) for key in keys}
         plans = {1: held[keys[0]], CAMPAIGNS: [held[keys[n % CAMPAIGNS]][n] for n in range(CLIENTS)]}
         for campaigns, plan in plans.items():
-            rates: dict[int, list[float]] = {1: [], 2: []}
+            runs: dict[int, list[tuple[float, float, float]]] = {1: [], 2: []}
             for n in range(self.repeats):
-                for workers, taken in rates.items():
-                    with serving(owner, workers) as address:
-                        requests = [posts(task, secret, n * 2 + workers) for task, secret in plan]
-                        taken.append(self._posted(address, requests)["rate"])
-            one, two = median(rates[1]), median(rates[2])
-            what = "one campaign" if campaigns == 1 else f"{campaigns} campaigns"
-            self.lines.append(
-                f"| judgments a second, 2 web processes, {what} | {two:,.0f} | 1 web process | {one:,.0f} "
-                f"| {two / one:.2f} | |"
-            )
+                for workers, taken in runs.items():
+                    requests = [posts(task, secret, n * 2 + workers) for task, secret in plan]
+                    taken.append(self._by_processes(workers, requests))
+            where = "one campaign" if campaigns == 1 else f"{campaigns} campaigns"
+            for at, (what, digits) in enumerate(
+                (("judgments a second", 0), ("judgments of one commit", 1), ("processor time of a judgment, ms", 2))
+            ):
+                one, two = (median(run[at] for run in runs[workers]) for workers in (1, 2))
+                self.lines.append(
+                    f"| {what}, {where}, 2 web processes | {two:,.{digits}f} | 1 web process | {one:,.{digits}f} "
+                    f"| {two / one:.2f} | |"
+                )
+
+    def _by_processes(self, workers: int, plan: list[list[str]]) -> tuple[float, float, float]:
+        """Judgments a second, judgments of one commit, milliseconds of processor time of a judgment."""
+        with serving(self.server.url("owner"), workers) as address:
+            watched = Watched(serving_at(address[1]), postmaster(self.server))
+            before, at = self._written(), watched.taken()
+            figures = self._posted(address, plan)
+            taken, after = watched.since(at), self._written()
+        judgments, commits = after[0] - before[0], after[1] - before[1]
+        return figures["rate"], judgments / commits, taken.whole / judgments * 1e3
+
+    def _written(self) -> tuple[int, int]:
+        """Judgments and commits of judgments up to now; a commit takes one version of its campaign's data."""
+        with self.database.transaction() as session:
+            query = "SELECT (SELECT count(*) FROM judgments), (SELECT count(*) FROM versions WHERE what = 'judgments')"
+            judgments, commits = session.execute(text(query)).one()
+        return int(judgments), int(commits)
 
     def _posted(self, address: tuple[str, int], plan: list[list[str]]) -> dict[str, Any]:
         figures = load(address, plan, self.seconds)
@@ -377,7 +398,7 @@ def main() -> None:
     table = (
         "\n".join(
             [
-                f"{os.cpu_count()} cores, {asked.workers} process that answers, load from {LOADER}.",
+                f"{asked.workers} process that answers, load from {LOADER}; {load_average()}.",
                 "",
                 *head,
                 *bench.lines,

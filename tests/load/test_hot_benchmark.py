@@ -18,7 +18,7 @@ def test_the_benchmark_reports_every_row_with_a_ratio(scratch: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     rows = [line for line in done.stdout.splitlines() if line.startswith("| ")][1:]
-    assert len(rows) == 13
+    assert len(rows) == 17
     for row in rows:
         assert float(row.split("|")[5]) > 0, row
 
