@@ -32,7 +32,7 @@ from app.storage.db import APP_ROLE, Database
 from app.storage.embedded import Server
 from benchmarks import hot_data, pages
 from benchmarks.children import ROOT
-from benchmarks.processes import Watched, load_average, postmaster, serving_at
+from benchmarks.processes import Watched, load_average, postmaster, processor_seconds, serving_at
 
 PARTS: Final = ("post", "mqm", "processes", "lease", "contended")
 CLIENTS: Final = 16
@@ -41,6 +41,8 @@ LOADER: Final = "`wrk`" if WRK else "`benchmarks.hot_load`"
 Sent = tuple[float, int, str, str]
 """One request of a timetable: second, client, kind, text."""
 ROUNDS: Final = 20
+STARTED: Final = 0.5
+"""Seconds in which processes that have started take hardly any processor time."""
 ASKING: Final = 100
 CAMPAIGNS: Final = 4
 APART: Final = 0.05
@@ -359,6 +361,7 @@ def serving(url: str, workers: int) -> Iterator[tuple[str, int]]:
             process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
         try:
             _wait(host, port)
+            _calm(process.pid)
             yield host, port
         finally:
             process.terminate()
@@ -374,6 +377,18 @@ def _wait(host: str, port: int) -> None:
             pass
         time.sleep(0.1)
     raise TimeoutError("the service does not start")
+
+
+def _calm(pid: int) -> None:
+    """Wait until all processes have started: the first that is ready answers for all, and others still import."""
+    before = processor_seconds(pid)
+    for _ in range(60):
+        time.sleep(STARTED)
+        now = processor_seconds(pid)
+        if now - before < STARTED / 10:
+            return
+        before = now
+    raise TimeoutError("the service does not come to rest")
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""How long edits of post-edits take to count: `python -m benchmarks.postedits [--pairs N] [--seed N]`.
+"""How long edits of post-edits take to count: `python -m benchmarks.postedits [--pairs N] [--write PAGE]`.
 
 A rater changes some words, drops or adds one, and in three of ten segments moves a phrase; a third of the segments
 stay as they are. Ours and sacrebleu's own TER count the same pairs in turn, in one run, and must say the same numbers.
@@ -10,10 +10,12 @@ import argparse
 import random
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from statistics import median
 from typing import Final
 
 from app.stats.postediting.operations import count_edit_operations
+from benchmarks import pages
 
 UNCHANGED: Final = 1 / 3
 MOVED: Final = 0.3
@@ -106,8 +108,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.postedits", description=__doc__)
     parser.add_argument("--pairs", type=int, default=2_000, help="segments with their post-edits")
     parser.add_argument("--seed", type=int, default=7, help="of the made-up texts")
+    parser.add_argument("--write", type=Path, help="page to put the table into, between the marks of `postedits`")
     asked = parser.parse_args()
-    print(table(asked.pairs, asked.seed))
+    lines = table(asked.pairs, asked.seed)
+    print(lines)
+    if asked.write:
+        pages.write(asked.write, lines, "postedits")
 
 
 if __name__ == "__main__":
