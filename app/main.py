@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 
 from app import api, ui
 from app.config import Settings
-from app.services.tasks.addresses import AnswerableTasks
+from app.services.tasks.addresses import AnswerableTaskCache
 from app.services.tasks.judging import JudgingService
 from app.services.tasks.kept_counts import CountsKeeper
 from app.storage.db import HURRIED, Database
@@ -62,7 +62,7 @@ def create_app(database: Database, options: Options) -> FastAPI:
     app.state.live = Live()
     app.state.counts = CountsKeeper()
     app.state.judging = JudgingService(
-        Recorder(database.url, role=database.role, pulse=database.pulse), database, AnswerableTasks()
+        Recorder(database.url, role=database.role, pulse=database.pulse), database, AnswerableTaskCache()
     )
     app.middleware_stack = RequestLogLayer(
         _guarded(HeadRequestsLayer(app.build_middleware_stack()), app), app.state.metrics

@@ -148,4 +148,4 @@ def _analyze(db: psycopg.Connection[Any]) -> None:
 
 def _secrets(database: Database, key: str, raters: list[str]) -> dict[str, str]:
     with database.transaction() as session:
-        return {name: tokens.issue(session, role="rater", campaign=key, rater=name).secret for name in raters}
+        return {name: tokens.issue_token(session, role="rater", campaign=key, rater=name).secret for name in raters}

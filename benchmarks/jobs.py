@@ -66,7 +66,7 @@ def table(data: MultiplyRated, file: Path) -> None:
 def ask(database: Database, seed: int) -> StoredReport | JobView:
     """All figures."""
     options = StabilityIn(designs="paper", seed=seed)
-    return report_requests.find_or_queue(database, ReportRequest(REPORT, ("paper",), options))
+    return report_requests.find_or_queue_report(database, ReportRequest(REPORT, ("paper",), options))
 
 
 @contextmanager
@@ -208,7 +208,7 @@ def measured(database: Database, url: str, folder: Path, processes: int) -> None
     """All of it, on a database."""
     table(campaign(), folder / "paper.tsv")
     file = InputFile("paper.tsv", lambda: (folder / "paper.tsv").open("rb"))
-    imports.run(
+    imports.run_import(
         database, "paper", format="mqm-tsv", files=[file], options={}, dry_run=False, skip_bad_lines=False, actor="-"
     )
     with database.transaction() as session:

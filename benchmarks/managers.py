@@ -174,7 +174,7 @@ def working(url: str, folder: Path) -> Iterator[None]:
 def viewer(database: Database) -> str:
     """The secret of somebody who may see everything."""
     with database.transaction() as session:
-        return tokens.issue(session, role="manager", name="bench").secret
+        return tokens.issue_token(session, role="manager", name="bench").secret
 
 
 def measure(server: Server, database: Database, folder: Path, asked: argparse.Namespace) -> Iterator[str]:

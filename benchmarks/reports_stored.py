@@ -85,6 +85,6 @@ def _computed(database: Database, campaign: str) -> dict[str, str]:
 @contextmanager
 def _served(database: Database, url: str) -> Iterator[Stored]:
     with database.transaction() as session:
-        secret = tokens.issue(session, role="manager", name="bench").secret
+        secret = tokens.issue_token(session, role="manager", name="bench").secret
     with serving(url, 1) as (host, port), httpx.Client(base_url=f"http://{host}:{port}", trust_env=False) as client:
         yield Stored(client, {"Authorization": f"Bearer {secret}"})

@@ -66,7 +66,7 @@ def plans(database: Database, server: Server) -> dict[str, list[list[str]]]:
     """Requests by what they are, one list a connection."""
     held = hot_data.judged(server.url("owner"), database, "posts", CLIENTS)
     with database.transaction() as session:
-        viewer = tokens.issue(session, role="viewer", name="bench").secret
+        viewer = tokens.issue_token(session, role="viewer", name="bench").secret
     ranking = request("GET", "/v1/campaigns/large/ranking", viewer)
     return {
         "a judgment": [posts(task, secret, 0) for task, secret in held.items()],

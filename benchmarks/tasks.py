@@ -28,11 +28,13 @@ def import_file(url: str, campaign: str, format: str, protocol: str, file: str) 
 
     with _database(url) as database:
         with database.transaction() as session:
-            campaigns.create(session, campaigns.NewCampaign(key=campaign, protocol=protocol), actor="benchmark")
+            campaigns.create_campaign(
+                session, campaigns.NewCampaign(key=campaign, protocol=protocol), actor="benchmark"
+            )
         source = InputFile(Path(file).name, partial(_open, file))
         with HeldByChildren(os.getpid()) as readers:
             started = time.perf_counter()
-            report = imports.run(
+            report = imports.run_import(
                 database,
                 campaign,
                 format=format,

@@ -93,7 +93,7 @@ def collect(
                 owner = None if pooled else rater_ids[(d - 1 + nth - 1) % len(rater_ids)]
                 made += _tasks(db, campaign, document, d, nth, owner, system_ids, chain, columns, presentation)
     with database.transaction() as session:
-        secrets = {name: tokens.issue(session, role="rater", campaign=key, rater=name).secret for name in raters}
+        secrets = {name: tokens.issue_token(session, role="rater", campaign=key, rater=name).secret for name in raters}
     return Collecting(key, campaign, secrets, tuple(made), len(systems) // chain, segments)
 
 

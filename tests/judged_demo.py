@@ -9,8 +9,8 @@ from app.demo import DEMO_SEED, load_demo, rater_model
 from app.demo.campaign import translate
 from app.demo.people import TEMPERS
 from app.formats.base import FileLine, JudgmentRow, ReadLog
-from app.services.campaigns.campaigns import get
-from app.services.data.intake import Intake, take_in
+from app.services.campaigns.campaigns import get_campaign
+from app.services.data.intake import ImportIntake, import_records
 from app.simulation import CampaignForms, SimulatedRater, key_of
 from app.simulation.answers import AnswerContext, answer
 from app.simulation.task_view import SeenSegment, SeenText
@@ -25,9 +25,9 @@ def load_judged(database: Database, *, seed: int = DEMO_SEED) -> str:
     """Load texts and judgments, once; the key of the campaign."""
     key = load_demo(database, seed=seed)
     with database.transaction() as session:
-        campaign = get(session, key)
+        campaign = get_campaign(session, key)
         if campaign.data_version < 2:
-            take_in(Intake(session, campaign, actor="test", what="judgments"), judgments(seed), ReadLog())
+            import_records(ImportIntake(session, campaign, actor="test", what="judgments"), judgments(seed), ReadLog())
     return key
 
 

@@ -60,7 +60,7 @@ class Spine:
         named = files if isinstance(files, Mapping) else {"file": files}
         inputs = [InputFile(name, lambda data=data: io.BytesIO(data)) for name, data in named.items()]
         kept: dict[str, Any] = {"options": {}, "dry_run": False, "skip_bad_lines": False, "actor": "test", **how}
-        return imports.run(self.database, campaign, format=format, files=inputs, **kept)
+        return imports.run_import(self.database, campaign, format=format, files=inputs, **kept)
 
     def body(self, campaign: str, recipe: str, as_of: int | None = None, **options: str) -> bytes:
         """The bytes of a ranking."""
@@ -75,7 +75,7 @@ class Spine:
 
     def export(self, campaign: str, format: str = "jsonl") -> bytes:
         """A campaign as a file."""
-        return b"".join(exports.export(self.database, campaign, format))
+        return b"".join(exports.export_campaign(self.database, campaign, format))
 
     def counts(self) -> dict[str, int]:
         """Rows of every table."""

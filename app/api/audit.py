@@ -71,7 +71,7 @@ def list_audit(
     Each row of a campaign seals those before it: `plumbline audit --check` names one that was changed.
     """
     before = int(cursor) if cursor else None
-    entries = audit.page(
+    entries = audit.list_audit_entries(
         session,
         only=campaign,
         own=caller.campaign,

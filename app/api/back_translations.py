@@ -74,7 +74,9 @@ def pass_on(
     session: SessionDep,
 ) -> PassedOut:
     """Of the same systems, on the same segments. Asking again takes what is new; what a task shows there stays."""
-    outcome = back_translations.pass_on(session, campaign, body.to, rater=body.rater, actor=caller.actor)
+    outcome = back_translations.pass_on_back_translations(
+        session, campaign, body.to, rater=body.rater, actor=caller.actor
+    )
     return PassedOut.model_validate(outcome)
 
 
@@ -87,6 +89,6 @@ def list_authors(
     cursor: After = 0,
 ) -> Page[AuthorOut]:
     """Outputs of this campaign that raters of another wrote: by whom, where it is kept, and there."""
-    authors = back_translations.authors(session, campaign, after=cursor, limit=limit + 1)
+    authors = back_translations.list_output_authors(session, campaign, after=cursor, limit=limit + 1)
     page = page_of(authors, limit, lambda one: str(one.cursor))
     return Page[AuthorOut](items=[AuthorOut.model_validate(one) for one in page.items], next=page.next)

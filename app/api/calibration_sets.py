@@ -11,7 +11,7 @@ from app.api.documents import Label, Text
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN, check_addressable
 from app.services.campaigns import calibration_sets
-from app.services.campaigns.calibration_sets import CalibrationSet, Pair, strata
+from app.services.campaigns.calibration_sets import CalibrationPair, CalibrationSet, count_pairs_by_stratum
 from app.web.access import Manager, UnboundManager
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
@@ -112,8 +112,8 @@ def put_calibration_set(
     session: SessionDep,
 ) -> SetOut:
     """Pairs with a consensus. Once a campaign uses a version it stays; other pairs are then a new version."""
-    pairs = [Pair(**one.model_dump()) for one in body.pairs]
-    return out(calibration_sets.put(session, key, body.protocol, pairs, actor=caller.actor))
+    pairs = [CalibrationPair(**one.model_dump()) for one in body.pairs]
+    return out(calibration_sets.put_calibration_set(session, key, body.protocol, pairs, actor=caller.actor))
 
 
 @router.get("/calibration-sets/{set}", summary="Look at a calibration set", responses=shows(200, EXAMPLE))
@@ -124,7 +124,7 @@ def get_calibration_set(
     version: Version = None,
 ) -> SetOut:
     """With its pairs."""
-    return out(calibration_sets.get(session, key, version))
+    return out(calibration_sets.get_calibration_set(session, key, version))
 
 
 @router.get(
@@ -137,7 +137,7 @@ def list_calibration_sets(
     cursor: Cursor = None,
 ) -> Page[SetRow]:
     """By key, each in its latest version."""
-    sets = calibration_sets.page(session, after=cursor, limit=limit + 1)
+    sets = calibration_sets.list_calibration_sets(session, after=cursor, limit=limit + 1)
     return page_of([SetRow.model_validate(one) for one in sets], limit, lambda one: one.key)
 
 
@@ -153,7 +153,7 @@ def take_in(
     session: SessionDep,
 ) -> SetOut:
     """As documents of kind calibration, which a design can then ask for; the version is frozen."""
-    return out(calibration_sets.take_in(session, campaign, body.set, body.version, actor=caller.actor))
+    return out(calibration_sets.add_calibration_set(session, campaign, body.set, body.version, actor=caller.actor))
 
 
 def out(calibration_set: CalibrationSet) -> SetOut:
@@ -163,7 +163,7 @@ def out(calibration_set: CalibrationSet) -> SetOut:
         version=calibration_set.version,
         protocol=calibration_set.protocol,
         consensus=calibration_set.consensus,
-        strata=dict(strata(calibration_set)),
+        strata=dict(count_pairs_by_stratum(calibration_set)),
         frozen_at=calibration_set.frozen_at,
         pairs=[CalibrationPairOut.model_validate(pair) for pair in calibration_set.pairs],
     )

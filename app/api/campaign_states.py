@@ -88,7 +88,7 @@ def clone_campaign(
     """A draft with its settings, test set, guidelines, qualification and recipes, but no raters, plans or judgments."""
 
     def make() -> IdempotentAnswer:
-        view = cloning.clone(session, campaign, **body.model_dump(), actor=caller.actor)
+        view = cloning.clone_campaign(session, campaign, **body.model_dump(), actor=caller.actor)
         return created_answer(CampaignOut.model_validate(view), location=f"/v1/campaigns/{view.key}")
 
     return once(session, caller, make)
@@ -105,10 +105,10 @@ def carry_over(
 
     They count like judgments that were imported. Asking again carries over only what is new.
     """
-    return CarriedOut.model_validate(cloning.carry_over(session, campaign, body.source, actor=caller.actor))
+    return CarriedOut.model_validate(cloning.carry_over_judgments(session, campaign, body.source, actor=caller.actor))
 
 
 def _stepped(session: Session, campaign: str, step: Step, caller: Caller, response: Response) -> CampaignOut:
-    view = campaign_states.take_step(session, campaign, step, actor=caller.actor)
+    view = campaign_states.change_campaign_state(session, campaign, step, actor=caller.actor)
     response.headers["ETag"] = quote_tag(str(view.settings_version))
     return CampaignOut.model_validate(view)

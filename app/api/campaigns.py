@@ -138,7 +138,7 @@ def create_campaign(
     """A campaign in state draft; judgments come by imports or from raters."""
 
     def make() -> IdempotentAnswer:
-        view = campaigns.create(session, NewCampaign(**body.model_dump()), actor=caller.actor)
+        view = campaigns.create_campaign(session, NewCampaign(**body.model_dump()), actor=caller.actor)
         return created_answer(CampaignOut.model_validate(view), location=f"/v1/campaigns/{view.key}")
 
     return once(session, caller, make)
@@ -161,14 +161,16 @@ def list_campaigns(
     wanted = {"series": series, "state": state, "protocol": protocol}
     wanted |= {"source_language": source_language, "target_language": target_language}
     where = {column: value for column, value in wanted.items() if value is not None}
-    views = campaigns.page(session, after=cursor, limit=limit + 1, only=caller.campaign, where=where, name=name)
+    views = campaigns.list_campaigns(
+        session, after=cursor, limit=limit + 1, only=caller.campaign, where=where, name=name
+    )
     return page_of([CampaignOut.model_validate(view) for view in views], limit, lambda campaign: campaign.key)
 
 
 @router.get("/{campaign}", summary="Look at a campaign", responses=shows(200, EXAMPLE, etag=ETAG))
 def get_campaign(caller: Viewer, campaign: CampaignKey, session: SessionDep, response: Response) -> CampaignOut:  # noqa: ARG001  (says who may call)
     """Its settings, its state and the version of its data."""
-    return _shown(campaigns.get(session, campaign), response)
+    return _shown(campaigns.get_campaign(session, campaign), response)
 
 
 @router.patch("/{campaign}", summary="Change a campaign", responses=shows(200, EXAMPLE, "As it is now.", etag=ETAG))
@@ -181,7 +183,7 @@ def patch_campaign(
     response: Response,
 ) -> CampaignOut:
     """All but the key in a draft, later the name and the settings. Of several who saw the same, one gets through."""
-    view = campaign_settings.change(
+    view = campaign_settings.change_campaign(
         session, campaign, body.given(), seen=lambda version: seen.has(str(version)), actor=caller.actor
     )
     return _shown(view, response)

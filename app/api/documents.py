@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 from app.domain.keys import KEY_PATTERN, check_addressable
 from app.services.data import test_set_views as views
 from app.services.data import test_sets
-from app.services.data.test_sets import DocumentText, PutResult, SegmentText
+from app.services.data.test_sets import DocumentText, SegmentText, TestSetPutResult
 from app.web.access import Manager, Viewer
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
@@ -120,7 +120,7 @@ def put_document(
     session: SessionDep,
 ) -> PutOut:
     """A document as a whole. The same again changes nothing; a text that a task shows stays as it is."""
-    put: PutResult = test_sets.put_document(session, campaign, document, body.text(), actor=caller.actor)
+    put: TestSetPutResult = test_sets.put_document(session, campaign, document, body.text(), actor=caller.actor)
     return PutOut.model_validate(put)
 
 
@@ -143,7 +143,7 @@ def list_documents(
     cursor: Cursor = None,
 ) -> Page[DocumentRow]:
     """By key, without their segments."""
-    documents = views.documents_page(session, campaign, after=cursor, limit=limit + 1)
+    documents = views.list_documents(session, campaign, after=cursor, limit=limit + 1)
     return page_of([DocumentRow.model_validate(one) for one in documents], limit, lambda one: one.key)
 
 

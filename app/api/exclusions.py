@@ -105,7 +105,7 @@ def _stored(
     with database.transaction() as session:
 
         def make() -> IdempotentAnswer:
-            view = exclusions.exclude(session, campaign, wanted, reason=reason, actor=caller.actor)
+            view = exclusions.create_exclusion(session, campaign, wanted, reason=reason, actor=caller.actor)
             return created_answer(ExclusionOut.of(view), location=f"/v1/campaigns/{campaign}/exclusions/{view.n}")
 
         return once(session, caller, make)
@@ -114,11 +114,11 @@ def _stored(
 def _previewed(campaign: str, wanted: ExclusionRule, name: str, database: Database) -> ExclusionEffect | JobView:
     with database.transaction(snapshot=True) as session:
         recipe = named_recipes.find_recipe(session, campaign, name)
-    return exclusion_preview.long_answer(database, campaign, wanted, recipe=recipe)
+    return exclusion_preview.find_or_queue_preview(database, campaign, wanted, recipe=recipe)
 
 
 def _shown(outcome: ExclusionEffect | StoredReport) -> bytes:
-    effect = exclusion_preview.read(outcome.body) if isinstance(outcome, StoredReport) else outcome
+    effect = exclusion_preview.parse_stored_preview(outcome.body) if isinstance(outcome, StoredReport) else outcome
     return EffectOut.of(effect).model_dump_json().encode()
 
 
@@ -131,14 +131,14 @@ def list_exclusions(
     cursor: After = 0,
 ) -> Page[ExclusionOut]:
     """In the order in which they were made, lifted ones included."""
-    standing = exclusions.page(session, campaign, after=cursor, limit=limit + 1)
+    standing = exclusions.list_exclusions(session, campaign, after=cursor, limit=limit + 1)
     return page_of([ExclusionOut.of(view) for view in standing], limit, lambda one: str(one.exclusion))
 
 
 @router.get("/{exclusion}", summary="Look at an exclusion", responses=shows(200, EXAMPLE))
 def get_exclusion(caller: Manager, campaign: CampaignKey, n: Number, session: SessionDep) -> ExclusionOut:  # noqa: ARG001  (says who may call)
     """What it leaves out and why, who made it and when, and how it ended."""
-    return ExclusionOut.of(exclusions.get(session, campaign, n))
+    return ExclusionOut.of(exclusions.get_exclusion(session, campaign, n))
 
 
 @router.delete("/{exclusion}", summary="Lift an exclusion", responses=shows(200, LIFTED, "Lifted, and kept."))
@@ -146,7 +146,7 @@ def lift_exclusion(
     caller: Manager, campaign: CampaignKey, n: Number, reason: WhyLifted, session: SessionDep
 ) -> ExclusionOut:
     """It ends with the next data version and is kept with both reasons. One that is lifted already stays as it is."""
-    return ExclusionOut.of(exclusions.lift(session, campaign, n, reason=reason, actor=caller.actor))
+    return ExclusionOut.of(exclusions.lift_exclusion(session, campaign, n, reason=reason, actor=caller.actor))
 
 
 def _one(named: list[ExclusionRule]) -> ExclusionRule:

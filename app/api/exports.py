@@ -35,10 +35,10 @@ def export_campaign(caller: Manager, campaign: CampaignKey, format: Format, data
     bundle: all of them with rankings, figures, data card, data sheet and checksums, without what raters are called.
     """
     if format == bundle.NAME:
-        pieces = bundle.archive(database, campaign)
+        pieces = bundle.stream_bundle_archive(database, campaign)
         return stream(pieces, exports.TAR, filename=f"{campaign}.bundle.tar", heavy=True)  # it ranks
-    target = exports.target(format)
-    pieces = exports.export(database, campaign, format)
+    target = exports.find_export_target(format)
+    pieces = exports.export_campaign(database, campaign, format)
     return stream(pieces, target.media_type, filename=f"{campaign}.{target.suffix}")
 
 
@@ -50,5 +50,5 @@ def export_campaign(caller: Manager, campaign: CampaignKey, format: Format, data
 )
 def count_losses(caller: Manager, campaign: CampaignKey, format: Format, database: DatabaseDep) -> StreamingResponse:  # noqa: ARG001  (says who may call)
     """What the format cannot carry of the campaign as it is now, counted; it takes as long as the export."""
-    counts = exports.losses(database, campaign, format)
+    counts = exports.count_export_losses(database, campaign, format)
     return stream(counts, "application/json", filename=f"{campaign}.{format}.losses.json", heavy=True)

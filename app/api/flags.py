@@ -104,7 +104,7 @@ def create_flag(
     """About a task that the rater has or had; it stays with the rater."""
 
     def make() -> IdempotentAnswer:
-        name = flags.report(session, task, **body.model_dump(), rater=rater)
+        name = flags.create_flag(session, task, **body.model_dump(), rater=rater)
         return IdempotentAnswer(201, FlaggedOut(flag=name).model_dump_json().encode())
 
     return once(session, rater, make)
@@ -122,7 +122,7 @@ def list_flags(
     cursor: After = 0,
 ) -> Page[FlagOut]:
     """In the order in which they came."""
-    reported = flags.page(session, campaign, after=cursor, limit=limit + 1, answered=answered)
+    reported = flags.list_flags(session, campaign, after=cursor, limit=limit + 1, answered=answered)
     last = reported[limit - 1].id if len(reported) > limit else 0
     return page_of([_out(view) for view in reported], limit, lambda _: str(last))
 
@@ -136,7 +136,7 @@ def answer_flag(
     session: SessionDep,
 ) -> FlagOut:
     """Another answer takes the place of the first; the audit log has both times."""
-    return _out(flags.answer(session, campaign, flag, said=body.answer, actor=caller.actor))
+    return _out(flags.answer_flag(session, campaign, flag, said=body.answer, actor=caller.actor))
 
 
 def _out(view: FlagView) -> FlagOut:

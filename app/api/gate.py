@@ -73,7 +73,7 @@ async def get_gate_as(
 async def _answer(
     caller: Caller, request: Request, campaign: str, given: GateQuery, database: Database, prefer: str, shape: str = ""
 ) -> Response:
-    ask = partial(report_requests.find_or_queue, database, asking(GATE, (campaign,), given))
+    ask = partial(report_requests.find_or_queue_report, database, asking(GATE, (campaign,), given))
     report = await ready(request, database, prefer, ask)
     if isinstance(report, JobView):
         return job_response(report)

@@ -77,7 +77,7 @@ async def readyz(_: Public, database: DatabaseDep) -> Readiness:
     worker that has ended. A worker that is away hinders no request.
     """
     try:
-        await to_thread.run_sync(readiness.check, database, limiter=_asking())
+        await to_thread.run_sync(readiness.check_readiness, database, limiter=_asking())
     except AppError as error:
         error.members = {"parts": supervision.part_states()} if supervision.part_states() else {}
         raise

@@ -48,9 +48,9 @@ def get_hours(
     utc_offset: Offset = 0,
 ) -> Response:
     """By rater and day, and by team; a coordinator gets its team. Measured by one rule, in which reading counts."""
-    payable = hours.report(session, campaign, by=caller, team=team, utc_offset=utc_offset)
+    payable = hours.make_hours_report(session, campaign, by=caller, team=team, utc_offset=utc_offset)
     if preferred_type(request, ("application/json", CSV)) == CSV:
-        return Response(hours.csv(payable), media_type=CSV, headers={"Vary": "Accept"})
+        return Response(hours.write_hours_csv(payable), media_type=CSV, headers={"Vary": "Accept"})
     body = HoursOut.model_validate(payable).model_dump_json()
     return Response(body, media_type="application/json", headers={"Vary": "Accept"})
 
@@ -65,8 +65,8 @@ def get_hours_as(
     utc_offset: Offset = 0,
 ) -> Response:
     """The same as CSV."""
-    payable = hours.report(session, campaign, by=caller, team=team, utc_offset=utc_offset)
-    return Response(hours.csv(payable), media_type=CSV)
+    payable = hours.make_hours_report(session, campaign, by=caller, team=team, utc_offset=utc_offset)
+    return Response(hours.write_hours_csv(payable), media_type=CSV)
 
 
 @router.get(
@@ -78,7 +78,7 @@ def list_adjustments(
     caller: Coordinator, campaign: CampaignKey, session: SessionDep, limit: Limit = 50, cursor: After = 0
 ) -> Page[EntryOut]:
     """Adjustments, disputes and refusals, in the order in which they were made. None is ever changed."""
-    adjustments = hours.page(session, campaign, by=caller, after=cursor, limit=limit + 1)
+    adjustments = hours.list_hours_entries(session, campaign, by=caller, after=cursor, limit=limit + 1)
     return page_of([EntryOut.model_validate(one) for one in adjustments], limit, lambda one: str(one.id))
 
 
@@ -95,7 +95,7 @@ def adjust_hours(
     """Add seconds, or take some off; with `answers` it accepts a dispute, in whole or in part."""
 
     def make() -> IdempotentAnswer:
-        return _answer(hours.adjust(session, campaign, **body.model_dump(), actor=caller.actor))
+        return _answer(hours.adjust_hours(session, campaign, **body.model_dump(), actor=caller.actor))
 
     return once(session, caller, make)
 
@@ -113,7 +113,7 @@ def refuse_dispute(
     """With a reason that the rater sees."""
 
     def make() -> IdempotentAnswer:
-        return _answer(hours.refuse(session, campaign, **body.model_dump(), actor=caller.actor))
+        return _answer(hours.refuse_dispute(session, campaign, **body.model_dump(), actor=caller.actor))
 
     return once(session, caller, make)
 

@@ -107,7 +107,7 @@ def create_import(
 @router.get("/{import}", summary="Look at an import", responses=shows(200, ANNOUNCED))
 def get_import(caller: Manager, campaign: CampaignKey, id: ImportId, session: SessionDep) -> ImportOut:  # noqa: A002, ARG001  (the contract's word; who may call)
     """Its files so far and, once it is committed, its report."""
-    return ImportOut.of(imports.view(session, campaign, id))
+    return ImportOut.of(imports.get_import(session, campaign, id))
 
 
 @router.get("", summary="List imports", responses=shows(200, Page[ImportRowOut](items=[ROW], next=None)))
@@ -119,7 +119,7 @@ def list_imports(
     cursor: Cursor = None,
 ) -> Page[ImportRowOut]:
     """In the order in which they were announced."""
-    views = imports.page(session, campaign, after=cursor, limit=limit + 1)
+    views = imports.list_imports(session, campaign, after=cursor, limit=limit + 1)
     return page_of([ImportRowOut.model_validate(one) for one in views], limit, lambda one: one.public_id)
 
 
@@ -135,7 +135,7 @@ def list_import_files(
     cursor: Cursor = None,
 ) -> Page[FileOut]:
     """By name."""
-    files = imports.files_page(session, campaign, id, after=cursor, limit=limit + 1)
+    files = imports.list_import_files(session, campaign, id, after=cursor, limit=limit + 1)
     return page_of([FileOut.model_validate(one) for one in files], limit, lambda one: one.name)
 
 
@@ -149,7 +149,7 @@ def put_import_file(
     session: SessionDep,
 ) -> FileOut:
     """The bytes of the file are the body. The same file again changes nothing; another under its name is refused."""
-    return FileOut.model_validate(imports.add_file(session, campaign, id, name, upload.pieces()))
+    return FileOut.model_validate(imports.add_import_file(session, campaign, id, name, upload.pieces()))
 
 
 @router.post("/{import}/commit", summary="Commit an import", responses=shows(200, REPORT, "Read and stored."))
@@ -162,7 +162,7 @@ def commit_import(
     skip_bad_lines: SkipBadLines = False,
 ) -> ImportReport:
     """Read all files and store what they say. A second commit answers with the report of the first."""
-    report = imports.commit(
+    report = imports.commit_import(
         database,
         campaign,
         id,
@@ -180,10 +180,10 @@ def _import_now(
     """Read and store in one transaction, the Idempotency-Key within it: an import that fails leaves nothing."""
     options = asked.options()
     with database.transaction() as session:
-        campaigns.get(session, campaign)
+        campaigns.get_campaign(session, campaign)
 
         def make() -> IdempotentAnswer:
-            report = imports.run_in(
+            report = imports.run_import_in_transaction(
                 session,
                 campaign,
                 format=asked.format or "",
@@ -203,5 +203,5 @@ def _import_now(
 
 
 def _announced(session: Session, campaign: str, format: str, options: dict[str, str]) -> IdempotentAnswer:
-    announced = ImportOut.of(imports.announce(session, campaign, format=format, options=options))
+    announced = ImportOut.of(imports.create_import(session, campaign, format=format, options=options))
     return created_answer(announced, location=f"/v1/campaigns/{campaign}/imports/{announced.id}")

@@ -61,4 +61,4 @@ EXAMPLE = IngestOut(
 @router.get("/ingest", summary="Look at the test set", responses=shows(200, EXAMPLE))
 def get_ingest(caller: Manager, campaign: CampaignKey, session: SessionDep) -> IngestOut:  # noqa: ARG001  (says who may call)
     """Counts, and what to look at: outputs missing, empty or identical, in another script, with broken markup."""
-    return IngestOut.model_validate(ingest.report(session, campaign))
+    return IngestOut.model_validate(ingest.make_ingest_report(session, campaign))

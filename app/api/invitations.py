@@ -186,7 +186,7 @@ def create_invitation(
 
     def make() -> IdempotentAnswer:
         given = body.model_dump(exclude={"count"})
-        made = invitations.create(session, campaign, seats=body.count, by=caller, **given)
+        made = invitations.create_invitation(session, campaign, seats=body.count, by=caller, **given)
         plain = {name: getattr(made.invitation, name) for name in PLAIN}
         name = f"{made.invitation.public_id}.{made.secret}"
         address = link(request, query=QUERIES.get(body.platform or "", ""), invitation=name)
@@ -212,7 +212,7 @@ def list_invitations(
     cursor: Cursor = None,
 ) -> Page[InvitationOut]:
     """Ended ones included, without their secrets."""
-    views = invitations.page(session, campaign, after=cursor, limit=limit + 1)
+    views = invitations.list_invitations(session, campaign, after=cursor, limit=limit + 1)
     return page_of([InvitationOut.model_validate(view) for view in views], limit, lambda one: one.invitation)
 
 
@@ -221,7 +221,7 @@ def list_invitations(
 )
 def get_invitation(caller: Manager, campaign: CampaignKey, invitation: PublicId, session: SessionDep) -> InvitationOut:  # noqa: ARG001  (says who may call)
     """How many came by it."""
-    return InvitationOut.model_validate(invitations.get(session, campaign, invitation))
+    return InvitationOut.model_validate(invitations.get_invitation(session, campaign, invitation))
 
 
 @router.delete(
@@ -232,7 +232,7 @@ def get_invitation(caller: Manager, campaign: CampaignKey, invitation: PublicId,
 )
 def revoke_invitation(caller: Manager, campaign: CampaignKey, invitation: PublicId, session: SessionDep) -> None:
     """Nobody else can use it. Raters who have joined stay enrolled."""
-    invitations.revoke(session, campaign, invitation, by=caller)
+    invitations.revoke_invitation(session, campaign, invitation, by=caller)
 
 
 @router.get(
@@ -248,7 +248,7 @@ def list_completions(
     cursor: Place = 0,
 ) -> Page[CompletionOut]:
     """Who was given which code for which task, in the order of the tasks: for paying on the platform."""
-    completions = invitations.completions(session, campaign, after=cursor, limit=limit + 1)
+    completions = invitations.list_completions(session, campaign, after=cursor, limit=limit + 1)
     page = page_of(completions, limit, lambda one: str(one.id))
     return Page[CompletionOut](items=[CompletionOut.model_validate(one) for one in page.items], next=page.next)
 
@@ -274,8 +274,8 @@ def claim_invitation(
     signature.
     """
     check_not_cross_site(request)
-    given = invitations.Claim(body.secret, body.external_id, body.signature, held_by=_held_by(request, session))
-    made = invitations.claim(session, invitation, given, days=STAYS)
+    given = invitations.SeatClaim(body.secret, body.external_id, body.signature, held_by=_held_by(request, session))
+    made = invitations.claim_seat(session, invitation, given, days=STAYS)
     who = {"campaign": made.campaign, "rater": made.rater}
     if body.want == "token":
         return answer(ClaimOut(**who, expires_at=made.expires_at, csrf=None, token=made.secret), 201)
@@ -293,7 +293,7 @@ def _held_by(request: Request, session: Session) -> int | None:
     )
     try:
         if scheme.lower() == "bearer":
-            return tokens.authenticate(session, token.strip(" ")).rater_id
-        return sessions.caller(session, cookie).rater_id if cookie else None
+            return tokens.authenticate_secret(session, token.strip(" ")).rater_id
+        return sessions.authenticate_session(session, cookie).rater_id if cookie else None
     except tokens.BadCredential:
         return None

@@ -52,7 +52,7 @@ class PictureQuery(BaseModel):
 @router.get("/jobs/{job}", summary="How far a job is", response_class=Response, responses=IN_JSON)
 def get_job(caller: Viewer, job: JobId, session: SessionDep) -> Response:
     """`Retry-After` says when to look again; once it is done, `Location` says where the report is."""
-    view = jobs.look(session, job, caller)
+    view = jobs.get_visible_job(session, job, caller)
     _check_role(caller, view)
     return job_response(view, 200)
 
@@ -60,7 +60,7 @@ def get_job(caller: Viewer, job: JobId, session: SessionDep) -> Response:
 @router.delete("/jobs/{job}", summary="Cancel a job", response_class=Response, responses=IN_JSON)
 def delete_job(caller: Manager, job: JobId, session: SessionDep) -> Response:
     """Whoever computes for it stops within two seconds; a job that has ended stays as it is."""
-    return job_response(jobs.cancel(session, job, caller), 200)
+    return job_response(jobs.cancel_job(session, job, caller), 200)
 
 
 @router.get(
@@ -70,7 +70,7 @@ def list_jobs(
     caller: Viewer, campaign: CampaignKey, session: SessionDep, limit: Limit = 50, cursor: After = None
 ) -> Page[JobOut]:
     """Of a campaign, the newest first."""
-    views = jobs.of_campaign(session, campaign, caller, before=cursor, limit=limit + 1)
+    views = jobs.list_campaign_jobs(session, campaign, caller, before=cursor, limit=limit + 1)
     return page_of([JobOut.of(view) for view in views], limit, lambda one: one.job)
 
 
@@ -85,15 +85,17 @@ def get_job_report(
 ) -> Response:
     """As JSON, CSV, LaTeX, Markdown or SVG, by Accept; 202 with the job while there is none."""
     with database.transaction() as session:
-        view = jobs.look(session, job, caller)
+        view = jobs.get_visible_job(session, job, caller)
         _check_role(caller, view)
-        report = None if view.state in ("queued", "running") else jobs.report(session, view)
+        report = None if view.state in ("queued", "running") else jobs.get_job_report(session, view)
     if report is None:
         return job_response(view)
     shown = SHOWN.get(view.kind)
     if shown is not None:
         return shown(request, caller, report, drawn.picture)
-    return report_routes.for_caller(request, caller, report_requests.report_of_job(view.kind), report, drawn.picture)
+    return report_routes.for_caller(
+        request, caller, report_requests.find_report_of_job(view.kind), report, drawn.picture
+    )
 
 
 def _of_rankings(request: Request, caller: Caller, report: StoredReport, picture: str) -> Response:

@@ -104,8 +104,8 @@ def record_judgments(
 
     def make() -> IdempotentAnswer:
         if not caller.may("manager"):
-            raters.require_enrolled(session, campaign, [one.rater for one in sent], declare=declare)
-        recorded = recording.record(session, campaign, sent, declare=declare, actor=caller.actor)
+            raters.require_enrolled_raters(session, campaign, [one.rater for one in sent], declare=declare)
+        recorded = recording.record_judgments(session, campaign, sent, declare=declare, actor=caller.actor)
         out = RecordedOut.model_validate(recorded, from_attributes=True)
         return IdempotentAnswer(200, out.model_dump_json().encode())
 

@@ -29,7 +29,7 @@ from app.api.models.tasks import (
 from app.protocols import PreferencePayload
 from app.services.people.raters import ActingRater
 from app.services.tasks import judging
-from app.services.tasks.judging import Address, JudgingService, OnScreen, SentAnswer
+from app.services.tasks.judging import AnswerAddress, JudgingService, ScreenAddress, SentAnswer
 from app.web.deps import JudgingServiceDep
 from app.web.examples import shows
 from app.web.fast.rater_cache import CachedRater
@@ -73,7 +73,7 @@ async def put_comparison(
     service: JudgingServiceDep,
 ) -> Response:
     """Columns in groups from best to worst; by the rules of the judgment of a segment."""
-    return await _judge(service, task, SentAnswer(OnScreen(screen), body, seen), rater)
+    return await _judge(service, task, SentAnswer(ScreenAddress(screen), body, seen), rater)
 
 
 @fast.put(
@@ -94,7 +94,7 @@ async def put_judgment(
 
     With `If-Match` naming a revision that is not the latest: 200 if the one after it says the same, else 412.
     """
-    return await _judge(service, task, SentAnswer(Address(item, segment), body.root, seen), rater)
+    return await _judge(service, task, SentAnswer(AnswerAddress(item, segment), body.root, seen), rater)
 
 
 @fast.put(
@@ -111,7 +111,7 @@ async def put_document_judgment(
     service: JudgingServiceDep,
 ) -> Response:
     """Where the campaign asks for it; by the rules of the judgment of a segment."""
-    return await _judge(service, task, SentAnswer(Address(item, None), body.root, seen), rater)
+    return await _judge(service, task, SentAnswer(AnswerAddress(item, None), body.root, seen), rater)
 
 
 @router.post("", summary="Judge many at once", responses={**shows(200, ManyOut(judgments=[RECEIPT])), **REFUSED})
@@ -126,16 +126,20 @@ async def post_judgments(
     Of segments, of documents as a whole (`"segment": null`), and of the columns of a screen (`"screen"`).
     """
     given = [SentAnswer(_address(one), one.payload, one.if_match) for one in body.root]
-    receipts = await judging.judge(service, task, given, rater=rater, whole=True)
+    receipts = await judging.record_answers(service, task, given, rater=rater, whole=True)
     return ManyOut(judgments=[receipt_of(one) for one in receipts])
 
 
-def _address(judgment: AddressedIn | ComparedIn) -> Address | OnScreen:
-    return OnScreen(judgment.screen) if isinstance(judgment, ComparedIn) else Address(judgment.item, judgment.segment)
+def _address(judgment: AddressedIn | ComparedIn) -> AnswerAddress | ScreenAddress:
+    return (
+        ScreenAddress(judgment.screen)
+        if isinstance(judgment, ComparedIn)
+        else AnswerAddress(judgment.item, judgment.segment)
+    )
 
 
 async def _judge(service: JudgingService, task: str, given: SentAnswer, rater: ActingRater) -> Response:
-    (receipt,) = await judging.judge(service, task, [given], rater=rater, whole=False)
+    (receipt,) = await judging.record_answers(service, task, [given], rater=rater, whole=False)
     body = receipt_of(receipt).model_dump_json()
     return Response(body, media_type="application/json", headers={"ETag": quote_tag(str(receipt.revision))})
 

@@ -54,7 +54,7 @@ BEAT = {"events": [{"session": "s1", "seq": 0, "kind": "focus", "at_ms": 1795190
 @router.post("/campaigns/{campaign}/lease", summary="Get the next task", responses=shows(200, LeaseOut(task=EXAMPLE)))
 async def lease_task(rater: CachedRater, campaign: CampaignKey, service: JudgingServiceDep) -> LeaseOut:  # noqa: ARG001  (CachedRater reads it)
     """The task that the rater holds already, or the next one, or why there is none now."""
-    return LeaseOut.of(await leases.lease(service, rater=rater))
+    return LeaseOut.of(await leases.lease_task(service, rater=rater))
 
 
 @router.post(
@@ -73,5 +73,5 @@ async def extend_lease(
 ) -> AliveOut:
     """With what was done since, each event once however often it is sent."""
     events = [Event(**one.model_dump()) for one in body.events]
-    alive = await leases.heartbeat(service, task, events, rater=rater)
+    alive = await leases.extend_lease(service, task, events, rater=rater)
     return AliveOut(leased_until=alive.leased_until, kept="surplus" if alive.surplus else None)

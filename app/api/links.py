@@ -73,7 +73,7 @@ def create_link(
     """It signs its rater in. The one before, and every session it opened, ends at once."""
 
     def make() -> IdempotentAnswer:
-        made = links.renew(session, campaign, rater, days=days, by=caller)
+        made = links.renew_link(session, campaign, rater, days=days, by=caller)
         out = LinkOut(rater=made.rater, link=link(request, token=made.secret), expires_at=made.expires_at)
         return created_answer(out, location=f"/v1/campaigns/{campaign}/raters/{rater}", secret=True)
 
@@ -98,8 +98,8 @@ def create_links(
     """One line a rater who is active or paused. The links they had before end at once."""
 
     def make() -> IdempotentAnswer:
-        made = links.renew_all(session, campaign, body.team, days=body.days, by=caller)
-        data = links.as_csv(made, lambda secret: link(request, token=secret))
+        made = links.renew_team_links(session, campaign, body.team, days=body.days, by=caller)
+        data = links.write_links_csv(made, lambda secret: link(request, token=secret))
         return IdempotentAnswer(201, data, content_type=CSV, secret=True)
 
     return once(session, caller, make)

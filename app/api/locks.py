@@ -13,7 +13,7 @@ from app.domain.recipe import NAMED
 from app.reports.kit.redact import hide_keys
 from app.services.access.idempotency import IdempotentAnswer
 from app.services.campaigns import locks
-from app.services.campaigns.locks import Chain, LockRequest
+from app.services.campaigns.locks import LockChain, LockRequest
 from app.web.access import Manager, Viewer
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
@@ -71,7 +71,7 @@ class LockOut(BaseModel):
     entries: list[LockEntryOut]
 
 
-def out(chain: Chain) -> LockOut:
+def out(chain: LockChain) -> LockOut:
     """The lock as everybody is told of it."""
     entries = [
         LockEntryOut(
@@ -147,7 +147,7 @@ def create_lock(
     """
 
     def make() -> IdempotentAnswer:
-        chain = locks.lock(session, campaign, LockRequest(**body.model_dump()), actor=caller.actor)
+        chain = locks.lock_analysis(session, campaign, LockRequest(**body.model_dump()), actor=caller.actor)
         return created_answer(out(chain), location=f"/v1/campaigns/{campaign}/lock")
 
     return once(session, caller, make)
@@ -159,7 +159,7 @@ def get_lock(caller: Viewer, campaign: CampaignKey, session: SessionDep) -> Lock
 
     Viewers see no rater: where a text names one by key it has `*`. Hashes are of the texts as they were written.
     """
-    lock = locks.get(session, campaign)
+    lock = locks.get_lock(session, campaign)
     if caller.may("manager"):
         return out(lock)
-    return LockOut.model_validate(hide_keys(out(locks.without_raters(session, lock)).model_dump()))
+    return LockOut.model_validate(hide_keys(out(locks.redact_lock_raters(session, lock)).model_dump()))

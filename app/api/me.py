@@ -93,7 +93,9 @@ def open_session(
 def get_session(caller: AnyRole, request: Request, session: SessionDep) -> SessionOut:
     """The session of the cookie that was sent, with its CSRF token for a page that was loaded anew."""
     _, secret = _cookie(request)
-    return SessionOut(me=_me(caller), csrf=sessions.csrf_token(secret), expires_at=sessions.expiry(session, secret))
+    return SessionOut(
+        me=_me(caller), csrf=sessions.csrf_token(secret), expires_at=sessions.get_session_expiry(session, secret)
+    )
 
 
 @router.delete(
@@ -109,7 +111,7 @@ def close_session(caller: AnyRole, request: Request, response: Response, session
 def _cookie(request: Request) -> tuple[Who, str]:
     cookie = either_cookie(request)
     if cookie is None:
-        raise sessions.NoSession
+        raise sessions.SessionNotFound
     return cookie
 
 

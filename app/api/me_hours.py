@@ -23,7 +23,7 @@ WHAT = {"seconds": 600, "reason": "the page was closed while I looked a term up"
 @router.get("", summary="My hours", responses=shows(200, OWN))
 def get_own_hours(rater: RaterCaller, session: SessionDep, utc_offset: Offset = 0) -> OwnHoursOut:
     """By day, with what was added or taken off and why, and my disputes with their answers."""
-    return OwnHoursOut.model_validate(hours.own(session, rater, utc_offset=utc_offset))
+    return OwnHoursOut.model_validate(hours.get_own_hours(session, rater, utc_offset=utc_offset))
 
 
 @router.post(
@@ -41,7 +41,7 @@ def dispute_hours(
     """A manager answers; both stay on record."""
 
     def make() -> IdempotentAnswer:
-        made = hours.say_wrong(session, rater, seconds=body.seconds, reason=body.reason)
+        made = hours.dispute_hours(session, rater, seconds=body.seconds, reason=body.reason)
         return IdempotentAnswer(201, EntryOwn.model_validate(made).model_dump_json().encode())
 
     return once(session, rater, make)

@@ -78,7 +78,7 @@ CODES = CompletionsOwn(
 @router.get("/consent", summary="What am I to agree to", responses=shows(200, EXAMPLE))
 def get_own_consent(rater: RaterCaller, session: SessionDep) -> ConsentOut:
     """The text that is asked now, and what was agreed to last."""
-    asked, given = guidelines.requested_consent(session, rater)
+    asked, given = guidelines.find_requested_consent(session, rater)
     return ConsentOut(
         asked=None if asked is None else TextsOut.model_validate(asked),
         given=None if given is None else AgreementOut.model_validate(given),
@@ -93,14 +93,14 @@ def give_consent(
     session: SessionDep,
 ) -> Response:
     """To the latest text. The same again changes nothing."""
-    given = guidelines.agree(session, rater, version=body.version, language=body.language)
+    given = guidelines.record_consent(session, rater, version=body.version, language=body.language)
     return answer(AgreementOut.model_validate(given))
 
 
 @router.get("/completions", summary="My codes of completion", responses=shows(200, CODES))
 def list_own_completions(rater: RaterCaller, session: SessionDep) -> CompletionsOwn:
     """Of the tasks that I handed in, with the way back to the platform that I came from."""
-    completions = invitations.own_completions(session, rater.campaign_id, rater.rater_id)
+    completions = invitations.list_own_completions(session, rater.campaign_id, rater.rater_id)
     return CompletionsOwn(items=[CompletionOwn(task=task, code=code, redirect=url) for task, code, url in completions])
 
 
@@ -115,5 +115,5 @@ def export_own_data(rater: RaterCaller, database: DatabaseDep) -> StreamingRespo
 
     Through a front-end without contact, external id, person and credentials.
     """
-    pieces = rater_data.export(database, rater)
+    pieces = rater_data.export_rater_data(database, rater)
     return stream(pieces, "application/json", filename="my-data.json")

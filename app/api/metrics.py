@@ -80,23 +80,23 @@ def put_metric(
     session: SessionDep,
 ) -> MetricOut:
     """In place of what it had; the same again changes nothing. What the campaign does not have is left and counted."""
-    given = metrics.ScoreSet(
+    given = metrics.MetricScoreSet(
         higher_is_better=body.higher_is_better,
         systems=body.systems,
-        outputs=[metrics.Output(one.system, one.document, one.segment, one.score) for one in body.outputs],
+        outputs=[metrics.MetricOutputScore(one.system, one.document, one.segment, one.score) for one in body.outputs],
         in_order=body.in_order,
     )
-    return MetricOut.model_validate(metrics.put(session, campaign, metric, given, actor=caller.actor))
+    return MetricOut.model_validate(metrics.put_metric(session, campaign, metric, given, actor=caller.actor))
 
 
 @router.get("/{metric}", summary="Read what is stored of a metric", responses=shows(200, EXAMPLE))
 def get_metric(caller: Viewer, campaign: CampaignKey, metric: MetricName, session: SessionDep) -> MetricOut:  # noqa: ARG001  (says who may call)
     """How many scores there are, and since when."""
-    return MetricOut.model_validate(metrics.get(session, campaign, metric))
+    return MetricOut.model_validate(metrics.get_metric(session, campaign, metric))
 
 
 @router.get("", summary="List the metrics", responses=shows(200, Page[MetricOut](items=[EXAMPLE], next=None)))
 def list_metrics(caller: Viewer, campaign: CampaignKey, session: SessionDep) -> Page[MetricOut]:  # noqa: ARG001  (says who may call)
     """All of them, by name."""
-    items = [MetricOut.model_validate(one) for one in metrics.every(session, campaign)]
+    items = [MetricOut.model_validate(one) for one in metrics.list_metrics(session, campaign)]
     return Page[MetricOut](items=items, next=None)

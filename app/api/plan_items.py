@@ -133,7 +133,7 @@ def list_plan_items(
 ) -> Page[PlannedItemOut]:
     """Task by task: role, group, arm, bucket, chain and propensity of each. An earlier plan has what was taken back."""
     task, position = map(int, (cursor or "0.0").split("."))
-    planned = plan_items.page(session, campaign, plan=version, after=(task, position), limit=limit + 1)
+    planned = plan_items.list_plan_items(session, campaign, plan=version, after=(task, position), limit=limit + 1)
     shown = page_of(planned, limit, lambda one: f"{one.at[0]}.{one.at[1]}")
     return Page[PlannedItemOut](items=[_out(one) for one in shown.items], next=shown.next)
 
@@ -151,7 +151,7 @@ def export_plan_items(
     version: Version = None,
 ) -> StreamingResponse:
     """All that the list holds, as JSON lines from one consistent state, streamed."""
-    pieces = _lines(plan_items.every(database, campaign, version))
+    pieces = _lines(plan_items.stream_plan_items(database, campaign, version))
     return stream(pieces, LINES, filename=f"{campaign}.plan.jsonl")
 
 

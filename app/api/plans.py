@@ -21,7 +21,7 @@ from app.services.access.tokens import Caller
 from app.services.jobs import jobs
 from app.services.jobs.jobs import JobView
 from app.services.plans import plan_jobs, plan_report, plans, replan_jobs, staleness
-from app.services.plans.plan_jobs import Later
+from app.services.plans.plan_jobs import PlanNeedsJob
 from app.services.plans.plans import PlanView
 from app.storage.db import Database, Session
 from app.web.access import Manager, all_seen
@@ -154,7 +154,7 @@ async def create_plan(
     if pilot is not None:
         all_seen(caller, (campaign, pilot))
     given: Given = {"given": body.root, "pilot": pilot, "actor": caller.actor}
-    make = partial(plan_jobs.compile_design, campaign=campaign, dry_run=dry_run, **given)
+    make = partial(plan_jobs.compile_or_queue_plan, campaign=campaign, dry_run=dry_run, **given)
     return await _answer(request, database, prefer, partial(_made, caller, campaign, database, once, make, dry_run))
 
 
@@ -207,13 +207,15 @@ async def create_replan(
         "reason": body.reason,
         "actor": caller.actor,
     }
-    make = partial(replan_jobs.replan_campaign, campaign=campaign, dry_run=dry_run, **given)
+    make = partial(replan_jobs.replan_or_queue, campaign=campaign, dry_run=dry_run, **given)
     return await _answer(request, database, prefer, partial(_made, caller, campaign, database, once, make, dry_run))
 
 
 def of_plan(request: Request, report: StoredReport) -> Response:
     """A plan that a job has compiled, which is JSON only, as it would be, with its ETag."""
-    return answer(request, lambda: out(plan_jobs.read(report.body)).model_dump_json().encode(), JSON, report.etag)
+    return answer(
+        request, lambda: out(plan_jobs.parse_stored_plan(report.body)).model_dump_json().encode(), JSON, report.etag
+    )
 
 
 def _made(
@@ -239,8 +241,8 @@ async def _answer(request: Request, database: Database, prefer: str, made: Calla
     def ask() -> Response | JobView:
         try:
             return made()
-        except Later as later:
-            return jobs.ask(database, later.request)
+        except PlanNeedsJob as later:
+            return jobs.request_job(database, later.request)
 
     outcome = await ready(request, database, prefer, ask)
     if isinstance(outcome, StoredReport):  # compiled meanwhile
@@ -251,7 +253,7 @@ async def _answer(request: Request, database: Database, prefer: str, made: Calla
 @router.get("/plan", summary="Look at the plan in force", responses=shows(200, EXAMPLE))
 def get_plan(caller: Manager, campaign: CampaignKey, session: SessionDep) -> PlanOut:  # noqa: ARG001  (says who may call)
     """With its report, and with what has changed since it was compiled."""
-    return out(staleness.plan_in_force(session, campaign))
+    return out(staleness.get_plan_in_force(session, campaign))
 
 
 @router.get(
@@ -262,16 +264,16 @@ def get_plan(caller: Manager, campaign: CampaignKey, session: SessionDep) -> Pla
 )
 def get_plan_picture(caller: Manager, campaign: CampaignKey, session: SessionDep) -> Response:  # noqa: ARG001  (says who may call)
     """Work by rater, and how often each rater judges each system."""
-    view = plans.stored_plan(session, campaign)
+    view = plans.get_plan(session, campaign)
     if not view.report:
-        raise plans.NotCompiled
-    return Response(plan_report.picture(campaign, view.version, view.report), media_type="image/svg+xml")
+        raise plans.PlanNotCompiledHere
+    return Response(plan_report.draw_plan_picture(campaign, view.version, view.report), media_type="image/svg+xml")
 
 
 @router.get("/plans/{plan}", summary="Look at a plan", responses=shows(200, EXAMPLE))
 def get_plan_version(caller: Manager, campaign: CampaignKey, plan: Version, session: SessionDep) -> PlanOut:  # noqa: ARG001  (says who may call)
     """By its version, with its report."""
-    return out(plans.stored_plan(session, campaign, plan))
+    return out(plans.get_plan(session, campaign, plan))
 
 
 @router.get(
@@ -287,7 +289,7 @@ def list_plans(
     cursor: After = 0,
 ) -> Page[PlanRow]:
     """By version; none is ever changed."""
-    views = plans.page(session, campaign, after=cursor, limit=limit + 1)
+    views = plans.list_plans(session, campaign, after=cursor, limit=limit + 1)
     return page_of([PlanRow.model_validate(one) for one in views], limit, lambda one: str(one.version))
 
 

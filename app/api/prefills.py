@@ -56,5 +56,5 @@ def take_over(
 
     A plan shows them by itself, unless the campaign's setting `prefill` is null or its design has arms, which say so.
     """
-    outcome = reannotation.take_over(session, campaign, body.source, rater=body.rater, actor=caller.actor)
+    outcome = reannotation.prefill_from_campaign(session, campaign, body.source, rater=body.rater, actor=caller.actor)
     return PrefillsOut.model_validate(outcome)

@@ -11,7 +11,7 @@ from app.api.models.raters import Language, RaterKey
 from app.api.models.times import Time
 from app.services.access.idempotency import IdempotentAnswer as Sent
 from app.services.people import qualification
-from app.services.people.qualification import Attempt, Test
+from app.services.people.qualification import QualificationAttempt, QualificationTest
 from app.services.people.qualification_marks import QualificationAnswer, QualificationItem
 from app.web.access import Manager, RaterCaller
 from app.web.answers import AnswerModel, answer
@@ -214,7 +214,7 @@ def put_qualification(
 ) -> Response:
     """Nobody gets a task before passing. Another test is a new version; who passed an earlier one has passed."""
     items = [QualificationItem(**{**one.model_dump(), "choices": tuple(one.choices)}) for one in body.items]
-    test = qualification.put(
+    test = qualification.put_qualification(
         session, campaign, items, pass_mark=body.pass_mark, attempts=body.attempts, actor=caller.actor
     )
     return answer(TestOut.model_validate(test))
@@ -232,7 +232,7 @@ def get_qualification(
     version: Version = None,
 ) -> TestOut:
     """The latest version, or an earlier one."""
-    return TestOut.model_validate(qualification.get(session, campaign, version=version))
+    return TestOut.model_validate(qualification.get_qualification(session, campaign, version=version))
 
 
 @router.get(
@@ -248,7 +248,7 @@ def list_qualification_results(
     cursor: Cursor = None,
 ) -> Page[TestResultOut]:
     """Every enrolled rater by key, those who have not tried included."""
-    results = qualification.results(session, campaign, after=cursor, limit=limit + 1)
+    results = qualification.list_qualification_results(session, campaign, after=cursor, limit=limit + 1)
     return page_of([TestResultOut.model_validate(one) for one in results], limit, lambda one: one.rater)
 
 
@@ -267,13 +267,13 @@ def waive_qualification(
     session: SessionDep,
 ) -> None:
     """With a reason, which stays."""
-    qualification.waive(session, campaign, rater, reason=body.reason, by=caller)
+    qualification.waive_qualification(session, campaign, rater, reason=body.reason, by=caller)
 
 
 @router.get("/me/qualification", summary="The test that I am to pass", responses={**shows(200, SHOWN), **NONE})
 def get_own_qualification(rater: RaterCaller, session: SessionDep) -> TestShown:
     """Its items without the answers, and how many attempts are left."""
-    test, standing, protocol = qualification.for_rater(session, rater)
+    test, standing, protocol = qualification.get_rater_qualification(session, rater)
     return _shown(test, protocol, standing.left, passed=standing.passed)
 
 
@@ -293,13 +293,13 @@ def attempt_qualification(
 
     def make() -> Sent:
         answers = [QualificationAnswer(payload=one.payload, choice=one.choice) for one in body.answers]
-        tried = qualification.attempt(session, rater, version=body.version, answers=answers)
+        tried = qualification.attempt_qualification(session, rater, version=body.version, answers=answers)
         return Sent(201, _tried(tried).model_dump_json().encode())
 
     return once(session, rater, make)
 
 
-def _shown(test: Test, protocol: str, left: int | None, *, passed: bool) -> TestShown:
+def _shown(test: QualificationTest, protocol: str, left: int | None, *, passed: bool) -> TestShown:
     items = [
         TestItemShown(item=n, source=one.source, text=one.text, question=one.question, choices=list(one.choices))
         for n, one in enumerate(test.items, 1)
@@ -314,7 +314,7 @@ def _shown(test: Test, protocol: str, left: int | None, *, passed: bool) -> Test
     )
 
 
-def _tried(tried: Attempt) -> AttemptOut:
+def _tried(tried: QualificationAttempt) -> AttemptOut:
     marked = [
         TestItemMarked(item=n, right=good, reasons=dict(item.reasons))
         for n, (good, item) in enumerate(zip(tried.right, tried.items, strict=True), 1)

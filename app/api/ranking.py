@@ -190,14 +190,14 @@ def _wanted(request: Request, caller: Caller, campaign: str, asked: RecipeQuery,
 
 def _ranking(request: Request, caller: Caller, campaign: str, asked: RecipeQuery, database: Database) -> Found:
     recipe = _wanted(request, caller, campaign, asked, database)
-    return rankings.long_answer(database, campaign, recipe=recipe, as_of=moment(asked.as_of))
+    return rankings.find_or_queue_ranking(database, campaign, recipe=recipe, as_of=moment(asked.as_of))
 
 
 def _by_sent(caller: Caller, campaign: str, asked: AsOf, body: RecipeIn, database: Database) -> Found:
     check_exclusions(caller, body.exclude)
     with database.transaction(snapshot=True) as session:
         recipe = recipes.recipe_from_json(session, campaign, body.given())
-    return rankings.long_answer(database, campaign, recipe=recipe, as_of=moment(asked.as_of))
+    return rankings.find_or_queue_ranking(database, campaign, recipe=recipe, as_of=moment(asked.as_of))
 
 
 async def _answer(

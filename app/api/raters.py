@@ -64,7 +64,7 @@ def put_rater(
 
     Linking accounts of several campaigns to one person needs rights in all of them.
     """
-    view = raters.put(
+    view = raters.put_rater(
         session,
         campaign,
         rater,
@@ -74,7 +74,7 @@ def put_rater(
         by=caller,
     )
     told = EnrolmentOut.model_validate(view)
-    told = told.model_copy(update={"warnings": idle_raters.of_enrolled(session, campaign, [rater])})
+    told = told.model_copy(update={"warnings": idle_raters.list_enrolment_warnings(session, campaign, [rater])})
     return answer(told, etag=str(view.settings_version))
 
 
@@ -95,8 +95,8 @@ def post_raters(
     """All or nobody: the list is checked whole, and each fault is named by its place in it."""
 
     def make() -> IdempotentAnswer:
-        enrolment.enrol(session, campaign, body.keys, body.enrolment(), by=caller, dry_run=dry_run)
-        idle = idle_raters.of_enrolled(session, campaign, body.keys)
+        enrolment.enrol_raters(session, campaign, body.keys, body.enrolment(), by=caller, dry_run=dry_run)
+        idle = idle_raters.list_enrolment_warnings(session, campaign, body.keys)
         out = EnrolledOut(enrolled=body.keys, dry_run=dry_run, warnings=idle)
         if dry_run:
             return IdempotentAnswer(200, out.model_dump_json().encode())
@@ -116,20 +116,20 @@ def list_raters(
     cursor: Cursor = None,
 ) -> Page[RaterOut]:
     """By key; a coordinator gets its team."""
-    views = raters.page(session, campaign, by=caller, after=cursor, limit=limit + 1, team=team, state=state)
+    views = raters.list_raters(session, campaign, by=caller, after=cursor, limit=limit + 1, team=team, state=state)
     return page_of([RaterOut.model_validate(view) for view in views], limit, lambda rater: rater.key)
 
 
 @router.get("/{rater}", summary="Look at a rater", responses=shows(200, EXAMPLE, etag=ETAG))
 def get_rater(caller: Coordinator, campaign: CampaignKey, rater: RaterKey, session: SessionDep) -> Response:
     """Enrolment and contact."""
-    return _shown(raters.get(session, campaign, rater, by=caller))
+    return _shown(raters.get_rater(session, campaign, rater, by=caller))
 
 
 @router.delete("/{rater}", status_code=204, summary="Remove a rater", response_description="Removed.", responses=IN_USE)
 def delete_rater(caller: Manager, campaign: CampaignKey, rater: RaterKey, session: SessionDep) -> None:
     """From a draft, where they have not judged. Later, set them to `left`; to forget who they are, erase them."""
-    raters.remove(session, campaign, rater, by=caller)
+    raters.delete_rater(session, campaign, rater, by=caller)
 
 
 def _shown(view: RaterView) -> Response:

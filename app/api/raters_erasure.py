@@ -46,5 +46,5 @@ def erase_rater(caller: Manager, rater: RaterKey, session: SessionDep, campaign:
 
     What they judged stays under the pseudonym. It needs rights in every campaign concerned, and cannot be undone.
     """
-    erased = erasure.erase(session, rater, campaign=campaign, by=caller)
+    erased = erasure.erase_rater(session, rater, campaign=campaign, by=caller)
     return answer(ErasedOut(erased=[AccountOut.model_validate(one) for one in erased]))

@@ -80,7 +80,7 @@ def put_recipe(
 
     Other choices than before are a new revision; the same choices again change nothing.
     """
-    return _out(recipes.put(session, campaign, name, body.given(), actor=caller.actor), caller)
+    return _out(recipes.put_recipe(session, campaign, name, body.given(), actor=caller.actor), caller)
 
 
 @router.get("/{recipe}", summary="Look at a recipe of the campaign", responses=shows(200, EXAMPLE))
@@ -92,7 +92,7 @@ def get_recipe(
     revision: Revision = None,
 ) -> NamedRecipeOut:
     """Its latest revision, or an earlier one."""
-    return _out(recipes.get(session, campaign, name, revision=revision), caller)
+    return _out(recipes.get_recipe(session, campaign, name, revision=revision), caller)
 
 
 @router.get(
@@ -106,5 +106,5 @@ def list_campaign_recipes(
     cursor: Cursor = None,
 ) -> Page[NamedRecipeOut]:
     """Those that it named for itself, by name, each in its latest revision."""
-    named = recipes.page(session, campaign, after=cursor, limit=limit + 1)
+    named = recipes.list_recipes(session, campaign, after=cursor, limit=limit + 1)
     return page_of([_out(one, caller) for one in named], limit, lambda recipe: recipe.name)

@@ -79,7 +79,7 @@ async def get_quality(
         report = await _made(request, campaign, quality.REPORT, asked, database, prefer)
         if isinstance(report, JobView):
             return job_response(report, at=request.url.path)
-        body = await to_thread.run_sync(quality_verdicts.of_team, database, campaign, report, caller)
+        body = await to_thread.run_sync(quality_verdicts.make_team_verdicts, database, campaign, report, caller)
         return answer(request, body, JSON, sha256(body).hexdigest()[:32])
     return await _answer(caller, request, campaign, quality.REPORT, asked, database, prefer)
 
@@ -178,5 +178,5 @@ async def _answer(
 async def _made(
     request: Request, campaign: str, report: AnyReport, asked: AsOf, database: Database, prefer: str
 ) -> StoredReport | JobView:
-    ask = partial(report_requests.find_or_queue, database, asking(report, (campaign,), asked))
+    ask = partial(report_requests.find_or_queue_report, database, asking(report, (campaign,), asked))
     return await ready(request, database, prefer, ask)

@@ -76,5 +76,5 @@ async def get_series_ranking_as(
 async def _answer(
     caller: Caller, request: Request, name: str, asked: SeriesQuery, database: Database, prefer: str, kind: str
 ) -> Response:
-    ask = partial(side_by_side.of_series, database, name, recipe=asked.recipe, only=caller.campaign)
+    ask = partial(side_by_side.find_or_queue_series, database, name, recipe=asked.recipe, only=caller.campaign)
     return await rankings_or_job(caller, request, database, prefer, ask, kind)

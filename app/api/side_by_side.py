@@ -109,7 +109,7 @@ async def get_recipes_report_as(
 async def _answer(
     caller: Caller, request: Request, campaign: str, asked: RecipesQuery, database: Database, prefer: str, kind: str
 ) -> Response:
-    ask = partial(side_by_side.long_answer, database, campaign, asked.names(), as_of=moment(asked.as_of))
+    ask = partial(side_by_side.find_or_queue_recipes, database, campaign, asked.names(), as_of=moment(asked.as_of))
     return await rankings_or_job(caller, request, database, prefer, ask, kind)
 
 
@@ -128,7 +128,10 @@ async def rankings_or_job(
 def of_rankings(request: Request, caller: Caller, report: StoredReport, kind: str = "") -> Response:
     """A stored report of a kind, else as `Accept` prefers."""
     return comparison_response(
-        request, caller, side_by_side.read(report.body), kind or KINDS[preferred_type(request, tuple(KINDS))]
+        request,
+        caller,
+        side_by_side.parse_stored_rankings(report.body),
+        kind or KINDS[preferred_type(request, tuple(KINDS))],
     )
 
 

@@ -73,7 +73,7 @@ async def post_stability(
     The same request about the same data is the same report, with the same ETag, and the same job while it takes long.
     """
     asking = ReportRequest(REPORT, (campaign,), body, moment(shown.as_of))
-    report = await ready(request, database, prefer, partial(report_requests.find_or_queue, database, asking))
+    report = await ready(request, database, prefer, partial(report_requests.find_or_queue_report, database, asking))
     if isinstance(report, JobView):
         return job_response(report)
     return await to_thread.run_sync(for_caller, request, caller, REPORT, report, shown.picture)

@@ -47,7 +47,7 @@ async def stream_progress(
         first = await live.thread(partial(look, None))
         return Response(event(first) if isinstance(first, LiveState) else b"", media_type=MEDIA_TYPE, headers=HEADERS)
     await live.thread(partial(_glance, database, campaign, sight))
-    return EventStream(live, (campaign, sight), look, partial(tokens.holds, database, caller), request)
+    return EventStream(live, (campaign, sight), look, partial(tokens.is_credential_valid, database, caller), request)
 
 
 def _glance(database: Database, campaign: str, sight: Sight) -> Glance:

@@ -138,7 +138,7 @@ def list_systems(
     cursor: Cursor = None,
 ) -> Page[SystemOut]:
     """By key."""
-    systems = views.systems_page(session, campaign, after=cursor, limit=limit + 1)
+    systems = views.list_systems(session, campaign, after=cursor, limit=limit + 1)
     return page_of([SystemOut.model_validate(one) for one in systems], limit, lambda one: one.key)
 
 
@@ -159,7 +159,7 @@ def put_outputs(
     session: SessionDep,
 ) -> PutOut:
     """On one document as a whole: as many entries as the document has segments."""
-    given = test_sets.Outputs(body.segments, body.prefill, body.alignment)
+    given = test_sets.DocumentOutputs(body.segments, body.prefill, body.alignment)
     put = test_sets.put_outputs(session, campaign, system, document, given, actor=caller.actor)
     return PutOut.model_validate(put)
 
@@ -178,7 +178,7 @@ def list_outputs(
     cursor: Cursor = None,
 ) -> Page[OutputsRow]:
     """The documents that it has outputs on, by key, with how many; the texts are looked at document by document."""
-    outputs = views.outputs_page(session, campaign, system, after=cursor, limit=limit + 1)
+    outputs = views.list_outputs(session, campaign, system, after=cursor, limit=limit + 1)
     return page_of([OutputsRow.model_validate(one) for one in outputs], limit, lambda one: one.document)
 
 

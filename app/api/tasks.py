@@ -24,7 +24,7 @@ class HandedInOut(BaseModel):
 @router.get("", summary="Look at a task", responses=shows(200, EXAMPLE))
 def get_task(rater: RaterCaller, task: TaskId, session: SessionDep) -> TaskOut:
     """What is shown and asked, your own answers, and what is missing. Nothing says whose the texts are."""
-    return TaskOut.of(tasks.see(session, task, rater=rater))
+    return TaskOut.of(tasks.load_task_view(session, task, rater=rater))
 
 
 class FormOut(BaseModel):
@@ -68,7 +68,7 @@ def get_forms(rater: RaterCaller, task: TaskId, session: SessionDep) -> FormsOut
                 labels=list(form.labels),
                 instructions=list(form.instructions),
             )
-            for form in tasks.forms(session, task, rater=rater)
+            for form in tasks.load_task_forms(session, task, rater=rater)
         ]
     )
 
@@ -83,7 +83,7 @@ def get_forms(rater: RaterCaller, task: TaskId, session: SessionDep) -> FormsOut
 )
 def submit_task(rater: RaterCaller, task: TaskId, database: DatabaseDep) -> HandedInOut:
     """Once everything that is asked is judged; `errors` names all that is missing, such as `["items", 3]`."""
-    return HandedInOut(completion_code=quality_policy.hand_in(database, task, rater=rater))
+    return HandedInOut(completion_code=quality_policy.hand_in_and_check(database, task, rater=rater))
 
 
 @router.post(
@@ -95,4 +95,4 @@ def submit_task(rater: RaterCaller, task: TaskId, database: DatabaseDep) -> Hand
 )
 def release_task(rater: RaterCaller, task: TaskId, session: SessionDep) -> None:
     """What was judged is kept. Asking for a task afterwards gives another one, as long as there is any."""
-    tasks.release(session, task, rater=rater)
+    tasks.release_task(session, task, rater=rater)

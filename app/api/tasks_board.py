@@ -117,7 +117,9 @@ def list_tasks(
     cursor: After = 0,
 ) -> Page[BatchOut]:
     """In the order in which they were made."""
-    rows = tasks_board.page(session, campaign, after=cursor, limit=limit + 1, state=state, rater=rater, bucket=bucket)
+    rows = tasks_board.list_tasks(
+        session, campaign, after=cursor, limit=limit + 1, state=state, rater=rater, bucket=bucket
+    )
     last = rows[limit - 1].id if len(rows) > limit else 0
     return page_of([BatchOut.model_validate(one) for one in rows], limit, lambda _: str(last))
 
@@ -131,7 +133,7 @@ def reassign_task(
     session: SessionDep,
 ) -> BatchOut:
     """What somebody began is kept as surplus with the withdrawn original; the answer is the task that goes on."""
-    batch = tasks_board.reassign(session, campaign, task, rater=body.rater, reason=body.reason, actor=caller.actor)
+    batch = tasks_board.reassign_task(session, campaign, task, rater=body.rater, reason=body.reason, actor=caller.actor)
     return BatchOut.model_validate(batch)
 
 
@@ -144,4 +146,6 @@ def reopen_task(
     session: SessionDep,
 ) -> BatchOut:
     """Its rater gets it again at the next lease; what was judged stays, and can be revised."""
-    return BatchOut.model_validate(tasks_board.reopen(session, campaign, task, reason=body.reason, actor=caller.actor))
+    return BatchOut.model_validate(
+        tasks_board.reopen_task(session, campaign, task, reason=body.reason, actor=caller.actor)
+    )

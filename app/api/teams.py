@@ -56,7 +56,7 @@ def put_team(
     session: SessionDep,
 ) -> Response:
     """Its coordinator's token names it and sees its enrolments, and no others."""
-    return answer(TeamOut.model_validate(teams.put(session, campaign, team, body.name, by=caller)))
+    return answer(TeamOut.model_validate(teams.put_team(session, campaign, team, body.name, by=caller)))
 
 
 @router.get("", summary="List teams", responses=shows(200, Page[TeamOut](items=[EXAMPLE], next=None)))
@@ -64,17 +64,17 @@ def list_teams(
     caller: Coordinator, campaign: CampaignKey, session: SessionDep, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[TeamOut]:
     """By key; a coordinator gets its own."""
-    views = teams.page(session, campaign, by=caller, after=cursor, limit=limit + 1)
+    views = teams.list_teams(session, campaign, by=caller, after=cursor, limit=limit + 1)
     return page_of([TeamOut.model_validate(view) for view in views], limit, lambda team: team.key)
 
 
 @router.get("/{team}", summary="Look at a team", responses=shows(200, EXAMPLE))
 def get_team(caller: Coordinator, campaign: CampaignKey, team: TeamKey, session: SessionDep) -> TeamOut:
     """Its name and how many are in it."""
-    return TeamOut.model_validate(teams.get(session, campaign, team, by=caller))
+    return TeamOut.model_validate(teams.get_team(session, campaign, team, by=caller))
 
 
 @router.delete("/{team}", status_code=204, summary="Remove a team", response_description="Removed.", responses=IN_USE)
 def delete_team(caller: Manager, campaign: CampaignKey, team: TeamKey, session: SessionDep) -> None:
     """Of a draft, and only where nobody is in it."""
-    teams.remove(session, campaign, team, by=caller)
+    teams.delete_team(session, campaign, team, by=caller)

@@ -108,8 +108,8 @@ def create_token(
     def make() -> IdempotentAnswer:
         # Only what is made now: a repeated request is answered as before, even when its token has ended since.
         if body.expires_at is not None:
-            tokens.require_future(session, body.expires_at)
-        issued = tokens.issue(session, **body.model_dump(), by=caller)
+            tokens.require_future_expiry(session, body.expires_at)
+        issued = tokens.issue_token(session, **body.model_dump(), by=caller)
         shown = TokenOut.model_validate(issued.token).model_dump()
         made = TokenIssued.model_validate({**shown, "token": issued.secret})
         return created_answer(made, location=f"/v1/tokens/{issued.token.prefix}", secret=True)
@@ -120,17 +120,17 @@ def create_token(
 @router.get("", summary="List tokens", responses=shows(200, Page[TokenOut](items=[OUT], next=None)))
 def list_tokens(caller: Manager, session: SessionDep, limit: Limit = 50, cursor: Cursor = None) -> Page[TokenOut]:
     """The tokens that you manage, without their secrets."""
-    views = tokens.page(session, by=caller, after=cursor, limit=limit + 1)
+    views = tokens.list_tokens(session, by=caller, after=cursor, limit=limit + 1)
     return page_of([TokenOut.model_validate(view) for view in views], limit, lambda token: token.prefix)
 
 
 @router.get("/{prefix}", summary="Look at a token", responses=shows(200, OUT))
 def get_token(caller: AnyRole, prefix: Prefix, session: SessionDep) -> TokenOut:
     """A token that you manage, or your own."""
-    return TokenOut.model_validate(tokens.get(session, prefix, by=caller))
+    return TokenOut.model_validate(tokens.get_token(session, prefix, by=caller))
 
 
 @router.delete("/{prefix}", status_code=204, summary="Revoke a token", response_description="Revoked, at once.")
 def revoke_token(caller: AnyRole, prefix: Prefix, session: SessionDep) -> None:
     """A token that you manage, or your own; its sessions end with it."""
-    tokens.revoke(session, prefix, by=caller)
+    tokens.revoke_token(session, prefix, by=caller)

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, JsonValue
 
 from app.api.models.times import Time
 from app.services.people import tutorials
-from app.services.people.tutorials import Course
+from app.services.people.tutorials import TutorialCourse
 from app.web.access import Manager, RaterCaller
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
@@ -97,7 +97,7 @@ RESULT = TutorialResultOut.model_validate(
 @router.get("/me/tutorial", summary="The tutorial before my first task", responses=shows(200, COURSE))
 def get_own_tutorial(rater: RaterCaller, session: SessionDep) -> CourseOut:
     """Texts without their answers; none where the campaign has no tutorial."""
-    return _out(tutorials.course(session, rater))
+    return _out(tutorials.get_tutorial(session, rater))
 
 
 @router.put(
@@ -112,7 +112,7 @@ def put_tutorial_answer(
     session: SessionDep,
 ) -> MarkedOut:
     """Whether it is right, and why. The first answer is kept for the manager; no ranking counts any."""
-    mark = tutorials.mark(session, rater, item, body.payload)
+    mark = tutorials.mark_tutorial_answer(session, rater, item, body.payload)
     payload = None if mark.payload is None else dict(mark.payload)
     return MarkedOut.model_validate(
         {"item": mark.n, "right": mark.right, "payload": payload, "reasons": dict(mark.reasons)}
@@ -132,11 +132,11 @@ def list_tutorial_results(
     cursor: Cursor = None,
 ) -> Page[TutorialResultOut]:
     """Every enrolled rater by key, those who have not begun included."""
-    results = tutorials.results(session, campaign, after=cursor, limit=limit + 1)
+    results = tutorials.list_tutorial_results(session, campaign, after=cursor, limit=limit + 1)
     return page_of([TutorialResultOut.model_validate(one) for one in results], limit, lambda one: one.rater)
 
 
-def _out(course: Course) -> CourseOut:
+def _out(course: TutorialCourse) -> CourseOut:
     items = [
         LessonOut(
             item=one.n,

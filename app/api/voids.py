@@ -13,7 +13,7 @@ from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
 from app.services.access.idempotency import IdempotentAnswer
 from app.services.tasks import voids
-from app.services.tasks.voids import Filter
+from app.services.tasks.voids import JudgmentFilter
 from app.web.access import Manager
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
@@ -69,9 +69,9 @@ class Listing(BaseModel):
     )
 
     @property
-    def wanted(self) -> Filter:
+    def wanted(self) -> JudgmentFilter:
         """As the service takes it."""
-        return Filter(self.rater, self.document, self.task, self.segment, self.system)
+        return JudgmentFilter(self.rater, self.document, self.task, self.segment, self.system)
 
 
 class FilterIn(BodyModel):
@@ -146,9 +146,11 @@ def list_judgments(
     none; `next` says that there are more to look at.
     """
     if asked.format == "ndjson":
-        pieces = voids.lines(database, campaign, asked.wanted)
+        pieces = voids.stream_judgments(database, campaign, asked.wanted)
         return stream(pieces, NDJSON, filename=f"{campaign}.ndjson")
-    judgments, reached = voids.page(session, campaign, asked.wanted, after=asked.cursor, limit=asked.limit + 1)
+    judgments, reached = voids.list_judgments(
+        session, campaign, asked.wanted, after=asked.cursor, limit=asked.limit + 1
+    )
     shown = [JudgmentOut.model_validate(one) for one in judgments]
     return page_of(shown, asked.limit, lambda one: str(one.id), reached=None if reached is None else str(reached))
 
@@ -164,7 +166,9 @@ def void_judgments(
     """All that the filter names now, from the next data version on. Nothing is deleted."""
 
     def make() -> IdempotentAnswer:
-        done = voids.void(session, campaign, Filter(**body.filter.model_dump()), reason=body.reason, actor=caller.actor)
+        done = voids.void_judgments(
+            session, campaign, JudgmentFilter(**body.filter.model_dump()), reason=body.reason, actor=caller.actor
+        )
         return IdempotentAnswer(200, VoidedOut.model_validate(done).model_dump_json().encode())
 
     return once(session, caller, make)

@@ -13,7 +13,7 @@ from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.services.campaigns import audit as log
 from app.services.campaigns import data_seals
-from app.services.campaigns.audit import Seal
+from app.services.campaigns.audit import AuditChainCheck
 from app.services.campaigns.data_seals import DataSeal
 
 DOES_NOT_HOLD = 1
@@ -52,11 +52,11 @@ def audit(
 
 def _seal() -> None:
     with context.database() as database, database.transaction() as session:
-        for campaign in data_seals.seal_all(session, actor=log.OPERATOR):
+        for campaign in data_seals.seal_all_campaigns(session, actor=log.OPERATOR):
             typer.echo(f"{campaign}: sealed")
 
 
-def _say(seals: Iterable[Seal | DataSeal], *, check: bool) -> None:
+def _say(seals: Iterable[AuditChainCheck | DataSeal], *, check: bool) -> None:
     """Print every chain and its faults. Raises Exit where there are any and `check`."""
     results = list(seals)
     for seal in results:
@@ -68,24 +68,28 @@ def _say(seals: Iterable[Seal | DataSeal], *, check: bool) -> None:
         raise typer.Exit(DOES_NOT_HOLD)
 
 
-def _name(seal: Seal | DataSeal) -> str:
+def _name(seal: AuditChainCheck | DataSeal) -> str:
     return seal.campaign or "(installation)"
 
 
-def _size(seal: Seal | DataSeal) -> str:
-    return f"{seal.rows} rows" if isinstance(seal, Seal) else f"{seal.judgments} judgments in {seal.versions} versions"
+def _size(seal: AuditChainCheck | DataSeal) -> str:
+    return (
+        f"{seal.rows} rows"
+        if isinstance(seal, AuditChainCheck)
+        else f"{seal.judgments} judgments in {seal.versions} versions"
+    )
 
 
-def _from_database(*, check: bool) -> list[Seal | DataSeal]:
+def _from_database(*, check: bool) -> list[AuditChainCheck | DataSeal]:
     with context.database() as database, database.transaction(snapshot=True) as session:
-        return [*log.check(session), *(data_seals.check(session) if check else ())]
+        return [*log.verify_audit_chains(session), *(data_seals.verify_data_seals(session) if check else ())]
 
 
-def _from_server(remote: _remote.Remote) -> Iterator[Seal]:
+def _from_server(remote: _remote.Remote) -> Iterator[AuditChainCheck]:
     """The last row of each chain that the token may see; nothing is computed anew."""
     last: dict[str | None, AuditOut] = {}
     for item in remote.items("/v1/audit"):  # the newest first
         row = AuditOut.model_validate(item)
         last.setdefault(row.campaign, row)
     for campaign in sorted(last, key=lambda key: (key is None, key or "")):
-        yield Seal(campaign, last[campaign].n, last[campaign].hash, ())
+        yield AuditChainCheck(campaign, last[campaign].n, last[campaign].hash, ())

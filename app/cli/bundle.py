@@ -18,7 +18,7 @@ from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.services.data import bundle as bundles
 from app.services.data import bundle_check
-from app.services.data.bundle_check import Verification
+from app.services.data.bundle_check import BundleVerification
 from app.storage import embedded, migrate
 from app.storage.db import APP_ROLE, Database
 from app.storage.embedded.roles import prepare_roles
@@ -51,7 +51,7 @@ def bundle(
         write(_archive(remote, campaign), output)
         return
     with context.database() as database:
-        write(bundles.archive(database, campaign), output)
+        write(bundles.stream_bundle_archive(database, campaign), output)
 
 
 def release(
@@ -64,7 +64,7 @@ def release(
         fill(fetch_archive(remote, campaign), output)
     else:
         with context.database() as database:
-            fill(bundles.files(database, campaign), output)
+            fill(bundles.make_bundle_files(database, campaign), output)
     _say(_verified(output))
 
 
@@ -77,7 +77,7 @@ def fetch_archive(remote: _remote.Remote, campaign: str) -> Iterator[tuple[str, 
         archive, folder = Path(name) / "bundle.tar", Path(name) / "bundle"
         write(_archive(remote, campaign), archive)
         folder.mkdir()
-        bundle_check.unpack(archive, folder)
+        bundle_check.unpack_bundle(archive, folder)
         for file in sorted(path for path in folder.rglob("*") if path.is_file()):
             with file.open("rb") as content:
                 yield file.relative_to(folder).as_posix(), iter(lambda: content.read(_remote.PIECE), b"")
@@ -87,21 +87,21 @@ def _archive(remote: _remote.Remote, campaign: str) -> Iterator[bytes]:
     return remote.pieces(f"/v1/campaigns/{quote(campaign, safe='')}/exports/{bundles.NAME}")
 
 
-def _verified(given: Path) -> Verification:
+def _verified(given: Path) -> BundleVerification:
     """Check an archive or a folder, then import and rank it in an empty database."""
     with tempfile.TemporaryDirectory(prefix="plumbline-") as name:
         Path(name).chmod(0o755)  # under root another user runs the server
         folder = given
         if given.is_dir():
-            bundle_check.check_folder(given)
+            bundle_check.check_bundle_folder(given)
         elif given.is_file():
             folder = Path(name) / "bundle"
             folder.mkdir()
-            bundle_check.unpack(given, folder)
+            bundle_check.unpack_bundle(given, folder)
         else:
             raise Invalid("a bundle cannot be read", places=(Place((str(given),), "there is no such file"),))
         with _empty(Path(name) / "data") as database:
-            return bundle_check.rank_again(folder, database)
+            return bundle_check.reproduce_bundle(folder, database)
 
 
 @contextmanager
@@ -118,7 +118,7 @@ def _empty(folder: Path) -> Iterator[Database]:
             handle.close()
 
 
-def _say(verified: Verification) -> None:
+def _say(verified: BundleVerification) -> None:
     ranked = ", ".join(verified.rankings) or "no recipe, because nothing could be ranked"
     sys.stdout.write(f"{verified.campaign}: {verified.files:,} files are unchanged since release\n")
     for what in verified.beside:

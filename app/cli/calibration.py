@@ -34,11 +34,13 @@ def build(
 ) -> None:
     """Choose the pairs that raters agreed about most, as many of each level of quality."""
     with context.database() as database, database.transaction() as session:
-        proposal = calibration_builder.propose(
+        proposal = calibration_builder.propose_calibration_set(
             session, campaigns, per_stratum=per_stratum, fewest=fewest, apart=apart, reference=reference
         )
         if put is not None and proposal.pairs:
-            stored = calibration_sets.put(session, put, proposal.protocol, proposal.pairs, actor=context.actor())
+            stored = calibration_sets.put_calibration_set(
+                session, put, proposal.protocol, proposal.pairs, actor=context.actor()
+            )
     if as_json:
         body = {"protocol": proposal.protocol, "pairs": [asdict(pair) for pair in proposal.pairs]}
         typer.echo(json.dumps(body, ensure_ascii=False, indent=2))

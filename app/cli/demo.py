@@ -120,12 +120,12 @@ def _say_conformance(console: Console, database: Database, origin: str) -> None:
     """Check the server by the contract, with the demo's own protocol."""
     with database.transaction() as session:
         ends = datetime.now(UTC) + HELPER_LASTS
-        issued = tokens.issue(session, role="manager", name="conformance", expires_at=ends)
+        issued = tokens.issue_token(session, role="manager", name="conformance", expires_at=ends)
     try:
         checks = run_checks(Remote(origin, issued.secret), only=PROTOCOL)
     finally:
         with database.transaction() as session:
-            tokens.revoke(session, issued.token.prefix, by=None)
+            tokens.revoke_token(session, issued.token.prefix, by=None)
     wrong = failures(checks)
     console.print(f"Conformance: {len(checks) - len(wrong)} of {len(checks)} checks hold", highlight=False)
     for check in wrong:
@@ -151,8 +151,8 @@ def _issue(database: Database, campaign: str, *, ours: bool) -> str:
     ends = datetime.now(UTC) + TOKEN_LASTS
     with database.transaction() as session:
         if ours:
-            return tokens.issue(session, role="admin", name="demo", expires_at=ends).secret
-        return tokens.issue(session, role="manager", name="demo", campaign=campaign, expires_at=ends).secret
+            return tokens.issue_token(session, role="admin", name="demo", expires_at=ends).secret
+        return tokens.issue_token(session, role="manager", name="demo", campaign=campaign, expires_at=ends).secret
 
 
 def _somewhere(stack: ExitStack, host: str, port: int) -> socket.socket:

@@ -79,7 +79,7 @@ def lift(
         body = remote.write("DELETE", f"{_path(campaign)}/{exclusion}", {"reason": reason})
     else:
         with context.database() as database, database.transaction() as session:
-            view = service.lift(session, campaign, exclusion, reason=reason, actor=context.actor())
+            view = service.lift_exclusion(session, campaign, exclusion, reason=reason, actor=context.actor())
             body = ExclusionOut.of(view).model_dump_json().encode()
     _show(campaign, body, as_json=as_json)
 
@@ -92,7 +92,7 @@ def _stored(campaign: str) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     with context.database() as database, database.transaction(snapshot=True) as session:
         after = 0
-        while page := service.page(session, campaign, after=after, limit=PAGE):
+        while page := service.list_exclusions(session, campaign, after=after, limit=PAGE):
             rows += [ExclusionOut.of(view).model_dump(mode="json") for view in page]
             after = page[-1].n
     return rows
@@ -100,7 +100,7 @@ def _stored(campaign: str) -> list[dict[str, object]]:
 
 def _exclude(campaign: str, wanted: ExclusionRule, reason: str) -> bytes:
     with context.database() as database, database.transaction() as session:
-        view = service.exclude(session, campaign, wanted, reason=reason, actor=context.actor())
+        view = service.create_exclusion(session, campaign, wanted, reason=reason, actor=context.actor())
         return ExclusionOut.of(view).model_dump_json().encode()
 
 
@@ -117,7 +117,7 @@ def _effect(campaign: str, wanted: ExclusionRule, recipe: str) -> bytes:
     with context.database() as database:
         with database.transaction(snapshot=True) as session:
             chosen = named_recipes.find_recipe(session, campaign, recipe, place=("--recipe",))
-        effect = service.preview(database, campaign, wanted, recipe=chosen)
+        effect = service.preview_exclusion(database, campaign, wanted, recipe=chosen)
     return EffectOut.of(effect).model_dump_json().encode()
 
 

@@ -24,7 +24,10 @@ def register(app: typer.Typer) -> None:
 def export(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
     format: Annotated[
-        str, typer.Option("--format", "-f", help=f"jsonl (lossless), or one of: {', '.join(exports.writable())}.")
+        str,
+        typer.Option(
+            "--format", "-f", help=f"jsonl (lossless), or one of: {', '.join(exports.list_writable_formats())}."
+        ),
     ] = "jsonl",
     output: Annotated[
         Path | None,
@@ -45,10 +48,10 @@ def export(
         return
     with context.database() as database:
         lost = Counter[str]()
-        if output is not None and exports.target(format).files and output.suffix != ".tar":
-            fill(exports.tree(database, campaign, format, lost=lost), output)
+        if output is not None and exports.find_export_target(format).files and output.suffix != ".tar":
+            fill(exports.export_campaign_files(database, campaign, format, lost=lost), output)
         else:
-            write(exports.export(database, campaign, format, lost=lost), output)
+            write(exports.export_campaign(database, campaign, format, lost=lost), output)
     _say(format, lost)
 
 

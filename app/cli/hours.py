@@ -17,10 +17,10 @@ from app.client import remote as _remote
 from app.reports.kit.table import Table
 from app.services.access.tokens import THE_OPERATOR
 from app.services.people import hours
-from app.services.people.hours import Hours
+from app.services.people.hours import CampaignHours
 from app.stats.timing.timing import format_clock_time
 
-HOURS = TypeAdapter(Hours)
+HOURS = TypeAdapter(CampaignHours)
 
 
 def register(app: typer.Typer) -> None:
@@ -41,18 +41,24 @@ def payable(
     remote = _remote.configured_remote(server)
     if remote is None:
         with context.database() as database, database.transaction(snapshot=True) as session:
-            answer = hours.report(session, campaign, by=THE_OPERATOR, team=team, utc_offset=utc_offset)
+            answer = hours.make_hours_report(session, campaign, by=THE_OPERATOR, team=team, utc_offset=utc_offset)
     else:
         query: dict[str, str | int] = {"utc_offset": utc_offset, **({"team": team} if team else {})}
         path = f"/v1/campaigns/{quote(campaign, safe='')}/hours"
         answer = HOURS.validate_json(remote.body(path, query, accept="application/json"))
     if shape:
-        write([hours.csv(answer) if shape == "csv" else json.dumps(HOURS.dump_python(answer, mode="json")).encode()])
+        write(
+            [
+                hours.write_hours_csv(answer)
+                if shape == "csv"
+                else json.dumps(HOURS.dump_python(answer, mode="json")).encode()
+            ]
+        )
         return
     Console().print(plain_table(_table(answer), f"Payable hours of {answer.campaign}", _notes(answer)))
 
 
-def _table(hours_paid: Hours) -> Table:
+def _table(hours_paid: CampaignHours) -> Table:
     rows = [
         (
             *(one.rater, one.team or "", format_clock_time(one.active_seconds), _signed(one.adjusted_seconds)),
@@ -68,7 +74,7 @@ def _signed(seconds: int) -> str:
     return f"{'-' if seconds < 0 else '+'}{format_clock_time(abs(seconds))}" if seconds else ""
 
 
-def _notes(hours_paid: Hours) -> list[str]:
+def _notes(hours_paid: CampaignHours) -> list[str]:
     of_teams = [f"{one.team or 'no team'}: {format_clock_time(one.payable_seconds)}" for one in hours_paid.teams]
     rule = (
         f"A gap counts up to {hours_paid.pause_seconds:g} s and {hours_paid.seconds_per_word:g} s a word on the screen."

@@ -45,7 +45,7 @@ def import_files(
     console = Console(stderr=True)
     with context.database() as database, _progress(console) as progress:
         bar = progress.add_task(f"reading {', '.join(i.name for i in inputs)}", total=None)
-        report = imports.run(
+        report = imports.run_import(
             database,
             campaign,
             format=format,

@@ -33,7 +33,7 @@ def locks(
         body = remote.body(f"/v1/campaigns/{quote(campaign, safe='')}/lock", accept="application/json")
     else:
         with context.database() as database, database.transaction(snapshot=True) as session:
-            body = out(service.get(session, campaign)).model_dump_json().encode()
+            body = out(service.get_lock(session, campaign)).model_dump_json().encode()
     if as_json:
         write([body])
         return

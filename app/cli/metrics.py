@@ -39,16 +39,16 @@ def import_(
 ) -> None:
     """Store the scores of one metric in place of what it had."""
     texts = {path.as_posix(): _text(path) for path in files}
-    said = {named for path in texts if (named := metrics_files.metric_name(path)) is not None}
+    said = {named for path in texts if (named := metrics_files.parse_metric_name(path)) is not None}
     if name is None and len(said) != 1:
         raise Invalid("name the metric: --name NAME" if not said else f"several metrics: {', '.join(sorted(said))}")
     metric = name or said.pop()
-    given = metrics_files.read(texts, higher_is_better=not lower_is_better)
+    given = metrics_files.read_metric_files(texts, higher_is_better=not lower_is_better)
     if (remote := _remote.configured_remote(server)) is not None:
         body = remote.write("PUT", f"{_path(campaign)}/{quote(metric, safe='')}", {}, asdict(given))
     else:
         with context.database() as database, database.transaction() as session:
-            outcome = service.put(session, campaign, metric, given, actor=context.actor())
+            outcome = service.put_metric(session, campaign, metric, given, actor=context.actor())
         body = MetricOut.model_validate(outcome).model_dump_json().encode()
     if as_json:
         write([body])
@@ -68,7 +68,7 @@ def list_(campaign: Campaign, as_json: Json = False, server: _remote.Server = No
         items = json.loads(remote.body(_path(campaign), accept="application/json"))["items"]
     else:
         with context.database() as database, database.transaction(snapshot=True) as session:
-            items = [MetricOut.model_validate(one).model_dump() for one in service.every(session, campaign)]
+            items = [MetricOut.model_validate(one).model_dump() for one in service.list_metrics(session, campaign)]
     if as_json:
         write([json.dumps(items, ensure_ascii=False).encode()])
         return

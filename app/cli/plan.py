@@ -84,9 +84,9 @@ def _found(
                 session, campaign, bought=None, **asdict(replan), dry_run=dry_run, actor=actor
             )
         elif design is None:
-            view = staleness.plan_in_force(session, campaign)
+            view = staleness.get_plan_in_force(session, campaign)
         else:
-            view = plans.compile_design(session, campaign, given, dry_run=dry_run, actor=actor, pilot=pilot)
+            view = plans.compile_and_freeze(session, campaign, given, dry_run=dry_run, actor=actor, pilot=pilot)
         return asdict(view)
 
 

@@ -22,7 +22,7 @@ from app.reports.kit.table import Table
 from app.services.access.tokens import THE_OPERATOR
 from app.services.people import erasure, idle_raters, links
 from app.services.people import raters as service
-from app.services.people.raters import Contact, Enrolment, State, Unit
+from app.services.people.raters import Enrolment, RaterContact, State, Unit
 from app.storage.db import Database
 
 Campaign = Annotated[str, typer.Argument(help="Key of the campaign.")]
@@ -69,7 +69,7 @@ def add(
     server: _remote.Server = None,
 ) -> None:
     """Enrol a rater. One who is enrolled already is changed by `raters change`."""
-    contact = Contact(name, email) if name or email else None
+    contact = RaterContact(name, email) if name or email else None
     if (remote := _remote.configured_remote(server)) is not None:
         body: dict[str, object] = {"team": team, "capacity": capacity, "capacity_unit": unit}
         body |= {"person": person} if person else {}
@@ -82,8 +82,8 @@ def add(
     )
     given = frozenset(field for field, value in (("person", person), ("contact", contact)) if value is not None)
     with context.database() as database, database.transaction() as session:
-        service.put(session, campaign, key, wanted, given=given, seen=None, by=THE_OPERATOR)
-        told = idle_raters.of_enrolled(session, campaign, [key])
+        service.put_rater(session, campaign, key, wanted, given=given, seen=None, by=THE_OPERATOR)
+        told = idle_raters.list_enrolment_warnings(session, campaign, [key])
     _warn(told)
 
 
@@ -114,10 +114,10 @@ def change(
         remote.write("PUT", path, {}, {**body, **given}, if_match=etag)
         return
     with context.database() as database, database.transaction() as session:
-        old = service.get(session, campaign, key, by=THE_OPERATOR)
+        old = service.get_rater(session, campaign, key, by=THE_OPERATOR)
         kept = RaterOut.model_validate(old).model_dump(mode="json", include=set(RaterIn.model_fields) - {"contact"})
         wanted = _checked({**kept, **given}).enrolment()
-        service.put(
+        service.put_rater(
             session,
             campaign,
             key,
@@ -143,7 +143,7 @@ def link(campaign: Campaign, key: Key, days: Days = 90, server: _remote.Server =
         typer.echo(json.loads(made)["link"])
         return
     with context.database() as database, database.transaction() as session:
-        secret = links.renew(session, campaign, key, days=days, by=THE_OPERATOR).secret
+        secret = links.renew_link(session, campaign, key, days=days, by=THE_OPERATOR).secret
     settings = Settings.load()
     origin = settings.public_url or f"http://{settings.host}:{settings.port}"
     typer.echo(f"{origin}/#{urlencode({'token': secret})}")
@@ -164,7 +164,7 @@ def erase(
         names = [(one["campaign"], one["rater"]) for one in erased]
     else:
         with context.database() as database, database.transaction() as session:
-            accounts = erasure.erase(session, key, campaign=campaign, by=THE_OPERATOR)
+            accounts = erasure.erase_rater(session, key, campaign=campaign, by=THE_OPERATOR)
         names = [(one.campaign, one.rater) for one in accounts]
     for where, rater in names:
         typer.echo(f"{where}: {rater} erased")
@@ -178,7 +178,7 @@ def purge(campaign: Campaign, key: Key, yes: Yes = False) -> None:
         database = Database(url, size=1)
         try:
             with database.transaction() as session:
-                rows = erasure.purge(session, campaign, key, actor=context.actor())
+                rows = erasure.purge_rater_judgments(session, campaign, key, actor=context.actor())
         finally:
             database.close()
     typer.echo(f"{campaign}: {rows} answers of {key} deleted")
@@ -192,7 +192,9 @@ def _stored(campaign: str) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     with context.database() as database, database.transaction(snapshot=True) as session:
         after: str | None = None
-        while page := service.page(session, campaign, by=THE_OPERATOR, after=after, limit=PAGE, team=None, state=None):
+        while page := service.list_raters(
+            session, campaign, by=THE_OPERATOR, after=after, limit=PAGE, team=None, state=None
+        ):
             rows += [RaterOut.model_validate(view).model_dump(mode="json") for view in page]
             after = page[-1].key
     return rows

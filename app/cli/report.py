@@ -101,7 +101,9 @@ def report(names: list[str], options: Options, how: How) -> None:
         return side_by_side.report(campaign, _recipes(options), _version(how.as_of), how.shape, how.remote)
     if name not in _there():
         raise Invalid("the arguments are not valid", places=(Place((name[:80],), f"there are: {', '.join(_there())}"),))
-    kind = registry.WITH_OWN_ROUTES[f"campaign/{name}"] if name in OF_RATERS else report_requests.report_of(name)
+    kind = (
+        registry.WITH_OWN_ROUTES[f"campaign/{name}"] if name in OF_RATERS else report_requests.find_report_by_name(name)
+    )
     return _answer(ReportArguments(kind, (campaign,), options, how))
 
 
@@ -110,7 +112,9 @@ def compare(names: list[str], options: Options, how: How) -> None:
     if len(names) < 3:
         raise Invalid("the arguments are not valid", places=(Place(("CAMPAIGN…",), "two or more are needed"),))
     _answer(
-        ReportArguments(report_requests.report_of(names[0], "campaigns"), tuple(dict.fromkeys(names[1:])), options, how)
+        ReportArguments(
+            report_requests.find_report_by_name(names[0], "campaigns"), tuple(dict.fromkeys(names[1:])), options, how
+        )
     )
 
 

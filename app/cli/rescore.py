@@ -27,7 +27,9 @@ def rescore(
     """Derive every score from its payload again; put right what differs, add what is missing (a new data version)."""
     with context.database() as database, database.transaction() as session:
         outcome = (
-            rescoring.check(session, campaign) if check else rescoring.rescore(session, campaign, actor=context.actor())
+            rescoring.check_scores(session, campaign)
+            if check
+            else rescoring.rescore_campaign(session, campaign, actor=context.actor())
         )
     if as_json:
         typer.echo(json.dumps({**asdict(outcome), "holds": outcome.holds}, ensure_ascii=False, indent=2))

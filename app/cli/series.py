@@ -30,8 +30,8 @@ from app.reports.kit.table import Table
 from app.services.access.tokens import THE_OPERATOR
 from app.services.series import steps
 from app.services.series.database_backend import DatabaseBackend
-from app.services.series.manifest import LARGEST, FilesOf, Manifest, read_manifest
-from app.services.series.steps import NewLink, SeriesBackend, StepOutcome
+from app.services.series.manifest import LARGEST, Manifest, ManifestFiles, read_manifest
+from app.services.series.steps import NewRaterLink, SeriesBackend, StepOutcome
 
 LINKS, PROGRESS, RANKING = "links", "progress", "ranking"
 ALL = (*steps.STEPS, LINKS, PROGRESS, RANKING)
@@ -61,9 +61,9 @@ def series(
         )
     content = _read(manifest)
     doing: Mapping[str, Callable[[SeriesBackend], Iterator[StepOutcome]]] = {
-        "create": lambda backend: steps.create(backend, content, partial(_inputs, manifest.parent)),
-        "plan": lambda backend: steps.plan(backend, content),
-        "open": lambda backend: steps.open_all(backend, content),
+        "create": lambda backend: steps.create_campaigns(backend, content, partial(_inputs, manifest.parent)),
+        "plan": lambda backend: steps.plan_campaigns(backend, content),
+        "open": lambda backend: steps.open_campaigns(backend, content),
     }
     for name in wanted:
         if name == RANKING:
@@ -71,9 +71,9 @@ def series(
             continue
         with _backend(server) as backend:
             if name == LINKS:
-                _hand_out(steps.links(backend, content, days=days, renew=renew), output, anew=renew)
+                _hand_out(steps.make_rater_links(backend, content, days=days, renew=renew), output, anew=renew)
             elif name == PROGRESS:
-                _follow(content, list(steps.progress(backend, content)), as_json=as_json)
+                _follow(content, list(steps.load_campaign_progress(backend, content)), as_json=as_json)
             else:
                 for outcome in doing[name](backend):
                     _tell(outcome, as_json=as_json)
@@ -107,7 +107,7 @@ def _backend(server: str | None) -> Iterator[SeriesBackend]:
         )
 
 
-def _inputs(folder: Path, files: FilesOf) -> Sequence[InputFile]:
+def _inputs(folder: Path, files: ManifestFiles) -> Sequence[InputFile]:
     """The files of an import. Raises Invalid for a path that leads nowhere."""
     paths: list[Path] = []
     for n, path in enumerate(files.paths):
@@ -138,7 +138,7 @@ def _line(outcome: StepOutcome) -> str:
     return f"{outcome.campaign}: {outcome.what}" + ("" if outcome.changed else " (as it was)")
 
 
-def _hand_out(made: Iterator[NewLink], output: Path | None, *, anew: bool) -> None:
+def _hand_out(made: Iterator[NewRaterLink], output: Path | None, *, anew: bool) -> None:
     """Links as CSV, one line a rater who had none, behind those that the file has already.
 
     anew: the links in the file have ended. Nothing in it is what a spreadsheet would run.

@@ -116,12 +116,12 @@ def temporary_token(database: Database, campaign: str | None) -> Iterator[Secret
     """A manager's token for as long as the block lasts; it ends by itself where we are killed."""
     with database.transaction() as session:
         ends = datetime.now(UTC) + TOKEN_LASTS
-        issued = tokens.issue(session, role="manager", name="simulate", campaign=campaign, expires_at=ends)
+        issued = tokens.issue_token(session, role="manager", name="simulate", campaign=campaign, expires_at=ends)
     try:
         yield SecretStr(issued.secret)
     finally:
         with database.transaction() as session:
-            tokens.revoke(session, issued.token.prefix, by=None)
+            tokens.revoke_token(session, issued.token.prefix, by=None)
 
 
 def _qualities(given: Sequence[str] | None) -> Mapping[str, float]:

@@ -52,14 +52,14 @@ def put(
         remote.write("PUT", f"{_path(campaign)}/{quote(key, safe='')}", {}, {"name": name or key})
         return
     with context.database() as database, database.transaction() as session:
-        service.put(session, campaign, key, name or key, by=THE_OPERATOR)
+        service.put_team(session, campaign, key, name or key, by=THE_OPERATOR)
 
 
 def _found(campaign: str, server: str | None) -> list[dict[str, object]]:
     if (remote := _remote.configured_remote(server)) is not None:
         return list(remote.items(_path(campaign)))
     with context.database() as database, database.transaction() as session:
-        views = service.page(session, campaign, by=THE_OPERATOR, after=None, limit=MOST)
+        views = service.list_teams(session, campaign, by=THE_OPERATOR, after=None, limit=MOST)
         return [TeamOut.model_validate(view).model_dump(mode="json") for view in views]
 
 

@@ -39,7 +39,7 @@ def create(
     """Make a token and print it: it is not stored and cannot be shown again."""
     with context.database() as database, database.transaction() as session:
         ends = None if days is None else clock.after(session, days)
-        issued = tokens.issue(session, role=_role(role), campaign=campaign, team=team, name=name, expires_at=ends)
+        issued = tokens.issue_token(session, role=_role(role), campaign=campaign, team=team, name=name, expires_at=ends)
     typer.echo(issued.secret)
 
 
@@ -58,7 +58,7 @@ def list_(server: _remote.Server = None) -> None:
 def revoke(token: Annotated[str, typer.Argument(help="The part of the token that `token list` shows.")]) -> None:
     """Revoke a token, at once and for good."""
     with context.database() as database, database.transaction() as session:
-        tokens.revoke(session, token, by=None)
+        tokens.revoke_token(session, token, by=None)
 
 
 def _listed(remote: _remote.Remote | None) -> list[TokenOut]:
@@ -70,7 +70,7 @@ def _listed(remote: _remote.Remote | None) -> list[TokenOut]:
 
 def _all(session: Session) -> list[tokens.TokenView]:
     views: list[tokens.TokenView] = []
-    while page := tokens.page(session, by=None, after=views[-1].prefix if views else None, limit=PAGE):
+    while page := tokens.list_tokens(session, by=None, after=views[-1].prefix if views else None, limit=PAGE):
         views += page
     return views
 

@@ -19,7 +19,7 @@ from app.config import Settings
 from app.domain.errors import Unavailable
 from app.jobs import worker as loop
 from app.jobs.computing import THREADS
-from app.services.campaigns.housekeeping import sweep
+from app.services.campaigns.housekeeping import delete_expired_data
 from app.storage.embedded import write_private
 
 BEAT_FILE = "worker.beat"
@@ -67,7 +67,7 @@ def worker(
         os.environ.setdefault(name, "1")
     with context.database(watched=True) as database:
         if once:
-            sweep(database)
+            delete_expired_data(database)
             return None
         beat = _beat()
         n = processes or computing(os.cpu_count() or 1, beside=supervisor is not None)

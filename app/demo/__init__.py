@@ -17,8 +17,8 @@ from app.demo.campaign import (
 from app.demo.people import GUEST, TEMPERS
 from app.domain.errors import NotFound
 from app.formats.base import ReadLog, Record
-from app.services.campaigns.campaigns import NewCampaign, create, get
-from app.services.data.intake import Intake, take_in
+from app.services.campaigns.campaigns import NewCampaign, create_campaign, get_campaign
+from app.services.data.intake import ImportIntake, import_records
 from app.storage.db import Database
 
 __all__ = [
@@ -49,12 +49,14 @@ def load_demo(database: Database, *, seed: int = DEMO_SEED, progress: Progress |
     key = "demo" if seed == DEMO_SEED else f"demo-{seed}"
     with database.transaction() as session:
         try:
-            campaign = get(session, key)
+            campaign = get_campaign(session, key)
         except NotFound:
-            campaign = create(session, NewCampaign(key=key, name=TITLE, protocol=PROTOCOL, basis=BASIS), actor=_ACTOR)
+            campaign = create_campaign(
+                session, NewCampaign(key=key, name=TITLE, protocol=PROTOCOL, basis=BASIS), actor=_ACTOR
+            )
         if campaign.data_version == 0:
-            intake = Intake(session, campaign, actor=_ACTOR, what="demo campaign")
-            take_in(intake, _with_progress(list(records(seed)), progress), ReadLog())
+            intake = ImportIntake(session, campaign, actor=_ACTOR, what="demo campaign")
+            import_records(intake, _with_progress(list(records(seed)), progress), ReadLog())
     return key
 
 

@@ -132,7 +132,7 @@ class Worker:
             what = entry.task if n is None else f"part {n + 1}"
             log.warning("job %d: computing (%s) ended: %s", job, what, error)
             if self._is_hopeless(context.job):
-                jobs.give_up(self._database, job, f"computing ({what}) ended with {error}")
+                jobs.give_up_job(self._database, job, f"computing ({what}) ended with {error}")
                 return
             raise TryAgain from error
         except AppError as error:
@@ -141,7 +141,7 @@ class Worker:
     def _is_hopeless(self, entry: Job) -> bool:
         """Whether this was a crash too many; one that cannot be noted now is none."""
         try:
-            return entry.id is not None and jobs.note_crash(self._database, entry.id)
+            return entry.id is not None and jobs.record_worker_crash(self._database, entry.id)
         except AppError:
             return False
 

@@ -15,7 +15,7 @@ from app.reports.kit.request import parse_options
 from app.reports.source.snapshot import load_snapshot
 from app.reports.stability import report as stability
 from app.services.jobs import exclusion_preview, jobs, rankings, report_requests, side_by_side
-from app.services.jobs.jobs import CHUNK, FINISH, PREPARE, WINDOW, AskedOtherwise, ByChance, Request
+from app.services.jobs.jobs import CHUNK, FINISH, PREPARE, WINDOW, JobInputsChanged, JobRequest, RandomDrawFailed
 from app.services.plans import plan_jobs, replan_jobs
 from app.storage import jobs as stored
 from app.storage import jobs_queue, reports
@@ -28,20 +28,20 @@ BATCH = 16  # results that are read at a time
 PASSING = frozenset({"unavailable", "storage_full"})  # kinds of error that a later try may not meet
 
 
-def _earlier_stability(database: Database, request: Request) -> ReportWork[Any]:
+def _earlier_stability(database: Database, request: JobRequest) -> ReportWork[Any]:
     ((campaign, version),) = request.campaigns.items()
     with database.transaction() as session:
         return stability.make_legacy_work(session, load_snapshot(session, campaign, version), request.given)
 
 
-OWN: Mapping[str, Callable[[Database, Request], ReportWork[Any]]] = MappingProxyType(
+OWN: Mapping[str, Callable[[Database, JobRequest], ReportWork[Any]]] = MappingProxyType(
     {
         stability.EARLIER: _earlier_stability,
-        rankings.KIND: rankings.work,
-        exclusion_preview.KIND: exclusion_preview.work,
-        replan_jobs.KIND: replan_jobs.work,
-        **dict.fromkeys(plan_jobs.KINDS, plan_jobs.work),
-        **dict.fromkeys(side_by_side.KINDS, side_by_side.work),
+        rankings.KIND: rankings.make_ranking_work,
+        exclusion_preview.KIND: exclusion_preview.make_preview_work,
+        replan_jobs.KIND: replan_jobs.make_replan_work,
+        **dict.fromkeys(plan_jobs.KINDS, plan_jobs.make_plan_work),
+        **dict.fromkeys(side_by_side.KINDS, side_by_side.make_side_by_side_work),
     }
 )
 """Jobs for what the kit of reports does not compute."""
@@ -102,12 +102,12 @@ class Computer:
                 self._chunk(row, n)
             elif task == FINISH:
                 self._finish(row)
-        except AskedOtherwise as error:
-            jobs.refuse(self._database, job_id, error, again=True)
+        except JobInputsChanged as error:
+            jobs.refuse_job(self._database, job_id, error, again=True)
         except AppError as error:
             if error.kind in PASSING:
                 raise
-            jobs.refuse(self._database, job_id, error, again=isinstance(error, ByChance))
+            jobs.refuse_job(self._database, job_id, error, again=isinstance(error, RandomDrawFailed))
 
     def _prepare(self, row: stored.Row) -> None:
         work = self._work(row)
@@ -124,7 +124,7 @@ class Computer:
 
     @staticmethod
     def _next(session: Any, begun: stored.Row) -> list[Entry]:
-        entries = jobs.next_entries(session, begun)
+        entries = jobs.next_queue_entries(session, begun)
         if any(entry.task == FINISH for entry in entries):
             stored.finishing(session, begun.id)
         return entries
@@ -140,15 +140,15 @@ class Computer:
                 return
             if held.n_done + 1 == held.n_chunks:
                 stored.finishing(session, row.id)
-                jobs_queue.enter(session, [jobs.finish_entry(held)])
+                jobs_queue.enter(session, [jobs.make_finish_entry(held)])
             elif n + WINDOW < held.n_chunks:
-                jobs_queue.enter(session, [jobs.chunk_entry(held, n + WINDOW)])
+                jobs_queue.enter(session, [jobs.make_chunk_entry(held, n + WINDOW)])
 
     def _finish(self, row: stored.Row) -> None:
         if row.state != "finishing":
             return
         body = store.finish_report(self._work(row), Results(self._database, row.id, row.n_chunks))
-        key = Request.of(row.kind, row.request).key
+        key = JobRequest.of(row.kind, row.request).key
         with self._database.transaction() as session:
             held = stored.lock_job(session, row.id)
             if held is not None and held.state == "finishing":
@@ -160,24 +160,24 @@ class Computer:
         """What remains to be done once the data are read; they are read once, as long as they are held."""
         work = self._held.pop(row.id, None)
         if work is None:
-            work = work_of(self._database, Request.of(row.kind, row.request))
+            work = work_of(self._database, JobRequest.of(row.kind, row.request))
         self._held[row.id] = work
         while len(self._held) > MOST_HELD:
             self._held.popitem(last=False)
         return work
 
 
-def work_of(database: Database, request: Request) -> ReportWork[Any]:
+def work_of(database: Database, request: JobRequest) -> ReportWork[Any]:
     """Read what a job needs, at the versions that were asked about. Raises what the question is refused for."""
     own = OWN.get(request.kind)
     if own is not None:
         return own(database, request)
-    kind = report_requests.report_of_job(request.kind)
+    kind = report_requests.find_report_of_job(request.kind)
     given = parse_options(kind, request.given)
     with database.transaction() as session:
         about = store.select_settings(
             kind, [load_snapshot(session, key, version) for key, version in request.campaigns.items()]
         )
         if store.compute_report_key(session, kind, about, given) != request.key:
-            raise AskedOtherwise
+            raise JobInputsChanged
         return kind.prepare(session, about, given)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from app.domain.errors import AppError, Unavailable
 from app.jobs.queue import Worker
-from app.services.campaigns.housekeeping import sweep
+from app.services.campaigns.housekeeping import delete_expired_data
 from app.services.jobs import jobs
 from app.storage.db import Database
 
@@ -50,7 +50,7 @@ def run(
                 raise NothingComputes
             alive()
             try:
-                jobs.sweep(database)
+                jobs.recover_stalled_jobs(database)
                 if time.monotonic() >= due:
                     _tidy(database)
                     due = time.monotonic() + every
@@ -65,6 +65,6 @@ def run(
 
 
 def _tidy(database: Database) -> None:
-    counts = sweep(database)
+    counts = delete_expired_data(database)
     if counts and any(counts.values()):
         log.info("let go of %s", ", ".join(f"{n} {what}" for what, n in counts.items() if n))

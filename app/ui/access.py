@@ -30,7 +30,7 @@ def require_results_reader(request: Request, database: DatabaseDep) -> Caller:
 def require_rater(request: Request, database: DatabaseDep) -> ActingRater:
     """The signed-in rater. Raises Unauthorized, or Forbidden for anybody else."""
     caller = _caller(request, database, "rater")
-    rater = raters.themselves(caller)
+    rater = raters.rater_of_caller(caller)
     if rater is None:
         raise RoleLacksIt(f"it is for raters; yours is {caller.role}")
     return rater
@@ -41,7 +41,7 @@ def _caller(request: Request, database: DatabaseDep, who: Who) -> Caller:
     if cookie is None:
         raise NoCredential
     with database.transaction() as session:
-        caller = sessions.caller(session, cookie)
+        caller = sessions.authenticate_session(session, cookie)
     recognize_sender(request, cookie)
     return caller
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 
 from app.services.campaigns import campaigns
 from app.services.people import guidelines, tutorials
-from app.services.people.guidelines import Texts
+from app.services.people.guidelines import GuidelineTexts
 from app.services.people.raters import ActingRater
 from app.storage.db import Database
 from app.storage.guidelines import NoTexts
@@ -40,7 +40,7 @@ def how_to_judge_page(request: Request, rater: RaterAtWork, database: DatabaseDe
 def consent_page(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
     """What the rater is to agree to, or has agreed to."""
     with database.transaction(snapshot=True) as session:
-        asked, given = guidelines.requested_consent(session, rater)
+        asked, given = guidelines.find_requested_consent(session, rater)
     values = {"asked": asked, "given": given, "agreed": asked and given and given.version == asked.version}
     return _page(request, "consent", rater, database, {**values, **_shown(request, asked)})
 
@@ -74,7 +74,7 @@ def _page(
 ) -> Response:
     """A page with what its modules need to know; of the campaign only its address and its languages."""
     with database.transaction(snapshot=True) as session:
-        about, course = campaigns.get(session, rater.campaign), tutorials.course(session, rater)
+        about, course = campaigns.get_campaign(session, rater.campaign), tutorials.get_tutorial(session, rater)
     shared = {
         "here": name,
         "home": RATERS,
@@ -89,15 +89,15 @@ def _page(
     return render_page(request, f"rater/{name}.html", {**shared, **values}, who="rater")
 
 
-def _texts(database: Database, rater: ActingRater) -> Texts | None:
+def _texts(database: Database, rater: ActingRater) -> GuidelineTexts | None:
     with database.transaction(snapshot=True) as session:
         try:
-            return guidelines.get(session, rater.campaign, "guidelines")
+            return guidelines.get_guidelines(session, rater.campaign, "guidelines")
         except NoTexts:
             return None
 
 
-def _shown(request: Request, texts: Texts | None) -> dict[str, object]:
+def _shown(request: Request, texts: GuidelineTexts | None) -> dict[str, object]:
     """A text in the language that fits best, as HTML."""
     if texts is None:
         return {"text": None, "text_language": None}

@@ -105,7 +105,7 @@ class NeedsRater:
         asked = _check_campaign(request, caller)
         if caller.role == "frontend":
             rater = self._named(request, caller, asked)
-        elif (own := raters.themselves(caller)) is not None:
+        elif (own := raters.rater_of_caller(caller)) is not None:
             rater = own
         else:
             raise RoleLacksIt(f"it is for raters; yours is {caller.role}")
@@ -122,7 +122,7 @@ class NeedsRater:
         if campaign is None:
             raise RoleLacksIt("it needs a credential of one campaign")
         with database_of(request).transaction() as session:
-            return raters.acting(session, caller, campaign=campaign, rater=given[0])
+            return raters.find_acting_rater(session, caller, campaign=campaign, rater=given[0])
 
 
 class Anyone:
@@ -160,14 +160,14 @@ def _authenticate(request: Request, who: Who | None) -> Caller:
         if len(given) > 1 or scheme.lower() != "bearer":
             raise NoCredential
         with database.transaction() as session:
-            caller = tokens.authenticate(session, secret.strip(" "))
+            caller = tokens.authenticate_secret(session, secret.strip(" "))
         recognize_sender(request, secret.strip(" "))
         return caller
     cookie = _cookie(request, who)
     if cookie is None:
         raise NoCredential
     with database.transaction() as session:
-        caller = sessions.caller(session, cookie)
+        caller = sessions.authenticate_session(session, cookie)
     recognize_sender(request, cookie)
     if request.method not in SAFE:
         check_same_origin(request, cookie)

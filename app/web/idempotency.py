@@ -9,7 +9,7 @@ from typing import Annotated, Protocol
 from fastapi import Depends, Header, Request, Response
 from pydantic import BaseModel
 
-from app.services.access.idempotency import IdempotentAnswer, once
+from app.services.access.idempotency import IdempotentAnswer, run_once_per_key
 from app.storage.db import Session
 from app.web.access import RATER_HEADER
 from app.web.bodies import body_digest
@@ -52,7 +52,7 @@ class Once:
 
     def answer(self, session: Session, caller: HasToken, make: Callable[[], IdempotentAnswer]) -> IdempotentAnswer:
         """The same as a value, for a creation that is only the first half of an answer."""
-        return once(session, make, token_id=caller.token_id, key=self._key, request_hash=self._digest())
+        return run_once_per_key(session, make, token_id=caller.token_id, key=self._key, request_hash=self._digest())
 
     @property
     def asked(self) -> bool:

@@ -170,7 +170,7 @@ def secret(database: Database) -> Callable[..., str]:
 
     def make(role: Role = "admin", **given: object) -> str:
         with database.transaction() as session:
-            return tokens.issue(session, role=role, **given).secret
+            return tokens.issue_token(session, role=role, **given).secret
 
     return make
 
@@ -293,7 +293,7 @@ def populated_template(postgres: embedded.Server, migrated_template: str) -> Ite
 
     def fill(spine: Spine) -> None:
         with spine.database.transaction() as session:
-            secret = tokens.issue(session, role="admin").secret
+            secret = tokens.issue_token(session, role="admin").secret
         with _serving(create_app(spine.database, OPTIONS), Authorization=f"Bearer {secret}") as client:
             values.update(populate(client, spine.url))
         with psycopg.connect(spine.url) as connection:

@@ -89,7 +89,7 @@ def tokens_of(database: Database) -> Auth:
     def headers(rater: str) -> dict[str, str]:
         if rater not in known:
             with database.transaction() as session:
-                secret = tokens.issue(session, role="rater", campaign="live", rater=rater).secret
+                secret = tokens.issue_token(session, role="rater", campaign="live", rater=rater).secret
             known[rater] = {"Authorization": f"Bearer {secret}"}
         return known[rater]
 

@@ -131,7 +131,7 @@ class Rehearsed:
     def _session(self, rater: str) -> dict[str, str]:
         """The header of a rater."""
         with self.database.transaction() as opened:
-            secret = tokens.issue(opened, role="rater", campaign=self.key, rater=rater).secret
+            secret = tokens.issue_token(opened, role="rater", campaign=self.key, rater=rater).secret
         return {"Authorization": f"Bearer {secret}"}
 
     def act(self, rater: str, path: str) -> None:

@@ -33,7 +33,9 @@ from app.stats.ratings import RatingRole, Ratings
 from app.storage.db import Database
 from tests.api.round_trip_losses import Judged, Key, Told, compare
 
-READ_AGAIN = sorted(name for name in exports.writable() if name in formats.ALL and formats.get_format(name).read)
+READ_AGAIN = sorted(
+    name for name in exports.list_writable_formats() if name in formats.ALL and formats.get_format(name).read
+)
 ASKED = {"mtme": "human={protocol}-*"}
 """Options without which a format does not read what it wrote: scores are read where they are asked for.
 
@@ -73,9 +75,11 @@ class Trip:
 def written(database: Database, campaign: str, format: str) -> tuple[dict[str, bytes], Counter[str]]:
     """The files of a campaign, and what the format could not carry."""
     lost = Counter[str]()
-    if exports.target(format).files:
-        return {path: b"".join(part) for path, part in exports.tree(database, campaign, format, lost=lost)}, lost
-    return {"file": b"".join(exports.export(database, campaign, format, lost=lost))}, lost
+    if exports.find_export_target(format).files:
+        return {
+            path: b"".join(part) for path, part in exports.export_campaign_files(database, campaign, format, lost=lost)
+        }, lost
+    return {"file": b"".join(exports.export_campaign(database, campaign, format, lost=lost))}, lost
 
 
 def stands(database: Database, campaign: str) -> list[list[Judged]]:
@@ -137,11 +141,13 @@ def _places(rows: Ratings) -> Iterator[Key]:
 def exclude_again(database: Database, campaign: str, again: str, told: int) -> str:
     """Make the exclusions that stand once more, as the export says; what is wrong with how many it counted."""
     with database.transaction() as session:
-        there = exclusions.page(session, campaign, after=0, limit=100)
+        there = exclusions.list_exclusions(session, campaign, after=0, limit=100)
         standing = [one for one in there if one.lifted_version is None]
         for one in standing if again != campaign else ():
-            with suppress(exclusions.NothingNamed, exclusions.ExcludedAlready):  # not all that there was came back
-                exclusions.exclude(session, again, one.exclusion, reason=one.reason, actor="test")
+            with suppress(
+                exclusions.ExclusionTargetNotFound, exclusions.ExcludedAlready
+            ):  # not all that there was came back
+                exclusions.create_exclusion(session, again, one.exclusion, reason=one.reason, actor="test")
     return "" if len(standing) == told else f"{len(standing)} stand, {told} are counted"
 
 
@@ -176,7 +182,7 @@ def _read(database: Database, again: str, format: str, files: Mapping[str, bytes
     some = False
     for inputs in _at_once(format, files):
         try:
-            imports.run(database, again, format=format, files=inputs, **how)
+            imports.run_import(database, again, format=format, files=inputs, **how)
             some = True
         except Invalid as refused:
             said = f"{refused.title()} {refused.detail} {''.join(place.msg for place in refused.places)}"

@@ -101,7 +101,7 @@ def made(postgres: embedded.Server, migrated_template: str) -> Iterator[Made]:
 
     def fill(spine: Spine) -> None:
         with spine.database.transaction() as session:
-            secret = tokens.issue(session, role="admin").secret
+            secret = tokens.issue_token(session, role="admin").secret
         with asking(create_app(spine.database, OPTIONS)) as admin:
             admin.headers["Authorization"] = f"Bearer {secret}"
             values.update(populate(admin, spine.url))
@@ -135,9 +135,9 @@ def credential(database: Database) -> Callable[..., dict[str, str]]:
         if role == "rater":
             given = {"rater": "r1", **given}
         with database.transaction() as session:
-            issued = tokens.issue(session, role=role, **given)
+            issued = tokens.issue_token(session, role=role, **given)
             if revoked:
-                tokens.revoke(session, issued.token.prefix, by=None)
+                tokens.revoke_token(session, issued.token.prefix, by=None)
         return {"Authorization": f"Bearer {issued.secret}", **({"Plumbline-Rater": "r1"} if role == "frontend" else {})}
 
     return make
@@ -340,7 +340,7 @@ def test_a_route_that_lets_everybody_in_is_caught(
     """The negative control: one new route without a row, and one with a row that does not keep its door."""
 
     def careless(_: Public, session: SessionDep) -> list[str]:
-        return [view.name for view in tokens.page(session, by=None, after=None, limit=10)]
+        return [view.name for view in tokens.list_tokens(session, by=None, after=None, limit=10)]
 
     for path in ("/forgotten", "/v1/campaigns/{campaign}/careless"):
         matrix.app.router.routes.append(APIRoute(path, careless, name=path))

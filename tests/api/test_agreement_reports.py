@@ -73,8 +73,8 @@ class World:
         return self.client.get(path, headers={"Authorization": f"Bearer {self.tokens[who]}"})
 
     def report(self, campaign: str, kind: str, **query: str) -> Any:
-        asked = request.parse_options(report_requests.report_of(kind), query)
-        asking = request.ReportRequest(report_requests.report_of(kind), (campaign,), asked)
+        asked = request.parse_options(report_requests.find_report_by_name(kind), query)
+        asking = request.ReportRequest(report_requests.find_report_by_name(kind), (campaign,), asked)
         return json.loads(store.find_or_compute_report(self.spine.database, asking).body)
 
 
@@ -82,7 +82,7 @@ class World:
 def world(postgres: embedded.Server, migrated_template: str) -> Iterator[World]:
     with fresh(postgres, migrated_template) as spine:
         with spine.database.transaction() as session:
-            given = {role: tokens.issue(session, role=role).secret for role in ("admin", "manager", "viewer")}
+            given = {role: tokens.issue_token(session, role=role).secret for role in ("admin", "manager", "viewer")}
         with TestClient(create_app(spine.database, OPTIONS)) as client:
             for key, rows in CAMPAIGNS.items():
                 spine.take(key, "wmt-da-sqm", as_csv(rows))

@@ -155,12 +155,12 @@ def test_alignments_go_round_in_our_own_format_and_a_bundle_are_cloned_and_count
 
     ok(draft.post(f"{C}/clone", json={"key": "copy"}), 201)
     assert stored(draft, "/v1/campaigns/copy") == LINKS
-    for format in exports.writable():
+    for format in exports.list_writable_formats():
         lost = exports.Counter[str]()
-        if exports.target(format).files:
-            [b"".join(part) for _, part in exports.tree(database, "c", format, lost=lost)]
+        if exports.find_export_target(format).files:
+            [b"".join(part) for _, part in exports.export_campaign_files(database, "c", format, lost=lost)]
         else:
-            b"".join(exports.export(database, "c", format, lost=lost))
+            b"".join(exports.export_campaign(database, "c", format, lost=lost))
         assert lost["word alignments of outputs"] == (0 if format == "jsonl" else 2), format
         told = draft.get(f"{C}/exports/{format}/losses")
         assert (told.headers["content-type"], told.json()) == ("application/json", {"format": format, "losses": lost})
@@ -170,7 +170,7 @@ def test_alignments_go_round_in_our_own_format_and_a_bundle_are_cloned_and_count
 def shown(client: httpx.Client, database: Database, path: str) -> list[dict[str, Any]]:
     """All segments of the task that a rater is given."""
     with database.transaction() as session:
-        secret = tokens.issue(session, role="rater", campaign=path.rpartition("/")[2], rater="r1").secret
+        secret = tokens.issue_token(session, role="rater", campaign=path.rpartition("/")[2], rater="r1").secret
     task = ok(client.post(f"{path}/lease", headers={"Authorization": f"Bearer {secret}"}))["task"]
     return [segment for item in task["items"] for segment in item["segments"]]
 

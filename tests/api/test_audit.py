@@ -22,9 +22,9 @@ def actions(client: httpx.Client, **query: str) -> list[tuple[str | None, str]]:
     return [(e["campaign"], e["action"]) for e in client.get("/v1/audit", params=query).json()["items"]]
 
 
-def seals(database: Database) -> dict[str | None, audit.Seal]:
+def seals(database: Database) -> dict[str | None, audit.AuditChainCheck]:
     with database.transaction() as session:
-        return {seal.campaign: seal for seal in audit.check(session)}
+        return {seal.campaign: seal for seal in audit.verify_audit_chains(session)}
 
 
 def test_what_was_done_stands_in_the_log(admin: httpx.Client, database_url: str) -> None:
@@ -153,14 +153,14 @@ def test_a_manager_sees_its_campaigns_and_an_admin_all(
 
 def test_a_chain_holds_however_many_write_to_it_at_once(database: Database) -> None:
     with database.transaction() as session:
-        campaigns.create(session, NewCampaign(key="demo", protocol="da"), actor="test")
+        campaigns.create_campaign(session, NewCampaign(key="demo", protocol="da"), actor="test")
         campaign_id = campaigns.campaigns.get(session, "demo").id
 
     def write(i: int) -> None:
         with database.transaction() as session:
             if i % 2:  # as those do who change the campaign itself
                 campaigns.campaigns.get(session, "demo", lock=True)
-            audit.record(session, campaign_id, actor="test", action="tried", what={"i": i})
+            audit.record_action(session, campaign_id, actor="test", action="tried", what={"i": i})
 
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(write, range(60)))

@@ -101,7 +101,7 @@ def test_every_rater_judges_the_sample_and_no_ranking_counts_it(
 def _judge(client: httpx.Client, database: Database, rater: str) -> None:
     with database.transaction() as session:
         headers = {
-            "Authorization": f"Bearer {tokens.issue(session, role='rater', campaign='live', rater=rater).secret}"
+            "Authorization": f"Bearer {tokens.issue_token(session, role='rater', campaign='live', rater=rater).secret}"
         }
     while (task := _ok(client.post(f"{LIVE}/lease", headers=headers))["task"]) is not None:
         assert "anchors" not in str(task)

@@ -101,13 +101,13 @@ def test_settings_that_change_again_and_again_end_in_try_again_and_nothing_is_wr
         loads.append(rules.settings_version)
         return replace(rules, ledger=replace(rules.ledger, settings_version=rules.settings_version - 1))
 
-    load_rules = judging.load_rules
-    monkeypatch.setattr(judging, "load_rules", one_behind)
+    load_rules = judging.load_judging_rules
+    monkeypatch.setattr(judging, "load_judging_rules", one_behind)
     before = row_counts(database.url)
     answer = WRITES[write](anonymous, live, held)
     assert (answer.status_code, answer.json()["type"]) == (503, "urn:plumbline:problem:settings-changing")
     assert (row_counts(database.url), len(loads)) == (before, judging.ATTEMPTS)
-    monkeypatch.setattr(judging, "load_rules", load_rules)
+    monkeypatch.setattr(judging, "load_judging_rules", load_rules)
     assert WRITES[write](anonymous, live, held).status_code == 200
 
 
@@ -134,12 +134,12 @@ def test_what_posts_need_is_read_once_however_many_ask_and_of_settings_alone_whe
         load = getattr(judging, name)
         return lambda session, **given: read.append(name) or load(session, **given)
 
-    for name in ("load_rules", "load_addresses"):
+    for name in ("load_judging_rules", "load_task_addresses"):
         monkeypatch.setattr(judging, name, counted(name))
     with ThreadPoolExecutor(8) as threads:
         answers = list(threads.map(lambda n: put(anonymous, live, held, n), range(8)))
     assert {answer.status_code for answer in answers} == {200}
-    assert read == ["load_rules", "load_addresses"]
+    assert read == ["load_judging_rules", "load_task_addresses"]
     change_lease(anonymous, secret, 900)
     assert put(anonymous, live, held, 99).status_code == 200
-    assert read == ["load_rules", "load_addresses", "load_rules"]
+    assert read == ["load_judging_rules", "load_task_addresses", "load_judging_rules"]

@@ -23,7 +23,7 @@ LATEST = "(SELECT max(id) FROM judgments)"
 
 def faults(database: Database) -> dict[str, tuple[str, ...]]:
     with database.transaction(snapshot=True) as session:
-        return {one.campaign: one.faults for one in data_seals.check(session)}
+        return {one.campaign: one.faults for one in data_seals.verify_data_seals(session)}
 
 
 def purge(database: Database, campaign: str) -> int:
@@ -31,7 +31,7 @@ def purge(database: Database, campaign: str) -> int:
     owner = Database(database.url, size=2)
     try:
         with owner.transaction() as session:
-            return erasure.purge(session, campaign, "r1", actor="operator")
+            return erasure.purge_rater_judgments(session, campaign, "r1", actor="operator")
     finally:
         owner.close()
 
@@ -46,7 +46,7 @@ def judged(anonymous: httpx.Client, database: Database, database_url: str) -> Co
     """A campaign with four flushes of one judgment, and one of two."""
     live = collect(database, segments=3)
     with database.transaction() as session:  # what the set-up wrote past the service
-        data_seals.seal_all(session, actor="test")
+        data_seals.seal_all_campaigns(session, actor="test")
     assert anonymous.post(f"/v1/campaigns/{live.key}/lease", headers=live.auth("r1")).status_code == 200
     for score in (10, 20, 30):
         judge(anonymous, live, score)
@@ -137,7 +137,7 @@ def beside(anonymous: httpx.Client, admin: httpx.Client, database: Database) -> 
     """A campaign in which columns were compared twice, and three judgments set aside: two here, one by a file."""
     live = collect(database, columns=2, options={"preference": "ranking"}, presentation="side_by_side")
     with database.transaction() as session:
-        data_seals.seal_all(session, actor="test")
+        data_seals.seal_all_campaigns(session, actor="test")
     assert anonymous.post(f"/v1/campaigns/{live.key}/lease", headers=live.auth("r1")).status_code == 200
     for segment in (1, 2):
         judge(anonymous, live, 10, segment)
@@ -232,7 +232,7 @@ def test_nothing_that_the_service_does_breaks_a_seal(
     assert purge(database, judged.key) == 6
     assert faults(database) == {"live": (), "read": ()}
     with database.transaction(snapshot=True) as session:
-        assert [one.judgments for one in data_seals.check(session)] == [6, 12 + 3 + 3]
+        assert [one.judgments for one in data_seals.verify_data_seals(session)] == [6, 12 + 3 + 3]
 
 
 def test_a_purge_that_the_audit_log_does_not_tell_of_is_found(
@@ -265,15 +265,15 @@ def test_what_a_release_without_seals_wrote_is_sealed_by_the_migration_and_later
     (told,) = faults(database)["live"]
     assert told.startswith("versions 8 to 9: not sealed; `plumbline audit --seal`")
     with database.transaction() as session:
-        assert data_seals.seal_all(session, actor="operator") == ["live"]
-        assert data_seals.seal_all(session, actor="operator") == []
+        assert data_seals.seal_all_campaigns(session, actor="operator") == ["live"]
+        assert data_seals.seal_all_campaigns(session, actor="operator") == []
     judge(anonymous, judged, 70)
     assert faults(database) == {"live": ()}
 
     # What was sealed late stands in the audit log, so that the chain cannot be made anew behind its back.
     beneath("UPDATE judgments SET payload = '{}' WHERE version = 2", "DELETE FROM seals")
     with database.transaction() as session:
-        assert data_seals.seal_all(session, actor="operator") == ["live"]
+        assert data_seals.seal_all_campaigns(session, actor="operator") == ["live"]
     told = faults(database)["live"]
     assert told == tuple(f"version {n}: the audit log has another seal of it" for n in (6, 9))
 

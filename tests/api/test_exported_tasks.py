@@ -206,9 +206,9 @@ def test_the_bundle_of_a_planned_campaign_ranks_again_to_identical_numbers(
     archive, folder = tmp_path / "sheets.tar", tmp_path / "unpacked"
     archive.write_bytes(exported(planned, "bundle"))
     folder.mkdir()
-    bundle_check.unpack(archive, folder)
+    bundle_check.unpack_bundle(archive, folder)
     with fresh(postgres, migrated_template) as elsewhere:
-        found = bundle_check.rank_again(folder, elsewhere.database)
+        found = bundle_check.reproduce_bundle(folder, elsewhere.database)
     assert "nllb-xsts" in found.rankings
     assert json.loads((folder / "papers/datasheet.json").read_bytes())["answered"] > 20
     assert (folder / "papers/card.svg").read_bytes().startswith(b"<?xml")

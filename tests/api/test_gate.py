@@ -64,7 +64,7 @@ def world(postgres: embedded.Server, migrated_template: str) -> Iterator[World]:
         spine.take("domains", "mqm-tsv", MQM.encode())
         spine.ask(f"UPDATE documents SET domain = CASE WHEN key < 'd5' THEN 'news' ELSE 'talks' END {OF_DOMAINS}")
         with spine.database.transaction() as session:
-            given = {role: tokens.issue(session, role=role).secret for role in ("admin", "viewer", "coordinator")}
+            given = {role: tokens.issue_token(session, role=role).secret for role in ("admin", "viewer", "coordinator")}
         with TestClient(create_app(spine.database, OPTIONS), raise_server_exceptions=False) as client:
             yield World(spine, client, given)
 

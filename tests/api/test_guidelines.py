@@ -35,7 +35,7 @@ def blocked(database: Database) -> Ask:
     def ask() -> str | None:
         with database.transaction() as session:
             campaign_id = raters.campaigns.get(session, "c").id
-            return raters.why_blocked(session, campaign_id, raters.raters.get(session, campaign_id, "r1").id)
+            return raters.find_block_reason(session, campaign_id, raters.raters.get(session, campaign_id, "r1").id)
 
     return ask
 

@@ -66,7 +66,7 @@ def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
 @pytest.fixture(scope="module")
 def client(spine: Spine) -> Iterator[httpx.Client]:
     with spine.database.transaction() as session:
-        secret = tokens.issue(session, role="admin").secret
+        secret = tokens.issue_token(session, role="admin").secret
     with _serving(create_app(spine.database, Options()), Authorization=f"Bearer {secret}") as client:
         yield client
 

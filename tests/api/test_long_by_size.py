@@ -51,7 +51,7 @@ def shared(postgres: embedded.Server, migrated_template: str) -> Iterator[World]
     with fresh(postgres, migrated_template) as spine:
         spine.take("mqm", "mqm-tsv", MQM.encode())
         with spine.database.transaction() as session:
-            secret = tokens.issue(session, role="manager").secret
+            secret = tokens.issue_token(session, role="manager").secret
         with TestClient(create_app(spine.database, OPTIONS), raise_server_exceptions=False) as client:
             yield World(spine, client, {"Authorization": f"Bearer {secret}"})
 
@@ -96,7 +96,7 @@ def test_a_coordinator_is_sent_to_the_verdicts_and_not_to_the_job(large: World) 
     made = large.client.put("/v1/campaigns/mqm/teams/bonn", json={"name": "Bonn"}, headers=large.manager)
     assert made.status_code == 200, made.text
     with large.spine.database.transaction() as session:
-        secret = tokens.issue(session, role="coordinator", campaign="mqm", team="bonn").secret
+        secret = tokens.issue_token(session, role="coordinator", campaign="mqm", team="bonn").secret
     mine = {"Authorization": f"Bearer {secret}", "Prefer": "wait=0"}
     with psycopg.connect(large.spine.url) as connection:
         connection.execute("DELETE FROM reports")

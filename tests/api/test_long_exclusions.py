@@ -82,8 +82,8 @@ def test_a_cancelled_preview_is_begun_again_and_one_of_older_names_is_not_kept(w
     assert look(world, recipe="wmt22", document="d1").headers["Location"] == place
     work = job_work.work_of(world.spine.database, jobs_of(world, place).request)
     rename(world, "Anew")
-    with pytest.raises(jobs.AskedOtherwise):
+    with pytest.raises(jobs.JobInputsChanged):
         work.chunk(0)
     drained(world.spine.database)
-    assert world.get(place).json()["error"]["title"] == jobs.AskedOtherwise.title()
+    assert world.get(place).json()["error"]["title"] == jobs.JobInputsChanged.title()
     rename(world, "A")

@@ -84,7 +84,7 @@ def shared(postgres: embedded.Server, migrated_template: str) -> Iterator[World]
     with fresh(postgres, migrated_template) as spine:
         spine.take("mqm", "mqm-tsv", MQM.encode())
         with spine.database.transaction() as session:
-            given = [tokens.issue(session, role=role).secret for role in ("manager", "viewer")]
+            given = [tokens.issue_token(session, role=role).secret for role in ("manager", "viewer")]
         callers = [{"Authorization": f"Bearer {secret}"} for secret in given]
         with TestClient(create_app(spine.database, OPTIONS), raise_server_exceptions=False) as client:
             world = World(spine, client, *callers)
@@ -208,7 +208,7 @@ def test_a_job_whose_campaign_was_changed_before_it_began_says_so(world: World) 
     place = world.later({"seed": 15})
     world.put(f"{LIVE}/raters/r5", {})
     drained(world.spine.database)
-    assert world.get(place).json()["error"]["title"] == jobs.AskedOtherwise.title()
+    assert world.get(place).json()["error"]["title"] == jobs.JobInputsChanged.title()
     assert world.get(f"{place}/report").status_code == 409
     assert world.later({"seed": 15}) != place
 
@@ -217,7 +217,7 @@ def test_a_job_that_finds_nobody_to_judge_is_begun_again_once_they_are_back(worl
     place = world.later({"seed": 21})
     world.spine.ask(ENROLLED.format("paused"))
     drained(world.spine.database)
-    assert world.get(place).json()["error"]["title"] == jobs.AskedOtherwise.title()
+    assert world.get(place).json()["error"]["title"] == jobs.JobInputsChanged.title()
     assert world.plan({"seed": 21}).status_code == 409
     world.spine.ask(ENROLLED.format("active"))
     assert world.later({"seed": 21}) == place, "the question is the one of before"
@@ -249,7 +249,7 @@ def test_a_design_that_is_not_valid_is_refused_at_once_and_one_that_cannot_be_me
 def test_a_drawn_seed_that_cannot_be_met_is_drawn_anew_when_it_is_asked_again(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn, real = [], plans.plan_of_seed
+    drawn, real = [], plans.compile_with_seed
 
     def unlucky_once(wanted: plans.PlanRequest, seed: int) -> Plan:
         drawn.append(seed)
@@ -257,7 +257,7 @@ def test_a_drawn_seed_that_cannot_be_met_is_drawn_anew_when_it_is_asked_again(
             raise Invalid("out of reach", places=(Place(("body", "balance"), "reachable: 0.9 to 1"),))
         return real(wanted, seed)
 
-    monkeypatch.setattr(plans, "plan_of_seed", unlucky_once)
+    monkeypatch.setattr(plans, "compile_with_seed", unlucky_once)
     design = {"overlap": {"share": 0.5, "ratings_per_item": 2}}
     place = world.later(design)
     drained(world.spine.database)

@@ -62,7 +62,7 @@ def shared(postgres: embedded.Server, migrated_template: str) -> Iterator[World]
     with fresh(postgres, migrated_template) as spine:
         spine.take("mqm", "mqm-tsv", MQM.encode())
         with spine.database.transaction() as session:
-            given = [tokens.issue(session, role=role).secret for role in ("manager", "viewer")]
+            given = [tokens.issue_token(session, role=role).secret for role in ("manager", "viewer")]
         callers = [{"Authorization": f"Bearer {secret}"} for secret in given]
         with TestClient(create_app(spine.database, OPTIONS), raise_server_exceptions=False) as client:
             yield World(spine, client, *callers)
@@ -168,10 +168,12 @@ def test_what_was_renamed_after_it_was_asked_for_is_not_stored_under_the_older_n
     requests = [jobs_of(world, place).request for place in (alone, beside)]
     work = job_work.work_of(world.spine.database, requests[1])
     rename(world, "Anew")
-    with pytest.raises(jobs.AskedOtherwise):
+    with pytest.raises(jobs.JobInputsChanged):
         work.chunk(0)
     drained(world.spine.database)
-    assert [world.get(place).json()["error"]["title"] for place in (alone, beside)] == [jobs.AskedOtherwise.title()] * 2
+    assert [world.get(place).json()["error"]["title"] for place in (alone, beside)] == [
+        jobs.JobInputsChanged.title()
+    ] * 2
     rename(world, "A")
     assert world.later(RANKING, seed="12") == alone, "asked again it is begun again"
     drained(world.spine.database)
@@ -204,7 +206,7 @@ def test_many_recipes_are_a_job_with_a_ranking_a_chunk_and_the_answer_that_is_ma
     assert [bool(one["why"]) for one in found.json()["rankings"]] == [False, True, False], "a misfit says why"
     assert world.get(RANKING, recipe="mine").status_code == 200, "each is stored as a ranking of its own, too"
     with world.spine.database.transaction(snapshot=True) as session:
-        stored = side_by_side_jobs.read(jobs.report(session, jobs_of(world, place)).body)
+        stored = side_by_side_jobs.parse_stored_rankings(jobs.get_job_report(session, jobs_of(world, place)).body)
     assert side_by_side.find_or_compute_recipes(world.spine.database, "mqm", named.split(",")) == stored
     for media_type, suffix in SHAPES.items():
         by_suffix = world.get(f"{BESIDE}{suffix}", recipes=named)

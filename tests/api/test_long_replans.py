@@ -66,7 +66,7 @@ class Live:
 
     def rater(self, key: str) -> dict[str, str]:
         with self.spine.database.transaction() as session:
-            secret = tokens.issue(session, role="rater", campaign=self.key, rater=key).secret
+            secret = tokens.issue_token(session, role="rater", campaign=self.key, rater=key).secret
         return {"Authorization": f"Bearer {secret}"}
 
     def begin(self, rater: str) -> Any:
@@ -96,7 +96,7 @@ class Live:
 def shared(postgres: embedded.Server, migrated_template: str) -> Iterator[tuple[Spine, httpx.Client]]:
     with fresh(postgres, migrated_template) as spine:
         with spine.database.transaction() as session:
-            secret = tokens.issue(session, role="manager").secret
+            secret = tokens.issue_token(session, role="manager").secret
         with TestClient(create_app(spine.database, OPTIONS), raise_server_exceptions=False) as client:
             client.headers["Authorization"] = f"Bearer {secret}"
             yield spine, client
@@ -220,7 +220,7 @@ def test_what_is_bought_and_who_judges_are_part_of_the_question(live: Live) -> N
     assert len({before, with_it, without}) == 3
     live.send("PUT", "/raters/r9", {})
     drained(live.spine.database)
-    assert live.client.get(with_it).json()["error"]["title"] == jobs.AskedOtherwise.title()
+    assert live.client.get(with_it).json()["error"]["title"] == jobs.JobInputsChanged.title()
     live.compiled(documents=["d7"])
     assert live.replan(documents=["d7"]).json()["change"]["counts"]["new"] == 1
 
@@ -229,7 +229,7 @@ def test_a_job_that_finds_nobody_to_judge_is_begun_again_once_they_are_back(live
     place = live.later()
     live.spine.ask(ENROLLED.format("paused", live.key))
     drained(live.spine.database)
-    assert live.client.get(place).json()["error"]["title"] == jobs.AskedOtherwise.title()
+    assert live.client.get(place).json()["error"]["title"] == jobs.JobInputsChanged.title()
     assert live.replan().status_code == 409
     live.spine.ask(ENROLLED.format("active", live.key))
     assert live.compiled() == place, "the question is the one of before"

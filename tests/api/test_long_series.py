@@ -10,7 +10,7 @@ from app.domain.recipe import NAMED
 from app.jobs import work as job_work
 from app.reports.source.expected_time import AT_ONCE, CampaignSize, seconds_to_make_ranking
 from app.services.access import tokens
-from app.services.campaigns.campaigns import NewCampaign, create
+from app.services.campaigns.campaigns import NewCampaign, create_campaign
 from app.services.jobs import jobs, rankings
 from tests.api.test_long_rankings import SHAPES, World, jobs_of, rename, shared, world
 from tests.services.data.test_imports import MQM
@@ -25,7 +25,7 @@ def several(shared: World) -> World:
     """A series of a campaign of A and B, one of A and C, and one without judgments."""
     with shared.spine.database.transaction() as session:
         for key in ("first", "second", "third"):
-            create(session, NewCampaign(key=key, protocol="mqm", series="wmt"), actor="test")
+            create_campaign(session, NewCampaign(key=key, protocol="mqm", series="wmt"), actor="test")
     shared.spine.take("first", "mqm-tsv", MQM.encode())
     shared.spine.take("second", "mqm-tsv", MQM.replace("B\td", "C\td").encode())
     misfit = {"name": "google-mqm", "scoring": {"from": "spans", "profile": "nope"}}
@@ -101,7 +101,7 @@ def test_a_name_that_means_nothing_in_a_campaign_or_does_not_fit_it_is_its_reaso
 def test_who_sees_one_campaign_learns_nothing_of_a_job_for_all(several: World, world: World) -> None:
     place = world.later(SERIES, recipe="srp-paper")
     with world.spine.database.transaction() as session:
-        secret = tokens.issue(session, role="viewer", campaign="first").secret
+        secret = tokens.issue_token(session, role="viewer", campaign="first").secret
 
     def bound(path: str, **query: Any) -> Any:
         headers = {"Authorization": f"Bearer {secret}", "Prefer": "wait=0"}
@@ -126,10 +126,10 @@ def test_a_cancelled_series_is_begun_again_and_one_of_older_names_is_not_kept(se
     work = job_work.work_of(world.spine.database, jobs_of(world, place).request)
     rename(world, "Anew")
     for n in range(2):
-        with pytest.raises(jobs.AskedOtherwise):
+        with pytest.raises(jobs.JobInputsChanged):
             work.chunk(n)
     drained(world.spine.database)
-    assert world.get(place).json()["error"]["title"] == jobs.AskedOtherwise.title()
+    assert world.get(place).json()["error"]["title"] == jobs.JobInputsChanged.title()
     rename(world, "A")
 
 

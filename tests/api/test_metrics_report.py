@@ -52,7 +52,7 @@ class World:
     secret: str
 
     def report(self, campaign: str = "usual", **query: str) -> Any:
-        kind = report_requests.report_of("metrics")
+        kind = report_requests.find_report_by_name("metrics")
         given = {"permutations": "200", **query}
         asking = request.ReportRequest(kind, (campaign,), request.parse_options(kind, given))
         return json.loads(store.find_or_compute_report(self.spine.database, asking).body)
@@ -66,7 +66,7 @@ def world(postgres: embedded.Server, migrated_template: str) -> Iterator[World]:
         with psycopg.connect(spine.url) as db:
             db.execute("UPDATE documents SET domain = 'news' WHERE campaign_id = %s", (one_rater(db),))
         with spine.database.transaction() as session:
-            secret = tokens.issue(session, role="viewer").secret
+            secret = tokens.issue_token(session, role="viewer").secret
             for key, given in CAMPAIGNS.items():
                 if key != "bare":
                     fill(session, key, given)
@@ -83,12 +83,14 @@ def fill(session: Any, campaign: str, given: list[Row]) -> None:
     """A metric that is a rater's own score, one that is the opposite, and one that knows systems only."""
     # Items count from 0 in these files.
     ann = [(s, d, p + 1, x) for rater, d, p, s, x in given if rater == "ann" and p is not None]
-    alike = [metrics.Output(*one) for one in ann]
-    metrics.put(session, campaign, "alike", metrics.ScoreSet(outputs=alike), actor="test")
-    errors = [metrics.Output(s, d, p, 100 - x) for s, d, p, x in ann]
-    metrics.put(session, campaign, "errors", metrics.ScoreSet(higher_is_better=False, outputs=errors), actor="test")
+    alike = [metrics.MetricOutputScore(*one) for one in ann]
+    metrics.put_metric(session, campaign, "alike", metrics.MetricScoreSet(outputs=alike), actor="test")
+    errors = [metrics.MetricOutputScore(s, d, p, 100 - x) for s, d, p, x in ann]
+    metrics.put_metric(
+        session, campaign, "errors", metrics.MetricScoreSet(higher_is_better=False, outputs=errors), actor="test"
+    )
     systems = {key: float(ord(key)) for key in sorted({one[0] for one in ann})}
-    metrics.put(session, campaign, "systems", metrics.ScoreSet(systems=systems), actor="test")
+    metrics.put_metric(session, campaign, "systems", metrics.MetricScoreSet(systems=systems), actor="test")
 
 
 def test_a_metric_is_judged_by_how_it_orders_systems_and_outputs(world: World) -> None:
@@ -129,7 +131,7 @@ def test_figures_are_followed_over_changes_of_the_human_scores(world: World) -> 
 
 
 def test_a_version_before_the_scores_has_none(world: World) -> None:
-    kind = report_requests.report_of("metrics")
+    kind = report_requests.find_report_by_name("metrics")
     asking = request.ReportRequest(kind, ("usual",), request.parse_options(kind, {}), as_of=1)
     view = json.loads(store.find_or_compute_report(world.spine.database, asking).body)
     assert view["metrics"] == []
@@ -148,7 +150,7 @@ def test_little_data_has_a_clear_statement_in_every_shape_and_never_nan(world: W
 
 
 def difficulty(world: World, campaign: str = "usual", **query: str) -> Any:
-    kind = report_requests.report_of("difficulty")
+    kind = report_requests.find_report_by_name("difficulty")
     asking = request.ReportRequest(kind, (campaign,), request.parse_options(kind, query))
     return json.loads(store.find_or_compute_report(world.spine.database, asking).body)
 

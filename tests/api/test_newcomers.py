@@ -74,7 +74,7 @@ def test_those_who_have_nothing_are_named_to_those_who_may_know_them_alone(
     assert [one.split(";")[0] for one in listed] == [f"2 raters {NOTHING}: s1, s2"]
     with database.transaction() as session:
         given = {
-            who: tokens.issue(session, role=role, campaign="live", team=team).secret
+            who: tokens.issue_token(session, role=role, campaign="live", team=team).secret
             for who, role, team in (
                 ("viewer", "viewer", None), ("bonn", "coordinator", "bonn"), ("jena", "coordinator", "jena"),
             )

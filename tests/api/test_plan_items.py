@@ -37,7 +37,7 @@ def test_the_plan_in_force_is_listed_and_exported_item_by_item(
     assert lease(admin, auth("r1"))
     with database.transaction() as session:
         campaign = campaigns.get(session, "live").id
-        compiled = plans.unpack(stored_plans.get(session, campaign, None).compiled)
+        compiled = plans.unpack_plan(stored_plans.get(session, campaign, None).compiled)
     groups = {group.number: group for group in compiled.groups}
 
     paged = listed(admin)

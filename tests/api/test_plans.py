@@ -142,7 +142,7 @@ def test_controls_are_shown_with_ready_made_errors_like_everything_else(
     _ok(ready.post(f"{LIVE}/open"))
 
     with database.transaction() as session:
-        secret = tokens.issue(session, role="rater", campaign="live", rater="r1").secret
+        secret = tokens.issue_token(session, role="rater", campaign="live", rater="r1").secret
     task = _ok(ready.post(f"{LIVE}/lease", headers={"Authorization": f"Bearer {secret}"}))["task"]
 
     shown = [segment["prefill"] for item in task["items"] for segment in item["segments"]]
@@ -186,7 +186,7 @@ def test_seats_of_an_invitation_are_planned_for_and_taken_by_whoever_comes(admin
 def _judge_all(client: httpx.Client, database: Database, rater: str) -> int:
     """Judge a rater's tasks, better systems higher; how many segments."""
     with database.transaction() as session:
-        secret = tokens.issue(session, role="rater", campaign="live", rater=rater).secret
+        secret = tokens.issue_token(session, role="rater", campaign="live", rater=rater).secret
     return _judge_as(client, {"Authorization": f"Bearer {secret}"})
 
 

@@ -40,7 +40,7 @@ class World:
         return self.client.get(path, params=query, headers={"Authorization": f"Bearer {self.secret}"})
 
     def report(self, campaign: str = "live", kind: str = "postediting", **query: str) -> Any:
-        found = report_requests.report_of(kind)
+        found = report_requests.find_report_by_name(kind)
         asking = request.ReportRequest(found, (campaign,), request.parse_options(found, query))
         return json.loads(store.find_or_compute_report(self.spine.database, asking).body)
 
@@ -121,7 +121,7 @@ def world(postgres: embedded.Server, migrated_template: str) -> Iterator[World]:
         ]
         references(spine.url)
         with spine.database.transaction() as session:
-            secret = tokens.issue(session, role="viewer").secret
+            secret = tokens.issue_token(session, role="viewer").secret
         with TestClient(create_app(spine.database, OPTIONS)) as client:
             judge_all(client, live)
             judge_all(client, varied, answer=by_place)
@@ -222,7 +222,7 @@ def test_whose_post_edits_are_closest_labs_and_the_curve(world: World) -> None:
 )
 def test_what_stands_excluded_counts_nowhere(world: World, what: str, key: str, n: int | None) -> None:
     with world.spine.database.transaction() as session:
-        admin = tokens.issue(session, role="admin").secret
+        admin = tokens.issue_token(session, role="admin").secret
     before = world.report()["n_post_edits"]
     told = {"Authorization": f"Bearer {admin}"}
     made = world.client.post("/v1/campaigns/live/exclusions", json={what: key, "reason": "guessed"}, headers=told)
@@ -273,7 +273,7 @@ def test_a_reference_is_compared_with_the_outputs_of_its_own_segment(world: Worl
 
 
 def compared(world: World, *campaigns: str, **query: str) -> Any:
-    found = report_requests.report_of("postediting_da", "campaigns")
+    found = report_requests.find_report_by_name("postediting_da", "campaigns")
     asking = request.ReportRequest(found, campaigns, request.parse_options(found, query))
     return json.loads(store.find_or_compute_report(world.spine.database, asking).body)
 

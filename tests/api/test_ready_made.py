@@ -39,7 +39,7 @@ def _made(client: httpx.Client, protocol: str, path: str, prefill: list[Any] | N
 def _leased(client: httpx.Client, database: Database, path: str, rater: str = "r1") -> tuple[Any, dict[str, str]]:
     """The task that the rater is given, and what to send as who they are."""
     with database.transaction() as session:
-        secret = tokens.issue(session, role="rater", campaign=path.rpartition("/")[2], rater=rater).secret
+        secret = tokens.issue_token(session, role="rater", campaign=path.rpartition("/")[2], rater=rater).secret
     mine = {"Authorization": f"Bearer {secret}"}
     return _ok(client.post(f"{path}/lease", headers=mine))["task"], mine
 
@@ -241,7 +241,7 @@ def test_what_was_opened_when_no_name_was_asked_about_can_be_replanned(
 ) -> None:
     _made(admin, protocol, ESA, None, settings=settings)
     with monkeypatch.context() as before:
-        before.setattr(shown_errors, "check", lambda *_: None)
+        before.setattr(shown_errors, "check_prefilled_errors", lambda *_: None)
         _ok(admin.post(f"{ESA}/plan", json={**DESIGN, **design}), 201)
     _ok(admin.post(f"{ESA}/open"))
     for reason in ("ill", "ill again"):

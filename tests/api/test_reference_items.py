@@ -49,7 +49,7 @@ def test_a_judged_reference_is_in_every_export_by_its_role_or_counted(
     told = {(one["task"], one["item"], one["segment"]) for one in revisions}
     assert told
 
-    for format in exports.writable():
+    for format in exports.list_writable_formats():
         written(live, format)
 
     lines = [json.loads(line) for line in written(live, "jsonl").splitlines()]
@@ -80,7 +80,7 @@ def test_a_campaign_with_judged_references_comes_back_is_carried_over_and_shown_
 
     ok(admin.post("/v1/campaigns", json={"key": "again", "name": "c", "protocol": "mqm"}))
     ok(admin.post("/v1/campaigns/again/imports", params={"format": "jsonl"}, content=body))
-    assert b"".join(exports.export(database, "again", "jsonl")) == body
+    assert b"".join(exports.export_campaign(database, "again", "jsonl")) == body
     ok(admin.post(f"{live.path}/clone", json={"key": "copy"}))
     carried = ok(admin.post("/v1/campaigns/copy/carry-over", json={"from": "c"}))
     assert carried["left"]["reference item"] > 0
@@ -92,9 +92,9 @@ def test_a_campaign_with_judged_references_comes_back_is_carried_over_and_shown_
     archive, folder = tmp_path / "c.tar", tmp_path / "unpacked"
     archive.write_bytes(written(live, "bundle"))
     folder.mkdir()
-    bundle_check.unpack(archive, folder)
+    bundle_check.unpack_bundle(archive, folder)
     with fresh(postgres, migrated_template) as elsewhere:
-        assert bundle_check.rank_again(folder, elsewhere.database).rankings
+        assert bundle_check.reproduce_bundle(folder, elsewhere.database).rankings
 
 
 def test_texts_of_raters_who_also_saw_references_become_outputs(admin: httpx.Client, database: Database) -> None:

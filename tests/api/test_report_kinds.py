@@ -68,8 +68,8 @@ def world(postgres: embedded.Server, migrated_template: str) -> Iterator[Asked]:
             for campaign, (format, text) in FILLED.items():
                 spine.take(campaign, format, text.encode())
             with spine.database.transaction() as session:
-                given = {role: tokens.issue(session, role=role).secret for role in ("admin", "manager", "viewer")}
-                given["bound"] = tokens.issue(session, role="manager", campaign="da").secret
+                given = {role: tokens.issue_token(session, role=role).secret for role in ("admin", "manager", "viewer")}
+                given["bound"] = tokens.issue_token(session, role="manager", campaign="da").secret
             app = create_app(spine.database, OPTIONS)
             with TestClient(app, raise_server_exceptions=False) as client:
                 for protocol in ("mqm", "da", "esa", "xsts", "postedit"):

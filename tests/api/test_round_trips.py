@@ -87,7 +87,7 @@ class Bench:
 def bench(postgres: embedded.Server, migrated_template: str) -> Iterator[Bench]:
     with fresh(postgres, migrated_template) as spine:
         with spine.database.transaction() as session:
-            secret = tokens.issue(session, role="admin").secret
+            secret = tokens.issue_token(session, role="admin").secret
         with asking(create_app(spine.database, Options())) as client:
             client.headers["Authorization"] = f"Bearer {secret}"
             found = Bench(client, spine)

@@ -91,7 +91,7 @@ def world(postgres: embedded.Server, migrated_template: str) -> Iterator[World]:
             for thin in (*THIN, "usual"):
                 spine.take(f"{thin}-{protocol}", "jsonl", campaign(protocol, thin))
         with spine.database.transaction() as session:
-            token = tokens.issue(session, role="admin").secret
+            token = tokens.issue_token(session, role="admin").secret
         with TestClient(create_app(spine.database, OPTIONS), raise_server_exceptions=False) as client:
             yield World(client, token, spine.database)
 

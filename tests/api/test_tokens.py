@@ -26,33 +26,33 @@ def test_a_fresh_database_has_no_credential_at_all(anonymous: httpx.Client, data
     for guess in ("", "admin", "plb_000000000000_" + "A" * 43, "Bearer"):
         assert anonymous.get("/v1/me", headers=bearer(guess)).status_code == 401
     with database.transaction() as session:
-        assert tokens.page(session, by=None, after=None, limit=10) == []
+        assert tokens.list_tokens(session, by=None, after=None, limit=10) == []
 
 
 def test_the_first_admin_is_made_once(database: Database) -> None:
     with database.transaction() as session:
-        first = tokens.first_admin(session)
+        first = tokens.create_first_admin_token(session)
     with database.transaction() as session:
         assert first is not None
-        assert tokens.first_admin(session) is None
+        assert tokens.create_first_admin_token(session) is None
 
 
 def test_the_first_admins_token_ends_in_a_day(database: Database, ask: Callable[..., None]) -> None:
     with database.transaction() as session:
-        first = tokens.first_admin(session)
+        first = tokens.create_first_admin_token(session)
     assert first is not None
     ends = first.token.expires_at
     assert ends is not None
     assert timedelta(0) <= ends - first.token.created_at - timedelta(days=1) < timedelta(minutes=10)  # a busy machine
     for _ in range(2):  # its first use does not end it: who has read the file makes a token of their own by it
         with database.transaction() as session:
-            assert tokens.authenticate(session, first.secret).role == "admin"
+            assert tokens.authenticate_secret(session, first.secret).role == "admin"
     ask("UPDATE tokens SET expires_at = clock_timestamp() + interval '1 hour'")
     with database.transaction() as session:
-        assert tokens.authenticate(session, first.secret).role == "admin"
+        assert tokens.authenticate_secret(session, first.secret).role == "admin"
     ask("UPDATE tokens SET expires_at = clock_timestamp() + interval '1 microsecond'")
     with database.transaction() as session, pytest.raises(tokens.BadCredential):
-        tokens.authenticate(session, first.secret)
+        tokens.authenticate_secret(session, first.secret)
 
 
 @pytest.mark.parametrize(
@@ -69,10 +69,10 @@ def test_an_admin_whose_token_ended_is_none_so_that_somebody_can_get_in_again(
     database: Database, ask: Callable[..., None], then: str, *, another: bool
 ) -> None:
     with database.transaction() as session:
-        assert tokens.first_admin(session) is not None
+        assert tokens.create_first_admin_token(session) is not None
     ask(f"UPDATE tokens SET {then}")
     with database.transaction() as session:
-        assert (tokens.first_admin(session) is not None) is another
+        assert (tokens.create_first_admin_token(session) is not None) is another
 
 
 def test_of_two_starters_one_makes_the_first_admin(
@@ -82,12 +82,12 @@ def test_of_two_starters_one_makes_the_first_admin(
 
     def second() -> bool:
         with database.transaction() as session:
-            return tokens.first_admin(session) is not None
+            return tokens.create_first_admin_token(session) is not None
 
     waits = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
     with ThreadPoolExecutor(1) as pool:
         with database.transaction() as session:
-            assert tokens.first_admin(session) is not None
+            assert tokens.create_first_admin_token(session) is not None
             other = pool.submit(second)
             until(lambda: other.done() or bool(ask_rows(waits)), "the second waits, or did not")
         assert other.result(LIMIT) is False

@@ -27,7 +27,7 @@ class Desk:
 def sign_in(page: Page, url: str, spine: Spine, role: tokens.Role, **bound: str) -> Desk:
     """Open the link of a new token of a role."""
     with spine.database.transaction() as session:
-        secret = tokens.issue(session, role=role, **bound).secret
+        secret = tokens.issue_token(session, role=role, **bound).secret
     page.goto(f"{url}/#token={secret}")
     page.wait_for_url(f"{url}/campaigns")
     return Desk(page, url)

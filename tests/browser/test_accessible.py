@@ -77,7 +77,7 @@ def test_the_way_to_the_first_task(page, campaign, rater, served, spine):
     live = campaign(protocol="esa", segments=2)
     with spine.database.transaction() as session:
         for kind in ("guidelines", "consent"):
-            guidelines.put(session, live.key, kind, {"en": GUIDE}, actor="test")
+            guidelines.put_guidelines(session, live.key, kind, {"en": GUIDE}, actor="test")
     manager = {"Authorization": f"Bearer {served.secret}"}
     answer = httpx.put(f"{served.url}/v1/campaigns/{live.key}/qualification", json=TEST, headers=manager, timeout=60)
     assert answer.status_code == 200

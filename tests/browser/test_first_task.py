@@ -9,7 +9,7 @@ from tests.browser.rater import Rater
 def test_a_rater_comes_by_the_link_consents_reads_judges_and_gets_the_code(campaign, spine, page, served):
     live = campaign(protocol="da", segments=2)
     with spine.database.transaction() as session:
-        guidelines.put(session, live.key, "consent", {"en": "I take part of my **own** will."}, actor="test")
+        guidelines.put_guidelines(session, live.key, "consent", {"en": "I take part of my **own** will."}, actor="test")
     hands = Rater(page, served.url, live, spine)
     hands.enter(live.secrets["r1"])
 

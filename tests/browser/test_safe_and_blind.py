@@ -50,7 +50,7 @@ def test_hostile_texts_are_shown_as_they_are_and_nothing_of_them_runs(campaign, 
     context.add_init_script(VIOLATED)
     live = campaign(protocol="mqm", outputs=CORPUS, sources=CORPUS, systems=("sysA",))
     with spine.database.transaction() as session:
-        guidelines.put(session, live.key, "guidelines", {"en": "\n\n".join(CORPUS)}, actor="test")
+        guidelines.put_guidelines(session, live.key, "guidelines", {"en": "\n\n".join(CORPUS)}, actor="test")
     hands = rater(live, on=context.new_page())
     page = hands.page
     for n, text in enumerate(CORPUS, 1):

@@ -24,27 +24,27 @@ from tests.spine import Spine, fresh
 def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
     with fresh(postgres, migrated_template) as found:
         found.take("da", "wmt-da", DA.encode())
-        given = metrics.ScoreSet(systems={"A": 0.5}, outputs=[metrics.Output("B", "doc1_1", 1, 0.25)])
+        given = metrics.MetricScoreSet(systems={"A": 0.5}, outputs=[metrics.MetricOutputScore("B", "doc1_1", 1, 0.25)])
         with found.database.transaction() as session:
-            metrics.put(session, "da", "comet", given, actor="test")
+            metrics.put_metric(session, "da", "comet", given, actor="test")
         yield found
 
 
 @pytest.fixture(scope="module")
 def archive(spine: Spine, tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("bundle") / "da.tar"
-    file.write_bytes(b"".join(bundle.archive(spine.database, "da")))
+    file.write_bytes(b"".join(bundle.stream_bundle_archive(spine.database, "da")))
     return file
 
 
 def test_a_bundle_imports_into_an_empty_database_and_ranks_to_identical_numbers(
     archive: Path, database_url: str, tmp_path: Path
 ) -> None:
-    bundle_check.unpack(archive, tmp_path)
+    bundle_check.unpack_bundle(archive, tmp_path)
     database = Database(database_url, size=2, role=APP_ROLE)
-    found = bundle_check.rank_again(tmp_path, database)
+    found = bundle_check.reproduce_bundle(tmp_path, database)
     with database.transaction() as session:
-        (scored,) = metrics.every(session, "da")
+        (scored,) = metrics.list_metrics(session, "da")
     database.close()
 
     assert found.campaign == "da"
@@ -56,13 +56,13 @@ def test_a_bundle_imports_into_an_empty_database_and_ranks_to_identical_numbers(
 def test_a_bundle_of_another_method_version_is_refused_with_both_and_not_called_altered(
     archive: Path, spine: Spine, tmp_path: Path
 ) -> None:
-    bundle_check.unpack(archive, tmp_path)
+    bundle_check.unpack_bundle(archive, tmp_path)
     about = json.loads((tmp_path / bundle.ABOUT).read_text())
     assert about["method_version"] == METHOD_VERSION
     (tmp_path / bundle.ABOUT).write_text(json.dumps({**about, "method_version": "1"}))
 
     with pytest.raises(Invalid, match="another version of the program") as refused:
-        bundle_check.rank_again(tmp_path, spine.database)
+        bundle_check.reproduce_bundle(tmp_path, spine.database)
 
     assert not isinstance(refused.value, bundle_check.BundleAltered)
     (place,) = refused.value.places
@@ -71,7 +71,7 @@ def test_a_bundle_of_another_method_version_is_refused_with_both_and_not_called_
 
 
 def test_a_bundle_is_the_same_bytes_again_and_its_sums_are_those_of_sha256sum(spine: Spine, archive: Path) -> None:
-    assert b"".join(bundle.archive(spine.database, "da")) == archive.read_bytes()
+    assert b"".join(bundle.stream_bundle_archive(spine.database, "da")) == archive.read_bytes()
     with tarfile.open(archive) as found:
         contents = {name: found.extractfile(name).read() for name in found.getnames()}
     sums = dict(reversed(line.split("  ")) for line in contents.pop("SHA256SUMS").decode().splitlines())
@@ -97,7 +97,7 @@ def test_what_raters_are_called_stays_out(spine: Spine, archive: Path) -> None:
     spine.take("named", "jsonl", "".join(f"{line}\n" for line in told).encode())
     assert b"Ada L." in spine.export("named")
 
-    released = b"".join(bundle.archive(spine.database, "named"))
+    released = b"".join(bundle.stream_bundle_archive(spine.database, "named"))
 
     assert not [name for name in (b"Ada L.", b"p-17", b'"age"') if name in released]
     assert rater.encode() in released
@@ -117,7 +117,7 @@ def test_one_changed_byte_anywhere_is_refused_by_name(archive: Path, tmp_path: P
         file.write_bytes(changed)
         folder.mkdir()
         with pytest.raises(Invalid) as refused:
-            bundle_check.unpack(file, folder)
+            bundle_check.unpack_bundle(file, folder)
         if name != "SHA256SUMS":
             assert name in str(refused.value.detail), f"byte {at}"
 
@@ -128,7 +128,7 @@ def test_an_archive_that_would_write_elsewhere_is_refused(tmp_path: Path) -> Non
     with tarfile.open(file, "w") as out:
         out.addfile(tarfile.TarInfo("../outside"))
     with pytest.raises(bundle_check.BundleAltered, match="outside"):
-        bundle_check.unpack(file, folder)
+        bundle_check.unpack_bundle(file, folder)
     assert not (tmp_path / "outside").exists()
 
 
@@ -148,9 +148,9 @@ def mended(folder: Path) -> None:
 def test_one_digit_in_any_file_is_refused_by_name_though_the_sums_were_mended(
     archive: Path, database_url: str, tmp_path: Path
 ) -> None:
-    bundle_check.unpack(archive, tmp_path)
+    bundle_check.unpack_bundle(archive, tmp_path)
     database = Database(database_url, size=2, role=APP_ROLE)
-    assert bundle_check.rank_again(tmp_path, database).beside == ()
+    assert bundle_check.reproduce_bundle(tmp_path, database).beside == ()
     tried, folders = 0, set()
     every = sorted(path for path in tmp_path.rglob("*") if path.is_file() and path.name != bundle.SUMS)
     kinds = {(file.parent, file.suffix): file for file in every}  # the last of each
@@ -161,9 +161,9 @@ def test_one_digit_in_any_file_is_refused_by_name_though_the_sums_were_mended(
             continue
         file.write_bytes(changed)
         mended(tmp_path)
-        bundle_check.check_folder(tmp_path)
+        bundle_check.check_bundle_folder(tmp_path)
         with pytest.raises(Invalid) as refused:
-            bundle_check.compare(tmp_path, database)
+            bundle_check.compare_bundle_files(tmp_path, database)
         named = str(refused.value.places or refused.value.detail)
         assert path in named or (path == bundle.ABOUT and "rankings/" in named), path
         file.write_bytes(body)
@@ -172,7 +172,7 @@ def test_one_digit_in_any_file_is_refused_by_name_though_the_sums_were_mended(
     mended(tmp_path)
     (tmp_path / "rankings" / "more.csv").write_bytes(b"")
     with pytest.raises(bundle_check.BundleAltered, match=r"rankings/more\.csv"):
-        bundle_check.compare(tmp_path, database)
+        bundle_check.compare_bundle_files(tmp_path, database)
     database.close()
     assert tried > 10
     assert {"rankings", "figures", "papers", "mtme", "data.jsonl", "wmt-da.tsv", "bundle.json"} <= folders

@@ -67,8 +67,8 @@ def test_a_server_that_scores_otherwise_is_found_out(conformance, monkeypatch):
 
 
 def test_a_server_that_names_only_the_first_missing_judgment_is_found_out(conformance, monkeypatch):
-    whole = tasks.missing
-    monkeypatch.setattr(tasks, "missing", lambda sheet, answers: whole(sheet, answers)[:1])
+    whole = tasks.find_missing_judgments
+    monkeypatch.setattr(tasks, "find_missing_judgments", lambda sheet, answers: whole(sheet, answers)[:1])
 
     told = conformance("--protocol", "da", "--json")
 

@@ -36,7 +36,7 @@ def test_a_server_makes_the_report_as_a_job_and_the_command_waits_for_it(
     spine: Spine, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with spine.database.transaction() as session:
-        monkeypatch.setenv("PLUMBLINE_TOKEN", tokens.issue(session, role="viewer").secret)
+        monkeypatch.setenv("PLUMBLINE_TOKEN", tokens.issue_token(session, role="viewer").secret)
     with own_server(spine.url, APP_ROLE) as origin, draining(spine.database):
         there = command(spine.url, "stability", "thrice", *FEW, "--server", origin, "--json")
         refused = command(spine.url, "stability", "thrice", "--documents", "9", "--server", origin)

@@ -75,11 +75,11 @@ def test_a_metric_without_a_name_is_refused(command: Command, database_url: str,
 )
 def test_what_is_no_score_is_named_by_file_and_line(path: str, text: str, says: str) -> None:
     with pytest.raises(Invalid, match=says):
-        metrics_files.read({path: text}, higher_is_better=True)
+        metrics_files.read_metric_files({path: text}, higher_is_better=True)
 
 
 @pytest.mark.parametrize("level", ["seg", "sys"])
 def test_files_of_two_metrics_are_not_taken_for_one(level: str) -> None:
     files = {f"{name}.{level}.score": "A 1\n" for name in ("BLEU", "COMET")}
     with pytest.raises(Invalid, match=rf"COMET.{level}.score: another file also scores A"):
-        metrics_files.read(files, higher_is_better=True)
+        metrics_files.read_metric_files(files, higher_is_better=True)

@@ -25,7 +25,7 @@ Command = Callable[..., Any]
 def campaign(database_url: str) -> str:
     database = Database(database_url, size=1, role=APP_ROLE)
     with database.transaction() as session:
-        campaigns.create(session, NewCampaign(key="c", protocol="da"), actor="test")
+        campaigns.create_campaign(session, NewCampaign(key="c", protocol="da"), actor="test")
     database.close()
     return "c"
 
@@ -63,7 +63,7 @@ def test_raters_are_enrolled_listed_and_given_links(command: Command, database_u
     secret = link.partition("#token=")[2]
     database = Database(database_url, size=1, role=APP_ROLE)
     with database.transaction() as session:
-        assert tokens.authenticate(session, secret).rater == "r1"
+        assert tokens.authenticate_secret(session, secret).rater == "r1"
     database.close()
 
 
@@ -84,7 +84,7 @@ def test_a_purge_deletes_what_an_erased_rater_judged_and_leaves_the_hashes(
     lines = [f"A\tnews.1\t{n}\t{n}\trater{n % 2}\tS {n}.\tT {n}.\tNo-error\tNo-error" for n in range(1, 5)]
     with opened(database_url) as spine:
         with spine.database.transaction() as session:
-            campaigns.create(session, NewCampaign(key="m", protocol="mqm"), actor="test")
+            campaigns.create_campaign(session, NewCampaign(key="m", protocol="mqm"), actor="test")
         spine.take("m", "mqm-tsv", "\n".join([columns, *lines, ""]).encode())
         with psycopg.connect(database_url) as owner:
             owner.execute(
@@ -105,7 +105,7 @@ def test_a_purge_deletes_what_an_erased_rater_judged_and_leaves_the_hashes(
         assert purged.stdout == b"m: 2 answers of rater1 deleted\n", purged.stderr
         (said,) = spine.ask("SELECT what FROM audit_log WHERE action = 'rater purged'")
         assert json.loads(said[0]) == {"rater": "rater1", "rows": hashes, "versions": dict.fromkeys(hashes, 1)}
-        left = b"".join(exports.export(spine.database, "m", "jsonl"))
+        left = b"".join(exports.export_campaign(spine.database, "m", "jsonl"))
         assert {line["rater"] for line in map(json.loads, left.splitlines()) if "payload" in line} == {"rater0"}
         kept = spine.ask("SELECT count(*) FROM judgments")
         assert kept == [(2,)]

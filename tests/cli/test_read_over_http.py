@@ -18,9 +18,9 @@ def test_log_and_tokens_are_read_over_http_as_from_the_database(
     database = Database(database_url, size=2, role=APP_ROLE)
     with database.transaction() as session:
         for key in ("alpha", "beta"):
-            campaigns.create(session, NewCampaign(key=key, protocol="da"), actor="test")
-        own = tokens.issue(session, role="manager", campaign="beta", name="of beta").secret
-        tokens.issue(session, role="viewer", campaign="alpha", name="of alpha", expires_at=None)
+            campaigns.create_campaign(session, NewCampaign(key=key, protocol="da"), actor="test")
+        own = tokens.issue_token(session, role="manager", campaign="beta", name="of beta").secret
+        tokens.issue_token(session, role="viewer", campaign="alpha", name="of alpha", expires_at=None)
     database.close()
     with serving(database_url) as served:
         at = ("--server", served.url)

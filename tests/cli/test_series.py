@@ -107,7 +107,7 @@ def test_links_are_given_once_and_anew_only_where_that_is_asked(
     assert {one["link"] for one in anew}.isdisjoint(one["link"] for one in first)
     assert out.stat().st_mode & 0o077 == 0
     with opened(database_url) as spine, spine.database.transaction() as session:
-        caller = tokens.authenticate(session, anew[0]["link"].partition("#token=")[2])
+        caller = tokens.authenticate_secret(session, anew[0]["link"].partition("#token=")[2])
         assert (caller.campaign, caller.rater) == ("s-de", "r1")
 
 

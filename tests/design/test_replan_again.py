@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from app.design.plan import Plan, Task
 from app.design.replan import Replan, replan
 from app.design.values import DesignDocument, Rater, System, TestSet
-from app.services.plans.replanning import merge
+from app.services.plans.replanning import merge_plans
 from tests.design.worlds import World, compiled, ratings_of, world
 
 DESIGN = {"ratings_per_item": 2, "buckets": {"raters_per_bucket": 5}, "task": {"max_segments": 12}}
@@ -41,7 +41,7 @@ def go_on(plan: Plan, given: World, done: set[int], bought: tuple[str, ...] = ()
     """A replan where so many tasks are handed in, and the plan in force after it."""
     test_set, systems, raters = given
     again = replan(plan, test_set, systems, raters, handed_in=done, bought=bought)
-    return again, merge(plan, again).plan
+    return again, merge_plans(plan, again).plan
 
 
 def everything(plan: Plan) -> set[int]:

@@ -330,7 +330,7 @@ def begun(run: Supervised) -> tuple[Raters, Desk]:
     names = [f"judge{n}" for n in range(RATERS)]  # of no other campaign: answers are looked for by rater
     live = collect(database, raters=names, documents=RATERS, segments=20, pooled=False)
     with database.transaction() as session:
-        secret = tokens.issue(session, role="admin").secret
+        secret = tokens.issue_token(session, role="admin").secret
     database.close()
     return Raters(run, live, pause=PAUSE), Desk(run.origin, secret)  # type: ignore[arg-type]  # it asks only where it is
 

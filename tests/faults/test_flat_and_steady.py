@@ -158,7 +158,7 @@ def test_a_wrong_clock_on_the_host_changes_nothing(data_dir: Path, tmp_path: Pat
 def _links_and_tokens_end_when_they_say(run: Service, live: Collecting) -> None:
     database = Database(run.url, size=1, role="plumbline_app")
     with database.transaction() as session:
-        admin = tokens.issue(session, role="admin").secret
+        admin = tokens.issue_token(session, role="admin").secret
     database.close()
     by = {"Authorization": f"Bearer {admin}"}
     with httpx.Client(base_url=run.origin, headers=by, timeout=LIMIT, trust_env=False) as web:

@@ -47,7 +47,7 @@ def test_after_kill_9_and_in_each_of_two_processes_they_are_told_and_after_a_cra
         with opened(run.url) as spine:
             spine.take("ted", "mqm-tsv", MQM.encode())
             with spine.database.transaction() as session:
-                secret = tokens.issue(session, role="viewer").secret
+                secret = tokens.issue_token(session, role="viewer").secret
         first = asked(run, secret)
         until(lambda: count(run, "answers") == 1, "the answer is kept")
         forget_reports(run)

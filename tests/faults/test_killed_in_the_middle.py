@@ -99,7 +99,7 @@ def ready_to_freeze(run: Service) -> Iterator[httpx.Client]:
     """A campaign that lacks nothing but its plan."""
     database = Database(run.url, size=2)
     with database.transaction() as session:
-        secret = tokens.issue(session, role="admin").secret
+        secret = tokens.issue_token(session, role="admin").secret
     database.close()
     headers = {"Authorization": f"Bearer {secret}"}
     with httpx.Client(base_url=run.origin, headers=headers, timeout=LIMIT, trust_env=False) as web:

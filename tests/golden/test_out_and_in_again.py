@@ -111,11 +111,15 @@ def again(
     """Means by system before and after, and what the format could not carry."""
     present(world, name)
     copy, lost = f"{name}.{format}", Counter[str]()
-    if exports.target(format).files:
-        files = {path: b"".join(c) for path, c in exports.tree(world.database, name, format, lost=lost)}
+    if exports.find_export_target(format).files:
+        files = {
+            path: b"".join(c) for path, c in exports.export_campaign_files(world.database, name, format, lost=lost)
+        }
         world.take(copy, format, files, options=options)
     else:
-        world.take(copy, format, b"".join(exports.export(world.database, name, format, lost=lost)), options=options)
+        world.take(
+            copy, format, b"".join(exports.export_campaign(world.database, name, format, lost=lost)), options=options
+        )
     if (name, format) in LOST:
         assert lost == LOST[name, format]
     means = [{row["system"]: row["raw"] for row in ranked(world, key)["systems"]} for key in (name, copy)]

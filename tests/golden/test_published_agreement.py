@@ -36,7 +36,7 @@ def fill(spine: Spine) -> None:
     with spine.database.transaction() as session:
         # Its own scores, which exports give, under the weights of the published figures.
         new = campaigns.NewCampaign(key="sxs-wmt24", protocol="mqm", options={"weights": "wmt24"})
-        campaigns.create(session, new, actor="test")
+        campaigns.create_campaign(session, new, actor="test")
     spine.take("sxs-wmt24", "table", shared("sxs_mqm2023_ende/ratings.tsv.gz"), options={"map": "sxs-mqm"})
     spine.take("zhen", "table", shared("mqm_wmt23_zhen_calibration/ratings.tsv.gz"), options={"map": "mqm-spans"})
 

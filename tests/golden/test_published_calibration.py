@@ -86,7 +86,7 @@ def _given(asked: Asked, languages: str) -> dict[str, dict[Item, list[float]]]:
     """All scores of segments by rater and item, as they are stored."""
     found: dict[str, dict[Item, list[float]]] = {}
     with asked.database.transaction(snapshot=True) as session:
-        for one in exports.records(session, f"cal-{languages}"):
+        for one in exports.load_campaign_records(session, f"cal-{languages}"):
             if isinstance(one, JudgmentRow) and one.position is not None:
                 item = one.systems[0], one.document, one.position
                 found.setdefault(one.rater, {}).setdefault(item, []).append(float(one.payload["score"]))

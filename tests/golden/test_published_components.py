@@ -29,12 +29,12 @@ def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
         found.take("ende", "table", data, options={"map": "sxs-mqm"})
         chosen = {"scoring": {"from": "spans", "profile": "wmt24"}}
         with found.database.transaction() as session:
-            recipes.put(session, "ende", "as-published", chosen, actor="test")
+            recipes.put_recipe(session, "ende", "as-published", chosen, actor="test")
         yield found
 
 
 def report(spine: Spine, kind: str, **question: Any) -> dict[str, Any]:
-    one = report_requests.report_of(kind)
+    one = report_requests.find_report_by_name(kind)
     asking = request.ReportRequest(one, ("ende",), request.parse_options(one, {"recipe": "as-published", **question}))
     found: dict[str, Any] = json.loads(store.find_or_compute_report(spine.database, asking).body)
     return found
@@ -61,7 +61,7 @@ def test_the_report_on_components_has_the_published_figures(spine: Spine) -> Non
 
 
 def test_viewers_learn_no_rater(spine: Spine) -> None:
-    kind = report_requests.report_of("components")
+    kind = report_requests.find_report_by_name("components")
     asking = request.ReportRequest(kind, ("ende",), request.parse_options(kind, {"recipe": "as-published", "draws": 0}))
     blind = json.loads(store.report_for_viewers(kind, store.find_or_compute_report(spine.database, asking)).body)
     assert {one["rater"] for one in (*blind["raters"], *blind["rater_system"])} == {HIDDEN}

@@ -117,7 +117,9 @@ def test_other_weights_derived_on_demand_are_those_computed_from_the_rows(
 
 def test_weights_derived_on_demand_equal_those_of_a_campaign_that_has_them(published: Spine) -> None:
     with published.database.transaction() as session:
-        campaigns.create(session, NewCampaign(key="own", protocol="mqm", options={"weights": "esa-mqm"}), actor="test")
+        campaigns.create_campaign(
+            session, NewCampaign(key="own", protocol="mqm", options={"weights": "esa-mqm"}), actor="test"
+        )
     published.take("own", "mqm-tsv", shared(TED))
     derived = published.rank("ted", "google-mqm", scoring="spans:esa-mqm")
     own = published.rank("own", "google-mqm")

@@ -96,7 +96,7 @@ def test_the_front_end_that_is_shown_judges_all_there_is(
         spine.database, key=f"guide-{protocol}", protocol=protocol, raters=("anna",), documents=2, segments=3
     )
     with spine.database.transaction() as session:
-        secret = tokens.issue(session, role="frontend", campaign=live.key).secret
+        secret = tokens.issue_token(session, role="frontend", campaign=live.key).secret
     seen: list[int] = []
 
     def ask(shown: list[tuple[str, str]]) -> dict[str, object]:

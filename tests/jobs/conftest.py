@@ -45,19 +45,19 @@ class Bench:
 
     def job(self, asked: ReportRequest) -> JobView:
         """The job that makes the report."""
-        found = report_requests.find_or_queue(self.spine.database, asked)
+        found = report_requests.find_or_queue_report(self.spine.database, asked)
         assert isinstance(found, JobView)
         return found
 
     def now(self, job: JobView) -> JobView:
         """As it stands."""
         with self.spine.database.transaction() as session:
-            return jobs.look(session, job.job, THE_OPERATOR)
+            return jobs.get_visible_job(session, job.job, THE_OPERATOR)
 
     def report(self, job: JobView) -> bytes:
         """What it has made."""
         with self.spine.database.transaction() as session:
-            return jobs.report(session, self.now(job)).body
+            return jobs.get_job_report(session, self.now(job)).body
 
     def undisturbed(self, asked: ReportRequest) -> bytes:
         """What one process makes of it that nobody disturbs."""

@@ -97,7 +97,7 @@ def test_entries_that_nobody_holds_any_more_are_entered_again(bench: Bench) -> N
         n = len(session.execute(sa.text(taken)).all())
         assert n > 0
         assert jobs_queue.orphans(session) == n
-        jobs.cancel(session, job.job, THE_OPERATOR)
+        jobs.cancel_job(session, job.job, THE_OPERATOR)
 
 
 def test_a_stopped_worker_hands_back_what_it_has_and_ends_within_ten_seconds(bench: Bench, tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_stopped_worker_hands_back_what_it_has_and_ends_within_ten_seconds(ben
     assert (bench.queue("doing"), bench.queue("todo", job) > 0, bench.now(job).ended) == (0, True, False)
 
     with bench.spine.database.transaction() as session:
-        jobs.cancel(session, job.job, THE_OPERATOR)
+        jobs.cancel_job(session, job.job, THE_OPERATOR)
 
     job = bench.job(bench.asked(22, permutations=100_000))  # a chunk takes seconds
     with working(bench.spine.url, tmp_path) as worker:  # the control: who is killed hands nothing back
@@ -119,7 +119,7 @@ def test_a_stopped_worker_hands_back_what_it_has_and_ends_within_ten_seconds(ben
         stopped(worker)
     assert (bench.queue("doing", job), bench.queue("doing")) == (1, 1)
     with bench.spine.database.transaction() as session:
-        jobs.cancel(session, job.job, THE_OPERATOR)
+        jobs.cancel_job(session, job.job, THE_OPERATOR)
 
 
 def most_done_before(bench: Bench, small: JobView, large: JobView) -> int:
@@ -143,7 +143,7 @@ def test_a_small_job_waits_for_a_few_chunks_of_a_large_one_and_not_for_all(
     drained(bench.spine.database)
     assert bench.now(large).state == "done"
 
-    monkeypatch.setattr(jobs, "chunk_entry", lambda row, n: Entry(CHUNK, row.id, n))  # the control: first come
+    monkeypatch.setattr(jobs, "make_chunk_entry", lambda row, n: Entry(CHUNK, row.id, n))  # the control: first come
     small, large = both(50)
     assert most_done_before(bench, small, large) > 3 * BLOCK
     drained(bench.spine.database)
@@ -163,7 +163,7 @@ def seconds_of_computing(bench: Bench, worker: int, seed: int) -> float:
     until(goes_on, "the control: by itself it goes on")
     begun = time.monotonic()
     with bench.spine.database.transaction() as session:
-        jobs.cancel(session, job.job, THE_OPERATOR)
+        jobs.cancel_job(session, job.job, THE_OPERATOR)
     assert psutil.wait_procs(busy, timeout=LIMIT)[1] == []
     took = time.monotonic() - begun
     print(f"\nnothing computed {took:.1f} s after cancelling")  # noqa: T201  (a figure)
@@ -207,7 +207,7 @@ def test_a_chunk_that_ends_its_process_is_tried_so_often_and_ends_the_job_with_i
     monkeypatch.setattr(registry, "ALL", poison.KINDS)
     for module in (jobs, queue):  # a worker that the machine lets stand still would count as one more that ended
         monkeypatch.setattr(module, "STALLED_AFTER", LIMIT)
-    job = report_requests.find_or_queue(
+    job = report_requests.find_or_queue_report(
         bench.spine.database, ReportRequest(poison.POISON, ("mqm",), ToyOptions(parts=4))
     )
     assert isinstance(job, JobView)

@@ -22,7 +22,7 @@ def test_a_ranking_waits_behind_no_simulation(bench: Bench, tmp_path: Path) -> N
         until(lambda: bench.queue("doing", simulations[0], CHUNK), "a part of it is being computed")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(rankings, "AT_ONCE", 0.0)
-            ranking = rankings.long_answer(bench.spine.database, "thrice", recipe=recipe)
+            ranking = rankings.find_or_queue_ranking(bench.spine.database, "thrice", recipe=recipe)
         assert isinstance(ranking, JobView)
         until(lambda: bench.now(ranking).ended, "the ranking is there")
         assert bench.now(ranking).state == "done"
@@ -30,4 +30,4 @@ def test_a_ranking_waits_behind_no_simulation(bench: Bench, tmp_path: Path) -> N
     assert min(left) >= 12, left  # of 18 parts each; behind them all the ranking would have come last
     for one in simulations:
         with bench.spine.database.transaction() as session:
-            jobs.cancel(session, one.job, THE_OPERATOR)
+            jobs.cancel_job(session, one.job, THE_OPERATOR)

@@ -43,7 +43,7 @@ def serving(database_url: str, *, size: int = 6) -> Iterator[Served]:
     """Serve a migrated database."""
     database = Database(database_url, size=size, role="plumbline_app")
     with database.transaction() as session:
-        secret = tokens.issue(session, role="admin", name="test").secret
+        secret = tokens.issue_token(session, role="admin", name="test").secret
     app = create_app(database, Options())
     config = uvicorn.Config(app, http=BoundedProtocol, log_config=None, access_log=False, ws="none", lifespan="on")
     config.timeout_graceful_shutdown = 2

@@ -111,7 +111,7 @@ def test_a_rehearsal_of_the_size_of_the_study_runs_over_http_to_closed(database_
     assert (len(FULL.documents), sum(FULL.documents), 3 * FULL.outputs) == (181, 1315, 59_175)
     database = Database(database_url, size=2, role="plumbline_app")
     with database.transaction() as session:
-        secret = tokens.issue(session, role="admin", name="test").secret
+        secret = tokens.issue_token(session, role="admin", name="test").secret
     database.close()
     with own_server(database_url, "plumbline_app") as origin:
         managed = set_up(Served(origin, secret), "full", FULL, DESIGN)

@@ -27,7 +27,7 @@ def admin(postgres: embedded.Server, migrated_template: str) -> Iterator[httpx.C
     with fresh(postgres, migrated_template) as spine:
         database = Database(spine.url, size=4, role="plumbline_app")
         with database.transaction() as session:
-            secret = tokens.issue(session, role="admin").secret
+            secret = tokens.issue_token(session, role="admin").secret
         with TestClient(create_app(database, Options()), headers={"Authorization": f"Bearer {secret}"}) as client:
             yield client
         database.close()

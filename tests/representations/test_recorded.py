@@ -67,7 +67,7 @@ class World:
 def world(postgres: embedded.Server, migrated_template: str) -> Iterator[World]:
     with fresh(postgres, migrated_template) as spine, draining(spine.database):
         with spine.database.transaction() as session:
-            token = tokens.issue(session, role="admin").secret
+            token = tokens.issue_token(session, role="admin").secret
         with TestClient(create_app(spine.database, OPTIONS), raise_server_exceptions=False) as client:
             yield World(spine, client, token)
 

@@ -102,8 +102,8 @@ def test_postgres_15_has_the_same_queue_and_it_works(data_dir: Path, bin_dir15: 
                 designs=[StudyDesignIn()], documents=[5], studies=20, studies_per_document_set=10, permutations=100
             )
             request = ReportRequest(REPORT, ("thrice",), options)
-            job = report_requests.find_or_queue(spine.database, request)
+            job = report_requests.find_or_queue_report(spine.database, request)
             assert isinstance(job, JobView)
             assert drained(spine.database) == 3
-            assert isinstance(report_requests.find_or_queue(spine.database, request), StoredReport)
-            assert jobs.sweep(spine.database) == 0
+            assert isinstance(report_requests.find_or_queue_report(spine.database, request), StoredReport)
+            assert jobs.recover_stalled_jobs(spine.database) == 0

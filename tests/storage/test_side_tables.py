@@ -12,7 +12,7 @@ import pytest
 from app.domain.recipe import ScoringChoice
 from app.reports.source import snapshot
 from app.reports.source.scores import find_profile_id, resolve_score_reading
-from app.services.campaigns.campaigns import get
+from app.services.campaigns.campaigns import get_campaign
 from app.stats.ratings import RatingRole, Ratings
 from app.stats.side_tables import EPOCH_UNKNOWN
 from app.storage import ratings, side_tables
@@ -57,7 +57,7 @@ def spine(database_url: str) -> Iterator[Spine]:
 
 def _load(session: Session) -> tuple[int, int, ratings.LoadedRatings]:
     asked = snapshot.load_snapshot(session, "c", None)
-    read = resolve_score_reading(get(session, "c"), ScoringChoice())
+    read = resolve_score_reading(get_campaign(session, "c"), ScoringChoice())
     profile = find_profile_id(session, asked.campaign_id, read)
     frame = ratings.Frame(higher_is_better=False, scale=None, criterion=None, documents_known=True)
     loaded = ratings.load(

@@ -86,10 +86,14 @@ def spine(
         segments = found.ask("SELECT count(*) FROM segments g JOIN campaigns c ON c.id = campaign_id AND c.key = 'new'")
         scores = {key: [draw.random() for _ in range(segments[0][0])] for key in reports_data.SYSTEMS}
         with found.database.transaction() as session:
-            metric_service.put(session, "new", "comet", metric_service.ScoreSet(in_order=scores), actor="test")
+            metric_service.put_metric(
+                session, "new", "comet", metric_service.MetricScoreSet(in_order=scores), actor="test"
+            )
             how: dict[str, Any] = {"name": None, "series": None, "systems": True, "actor": "test"}
-            cloning_service.clone(session, "new", key="twin", **how)
-            campaign_service.create(session, campaign_service.NewCampaign(key="empty", protocol="da"), actor="test")
+            cloning_service.clone_campaign(session, "new", key="twin", **how)
+            campaign_service.create_campaign(
+                session, campaign_service.NewCampaign(key="empty", protocol="da"), actor="test"
+            )
             campaigns.next_version(session, campaigns.get(session, "empty").id, actor="test", what="test")
         yield found
 
@@ -208,8 +212,8 @@ def test_tasks_of_a_former_plan_are_deleted_without_a_look_at_other_campaigns(sp
     by = Caller(token_id=0, prefix="", role="admin", name="test", campaign=None, expires_at=None)
     with spine.database.transaction() as session:
         rater = raters.Enrolment(attributes={})
-        raters.put(session, "twin", "planned", rater, given=frozenset(), seen=None, by=by)
-        compiled = partial(plan_service.compile_design, session, "twin", {"seed": 1}, dry_run=False, actor="test")
+        raters.put_rater(session, "twin", "planned", rater, given=frozenset(), seen=None, by=by)
+        compiled = partial(plan_service.compile_and_freeze, session, "twin", {"seed": 1}, dry_run=False, actor="test")
         compiled()
         before = session.execute(text(looked)).scalar_one()
         compiled()

@@ -69,7 +69,7 @@ def sign_in(browser: Browser, database: Database) -> Callable[..., Browser]:
 
     def signed_in(role: tokens.Role = "viewer", campaign: str | None = None) -> Browser:
         with database.transaction() as session:
-            secret = tokens.issue(session, role=role, campaign=campaign).secret
+            secret = tokens.issue_token(session, role=role, campaign=campaign).secret
         assert browser.post("/v1/session", json={"token": secret}).status_code == 201
         return browser
 

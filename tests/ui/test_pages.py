@@ -12,7 +12,7 @@ from sqlalchemy import text
 from app.demo import PLANTED_ORDER
 from app.reports.registry import ALL as REPORTS
 from app.services.campaigns import locks, recipes
-from app.services.campaigns.campaigns import NewCampaign, create
+from app.services.campaigns.campaigns import NewCampaign, create_campaign
 from app.services.jobs import rankings
 from app.ui import assets
 from app.ui.manager.ranking import ranking_address
@@ -113,7 +113,7 @@ def test_a_long_list_goes_on_on_further_pages(sign_in, database, monkeypatch):
     monkeypatch.setattr("app.ui.manager.campaigns.ON_A_PAGE", 2)
     with database.transaction() as session:
         for key in ("a", "b", "c"):
-            create(session, NewCampaign(key=key, protocol="mqm"), actor="test")
+            create_campaign(session, NewCampaign(key=key, protocol="mqm"), actor="test")
     browser = sign_in()
 
     first = Page(browser.get("/campaigns").text)
@@ -129,7 +129,7 @@ def test_a_campaign_that_is_closed_between_two_pages_of_the_list_stands_on_the_s
     monkeypatch.setattr("app.ui.manager.campaigns.ON_A_PAGE", 2)
     with database.transaction() as session:
         for key in ("a", "b+b", "c"):
-            create(session, NewCampaign(key=key, protocol="mqm"), actor="test")
+            create_campaign(session, NewCampaign(key=key, protocol="mqm"), actor="test")
     browser = sign_in()
 
     first = Page(browser.get("/campaigns").text)
@@ -181,8 +181,8 @@ def test_another_recipe_is_chosen_by_the_form(sign_in, demo):
 
 def test_the_recipes_of_the_campaign_and_the_locked_one_can_be_chosen(sign_in, demo, database):
     with database.transaction() as session:
-        recipes.put(session, demo, "by-segment", {"name": "google-mqm", "alpha": 0.01}, actor="test")
-        locks.lock(session, demo, locks.LockRequest(recipe="by-segment", reason="late"), actor="test")
+        recipes.put_recipe(session, demo, "by-segment", {"name": "google-mqm", "alpha": 0.01}, actor="test")
+        locks.lock_analysis(session, demo, locks.LockRequest(recipe="by-segment", reason="late"), actor="test")
     offered = sign_in().get(f"/campaigns/{demo}").text
     assert offered.index("<option>by-segment</option>") < offered.index("<option>google-mqm</option>")
     for name in ("by-segment", "locked"):
@@ -195,10 +195,10 @@ def test_the_recipes_of_the_campaign_and_the_locked_one_can_be_chosen(sign_in, d
 
 def test_a_ranking_that_takes_long_is_waited_for_on_every_page_that_has_it(sign_in, database, monkeypatch):
     with database.transaction() as session:
-        create(session, NewCampaign(key="mqm", protocol="mqm", series="wmt"), actor="test")
+        create_campaign(session, NewCampaign(key="mqm", protocol="mqm", series="wmt"), actor="test")
     Spine(database.url, database).take("mqm", "mqm-tsv", MQM.encode())
     with database.transaction() as session:
-        recipes.put(
+        recipes.put_recipe(
             session, "mqm", "odd", {"name": "google-mqm", "scoring": {"from": "spans", "profile": "nope"}}, actor="t"
         )
     monkeypatch.setattr(rankings, "AT_ONCE", 0.0)
@@ -231,7 +231,7 @@ def test_a_recipe_that_does_not_exist_falls_back_to_the_recommended_one(sign_in,
 
 def test_a_campaign_without_judgments_says_so(sign_in, database):
     with database.transaction() as session:
-        create(session, NewCampaign(key="new", protocol="mqm"), actor="test")
+        create_campaign(session, NewCampaign(key="new", protocol="mqm"), actor="test")
 
     answer = sign_in().get("/campaigns/new")
 
@@ -241,7 +241,7 @@ def test_a_campaign_without_judgments_says_so(sign_in, database):
 
 def test_a_hostile_campaign_name_is_text(sign_in, database):
     with database.transaction() as session:
-        create(session, NewCampaign(key="x", name=HOSTILE, protocol="mqm"), actor="test")
+        create_campaign(session, NewCampaign(key="x", name=HOSTILE, protocol="mqm"), actor="test")
     browser = sign_in()
 
     for path in ("/campaigns", "/campaigns/x"):
@@ -260,7 +260,7 @@ def test_an_unknown_campaign_is_a_page_that_says_so(sign_in, path):
 
 def test_a_credential_of_one_campaign_sees_no_other(sign_in, database, demo):
     with database.transaction() as session:
-        create(session, NewCampaign(key="other", protocol="mqm"), actor="test")
+        create_campaign(session, NewCampaign(key="other", protocol="mqm"), actor="test")
     browser = sign_in(campaign=demo)
 
     assert browser.get(f"/campaigns/{demo}").status_code == 200

@@ -67,7 +67,7 @@ def test_no_page_begins_a_job_and_each_button_begins_one(
 ) -> None:
     sign_in("admin")
     with database.transaction() as session:
-        campaigns.create(session, NewCampaign(key="twin", protocol="esa"), actor="test")
+        campaigns.create_campaign(session, NewCampaign(key="twin", protocol="esa"), actor="test")
     found = browser.get(f"/v1/campaigns/{demo}/systems", headers=JSON).json()["items"]
     systems = [one["key"] for one in found][:2]
     pages = [one for one in ui.router.routes if isinstance(one, PageRoute) and "GET" in (one.methods or ())]

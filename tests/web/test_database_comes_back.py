@@ -28,7 +28,7 @@ HEALS_WITHIN = 5.0  # seconds
 def client_of(database: Database, serving: Serving) -> Iterator[httpx.Client]:
     """An admin's client of the application over a database."""
     with database.transaction() as session:
-        secret = tokens.issue(session, role="admin").secret
+        secret = tokens.issue_token(session, role="admin").secret
     with serving(create_app(database, Options())) as (host, port):
         headers = {"Authorization": f"Bearer {secret}"}
         with httpx.Client(base_url=f"http://{host}:{port}", headers=headers, timeout=LIMIT, trust_env=False) as client:

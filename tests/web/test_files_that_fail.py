@@ -36,7 +36,7 @@ def secret(database: Database) -> str:
     """Of an admin, beside a campaign."""
     Spine(database.url, database).take("c", "jsonl", lines({"type": "campaign", "protocol": "da"}, judgment()))
     with database.transaction() as session:
-        return tokens.issue(session, role="admin").secret
+        return tokens.issue_token(session, role="admin").secret
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ def asked(address: Address, method: str, path: str, headers: dict[str, str]) -> 
 @pytest.fixture
 def bearer(database: Database) -> dict[str, str]:
     with database.transaction() as session:
-        secret = tokens.issue(session, role="viewer").secret
+        secret = tokens.issue_token(session, role="viewer").secret
     return {"Authorization": f"Bearer {secret}"}
 
 

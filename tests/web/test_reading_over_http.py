@@ -44,15 +44,15 @@ def origin(database: Database, serving: Serving) -> Iterator[str]:
     """A server with one campaign."""
     spine = Spine(database.url, database)
     with database.transaction() as session:
-        campaigns.create(session, NewCampaign(key="demo", protocol="mqm", series="wmt"), actor="test")
+        campaigns.create_campaign(session, NewCampaign(key="demo", protocol="mqm", series="wmt"), actor="test")
     spine.take("demo", "mqm-tsv", MQM.encode())
     with database.transaction() as session:
         for wanted, why in ((ExclusionRule("rater", "r0"), "=asleep"), (ExclusionRule("system", "B"), "late")):
-            exclusions.exclude(session, "demo", wanted, reason=why, actor="test")
-        locks.lock(
+            exclusions.create_exclusion(session, "demo", wanted, reason=why, actor="test")
+        locks.lock_analysis(
             session, "demo", locks.LockRequest(recipe="google-mqm", hypotheses=["A is best"], reason="late"), actor="t"
         )
-        exclusions.lift(session, "demo", 3, reason="it was there", actor="test")
+        exclusions.lift_exclusion(session, "demo", 3, reason="it was there", actor="test")
     with serving(create_app(database, Options())) as (host, port):
         yield f"http://{host}:{port}"
 
@@ -65,7 +65,7 @@ def both(origin: str, database: Database, command: Command, monkeypatch: pytest.
         monkeypatch.delenv("PLUMBLINE_SERVER", raising=False)
         near = command(database.url, *arguments)
         with database.transaction() as session:
-            secret = tokens.issue(session, role="manager", campaign="demo").secret
+            secret = tokens.issue_token(session, role="manager", campaign="demo").secret
         monkeypatch.setenv("PLUMBLINE_SERVER", origin)
         monkeypatch.setenv("PLUMBLINE_TOKEN", secret)
         return near, command(NOWHERE, *arguments)
@@ -117,7 +117,7 @@ def test_what_takes_long_is_waited_for_and_is_the_same(
     origin: str, database: Database, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with database.transaction() as session:
-        monkeypatch.setenv("PLUMBLINE_TOKEN", tokens.issue(session, role="manager", campaign="demo").secret)
+        monkeypatch.setenv("PLUMBLINE_TOKEN", tokens.issue_token(session, role="manager", campaign="demo").secret)
     monkeypatch.setattr(rankings, "AT_ONCE", 0.0)
     monkeypatch.setattr(long_reports, "LOOK_EVERY", 0.05)
     rank, beside = ("rank", "demo", "--seed", "3"), ("report", "demo", "recipes", "--recipes", "srp-paper,wmt22")
@@ -127,7 +127,7 @@ def test_what_takes_long_is_waited_for_and_is_the_same(
         far = [command(NOWHERE, *words, "--server", origin) for words in asked]
         misfit = command(NOWHERE, "rank", "demo", "--scoring", "spans:nope", "--server", origin)
     with database.transaction() as session:
-        made = jobs.of_campaign(session, "demo", THE_OPERATOR, before=None, limit=9)
+        made = jobs.list_campaign_jobs(session, "demo", THE_OPERATOR, before=None, limit=9)
     assert sorted((one.kind, one.state) for one in made) == [
         ("campaigns/series", "done"),
         ("exclusion", "done"),
@@ -153,14 +153,14 @@ def test_what_was_waited_for_is_shown_although_the_data_have_moved_on(
 ) -> None:
     before, ask = command(database.url, *arguments).stdout, Remote.ask
     with database.transaction() as session:
-        monkeypatch.setenv("PLUMBLINE_TOKEN", tokens.issue(session, role="manager", campaign="demo").secret)
+        monkeypatch.setenv("PLUMBLINE_TOKEN", tokens.issue_token(session, role="manager", campaign="demo").secret)
         session.execute(text("DELETE FROM reports"))
 
     def ask_then_exclude(self: Remote, method: str, path: str, *how: Any, **options: Any) -> httpx.Response:
         answer = ask(self, method, path, *how, **options)
         if path.endswith("/report"):
             with database.transaction() as session:
-                exclusions.exclude(session, "demo", ExclusionRule("system", "A"), reason="late", actor="test")
+                exclusions.create_exclusion(session, "demo", ExclusionRule("system", "A"), reason="late", actor="test")
         return answer
 
     monkeypatch.setattr(Remote, "ask", ask_then_exclude)
@@ -222,9 +222,9 @@ def test_a_release_over_http_has_the_files_that_it_has_on_the_database(
     origin: str, database: Database, tmp_path: Path
 ) -> None:
     with database.transaction() as session:
-        secret = tokens.issue(session, role="manager", campaign="demo").secret
+        secret = tokens.issue_token(session, role="manager", campaign="demo").secret
     fill(bundle.fetch_archive(Remote(origin, secret), "demo"), tmp_path / "far")
-    fill(bundles.files(database, "demo"), tmp_path / "near")
+    fill(bundles.make_bundle_files(database, "demo"), tmp_path / "near")
     near, far = (
         {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
         for root in (tmp_path / "near", tmp_path / "far")
@@ -275,7 +275,7 @@ def test_an_exclusion_is_made_and_lifted_over_http_as_on_the_database(
     origin: str, database: Database, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with database.transaction() as session:
-        secret = tokens.issue(session, role="manager", campaign="demo").secret
+        secret = tokens.issue_token(session, role="manager", campaign="demo").secret
     monkeypatch.setenv("PLUMBLINE_TOKEN", secret)
     made = command(NOWHERE, "exclusions", "add", "demo", "document:d1", "--reason", "odd", "--json", "--server", origin)
     assert made.returncode == 0, made.stderr

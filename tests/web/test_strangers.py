@@ -41,7 +41,7 @@ CAMPAIGN = {"key": "c", "protocol": "mqm", "source_language": "en", "target_lang
 def secret(database: Database) -> str:
     """An admin's token."""
     with database.transaction() as session:
-        return tokens.issue(session, role="admin", name="test").secret
+        return tokens.issue_token(session, role="admin", name="test").secret
 
 
 @contextmanager

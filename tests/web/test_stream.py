@@ -58,7 +58,7 @@ def manager(database: Database) -> dict[str, str]:
 
 def bearer(database: Database, **given: Any) -> dict[str, str]:
     with database.transaction() as session:
-        return {"Authorization": f"Bearer {tokens.issue(session, **given).secret}"}
+        return {"Authorization": f"Bearer {tokens.issue_token(session, **given).secret}"}
 
 
 @dataclass
@@ -199,7 +199,7 @@ def test_a_revoked_token_sees_no_more(client: httpx.Client, campaign: Collecting
     with watching(client, campaign, headers) as one:
         one.wait(lambda: one.events)
         with database.transaction() as session:
-            tokens.revoke(session, headers["Authorization"].split("_")[1], by=None)
+            tokens.revoke_token(session, headers["Authorization"].split("_")[1], by=None)
         judge(client, campaign)
         one.wait(lambda: one.ended is not None)
         assert one.ended == "whole"

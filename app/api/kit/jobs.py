@@ -175,4 +175,4 @@ def _seen(database: Database, job: str) -> JobView:
 
 def _made(database: Database, view: JobView) -> StoredReport:
     with database.transaction() as session:
-        return jobs.report(session, view)
+        return jobs.get_job_report(session, view)

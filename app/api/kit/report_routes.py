@@ -126,7 +126,7 @@ def _handler(kind: AnyKind, query: type[BaseModel], *, by_suffix: bool) -> Handl
         check_naming(caller, kind, given.model_fields_set)
         named = (campaign,) if kind.over == "campaign" else given.keys()
         campaigns = all_seen(caller, list_report_campaigns(kind, named, given))
-        ask = partial(report_requests.find_or_queue, database, asking(kind, campaigns, given))
+        ask = partial(report_requests.find_or_queue_report, database, asking(kind, campaigns, given))
         report = await ready(request, database, prefer, ask)
         if isinstance(report, JobView):
             return job_response(report)

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, Field, JsonValue, StringConstrai
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN, check_addressable
 from app.services.people.enrolment import MOST
-from app.services.people.raters import Contact, Enrolment, State, Unit
+from app.services.people.raters import Enrolment, RaterContact, State, Unit
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel
 
@@ -54,7 +54,7 @@ class RaterIn(BodyModel):
 
     def enrolment(self) -> Enrolment:
         """As the service takes it."""
-        contact = None if self.contact is None else Contact(**self.contact.model_dump())
+        contact = None if self.contact is None else RaterContact(**self.contact.model_dump())
         return Enrolment(
             capacity=self.capacity,
             capacity_unit=self.capacity_unit,

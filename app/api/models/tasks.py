@@ -8,7 +8,7 @@ from fastapi import Path
 from pydantic import BaseModel, Field, JsonValue
 
 from app.api.models.times import Time
-from app.services.tasks.judging import Receipt
+from app.services.tasks.judging import JudgmentReceipt
 from app.services.tasks.leases import LeaseResult
 from app.services.tasks.tasks import ItemView, OwnAnswer, ScreenView, SegmentView, TaskView
 from app.web.answers import AnswerModel
@@ -205,7 +205,7 @@ class ComparedOut(BaseModel):
     leased_until: Time | None = None
 
 
-def receipt_of(receipt: Receipt) -> ReceiptOut | ComparedOut:
+def receipt_of(receipt: JudgmentReceipt) -> ReceiptOut | ComparedOut:
     """From what the service stored."""
     kept: Literal["surplus"] | None = "surplus" if receipt.surplus else None
     if receipt.score is None:

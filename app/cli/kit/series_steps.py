@@ -13,8 +13,8 @@ from app.client.remote import Remote, ServerRefusal
 from app.domain.errors import Invalid, Place
 from app.domain.keys import is_key
 from app.formats.base import InputFile
-from app.services.data.import_options import usual_basis
-from app.services.series.manifest import CampaignOf, FilesOf, RaterOf
+from app.services.data.import_options import default_basis
+from app.services.series.manifest import ManifestCampaign, ManifestFiles, ManifestRater
 from app.services.series.steps import ExistingCampaign, FrozenPlan
 
 JSON = "application/json"
@@ -31,13 +31,13 @@ class RemoteBackend:
         stored = self._there(_path(key))
         return None if stored is None else ExistingCampaign(stored["state"], stored)
 
-    def create(self, series: str, wanted: CampaignOf) -> None:
+    def create(self, series: str, wanted: ManifestCampaign) -> None:
         """Make a campaign."""
         body = wanted.model_dump(mode="json", exclude={"files", "raters", "design"}, exclude_none=True)
-        body |= {"series": series, "basis": wanted.basis or usual_basis(wanted.protocol)}
+        body |= {"series": series, "basis": wanted.basis or default_basis(wanted.protocol)}
         self._remote.write("POST", "/v1/campaigns", {}, body)
 
-    def take(self, campaign: str, files: FilesOf, inputs: Sequence[InputFile]) -> Mapping[str, object]:
+    def take(self, campaign: str, files: ManifestFiles, inputs: Sequence[InputFile]) -> Mapping[str, object]:
         """Announce an import, send its files and commit it; what was stored, by noun."""
         names = {file.name.replace("/", ":"): file for file in inputs}
         wrong = tuple(Place((name,), "over HTTP a file's name is a key") for name in names if not is_key(name))
@@ -59,7 +59,7 @@ class RemoteBackend:
         if self._there(path) is None:
             self._remote.write("PUT", path, {}, {"name": team})
 
-    def put_rater(self, campaign: str, rater: RaterOf) -> None:
+    def put_rater(self, campaign: str, rater: ManifestRater) -> None:
         """Enrol a rater; the same again changes nothing."""
         left_out = {"key", *({"person", "contact"} - rater.given)}
         body = rater.model_dump(mode="json", exclude=left_out)

@@ -125,7 +125,7 @@ def announce(url: str, role: str | None, origin: str, data_dir: Path) -> None:
     try:
         with database.transaction() as session:
             _forget_ended(session, data_dir / LINK_FILE)
-            issued = tokens.first_admin(session)
+            issued = tokens.create_first_admin_token(session)
             link = f"{origin}/#token={issued.secret}" if issued else None
             # Within the transaction: a link that could not be handed over is no credential.
             shown = _hand_over(link, data_dir) if link else None
@@ -139,7 +139,7 @@ def announce(url: str, role: str | None, origin: str, data_dir: Path) -> None:
 def _forget_ended(session: Session, file: Path) -> None:
     """Remove the file of a first admin's link that has ended."""
     try:
-        tokens.authenticate(session, file.read_text().strip().partition("#token=")[2])
+        tokens.authenticate_secret(session, file.read_text().strip().partition("#token=")[2])
     except tokens.BadCredential:
         file.unlink(missing_ok=True)
     except FileNotFoundError:

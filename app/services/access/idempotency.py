@@ -10,12 +10,16 @@ from app.storage import idempotency
 from app.storage.db import Session
 
 
-class KeyReused(Invalid):
+class IdempotencyKeyReused(Invalid):
     """This Idempotency-Key was used for another request."""
 
+    published = "KeyReused"
 
-class AlreadyIssued(Conflict):
+
+class SecretAlreadyIssued(Conflict):
     """Already issued: the answer carried a secret, which is shown only once."""
+
+    published = "AlreadyIssued"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +34,15 @@ class IdempotentAnswer:
     replayed: bool = False
 
 
-def once(
+def run_once_per_key(
     session: Session, make: Callable[[], IdempotentAnswer], *, token_id: int, key: str | None, request_hash: bytes
 ) -> IdempotentAnswer:
     """Carry out `make` once for each (token, key) and keep its answer in the same transaction.
 
     Whoever comes second waits for the first to commit and gets its answer; if the first fails, the second is the first.
 
-    Raises KeyReused for another request under the key, AlreadyIssued where the answer carried a secret.
+    Raises IdempotencyKeyReused for another request under the key, SecretAlreadyIssued where the answer carried a
+    secret.
     """
     if key is None:
         return make()
@@ -58,9 +63,9 @@ def once(
 
 def _kept(kept: idempotency.KeptAnswer, request_hash: bytes) -> IdempotentAnswer:
     if kept.request_hash != request_hash:
-        raise KeyReused(places=(Place(("header", "Idempotency-Key"), "was used for another request"),))
+        raise IdempotencyKeyReused(places=(Place(("header", "Idempotency-Key"), "was used for another request"),))
     if kept.body is None:
-        raise AlreadyIssued
+        raise SecretAlreadyIssued
     return IdempotentAnswer(
         kept.status, kept.body, kept.content_type or "application/json", kept.location, replayed=True
     )

@@ -7,11 +7,13 @@ from app.storage import migrate
 from app.storage.db import Database
 
 
-class OtherSchema(Unavailable):
+class SchemaMismatch(Unavailable):
     """The database does not have the schema of this version."""
 
+    published = "OtherSchema"
 
-def check(database: Database) -> None:
+
+def check_readiness(database: Database) -> None:
     """Raise Unavailable unless the database answers and has the schema of this version."""
     if database.schema() != migrate.head():
-        raise OtherSchema(retry_after=5)
+        raise SchemaMismatch(retry_after=5)

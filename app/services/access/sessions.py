@@ -10,14 +10,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from app.domain.errors import NotFound
-from app.services.access.tokens import BadCredential, Caller, caller_of, digest, exchange
+from app.services.access.tokens import BadCredential, Caller, authenticate_for_session, caller_from_token, hash_secret
 from app.services.campaigns import audit
 from app.storage import campaigns, clock, sessions
 from app.storage.db import Session
 
 
-class NoSession(NotFound):
+class SessionNotFound(NotFound):
     """There is no browser session here."""
+
+    published = "NoSession"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,47 +38,47 @@ class NewSession:
 
 
 def open_session(session: Session, token: str, *, lifetime: timedelta) -> NewSession:
-    """Exchange a token for a session. Raises BadCredential, LinkOpened.
+    """Exchange a token for a session. Raises BadCredential, LinkAlreadyOpened.
 
     A session that no token can open again lasts as long as its token.
     """
-    caller = exchange(session, token)
+    caller = authenticate_for_session(session, token)
     if caller.answers_since is not None and caller.expires_at is not None:
         lifetime = max(lifetime, caller.expires_at - clock.now(session))
     secret = base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("=")
-    expires_at = sessions.add(session, digest=digest(secret), token_id=caller.token_id, lifetime=lifetime)
+    expires_at = sessions.add(session, digest=hash_secret(secret), token_id=caller.token_id, lifetime=lifetime)
     _record(session, caller, "session opened")
     return NewSession(caller, secret, csrf_token(secret), expires_at, lifetime)
 
 
-def caller(session: Session, secret: str) -> Caller:
+def authenticate_session(session: Session, secret: str) -> Caller:
     """Who holds this session. Raises BadCredential once it, or its token, has ended."""
-    row = sessions.find(session, digest(secret))
+    row = sessions.find(session, hash_secret(secret))
     if row is None or not row.live:
         raise BadCredential
-    return caller_of(row)
+    return caller_from_token(row)
 
 
-def expiry(session: Session, secret: str) -> datetime:
-    """When a session ends. Raises NoSession."""
-    expires_at = sessions.expiry(session, digest(secret))
+def get_session_expiry(session: Session, secret: str) -> datetime:
+    """When a session ends. Raises SessionNotFound."""
+    expires_at = sessions.expiry(session, hash_secret(secret))
     if expires_at is None:
-        raise NoSession
+        raise SessionNotFound
     return expires_at
 
 
 def close_session(session: Session, secret: str) -> None:
     """End a session, if there is one."""
-    row = sessions.find(session, digest(secret))
-    sessions.remove(session, digest(secret))
+    row = sessions.find(session, hash_secret(secret))
+    sessions.remove(session, hash_secret(secret))
     if row is not None:
-        _record(session, caller_of(row), "session closed")
+        _record(session, caller_from_token(row), "session closed")
 
 
 def _record(session: Session, caller: Caller, action: str) -> None:
     """In the log of the campaign that the token is good for, else of the installation."""
     campaign_id = campaigns.get(session, caller.campaign).id if caller.campaign is not None else None
-    audit.record(session, campaign_id, actor=caller.actor, action=action, what={"role": caller.role})
+    audit.record_action(session, campaign_id, actor=caller.actor, action=action, what={"role": caller.role})
 
 
 def csrf_token(secret: str) -> str:

@@ -48,12 +48,16 @@ class BadCredential(Unauthorized):
     """There is no such credential, or it has expired or been revoked."""
 
 
-class LinkOpened(Unauthorized):
+class LinkAlreadyOpened(Unauthorized):
     """This link was opened before, and it opens once; go back to that browser, or ask for a new link."""
 
+    published = "LinkOpened"
 
-class BeyondYourRights(Forbidden):
+
+class GrantExceedsRights(Forbidden):
     """You cannot give rights that you do not have."""
+
+    published = "BeyondYourRights"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +130,7 @@ class IssuedToken:
         return f"Issued({self.token!r})"
 
 
-def issue(
+def issue_token(
     session: Session,
     *,
     role: Role,
@@ -151,7 +155,7 @@ def issue(
         raise Invalid(places=(Place(("name",), f"must be at most {LONGEST_NAME} printable characters"),))
     if expires_at is not None and expires_at.tzinfo is None:
         raise Invalid(places=(Place(("expires_at",), "must have a time zone"),))
-    return make(
+    return create_token(
         session,
         role=role,
         name=name,
@@ -163,13 +167,13 @@ def issue(
     )
 
 
-def require_future(session: Session, at: datetime) -> None:
+def require_future_expiry(session: Session, at: datetime) -> None:
     """Raise Invalid where the end that a body asks for is past."""
     if at <= clock.now(session):
         raise Invalid(places=(Place(("body", "expires_at"), "must be in the future"),))
 
 
-def make(
+def create_token(
     session: Session,
     *,
     role: Role,
@@ -191,73 +195,73 @@ def make(
         "team_id": teams.get(session, campaign_id, team).id if campaign_id and team else None,
         "rater_id": raters.get(session, campaign_id, rater).id if campaign_id and rater else None,
     }
-    prefix, secret = new_secret()
+    prefix, secret = generate_token_secret()
     values = {"role": role, "name": name, "expires_at": expires_at, "once": once}
-    row = tokens.add(session, prefix=prefix, digest=digest(secret), values=values, bound=bound)
+    row = tokens.add(session, prefix=prefix, digest=hash_secret(secret), values=values, bound=bound)
     given = {"token": prefix, "role": role, "expires_at": expires_at and expires_at.isoformat()}
     given |= {noun: key for noun, key in (("team", team), ("rater", rater)) if key is not None}
-    audit.record(session, campaign_id, actor=actor, action="token made", what=given)
+    audit.record_action(session, campaign_id, actor=actor, action="token made", what=given)
     return IssuedToken(_view(row), secret)
 
 
-def new_secret() -> tuple[str, str]:
+def generate_token_secret() -> tuple[str, str]:
     """The name of a new token and its secret of 256 random bits."""
     prefix, key = secrets.token_hex(6), base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("=")
     return prefix, f"{MARK}{prefix}_{key}"
 
 
-def authenticate(session: Session, secret: str) -> Caller:
+def authenticate_secret(session: Session, secret: str) -> Caller:
     """Who holds this secret. Raises BadCredential, always the same, whatever is wrong with it."""
     row = _held(session, secret)
     if row.once:
         raise BadCredential
-    return caller_of(row)
+    return caller_from_token(row)
 
 
-def exchange(session: Session, secret: str) -> Caller:
-    """Who signs in by this secret. Raises BadCredential, LinkOpened for what opens one session and did."""
+def authenticate_for_session(session: Session, secret: str) -> Caller:
+    """Who signs in by this secret. Raises BadCredential, LinkAlreadyOpened for what opens one session and did."""
     row = _held(session, secret)
     if row.once and not tokens.open_once(session, row.id):
-        raise LinkOpened
-    return caller_of(row)
+        raise LinkAlreadyOpened
+    return caller_from_token(row)
 
 
 def _held(session: Session, secret: str) -> tokens.TokenRecord:
     parts = _TOKEN.fullmatch(secret)
     row = tokens.find(session, parts[1]) if parts else None
     known = row.hash if row is not None else bytes(32)
-    if not hmac.compare_digest(digest(secret), known) or row is None or not row.live:
+    if not hmac.compare_digest(hash_secret(secret), known) or row is None or not row.live:
         raise BadCredential
     return row
 
 
-def prefix_of(secret: str) -> str | None:
+def parse_token_prefix(secret: str) -> str | None:
     """The name of the token that a secret would be of; None where it cannot be one."""
     parts = _TOKEN.fullmatch(secret)
     return parts[1] if parts else None
 
 
-def holds(database: Database, caller: Caller) -> bool:
+def is_credential_valid(database: Database, caller: Caller) -> bool:
     """Whether a caller's credential still holds, for answers that go on for long."""
     with database.transaction() as session:
         return tokens.is_live(session, caller.token_id)
 
 
-def caller_of(row: tokens.TokenRecord) -> Caller:
+def caller_from_token(row: tokens.TokenRecord) -> Caller:
     """The caller behind a stored token."""
     bound = {name: getattr(row, name) for name in ("team", "rater", "campaign_id", "rater_id")}
     since = row.created_at if row.once else None
     return Caller(row.id, row.prefix, row.role, row.name, row.campaign, row.expires_at, **bound, answers_since=since)
 
 
-def page(session: Session, *, by: Caller | None, after: str | None, limit: int) -> list[TokenView]:
+def list_tokens(session: Session, *, by: Caller | None, after: str | None, limit: int) -> list[TokenView]:
     """The tokens that a caller (None: the operator) manages, by prefix after `after`."""
     roles = frozenset(ROLES) if by is None else MANAGES.get(by.role, frozenset())
     campaign = None if by is None else by.campaign
     return [_view(row) for row in tokens.page(session, after=after, limit=limit, roles=roles, campaign=campaign)]
 
 
-def get(session: Session, prefix: str, *, by: Caller | None) -> TokenView:
+def get_token(session: Session, prefix: str, *, by: Caller | None) -> TokenView:
     """A token that the caller manages, or its own. Raises NotFound."""
     row = tokens.get(session, prefix)
     if by is not None and row.prefix != by.prefix and not by.manages(row.role, row.campaign):
@@ -265,16 +269,16 @@ def get(session: Session, prefix: str, *, by: Caller | None) -> TokenView:
     return _view(row)
 
 
-def revoke(session: Session, prefix: str, *, by: Caller | None) -> None:
+def revoke_token(session: Session, prefix: str, *, by: Caller | None) -> None:
     """Revoke a token that the caller manages, or its own; at once, for good. Raises NotFound."""
-    shown = get(session, prefix, by=by)
+    shown = get_token(session, prefix, by=by)
     if not tokens.revoke(session, prefix):
         return
     campaign_id = campaigns.get(session, shown.campaign).id if shown.campaign is not None else None
-    audit.record(session, campaign_id, actor=_actor(by), action="token revoked", what={"token": prefix})
+    audit.record_action(session, campaign_id, actor=_actor(by), action="token revoked", what={"token": prefix})
 
 
-def first_admin(session: Session) -> IssuedToken | None:
+def create_first_admin_token(session: Session) -> IssuedToken | None:
     """A token of role admin where no live one exists, so that no default credential ever does.
 
     It lasts for a day: it was printed, or stands in a file, and is there to make another by.
@@ -282,10 +286,10 @@ def first_admin(session: Session) -> IssuedToken | None:
     tokens.lock_for_first_admin(session)
     if tokens.has_admin(session):
         return None
-    return issue(session, role="admin", name="first admin", expires_at=clock.after(session, FIRST_ADMIN_DAYS))
+    return issue_token(session, role="admin", name="first admin", expires_at=clock.after(session, FIRST_ADMIN_DAYS))
 
 
-def digest(secret: str) -> bytes:
+def hash_secret(secret: str) -> bytes:
     """What is stored of a secret. It has 256 random bits, so no salt and no slow hash are needed."""
     return hashlib.sha256(secret.encode("utf-8", "replace")).digest()
 
@@ -298,9 +302,9 @@ def _check_within(by: Caller, role: Role, campaign: str | None, expires_at: date
     if not by.manages(role, campaign):
         if by.campaign is not None and campaign not in (None, by.campaign):
             raise NotFound("campaign")
-        raise BeyondYourRights
+        raise GrantExceedsRights
     if by.expires_at is not None and (expires_at is None or expires_at > by.expires_at):
-        raise BeyondYourRights("a token cannot outlive the token that created it")
+        raise GrantExceedsRights("a token cannot outlive the token that created it")
 
 
 def _check_bounds(role: Role, campaign: str | None, team: str | None, rater: str | None) -> None:

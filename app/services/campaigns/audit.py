@@ -28,7 +28,7 @@ class AuditEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Seal:
+class AuditChainCheck:
     """A chain that was followed. faults: what is wrong, and at which row. hash: of the last row; note it elsewhere."""
 
     campaign: str | None
@@ -37,7 +37,7 @@ class Seal:
     faults: tuple[str, ...]
 
 
-def record(
+def record_action(
     session: Session, campaign_id: int | None, *, actor: str, action: str, what: Mapping[str, object] | None = None
 ) -> None:
     """Record what this transaction does; call it last, because others wait for the chain until the transaction ends.
@@ -48,7 +48,7 @@ def record(
     audit.append(session, campaign_id, actor=actor, action=action, what=what or {})
 
 
-def page(
+def list_audit_entries(
     session: Session, *, only: str | None, installation: bool, before: int | None, limit: int, own: str | None = None
 ) -> list[AuditEntry]:
     """Rows from the newest on, those older than id `before`.
@@ -67,7 +67,7 @@ def page(
     return [_entry(row) for row in rows]
 
 
-def check(session: Session) -> Iterator[Seal]:
+def verify_audit_chains(session: Session) -> Iterator[AuditChainCheck]:
     """Follow every chain and compute every hash anew."""
     for campaign_id, key in audit.chains(session):
         previous, rows, faults = audit.START, 0, []
@@ -80,7 +80,7 @@ def check(session: Session) -> Iterator[Seal]:
             if row.hash != audit.digest(previous, **said):
                 faults.append(f"row {row.n} was changed after it was written")
             previous = row.hash
-        yield Seal(key, rows, previous.hex(), tuple(faults))
+        yield AuditChainCheck(key, rows, previous.hex(), tuple(faults))
 
 
 def _entry(row: audit.AuditRecord) -> AuditEntry:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from app.domain.errors import Conflict, Invalid, Place
 from app.reports.source.calibration import CampaignParts, ScoreSourceOptions, load_campaign_parts, make_unit_values
 from app.reports.source.snapshot import load_snapshot
-from app.services.campaigns.calibration_sets import Pair
+from app.services.campaigns.calibration_sets import CalibrationPair
 from app.stats.agreement.units import UnitValues
 from app.stats.calibration.choosing import (
     StratumSample,
@@ -24,12 +24,14 @@ from app.storage.calibration_items import pair_texts
 from app.storage.db import Session
 
 
-class NotOneScale(Conflict):
+class CalibrationScalesDiffer(Conflict):
     """The campaigns do not judge by one protocol on one scale, so their scores are not of one set."""
+
+    published = "NotOneScale"
 
 
 @dataclass(frozen=True, slots=True)
-class Stratum:
+class QualityStratum:
     """A level of quality. available: pairs with ratings enough; spread: the largest of those taken."""
 
     name: str
@@ -39,12 +41,12 @@ class Stratum:
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class CalibrationProposal:
     """What a set would hold. without_text: pairs left out because a text is not stored."""
 
     protocol: str
-    pairs: tuple[Pair, ...]
-    strata: tuple[Stratum, ...]
+    pairs: tuple[CalibrationPair, ...]
+    strata: tuple[QualityStratum, ...]
     without_text: int
 
     @property
@@ -54,15 +56,15 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class CalibrationCandidate:
     """A pair that may be taken, and how far raters were from its median."""
 
-    pair: Pair
+    pair: CalibrationPair
     spread: float
     n_ratings: int
 
 
-def propose(
+def propose_calibration_set(
     session: Session,
     campaigns: Sequence[str],
     *,
@@ -70,17 +72,17 @@ def propose(
     fewest: int = 2,
     apart: float | None = None,
     reference: bool = False,
-) -> Proposal:
+) -> CalibrationProposal:
     """Pairs of a source (or of a reference) and an output with the median of their scores, the best agreed first.
 
-    The same two texts are taken once. Raises NotFound for an unknown campaign, NotOneScale, Invalid for fewer than one
-    a stratum or scores without bounds.
+    The same two texts are taken once. Raises NotFound for an unknown campaign, CalibrationScalesDiffer, Invalid for
+    fewer than one a stratum or scores without bounds.
     """
     if per_stratum < 1 or not campaigns:
         raise Invalid("a set needs a campaign and at least one pair a stratum")
     parts = [load_campaign_parts(session, load_snapshot(session, key, None), ScoreSourceOptions()) for key in campaigns]
     scale = _scale_of(parts)
-    by_stratum: dict[str, list[Candidate]] = {name: [] for name, _, _ in scale_strata(scale)}
+    by_stratum: dict[str, list[CalibrationCandidate]] = {name: [] for name, _, _ in scale_strata(scale)}
     lost = 0
     for given in parts:
         texts = pair_texts(session, given.ratings.snapshot.campaign_id, reference=reference)
@@ -98,7 +100,7 @@ def _scale_of(parts: Sequence[CampaignParts]) -> ScoreScale:
     for part in parts:
         same = part.ratings.snapshot.campaign.protocol == first.ratings.snapshot.campaign.protocol
         if not same or part.ratings.scale != first.ratings.scale:
-            raise NotOneScale(f"{part.key} differs from {first.key}")
+            raise CalibrationScalesDiffer(f"{part.key} differs from {first.key}")
     if first.ratings.scale is None:
         what = f"the scores of {first.key} have no bounds to make strata of"
         raise Invalid("no strata can be made", places=(Place(("campaigns",), what),))
@@ -110,7 +112,7 @@ def _candidates(
     units: UnitValues,
     chosen: StratumSample,
     texts: Mapping[tuple[str, int, str], tuple[str, str]],
-) -> Iterator[Candidate]:
+) -> Iterator[CalibrationCandidate]:
     """The chosen units whose texts are stored."""
     middle, spread = unit_median_and_deviation(units)
     labels, counts = given.ratings.rows.labels, units.counts()
@@ -119,16 +121,18 @@ def _candidates(
         document = labels.documents[labels.segment_document[place]]
         address = (document, int(labels.segment_position[place]), labels.systems[int(units.system[u])])
         if address in texts:
-            pair = Pair(*texts[address], consensus=float(middle[u]), stratum=chosen.stratum)
-            yield Candidate(pair, float(spread[u]), int(counts[u]))
+            pair = CalibrationPair(*texts[address], consensus=float(middle[u]), stratum=chosen.stratum)
+            yield CalibrationCandidate(pair, float(spread[u]), int(counts[u]))
 
 
-def _proposal(protocol: str, by_stratum: dict[str, list[Candidate]], per_stratum: int, lost: int) -> Proposal:
-    taken: list[Pair] = []
-    strata: list[Stratum] = []
+def _proposal(
+    protocol: str, by_stratum: dict[str, list[CalibrationCandidate]], per_stratum: int, lost: int
+) -> CalibrationProposal:
+    taken: list[CalibrationPair] = []
+    strata: list[QualityStratum] = []
     seen: set[tuple[str, str]] = set()
     for name, candidates in by_stratum.items():
-        chosen: list[Candidate] = []
+        chosen: list[CalibrationCandidate] = []
         for candidate in sorted(
             candidates, key=lambda c: (round(c.spread, 10), -c.n_ratings, c.pair.text1, c.pair.text2)
         ):
@@ -138,5 +142,5 @@ def _proposal(protocol: str, by_stratum: dict[str, list[Candidate]], per_stratum
                 chosen.append(candidate)
         taken += [one.pair for one in chosen]
         largest = max((one.spread for one in chosen), default=None)
-        strata.append(Stratum(name, len(chosen), len(candidates), largest))
-    return Proposal(protocol, tuple(taken), tuple(strata), lost)
+        strata.append(QualityStratum(name, len(chosen), len(candidates), largest))
+    return CalibrationProposal(protocol, tuple(taken), tuple(strata), lost)

@@ -14,7 +14,7 @@ from app import protocols
 from app.domain.errors import Conflict, Invalid, Place
 from app.domain.keys import is_key
 from app.services.campaigns import audit
-from app.services.campaigns.campaigns import get as campaign_view
+from app.services.campaigns.campaigns import get_campaign as campaign_view
 from app.storage import calibration_sets as stored
 from app.storage import campaigns, test_sets
 from app.storage.db import Session
@@ -23,14 +23,16 @@ from app.storage.tables import documents, systems
 LONGEST_KEY = 100  # so that a document's key, the set's with the number of the pair, is a key too
 
 
-class SetOfOtherProtocol(Conflict):
+class CalibrationProtocolDiffers(Conflict):
     """The set is for another protocol than the campaign's."""
 
     published = "JudgesOtherwise"
 
 
-class TakenIn(Conflict):
+class CalibrationVersionConflict(Conflict):
     """The campaign has another version of this set already."""
+
+    published = "TakenIn"
 
 
 class CalibrationTooLate(Conflict):
@@ -40,7 +42,7 @@ class CalibrationTooLate(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class CalibrationPair:
     """Two texts and how alike they are by consensus, in the protocol's unit. stratum: level of quality."""
 
     text1: str
@@ -56,7 +58,7 @@ class CalibrationSet:
     key: str
     version: int
     protocol: str
-    pairs: tuple[Pair, ...]
+    pairs: tuple[CalibrationPair, ...]
     frozen_at: datetime | None
 
     @property
@@ -65,7 +67,9 @@ class CalibrationSet:
         return sum(pair.consensus for pair in self.pairs) / len(self.pairs)
 
 
-def put(session: Session, key: str, protocol: str, pairs: Sequence[Pair], *, actor: str) -> CalibrationSet:
+def put_calibration_set(
+    session: Session, key: str, protocol: str, pairs: Sequence[CalibrationPair], *, actor: str
+) -> CalibrationSet:
     """Store a set: the same again changes nothing; other pairs replace a version that nobody used, else are a new one.
 
     Raises Invalid with places: an unknown protocol, a key that is too long, a consensus off the protocol's scale.
@@ -87,16 +91,16 @@ def put(session: Session, key: str, protocol: str, pairs: Sequence[Pair], *, act
         {"text1": one.text1, "text2": one.text2, "consensus": one.consensus, "stratum": one.stratum} for one in pairs
     ]
     stored.replace_pairs(session, set_id, rows)
-    return get(session, key)
+    return get_calibration_set(session, key)
 
 
-def get(session: Session, key: str, version: int | None = None) -> CalibrationSet:
+def get_calibration_set(session: Session, key: str, version: int | None = None) -> CalibrationSet:
     """A version of a set, the latest where none is named. Raises NotFound."""
     return _read(session, stored.get(session, key, version))
 
 
 @dataclass(frozen=True, slots=True)
-class LatestSet:
+class CalibrationSetSummary:
     """A set in its latest version, with the number of its pairs."""
 
     key: str
@@ -106,29 +110,32 @@ class LatestSet:
     frozen_at: datetime | None
 
 
-def page(session: Session, *, after: str | None, limit: int) -> list[LatestSet]:
+def list_calibration_sets(session: Session, *, after: str | None, limit: int) -> list[CalibrationSetSummary]:
     """Sets by key after `after`."""
     rows = stored.page(session, after=after, limit=limit)
-    return [LatestSet(row.key, row.version, row.protocol, row.pairs, row.frozen_at) for row in rows]
+    return [CalibrationSetSummary(row.key, row.version, row.protocol, row.pairs, row.frozen_at) for row in rows]
 
 
-def take_in(session: Session, campaign: str, key: str, version: int | None, *, actor: str) -> CalibrationSet:
+def add_calibration_set(
+    session: Session, campaign: str, key: str, version: int | None, *, actor: str
+) -> CalibrationSet:
     """Let a campaign have a set: a document of kind calibration for each pair; the version is frozen.
 
     A system of the set's name stands for it, so that its ratings can be told from those of systems; it takes no part.
 
-    Raises NotFound, JudgesOtherwise, TooLate once the campaign is open, TakenIn for another version than it has.
+    Raises NotFound, JudgesOtherwise, TooLate once the campaign is open, CalibrationVersionConflict for another version
+    than it has.
     """
     row = campaigns.get(session, campaign, lock=True)
-    view, chosen = campaign_view(session, campaign), get(session, key, version)
+    view, chosen = campaign_view(session, campaign), get_calibration_set(session, key, version)
     if row.state not in {"draft", "planned"}:
         raise CalibrationTooLate(f"it is {row.state}")
     if chosen.protocol != view.protocol:
-        raise SetOfOtherProtocol(f"{chosen.protocol}, and the campaign judges by {view.protocol}")
-    origin, first = f"{key}@{chosen.version}", test_sets.document(session, row.id, document_key(key, 1))
+        raise CalibrationProtocolDiffers(f"{chosen.protocol}, and the campaign judges by {view.protocol}")
+    origin, first = f"{key}@{chosen.version}", test_sets.document(session, row.id, calibration_document_key(key, 1))
     if first is not None:
         if first.origin != origin:
-            raise TakenIn(f"it has {first.origin}")
+            raise CalibrationVersionConflict(f"it has {first.origin}")
         return chosen
     stored.freeze(session, stored.get(session, key, chosen.version).id)
     values: dict[str, object] = {
@@ -140,19 +147,21 @@ def take_in(session: Session, campaign: str, key: str, version: int | None, *, a
     }
     system_id = test_sets.put(session, systems, row.id, key, values)
     for n, pair in enumerate(chosen.pairs, 1):
-        _add_document(session, row.id, system_id, document_key(key, n), origin, pair)
+        _add_document(session, row.id, system_id, calibration_document_key(key, n), origin, pair)
     campaigns.next_version(session, row.id, actor=actor, what="calibration set")
     what = {"set": key, "version": chosen.version, "pairs": len(chosen.pairs)}
-    audit.record(session, row.id, actor=actor, action="calibration set taken in", what=what)
-    return get(session, key, chosen.version)
+    audit.record_action(session, row.id, actor=actor, action="calibration set taken in", what=what)
+    return get_calibration_set(session, key, chosen.version)
 
 
-def document_key(key: str, n: int) -> str:
+def calibration_document_key(key: str, n: int) -> str:
     """The key of the document that holds a pair of a set."""
     return f"{key}:{n:05d}"
 
 
-def _add_document(session: Session, campaign_id: int, system_id: int, key: str, origin: str, pair: Pair) -> None:
+def _add_document(
+    session: Session, campaign_id: int, system_id: int, key: str, origin: str, pair: CalibrationPair
+) -> None:
     meta = {"consensus": pair.consensus, "stratum": pair.stratum}
     values = {"name": key, "kind": "calibration", "domain": None, "origin": origin, "position": None, "meta": meta}
     document_id = test_sets.put(session, documents, campaign_id, key, values)
@@ -161,7 +170,7 @@ def _add_document(session: Session, campaign_id: int, system_id: int, key: str, 
     test_sets.add_outputs(session, campaign_id, system_id, [(segment.id, pair.text2.strip(), None)])
 
 
-def _check(key: str, protocol: str, pairs: Sequence[Pair]) -> None:
+def _check(key: str, protocol: str, pairs: Sequence[CalibrationPair]) -> None:
     places = []
     if not is_key(key) or len(key) > LONGEST_KEY:
         places.append(Place(("path", "set"), f"must be a valid key of at most {LONGEST_KEY} characters"))
@@ -178,11 +187,13 @@ def _check(key: str, protocol: str, pairs: Sequence[Pair]) -> None:
 
 
 def _read(session: Session, row: stored.Row) -> CalibrationSet:
-    pairs = tuple(Pair(one.text1, one.text2, one.consensus, one.stratum) for one in stored.pairs(session, row.id))
+    pairs = tuple(
+        CalibrationPair(one.text1, one.text2, one.consensus, one.stratum) for one in stored.pairs(session, row.id)
+    )
     return CalibrationSet(row.key, row.version, row.protocol, pairs, row.frozen_at)
 
 
-def strata(chosen: CalibrationSet) -> Mapping[str, int]:
+def count_pairs_by_stratum(chosen: CalibrationSet) -> Mapping[str, int]:
     """Pairs by stratum."""
     counts: dict[str, int] = {}
     for pair in chosen.pairs:

@@ -15,7 +15,7 @@ from app.protocols.base import Protocol
 from app.protocols.base import resolve_scoring_options as understood
 from app.reports.source.campaign import CampaignInfo, make_campaign_info
 from app.services.campaigns import audit, deadlines, setting_numbers
-from app.services.campaigns.quality_settings import quality_settings
+from app.services.campaigns.quality_settings import parse_quality_settings
 from app.storage import campaigns
 from app.storage.db import Session
 
@@ -39,12 +39,12 @@ class NewCampaign:
     settings: Mapping[str, object] = field(default_factory=dict)
 
 
-def create(session: Session, new: NewCampaign, *, actor: str) -> CampaignInfo:
+def create_campaign(session: Session, new: NewCampaign, *, actor: str) -> CampaignInfo:
     """Create a campaign in state draft.
 
     Raises Invalid, naming the field, and Conflict where the key is taken.
     """
-    protocol = check(new)
+    protocol = check_new_campaign(new)
     row = campaigns.add(
         session,
         {
@@ -61,16 +61,16 @@ def create(session: Session, new: NewCampaign, *, actor: str) -> CampaignInfo:
             "settings": {**new.settings, "created_by": actor},
         },
     )
-    audit.record(session, row.id, actor=actor, action="campaign made", what={"campaign": new.key})
+    audit.record_action(session, row.id, actor=actor, action="campaign made", what={"campaign": new.key})
     return make_campaign_info(row)
 
 
-def get(session: Session, key: str) -> CampaignInfo:
+def get_campaign(session: Session, key: str) -> CampaignInfo:
     """The campaign with this key. Raises NotFound."""
     return make_campaign_info(campaigns.get(session, key))
 
 
-def page(
+def list_campaigns(
     session: Session,
     *,
     after: str | None,
@@ -88,10 +88,12 @@ def page(
     return [make_campaign_info(row) for row in rows]
 
 
-def page_closed_last(
+def list_campaigns_closed_last(
     session: Session, *, after: tuple[bool, str] | None, limit: int, only: str | None
 ) -> list[CampaignInfo]:
-    """As `page`, those that are closed after all others. after: whether the last one seen was closed, and its key.
+    """As `list_campaigns`, those that are closed after all others.
+
+    after: whether the last one seen was closed, and its key.
 
     Who reads page after page misses none that is closed meanwhile: it comes among the closed, perhaps once more.
     One that is opened again meanwhile may be missed, where its place among the others is read already.
@@ -104,7 +106,7 @@ def _id_of(session: Session, key: str | None) -> int | None:
     return campaigns.get(session, key).id if key is not None else None
 
 
-def check(new: NewCampaign) -> Protocol[Any]:
+def check_new_campaign(new: NewCampaign) -> Protocol[Any]:
     """The protocol of a campaign that can be as it is said. Raises Invalid, naming each field that is wrong."""
     places = []
     if not is_key(new.key):
@@ -121,7 +123,7 @@ def check(new: NewCampaign) -> Protocol[Any]:
     if places:
         raise Invalid("the campaign is not valid", places=tuple(places))
     protocol = protocols.get_protocol(new.protocol)
-    quality_settings(new.settings)
+    parse_quality_settings(new.settings)
     protocols.find_visible_texts(protocol, new.basis)  # type: ignore[arg-type]  # one of BASES
     understood(protocol, new.options)
     return protocol
@@ -134,4 +136,4 @@ def _settings_faults(settings: Mapping[str, object]) -> list[Place]:
         places.append(Place(("settings", "presentation"), f"must be one of {', '.join(PRESENTATIONS)}"))
     if not isinstance(settings.get("prefill"), str | None):
         places.append(Place(("settings", "prefill"), "must be a text or null"))
-    return [*places, *deadlines.wrong(settings), *setting_numbers.wrong(settings)]
+    return [*places, *deadlines.check_deadline(settings), *setting_numbers.check_setting_numbers(settings)]

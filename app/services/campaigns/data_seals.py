@@ -25,17 +25,17 @@ class DataSeal:
     faults: tuple[str, ...]
 
 
-def check(session: Session) -> Iterator[DataSeal]:
+def verify_data_seals(session: Session) -> Iterator[DataSeal]:
     """Compute the hash of every sealed row and every seal anew."""
     for campaign in seals.campaigns(session):
-        rows = seals.compare_versions(session, campaign.id, purged_rows(session, campaign.id))
+        rows = seals.compare_versions(session, campaign.id, load_purged_rows(session, campaign.id))
         faults = [*_faults(rows, int(campaign.data_version)), *_disowned(session, campaign.id, rows)]
         last = next((row.hash for row in reversed(rows) if row.sealed), b"")
         judgments = sum(row.found for row in rows)
         yield DataSeal(campaign.key, int(campaign.data_version), judgments, last.hex(), tuple(faults))
 
 
-def seal_all(session: Session, *, actor: str) -> list[str]:
+def seal_all_campaigns(session: Session, *, actor: str) -> list[str]:
     """Seal what is not sealed yet, as it is now, and say so in the audit log; the campaigns in which there was any.
 
     A release before this one leaves versions without a seal while it still serves.
@@ -44,22 +44,22 @@ def seal_all(session: Session, *, actor: str) -> list[str]:
     for campaign in seals.campaigns(session):
         if campaign.sealed >= campaign.data_version:
             continue
-        if catch_up(session, campaign.id, first=campaign.sealed + 1, actor=actor):
+        if seal_missing_versions(session, campaign.id, first=campaign.sealed + 1, actor=actor):
             results.append(str(campaign.key))
     return results
 
 
-def catch_up(session: Session, campaign_id: int, *, first: int, actor: str) -> bool:
+def seal_missing_versions(session: Session, campaign_id: int, *, first: int, actor: str) -> bool:
     """Seal the versions of a campaign from the first one that is not; whether there was any."""
-    last = seals.catch_up(session, campaign_id, purged_rows(session, campaign_id), hold=True)
+    last = seals.catch_up(session, campaign_id, load_purged_rows(session, campaign_id), hold=True)
     if last is None:
         return False
     what = {"first": first, "version": last[0], "hash": last[1].hex()}
-    audit.record(session, campaign_id, actor=actor, action=SEALED, what=what)
+    audit.record_action(session, campaign_id, actor=actor, action=SEALED, what=what)
     return True
 
 
-def purged_rows(session: Session, campaign_id: int) -> seals.PurgedRows:
+def load_purged_rows(session: Session, campaign_id: int) -> seals.PurgedRows:
     """Rows that were deleted lawfully, by what the audit log keeps of them."""
     rows = seals.PurgedRows()
     for what in log.of_action(session, campaign_id, PURGED):

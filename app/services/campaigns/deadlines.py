@@ -11,16 +11,16 @@ NAME = "deadline"
 WHEN = "must be a time with its zone, such as 2026-11-30T18:00:00Z, or null"
 
 
-def wrong(settings: Mapping[str, object]) -> Iterator[Place]:
+def check_deadline(settings: Mapping[str, object]) -> Iterator[Place]:
     """The place of a deadline that is no time."""
-    if settings.get(NAME) is not None and deadline_of(settings) is None:
+    if settings.get(NAME) is not None and parse_deadline(settings) is None:
         yield Place(("settings", NAME), WHEN)
 
 
-def deadline_of(settings: Mapping[str, object]) -> datetime | None:
+def parse_deadline(settings: Mapping[str, object]) -> datetime | None:
     """When all is to be handed in; None where nothing is said, or nothing that is a time.
 
-    >>> deadline_of({"deadline": "2026-11-30T18:00:00+02:00"}).isoformat()
+    >>> parse_deadline({"deadline": "2026-11-30T18:00:00+02:00"}).isoformat()
     '2026-11-30T16:00:00+00:00'
     """
     value = settings.get(NAME)

@@ -29,8 +29,10 @@ class ExclusionNotFound(NotFound):
     """There is no such exclusion in this campaign."""
 
 
-class NothingNamed(Invalid):
+class ExclusionTargetNotFound(Invalid):
     """This names nothing in the campaign."""
+
+    published = "NothingNamed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ class ExclusionView:
 
 
 @dataclass(frozen=True, slots=True)
-class SystemChange:
+class SystemRankChange:
     """A system in the ranking before and after; None where it is not in it."""
 
     system: str
@@ -65,27 +67,31 @@ class ExclusionEffect:
     recipe: str
     before: RankingView
     after: RankingView
-    systems: tuple[SystemChange, ...]
+    systems: tuple[SystemRankChange, ...]
     order_changed: bool
     pairs: tuple[PairFlip, ...]
     stability: StabilityBeforeAndAfter
 
 
-def exclude(session: Session, campaign: str, wanted: ExclusionRule, *, reason: str, actor: str) -> ExclusionView:
+def create_exclusion(
+    session: Session, campaign: str, wanted: ExclusionRule, *, reason: str, actor: str
+) -> ExclusionView:
     """Exclude something from now on, under the campaign's next data version. Nothing is deleted.
 
-    Raises NotFound for an unknown campaign, NothingNamed, Conflict where it is excluded already.
+    Raises NotFound for an unknown campaign, ExclusionTargetNotFound, Conflict where it is excluded already.
     """
     row = campaigns.get(session, campaign, lock=True)
     target_id = _target(session, row.id, wanted)
     version = campaigns.next_version(session, row.id, actor=actor, what=f"exclusion of a {wanted.what}")
     exclusions.add(session, row.id, what=wanted.what, target_id=target_id, version=version, reason=reason, actor=actor)
     done = {"excluded": wanted.what, "data_version": version}
-    audit.record(session, row.id, actor=actor, action="exclusion made", what=done)
-    return get(session, campaign, version)
+    audit.record_action(session, row.id, actor=actor, action="exclusion made", what=done)
+    return get_exclusion(session, campaign, version)
 
 
-def withdraw(session: Session, campaign_id: int, system_id: int, *, withdrawn: bool, actor: str) -> int | None:
+def set_system_withdrawn(
+    session: Session, campaign_id: int, system_id: int, *, withdrawn: bool, actor: str
+) -> int | None:
     """Leave a system out because it was withdrawn, or let that end because it takes part again.
 
     The data version that it took; None where nothing had to change: the system is excluded already, or its exclusion
@@ -114,23 +120,23 @@ def withdraw(session: Session, campaign_id: int, system_id: int, *, withdrawn: b
     return version
 
 
-def lift(session: Session, campaign: str, n: int, *, reason: str, actor: str) -> ExclusionView:
+def lift_exclusion(session: Session, campaign: str, n: int, *, reason: str, actor: str) -> ExclusionView:
     """Let an exclusion end, under the campaign's next data version; one that is lifted already stays as it is.
 
     Raises NotFound.
     """
     row = campaigns.get(session, campaign, lock=True)
-    exclusion = get(session, campaign, n)
+    exclusion = get_exclusion(session, campaign, n)
     if exclusion.lifted_version is None:
         what = f"exclusion of a {exclusion.exclusion.what} lifted"
         version = campaigns.next_version(session, row.id, actor=actor, what=what)
         exclusions.lift(session, row.id, n, version=version, reason=reason, actor=actor)
         done = {"exclusion": n, "data_version": version}
-        audit.record(session, row.id, actor=actor, action="exclusion lifted", what=done)
-    return get(session, campaign, n)
+        audit.record_action(session, row.id, actor=actor, action="exclusion lifted", what=done)
+    return get_exclusion(session, campaign, n)
 
 
-def get(session: Session, campaign: str, n: int) -> ExclusionView:
+def get_exclusion(session: Session, campaign: str, n: int) -> ExclusionView:
     """An exclusion by its number. Raises NotFound."""
     row = exclusions.find(session, campaigns.get(session, campaign).id, n)
     if row is None:
@@ -138,26 +144,27 @@ def get(session: Session, campaign: str, n: int) -> ExclusionView:
     return _view(row)
 
 
-def page(session: Session, campaign: str, *, after: int, limit: int) -> list[ExclusionView]:
+def list_exclusions(session: Session, campaign: str, *, after: int, limit: int) -> list[ExclusionView]:
     """Exclusions in the order in which they were made, lifted ones included."""
     campaign_id = campaigns.get(session, campaign).id
     return [_view(row) for row in exclusions.page(session, campaign_id, after=after, limit=limit)]
 
 
-def preview(database: Database, campaign: str, wanted: ExclusionRule, *, recipe: Recipe) -> ExclusionEffect:
+def preview_exclusion(database: Database, campaign: str, wanted: ExclusionRule, *, recipe: Recipe) -> ExclusionEffect:
     """What excluding something would do to the ranking under a recipe, with what stands already.
 
     A recipe that leaves standing exclusions alone is shown as if it applied them.
 
-    Raises NotFound, NothingNamed, Conflict as `exclude`; Invalid where the recipe does not fit the campaign.
+    Raises NotFound, ExclusionTargetNotFound, Conflict as `create_exclusion`; Invalid where the recipe does not fit
+    the campaign.
     """
     with database.transaction(snapshot=True) as session:
-        both = find_rankings(session, campaign, wanted, recipe)
-    return compute_effect(database, both)
+        both = find_preview_rankings(session, campaign, wanted, recipe)
+    return compute_exclusion_effect(database, both)
 
 
-def find_rankings(session: Session, campaign: str, wanted: ExclusionRule, recipe: Recipe) -> RankingPair:
-    """The rankings that a preview compares, with and without what it would leave out. Raises as `exclude`."""
+def find_preview_rankings(session: Session, campaign: str, wanted: ExclusionRule, recipe: Recipe) -> RankingPair:
+    """The rankings that a preview compares, with and without what it would leave out. Raises as `create_exclusion`."""
     about = snapshot.load_snapshot(session, campaign, None)
     _target(session, about.campaign_id, wanted)
     base = recipe if recipe.standing else replace(recipe, standing=True, name=f"{recipe.name}+standing"[:128])
@@ -166,17 +173,19 @@ def find_rankings(session: Session, campaign: str, wanted: ExclusionRule, recipe
     return before, after
 
 
-def compute_effect(database: Database, both: RankingPair) -> ExclusionEffect:
+def compute_exclusion_effect(database: Database, both: RankingPair) -> ExclusionEffect:
     """What becomes of a ranking, from rankings that are stored or computed here and stored."""
     before, after = (
         ranking_view.read_ranking_view(ranking_report.compute_missing_ranking(database, one).body) for one in both
     )
     about, recipes = both[0].about, [one.recipe for one in both]
     sure = forecast_stability(database, about.campaign.key, recipes, as_of=about.version)
-    return effect(recipes[0].name, before, after, StabilityBeforeAndAfter(*sure))
+    return make_exclusion_effect(recipes[0].name, before, after, StabilityBeforeAndAfter(*sure))
 
 
-def effect(recipe: str, before: RankingView, after: RankingView, stability: StabilityBeforeAndAfter) -> ExclusionEffect:
+def make_exclusion_effect(
+    recipe: str, before: RankingView, after: RankingView, stability: StabilityBeforeAndAfter
+) -> ExclusionEffect:
     """What becomes of a ranking, and of how sure it is."""
     first, then = _by_system(before), _by_system(after)
     order = [system for system in first if system in then]
@@ -184,7 +193,7 @@ def effect(recipe: str, before: RankingView, after: RankingView, stability: Stab
         recipe=recipe,
         before=before,
         after=after,
-        systems=tuple(SystemChange(system, first.get(system), then.get(system)) for system in {**first, **then}),
+        systems=tuple(SystemRankChange(system, first.get(system), then.get(system)) for system in {**first, **then}),
         order_changed=order != [system for system in then if system in first],
         pairs=tuple(find_flips([before, after])),
         stability=stability,
@@ -192,10 +201,10 @@ def effect(recipe: str, before: RankingView, after: RankingView, stability: Stab
 
 
 def _target(session: Session, campaign_id: int, wanted: ExclusionRule) -> int:
-    """The row that is meant. Raises NothingNamed, ExcludedAlready."""
+    """The row that is meant. Raises ExclusionTargetNotFound, ExcludedAlready."""
     target_id = exclusions.target(session, campaign_id, wanted.what, wanted.key)
     if target_id is None:
-        raise NothingNamed(places=(Place(("body", wanted.what), f"the campaign has no such {wanted.what}"),))
+        raise ExclusionTargetNotFound(places=(Place(("body", wanted.what), f"the campaign has no such {wanted.what}"),))
     if exclusions.stands(session, campaign_id, wanted.what, target_id):
         raise ExcludedAlready
     return target_id

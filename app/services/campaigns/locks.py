@@ -24,24 +24,32 @@ from app.storage.db import Session
 from app.storage.imports.staging import json_text
 
 
-class NotLocked(NotFound):
+class AnalysisNotLocked(NotFound):
     """Nothing is locked in this campaign."""
 
+    published = "NotLocked"
 
-class ReasonNeeded(Invalid):
+
+class AmendmentReasonMissing(Invalid):
     """This is an amendment; it needs a reason."""
 
+    published = "ReasonNeeded"
 
-class NothingChanges(Conflict):
+
+class LockUnchanged(Conflict):
     """This is what is locked already."""
 
+    published = "NothingChanges"
 
-class NotSettled(Invalid):
+
+class NormalizationNotFixed(Invalid):
     """The recipe leaves its normalization to the data."""
+
+    published = "NotSettled"
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class LockedRules:
     """What is promised besides the recipe, in the manager's words."""
 
     hypotheses: tuple[str, ...] = ()
@@ -75,7 +83,7 @@ class LockEntry:
     data_version: int
     before_judgments: bool
     choices: Mapping[str, object]
-    rules: Rules
+    rules: LockedRules
     reason: str | None
     actor: str
     at: datetime
@@ -104,7 +112,7 @@ class LockEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class LockChain:
     """The lock with its amendments. intact: every hash matches its entry and the entry before."""
 
     campaign: str
@@ -112,10 +120,11 @@ class Chain:
     intact: bool
 
 
-def lock(session: Session, campaign: str, wanted: LockRequest, *, actor: str) -> Chain:
+def lock_analysis(session: Session, campaign: str, wanted: LockRequest, *, actor: str) -> LockChain:
     """Lock recipe and rules, or amend the lock. Before the first judgment the first entry is a pre-registration.
 
-    Raises NotFound, ReasonNeeded for an amendment without one, NothingChanges, NotSettled, or Invalid naming the field.
+    Raises NotFound, AmendmentReasonMissing for an amendment without one, LockUnchanged, NormalizationNotFixed, or
+    Invalid naming the field.
     """
     row = campaigns.get(session, campaign, lock=True)
     before = _entries(session, row.id, int(row.data_version))
@@ -123,10 +132,12 @@ def lock(session: Session, campaign: str, wanted: LockRequest, *, actor: str) ->
     untouched = not locks.anything_judged(session, row.id)
     if (last is not None or not untouched) and wanted.reason is None:
         why = "the campaign is locked" if last is not None else "the campaign has judgments"
-        raise ReasonNeeded(places=(Place(("body", "reason"), f"{why}, so this is an amendment and needs a reason"),))
+        raise AmendmentReasonMissing(
+            places=(Place(("body", "reason"), f"{why}, so this is an amendment and needs a reason"),)
+        )
     recipe, rules = _recipe(session, campaign, wanted, last), _rules(wanted, last)
     if last is not None and (last.recipe, last.rules) == (recipe, rules):
-        raise NothingChanges
+        raise LockUnchanged
     version = campaigns.next_version(session, row.id, actor=actor, what="amendment" if before else "lock")
     entry = LockEntry(
         n=len(before) + 1,
@@ -142,21 +153,21 @@ def lock(session: Session, campaign: str, wanted: LockRequest, *, actor: str) ->
     )
     _store(session, row.id, entry, entry.digest(campaign))
     done = {"entry": entry.n, "data_version": version}
-    audit.record(session, row.id, actor=actor, action="lock amended" if before else "campaign locked", what=done)
-    return get(session, campaign)
+    audit.record_action(session, row.id, actor=actor, action="lock amended" if before else "campaign locked", what=done)
+    return get_lock(session, campaign)
 
 
-def get(session: Session, campaign: str) -> Chain:
+def get_lock(session: Session, campaign: str) -> LockChain:
     """The lock with its amendments. Raises NotFound for an unknown campaign and where nothing is locked."""
     row = campaigns.get(session, campaign)
     entries = _entries(session, row.id, int(row.data_version))
     if not entries:
-        raise NotLocked
+        raise AnalysisNotLocked
     intact = all(entry.hash == format_digest(entry.digest(campaign)) for entry in entries)
-    return Chain(campaign, tuple(entries), intact)
+    return LockChain(campaign, tuple(entries), intact)
 
 
-def without_raters(session: Session, chain: Chain) -> Chain:
+def redact_lock_raters(session: Session, chain: LockChain) -> LockChain:
     """The lock as viewers see it: no text that somebody wrote has a rater's key or name.
 
     Hashes are of the texts as written.
@@ -164,7 +175,7 @@ def without_raters(session: Session, chain: Chain) -> Chain:
     known = raters.keys_and_names(session, campaigns.get(session, chain.campaign).id)
 
     def plain(entry: LockEntry) -> LockEntry:
-        rules = Rules(
+        rules = LockedRules(
             hypotheses=tuple(hide_names(text, known) for text in entry.rules.hypotheses),
             exclusion_rules=tuple(hide_names(text, known) for text in entry.rules.exclusion_rules),
             stopping_rule=entry.rules.stopping_rule and hide_names(entry.rules.stopping_rule, known),
@@ -175,7 +186,7 @@ def without_raters(session: Session, chain: Chain) -> Chain:
 
 
 def _recipe(session: Session, campaign: str, wanted: LockRequest, last: LockEntry | None) -> Recipe:
-    """The recipe as it is frozen. Raises NoSuchRecipe, NotSettled."""
+    """The recipe as it is frozen. Raises NoSuchRecipe, NormalizationNotFixed."""
     if wanted.recipe is None and last is not None:
         recipe = last.recipe
     else:
@@ -190,12 +201,12 @@ def _recipe(session: Session, campaign: str, wanted: LockRequest, last: LockEntr
 
 
 def _by_data(session: Session, campaign: str, recipe: Recipe) -> str:
-    """What the ratings that are there make of `auto`. Raises NotSettled where there are none."""
+    """What the ratings that are there make of `auto`. Raises NormalizationNotFixed where there are none."""
     asked = snapshot.load_snapshot(session, campaign, None)
     rows = recipe_ratings.load_recipe_ratings(session, asked, recipe)
     if not len(rows):
         message = "there are no judgments yet: choose z if all raters judge all systems, otherwise none"
-        raise NotSettled(places=(Place(("body", "normalize"), message),))
+        raise NormalizationNotFixed(places=(Place(("body", "normalize"), message),))
     stands = load_registration(session, asked.campaign_id, asked.version)
     plain = replace(
         add_standing_exclusions(recipe, stands), test="none", clusters="none", adjust="none", rank_sets=False
@@ -203,10 +214,10 @@ def _by_data(session: Session, campaign: str, recipe: Recipe) -> str:
     return rank_systems(rows, replace(plain, influence=False)).recipe.normalize
 
 
-def _rules(wanted: LockRequest, last: LockEntry | None) -> Rules:
+def _rules(wanted: LockRequest, last: LockEntry | None) -> LockedRules:
     """The rules as they are locked from now on."""
-    had = last.rules if last else Rules()
-    return Rules(
+    had = last.rules if last else LockedRules()
+    return LockedRules(
         hypotheses=had.hypotheses if wanted.hypotheses is None else tuple(wanted.hypotheses),
         exclusion_rules=had.exclusion_rules if wanted.exclusion_rules is None else tuple(wanted.exclusion_rules),
         stopping_rule=had.stopping_rule if wanted.stopping_rule is None else wanted.stopping_rule,
@@ -232,7 +243,7 @@ def _entries(session: Session, campaign_id: int, version: int) -> list[LockEntry
     entries: list[LockEntry] = []
     for row in locks.chain(session, campaign_id, version):
         said = row.rules
-        rules = Rules(tuple(said["hypotheses"]), tuple(said["exclusion_rules"]), said["stopping_rule"])
+        rules = LockedRules(tuple(said["hypotheses"]), tuple(said["exclusion_rules"]), said["stopping_rule"])
         entries.append(
             LockEntry(
                 n=row.n,
@@ -250,6 +261,6 @@ def _entries(session: Session, campaign_id: int, version: int) -> list[LockEntry
     return entries
 
 
-def _plain(rules: Rules) -> dict[str, object]:
+def _plain(rules: LockedRules) -> dict[str, object]:
     """The rules as JSON values."""
     return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(rules).items()}

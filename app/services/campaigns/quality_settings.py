@@ -57,7 +57,7 @@ class QualitySettings(BaseModel):
         return frozenset(check for check, given in self.actions.items() if given == action)
 
 
-def quality_settings(settings: Mapping[str, object]) -> QualitySettings:
+def parse_quality_settings(settings: Mapping[str, object]) -> QualitySettings:
     """What the settings of a campaign say. Raises Invalid, naming each field that is wrong."""
     given = settings.get(NAME)
     if given is None:

@@ -19,19 +19,21 @@ class RecipeNotFound(NotFound):
     """There is no such recipe in this campaign."""
 
 
-class NameReserved(Conflict):
+class RecipeNameReserved(Conflict):
     """This name is taken by a recipe that every campaign has."""
 
+    published = "NameReserved"
 
-def put(session: Session, campaign: str, name: str, given: Mapping[str, object], *, actor: str) -> NamedRecipe:
+
+def put_recipe(session: Session, campaign: str, name: str, given: Mapping[str, object], *, actor: str) -> NamedRecipe:
     """Store a recipe under a name: other choices than the latest revision's are a new one, the same change nothing.
 
     given: plain JSON values; what is left out is as in the recipe that its `name` names, else in `recommended`.
 
-    Raises NameReserved, NotFound for an unknown campaign, Invalid with places in the body.
+    Raises RecipeNameReserved, NotFound for an unknown campaign, Invalid with places in the body.
     """
     if name in RESERVED or name.partition("+")[0] in NAMED:
-        raise NameReserved(name)
+        raise RecipeNameReserved(name)
     row = campaigns.get(session, campaign, lock=True)
     base = given.get("name", name)
     if base not in {name, *NAMED}:
@@ -43,11 +45,11 @@ def put(session: Session, campaign: str, name: str, given: Mapping[str, object],
         revision = 1 if latest is None else latest.revision + 1
         recipes.add(session, row.id, name=name, revision=revision, choices=recipe.as_json(), actor=actor)
         done = {"recipe": name, "revision": revision, "hash": recipe.hash}
-        audit.record(session, row.id, actor=actor, action="recipe stored", what=done)
-    return get(session, campaign, name)
+        audit.record_action(session, row.id, actor=actor, action="recipe stored", what=done)
+    return get_recipe(session, campaign, name)
 
 
-def get(session: Session, campaign: str, name: str, *, revision: int | None = None) -> NamedRecipe:
+def get_recipe(session: Session, campaign: str, name: str, *, revision: int | None = None) -> NamedRecipe:
     """A campaign's own recipe, the latest revision or the one asked for. Raises NotFound."""
     row = recipes.find(session, campaigns.get(session, campaign).id, name, revision=revision)
     if row is None:
@@ -55,7 +57,7 @@ def get(session: Session, campaign: str, name: str, *, revision: int | None = No
     return make_named_recipe(row)
 
 
-def page(session: Session, campaign: str, *, after: str | None, limit: int) -> list[NamedRecipe]:
+def list_recipes(session: Session, campaign: str, *, after: str | None, limit: int) -> list[NamedRecipe]:
     """A campaign's own recipes by name after `after`, each in its latest revision."""
     campaign_id = campaigns.get(session, campaign).id
     return [make_named_recipe(row) for row in recipes.page(session, campaign_id, after=after, limit=limit)]

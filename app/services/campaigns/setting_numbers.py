@@ -41,7 +41,7 @@ KNOWN = {
 }
 
 
-def wrong(settings: Mapping[str, object]) -> Iterator[Place]:
+def check_setting_numbers(settings: Mapping[str, object]) -> Iterator[Place]:
     """The place of each that cannot be used. None is nothing said."""
     for name, bounds in KNOWN.items():
         value = settings.get(name)
@@ -56,7 +56,7 @@ def _finite(value: float) -> bool:
         return False
 
 
-def lease_of(settings: Mapping[str, object]) -> timedelta:
+def get_lease_duration(settings: Mapping[str, object]) -> timedelta:
     """How long a lease goes on: the campaign's `lease_seconds`, two hours where it says nothing of use."""
     given = settings.get("lease_seconds")
     if isinstance(given, bool) or not isinstance(given, int | float):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from app.domain.errors import AppError, Conflict, Place
 from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns import audit
-from app.services.campaigns.campaigns import NewCampaign, check, get
+from app.services.campaigns.campaigns import NewCampaign, check_new_campaign, get_campaign
 from app.storage import campaigns
 from app.storage.db import Session
 
@@ -16,38 +16,40 @@ WITHOUT_DATA = frozenset({"protocol", "options"})
 IN_REPORTS = frozenset({"source_language", "target_language", "basis"})
 
 
-class ChangedSince(AppError):
+class CampaignEditConflict(AppError):
     """This was changed since you saw it; look at it again."""
+
+    published = "ChangedSince"
 
     kind = "precondition_failed"
 
 
-class ChangeTooLate(Conflict):
+class CampaignChangeTooLate(Conflict):
     """The campaign is too far for this change."""
 
     published = "Settled"
 
 
-def change(
+def change_campaign(
     session: Session, key: str, changes: Mapping[str, object], *, seen: Callable[[int], bool], actor: str
 ) -> CampaignInfo:
     """Overwrite some settings; `settings` as a whole.
 
     seen: whether a settings version is the one that the caller saw. Whoever comes at the same time waits, and is late.
 
-    Raises ChangedSince, Settled naming each field, Invalid, NotFound.
+    Raises CampaignEditConflict, Settled naming each field, Invalid, NotFound.
     """
     row = campaigns.get(session, key, lock=True)
     if not seen(row.settings_version):
-        raise ChangedSince(f"it is at {row.settings_version} now")
+        raise CampaignEditConflict(f"it is at {row.settings_version} now")
     _check_open(row, changes)
     values = _checked(row, changes)
     campaigns.change(session, row.id, {**values, "settings_version": row.settings_version + 1})
     if row.data_version and IN_REPORTS & set(changes):
         campaigns.next_version(session, row.id, actor=actor, what="settings")
     given = {"settings_version": row.settings_version + 1, "fields": sorted(changes)}
-    audit.record(session, row.id, actor=actor, action="campaign changed", what=given)
-    return get(session, key)
+    audit.record_action(session, row.id, actor=actor, action="campaign changed", what=given)
+    return get_campaign(session, key)
 
 
 def _check_open(row: campaigns.CampaignRecord, changes: Mapping[str, object]) -> None:
@@ -58,13 +60,13 @@ def _check_open(row: campaigns.CampaignRecord, changes: Mapping[str, object]) ->
         elif name in WITHOUT_DATA and row.data_version:
             places.append(Place((name,), "cannot change once there are data, because every score depends on it"))
     if places:
-        raise ChangeTooLate(places=tuple(places))
+        raise CampaignChangeTooLate(places=tuple(places))
 
 
 def _checked(row: campaigns.CampaignRecord, changes: Mapping[str, object]) -> dict[str, object]:
     """The fields as they are stored, after the checks that a new campaign passes."""
     merged = {name: getattr(row, name) for name in NewCampaign.__slots__} | dict(changes)
-    protocol = check(NewCampaign(**merged))
+    protocol = check_new_campaign(NewCampaign(**merged))
     values = {name: merged[name] for name in changes}
     if "protocol" in values:
         values["protocol_version"] = protocol.version

@@ -11,7 +11,7 @@ IN_MEMORY = 4 << 20
 ZEROS = b"\0" * tarfile.RECORDSIZE
 
 
-def tar(files: Iterable[tuple[str, Iterable[bytes]]]) -> Iterator[bytes]:
+def stream_tar(files: Iterable[tuple[str, Iterable[bytes]]]) -> Iterator[bytes]:
     """The archive, piece by piece. Only one file is held at a time, in memory where it is small."""
     total = 0
     for path, chunks in files:

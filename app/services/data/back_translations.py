@@ -25,9 +25,9 @@ from app.formats.base import (
 )
 from app.protocols.base import TextEdit
 from app.reports.source.campaign import CampaignInfo
-from app.services.campaigns.campaigns import get
+from app.services.campaigns.campaigns import get_campaign
 from app.services.data import exports
-from app.services.data.intake import Intake, take_in
+from app.services.data.intake import ImportIntake, import_records
 from app.services.data.test_sets import CHANGES, TestSetClosed
 from app.storage import back_translations as stored
 from app.storage import campaigns, test_sets
@@ -38,16 +38,20 @@ REFERENCE = "source"
 Address = tuple[str, str, int]
 
 
-class WritesNothing(Conflict):
+class ProtocolWritesNoText(Conflict):
     """The raters of this campaign write no texts."""
 
+    published = "WritesNothing"
 
-class OtherLanguage(Conflict):
+
+class BackTranslationLanguageDiffers(Conflict):
     """The texts are in another language than the outputs that the other campaign judges."""
+
+    published = "OtherLanguage"
 
 
 @dataclass(frozen=True, slots=True)
-class NewOutputs:
+class BackTranslationResult:
     """What became outputs. left: texts that stayed behind, by reason."""
 
     outputs: int
@@ -60,7 +64,7 @@ class NewOutputs:
 
 
 @dataclass(frozen=True, slots=True)
-class Author:
+class OutputAuthor:
     """Who wrote an output, and where it is kept."""
 
     cursor: int
@@ -92,20 +96,26 @@ class _CampaignTexts:
         return latest
 
 
-def pass_on(session: Session, campaign: str, target: str, *, rater: str | None, actor: str) -> NewOutputs:
+def pass_on_back_translations(
+    session: Session, campaign: str, target: str, *, rater: str | None, actor: str
+) -> BackTranslationResult:
     """Make the texts that raters of a campaign wrote the outputs of the same systems in another.
 
     rater: whose; None takes, output by output, the first by key. Documents that the other campaign lacks are made
     there, their sources as the reference. Again, it adds what is new; a text that a task shows there stays.
 
-    Raises NotFound, Invalid where both are one, WritesNothing, OtherLanguage, Closed.
+    Raises NotFound, Invalid where both are one, ProtocolWritesNoText, BackTranslationLanguageDiffers, Closed.
     """
     if campaign == target:
         raise Invalid(places=(Place(("body", "to"), "is the campaign itself"),))
-    target_id, view, other = campaigns.get(session, target, lock=True).id, get(session, campaign), get(session, target)
+    target_id, view, other = (
+        campaigns.get(session, target, lock=True).id,
+        get_campaign(session, campaign),
+        get_campaign(session, target),
+    )
     _check(view, other)
     left: Counter[str] = Counter()
-    gathered = _gather(exports.records(session, campaign), rater, left)
+    gathered = _gather(exports.load_campaign_records(session, campaign), rater, left)
     wanted = _fitting(session, target_id, gathered, left)
     written = {address: _written(view, row) for address, row in wanted.items()}
     before = stored.stored_outputs(session, target_id)
@@ -114,33 +124,38 @@ def pass_on(session: Session, campaign: str, target: str, *, rater: str | None, 
     changed = [before[address].id for address in written.keys() & before.keys() - same]
     stored.forget_outputs(session, target_id, changed)
     records = _records(gathered, {a: said for a, said in written.items() if a not in same}, known)
-    counts = take_in(Intake(session, other, actor=actor, what=f"texts written in {campaign}"), records, ReadLog())
+    counts = import_records(
+        ImportIntake(session, other, actor=actor, what=f"texts written in {campaign}"), records, ReadLog()
+    )
     after = stored.stored_outputs(session, target_id)
     rows = [(after[a].id, row.rater, written[a], _origin(campaign, row)) for a, row in wanted.items()]
     stored.put_authors(session, target_id, rows)
     raters = {row.rater for row in wanted.values()}
     made = (counts["outputs"], len(same), counts["systems"], counts["documents"], len(raters))
-    return NewOutputs(*made, dict(left), counts["data_version"])
+    return BackTranslationResult(*made, dict(left), counts["data_version"])
 
 
-def authors(session: Session, campaign: str, *, after: int, limit: int) -> list[Author]:
+def list_output_authors(session: Session, campaign: str, *, after: int, limit: int) -> list[OutputAuthor]:
     """Outputs that were written by raters of another campaign, with who wrote them. Raises NotFound."""
     rows = stored.page(session, campaigns.get(session, campaign).id, after=after, limit=limit)
     return [
-        Author(row.id, row.system, row.document, row.position, row.how["rater"], row.how["link"], row.how["from"])
+        OutputAuthor(row.id, row.system, row.document, row.position, row.how["rater"], row.how["link"], row.how["from"])
         for row in rows
     ]
 
 
 def _check(view: CampaignInfo, other: CampaignInfo) -> None:
-    """Raise WritesNothing, OtherLanguage or Closed where the one campaign cannot feed the other."""
+    """Raise ProtocolWritesNoText, BackTranslationLanguageDiffers or Closed.
+
+    They say that the one campaign cannot feed the other.
+    """
     protocol = protocols.get_protocol(view.protocol)
     if protocol.written is None:
-        raise WritesNothing(f"it judges by {view.protocol}")
+        raise ProtocolWritesNoText(f"it judges by {view.protocol}")
     anew = any(isinstance(widget, TextEdit) and widget.start == "empty" for widget in protocol.form)
     language = view.source_language if anew else view.target_language
     if language is not None and other.target_language is not None and language != other.target_language:
-        raise OtherLanguage(f"{language} there, {other.target_language} here")
+        raise BackTranslationLanguageDiffers(f"{language} there, {other.target_language} here")
     if other.state not in CHANGES:
         raise TestSetClosed
 

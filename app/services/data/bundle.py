@@ -26,7 +26,7 @@ from app.reports.source import snapshot
 from app.reports.source.registration import add_standing_exclusions, load_registration
 from app.services.campaigns import campaigns, recipes
 from app.services.data import exports
-from app.services.data.archives import tar
+from app.services.data.archives import stream_tar
 from app.stats.ranking.result import METHOD_VERSION
 from app.storage.db import Database, Session
 
@@ -40,7 +40,7 @@ MOST_RECIPES = 100
 File = tuple[str, Iterable[bytes]]
 
 
-class CampaignChanged(Conflict):
+class CampaignChangedDuringBundle(Conflict):
     """The campaign changed while its bundle was made; make it again."""
 
     published = "ChangedMeanwhile"
@@ -60,18 +60,18 @@ class _Making:
     refused: dict[str, str] = field(default_factory=dict)
 
 
-def archive(database: Database, campaign: str) -> Iterator[bytes]:
+def stream_bundle_archive(database: Database, campaign: str) -> Iterator[bytes]:
     """The bundle as one tar archive. Raises NotFound before the first byte, ChangedMeanwhile at the end."""
-    return tar(files(database, campaign))
+    return stream_tar(make_bundle_files(database, campaign))
 
 
-def files(database: Database, campaign: str) -> Iterator[File]:
-    """The bundle as files by their paths, each to be taken before the next. Raises as `archive`."""
+def make_bundle_files(database: Database, campaign: str) -> Iterator[File]:
+    """The bundle as files by their paths, each to be taken before the next. Raises as `stream_bundle_archive`."""
     making = _begun(database, campaign)
     return _summed(making, _parts(making, _recipes(making), making.version))
 
 
-def made_again(
+def remake_bundle_files(
     database: Database, campaign: str, recipes: Sequence[Recipe], version: int
 ) -> Generator[File, None, None]:
     """The same of data that were imported from a bundle: by its recipes, said to be of its version; without sums."""
@@ -91,7 +91,7 @@ def _parts(making: _Making, recipes: Iterable[Recipe], version: int) -> Generato
 
 def _begun(database: Database, campaign: str) -> _Making:
     with database.transaction() as session:
-        view = campaigns.get(session, campaign)
+        view = campaigns.get_campaign(session, campaign)
     return _Making(database, campaign, view.data_version, view.protocol)
 
 
@@ -122,10 +122,10 @@ def _rankings(making: _Making, wanted: Iterable[Recipe]) -> Iterator[File]:
         path = f"rankings/{recipe.name}.json"
         making.rankings.append({"file": path, "recipe": recipe.as_json()})
         yield path, (body,)
-        yield from renderings(path, body)
+        yield from render_bundle_report(path, body)
 
 
-def renderings(path: str, body: bytes) -> Iterator[File]:
+def render_bundle_report(path: str, body: bytes) -> Iterator[File]:
     """What is drawn from a ranking or a paper, the JSON of which stands at that path; nothing for other paths."""
     folder, _, file = path.rpartition("/")
     name = file.removesuffix(".json")
@@ -148,7 +148,7 @@ def _recipes(making: _Making) -> Sequence[Recipe]:
     with making.database.transaction() as session:
         about = snapshot.load_snapshot(session, making.campaign, making.version)
         stands = load_registration(session, about.campaign_id, about.version)
-        own = [one.recipe for one in recipes.page(session, making.campaign, after=None, limit=MOST_RECIPES)]
+        own = [one.recipe for one in recipes.list_recipes(session, making.campaign, after=None, limit=MOST_RECIPES)]
     locked = [stands.lock.recipe] if stands.lock else []
     by_name = {recipe.name: recipe for recipe in (*NAMED.values(), *own, *locked)}
     return [add_standing_exclusions(recipe, stands) for recipe in by_name.values()]
@@ -163,14 +163,14 @@ def _papers(making: _Making) -> Iterator[File]:
         asking = request.ReportRequest(kind, (making.campaign,), request.parse_options(kind, {}), as_of=making.version)
         body = store.find_or_compute_report(making.database, asking).body
         yield f"papers/{name}.json", (body,)
-        yield from renderings(f"papers/{name}.json", body)
+        yield from render_bundle_report(f"papers/{name}.json", body)
 
 
 def _data(making: _Making) -> Iterator[File]:
     """The data in every format that holds them, from one snapshot."""
     with making.database.transaction(snapshot=True) as session:
-        if campaigns.get(session, making.campaign).data_version != making.version:
-            raise CampaignChanged
+        if campaigns.get_campaign(session, making.campaign).data_version != making.version:
+            raise CampaignChangedDuringBundle
         contents = _contents(session, making.campaign)
         write = formats.get_format("jsonl").write
         if write is not None:
@@ -201,7 +201,7 @@ def _counting(making: _Making, path: str, write: Callable[[Counter[str]], Iterat
 
 def _contents(session: Session, campaign: str) -> CampaignContents:
     """All contents without what says who raters are, nor what the records do not tell: so they can be made again."""
-    contents = exports.contents(session, campaign, judged=True)
+    contents = exports.load_campaign_contents(session, campaign, judged=True)
     return replace(contents, records=partial(_nameless, contents.records))
 
 
@@ -228,10 +228,10 @@ def _about(making: _Making, version: int) -> Iterator[File]:
         "left_out": making.left_out,
     }
     yield READ_ME, (_READ_ME.encode(),)
-    yield ABOUT, (as_bytes(about),)
+    yield ABOUT, (encode_bundle_manifest(about),)
 
 
-def as_bytes(about: Mapping[str, object]) -> bytes:
+def encode_bundle_manifest(about: Mapping[str, object]) -> bytes:
     """What a bundle says of itself, as its file has it."""
     return json.dumps(about, ensure_ascii=False, indent=1, sort_keys=True).encode() + b"\n"
 

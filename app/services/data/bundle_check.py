@@ -16,7 +16,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.recipe import NAMED, parse_recipe_json
 from app.formats.base import InputFile
 from app.services.data import bundle, imports
-from app.services.data.archives import BLOCK, tar
+from app.services.data.archives import BLOCK, stream_tar
 from app.services.data.bundle import ABOUT, DATA, SUMS, VERSION
 from app.stats.ranking.result import METHOD_VERSION
 from app.storage.db import Database
@@ -35,7 +35,7 @@ class BundleAltered(Invalid):
 
 
 @dataclass(frozen=True, slots=True)
-class Verification:
+class BundleVerification:
     """What was found. rankings: names of those that came out identical. beside: what says more than data can tell."""
 
     campaign: str
@@ -45,13 +45,13 @@ class Verification:
     beside: tuple[str, ...]
 
 
-def unpack(archive: Path, folder: Path) -> None:
+def unpack_bundle(archive: Path, folder: Path) -> None:
     """Unpack an archive into an empty folder. Raises Altered, naming the file where a byte is not as it was."""
     paths = list(_members(archive, folder))
     _check_sums(folder, paths)
     with archive.open("rb") as file:
         at = 0
-        for expected in tar((path, _chunks(folder / path)) for path in paths):
+        for expected in stream_tar((path, _chunks(folder / path)) for path in paths):
             if file.read(len(expected)) != expected:
                 raise _altered(_at(archive, at + len(expected)), "the bytes of the archive around it differ")
             at += len(expected)
@@ -59,13 +59,13 @@ def unpack(archive: Path, folder: Path) -> None:
             raise _altered(archive.name, "there is something after the end")
 
 
-def check_folder(folder: Path) -> None:
+def check_bundle_folder(folder: Path) -> None:
     """Check a bundle that is unpacked already. Raises Altered, naming the file."""
     paths = (Path(at) / name for at, _, names in os.walk(folder) for name in names)
     _check_sums(folder, [path.relative_to(folder).as_posix() for path in paths])
 
 
-def rank_again(folder: Path, database: Database) -> Verification:
+def reproduce_bundle(folder: Path, database: Database) -> BundleVerification:
     """Import the data into a database that is empty, and make every file of the bundle again.
 
     Raises Altered, naming the file that came out otherwise, Invalid where another version of the program or of its
@@ -74,7 +74,7 @@ def rank_again(folder: Path, database: Database) -> Verification:
     about = _about(folder)
     campaign = str(about["campaign"])
     data = InputFile(DATA, lambda: (folder / DATA).open("rb"))
-    told = imports.run(
+    told = imports.run_import(
         database,
         campaign,
         format="jsonl",
@@ -84,15 +84,15 @@ def rank_again(folder: Path, database: Database) -> Verification:
         skip_bad_lines=False,
         actor="bundle",
     )
-    beside = compare(folder, database)
+    beside = compare_bundle_files(folder, database)
     stored = told["stored"]
     n = stored.get("judgments", 0) if isinstance(stored, Mapping) else 0
     names = tuple(str(one["recipe"]["name"]) for one in about["rankings"])
     n_files = len((folder / SUMS).read_text("utf-8").splitlines()) + 1
-    return Verification(campaign, n_files, n if isinstance(n, int) else 0, names, beside)
+    return BundleVerification(campaign, n_files, n if isinstance(n, int) else 0, names, beside)
 
 
-def compare(folder: Path, database: Database) -> tuple[str, ...]:
+def compare_bundle_files(folder: Path, database: Database) -> tuple[str, ...]:
     """Make every file of a bundle again of the data that were imported, and compare them byte for byte.
 
     What is drawn from a ranking or a paper is drawn again from the released one, which is held against the one made
@@ -104,17 +104,17 @@ def compare(folder: Path, database: Database) -> tuple[str, ...]:
     recipes = [parse_recipe_json(one["recipe"], {}) for one in about["rankings"]]
     left = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} - {SUMS}
     drawn: set[str] = set()
-    with closing(bundle.made_again(database, str(about["campaign"]), recipes, about["data_version"])) as again:
+    with closing(bundle.remake_bundle_files(database, str(about["campaign"]), recipes, about["data_version"])) as again:
         for path, chunks in again:
             left.discard(path)
             if path in drawn:
                 continue
             if path == ABOUT:
                 _check_about(about, json.loads(b"".join(chunks)))
-                _same(folder, path, (bundle.as_bytes(about),))
+                _same(folder, path, (bundle.encode_bundle_manifest(about),))
             elif path.partition("/")[0] in REPORTS:
                 released = _report(folder, path, b"".join(chunks), about, beside)
-                for other, shape in bundle.renderings(path, released):
+                for other, shape in bundle.render_bundle_report(path, released):
                     drawn.add(other)
                     _same(folder, other, shape)
             else:

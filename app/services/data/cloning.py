@@ -10,10 +10,10 @@ from app.domain.errors import Conflict, Invalid, Place
 from app.formats.base import JudgmentRow, RaterRow, ReadLog, Record, VoidRow
 from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns import audit
-from app.services.campaigns.campaigns import NewCampaign, create, get
+from app.services.campaigns.campaigns import NewCampaign, create_campaign, get_campaign
 from app.services.data import exports
-from app.services.data.intake import Intake, take_in
-from app.services.data.recording import joint_key
+from app.services.data.intake import ImportIntake, import_records
+from app.services.data.recording import join_keys
 from app.storage import campaigns, cloning
 from app.storage.db import Session
 
@@ -36,7 +36,7 @@ class CarryOverResult:
     data_version: int
 
 
-def clone(
+def clone_campaign(
     session: Session, campaign: str, *, key: str, name: str | None, series: str | None, systems: bool, actor: str
 ) -> CampaignInfo:
     """A draft with the settings, rules and test set of another campaign, without its raters, plans and judgments.
@@ -45,7 +45,7 @@ def clone(
 
     Raises NotFound, Invalid, Conflict where the key is taken.
     """
-    of = get(session, campaign)
+    of = get_campaign(session, campaign)
     settings = {name: value for name, value in of.settings.items() if name != "created_by"}
     new = NewCampaign(
         key=key,
@@ -58,17 +58,19 @@ def clone(
         series=series or of.series,
         settings=settings,
     )
-    create(session, new, actor=actor)
+    create_campaign(session, new, actor=actor)
     source, target = campaigns.get(session, campaign).id, campaigns.get(session, key, lock=True).id
     campaigns.change(session, target, {"documents_known": of.documents_known})
     campaigns.next_version(session, target, actor=actor, what="clone")
     statements = cloning.TEXTS + (cloning.SYSTEM_TEXTS if systems else ()) + cloning.RULES
     cloning.copy(session, statements, source=source, target=target, actor=actor)
-    audit.record(session, target, actor=actor, action="campaign cloned", what={"from": campaign, "systems": systems})
-    return get(session, key)
+    audit.record_action(
+        session, target, actor=actor, action="campaign cloned", what={"from": campaign, "systems": systems}
+    )
+    return get_campaign(session, key)
 
 
-def carry_over(session: Session, campaign: str, source: str, *, actor: str) -> CarryOverResult:
+def carry_over_judgments(session: Session, campaign: str, source: str, *, actor: str) -> CarryOverResult:
     """Store in a campaign the judgments that another has of the same outputs on the same sources.
 
     They stand under tasks of their own; carrying over again adds only what is new. What is set aside there, by a void
@@ -80,7 +82,7 @@ def carry_over(session: Session, campaign: str, source: str, *, actor: str) -> C
         raise Invalid(places=(Place(("body", "from"), "is the campaign itself"),))
     target_id = campaigns.get(session, campaign, lock=True).id
     source_id = campaigns.get(session, source).id
-    view, other = get(session, campaign), get(session, source)
+    view, other = get_campaign(session, campaign), get_campaign(session, source)
     for field in ("protocol", "basis", "target_language"):
         if getattr(view, field) != getattr(other, field):
             raise ProtocolsDiffer(f"{field}: {getattr(view, field)} here, {getattr(other, field)} there")
@@ -90,9 +92,9 @@ def carry_over(session: Session, campaign: str, source: str, *, actor: str) -> C
         cloning.lengths(session, source_id),
         cloning.lengths(session, target_id),
     )
-    carried = list(sieve(exports.records(session, source)))
-    intake = Intake(session, view, actor=actor, what=f"carried over from {source}")
-    counts = take_in(intake, carried, ReadLog())
+    carried = list(sieve(exports.load_campaign_records(session, source)))
+    intake = ImportIntake(session, view, actor=actor, what=f"carried over from {source}")
+    counts = import_records(intake, carried, ReadLog())
     return CarryOverResult(counts["judgments"], counts["raters"], dict(sieve.left), counts["data_version"])
 
 
@@ -137,7 +139,7 @@ class _Sieve:
             return
         yield replace(
             record,
-            task=joint_key("carried", self._source, record.task),
+            task=join_keys("carried", self._source, record.task),
             systems=systems,
             external_id=None,
             item_position=None,

@@ -32,9 +32,9 @@ from app.formats.base import (
 from app.reports.kit.render import parquet
 from app.reports.source.campaign import CampaignInfo
 from app.reports.source.scores import own_profile_digest
-from app.services.campaigns.campaigns import get
-from app.services.data.archives import tar
-from app.services.data.ratings_table import ratings_csv
+from app.services.campaigns.campaigns import get_campaign
+from app.services.data.archives import stream_tar
+from app.services.data.ratings_table import stream_ratings_csv
 from app.stats.ratings import RatingRole
 from app.storage import campaigns, exports
 from app.storage.db import Database, Session
@@ -57,8 +57,10 @@ Address = tuple[str, str, int | None, str]
 ROLE_NAMES = {role.value: role.name.lower() for role in RatingRole}
 
 
-class NotWritable(Invalid):
+class FormatNotWritable(Invalid):
     """This format cannot be written."""
+
+    published = "NotWritable"
 
 
 Files = Iterator[tuple[str, Iterable[bytes]]]
@@ -77,34 +79,36 @@ class ExportTarget:
         return MEDIA_TYPES[self.suffix.rpartition(".")[2]]
 
 
-def target(format: str) -> ExportTarget:
-    """How a format is written. Raises NotFound, NotWritable, or NeedsExtra."""
+def find_export_target(format: str) -> ExportTarget:
+    """How a format is written. Raises NotFound, FormatNotWritable, or NeedsExtra."""
     if format in EXTRAS:
         if format in PARQUET:
             parquet.check_parquet_installed()
         return ExportTarget(SUFFIXES.get(format, format), files=False)
     writer = formats.get_format(format)
     if not (writer.write or writer.write_book or writer.write_tree):
-        raise NotWritable(format)
+        raise FormatNotWritable(format)
     suffix = writer.suffix or writer.name
     return ExportTarget(f"{suffix}.tar" if writer.write_tree else suffix, files=writer.write_tree is not None)
 
 
-def writable() -> list[str]:
+def list_writable_formats() -> list[str]:
     """The names of all formats that can be written here: without those whose extra is missing."""
     names = [name for name, one in formats.ALL.items() if one.write or one.write_book or one.write_tree]
     return sorted([*names, *(name for name in EXTRAS if name not in PARQUET or parquet.is_parquet_installed())])
 
 
-def export(database: Database, campaign: str, format: str, *, lost: Counter[str] | None = None) -> Iterator[bytes]:
+def export_campaign(
+    database: Database, campaign: str, format: str, *, lost: Counter[str] | None = None
+) -> Iterator[bytes]:
     """A campaign as the bytes of a file, streamed from one snapshot; `lost` counts what the format cannot carry.
 
     Where the format is several files, they come as one tar archive. Raises NotFound for an unknown campaign or format,
-    and NotWritable, before the first byte.
+    and FormatNotWritable, before the first byte.
     """
     lost = Counter() if lost is None else lost
-    if target(format).files:
-        return tar(tree(database, campaign, format, lost=lost))
+    if find_export_target(format).files:
+        return stream_tar(export_campaign_files(database, campaign, format, lost=lost))
     with database.transaction() as session:
         campaigns.get(session, campaign)
     return _stream(database, campaign, format, lost)
@@ -117,10 +121,13 @@ class Losses(BaseModel):
     losses: dict[str, int] = Field(description="How many there are of what the file does not hold; {} where all is in.")
 
 
-def losses(database: Database, campaign: str, format: str) -> Iterator[bytes]:
-    """These counts alone, as JSON; nothing comes before the file is made to its end and dropped. Raises as `export`."""
+def count_export_losses(database: Database, campaign: str, format: str) -> Iterator[bytes]:
+    """These counts alone, as JSON; nothing comes before the file is made to its end and dropped.
+
+    Raises as `export_campaign`.
+    """
     lost = Counter[str]()
-    made = export(database, campaign, format, lost=lost)
+    made = export_campaign(database, campaign, format, lost=lost)
 
     def counted() -> Iterator[bytes]:
         for _ in made:
@@ -130,10 +137,10 @@ def losses(database: Database, campaign: str, format: str) -> Iterator[bytes]:
     return counted()
 
 
-def tree(database: Database, campaign: str, format: str, *, lost: Counter[str] | None = None) -> Files:
-    """A campaign as files by their paths, each to be taken before the next. Raises as `export`."""
-    if not target(format).files:
-        raise NotWritable(f"{format} is one file")
+def export_campaign_files(database: Database, campaign: str, format: str, *, lost: Counter[str] | None = None) -> Files:
+    """A campaign as files by their paths, each to be taken before the next. Raises as `export_campaign`."""
+    if not find_export_target(format).files:
+        raise FormatNotWritable(f"{format} is one file")
     with database.transaction() as session:
         campaigns.get(session, campaign)
     return _files(database, campaign, format, Counter() if lost is None else lost)
@@ -144,13 +151,13 @@ def _files(database: Database, campaign: str, format: str, lost: Counter[str]) -
     with database.transaction(snapshot=True) as session:
         _count_beside(session, campaign, format, lost)
         if write is not None:
-            yield from write(contents(session, campaign), lost)
+            yield from write(load_campaign_contents(session, campaign), lost)
 
 
 def _stream(database: Database, campaign: str, format: str, lost: Counter[str]) -> Iterator[bytes]:
     with database.transaction(snapshot=True) as session:
         _count_beside(session, campaign, format, lost)
-        yield from pieces(session, campaign, format, lost)
+        yield from export_single_file(session, campaign, format, lost)
 
 
 def _count_beside(session: Session, campaign: str, format: str, lost: Counter[str]) -> None:
@@ -162,30 +169,30 @@ def _count_beside(session: Session, campaign: str, format: str, lost: Counter[st
     lost.update({"word alignments of outputs": aligned} if aligned else {})
 
 
-def pieces(session: Session, campaign: str, format: str, lost: Counter[str]) -> Iterator[bytes]:
-    """The bytes of a format that is one file, from the snapshot of this transaction. Raises NotWritable."""
+def export_single_file(session: Session, campaign: str, format: str, lost: Counter[str]) -> Iterator[bytes]:
+    """The bytes of a format that is one file, from the snapshot of this transaction. Raises FormatNotWritable."""
     if format in EXTRAS:
         return EXTRAS[format](session, campaign)
     writer = formats.get_format(format)
     if writer.write is not None:
-        return writer.write(records(session, campaign), lost)
+        return writer.write(load_campaign_records(session, campaign), lost)
     if writer.write_book is None:
-        raise NotWritable(format)
-    return writer.write_book(contents(session, campaign), lost)
+        raise FormatNotWritable(format)
+    return writer.write_book(load_campaign_contents(session, campaign), lost)
 
 
-def contents(session: Session, campaign: str, *, judged: bool = False) -> CampaignContents:
+def load_campaign_contents(session: Session, campaign: str, *, judged: bool = False) -> CampaignContents:
     """All that a campaign holds, as long as the transaction lasts. Raises NotFound.
 
     judged: of what tasks show only what was judged, which is what the records tell.
     """
-    shown = partial(shown_tasks, session, campaign, judged=judged)
-    return CampaignContents(campaign, partial(records, session, campaign), shown)
+    shown = partial(load_shown_tasks, session, campaign, judged=judged)
+    return CampaignContents(campaign, partial(load_campaign_records, session, campaign), shown)
 
 
-def records(session: Session, campaign: str) -> Iterator[Record]:
+def load_campaign_records(session: Session, campaign: str) -> Iterator[Record]:
     """Every record of a campaign, declarations first."""
-    row, view = campaigns.get(session, campaign), get(session, campaign)
+    row, view = campaigns.get(session, campaign), get_campaign(session, campaign)
     yield _campaign(view)
     profile = exports.profile_id(session, row.id, own_profile_digest(view))
     for query, build in _BUILDERS:
@@ -200,9 +207,9 @@ def records(session: Session, campaign: str) -> Iterator[Record]:
                 yield from map(build, rows)
 
 
-def standing(session: Session, campaign: str) -> Iterator[JudgmentRow]:
+def load_counted_judgments(session: Session, campaign: str) -> Iterator[JudgmentRow]:
     """The judgments of a campaign that count, with all their revisions: none is surplus or set aside."""
-    row, view = campaigns.get(session, campaign), get(session, campaign)
+    row, view = campaigns.get(session, campaign), get_campaign(session, campaign)
     profile = exports.profile_id(session, row.id, own_profile_digest(view))
     with closing(exports.rows(session, exports.VOIDS, row.id, row.data_version)) as rows:
         aside = {_address(one) for one in rows}
@@ -227,7 +234,7 @@ def _judgments(rows: Iterator[exports.Row], surplus: dict[Address, VoidRow]) -> 
         yield from map(_judgment, counted or revisions)
 
 
-def shown_tasks(session: Session, campaign: str, *, judged: bool = False) -> Iterator[ShownRow]:
+def load_shown_tasks(session: Session, campaign: str, *, judged: bool = False) -> Iterator[ShownRow]:
     """What tasks show, task by task. judged: only what was judged, as the tasks of an import."""
     row = campaigns.get(session, campaign)
     with closing(exports.rows(session, exports.SHOWN, row.id, row.data_version, judged=judged)) as rows:
@@ -321,11 +328,11 @@ _BUILDERS: tuple[tuple[str, Callable[[exports.Row], Record]], ...] = (
 
 
 def _judgments_parquet(session: Session, campaign: str) -> Iterator[bytes]:
-    return parquet.render_parquet(pieces(session, campaign, "csv", Counter()), parquet.JUDGMENTS)
+    return parquet.render_parquet(export_single_file(session, campaign, "csv", Counter()), parquet.JUDGMENTS)
 
 
 def _ratings_parquet(session: Session, campaign: str) -> Iterator[bytes]:
-    return parquet.render_parquet(ratings_csv(session, campaign), parquet.RATINGS)
+    return parquet.render_parquet(stream_ratings_csv(session, campaign), parquet.RATINGS)
 
 
 PARQUET = frozenset({"parquet", "ratings-parquet"})
@@ -333,7 +340,7 @@ PARQUET = frozenset({"parquet", "ratings-parquet"})
 SUFFIXES: Mapping[str, str] = {"ratings-csv": "ratings.csv", "ratings-parquet": "ratings.parquet"}
 EXTRAS: Mapping[str, Callable[[Session, str], Iterator[bytes]]] = {
     "parquet": _judgments_parquet,
-    "ratings-csv": ratings_csv,
+    "ratings-csv": stream_ratings_csv,
     "ratings-parquet": _ratings_parquet,
 }
 """What is written and is no format of files: derived from what is stored, and never read."""

@@ -9,7 +9,7 @@ from app import formats, protocols
 from app.domain.errors import Invalid, Place
 from app.formats.base import CampaignRow, FileLine, Format, JudgmentRow, ReadLog, Record
 from app.services.campaigns.campaigns import BASES
-from app.services.data.parallel.dispatch import Elsewhere
+from app.services.data.parallel.dispatch import RemoteRecords
 
 # What a caller may say of the campaign with any format that has no option of that name itself.
 ABOUT = {
@@ -21,15 +21,17 @@ ABOUT = {
 HERE = FileLine("options", 0)
 
 
-class NotReadable(Invalid):
+class FormatNotReadable(Invalid):
     """This format cannot be read."""
 
+    published = "NotReadable"
 
-def check_options(format: str, options: Mapping[str, str]) -> None:
-    """Raise NotReadable, or Invalid for an option that there is not."""
+
+def check_import_options(format: str, options: Mapping[str, str]) -> None:
+    """Raise FormatNotReadable, or Invalid for an option that there is not."""
     known = formats.get_format(format)
     if known.read is None:
-        raise NotReadable(format)
+        raise FormatNotReadable(format)
     unknown = sorted(set(options) - set(known.options) - set(ABOUT))
     if unknown:
         there = ", ".join((*known.options, *(name for name in ABOUT if name not in known.options)))
@@ -39,20 +41,22 @@ def check_options(format: str, options: Mapping[str, str]) -> None:
         )
 
 
-def format_options(format: Format, options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+def split_import_options(format: Format, options: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """The options of the format itself, and what the others say of the campaign."""
     about = {name: value for name, value in options.items() if name in ABOUT and name not in format.options}
     return {name: value for name, value in options.items() if name not in about}, about
 
 
-def campaign_record(about: Mapping[str, str]) -> list[Record]:
+def make_campaign_record(about: Mapping[str, str]) -> list[Record]:
     """What options say of the campaign, as a record before those of the files."""
     return [CampaignRow(HERE, **about)] if about else []  # type: ignore[arg-type]  # names of ABOUT
 
 
-def head_of(records: Iterator[Record | Elsewhere], log: ReadLog) -> tuple[CampaignRow, Iterator[Record | Elsewhere]]:
+def read_campaign_head(
+    records: Iterator[Record | RemoteRecords], log: ReadLog
+) -> tuple[CampaignRow, Iterator[Record | RemoteRecords]]:
     """What the files say of the campaign, and all the records still: readers say it first, or each judgment does."""
-    held: list[Record | Elsewhere] = []
+    held: list[Record | RemoteRecords] = []
     for record in records:
         held.append(record)
         if isinstance(record, CampaignRow) and record.protocol:
@@ -67,6 +71,6 @@ def head_of(records: Iterator[Record | Elsewhere], log: ReadLog) -> tuple[Campai
     )
 
 
-def usual_basis(protocol: str | None) -> str:
+def default_basis(protocol: str | None) -> str:
     """What judgments by a protocol rest on where nobody says."""
     return protocols.get_protocol(protocol).bases[0] if protocol is not None and protocol in protocols.ALL else BASES[0]

@@ -14,20 +14,20 @@ from app.domain.errors import Forbidden, Invalid, NotFound, Place
 from app.domain.keys import make_key
 from app.formats.base import MOST_ERRORS, CampaignRow, InputFile, ReadContext, ReaderLimits, ReadLog, Record
 from app.reports.source.campaign import CampaignInfo
-from app.services.campaigns.campaigns import NewCampaign, create, get
+from app.services.campaigns.campaigns import NewCampaign, create_campaign, get_campaign
 from app.services.data import exports, ingest
 from app.services.data.import_options import (
-    NotReadable,
-    campaign_record,
-    check_options,
-    format_options,
-    head_of,
-    usual_basis,
+    FormatNotReadable,
+    check_import_options,
+    default_basis,
+    make_campaign_record,
+    read_campaign_head,
+    split_import_options,
 )
-from app.services.data.intake import Intake, Progress, take_in
+from app.services.data.intake import ImportIntake, Progress, import_records
 from app.services.data.isolated import reading as isolated_reading
 from app.services.data.parallel import dispatch as parallel_reading
-from app.services.data.parallel.dispatch import Elsewhere
+from app.services.data.parallel.dispatch import RemoteRecords
 from app.storage import campaigns, test_sets
 from app.storage.db import Database, Session
 from app.storage.imports import imports, staging
@@ -36,20 +36,26 @@ SPLIT = "split"
 MOST_LOOKED_THROUGH = 200_000  # texts of one import; the report on a larger test set is asked for by itself
 
 
-class NothingArrived(Invalid):
+class ImportHasNoFiles(Invalid):
     """This import has no files yet."""
 
+    published = "NothingArrived"
 
-class HoldsNothing(Invalid):
+
+class ImportIsEmpty(Invalid):
     """The files hold nothing that could be stored."""
 
+    published = "HoldsNothing"
 
-class BoundToOne(Forbidden):
+
+class SplitImportForbidden(Forbidden):
     """This credential is good for one campaign only, so files cannot be split into others."""
+
+    published = "BoundToOne"
 
 
 @dataclass(frozen=True, slots=True)
-class FileView:
+class ImportFileView:
     """A file that arrived."""
 
     name: str
@@ -65,7 +71,7 @@ class ImportView:
     format: str
     options: Mapping[str, str]
     state: str
-    files: tuple[FileView, ...]
+    files: tuple[ImportFileView, ...]
     report: Mapping[str, object] | None
 
 
@@ -80,45 +86,49 @@ class ImportRow:
     created_at: datetime
 
 
-def announce(session: Session, campaign: str, *, format: str, options: Mapping[str, str]) -> ImportView:
+def create_import(session: Session, campaign: str, *, format: str, options: Mapping[str, str]) -> ImportView:
     """Announce an import into a campaign; its files follow. Raises Invalid for an unknown format or option."""
-    check_options(format, options)
+    check_import_options(format, options)
     row = campaigns.get(session, campaign)
     public_id = f"i_{secrets.token_hex(16)}"
     imports.add(session, campaign_id=row.id, public_id=public_id, format=format, options=options)
-    return view(session, campaign, public_id)
+    return get_import(session, campaign, public_id)
 
 
-def view(session: Session, campaign: str, public_id: str) -> ImportView:
+def get_import(session: Session, campaign: str, public_id: str) -> ImportView:
     """An import with its files and, once committed, its report. Raises NotFound."""
     row = imports.get(session, campaigns.get(session, campaign).id, public_id)
-    arrived = tuple(FileView(f.name, f.size, f.sha256.hex()) for f in imports.files(session, row.id))
+    arrived = tuple(ImportFileView(f.name, f.size, f.sha256.hex()) for f in imports.files(session, row.id))
     return ImportView(row.public_id, row.format, row.options, row.state, arrived, row.report)
 
 
-def page(session: Session, campaign: str, *, after: str | None, limit: int) -> list[ImportRow]:
+def list_imports(session: Session, campaign: str, *, after: str | None, limit: int) -> list[ImportRow]:
     """Imports in the order in which they were announced, without their files and reports. Raises NotFound."""
     rows = imports.page(session, campaigns.get(session, campaign).id, after=after, limit=limit)
     return [ImportRow(row.public_id, row.format, row.options, row.state, row.created_at) for row in rows]
 
 
-def files_page(session: Session, campaign: str, public_id: str, *, after: str | None, limit: int) -> list[FileView]:
+def list_import_files(
+    session: Session, campaign: str, public_id: str, *, after: str | None, limit: int
+) -> list[ImportFileView]:
     """The files of an import by name. Raises NotFound."""
     row = imports.get(session, campaigns.get(session, campaign).id, public_id)
     files = imports.files_page(session, row.id, after=after, limit=limit)
-    return [FileView(f.name, f.size, f.sha256.hex()) for f in files]
+    return [ImportFileView(f.name, f.size, f.sha256.hex()) for f in files]
 
 
-def add_file(session: Session, campaign: str, public_id: str, name: str, chunks: Iterable[bytes]) -> FileView:
+def add_import_file(
+    session: Session, campaign: str, public_id: str, name: str, chunks: Iterable[bytes]
+) -> ImportFileView:
     """Receive one file of an import. Raises Conflict once it is committed, or for other bytes under a known name."""
     row = imports.get(session, campaigns.get(session, campaign).id, public_id, lock=True)
     if row.state != "receiving":
         raise imports.ImportCommitted
     stored = imports.add_file(session, row.id, name, chunks)
-    return FileView(stored.name, stored.size, stored.sha256.hex())
+    return ImportFileView(stored.name, stored.size, stored.sha256.hex())
 
 
-def commit(
+def commit_import(
     database: Database,
     campaign: str,
     public_id: str,
@@ -133,7 +143,7 @@ def commit(
     A second commit of the same import answers with the stored report. bound: whoever asks may reach this campaign only,
     so files cannot be split into others. What takes long to read is read by a process of its own.
 
-    Raises Invalid, naming file and line, BoundToOne and ReaderLost.
+    Raises Invalid, naming file and line, SplitImportForbidden and ReaderLost.
     """
     with database.transaction() as session:
         row = imports.get(session, campaigns.get(session, campaign).id, public_id, lock=True)
@@ -141,10 +151,10 @@ def commit(
             return dict(row.report or {})
         arrived = imports.files(session, row.id)
         if not arrived:
-            raise NothingArrived
+            raise ImportHasNoFiles
         files = [InputFile(f.name, partial(imports.stream, session, row.id, f.name)) for f in arrived]
         log = ReadLog(skip_bad_lines=skip_bad_lines)
-        target = get(session, campaign)
+        target = get_campaign(session, campaign)
         if SPLIT in row.options:
             stored = _store_parts(
                 session, target.key, row.format, files, row.options, log, actor=actor, bound=bound, beside=True
@@ -160,7 +170,7 @@ def commit(
         return report
 
 
-def run(
+def run_import(
     database: Database,
     campaign: str,
     *,
@@ -178,7 +188,7 @@ def run(
     With the option `split` the files fill one campaign for each value, `KEY-value`, all of them or none.
     """
     with database.transaction() as session:
-        return run_in(
+        return run_import_in_transaction(
             session,
             campaign,
             format=format,
@@ -192,7 +202,7 @@ def run(
         )
 
 
-def run_in(
+def run_import_in_transaction(
     session: Session,
     campaign: str,
     *,
@@ -210,7 +220,7 @@ def run_in(
 
     beside: this process has others to answer, so that what takes long to read is read by one of its own.
     """
-    check_options(format, options)
+    check_import_options(format, options)
     log = ReadLog(skip_bad_lines=skip_bad_lines)
     if SPLIT in options:
         stored = _store_parts(
@@ -230,7 +240,7 @@ def run_in(
 
 def _known(session: Session, campaign: str) -> CampaignInfo | None:
     try:
-        return get(session, campaign)
+        return get_campaign(session, campaign)
     except NotFound:
         return None
 
@@ -244,28 +254,28 @@ def _records(
     *,
     known: CampaignInfo | None,
     beside: bool,
-) -> Iterator[Record | Elsewhere]:
+) -> Iterator[Record | RemoteRecords]:
     """Records of the files, after what the caller says of the campaign."""
     reader = formats.get_format(format)
     if reader.read is None:
-        raise NotReadable(format)
-    own, about = format_options(reader, options)
+        raise FormatNotReadable(format)
+    own, about = split_import_options(reader, options)
     protocol = known.protocol if known else about.get("protocol")
     outline = partial(test_sets.outline, session, campaigns.get(session, known.key).id) if known else tuple
-    shown = partial(exports.shown_tasks, session, known.key) if known else tuple
+    shown = partial(exports.load_shown_tasks, session, known.key) if known else tuple
     context = ReadContext(own, ReaderLimits(), protocol, outline, shown)
     read = (
-        isolated_reading.records
-        if beside and isolated_reading.is_worthwhile(reader, files, context.limits)
-        else parallel_reading.records
+        isolated_reading.read_records_isolated
+        if beside and isolated_reading.is_isolation_worthwhile(reader, files, context.limits)
+        else parallel_reading.read_records_parallel
     )
-    return chain(campaign_record(about), _some(read(reader, files, context, log), files, log))
+    return chain(make_campaign_record(about), _some(read(reader, files, context, log), files, log))
 
 
 def _some(
-    records: Iterable[Record | Elsewhere], files: Sequence[InputFile], log: ReadLog
-) -> Iterator[Record | Elsewhere]:
-    """The same records. Raises HoldsNothing at their end where files said nothing but, at most, how they are read."""
+    records: Iterable[Record | RemoteRecords], files: Sequence[InputFile], log: ReadLog
+) -> Iterator[Record | RemoteRecords]:
+    """The same records. Raises ImportIsEmpty at their end where files said nothing but, at most, how they are read."""
     some = False
     for record in records:
         some = some or not isinstance(record, CampaignRow) or record.name is not None
@@ -274,23 +284,23 @@ def _some(
         raise _nothing(files)
 
 
-def _nothing(files: Sequence[InputFile]) -> HoldsNothing:
-    return HoldsNothing(places=tuple(Place((one.name, 1), "holds nothing") for one in files[:MOST_ERRORS]))
+def _nothing(files: Sequence[InputFile]) -> ImportIsEmpty:
+    return ImportIsEmpty(places=tuple(Place((one.name, 1), "holds nothing") for one in files[:MOST_ERRORS]))
 
 
 def _store(
     session: Session,
     campaign: CampaignInfo,
     format: str,
-    records: Iterable[Record | Elsewhere],
+    records: Iterable[Record | RemoteRecords],
     log: ReadLog,
     *,
     actor: str,
     progress: Progress | None = None,
 ) -> Mapping[str, object]:
-    intake = Intake(session, campaign, actor=actor, what=f"import of {format}", progress=progress)
+    intake = ImportIntake(session, campaign, actor=actor, what=f"import of {format}", progress=progress)
     reader = formats.get_format(format)
-    return take_in(intake, records, log, by_document=reader.by_document, by_segment=reader.by_segment)
+    return import_records(intake, records, log, by_document=reader.by_document, by_segment=reader.by_segment)
 
 
 def _store_parts(
@@ -308,20 +318,20 @@ def _store_parts(
 ) -> Mapping[str, object]:
     """One campaign for each value that the files are split by; what was stored in each."""
     if bound:
-        raise BoundToOne
+        raise SplitImportForbidden
     wanted = formats.get_format(format)
     if wanted.parts is None:
-        raise NotReadable(f"{format} cannot be split")
+        raise FormatNotReadable(f"{format} cannot be split")
     stored: dict[str, object] = {}
-    own, about = format_options(wanted, options)
+    own, about = split_import_options(wanted, options)
     context = ReadContext(own, ReaderLimits(), about.get("protocol"))
     read = (
-        partial(isolated_reading.parts, wanted)
-        if beside and isolated_reading.is_worthwhile(wanted, files, context.limits)
+        partial(isolated_reading.read_parts_isolated, wanted)
+        if beside and isolated_reading.is_isolation_worthwhile(wanted, files, context.limits)
         else wanted.parts
     )
     for value, part_records in read(files, context, log):
-        key, part = f"{campaign}-{make_key(value)}", chain(campaign_record(about), part_records)
+        key, part = f"{campaign}-{make_key(value)}", chain(make_campaign_record(about), part_records)
         view, records = _campaign(session, key, _known(session, key), part, log, actor=actor, series=campaign)
         stored[key] = _store(session, view, format, records, log, actor=actor, progress=progress)
         staging.close_staging(session)
@@ -334,16 +344,16 @@ def _campaign(
     session: Session,
     key: str,
     known: CampaignInfo | None,
-    records: Iterator[Record | Elsewhere],
+    records: Iterator[Record | RemoteRecords],
     log: ReadLog,
     *,
     actor: str,
     series: str | None = None,
-) -> tuple[CampaignInfo, Iterator[Record | Elsewhere]]:
+) -> tuple[CampaignInfo, Iterator[Record | RemoteRecords]]:
     """The campaign to fill, made of what the files say of it where there is none yet."""
     if known is not None:
         return known, records
-    head, records = head_of(records, log)
+    head, records = read_campaign_head(records, log)
     new = NewCampaign(
         key=key,
         name=head.name,
@@ -351,10 +361,10 @@ def _campaign(
         options=head.options or {},
         source_language=head.source_language,
         target_language=head.target_language,
-        basis=head.basis or usual_basis(head.protocol),
+        basis=head.basis or default_basis(head.protocol),
         series=series,
     )
-    return create(session, new, actor=actor), records
+    return create_campaign(session, new, actor=actor), records
 
 
 def _looked(session: Session, campaign: str, stored: Mapping[str, object]) -> dict[str, object] | None:
@@ -362,7 +372,7 @@ def _looked(session: Session, campaign: str, stored: Mapping[str, object]) -> di
     texts = [n for noun in ("segments", "outputs") if isinstance(n := stored.get(noun), int)]
     if not any(texts) or stored.get("judgments") or sum(texts) > MOST_LOOKED_THROUGH:
         return None
-    return asdict(ingest.report(session, campaign))
+    return asdict(ingest.make_ingest_report(session, campaign))
 
 
 def _report(format: str, files: Sequence[InputFile], stored: Mapping[str, object], log: ReadLog) -> dict[str, object]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from app.domain.languages import detect_script, scripts_of_language
-from app.services.campaigns.campaigns import get
+from app.services.campaigns.campaigns import get_campaign
 from app.storage import campaigns, test_sets
 from app.storage.db import Session
 
@@ -28,7 +28,7 @@ class IngestFinding:
 
 
 @dataclass(frozen=True, slots=True)
-class SystemCount:
+class SystemOutputCount:
     """The outputs of one system. missing: segments of test documents without one. identical: equal to another's."""
 
     system: str
@@ -40,7 +40,7 @@ class SystemCount:
 
 
 @dataclass(frozen=True, slots=True)
-class Ingest:
+class IngestReport:
     """The test set of a campaign, counted and looked through."""
 
     campaign: str
@@ -49,7 +49,7 @@ class Ingest:
     segments: int
     words: int
     references: tuple[str, ...]
-    systems: tuple[SystemCount, ...]
+    systems: tuple[SystemOutputCount, ...]
     findings: tuple[IngestFinding, ...]
 
 
@@ -72,9 +72,9 @@ class _Tally:
             self.examples[what].append(address)
 
 
-def report(session: Session, campaign: str) -> Ingest:
+def make_ingest_report(session: Session, campaign: str) -> IngestReport:
     """Count the test set and look through its texts. Raises NotFound."""
-    view, row = get(session, campaign), campaigns.get(session, campaign)
+    view, row = get_campaign(session, campaign), campaigns.get(session, campaign)
     keys = test_sets.active_systems(session, row.id)
     tally, wanted = _Tally(), scripts_of_language(view.target_language)
     written = scripts_of_language(view.source_language)
@@ -88,7 +88,7 @@ def report(session: Session, campaign: str) -> Ingest:
         if segment.source is not None:
             _look(tally, segment.source, address, written, "source")
         _count(tally, keys, segment, address, wanted)
-    return Ingest(
+    return IngestReport(
         campaign=campaign,
         data_version=view.data_version,
         documents=test_sets.count_documents(session, row.id),
@@ -160,6 +160,6 @@ def _balanced(text: str) -> bool:
     return not opened
 
 
-def _system(tally: _Tally, key: str) -> SystemCount:
+def _system(tally: _Tally, key: str) -> SystemOutputCount:
     counts = (tally.outputs, tally.missing, tally.empty, tally.identical, tally.words)
-    return SystemCount(key, *(count[key] for count in counts))
+    return SystemOutputCount(key, *(count[key] for count in counts))

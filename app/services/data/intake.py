@@ -11,14 +11,14 @@ from app.domain.errors import Conflict
 from app.formats.base import CampaignRow, ReadLog, Record
 from app.protocols.base import Protocol, ScoringOptions
 from app.reports.source.campaign import CampaignInfo, campaign_scoring_options
-from app.services.campaigns.campaigns import get
-from app.services.data.merging import Beside, Merging
-from app.services.data.parallel.dispatch import READERS, Elsewhere
-from app.services.data.staging_writer import OtherProtocol, StagingWriter, rarely_collecting
+from app.services.campaigns.campaigns import get_campaign
+from app.services.data.merging import BackgroundMerger, ImportMerge
+from app.services.data.parallel.dispatch import READERS, RemoteRecords
+from app.services.data.staging_writer import ImportProtocolDiffers, StagingWriter, reduce_garbage_collection
 from app.storage import campaigns
 from app.storage.db import Session
 
-__all__ = ["Intake", "OtherProtocol", "Progress", "SettledAlready", "take_in"]
+__all__ = ["CampaignSettingContradicted", "ImportIntake", "ImportProtocolDiffers", "Progress", "import_records"]
 
 Progress = Callable[[int], None]
 BATCH = 20_000  # records between two calls of progress
@@ -26,12 +26,14 @@ NOT_HERE = "scores of automatic metrics of systems or segments that are not here
 CHUNK = 50_000  # judgments merged at once where documents come one after another
 
 
-class SettledAlready(Conflict):
+class CampaignSettingContradicted(Conflict):
     """The files say something of the campaign that its judgments contradict."""
+
+    published = "SettledAlready"
 
 
 @dataclass
-class Intake:
+class ImportIntake:
     """One import under way. stage: its records on their way into staging tables. action: as the audit log names it."""
 
     session: Session
@@ -60,7 +62,7 @@ class Intake:
 
     def renew(self) -> None:
         """Read the campaign anew after it was changed."""
-        self.campaign = get(self.session, self.campaign.key)
+        self.campaign = get_campaign(self.session, self.campaign.key)
         self._judged_by = None
         self.stage.forget()
         self.settled = True
@@ -71,9 +73,9 @@ class Intake:
             self.progress(self.stage.n_records)
 
 
-def take_in(
-    intake: Intake,
-    records: Iterable[Record | Elsewhere],
+def import_records(
+    intake: ImportIntake,
+    records: Iterable[Record | RemoteRecords],
     log: ReadLog,
     *,
     by_document: bool = False,
@@ -86,15 +88,15 @@ def take_in(
     state does not allow an import.
     """
     row = campaigns.get(intake.session, intake.campaign.key, lock=True)
-    merging = Merging(intake.session, row.id, actor=intake.actor, what=intake.what, action=intake.action)
+    merging = ImportMerge(intake.session, row.id, actor=intake.actor, what=intake.what, action=intake.action)
     stage = intake.stage
-    with rarely_collecting(), Beside(merging.merge) as beside:
+    with reduce_garbage_collection(), BackgroundMerger(merging.merge) as beside:
         for record in records:
             if isinstance(record, CampaignRow):
                 stage.n_records += 1
                 _settle(intake, record, row.id)
                 continue
-            if isinstance(record, Elsewhere):
+            if isinstance(record, RemoteRecords):
                 _take_elsewhere(intake, record, beside)
                 continue
             if by_document and stage.n_held >= CHUNK and stage.ends_before(record, by_segment=by_segment):
@@ -111,7 +113,7 @@ def take_in(
     return merging.finish(intake.campaign, settled=intake.settled, void=stage.n_voids > 0, metrics=metrics)
 
 
-def _take_elsewhere(intake: Intake, elsewhere: Elsewhere, beside: Beside) -> None:
+def _take_elsewhere(intake: ImportIntake, elsewhere: RemoteRecords, beside: BackgroundMerger) -> None:
     """Merge what other processes staged, while they stage more; their last lines wait like our own."""
     stage, held = intake.stage, False
     with elsewhere:
@@ -125,11 +127,11 @@ def _take_elsewhere(intake: Intake, elsewhere: Elsewhere, beside: Beside) -> Non
             intake.say()
 
 
-def _settle(intake: Intake, record: CampaignRow, campaign_id: int) -> None:
+def _settle(intake: ImportIntake, record: CampaignRow, campaign_id: int) -> None:
     """Take over what a file says of the campaign where the campaign is silent; refuse what contradicts it."""
     campaign = intake.campaign
     if record.protocol is not None and record.protocol != campaign.protocol:
-        raise OtherProtocol(f"their protocol is {record.protocol}, that of the campaign {campaign.protocol}")
+        raise ImportProtocolDiffers(f"their protocol is {record.protocol}, that of the campaign {campaign.protocol}")
     values = _languages(campaign, record) | _unsettled(campaign, record)
     if values:
         campaigns.change(intake.session, campaign_id, values)
@@ -141,7 +143,7 @@ def _languages(campaign: CampaignInfo, record: CampaignRow) -> dict[str, object]
     for name in ("source_language", "target_language"):
         said, known = getattr(record, name), getattr(campaign, name)
         if said is not None and known is not None and said != known:
-            raise SettledAlready(f"{name} is {known}, the files say {said}")
+            raise CampaignSettingContradicted(f"{name} is {known}, the files say {said}")
         if said is not None and known is None:
             values[name] = said
     return values
@@ -159,5 +161,7 @@ def _unsettled(campaign: CampaignInfo, record: CampaignRow) -> dict[str, object]
     if record.basis is not None and record.basis != campaign.basis:
         values["basis"] = record.basis
     if values and campaign.data_version > 0:
-        raise SettledAlready(f"the campaign has data already, and the files say otherwise of its {', '.join(values)}")
+        raise CampaignSettingContradicted(
+            f"the campaign has data already, and the files say otherwise of its {', '.join(values)}"
+        )
     return values

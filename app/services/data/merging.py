@@ -24,7 +24,7 @@ MANY = 5_000  # judgments that may turn a plan upside down
 Merge = Callable[[staging.Lines, CampaignInfo], None]
 
 
-class Merging:
+class ImportMerge:
     """What one import adds to a campaign, under one data version.
 
     A chunk holds everything about the documents that it touches, so chunks share systems, raters and tasks only.
@@ -82,7 +82,7 @@ class Merging:
         seals.seal_collected(session, self._id, version)
         report = {**counts, "voids": voids, "data_version": version}
         what = {"what": self._what, **report}
-        audit.record(session, self._id, actor=self._actor, action=self._action, what=what)
+        audit.record_action(session, self._id, actor=self._actor, action=self._action, what=what)
         return report
 
     def scores(self) -> tuple[Sequence[str], int]:
@@ -103,7 +103,7 @@ class Merging:
         return self._under
 
 
-class Beside:
+class BackgroundMerger:
     """Merges one chunk at a time in a thread of its own, so that the database works while the next lines are made.
 
     Only one thread uses the session at a time: whoever gave a chunk uses it again after `end`.

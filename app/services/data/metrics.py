@@ -19,7 +19,7 @@ class MetricNotFound(NotFound):
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class MetricOutputScore:
     """The score of one output; segment counts from 1."""
 
     system: str
@@ -29,14 +29,14 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreSet:
+class MetricScoreSet:
     """A set of scores. systems: of systems as a whole. in_order: by system, of every test segment in the order of the
     campaign, None where there is none.
     """
 
     higher_is_better: bool = True
     systems: Mapping[str, float] = field(default_factory=dict)
-    outputs: Sequence[Output] = ()
+    outputs: Sequence[MetricOutputScore] = ()
     in_order: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
 
 
@@ -56,7 +56,7 @@ class Metric:
 Address = tuple[int, int | None]
 
 
-def put(session: Session, campaign: str, metric: str, given: ScoreSet, *, actor: str) -> Metric:
+def put_metric(session: Session, campaign: str, metric: str, given: MetricScoreSet, *, actor: str) -> Metric:
     """Store the scores of a metric in place of what it had; the same set again changes nothing.
 
     Scores of systems and segments that the campaign does not have, or could still lose, stay out and are counted.
@@ -73,19 +73,19 @@ def put(session: Session, campaign: str, metric: str, given: ScoreSet, *, actor:
         version = campaigns.next_version(session, row.id, actor=actor, what=f"scores of {metric}")
         listed = [(*address, score) for address, score in rows.items()]
         stored.put(session, row.id, metric, listed, higher_is_better=given.higher_is_better, version=version)
-        audit.record(session, row.id, actor=actor, action="metric put", what={"metric": metric, "n": len(rows)})
-    return _with(get(session, campaign, metric), left)
+        audit.record_action(session, row.id, actor=actor, action="metric put", what={"metric": metric, "n": len(rows)})
+    return _with(get_metric(session, campaign, metric), left)
 
 
-def get(session: Session, campaign: str, metric: str) -> Metric:
+def get_metric(session: Session, campaign: str, metric: str) -> Metric:
     """A metric as it stands. Raises NotFound."""
-    metric_scores = next((one for one in every(session, campaign) if one.metric == metric), None)
+    metric_scores = next((one for one in list_metrics(session, campaign) if one.metric == metric), None)
     if metric_scores is None:
         raise MetricNotFound(metric)
     return metric_scores
 
 
-def every(session: Session, campaign: str) -> list[Metric]:
+def list_metrics(session: Session, campaign: str) -> list[Metric]:
     """The metrics of a campaign by name. Raises NotFound."""
     row = campaigns.get(session, campaign)
     return [
@@ -99,7 +99,7 @@ def _with(metric: Metric, left: Mapping[str, int]) -> Metric:
     return Metric(metric.metric, metric.higher_is_better, *counts, dict(left))
 
 
-def _rows(session: Session, campaign_id: int, given: ScoreSet) -> tuple[dict[Address, float], Counter[str]]:
+def _rows(session: Session, campaign_id: int, given: MetricScoreSet) -> tuple[dict[Address, float], Counter[str]]:
     """Scores by (system id, segment id), and how many stay out by reason."""
     systems, segments = stored.systems(session, campaign_id), stored.segments(session, campaign_id)
     known = {(row.key, row.position): row for row in segments}
@@ -124,7 +124,7 @@ def _rows(session: Session, campaign_id: int, given: ScoreSet) -> tuple[dict[Add
 
 
 def _scored(
-    given: ScoreSet, segments: Sequence[Any]
+    given: MetricScoreSet, segments: Sequence[Any]
 ) -> Iterator[tuple[str, tuple[str, int], float, tuple[str | int, ...]]]:
     for n, output in enumerate(given.outputs):
         yield output.system, (output.document, output.segment), output.score, ("body", "outputs", n)
@@ -137,7 +137,9 @@ def _scored(
                 yield system, (row.key, row.position), score, ("body", "in_order", system)
 
 
-def _same(session: Session, campaign_id: int, before: Any, rows: Mapping[Address, float], given: ScoreSet) -> bool:
+def _same(
+    session: Session, campaign_id: int, before: Any, rows: Mapping[Address, float], given: MetricScoreSet
+) -> bool:
     if before.higher_is_better != given.higher_is_better:
         return False
     systems = stored.systems(session, campaign_id)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from app.domain.errors import Invalid
-from app.services.data.metrics import Output, ScoreSet
+from app.services.data.metrics import MetricOutputScore, MetricScoreSet
 
 MTME = re.compile(r"(?:.*/)?(?P<name>[^/]+)\.(?P<level>seg|sys)\.score")
 NEEDED = ("system", "score")
@@ -18,17 +18,17 @@ Value = TypeVar("Value")
 NONE = frozenset({"", "none", "nan"})
 
 
-def metric_name(path: str) -> str | None:
+def parse_metric_name(path: str) -> str | None:
     """The name of the metric that a score file of mt-metrics-eval says.
 
-    >>> metric_name("metric-scores/en-de/COMET-22-refA.seg.score"), metric_name("scores.tsv")
+    >>> parse_metric_name("metric-scores/en-de/COMET-22-refA.seg.score"), parse_metric_name("scores.tsv")
     ('COMET-22-refA', None)
     """
     match = MTME.fullmatch(path)
     return None if match is None else re.sub(r"[^A-Za-z0-9._~:@+\-]", "_", match["name"])[:128]
 
 
-def read(files: Mapping[str, str], *, higher_is_better: bool) -> ScoreSet:
+def read_metric_files(files: Mapping[str, str], *, higher_is_better: bool) -> MetricScoreSet:
     """The scores of one metric from its files: texts by path.
 
     A table has a header with `system`, `score` and for scores of outputs `document` and `segment`, between tabs or
@@ -37,7 +37,7 @@ def read(files: Mapping[str, str], *, higher_is_better: bool) -> ScoreSet:
 
     Raises Invalid, naming file and line.
     """
-    scores = ScoreSet(higher_is_better=higher_is_better)
+    scores = MetricScoreSet(higher_is_better=higher_is_better)
     for path, text in files.items():
         match = MTME.fullmatch(path)
         rows = [line.split() for line in text.splitlines() if line.strip()] if match else []
@@ -94,7 +94,7 @@ def _number(path: str, line: int, text: str) -> float | None:
     return value
 
 
-def _table(before: ScoreSet, path: str, text: str) -> ScoreSet:
+def _table(before: MetricScoreSet, path: str, text: str) -> MetricScoreSet:
     lines = text.splitlines()
     reader = csv.DictReader(lines, delimiter="\t" if lines and "\t" in lines[0] else ",")
     if any(name not in (reader.fieldnames or ()) for name in NEEDED):
@@ -110,7 +110,7 @@ def _table(before: ScoreSet, path: str, text: str) -> ScoreSet:
                 raise Invalid(f"{path}, line {reader.line_num}: a second score of {row['system'][:80]}")
             systems[row["system"]] = score
         elif segment.isascii() and segment.isdigit() and int(segment) > 0:
-            outputs.append(Output(row["system"], document, int(segment), score))
+            outputs.append(MetricOutputScore(row["system"], document, int(segment), score))
         else:
             raise Invalid(f"{path}, line {reader.line_num}: {segment[:40]!r} is not a segment number; they start at 1")
     return replace(before, systems=systems, outputs=outputs)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from app.domain.cells import escape_formula
 from app.domain.recipe import ScoringChoice
 from app.reports.source.scores import own_profile_digest, resolve_score_reading
-from app.services.campaigns.campaigns import get
+from app.services.campaigns.campaigns import get_campaign
 from app.stats.ratings import RatingRole, Ratings
 from app.storage import campaigns, exports, ratings
 from app.storage.db import Session
@@ -18,13 +18,13 @@ COLUMNS = ("system", "document", "position", "rater", "task", "judgment", "role"
 BATCH = 5000
 
 
-def ratings_csv(session: Session, campaign: str) -> Iterator[bytes]:
+def stream_ratings_csv(session: Session, campaign: str) -> Iterator[bytes]:
     """Ratings under the campaign's own profile; only the names of the columns where nothing is judged.
 
     Nothing is written, so the transaction may be read-only. `position` is empty for a score of a whole document.
     `judgment` numbers judgments: identical outputs that were judged once share one. Errors are −1 where none are asked.
     """
-    row, view = campaigns.get(session, campaign), get(session, campaign)
+    row, view = campaigns.get(session, campaign), get_campaign(session, campaign)
     read = resolve_score_reading(view, ScoringChoice())
     frame = ratings.Frame(
         higher_is_better=read.measure.higher_is_better,

@@ -15,7 +15,7 @@ from app.formats.base import JudgmentRow
 from app.protocols import make_prefill
 from app.protocols.base import Span
 from app.services.campaigns import audit
-from app.services.campaigns.campaigns import get
+from app.services.campaigns.campaigns import get_campaign
 from app.services.data import exports
 from app.storage import campaigns, cloning, plans
 from app.storage import test_sets as stored
@@ -24,8 +24,10 @@ from app.storage.db import Session
 BEFORE_OPEN = frozenset({"draft", "planned"})
 
 
-class TakesNone(Conflict):
+class PrefillNotSupported(Conflict):
     """The campaign's protocol does not support prefilled errors."""
+
+    published = "TakesNone"
 
 
 class PrefillTooLate(Conflict):
@@ -45,13 +47,15 @@ class PrefillResult:
     data_version: int
 
 
-def take_over(session: Session, campaign: str, source: str, *, rater: str | None, actor: str) -> PrefillResult:
+def prefill_from_campaign(
+    session: Session, campaign: str, source: str, *, rater: str | None, actor: str
+) -> PrefillResult:
     """Show with every output that both campaigns have the errors that a rater of the other marked on it.
 
     rater: whose; None takes, output by output, the first by key who judged it. What is set aside there, by a void or as
     surplus, is nobody's word. Taking over again replaces what was.
 
-    Raises NotFound, Invalid where both are one, TakesNone, TooLate.
+    Raises NotFound, Invalid where both are one, PrefillNotSupported, TooLate.
     """
     if campaign == source:
         raise Invalid(places=(Place(("body", "from"), "is the campaign itself"),))
@@ -59,11 +63,11 @@ def take_over(session: Session, campaign: str, source: str, *, rater: str | None
     source_id = campaigns.get(session, source).id
     if row.state not in BEFORE_OPEN:
         raise PrefillTooLate(f"it is {row.state}")
-    if not protocols.get_protocol(get(session, campaign).protocol).accepts_prefill:
-        raise TakesNone
+    if not protocols.get_protocol(get_campaign(session, campaign).protocol).accepts_prefill:
+        raise PrefillNotSupported
     same = cloning.unchanged_outputs(session, source=source_id, target=row.id)
     left: Counter[str] = Counter()
-    chosen = _chosen(exports.standing(session, source), same, rater, left)
+    chosen = _chosen(exports.load_counted_judgments(session, source), same, rater, left)
     ids = plans.output_ids(session, row.id, {document for _, document, _ in chosen})
     rows, errors = [], 0
     for address, record in sorted(chosen.items()):
@@ -75,7 +79,7 @@ def take_over(session: Session, campaign: str, source: str, *, rater: str | None
     version = campaigns.next_version(session, row.id, actor=actor, what="prefills")
     raters = {record.rater for record in chosen.values()}
     what = {"from": source, "outputs": len(rows), "errors": errors}
-    audit.record(session, row.id, actor=actor, action="prefills taken over", what=what)
+    audit.record_action(session, row.id, actor=actor, action="prefills taken over", what=what)
     return PrefillResult(len(rows), errors, len(raters), dict(left), version)
 
 

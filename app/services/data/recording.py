@@ -14,9 +14,9 @@ from app.domain.errors import Conflict, Invalid, Place
 from app.domain.faults import list_first_faults
 from app.formats.base import FileLine, JudgmentRow, ReadLog
 from app.protocols.base import JudgedTexts
-from app.services.campaigns.campaigns import get
-from app.services.data.intake import Intake, take_in
-from app.services.data.recording_people import look_ahead, refuse_second
+from app.services.campaigns.campaigns import get_campaign
+from app.services.data.intake import ImportIntake, import_records
+from app.services.data.recording_people import lock_linked_raters, refuse_second_judgments
 from app.services.data.recording_planned import find_planned_items
 from app.storage import campaigns, clock
 from app.storage.db import Session
@@ -37,8 +37,10 @@ class InvalidJudgments(Invalid):
     published = "NotRecorded"
 
 
-class NamedOtherwise(Conflict):
+class ExternalIdConflict(Conflict):
     """A judgment of this external_id says something else; nothing was stored."""
+
+    published = "NamedOtherwise"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class RecordingResult:
     data_version: int
 
 
-def record(
+def record_judgments(
     session: Session, campaign: str, sent: Sequence[SentJudgment], *, declare: bool, actor: str
 ) -> RecordingResult:
     """Store judgments made elsewhere, all of them or none, under one data version.
@@ -83,13 +85,13 @@ def record(
 
     Nobody judges an output twice, by whichever account: what a person's other account has or did is refused.
 
-    Raises NotFound, NamedOtherwise, TaskHandedIn, JudgedByThePerson, or Invalid; places are `("body", i, field, …)`
-    with i from 0.
+    Raises NotFound, ExternalIdConflict, TaskHandedIn, PersonJudgedAlready, or Invalid; places are `("body", i, field,
+    …)` with i from 0.
     """
-    several = look_ahead(session, campaign, sent)
+    several = lock_linked_raters(session, campaign, sent)
     row = campaigns.get(session, campaign, lock=True)
-    view = get(session, campaign)
-    intake = Intake(session, view, actor=actor, what="judgments made elsewhere", action="judgments recorded")
+    view = get_campaign(session, campaign)
+    intake = ImportIntake(session, view, actor=actor, what="judgments made elsewhere", action="judgments recorded")
     # No more than is told is looked for: what is wrong with a body of nothing else would cost many times the body.
     wrong = chain(
         (place for i, one in enumerate(sent) for place in _wrong_payload(intake, i, one)),
@@ -103,10 +105,10 @@ def record(
     there = find_planned_items(session, row.id, intake.judged_by()[0], sent)
     left = [i for i in range(len(sent)) if i not in known | there.known]
     if several:
-        refuse_second(session, row.id, sent, there, left)
+        refuse_second_judgments(session, row.id, sent, there, left)
     rows = [_row(i, sent[i], there.at.get(i)) for i in left]
     try:
-        counts = take_in(intake, rows, ReadLog())
+        counts = import_records(intake, rows, ReadLog())
     except Invalid as error:
         raise InvalidJudgments(error.detail, places=tuple(map(_in_payload, error.places))) from None
     return RecordingResult(
@@ -120,7 +122,7 @@ def record(
     )
 
 
-def _wrong_payload(intake: Intake, i: int, judgment: SentJudgment) -> Iterator[Place]:
+def _wrong_payload(intake: ImportIntake, i: int, judgment: SentJudgment) -> Iterator[Place]:
     """What the campaign's protocol finds wrong with a payload, without its texts."""
     protocol, options = intake.judged_by()
     said = judgment.payload.get("protocol", protocol.name)
@@ -174,7 +176,7 @@ def _twice_named(sent: Sequence[SentJudgment]) -> Iterator[Place]:
 
 
 def _known(session: Session, campaign_id: int, sent: Sequence[SentJudgment]) -> set[int]:
-    """Which of them were stored before under their external_id. Raises NamedOtherwise."""
+    """Which of them were stored before under their external_id. Raises ExternalIdConflict."""
     stored = external_judgments.find_named(
         session, campaign_id, [one.external_id for one in sent if one.external_id is not None]
     )
@@ -186,7 +188,7 @@ def _known(session: Session, campaign_id: int, sent: Sequence[SentJudgment]) -> 
         elif under:
             places.append(Place((BODY, i, "external_id"), "names a stored judgment with other content"))
     if places:
-        raise NamedOtherwise(places=tuple(places[:MOST_PLACES]))
+        raise ExternalIdConflict(places=tuple(places[:MOST_PLACES]))
     return known
 
 
@@ -199,8 +201,8 @@ def _row(i: int, judgment: SentJudgment, place: external_judgments.PlannedItem |
     """As an import would say it: the item that a plan gave to the rater, else one of a task of the rater's own."""
     return JudgmentRow(
         at=FileLine(BODY, i),
-        task=place.task if place else joint_key("elsewhere", judgment.rater),
-        item=place.item if place else joint_key(judgment.system, judgment.document),
+        task=place.task if place else join_keys("elsewhere", judgment.rater),
+        item=place.item if place else join_keys(judgment.system, judgment.document),
         systems=place.systems if place else (judgment.system,),
         role=place.role if place else "rating",
         document=judgment.document,
@@ -212,7 +214,7 @@ def _row(i: int, judgment: SentJudgment, place: external_judgments.PlannedItem |
     )
 
 
-def joint_key(*parts: str) -> str:
+def join_keys(*parts: str) -> str:
     """A key for keys together: readable, and never that of other parts."""
     text = ":".join(parts)
     if len(text) <= LONGEST_KEY and not any(set(part) & {":", "~"} for part in parts):

@@ -11,11 +11,13 @@ from app.storage.db import Session
 from app.storage.imports import external_judges
 
 
-class JudgedByThePerson(Conflict):
+class PersonJudgedAlready(Conflict):
     """Another account of the same person has a judgment of this, or is at it; nothing was stored."""
 
+    published = "JudgedByThePerson"
 
-def look_ahead(session: Session, campaign: str, sent: Sequence[OutputAddress]) -> bool:
+
+def lock_linked_raters(session: Session, campaign: str, sent: Sequence[OutputAddress]) -> bool:
     """Whether any of the raters has other accounts. Then nobody leases until the transaction ends. Raises NotFound.
 
     Called before the campaign's row is held: whoever leases takes the two locks in this order.
@@ -28,12 +30,13 @@ def look_ahead(session: Session, campaign: str, sent: Sequence[OutputAddress]) -
     return several
 
 
-def refuse_second(
+def refuse_second_judgments(
     session: Session, campaign_id: int, sent: Sequence[OutputAddress], there: PlannedPlaces, left: Collection[int]
 ) -> None:
     """Refuse what would be a person's second judgment of an output, by the rule for late answers.
 
-    left: numbers of the judgments that are not known yet. Raises JudgedByThePerson; places are `("body", i, "rater")`.
+    left: numbers of the judgments that are not known yet. Raises PersonJudgedAlready; places are `("body", i,
+    "rater")`.
     """
     people = external_judges.linked_persons(session, campaign_id, sorted({sent[i].rater for i in left}))
     raters = sorted(rater for rater, one in people.items() if one.several)
@@ -51,6 +54,6 @@ def refuse_second(
         )
         had = theirs.get((judgment.rater, judgment.document, judgment.system), ())
         if before != judgment.rater or any(stretch.meets(judgment.segment) for stretch in had):
-            places.append(Place(("body", i, "rater"), JudgedByThePerson.title()))
+            places.append(Place(("body", i, "rater"), PersonJudgedAlready.title()))
     if places:
-        raise JudgedByThePerson(places=tuple(places[:MOST_PLACES]))
+        raise PersonJudgedAlready(places=tuple(places[:MOST_PLACES]))

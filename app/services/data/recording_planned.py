@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 from app.domain.errors import Place
 from app.protocols import base as _base
-from app.services.tasks.task_content import load
-from app.services.tasks.tasks import OwnAnswers, TaskHandedIn, missing
+from app.services.tasks.task_content import load_task_content
+from app.services.tasks.tasks import OwnAnswers, TaskHandedIn, find_missing_judgments
 from app.storage import tasks
 from app.storage.db import Session
 from app.storage.imports import external_judgments
@@ -78,8 +78,8 @@ def _same(protocol: _base.Protocol[Any], stored: Mapping[str, object], judgment:
 
 
 def _complete(session: Session, campaign_id: int, at: external_judgments.PlannedItem) -> bool:
-    sheet = load(session, at.public_id)
-    if missing(sheet, OwnAnswers.read(session, campaign_id, sheet.task_id, at.rater_id)):
+    sheet = load_task_content(session, at.public_id)
+    if find_missing_judgments(sheet, OwnAnswers.read(session, campaign_id, sheet.task_id, at.rater_id)):
         return False
     external_judgments.hold(session, campaign_id, sheet.task_id, at.rater_id)
     tasks.hand_in(session, campaign_id, sheet.task_id, rater_id=at.rater_id, code=None)

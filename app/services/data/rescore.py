@@ -1,4 +1,7 @@
-"""Derived scores against the payloads they were derived from: `check` compares, `rescore` puts right what differs."""
+"""Derived scores against the payloads they were derived from.
+
+`check_scores` compares, `rescore_campaign` puts right what differs.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from app.protocols.base import JudgedTexts, Protocol, ScoringOptions
 from app.reports.source.campaign import CampaignInfo, campaign_protocol, campaign_scoring_options
 from app.reports.source.scores import GIVEN
 from app.services.campaigns import audit
-from app.services.campaigns.campaigns import get
+from app.services.campaigns.campaigns import get_campaign
 from app.stats.scoring import WeightProfile
 from app.storage import campaigns, judgments
 from app.storage import profiles as stored_profiles
@@ -36,7 +39,7 @@ class ProfileCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class ProfilesCheck:
+class RescoreReport:
     """All profiles of a campaign. corrected: scores that were put right. added: those that were missing."""
 
     campaign: str
@@ -50,24 +53,24 @@ class ProfilesCheck:
         return not any(one.different or one.missing for one in self.profiles)
 
 
-def check(session: Session, campaign: str) -> ProfilesCheck:
+def check_scores(session: Session, campaign: str) -> RescoreReport:
     """Compare every stored score with what its payload comes to now. Raises NotFound."""
-    row, view = campaigns.get(session, campaign), get(session, campaign)
+    row, view = campaigns.get(session, campaign), get_campaign(session, campaign)
     compared = [_compared(session, row.id, view, one) for one in stored_scores.profiles(session, row.id)]
-    return ProfilesCheck(campaign, tuple(compared))
+    return RescoreReport(campaign, tuple(compared))
 
 
-def rescore(session: Session, campaign: str, *, actor: str) -> ProfilesCheck:
+def rescore_campaign(session: Session, campaign: str, *, actor: str) -> RescoreReport:
     """Put right what differs and add what is missing, under a new data version where anything is. Raises NotFound."""
-    row, view = campaigns.get(session, campaign, lock=True), get(session, campaign)
+    row, view = campaigns.get(session, campaign, lock=True), get_campaign(session, campaign)
     profiles = stored_scores.profiles(session, row.id)
     compared = [_compared(session, row.id, view, one, put_right=True) for one in profiles]
     corrected, added = sum(one.different for one in compared), sum(one.missing for one in compared)
     if corrected or added:
         campaigns.next_version(session, row.id, actor=actor, what="rescored")
         what = {"scores": corrected, "added": added}
-        audit.record(session, row.id, actor=actor, action="rescored", what=what)
-    return ProfilesCheck(campaign, tuple(compared), corrected, added)
+        audit.record_action(session, row.id, actor=actor, action="rescored", what=what)
+    return RescoreReport(campaign, tuple(compared), corrected, added)
 
 
 def _compared(

@@ -30,7 +30,7 @@ from app.formats.base import (
     VoidRow,
 )
 from app.protocols.base import JudgedTexts, JudgmentScore, Protocol, ScoringOptions, Spans
-from app.services.plans.prefilled_errors import prefilled_spans
+from app.services.plans.prefilled_errors import encode_prefilled_spans
 from app.stats.ratings import RatingRole
 from app.storage.imports import copy_text
 
@@ -47,8 +47,10 @@ Facts = tuple[Systems, str, str, RoleName, bool, int | None, Meta | None, Meta |
 """Of an item: systems, document, rater, role, whether it is accepted, its position, metadata of task and item."""
 
 
-class OtherProtocol(Invalid):
+class ImportProtocolDiffers(Invalid):
     """The files hold judgments of another protocol than the campaign's."""
+
+    published = "OtherProtocol"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +170,7 @@ class StagingWriter:
 
 
 @contextmanager
-def rarely_collecting() -> Iterator[None]:
+def reduce_garbage_collection() -> Iterator[None]:
     """Look for cycles less often: millions of records come and go, and none is part of one."""
     before = gc.get_threshold()
     gc.set_threshold(max(before[0], OBJECTS), *before[1:])
@@ -304,7 +306,7 @@ def _known(stage: StagingWriter, said: Mapping[str, object]) -> PayloadFacts:
     protocol, options = stage.judge()
     named = said.get("protocol", protocol.name)
     if named != protocol.name:
-        raise OtherProtocol(f"this is a judgment by {named}, the campaign judges by {protocol.name}")
+        raise ImportProtocolDiffers(f"this is a judgment by {named}, the campaign judges by {protocol.name}")
     try:
         payload = protocol.payload.model_validate(said)
     except ValidationError as error:
@@ -336,7 +338,14 @@ def _declaration(record: Record) -> tuple[str, str]:
                 wrong := alignment.alignment_fault(record.alignment, source=None, text=record.text)
             ):
                 raise Invalid(f"alignment: {wrong}")
-            said = (record.system, record.document, record.position, record.text, prefilled_spans(record), record.led)
+            said = (
+                record.system,
+                record.document,
+                record.position,
+                record.text,
+                encode_prefilled_spans(record),
+                record.led,
+            )
             return "staged_outputs", copy_text.line((*at, *said))
         case SegmentRow():
             known = (record.source, record.references, record.meta, record.led)

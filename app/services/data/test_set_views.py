@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.services.data.test_sets import SegmentText, document_row, system_row
+from app.services.data.test_sets import SegmentText, load_document_row, load_system_row
 from app.storage import campaigns
 from app.storage import test_sets as stored
 from app.storage.db import Session
@@ -48,7 +48,7 @@ class OutputView:
 
 
 @dataclass(frozen=True, slots=True)
-class OutputsOnDocument:
+class DocumentOutputCount:
     """How much a system has put out on a document. outputs: of so many segments."""
 
     document: str
@@ -59,20 +59,20 @@ class OutputsOnDocument:
 def get_document(session: Session, campaign: str, key: str) -> DocumentView:
     """A document with its segments. Raises NotFound."""
     campaign_id = campaigns.get(session, campaign).id
-    row = document_row(session, campaign_id, key)
+    row = load_document_row(session, campaign_id, key)
     rows = stored.segments_of(session, campaign_id, row.id)
     return _document_view(row, tuple(SegmentText(one.source, one.references, one.meta) for one in rows))
 
 
 def get_system(session: Session, campaign: str, key: str) -> StoredSystemView:
     """A system. Raises NotFound."""
-    return _system_view(system_row(session, campaigns.get(session, campaign).id, key))
+    return _system_view(load_system_row(session, campaigns.get(session, campaign).id, key))
 
 
 def get_outputs(session: Session, campaign: str, system: str, document: str) -> list[OutputView]:
     """A system's outputs on a document, one entry a segment. Raises NotFound."""
     campaign_id = campaigns.get(session, campaign).id
-    of, on = system_row(session, campaign_id, system), document_row(session, campaign_id, document)
+    of, on = load_system_row(session, campaign_id, system), load_document_row(session, campaign_id, document)
     rows = stored.outputs_of(session, campaign_id, of.id, on.id)
     return [
         OutputView(
@@ -84,23 +84,23 @@ def get_outputs(session: Session, campaign: str, system: str, document: str) -> 
     ]
 
 
-def outputs_page(
+def list_outputs(
     session: Session, campaign: str, system: str, *, after: str | None, limit: int
-) -> list[OutputsOnDocument]:
+) -> list[DocumentOutputCount]:
     """Documents that a system has outputs on, by key after `after`. Raises NotFound."""
     campaign_id = campaigns.get(session, campaign).id
-    of = system_row(session, campaign_id, system)
+    of = load_system_row(session, campaign_id, system)
     rows = stored.outputs_page(session, campaign_id, of.id, after=after, limit=limit)
-    return [OutputsOnDocument(row.document, row.segments, row.outputs) for row in rows]
+    return [DocumentOutputCount(row.document, row.segments, row.outputs) for row in rows]
 
 
-def documents_page(session: Session, campaign: str, *, after: str | None, limit: int) -> list[DocumentView]:
+def list_documents(session: Session, campaign: str, *, after: str | None, limit: int) -> list[DocumentView]:
     """Documents by key after `after`, without their segments."""
     rows = stored.documents_page(session, campaigns.get(session, campaign).id, after=after, limit=limit)
     return [_document_view(row, None) for row in rows]
 
 
-def systems_page(session: Session, campaign: str, *, after: str | None, limit: int) -> list[StoredSystemView]:
+def list_systems(session: Session, campaign: str, *, after: str | None, limit: int) -> list[StoredSystemView]:
     """Systems by key after `after`."""
     rows = stored.systems_page(session, campaigns.get(session, campaign).id, after=after, limit=limit)
     return [_system_view(row) for row in rows]

@@ -15,7 +15,7 @@ from app.protocols import assign_error_ids
 from app.protocols import span_faults as faults
 from app.protocols.base import JudgedTexts, Span
 from app.services.campaigns import audit, exclusions
-from app.services.campaigns.campaigns import get
+from app.services.campaigns.campaigns import get_campaign
 from app.services.people import tutorials
 from app.storage import campaigns, metrics
 from app.storage import test_sets as stored
@@ -33,16 +33,22 @@ class TestSetClosed(Conflict):
     published = "Closed"
 
 
-class TextShown(Conflict):
+class TextAlreadyShown(Conflict):
     """A task shows this text; it stays as it is."""
 
+    published = "TextShown"
 
-class InUse(Conflict):
+
+class TestSetPartInUse(Conflict):
     """Something else needs this; take that away first."""
 
+    published = "InUse"
 
-class NoDraft(Conflict):
+
+class DeleteNeedsDraft(Conflict):
     """Only a draft lets go of what it has."""
+
+    published = "NoDraft"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +84,7 @@ class SystemText:
 
 
 @dataclass(frozen=True, slots=True)
-class Outputs:
+class DocumentOutputs:
     """A system's outputs on a document as they are put, one entry a segment, None where there is none.
 
     prefill: spans that raters are shown with each output; those without an id get one. alignment: of each with its
@@ -91,7 +97,7 @@ class Outputs:
 
 
 @dataclass(frozen=True, slots=True)
-class PutResult:
+class TestSetPutResult:
     """What became of it. repaired: texts that had white space at their ends."""
 
     created: bool
@@ -100,16 +106,17 @@ class PutResult:
     data_version: int
 
 
-def put_document(session: Session, campaign: str, key: str, given: DocumentText, *, actor: str) -> PutResult:
+def put_document(session: Session, campaign: str, key: str, given: DocumentText, *, actor: str) -> TestSetPutResult:
     """Store a document with its segments, or change it while no task shows it.
 
-    Raises NotFound, Closed, TextShown, InUse where outputs stand on segments that would go, Invalid with places.
+    Raises NotFound, Closed, TextAlreadyShown, TestSetPartInUse where outputs stand on segments that would go, Invalid
+    with places.
     """
     row = _open_for_changes(session, campaign)
     if given.kind not in KINDS:
         raise Invalid(places=(Place(("body", "kind"), f"must be one of {', '.join(KINDS)}"),))
     if given.kind == tutorials.NAME:
-        tutorials.check(get(session, campaign), [one.meta for one in given.segments])
+        tutorials.check_tutorial(get_campaign(session, campaign), [one.meta for one in given.segments])
     texts = [_segment(one) for one in given.segments]
     values = {
         "name": given.name or key,
@@ -124,7 +131,7 @@ def put_document(session: Session, campaign: str, key: str, given: DocumentText,
     same_texts = had is not None and before == texts
     repaired = sum(_repairs(one) for one in given.segments)
     if same_fields and same_texts:
-        return PutResult(created=False, changed=False, repaired=repaired, data_version=row.data_version)
+        return TestSetPutResult(created=False, changed=False, repaired=repaired, data_version=row.data_version)
     if had is not None and not same_texts:
         _check_free(session, row.id, had.id)
     document_id = stored.put(session, documents, row.id, key, values)
@@ -133,7 +140,7 @@ def put_document(session: Session, campaign: str, key: str, given: DocumentText,
     return _changed(session, row.id, created=had is None, repaired=repaired, actor=actor, what={"document": key})
 
 
-def put_system(session: Session, campaign: str, key: str, given: SystemText, *, actor: str) -> PutResult:
+def put_system(session: Session, campaign: str, key: str, given: SystemText, *, actor: str) -> TestSetPutResult:
     """Store a system, or change what is known of it. Raises NotFound, Closed."""
     row = _open_for_changes(session, campaign)
     values = {
@@ -145,11 +152,13 @@ def put_system(session: Session, campaign: str, key: str, given: SystemText, *, 
     }
     had = stored.system(session, row.id, key)
     if had is not None and all(getattr(had, name) == value for name, value in values.items()):
-        return PutResult(created=False, changed=False, repaired=0, data_version=row.data_version)
+        return TestSetPutResult(created=False, changed=False, repaired=0, data_version=row.data_version)
     system_id = stored.put(session, systems, row.id, key, values)
     put = _changed(session, row.id, created=had is None, actor=actor, what={"system": key})
     if given.state != (had.state if had is not None else "active"):
-        version = exclusions.withdraw(session, row.id, system_id, withdrawn=given.state == "withdrawn", actor=actor)
+        version = exclusions.set_system_withdrawn(
+            session, row.id, system_id, withdrawn=given.state == "withdrawn", actor=actor
+        )
         put = replace(put, data_version=version or put.data_version)
     return put
 
@@ -159,18 +168,18 @@ def put_outputs(
     campaign: str,
     system: str,
     document: str,
-    given: Outputs,
+    given: DocumentOutputs,
     *,
     actor: str,
-) -> PutResult:
+) -> TestSetPutResult:
     """Store a system's outputs on a document.
 
-    Raises NotFound, Closed, TextShown, InUse where a metric scored what was there, Invalid with places where the
-    numbers differ, or a span or a link of an alignment leaves its text.
+    Raises NotFound, Closed, TextAlreadyShown, TestSetPartInUse where a metric scored what was there, Invalid with
+    places where the numbers differ, or a span or a link of an alignment leaves its text.
     """
     texts = given.texts
     row = _open_for_changes(session, campaign)
-    of, on = system_row(session, row.id, system), document_row(session, row.id, document)
+    of, on = load_system_row(session, row.id, system), load_document_row(session, row.id, document)
     before = stored.outputs_of(session, row.id, of.id, on.id)
     spans: Sequence[Sequence[Span] | None] = [None] * len(texts) if given.prefill is None else given.prefill
     links: Sequence[str | None] = [None] * len(texts) if given.alignment is None else given.alignment
@@ -183,12 +192,12 @@ def put_outputs(
     repaired = sum(text != plain for text, plain in zip(texts, stripped, strict=True))
     wanted = list(zip(stripped, filled, aligned, strict=True))
     if [(one.text, _as_put(one.prefill), one.alignment) for one in before] == wanted:
-        return PutResult(created=False, changed=False, repaired=repaired, data_version=row.data_version)
+        return TestSetPutResult(created=False, changed=False, repaired=repaired, data_version=row.data_version)
     created = all(one.text is None for one in before)
     if not created and stored.is_shown(session, row.id, on.id, system_id=of.id):
-        raise TextShown(f"the output of {system} on {document}")
+        raise TextAlreadyShown(f"the output of {system} on {document}")
     if not created and metrics.has_scores(session, row.id, system_id=of.id, document_id=on.id):
-        raise InUse(SCORED)
+        raise TestSetPartInUse(SCORED)
     numbered = [(one.segment_id, *said) for one, said in zip(before, wanted, strict=True)]
     stored.replace_outputs(session, row.id, of.id, numbered)
     what = {"system": system, "document": document}
@@ -196,34 +205,37 @@ def put_outputs(
 
 
 def delete_document(session: Session, campaign: str, key: str, *, actor: str) -> None:
-    """Delete a document of a draft that no output stands on. Raises NotFound, NoDraft, InUse."""
+    """Delete a document of a draft that no output stands on. Raises NotFound, DeleteNeedsDraft, TestSetPartInUse."""
     row = _draft(session, campaign)
-    document = document_row(session, row.id, key)
+    document = load_document_row(session, row.id, key)
     _check_free(session, row.id, document.id)
     stored.delete_document(session, row.id, document.id)
     _changed(session, row.id, actor=actor, what={"document": key, "deleted": True})
 
 
 def delete_system(session: Session, campaign: str, key: str, *, actor: str) -> None:
-    """Delete a system of a draft that has no outputs. Raises NotFound, NoDraft, InUse."""
+    """Delete a system of a draft that has no outputs. Raises NotFound, DeleteNeedsDraft, TestSetPartInUse."""
     row = _draft(session, campaign)
-    system = system_row(session, row.id, key)
+    system = load_system_row(session, row.id, key)
     if stored.system_is_used(session, row.id, system.id):
-        raise InUse("the system has outputs or judgments")
+        raise TestSetPartInUse("the system has outputs or judgments")
     if metrics.has_scores(session, row.id, system_id=system.id):
-        raise InUse(SCORED)
+        raise TestSetPartInUse(SCORED)
     stored.delete_system(session, row.id, system.id)
     _changed(session, row.id, actor=actor, what={"system": key, "deleted": True})
 
 
 def delete_outputs(session: Session, campaign: str, system: str, document: str, *, actor: str) -> None:
-    """Delete a system's outputs on a document of a draft. Raises NotFound, NoDraft, TextShown, InUse."""
+    """Delete a system's outputs on a document of a draft.
+
+    Raises NotFound, DeleteNeedsDraft, TextAlreadyShown, TestSetPartInUse.
+    """
     row = _draft(session, campaign)
-    of, on = system_row(session, row.id, system), document_row(session, row.id, document)
+    of, on = load_system_row(session, row.id, system), load_document_row(session, row.id, document)
     if stored.is_shown(session, row.id, on.id, system_id=of.id):
-        raise TextShown(f"the output of {system} on {document}")
+        raise TextAlreadyShown(f"the output of {system} on {document}")
     if metrics.has_scores(session, row.id, system_id=of.id, document_id=on.id):
-        raise InUse(SCORED)
+        raise TestSetPartInUse(SCORED)
     ids = [one.segment_id for one in stored.outputs_of(session, row.id, of.id, on.id)]
     stored.delete_outputs(session, row.id, of.id, ids)
     what = {"system": system, "document": document, "deleted": True}
@@ -240,11 +252,11 @@ def _open_for_changes(session: Session, campaign: str) -> campaigns.CampaignReco
 def _draft(session: Session, campaign: str) -> campaigns.CampaignRecord:
     row = campaigns.get(session, campaign, lock=True)
     if row.state != "draft":
-        raise NoDraft(f"the campaign is {row.state}")
+        raise DeleteNeedsDraft(f"the campaign is {row.state}")
     return row
 
 
-def system_row(session: Session, campaign_id: int, key: str) -> Any:
+def load_system_row(session: Session, campaign_id: int, key: str) -> Any:
     """A system of the campaign. Raises SystemNotFound."""
     row = stored.system(session, campaign_id, key)
     if row is None:
@@ -252,7 +264,7 @@ def system_row(session: Session, campaign_id: int, key: str) -> Any:
     return row
 
 
-def document_row(session: Session, campaign_id: int, key: str) -> Any:
+def load_document_row(session: Session, campaign_id: int, key: str) -> Any:
     """A document of the campaign. Raises DocumentNotFound."""
     row = stored.document(session, campaign_id, key)
     if row is None:
@@ -262,11 +274,11 @@ def document_row(session: Session, campaign_id: int, key: str) -> Any:
 
 def _check_free(session: Session, campaign_id: int, document_id: int) -> None:
     if stored.is_shown(session, campaign_id, document_id):
-        raise TextShown
+        raise TextAlreadyShown
     if stored.has_outputs(session, campaign_id, document_id):
-        raise InUse("outputs stand on the segments of this document")
+        raise TestSetPartInUse("outputs stand on the segments of this document")
     if metrics.has_scores(session, campaign_id, document_id=document_id):
-        raise InUse(SCORED)
+        raise TestSetPartInUse(SCORED)
 
 
 def _check_numbers(n_segments: int, **given: Sequence[object]) -> None:
@@ -350,7 +362,7 @@ def _changed(
     what: Mapping[str, object],
     created: bool = False,
     repaired: int = 0,
-) -> PutResult:
+) -> TestSetPutResult:
     version = campaigns.next_version(session, campaign_id, actor=actor, what="texts")
-    audit.record(session, campaign_id, actor=actor, action="test set changed", what=dict(what))
-    return PutResult(created=created, changed=True, repaired=repaired, data_version=version)
+    audit.record_action(session, campaign_id, actor=actor, action="test set changed", what=dict(what))
+    return TestSetPutResult(created=created, changed=True, repaired=repaired, data_version=version)

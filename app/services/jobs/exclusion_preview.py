@@ -19,7 +19,7 @@ from app.reports.source.registration import read_stored_recipe
 from app.services.campaigns import exclusions
 from app.services.campaigns.exclusions import ExclusionEffect, RankingPair
 from app.services.jobs import jobs, rankings
-from app.services.jobs.jobs import JobView, Request
+from app.services.jobs.jobs import JobRequest, JobView
 from app.stats.ranking.result import METHOD_VERSION
 from app.storage import reports as stored
 from app.storage.db import Database
@@ -36,7 +36,7 @@ class StoredRanking(BaseModel):
     stability: StabilityForecast
 
 
-class StoredEffect(BaseModel):
+class StoredExclusionPreview(BaseModel):
     """A preview as it is kept."""
 
     model_config = ConfigDict(frozen=True)
@@ -46,27 +46,31 @@ class StoredEffect(BaseModel):
     after: StoredRanking
 
 
-def read(body: bytes) -> ExclusionEffect:
+def parse_stored_preview(body: bytes) -> ExclusionEffect:
     """The preview of a stored report."""
-    kept = StoredEffect.model_validate_json(body)
+    kept = StoredExclusionPreview.model_validate_json(body)
     sure = StabilityBeforeAndAfter(kept.before.stability, kept.after.stability)
-    return exclusions.effect(kept.recipe, kept.before.view, kept.after.view, sure)
+    return exclusions.make_exclusion_effect(kept.recipe, kept.before.view, kept.after.view, sure)
 
 
-def long_answer(
+def find_or_queue_preview(
     database: Database, campaign: str, wanted: ExclusionRule, *, recipe: Recipe
 ) -> ExclusionEffect | JobView:
     """The preview where its rankings are stored or quickly made, else the job that makes it.
 
-    Raises as `exclusions.preview`, and what a worker has found the recipe to be refused for.
+    Raises as `exclusions.preview_exclusion`, and what a worker has found the recipe to be refused for.
     """
     with database.transaction(snapshot=True) as session:
-        both = exclusions.find_rankings(session, campaign, wanted, recipe)
-        is_long = rankings.take_long(session, both)  # the forecasts are quick: .2 s for 60 systems on 180 documents
+        both = exclusions.find_preview_rankings(session, campaign, wanted, recipe)
+        is_long = rankings.are_rankings_slow(
+            session, both
+        )  # the forecasts are quick: .2 s for 60 systems on 180 documents
     if not is_long:
-        return exclusions.compute_effect(database, both)
+        return exclusions.compute_exclusion_effect(database, both)
     about, given = both[0].about, {"recipes": [[one.recipe.as_json(), one.key.recipe_hash] for one in both]}
-    return jobs.ask(database, Request(KIND, _key(both), {about.campaign.key: about.version}, given, role="manager"))
+    return jobs.request_job(
+        database, JobRequest(KIND, _key(both), {about.campaign.key: about.version}, given, role="manager")
+    )
 
 
 def _key(both: RankingPair) -> stored.ReportKey:
@@ -75,19 +79,22 @@ def _key(both: RankingPair) -> stored.ReportKey:
     return make_report_key(about.campaign_id, KIND, about.version, parts, seed=seed, method_version=METHOD_VERSION)
 
 
-def work(database: Database, request: Request) -> ReportWork[StoredEffect]:
-    """What remains to be done for a job: a ranking with its forecast a chunk, which raises AskedOtherwise, Invalid."""
+def make_preview_work(database: Database, request: JobRequest) -> ReportWork[StoredExclusionPreview]:
+    """What remains to be done for a job: a ranking with its forecast a chunk.
+
+    Its chunks raise JobInputsChanged, Invalid.
+    """
     ((campaign, version),) = request.campaigns.items()
     recipes = [(read_stored_recipe(recipe), told) for recipe, told in request.given["recipes"]]
 
     def chunk(n: int) -> bytes:
         recipe, told = recipes[n]
-        made = rankings.ranking_in_job(database, campaign, recipe, version=version, told=told)
+        made = rankings.find_or_compute_in_job(database, campaign, recipe, version=version, told=told)
         (sure,) = forecast_stability(database, campaign, [recipe], as_of=version)
         return StoredRanking(view=ranking_view.read_ranking_view(made.body), stability=sure).model_dump_json().encode()
 
-    def finish(parts: Sequence[bytes]) -> StoredEffect:
+    def finish(parts: Sequence[bytes]) -> StoredExclusionPreview:
         before, after = (StoredRanking.model_validate_json(part) for part in parts)
-        return StoredEffect(recipe=recipes[0][0].name, before=before, after=after)
+        return StoredExclusionPreview(recipe=recipes[0][0].name, before=before, after=after)
 
     return ReportWork(len(recipes), chunk, finish)

@@ -36,32 +36,42 @@ WINDOW, BLOCK = 128, 16  # chunks of a job in the queue at a time, and of one pr
 REFUSALS: tuple[type[AppError], ...] = (Invalid, Conflict, NotFound)  # what a page says in its place
 
 
-class NotDone(Conflict):
+class JobNotDone(Conflict):
     """This job has no report yet."""
 
+    published = "NotDone"
 
-class GaveUp(Unavailable):
+
+class JobGivenUp(Unavailable):
     """The computation of this report ended several times before it was done."""
+
+    published = "GaveUp"
 
 
 class JobCancelled(Conflict):
     """The job for this report was cancelled; asking again starts it anew."""
 
 
-class ByChance(Invalid):
+class RandomDrawFailed(Invalid):
     """What was drawn for this cannot be met; asked once more, it is drawn anew."""
 
+    published = "ByChance"
 
-class NotBegun(Conflict):
+
+class JobNotBegun(Conflict):
     """This takes a while, and nobody has asked for it yet."""
 
+    published = "NotBegun"
 
-class AskedOtherwise(Conflict):
+
+class JobInputsChanged(Conflict):
     """What this report reads beside the data was changed after it was asked for; ask again."""
+
+    published = "AskedOtherwise"
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class JobRequest:
     """What a job is to compute. given: by its kind; plain JSON values. role: who may see what comes of it.
 
     campaigns: all that it reads, each at its data version. weight: which queue it waits in.
@@ -82,7 +92,7 @@ class Request:
         return {"key": key, "campaigns": pairs, "given": dict(self.given), "role": self.role, "weight": self.weight}
 
     @classmethod
-    def of(cls, kind: str, kept: Mapping[str, Any]) -> Request:
+    def of(cls, kind: str, kept: Mapping[str, Any]) -> JobRequest:
         """As it was kept."""
         return cls(kind, ReportKey(**kept["key"]), dict(kept["campaigns"]), kept["given"], kept["role"], _weight(kept))
 
@@ -113,7 +123,7 @@ class JobView:
     error: Mapping[str, Any] | None
     waiting: str | None
     workers: Mapping[str, int]
-    request: Request
+    request: JobRequest
 
     @property
     def ended(self) -> bool:
@@ -121,11 +131,11 @@ class JobView:
         return self.state in ENDED
 
 
-Ask = Callable[[Database, Request], JobView]
-"""`ask`, or `under_way` for who only looks."""
+Ask = Callable[[Database, JobRequest], JobView]
+"""`request_job`, or `find_running_job` for who only looks."""
 
 
-def ask(database: Database, request: Request) -> JobView:
+def request_job(database: Database, request: JobRequest) -> JobView:
     """The job that makes a report: the one there is, begun anew where it failed or was cancelled, or a new one.
 
     One that is begun anew does what is asked now: of the same question, another seed may have been drawn.
@@ -142,7 +152,7 @@ def ask(database: Database, request: Request) -> JobView:
             request=request.as_json(),
         )
         if row.state == "failed" and not row.error["again"]:
-            raise refusal(row.error)
+            raise decode_job_error(row.error)
         lost = row.state == "done" and reports.find(session, request.key) is None  # deleted since
         if row.state in jobs.AGAIN or lost:
             jobs.restart(session, row.id, request.as_json())
@@ -151,17 +161,17 @@ def ask(database: Database, request: Request) -> JobView:
         return _view(session, jobs.get(session, row.public_id))
 
 
-def under_way(database: Database, request: Request) -> JobView:
+def find_running_job(database: Database, request: JobRequest) -> JobView:
     """The job that makes a report now. For who only looks: it begins nothing.
 
-    Raises NotBegun where none is under way, and what the question is refused for, where a worker has found that out.
+    Raises JobNotBegun where none is under way, and what the question is refused for, where a worker has found that out.
     """
     with database.transaction() as session:
         row = jobs.find(session, request.name)
         if row is not None and row.state == "failed" and not row.error["again"]:
-            raise refusal(row.error)
+            raise decode_job_error(row.error)
         if row is None or row.state not in jobs.UNFINISHED:
-            raise NotBegun
+            raise JobNotBegun
         return _view(session, row)
 
 
@@ -170,7 +180,7 @@ def get_job(session: Session, job: str) -> JobView:
     return _view(session, jobs.get(session, job))
 
 
-def look(session: Session, job: str, caller: Caller) -> JobView:
+def get_visible_job(session: Session, job: str, caller: Caller) -> JobView:
     """A job. Raises JobNotFound also for one of a campaign that the caller does not see."""
     view = _view(session, jobs.get(session, job))
     if caller.campaign is not None and set(view.campaigns) != {caller.campaign}:
@@ -178,7 +188,7 @@ def look(session: Session, job: str, caller: Caller) -> JobView:
     return view
 
 
-def of_campaign(
+def list_campaign_jobs(
     session: Session, campaign: str, caller: Caller, *, before: str | None, limit: int
 ) -> Sequence[JobView]:
     """Jobs of a campaign whose report the caller may see, the newest first. Raises NotFound.
@@ -194,30 +204,30 @@ def of_campaign(
     return [_view(session, row) for row in rows]
 
 
-def cancel(session: Session, job: str, caller: Caller) -> JobView:
+def cancel_job(session: Session, job: str, caller: Caller) -> JobView:
     """End a job; whoever computes for it stops. One that has ended stays as it is. Raises JobNotFound."""
-    look(session, job, caller)
+    get_visible_job(session, job, caller)
     row = jobs.get(session, job, hold=True)
     if row.state in jobs.UNFINISHED:
         jobs.cancel(session, row.id)
         jobs_queue.withdraw(session, row.id)
-    return look(session, job, caller)
+    return get_visible_job(session, job, caller)
 
 
-def report(session: Session, view: JobView) -> StoredReport:
-    """What a job has made. Raises NotDone, JobCancelled, or what it failed for."""
+def get_job_report(session: Session, view: JobView) -> StoredReport:
+    """What a job has made. Raises JobNotDone, JobCancelled, or what it failed for."""
     if view.state == "failed" and view.error is not None:
-        raise refusal(view.error)
+        raise decode_job_error(view.error)
     if view.state == "cancelled":
         raise JobCancelled
     body = reports.find(session, view.request.key)
     if body is None:
-        raise NotDone
+        raise JobNotDone
     return StoredReport.of(body, view.request.key.data_version)
 
 
 def _view(session: Session, row: jobs.Row) -> JobView:
-    request = Request.of(row.kind, row.request)
+    request = JobRequest.of(row.kind, row.request)
     state: State = "running" if row.state == "finishing" else row.state
     begun = row.started_at or row.created_at
     idle = row.state in jobs.UNFINISHED and not jobs_queue.workers(session, HEARD_WITHIN)
@@ -239,14 +249,14 @@ def _view(session: Session, row: jobs.Row) -> JobView:
     )
 
 
-def problem(error: AppError, *, again: bool = False) -> dict[str, Any]:
+def encode_job_error(error: AppError, *, again: bool = False) -> dict[str, Any]:
     """An error as a job keeps it. again: whether asking once more may go better."""
     places = [[list(place.loc), place.msg] for place in error.places]
     names = {"type": error.name(), "kind": error.kind, "title": error.title()}
     return {**names, "detail": error.detail, "errors": places, "again": again}
 
 
-def refusal(kept: Mapping[str, Any]) -> AppError:
+def decode_job_error(kept: Mapping[str, Any]) -> AppError:
     """The error that a job keeps, to be raised again; it answers as the first one would have."""
     base = next((one for one in REFUSALS if one.kind == kept["kind"]), AppError)
     kind = type(kept["type"], (base,), {"kind": kept["kind"], "__doc__": f"{kept['title']}."})
@@ -255,21 +265,21 @@ def refusal(kept: Mapping[str, Any]) -> AppError:
     return error
 
 
-def next_entries(session: Session, row: jobs.Row) -> list[Entry]:
+def next_queue_entries(session: Session, row: jobs.Row) -> list[Entry]:
     """What is to be done next for a job, whatever has been done."""
     if row.state == "queued":
         return [Entry(PREPARE, row.id, priority=FIRST, queue=_queue(row))]
     if row.state == "finishing" or row.n_done == row.n_chunks:
-        return [finish_entry(row)]
-    return [chunk_entry(row, n) for n in jobs.to_queue(session, row.id, row.n_chunks, WINDOW)]
+        return [make_finish_entry(row)]
+    return [make_chunk_entry(row, n) for n in jobs.to_queue(session, row.id, row.n_chunks, WINDOW)]
 
 
-def chunk_entry(row: jobs.Row, n: int) -> Entry:
+def make_chunk_entry(row: jobs.Row, n: int) -> Entry:
     """Chunks of several jobs take turns, some at a time, so that a large one does not keep others waiting."""
     return Entry(CHUNK, row.id, n, priority=-(n // BLOCK), queue=_queue(row))
 
 
-def finish_entry(row: jobs.Row) -> Entry:
+def make_finish_entry(row: jobs.Row) -> Entry:
     """To make the report of a job whose chunks are there."""
     return Entry(FINISH, row.id, priority=SOON, queue=_queue(row))
 
@@ -283,7 +293,7 @@ def _weight(kept: Mapping[str, Any]) -> Weight:
     return "light" if kept.get("weight") == "light" else "heavy"
 
 
-def sweep(database: Database) -> int:
+def recover_stalled_jobs(database: Database) -> int:
     """Give others what workers took and did not live to finish, and enter again what the queue has lost; how many.
 
     A chunk whose workers ended too often ends its job, with the reason. One sweep at a time does it all.
@@ -300,33 +310,33 @@ def sweep(database: Database) -> int:
         numbers = [row.id for row in jobs.unfinished_jobs(session)]
         idle = jobs_queue.without_entries(session, numbers) if numbers else set()
     for entry in hopeless:
-        give_up(database, entry.job_id, "its workers stopped before it was finished", entry=entry.queue_id)
+        give_up_job(database, entry.job_id, "its workers stopped before it was finished", entry=entry.queue_id)
     return len(entries) + sum(_enter_again(database, number) for number in sorted(idle))
 
 
-def note_crash(database: Database, entry: int) -> bool:
+def record_worker_crash(database: Database, entry: int) -> bool:
     """Note that the process that computed an entry ended by itself; whether that was once too often."""
     with database.transaction() as session:
         return jobs_queue.count(session, entry, "crashed") >= MOST_TRIES
 
 
-def give_up(database: Database, job_id: int, why: str, *, entry: int | None = None) -> None:
+def give_up_job(database: Database, job_id: int, why: str, *, entry: int | None = None) -> None:
     """End a job that failed too often. entry: of the queue, that goes with it."""
     with database.transaction() as session:
         row = jobs.lock_job(session, job_id)
         if row is not None and row.state in jobs.UNFINISHED:
-            jobs.fail(session, job_id, problem(GaveUp(f"{why}, {MOST_TRIES} times"), again=True))
+            jobs.fail(session, job_id, encode_job_error(JobGivenUp(f"{why}, {MOST_TRIES} times"), again=True))
             jobs_queue.withdraw(session, job_id)
         if entry is not None:
             jobs_queue.give_up(session, entry)
 
 
-def refuse(database: Database, job_id: int, error: AppError, *, again: bool = False) -> None:
+def refuse_job(database: Database, job_id: int, error: AppError, *, again: bool = False) -> None:
     """End a job whose question does not fit the data. again: asked once more it may fit; else it would not."""
     with database.transaction() as session:
         row = jobs.lock_job(session, job_id)
         if row is not None and row.state in jobs.UNFINISHED:
-            jobs.fail(session, job_id, problem(error, again=again))
+            jobs.fail(session, job_id, encode_job_error(error, again=again))
             jobs_queue.withdraw(session, job_id)
 
 
@@ -336,8 +346,8 @@ def _enter_again(database: Database, job_id: int) -> bool:
         if row is None or row.state not in jobs.UNFINISHED or not jobs_queue.without_entries(session, [job_id]):
             return False
         if row.attempts >= MOST_BEGUN:
-            jobs.fail(session, job_id, problem(GaveUp("the queue lost it repeatedly"), again=True))
+            jobs.fail(session, job_id, encode_job_error(JobGivenUp("the queue lost it repeatedly"), again=True))
         else:
             jobs.count_attempt(session, job_id)
-            jobs_queue.enter(session, next_entries(session, row))
+            jobs_queue.enter(session, next_queue_entries(session, row))
         return True

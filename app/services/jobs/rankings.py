@@ -14,19 +14,19 @@ from app.reports.source import snapshot
 from app.reports.source.expected_time import AT_ONCE, CampaignSize, seconds_to_make_ranking
 from app.reports.source.registration import read_stored_recipe
 from app.services.jobs import jobs
-from app.services.jobs.jobs import AskedOtherwise, JobView
+from app.services.jobs.jobs import JobInputsChanged, JobView
 from app.storage.db import Database, Session
 
 KIND = RANKING
 
 
-def long_answer(
+def find_or_queue_ranking(
     database: Database,
     campaign: str,
     *,
     recipe: Recipe,
     as_of: int | datetime | None = None,
-    ask: jobs.Ask = jobs.ask,
+    ask: jobs.Ask = jobs.request_job,
 ) -> StoredReport | JobView:
     """The ranking where it is stored or quickly made, else the job that makes it.
 
@@ -34,24 +34,26 @@ def long_answer(
     """
     with database.transaction(snapshot=True) as session:
         wanted = ranking_report.find_ranking(session, campaign, recipe, as_of)
-        is_long = take_long(session, [wanted])
+        is_long = are_rankings_slow(session, [wanted])
     if not is_long:
         return ranking_report.compute_missing_ranking(database, wanted)
     about, given = wanted.about, {"recipe": recipe.as_json()}
-    return ask(database, jobs.Request(KIND, wanted.key, {about.campaign.key: about.version}, given))
+    return ask(database, jobs.JobRequest(KIND, wanted.key, {about.campaign.key: about.version}, given))
 
 
-def take_long(session: Session, wanted: Iterable[RankingLookup]) -> bool:
+def are_rankings_slow(session: Session, wanted: Iterable[RankingLookup]) -> bool:
     """Whether making those that are not stored, one after another, is expected to be worth a job."""
     missing = [one for one in wanted if one.body is None]
     sizes = {number: CampaignSize.of(session, number) for number in {one.about.campaign_id for one in missing}}
     return sum(seconds_to_make_ranking(sizes[one.about.campaign_id], one.recipe) for one in missing) > AT_ONCE
 
 
-def ranking_in_job(database: Database, campaign: str, recipe: Recipe, *, version: int, told: str) -> StoredReport:
+def find_or_compute_in_job(
+    database: Database, campaign: str, recipe: Recipe, *, version: int, told: str
+) -> StoredReport:
     """A ranking that is a chunk of a job, from the store or computed here and stored as its own, too.
 
-    told: what its key said of recipe and names when it was asked for. Raises AskedOtherwise where it says otherwise
+    told: what its key said of recipe and names when it was asked for. Raises JobInputsChanged where it says otherwise
     now, for names of today would stand under a key of yesterday's; and as `ranking_report.find_or_compute_ranking`.
     """
     try:
@@ -60,15 +62,18 @@ def ranking_in_job(database: Database, campaign: str, recipe: Recipe, *, version
         with database.transaction(snapshot=True) as session:
             now = ranking_report.find_ranking(session, campaign, recipe, version)
         if now.key.recipe_hash != told:
-            raise AskedOtherwise
+            raise JobInputsChanged
 
 
-def work(database: Database, request: jobs.Request) -> ReportWork[bytes]:
-    """What remains to be done for a job once the data are read. Raises AskedOtherwise, and as `load_ranking_input`."""
+def make_ranking_work(database: Database, request: jobs.JobRequest) -> ReportWork[bytes]:
+    """What remains to be done for a job once the data are read.
+
+    Raises JobInputsChanged, and as `load_ranking_input`.
+    """
     ((campaign, version),) = request.campaigns.items()
     with database.transaction() as session:
         about = snapshot.load_snapshot(session, campaign, version)
         given = load_ranking_input(session, about, read_stored_recipe(request.given["recipe"]))
     if given.key != request.key:
-        raise AskedOtherwise
+        raise JobInputsChanged
     return make_undivided_work(given.body)

@@ -18,27 +18,31 @@ from app.storage.db import Database, Session
 MOST_CAMPAIGNS = 20
 
 
-class NoSuchReport(NotFound):
+class ReportNotFound(NotFound):
     """There is no report of this report."""
 
+    published = "NoSuchReport"
 
-def report_of(name: str, over: Over = "campaign") -> Report[Any, Any]:
-    """The report of that name. Raises NoSuchReport."""
+
+def find_report_by_name(name: str, over: Over = "campaign") -> Report[Any, Any]:
+    """The report of that name. Raises ReportNotFound."""
     known = registry.ALL.get(f"{over}/{name}")
     if known is None:
         there = sorted(report.name for report in registry.ALL.values() if report.over == over)
-        raise NoSuchReport(f"there are: {', '.join(there)}")
+        raise ReportNotFound(f"there are: {', '.join(there)}")
     return known
 
 
-def report_of_job(name: str) -> Report[Any, Any]:
+def find_report_of_job(name: str) -> Report[Any, Any]:
     """The report that a job makes, by the name that the store has for it."""
     if name == stability.EARLIER:
         return stability.REPORT
     return registry.WITH_OWN_ROUTES.get(name) or registry.ALL[name]
 
 
-def find_or_queue(database: Database, request: ReportRequest, *, ask: jobs.Ask = jobs.ask) -> StoredReport | JobView:
+def find_or_queue_report(
+    database: Database, request: ReportRequest, *, ask: jobs.Ask = jobs.request_job
+) -> StoredReport | JobView:
     """The report where it is stored or quickly made, else the job that makes it.
 
     Raises as `find_or_compute_report`, and what a worker has found the request to be refused for.
@@ -54,7 +58,7 @@ def find_or_queue(database: Database, request: ReportRequest, *, ask: jobs.Ask =
     given = request.options.model_dump(mode="json", exclude_unset=True)
     versions = {one.campaign.key: one.version for one in lookup.about}
     weight: jobs_queue.Weight = "heavy" if report.long else "light"
-    return ask(database, jobs.Request(lookup.key.kind, lookup.key, versions, given, report.role, weight))
+    return ask(database, jobs.JobRequest(lookup.key.kind, lookup.key, versions, given, report.role, weight))
 
 
 def _is_long(session: Session, request: ReportRequest, lookup: ReportLookup) -> bool:

@@ -21,7 +21,7 @@ from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySid
 from app.reports.source.registration import read_stored_recipe
 from app.reports.source.snapshot import Snapshot
 from app.services.jobs import jobs, rankings
-from app.services.jobs.jobs import JobView, Request
+from app.services.jobs.jobs import JobRequest, JobView
 from app.stats.ranking.result import METHOD_VERSION
 from app.storage import reports as stored
 from app.storage.db import Database, Session
@@ -32,7 +32,7 @@ SERIES = "campaigns/series"
 KINDS = (KIND, SERIES)
 
 
-class StoredColumn(BaseModel):
+class StoredRankingColumn(BaseModel):
     """One ranking of a report, as it is kept."""
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
@@ -52,29 +52,29 @@ class StoredColumn(BaseModel):
         return ComparedRanking(self.name, self.view, self.why, self.etag)
 
 
-class StoredComparison(BaseModel):
+class StoredSideBySide(BaseModel):
     """Rankings beside each other, as they are kept."""
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
     subject: str
-    parts: list[StoredColumn]
+    parts: list[StoredRankingColumn]
     notes: list[str] = []
 
 
-def read(body: bytes) -> RankingsSideBySide:
+def parse_stored_rankings(body: bytes) -> RankingsSideBySide:
     """The rankings of a stored report."""
-    kept = StoredComparison.model_validate_json(body)
+    kept = StoredSideBySide.model_validate_json(body)
     return arrange_rankings(kept.subject, [part.column() for part in kept.parts], kept.notes)
 
 
-def long_answer(
+def find_or_queue_recipes(
     database: Database,
     campaign: str,
     names: Sequence[str],
     *,
     as_of: int | datetime | None = None,
-    ask: jobs.Ask = jobs.ask,
+    ask: jobs.Ask = jobs.request_job,
 ) -> RankingsSideBySide | JobView:
     """The rankings by some recipes where they are stored or quickly made, else the job that makes them.
 
@@ -91,8 +91,8 @@ def long_answer(
     )
 
 
-def of_series(
-    database: Database, name: str, *, recipe: str, only: str | None = None, ask: jobs.Ask = jobs.ask
+def find_or_queue_series(
+    database: Database, name: str, *, recipe: str, only: str | None = None, ask: jobs.Ask = jobs.request_job
 ) -> RankingsSideBySide | JobView:
     """The campaigns of a series where their rankings are stored or quickly made, else the job that makes them.
 
@@ -125,39 +125,45 @@ class RequestedRanking(NamedTuple):
 
 def _later(
     session: Session, kind: str, subject: str, rows: Sequence[RequestedRanking]
-) -> RankingsSideBySide | Request | None:
+) -> RankingsSideBySide | JobRequest | None:
     """None where the rankings are quickly made; else they, where they are stored together, or what to ask a job for."""
-    if not rankings.take_long(session, [one.wanted for one in rows if one.wanted is not None]):
+    if not rankings.are_rankings_slow(session, [one.wanted for one in rows if one.wanted is not None]):
         return None
     versions = {one.about.campaign.key: one.about.version for one in rows}
     asked = [one.as_json() for one in rows]
     first, parts = rows[0].about, [subject, versions, [[name, of, told] for name, of, _, told in asked]]
     key = make_report_key(first.campaign_id, kind, first.version, parts, seed=0, method_version=METHOD_VERSION)
     body = stored.find(session, key)
-    return Request(kind, key, versions, {"subject": subject, "columns": asked}) if body is None else read(body)
+    return (
+        JobRequest(kind, key, versions, {"subject": subject, "columns": asked})
+        if body is None
+        else parse_stored_rankings(body)
+    )
 
 
-def _answered(database: Database, outcome: RankingsSideBySide | Request, ask: jobs.Ask) -> RankingsSideBySide | JobView:
-    return ask(database, outcome) if isinstance(outcome, Request) else outcome
+def _answered(
+    database: Database, outcome: RankingsSideBySide | JobRequest, ask: jobs.Ask
+) -> RankingsSideBySide | JobView:
+    return ask(database, outcome) if isinstance(outcome, JobRequest) else outcome
 
 
-def work(database: Database, request: Request) -> ReportWork[StoredComparison]:
-    """What remains to be done for a job: a ranking a chunk, which raises AskedOtherwise."""
+def make_side_by_side_work(database: Database, request: JobRequest) -> ReportWork[StoredSideBySide]:
+    """What remains to be done for a job: a ranking a chunk, which raises JobInputsChanged."""
     columns = request.given["columns"]
 
     def chunk(n: int) -> bytes:
         name, campaign, recipe, told = columns[n]
         if recipe is None:
-            return StoredColumn.of(series.campaign_without_recipe(name)).model_dump_json().encode()
+            return StoredRankingColumn.of(series.campaign_without_recipe(name)).model_dump_json().encode()
         meant, version = read_stored_recipe(recipe), request.campaigns[campaign]
         made = side_by_side.make_ranking_column(
-            name, lambda: rankings.ranking_in_job(database, campaign, meant, version=version, told=told)
+            name, lambda: rankings.find_or_compute_in_job(database, campaign, meant, version=version, told=told)
         )
-        return StoredColumn.of(made).model_dump_json().encode()
+        return StoredRankingColumn.of(made).model_dump_json().encode()
 
-    def finish(parts: Sequence[bytes]) -> StoredComparison:
-        made = [StoredColumn.model_validate_json(part) for part in parts]
+    def finish(parts: Sequence[bytes]) -> StoredSideBySide:
+        made = [StoredRankingColumn.model_validate_json(part) for part in parts]
         notes = series.list_series_notes([one.column() for one in made]) if request.kind == SERIES else []
-        return StoredComparison(subject=request.given["subject"], parts=made, notes=notes)
+        return StoredSideBySide(subject=request.given["subject"], parts=made, notes=notes)
 
     return ReportWork(len(columns), chunk, finish)

@@ -16,18 +16,20 @@ MOST = 1000  # raters of one list
 MOST_NAMED = 100  # faults
 
 
-def enrol(session: Session, campaign: str, keys: Sequence[str], new: Enrolment, *, by: Caller, dry_run: bool) -> None:
+def enrol_raters(
+    session: Session, campaign: str, keys: Sequence[str], new: Enrolment, *, by: Caller, dry_run: bool
+) -> None:
     """Enrol raters alike, all or none; dry_run: check only.
 
-    Raises Invalid naming each key that is none, stands twice, or is enrolled already; and as `raters.put`.
+    Raises Invalid naming each key that is none, stands twice, or is enrolled already; and as `raters.put_rater`.
     """
     campaign_id = campaigns.get(session, campaign, lock=True).id
     places = tuple(_faults(session, campaign_id, keys))
     if places:
         raise Invalid("nobody was enrolled because the list contains errors", places=places[:MOST_NAMED])
-    service.check_team(session, campaign_id, new.team)
+    service.check_team_exists(session, campaign_id, new.team)
     for key in () if dry_run else keys:
-        service.put(session, campaign, key, new, given=frozenset(), seen=None, by=by)
+        service.put_rater(session, campaign, key, new, given=frozenset(), seen=None, by=by)
 
 
 def _faults(session: Session, campaign_id: int, keys: Sequence[str]) -> Iterator[Place]:

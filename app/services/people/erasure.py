@@ -9,19 +9,23 @@ from dataclasses import dataclass
 from app.domain.errors import Conflict
 from app.services.access.tokens import Caller
 from app.services.campaigns import audit, data_seals
-from app.services.people.raters import PersonElsewhere
+from app.services.people.raters import PersonInOtherCampaign
 from app.storage import campaigns, erasure, raters
 from app.storage import purge as purging
 from app.storage import tokens as stored
 from app.storage.db import Session
 
 
-class SeveralRaters(Conflict):
+class AmbiguousRaterKey(Conflict):
     """Raters of several campaigns have this key and are not known to be one person; say which campaign."""
 
+    published = "SeveralRaters"
 
-class NotErased(Conflict):
+
+class RaterNotErased(Conflict):
     """This rater is not erased; erase them first."""
+
+    published = "NotErased"
 
 
 PER_ENTRY = 1000  # hashes in one row of the audit log
@@ -35,19 +39,19 @@ class ErasedAccount:
     rater: str
 
 
-def erase(session: Session, key: str, *, campaign: str | None, by: Caller) -> list[ErasedAccount]:
+def erase_rater(session: Session, key: str, *, campaign: str | None, by: Caller) -> list[ErasedAccount]:
     """Erase the rater of this key with every account of the same person; once more changes nothing.
 
     campaign: which rater is meant, where several campaigns have one of this key.
 
-    Raises RaterNotFound where the caller manages none, SeveralRaters, and PersonElsewhere where an account of the
-    person is in a campaign that the caller does not manage.
+    Raises RaterNotFound where the caller manages none, AmbiguousRaterKey, and PersonInOtherCampaign where an account of
+    the person is in a campaign that the caller does not manage.
     """
     if by.campaign is not None and campaign not in (None, by.campaign):
         raise raters.RaterNotFound
     accounts = _all_accounts(session, erasure.accounts(session, key, campaign=by.campaign or campaign))
     if by.campaign is not None and any(account.campaign != by.campaign for account in accounts):
-        raise PersonElsewhere
+        raise PersonInOtherCampaign
     known = [account for account in accounts if account.state != "erased"]
     for account in known:
         _forget(session, account, by)
@@ -63,7 +67,7 @@ def _all_accounts(session: Session, named: Sequence[erasure.AccountRecord]) -> l
         raise raters.RaterNotFound
     persons = {account.person_id for account in named}
     if len(named) > 1 and (len(persons) > 1 or None in persons):
-        raise SeveralRaters
+        raise AmbiguousRaterKey
     if named[0].person_id is None:
         return list(named)
     return list(erasure.accounts_of(session, named[0].person_id))
@@ -75,20 +79,20 @@ def _forget(session: Session, account: erasure.AccountRecord, by: Caller) -> Non
     erasure.forget(session, account)
     if row.data_version:
         campaigns.next_version(session, row.id, actor=by.actor, what="raters")
-    audit.record(session, row.id, actor=by.actor, action="rater erased", what={"rater": account.key})
+    audit.record_action(session, row.id, actor=by.actor, action="rater erased", what={"rater": account.key})
 
 
-def purge(session: Session, campaign: str, key: str, *, actor: str) -> int:
+def purge_rater_judgments(session: Session, campaign: str, key: str, *, actor: str) -> int:
     """Delete what an erased rater judged, on the connection of the schema's owner; how many answers there were.
 
     The audit log keeps what each row hashed to. Rankings of earlier data versions lose the answers too.
 
-    Raises NotFound, and NotErased: who is to be forgotten is erased first.
+    Raises NotFound, and RaterNotErased: who is to be forgotten is erased first.
     """
     row = campaigns.get(session, campaign, lock=True)
     account = raters.get(session, row.id, key)
     if account.state != "erased":
-        raise NotErased
+        raise RaterNotErased
     hashes = purging.purge(session, row.id, account.id)
     if hashes:
         campaigns.next_version(session, row.id, actor=actor, what="purge")
@@ -97,5 +101,5 @@ def purge(session: Session, campaign: str, key: str, *, actor: str) -> int:
         gone = {one.row: one.hash for one in part}
         versions = {one.row: one.version for one in part if one.version is not None}
         what = {"rater": key, "rows": gone, "versions": versions}
-        audit.record(session, row.id, actor=actor, action=data_seals.PURGED, what=what)
+        audit.record_action(session, row.id, actor=actor, action=data_seals.PURGED, what=what)
     return sum(not one.row.startswith("void ") for one in hashes)

@@ -14,12 +14,14 @@ from app.storage.db import Session
 from app.storage.guidelines import Kind
 
 
-class ConsentChanged(Conflict):
+class ConsentTextChanged(Conflict):
     """The text of consent is another one now; read it again."""
+
+    published = "ConsentChanged"
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class GuidelineTexts:
     """A version of a text. texts: markdown by language."""
 
     version: int
@@ -28,7 +30,7 @@ class Texts:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class ConsentAgreement:
     """What a rater agreed to, in which language, and when."""
 
     version: int
@@ -36,7 +38,9 @@ class Agreement:
     at: datetime
 
 
-def put(session: Session, campaign: str, kind: Kind, texts: Mapping[str, str], *, actor: str) -> Texts:
+def put_guidelines(
+    session: Session, campaign: str, kind: Kind, texts: Mapping[str, str], *, actor: str
+) -> GuidelineTexts:
     """Store a new version; the same texts again are the same version. Raises NotFound."""
     row = campaigns.get(session, campaign, lock=True)
     latest = guidelines.find(session, row.id, kind)
@@ -44,45 +48,47 @@ def put(session: Session, campaign: str, kind: Kind, texts: Mapping[str, str], *
         version = 1 if latest is None else latest.version + 1
         guidelines.add(session, row.id, kind, version=version, texts=texts, actor=actor)
         what = {"version": version, "languages": sorted(texts)}
-        audit.record(session, row.id, actor=actor, action=f"{kind} put", what=what)
-    return get(session, campaign, kind)
+        audit.record_action(session, row.id, actor=actor, action=f"{kind} put", what=what)
+    return get_guidelines(session, campaign, kind)
 
 
-def get(session: Session, campaign: str, kind: Kind, *, version: int | None = None) -> Texts:
+def get_guidelines(session: Session, campaign: str, kind: Kind, *, version: int | None = None) -> GuidelineTexts:
     """A version of the texts, the latest where none is named. Raises NotFound."""
     row = guidelines.find(session, campaigns.get(session, campaign).id, kind, version)
     if row is None:
         raise guidelines.NoTexts(kind)
-    return Texts(row.version, row.texts, row.at)
+    return GuidelineTexts(row.version, row.texts, row.at)
 
 
-def requested_consent(session: Session, rater: ActingRater) -> tuple[Texts | None, Agreement | None]:
+def find_requested_consent(
+    session: Session, rater: ActingRater
+) -> tuple[GuidelineTexts | None, ConsentAgreement | None]:
     """What a rater is to agree to, None where nothing is asked, and what they agreed to last."""
     row = guidelines.find(session, rater.campaign_id, "consent")
     given = guidelines.latest_agreement(session, rater.rater_id)
     return (
-        None if row is None else Texts(row.version, row.texts, row.at),
-        None if given is None else Agreement(given.version, given.language, given.at),
+        None if row is None else GuidelineTexts(row.version, row.texts, row.at),
+        None if given is None else ConsentAgreement(given.version, given.language, given.at),
     )
 
 
-def agree(session: Session, rater: ActingRater, *, version: int, language: str) -> Agreement:
+def record_consent(session: Session, rater: ActingRater, *, version: int, language: str) -> ConsentAgreement:
     """Agree to the latest text, in a language that it has. Agreeing again changes nothing.
 
-    Raises NotFound where nothing is asked, ConsentChanged for another version than the latest, Invalid.
+    Raises NotFound where nothing is asked, ConsentTextChanged for another version than the latest, Invalid.
     """
-    text, _ = requested_consent(session, rater)
+    text, _ = find_requested_consent(session, rater)
     if text is None:
         raise guidelines.NoTexts("consent")
     if version != text.version:
-        raise ConsentChanged(f"it is version {text.version}")
+        raise ConsentTextChanged(f"it is version {text.version}")
     if language not in text.texts:
         there = ", ".join(sorted(text.texts))
         raise Invalid(places=(Place(("body", "language"), f"the text is not there in it; there are {there}"),))
     if guidelines.agree(session, rater.campaign_id, rater.rater_id, version=version, language=language):
         what = {"rater": rater.rater, "version": version, "language": language}
-        audit.record(session, rater.campaign_id, actor=rater.actor, action="consent given", what=what)
-    _, given = requested_consent(session, rater)
+        audit.record_action(session, rater.campaign_id, actor=rater.actor, action="consent given", what=what)
+    _, given = find_requested_consent(session, rater)
     if given is None:
         raise guidelines.NoTexts("consent")
     return given

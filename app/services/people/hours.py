@@ -15,7 +15,7 @@ from app.reports.kit.table import Cell
 from app.reports.source.campaign import CampaignInfo
 from app.services.access.tokens import Caller
 from app.services.campaigns import audit
-from app.services.campaigns.campaigns import get
+from app.services.campaigns.campaigns import get_campaign
 from app.services.people.raters import ActingRater
 from app.stats.timing.active_time import actions_from_log
 from app.stats.timing.timing import PAUSE, PER_WORD, payable_seconds
@@ -28,8 +28,10 @@ MOST_OPEN = 20
 COLUMNS = ("campaign", "team", "rater", "day", "active_seconds", "adjusted_seconds")
 
 
-class AnsweredAlready(Conflict):
+class DisputeAlreadyAnswered(Conflict):
     """This dispute is answered already."""
+
+    published = "AnsweredAlready"
 
 
 class TooManyDisputes(Conflict):
@@ -37,7 +39,7 @@ class TooManyDisputes(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
+class RaterDayHours:
     """One day of one rater, in seconds."""
 
     day: date
@@ -55,7 +57,7 @@ class RaterHours:
     adjusted_seconds: int
     payable_seconds: float
     open_disputes: int
-    days: tuple[Day, ...]
+    days: tuple[RaterDayHours, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class TeamHours:
 
 
 @dataclass(frozen=True, slots=True)
-class Hours:
+class CampaignHours:
     """A campaign's hours, or a team's. pause_seconds, seconds_per_word: of the rule."""
 
     campaign: str
@@ -104,15 +106,17 @@ class OwnHours:
     entries: tuple[HoursEntry, ...]
 
 
-def report(session: Session, campaign: str, *, by: Caller, utc_offset: int = 0, team: str | None = None) -> Hours:
+def make_hours_report(
+    session: Session, campaign: str, *, by: Caller, utc_offset: int = 0, team: str | None = None
+) -> CampaignHours:
     """Hours by rater and day, of one team where that is asked; a coordinator gets its team.
 
     utc_offset: minutes by which the days are ahead of UTC.
 
     Raises NotFound for an unknown campaign and for a team that is not the caller's.
     """
-    view, row = get(session, campaign), campaigns.get(session, campaign)
-    only = team_of(session, row.id, team, by)
+    view, row = get_campaign(session, campaign), campaigns.get(session, campaign)
+    only = resolve_visible_team(session, row.id, team, by)
     people = hours.raters(session, row.id, None)
     shown = [one for one in people if only is None or one.team == only]
     wanted = None if only is None else {one.person for one in shown}
@@ -120,12 +124,12 @@ def report(session: Session, campaign: str, *, by: Caller, utc_offset: int = 0, 
     by_rater = _by_rater(session, view, row.id, accounts, utc_offset, everybody=only is None)
     entries = hours.entries(session, row.id, team=only)
     counted = tuple(_rater(one, by_rater.get(one.id, {}), entries, utc_offset) for one in shown)
-    return Hours(campaign, utc_offset, PAUSE, PER_WORD, counted, _teams(counted))
+    return CampaignHours(campaign, utc_offset, PAUSE, PER_WORD, counted, _teams(counted))
 
 
-def own(session: Session, rater: ActingRater, *, utc_offset: int = 0) -> OwnHours:
+def get_own_hours(session: Session, rater: ActingRater, *, utc_offset: int = 0) -> OwnHours:
     """The rater's own hours by day. Work in several of a person's accounts at once counts once."""
-    view = get(session, rater.campaign)
+    view = get_campaign(session, rater.campaign)
     accounts = hours.accounts(session, rater.campaign_id, rater.rater_id)
     by_rater = _by_rater(session, view, rater.campaign_id, accounts, utc_offset, everybody=False)
     me = next(one for one in accounts if one.id == rater.rater_id)
@@ -134,19 +138,19 @@ def own(session: Session, rater: ActingRater, *, utc_offset: int = 0) -> OwnHour
     return OwnHours(counted, tuple(_entry(row) for row in entries))
 
 
-def page(session: Session, campaign: str, *, by: Caller, after: int, limit: int) -> list[HoursEntry]:
+def list_hours_entries(session: Session, campaign: str, *, by: Caller, after: int, limit: int) -> list[HoursEntry]:
     """Adjustments, disputes and refusals in their order, by id after `after`; a coordinator gets those of its team."""
     row = campaigns.get(session, campaign)
-    only = team_of(session, row.id, None, by)
+    only = resolve_visible_team(session, row.id, None, by)
     return [_entry(one) for one in hours.entries(session, row.id, team=only, after=after, limit=limit)]
 
 
-def adjust(
+def adjust_hours(
     session: Session, campaign: str, *, rater: str, seconds: int, reason: str, answers: int | None, actor: str
 ) -> HoursEntry:
     """Add seconds to what a rater is paid, or take some off. answers: the dispute of theirs that this accepts.
 
-    Raises NotFound, AnsweredAlready, Invalid for a rater who is not enrolled or whose dispute it is not.
+    Raises NotFound, DisputeAlreadyAnswered, Invalid for a rater who is not enrolled or whose dispute it is not.
     """
     row = campaigns.get(session, campaign, lock=True)
     account = raters.find(session, row.id, rater)
@@ -157,14 +161,14 @@ def adjust(
     return _add(session, row.id, account.id, "adjustment", seconds, reason, actor, answers)
 
 
-def refuse(session: Session, campaign: str, *, dispute: int, reason: str, actor: str) -> HoursEntry:
-    """Answer a dispute by a reason why nothing is paid for it. Raises NotFound, AnsweredAlready."""
+def refuse_dispute(session: Session, campaign: str, *, dispute: int, reason: str, actor: str) -> HoursEntry:
+    """Answer a dispute by a reason why nothing is paid for it. Raises NotFound, DisputeAlreadyAnswered."""
     row = campaigns.get(session, campaign, lock=True)
     entry = _to_answer(session, row.id, dispute)
     return _add(session, row.id, entry.rater_id, "refusal", 0, reason, actor, dispute)
 
 
-def say_wrong(session: Session, rater: ActingRater, *, seconds: int, reason: str) -> HoursEntry:
+def dispute_hours(session: Session, rater: ActingRater, *, seconds: int, reason: str) -> HoursEntry:
     """A rater says that so many seconds are missing. Raises TooManyDisputes."""
     campaigns.get(session, rater.campaign, lock=True)
     if hours.open_disputes(session, rater.campaign_id, rater.rater_id) >= MOST_OPEN:
@@ -172,7 +176,7 @@ def say_wrong(session: Session, rater: ActingRater, *, seconds: int, reason: str
     return _add(session, rater.campaign_id, rater.rater_id, "dispute", seconds, reason, rater.actor, None)
 
 
-def csv(statement: Hours) -> bytes:
+def write_hours_csv(statement: CampaignHours) -> bytes:
     """A line a rater and day, in seconds; a rater without a day has a line without one."""
     rows: list[tuple[Cell, ...]] = []
     for rater in statement.raters:
@@ -182,7 +186,7 @@ def csv(statement: Hours) -> bytes:
     return render_csv(COLUMNS, rows)
 
 
-def team_of(session: Session, campaign_id: int, asked: str | None, by: Caller) -> str | None:
+def resolve_visible_team(session: Session, campaign_id: int, asked: str | None, by: Caller) -> str | None:
     """The team whose raters a caller is shown; None for all. Raises TeamNotFound for one that is not theirs."""
     only = asked if by.may("manager") else asked or by.team
     if only is not None:
@@ -224,7 +228,9 @@ def _rater(account: hours.Row, active: Mapping[date, float], entries: Iterable[h
             day = (entry.at.astimezone(UTC) + timedelta(minutes=offset)).date()
             adjusted[day] = adjusted.get(day, 0) + entry.seconds
     measured, beside = sum(active.values()), sum(adjusted.values())
-    days = (Day(day, round(active.get(day, 0.0), 3), adjusted.get(day, 0)) for day in sorted({*active, *adjusted}))
+    days = (
+        RaterDayHours(day, round(active.get(day, 0.0), 3), adjusted.get(day, 0)) for day in sorted({*active, *adjusted})
+    )
     return RaterHours(
         rater=account.key,
         team=account.team,
@@ -256,7 +262,7 @@ def _to_answer(session: Session, campaign_id: int, entry_id: int) -> hours.Row:
     """A dispute that is not answered. The campaign's row is locked, so that nobody answers it at the same time."""
     entry = hours.find_dispute(session, campaign_id, entry_id)
     if entry.answered is not None:
-        raise AnsweredAlready
+        raise DisputeAlreadyAnswered
     return entry
 
 
@@ -273,7 +279,7 @@ def _add(
     values = {"rater_id": rater_id, "kind": kind, "seconds": seconds, "reason": reason, "actor": actor}
     made = _entry(hours.add(session, campaign_id, {**values, "answers_id": answers}))
     what = {"entry": made.id, "rater": made.rater, "seconds": seconds, "answers": answers}
-    audit.record(session, campaign_id, actor=actor, action=f"hours {kind}", what=what)
+    audit.record_action(session, campaign_id, actor=actor, action=f"hours {kind}", what=what)
     return made
 
 

@@ -14,7 +14,7 @@ UNDER_WAY = ("open", "paused")
 SHARE = "redistribute the work in a replan, or enrol fewer"
 
 
-def idle_warning(names: Sequence[str], who: str) -> str:
+def make_idle_warning(names: Sequence[str], who: str) -> str:
     """That so many have nothing, the first by name, and what to do. who: what one of them is called."""
     named = ", ".join(names[:MOST_NAMED]) + (" …" if len(names) > MOST_NAMED else "")
     return f"{_idle(len(names), who)}, and {'is' if len(names) == 1 else 'are'} told so: {named}; {SHARE}"
@@ -24,7 +24,7 @@ def _idle(n: int, who: str) -> str:
     return f"{pluralize(n, who)} {'has' if n == 1 else 'have'} nothing to judge in this plan"
 
 
-def warnings(
+def list_idle_warnings(
     session: Session, campaign_id: int, state: str, *, of: Collection[str] | None = None, named: bool
 ) -> list[str]:
     """Of raters, and of seats where the whole campaign is seen.
@@ -36,15 +36,15 @@ def warnings(
     idle = [key for key in idle_raters.keys(session, campaign_id) if of is None or key in of]
     sentences = []
     if idle:
-        sentences.append(idle_warning(idle, "rater") if named else f"{_idle(len(idle), 'rater')}; {SHARE}")
+        sentences.append(make_idle_warning(idle, "rater") if named else f"{_idle(len(idle), 'rater')}; {SHARE}")
     seats = plans.seats(session, campaign_id) - idle_raters.seats_with_work(session, campaign_id)
     if of is None and seats > 0:
         sentences.append(f"{_idle(seats, 'invited seat')}; {SHARE}")
     return sentences
 
 
-def of_enrolled(session: Session, campaign: str, keys: Sequence[str]) -> list[str]:
+def list_enrolment_warnings(session: Session, campaign: str, keys: Sequence[str]) -> list[str]:
     """What is said to whoever enrols these. Raises NotFound."""
     row = campaigns.get(session, campaign)
     idle = idle_raters.keys(session, row.id, keys) if row.state in UNDER_WAY else []
-    return [idle_warning(idle, "rater")] if idle else []
+    return [make_idle_warning(idle, "rater")] if idle else []

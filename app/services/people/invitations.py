@@ -11,7 +11,7 @@ from datetime import datetime
 from urllib.parse import quote, urlsplit
 
 from app.domain.errors import Conflict, Forbidden, Invalid, Place, TooMany
-from app.services.access.tokens import Caller, digest
+from app.services.access.tokens import Caller, hash_secret
 from app.services.campaigns import audit
 from app.services.people import links
 from app.services.people.raters import RaterErased
@@ -24,26 +24,34 @@ LONGEST_URL = 1000
 FEW = 10  # seats that may be taken in an hour however few there are
 
 
-class NoSeatLeft(Conflict):
+class NoInvitationSeatLeft(Conflict):
     """All places of this invitation are taken."""
 
+    published = "NoSeatLeft"
 
-class ClosedToInvitations(Conflict):
+
+class InvitingCampaignClosed(Conflict):
     """This campaign is closed."""
 
     published = "CampaignClosed"
 
 
-class SeatTaken(Conflict):
+class SeatAlreadyClaimed(Conflict):
     """Somebody came under this id before: go on in the browser where you began, or ask for a link of your own."""
 
+    published = "SeatTaken"
 
-class NotSigned(Forbidden):
+
+class ClaimNotSigned(Forbidden):
     """The platform has to sign this id, and the signature is missing or wrong."""
 
+    published = "NotSigned"
 
-class TooFast(TooMany):
+
+class InvitationRateExceeded(TooMany):
     """As many have come by this invitation lately as may in an hour; try again later."""
+
+    published = "TooFast"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +90,7 @@ class NewInvitation:
 
 
 @dataclass(frozen=True, slots=True)
-class Completion:
+class TaskCompletion:
     """A task that was handed in, with the code that the rater was given."""
 
     id: int
@@ -95,7 +103,7 @@ class Completion:
     platform: str | None
 
 
-def create(
+def create_invitation(
     session: Session,
     campaign: str,
     *,
@@ -123,7 +131,7 @@ def create(
     values = {
         "campaign_id": row.id,
         "public_id": public_id,
-        "hash": digest(secret),
+        "hash": hash_secret(secret),
         "platform": platform,
         "seats": seats,
         "completion_url": completion_url,
@@ -135,32 +143,32 @@ def create(
     }
     view = _view(invitations.add(session, values))
     what = {"invitation": public_id, "seats": seats, "platform": platform, "team": team}
-    audit.record(session, row.id, actor=by.actor, action="invitation made", what=what)
+    audit.record_action(session, row.id, actor=by.actor, action="invitation made", what=what)
     return NewInvitation(view, secret, None if key is None else key.hex())
 
 
-def get(session: Session, campaign: str, public_id: str) -> InvitationView:
+def get_invitation(session: Session, campaign: str, public_id: str) -> InvitationView:
     """An invitation, live or not. Raises NotFound."""
     return _view(invitations.get(session, campaigns.get(session, campaign).id, public_id))
 
 
-def page(session: Session, campaign: str, *, after: str | None, limit: int) -> list[InvitationView]:
+def list_invitations(session: Session, campaign: str, *, after: str | None, limit: int) -> list[InvitationView]:
     """A campaign's invitations by id after `after`."""
     campaign_id = campaigns.get(session, campaign).id
     return [_view(row) for row in invitations.page(session, campaign_id, after=after, limit=limit)]
 
 
-def revoke(session: Session, campaign: str, public_id: str, *, by: Caller) -> None:
+def revoke_invitation(session: Session, campaign: str, public_id: str, *, by: Caller) -> None:
     """End an invitation; who came by it stays. Raises NotFound."""
     row = campaigns.get(session, campaign, lock=True)
     invitations.get(session, row.id, public_id)
     if invitations.revoke(session, row.id, public_id):
         what = {"invitation": public_id}
-        audit.record(session, row.id, actor=by.actor, action="invitation revoked", what=what)
+        audit.record_action(session, row.id, actor=by.actor, action="invitation revoked", what=what)
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class SeatClaim:
     """Who comes. signature: of the external id, in hexadecimal. held_by: the rater whose live credential came along."""
 
     secret: str
@@ -169,32 +177,34 @@ class Claim:
     held_by: int | None = None
 
 
-def sign(key: bytes, external_id: str) -> str:
+def sign_external_id(key: bytes, external_id: str) -> str:
     """What a platform adds to its id: HMAC-SHA256 in hexadecimal.
 
-    >>> sign(bytes(32), "w1")[:8]
+    >>> sign_external_id(bytes(32), "w1")[:8]
     '16c6a4ef'
     """
     return hmac.new(key, external_id.encode(), hashlib.sha256).hexdigest()
 
 
-def claim(session: Session, public_id: str, given: Claim, *, days: float) -> links.RaterLink:
+def claim_seat(session: Session, public_id: str, given: SeatClaim, *, days: float) -> links.RaterLink:
     """Take a seat: a new rater under a made-up key, or the one who claimed under this external id before.
 
     Who comes again shows the credential of before, or an id that the platform signed: everybody else could make the id
     up. The token is new each time and ends the one before. One claim of a campaign at a time, so that no seat is taken
-    twice. Raises InvitationNotFound for a wrong secret too, NotSigned, SeatTaken, NoSeatLeft, TooFast, CampaignClosed,
-    RaterErased.
+    twice. Raises InvitationNotFound for a wrong secret too, ClaimNotSigned, SeatAlreadyClaimed, NoInvitationSeatLeft,
+    InvitationRateExceeded, CampaignClosed, RaterErased.
     """
     invitation = invitations.find(session, public_id)
     known = invitation.hash if invitation is not None else bytes(32)
-    if not hmac.compare_digest(digest(given.secret), known) or invitation is None or not invitation.live:
+    if not hmac.compare_digest(hash_secret(given.secret), known) or invitation is None or not invitation.live:
         raise invitations.InvitationNotFound
     signed = invitation.signing_key is not None
-    if signed and not hmac.compare_digest(sign(invitation.signing_key, given.external_id), given.signature or ""):
-        raise NotSigned
+    if signed and not hmac.compare_digest(
+        sign_external_id(invitation.signing_key, given.external_id), given.signature or ""
+    ):
+        raise ClaimNotSigned
     if invitations.hold_campaign(session, invitation.campaign_id) == "closed":
-        raise ClosedToInvitations
+        raise InvitingCampaignClosed
     key = invitations.rater_of(session, invitation.campaign_id, given.external_id)
     actor = f"invitation:{public_id}"
     came_before = key is not None
@@ -202,57 +212,61 @@ def claim(session: Session, public_id: str, given: Claim, *, days: float) -> lin
         key = _take_seat(session, public_id, given.external_id, actor=actor)
     rater = raters.get(session, invitation.campaign_id, key)
     if came_before and not signed and given.held_by != rater.id:
-        raise SeatTaken
+        raise SeatAlreadyClaimed
     if rater.state == "erased":
         raise RaterErased
-    return links.replace_token(session, invitation.campaign, rater, days=days, name=NAME, actor=actor)
+    return links.replace_rater_token(session, invitation.campaign, rater, days=days, name=NAME, actor=actor)
 
 
 def _take_seat(session: Session, public_id: str, external_id: str, *, actor: str) -> str:
-    """Enrol a new rater. Raises NoSeatLeft, TooFast, InvitationNotFound where it ended meanwhile."""
+    """Enrol a new rater.
+
+    Raises NoInvitationSeatLeft, InvitationRateExceeded, InvitationNotFound where it ended meanwhile.
+    """
     row = invitations.find(session, public_id)  # once more: the seats as they are now that nobody else takes one
     if row is None or not row.live:
         raise invitations.InvitationNotFound
     if row.taken >= row.seats:
-        raise NoSeatLeft
+        raise NoInvitationSeatLeft
     if row.per_hour is not None and (wait := invitations.full_for(session, row)) is not None:
-        raise TooFast(retry_after=wait)
+        raise InvitationRateExceeded(retry_after=wait)
     key = f"{row.platform or 'w'}-{secrets.token_hex(6)}"
     rater_id = raters.add(session, row.campaign_id, key)
     enrolment = {"team_id": row.team_id, "state": "active", "capacity_unit": "items"}
     raters.enrol(session, row.campaign_id, rater_id, {**enrolment, "external_id": external_id, "invitation_id": row.id})
     plans.join_pool(session, row.campaign_id, rater_id)
     what = {"rater": key, "invitation": public_id}
-    audit.record(session, row.campaign_id, actor=actor, action="rater enrolled", what=what)
+    audit.record_action(session, row.campaign_id, actor=actor, action="rater enrolled", what=what)
     return key
 
 
-def completions(session: Session, campaign: str, *, after: int, limit: int) -> list[Completion]:
+def list_completions(session: Session, campaign: str, *, after: int, limit: int) -> list[TaskCompletion]:
     """Codes of completion in the order of their tasks, after the one of id `after`: for paying."""
     campaign_id = campaigns.get(session, campaign).id
     return [
-        Completion(**row._mapping) for row in invitations.completions(session, campaign_id, after=after, limit=limit)
+        TaskCompletion(**row._mapping)
+        for row in invitations.completions(session, campaign_id, after=after, limit=limit)
     ]
 
 
-def own_completions(session: Session, campaign_id: int, rater_id: int) -> list[tuple[str, str, str | None]]:
+def list_own_completions(session: Session, campaign_id: int, rater_id: int) -> list[tuple[str, str, str | None]]:
     """A rater's own tasks with a code: task, code, and the address that takes them back to their platform."""
     url = invitations.completion_url(session, campaign_id, rater_id)
     rows = invitations.completions(session, campaign_id, after=0, limit=10_000, rater_id=rater_id)
-    return [(row.task, row.code, with_code(url, row.code)) for row in rows]
+    return [(row.task, row.code, insert_completion_code(url, row.code)) for row in rows]
 
 
-def redirect(session: Session, campaign_id: int, rater_id: int, code: str) -> str | None:
+def find_completion_redirect(session: Session, campaign_id: int, rater_id: int, code: str) -> str | None:
     """Where a rater who came by an invitation goes with a code of completion; None where there is no such place."""
-    return with_code(invitations.completion_url(session, campaign_id, rater_id), code)
+    return insert_completion_code(invitations.completion_url(session, campaign_id, rater_id), code)
 
 
-def with_code(url: str | None, code: str) -> str | None:
+def insert_completion_code(url: str | None, code: str) -> str | None:
     """The address with the code in the place of `{code}`, or at its end.
 
-    >>> with_code("https://app.example.org/done?cc={code}", "C1 X")
+    >>> insert_completion_code("https://app.example.org/done?cc={code}", "C1 X")
     'https://app.example.org/done?cc=C1%20X'
-    >>> with_code("https://app.example.org/done?cc=", "C1")
+    >>> insert_completion_code("https://app.example.org/done?cc=", "C1")
     'https://app.example.org/done?cc=C1'
     """
     if url is None:

@@ -22,8 +22,10 @@ PAGE = 200
 _RUNS_IN_SPREADSHEETS = ("=", "+", "-", "@")
 
 
-class NotEnrolled(Conflict):
+class RaterNotEnrolled(Conflict):
     """This rater is known from judgments only; enrol them first."""
+
+    published = "NotEnrolled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +42,10 @@ class RaterLink:
         return f"Link({self.rater!r})"
 
 
-def renew(session: Session, campaign: str, key: str, *, days: float, by: Caller) -> RaterLink:
+def renew_link(session: Session, campaign: str, key: str, *, days: float, by: Caller) -> RaterLink:
     """Give a rater a link; what they had before ends at once, its sessions too.
 
-    Raises NotFound where the rater is not the caller's, NotEnrolled, RaterErased.
+    Raises NotFound where the rater is not the caller's, RaterNotEnrolled, RaterErased.
     """
     row = campaigns.get(session, campaign, lock=True)
     rater = raters.get(session, row.id, key)
@@ -52,8 +54,8 @@ def renew(session: Session, campaign: str, key: str, *, days: float, by: Caller)
     if rater.state == "erased":
         raise RaterErased
     if rater.state is None:
-        raise NotEnrolled
-    return replace_token(session, campaign, rater, days=days, name=NAME, actor=by.actor, once=_once(by))
+        raise RaterNotEnrolled
+    return replace_rater_token(session, campaign, rater, days=days, name=NAME, actor=by.actor, once=_once(by))
 
 
 def _once(by: Caller) -> bool:
@@ -61,7 +63,7 @@ def _once(by: Caller) -> bool:
     return not by.may("manager")
 
 
-def replace_token(
+def replace_rater_token(
     session: Session,
     campaign: str,
     rater: raters.RaterRecord,
@@ -75,9 +77,9 @@ def replace_token(
     ended = stored.revoke_of_rater(session, rater.campaign_id, rater.id)
     if ended:
         what = {"rater": rater.key, "tokens": ended}
-        audit.record(session, rater.campaign_id, actor=actor, action="tokens revoked", what=what)
+        audit.record_action(session, rater.campaign_id, actor=actor, action="tokens revoked", what=what)
     expires_at = clock.after(session, days)
-    issued = tokens.make(
+    issued = tokens.create_token(
         session,
         role="rater",
         name=name,
@@ -90,7 +92,7 @@ def replace_token(
     return RaterLink(campaign, rater.key, issued.secret, expires_at)
 
 
-def renew_all(session: Session, campaign: str, team: str | None, *, days: float, by: Caller) -> list[RaterLink]:
+def renew_team_links(session: Session, campaign: str, team: str | None, *, days: float, by: Caller) -> list[RaterLink]:
     """Links for everybody active or paused in a team; None: a coordinator's own team, a manager's whole campaign.
 
     Raises NotFound for a team that is not the caller's.
@@ -107,13 +109,13 @@ def renew_all(session: Session, campaign: str, team: str | None, *, days: float,
     ):
         accounts += page
     return [
-        replace_token(session, campaign, rater, days=days, name=NAME, actor=by.actor, once=_once(by))
+        replace_rater_token(session, campaign, rater, days=days, name=NAME, actor=by.actor, once=_once(by))
         for rater in accounts
         if rater.state in ("active", "paused")
     ]
 
 
-def as_csv(links: Sequence[RaterLink], address: Callable[[str], str]) -> bytes:
+def write_links_csv(links: Sequence[RaterLink], address: Callable[[str], str]) -> bytes:
     """Rater, link and end, one line each; nothing that a spreadsheet would run. address: the link of a secret."""
     out = io.StringIO()
     lines = csv.writer(out, lineterminator="\r\n")

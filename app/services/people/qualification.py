@@ -10,27 +10,38 @@ from app.domain.errors import Conflict, Invalid, Place
 from app.reports.source.campaign import CampaignInfo
 from app.services.access.tokens import Caller
 from app.services.campaigns import audit
-from app.services.campaigns.campaigns import get as campaign_view
-from app.services.people.qualification_marks import QualificationAnswer, QualificationItem, check_item, right
+from app.services.campaigns.campaigns import get_campaign as campaign_view
+from app.services.people.qualification_marks import (
+    QualificationAnswer,
+    QualificationItem,
+    check_qualification_item,
+    is_answer_right,
+)
 from app.services.people.raters import ActingRater, RaterErased
 from app.storage import campaigns, qualification, raters
 from app.storage.db import Session
 
 
-class NoAttemptLeft(Conflict):
+class NoQualificationAttemptLeft(Conflict):
     """No attempt is left."""
 
+    published = "NoAttemptLeft"
 
-class PassedAlready(Conflict):
+
+class QualificationAlreadyPassed(Conflict):
     """The test is passed already."""
 
+    published = "PassedAlready"
 
-class TestChanged(Conflict):
+
+class QualificationTestChanged(Conflict):
     """The test is another one now; look at it again."""
+
+    published = "TestChanged"
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class QualificationTest:
     """A version of the test. pass_mark: share of the items that must be right. attempts: how many; None: no bound."""
 
     version: int
@@ -51,7 +62,7 @@ class QualificationStanding:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class QualificationAttempt:
     """How an attempt went. right: item by item."""
 
     n: int
@@ -77,7 +88,7 @@ class QualificationResult:
     at: datetime | None
 
 
-def put(
+def put_qualification(
     session: Session,
     campaign: str,
     items: Sequence[QualificationItem],
@@ -85,11 +96,11 @@ def put(
     pass_mark: float,
     attempts: int | None,
     actor: str,
-) -> Test:
+) -> QualificationTest:
     """Store a new version; the same again is the same version. Raises NotFound, and Invalid naming what is wrong."""
     row = campaigns.get(session, campaign, lock=True)
     view = campaign_view(session, campaign)
-    places = [place for n, item in enumerate(items) for place in check_item(view, n, item)]
+    places = [place for n, item in enumerate(items) for place in check_qualification_item(view, n, item)]
     if places:
         raise Invalid("the test is not valid", places=tuple(places[:100]))
     stored = qualification.find(session, row.id)
@@ -104,36 +115,40 @@ def put(
         values = {"version": version, "items": [asdict(item) for item in items], "actor": actor}
         qualification.add(session, row.id, {**values, "pass_mark": pass_mark, "attempts": attempts})
         what = {"version": version, "items": len(items), "pass_mark": pass_mark, "attempts": attempts}
-        audit.record(session, row.id, actor=actor, action="qualification put", what=what)
-    return get(session, campaign)
+        audit.record_action(session, row.id, actor=actor, action="qualification put", what=what)
+    return get_qualification(session, campaign)
 
 
-def get(session: Session, campaign: str, *, version: int | None = None) -> Test:
+def get_qualification(session: Session, campaign: str, *, version: int | None = None) -> QualificationTest:
     """A version of the test with its answers, the latest where none is named. Raises NotFound."""
     return _load(session, campaigns.get(session, campaign).id, version)
 
 
-def for_rater(session: Session, rater: ActingRater) -> tuple[Test, QualificationStanding, str]:
+def get_rater_qualification(
+    session: Session, rater: ActingRater
+) -> tuple[QualificationTest, QualificationStanding, str]:
     """The test that a rater is to pass, where they stand, and the protocol. Raises NotFound where there is none."""
     test = _load(session, rater.campaign_id, None)
     standing = _standing(test, qualification.attempts(session, rater.rater_id))
     return test, standing, campaign_view(session, rater.campaign).protocol
 
 
-def attempt(session: Session, rater: ActingRater, *, version: int, answers: Sequence[QualificationAnswer]) -> Attempt:
+def attempt_qualification(
+    session: Session, rater: ActingRater, *, version: int, answers: Sequence[QualificationAnswer]
+) -> QualificationAttempt:
     """Judge a rater's answers to the latest version of the test.
 
-    Raises NotFound, TestChanged, PassedAlready, NoAttemptLeft, or Invalid naming the answer that cannot be judged,
-    which does not count as an attempt.
+    Raises NotFound, QualificationTestChanged, QualificationAlreadyPassed, NoQualificationAttemptLeft, or Invalid naming
+    the answer that cannot be judged, which does not count as an attempt.
     """
     qualification.hold(session, rater.rater_id)
-    test, standing, _ = for_rater(session, rater)
+    test, standing, _ = get_rater_qualification(session, rater)
     if version != test.version:
-        raise TestChanged(f"it is version {test.version}")
+        raise QualificationTestChanged(f"it is version {test.version}")
     if standing.passed:
-        raise PassedAlready
+        raise QualificationAlreadyPassed
     if standing.left == 0:
-        raise NoAttemptLeft
+        raise NoQualificationAttemptLeft
     verdicts = _verdicts(campaign_view(session, rater.campaign), test.items, answers)
     share = sum(verdicts) / len(verdicts)
     passed = share >= test.pass_mark
@@ -141,13 +156,13 @@ def attempt(session: Session, rater: ActingRater, *, version: int, answers: Sequ
     tried = {"n": n, "version": version, "answers": [asdict(one) for one in answers], "share": share, "passed": passed}
     qualification.record(session, rater.campaign_id, rater.rater_id, {**tried, "actor": rater.actor})
     what = {"rater": rater.rater, "version": version, "attempt": n, "passed": passed}
-    audit.record(session, rater.campaign_id, actor=rater.actor, action="qualification tried", what=what)
+    audit.record_action(session, rater.campaign_id, actor=rater.actor, action="qualification tried", what=what)
     left = None if standing.left is None else standing.left - 1
-    return Attempt(n, version, share, passed, verdicts, test.items, left)
+    return QualificationAttempt(n, version, share, passed, verdicts, test.items, left)
 
 
-def waive(session: Session, campaign: str, key: str, *, reason: str, by: Caller) -> None:
-    """Spare a rater the test, with a reason. Raises NotFound, PassedAlready, RaterErased."""
+def waive_qualification(session: Session, campaign: str, key: str, *, reason: str, by: Caller) -> None:
+    """Spare a rater the test, with a reason. Raises NotFound, QualificationAlreadyPassed, RaterErased."""
     row = campaigns.get(session, campaign, lock=True)
     account = raters.get(session, row.id, key)
     if account.state is None:
@@ -158,14 +173,16 @@ def waive(session: Session, campaign: str, key: str, *, reason: str, by: Caller)
     qualification.hold(session, account.id)
     before = qualification.attempts(session, account.id)
     if any(one.passed for one in before):
-        raise PassedAlready
+        raise QualificationAlreadyPassed
     spared = {"n": len(before) + 1, "version": test.version, "answers": [], "passed": True, "waived": reason}
     qualification.record(session, row.id, account.id, {**spared, "actor": by.actor})
     what = {"rater": key, "version": test.version, "reason": reason}
-    audit.record(session, row.id, actor=by.actor, action="qualification waived", what=what)
+    audit.record_action(session, row.id, actor=by.actor, action="qualification waived", what=what)
 
 
-def results(session: Session, campaign: str, *, after: str | None, limit: int) -> list[QualificationResult]:
+def list_qualification_results(
+    session: Session, campaign: str, *, after: str | None, limit: int
+) -> list[QualificationResult]:
     """How every enrolled rater did, by key after `after`."""
     campaign_id = campaigns.get(session, campaign).id
     return [
@@ -174,19 +191,19 @@ def results(session: Session, campaign: str, *, after: str | None, limit: int) -
     ]
 
 
-def _load(session: Session, campaign_id: int, version: int | None) -> Test:
+def _load(session: Session, campaign_id: int, version: int | None) -> QualificationTest:
     row = qualification.find(session, campaign_id, version)
     if row is None:
         raise qualification.NoQualification
     return _test(row)
 
 
-def _test(row: qualification.Row) -> Test:
+def _test(row: qualification.Row) -> QualificationTest:
     items = tuple(QualificationItem.of(each) for each in row.items)
-    return Test(row.version, items, row.pass_mark, row.attempts, row.at)
+    return QualificationTest(row.version, items, row.pass_mark, row.attempts, row.at)
 
 
-def _standing(test: Test, attempts: Sequence[qualification.Row]) -> QualificationStanding:
+def _standing(test: QualificationTest, attempts: Sequence[qualification.Row]) -> QualificationStanding:
     tried = sum(one.version == test.version and one.waived is None for one in attempts)
     left = None if test.attempts is None else max(test.attempts - tried, 0)
     passed = next((one.version for one in attempts if one.passed), None)
@@ -202,7 +219,7 @@ def _verdicts(
     verdicts = []
     for n, (item, given) in enumerate(zip(items, answers, strict=True)):
         try:
-            verdicts.append(right(campaign, item, given))
+            verdicts.append(is_answer_right(campaign, item, given))
         except Invalid as error:
             faults = error.places or (Place((), error.detail or error.title()),)
             places += [Place(("body", "answers", n, *place.loc), place.msg) for place in faults]

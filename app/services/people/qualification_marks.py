@@ -50,7 +50,7 @@ class QualificationAnswer:
     choice: str | None = None
 
 
-def check_item(campaign: CampaignInfo, n: int, item: QualificationItem) -> Iterator[Place]:
+def check_qualification_item(campaign: CampaignInfo, n: int, item: QualificationItem) -> Iterator[Place]:
     """What is wrong with an item of a new test."""
     here = ("body", "items", n)
     if (item.payload is None) == (item.choice is None):
@@ -61,7 +61,7 @@ def check_item(campaign: CampaignInfo, n: int, item: QualificationItem) -> Itera
         yield Place((*here, "choice"), "must be one of the choices")
 
 
-def right(campaign: CampaignInfo, item: QualificationItem, given: QualificationAnswer) -> bool:
+def is_answer_right(campaign: CampaignInfo, item: QualificationItem, given: QualificationAnswer) -> bool:
     """Whether an answer is right. Raises Invalid where it is none."""
     if item.payload is None:
         if given.choice not in item.choices:
@@ -69,12 +69,14 @@ def right(campaign: CampaignInfo, item: QualificationItem, given: QualificationA
         return given.choice == item.choice
     if given.payload is None:
         raise Invalid(places=(Place(("payload",), "must be there"),))
-    wanted = numbers(campaign, item, item.payload)
-    values = numbers(campaign, item, given.payload)
+    wanted = compute_payload_measures(campaign, item, item.payload)
+    values = compute_payload_measures(campaign, item, given.payload)
     return all(abs(values[name] - wanted[name]) <= within for name, within in (item.tolerance or {}).items())
 
 
-def numbers(campaign: CampaignInfo, item: QualificationItem, payload: Mapping[str, object]) -> dict[str, float]:
+def compute_payload_measures(
+    campaign: CampaignInfo, item: QualificationItem, payload: Mapping[str, object]
+) -> dict[str, float]:
     """What a payload comes to, by measure. Raises Invalid, with places in the item."""
     protocol, options = campaign_protocol(campaign), campaign_scoring_options(campaign)
     parsed = _parsed(protocol, options, item, payload)
@@ -87,7 +89,7 @@ def numbers(campaign: CampaignInfo, item: QualificationItem, payload: Mapping[st
 
 def _wrong_payload(campaign: CampaignInfo, item: QualificationItem, here: tuple[str | int, ...]) -> Iterator[Place]:
     try:
-        known = numbers(campaign, item, item.payload or {})
+        known = compute_payload_measures(campaign, item, item.payload or {})
     except Invalid as error:
         for place in error.places or (Place(("payload",), error.detail or error.title()),):
             yield Place((*here, *place.loc), place.msg)

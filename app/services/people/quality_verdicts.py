@@ -38,7 +38,7 @@ class VerdictsView(BaseModel):
     raters: list[RaterVerdict]
 
 
-def of_team(database: Database, campaign: str, report: StoredReport, by: Caller) -> bytes:
+def make_team_verdicts(database: Database, campaign: str, report: StoredReport, by: Caller) -> bytes:
     """The verdicts of the caller's team, from a report on all."""
     team = by.team or ""
     with database.transaction() as session:

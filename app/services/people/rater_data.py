@@ -11,7 +11,7 @@ from app.storage import rater_data
 from app.storage.db import Database, Session
 
 
-def export(database: Database, rater: ActingRater) -> Iterator[bytes]:
+def export_rater_data(database: Database, rater: ActingRater) -> Iterator[bytes]:
     """`{"rater": {…}, "consents": […], …, "judgments": […], …}` from one snapshot.
 
     Through a front-end without what says who the rater is, and without their credentials. By a link that a coordinator

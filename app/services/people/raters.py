@@ -11,7 +11,7 @@ from app.domain.errors import AppError, Conflict, Forbidden, Invalid, Place
 from app.domain.keys import is_key
 from app.services.access.tokens import Caller
 from app.services.campaigns import audit
-from app.services.campaigns.settings import ChangedSince
+from app.services.campaigns.settings import CampaignEditConflict
 from app.storage import campaigns, raters, teams
 from app.storage.db import Session
 
@@ -21,8 +21,10 @@ Blocked = Literal["not_enrolled", "erased", "left", "paused", "consent", "qualif
 Seen = Callable[[int], bool]
 
 
-class NotSeen(AppError):
+class RaterEtagMissing(AppError):
     """This rater is enrolled already: send `If-Match` with the ETag that you saw."""
+
+    published = "NotSeen"
 
     kind = "precondition_required"
 
@@ -31,20 +33,26 @@ class RaterErased(Conflict):
     """This rater was erased; nothing about them can be stored any more."""
 
 
-class NotDraft(Conflict):
+class RemovalNeedsDraft(Conflict):
     """This can be removed only while the campaign is a draft."""
 
+    published = "NotDraft"
 
-class MayNotDeclare(Forbidden):
+
+class DeclareForbidden(Forbidden):
     """A front-end cannot create what the campaign does not know; `declare` is for managers."""
 
+    published = "MayNotDeclare"
 
-class PersonElsewhere(Forbidden):
+
+class PersonInOtherCampaign(Forbidden):
     """This person has an account in a campaign that is not yours; linking needs rights in both."""
+
+    published = "PersonElsewhere"
 
 
 @dataclass(frozen=True, slots=True)
-class Contact:
+class RaterContact:
     """Personal data of a rater, erasable alone."""
 
     name: str | None = None
@@ -67,7 +75,7 @@ class Enrolment:
     languages: tuple[str, ...] = ()
     attributes: Mapping[str, object]
     person: str | None = None
-    contact: Contact | None = None
+    contact: RaterContact | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +91,7 @@ class RaterView:
     languages: tuple[str, ...]
     attributes: Mapping[str, object]
     person: str | None
-    contact: Contact | None
+    contact: RaterContact | None
     external_id: str | None
     enrolled_at: datetime | None
     erased_at: datetime | None
@@ -104,7 +112,7 @@ class ActingRater:
     answers_since: datetime | None = None
 
 
-def acting(session: Session, caller: Caller, *, campaign: str, rater: str) -> ActingRater:
+def find_acting_rater(session: Session, caller: Caller, *, campaign: str, rater: str) -> ActingRater:
     """The enrolled rater that a front-end names. Raises CampaignNotFound, RaterNotFound."""
     campaign_id = campaigns.get(session, campaign).id
     rater_id = raters.enrolled_id(session, campaign_id, rater)
@@ -113,7 +121,7 @@ def acting(session: Session, caller: Caller, *, campaign: str, rater: str) -> Ac
     return ActingRater(campaign, campaign_id, rater, rater_id, caller.actor, caller.token_id, through=caller.prefix)
 
 
-def themselves(caller: Caller) -> ActingRater | None:
+def rater_of_caller(caller: Caller) -> ActingRater | None:
     """The rater whose credential this is; None where it is nobody's."""
     if caller.rater is None or caller.rater_id is None or caller.campaign is None or caller.campaign_id is None:
         return None
@@ -128,7 +136,7 @@ def themselves(caller: Caller) -> ActingRater | None:
     )
 
 
-def why_blocked(session: Session, campaign_id: int, rater_id: int) -> Blocked | None:
+def find_block_reason(session: Session, campaign_id: int, rater_id: int) -> Blocked | None:
     """Why a rater gets no task; None where nothing stands in the way.
 
     consent: the campaign's latest text of consent is not agreed to. qualification: there is a test, and no version of
@@ -145,7 +153,7 @@ def why_blocked(session: Session, campaign_id: int, rater_id: int) -> Blocked | 
     return "qualification" if row.tested and not row.passed else None
 
 
-def put(
+def put_rater(
     session: Session, campaign: str, key: str, new: Enrolment, *, given: frozenset[str], seen: Seen | None, by: Caller
 ) -> RaterView:
     """Enrol a rater, or change an enrolment as a whole; `person` and `contact` stay where they are not `given`.
@@ -153,7 +161,8 @@ def put(
     The same again changes nothing. seen: whether a settings version is the one that the caller saw; None where the
     caller does not say, which is enough for a new enrolment only.
 
-    Raises NotSeen, ChangedSince, RaterErased, PersonElsewhere, Invalid naming the field, NotFound.
+    Raises RaterEtagMissing, CampaignEditConflict, RaterErased, PersonInOtherCampaign, Invalid naming the field,
+    NotFound.
     """
     row = campaigns.get(session, campaign, lock=True)
     account = raters.find(session, row.id, key)
@@ -169,21 +178,21 @@ def put(
     what = {"rater": key, "fields": sorted(_differing(old, wanted))} if old else {"rater": key}
     enrolled = old is not None and old.state is not None
     action = "rater changed" if enrolled else "rater enrolled"
-    audit.record(session, row.id, actor=by.actor, action=action, what=what)
+    audit.record_action(session, row.id, actor=by.actor, action=action, what=what)
     return _view(raters.get(session, row.id, key))
 
 
-def check_team(session: Session, campaign_id: int, key: str | None) -> None:
+def check_team_exists(session: Session, campaign_id: int, key: str | None) -> None:
     """Raise Invalid where there is no such team."""
     _team_id(session, campaign_id, key)
 
 
-def get(session: Session, campaign: str, key: str, *, by: Caller) -> RaterView:
+def get_rater(session: Session, campaign: str, key: str, *, by: Caller) -> RaterView:
     """A rater, where the caller leads its team or manages the campaign. Raises NotFound."""
-    return shown_to(by, _view(raters.get(session, campaigns.get(session, campaign).id, key)))
+    return redact_rater_view(by, _view(raters.get(session, campaigns.get(session, campaign).id, key)))
 
 
-def page(
+def list_raters(
     session: Session, campaign: str, *, by: Caller, after: str | None, limit: int, team: str | None, state: str | None
 ) -> list[RaterView]:
     """Raters by key after `after`; a coordinator gets those of its team. Raises NotFound for a team not theirs."""
@@ -194,33 +203,33 @@ def page(
         if not by.leads(only):
             raise teams.TeamNotFound
     rows = raters.page(session, campaign_id, after=after, limit=limit, team=only, state=state)
-    return [shown_to(by, _view(row)) for row in rows]
+    return [redact_rater_view(by, _view(row)) for row in rows]
 
 
-def remove(session: Session, campaign: str, key: str, *, by: Caller) -> None:
-    """Remove a rater from a draft. Raises NotFound, NotDraft, RaterInUse."""
+def delete_rater(session: Session, campaign: str, key: str, *, by: Caller) -> None:
+    """Remove a rater from a draft. Raises NotFound, RemovalNeedsDraft, RaterInUse."""
     row = campaigns.get(session, campaign, lock=True)
     account = raters.get(session, row.id, key)
     if row.state != "draft":
-        raise NotDraft(f"this one is {row.state}; set the rater to `left` instead")
+        raise RemovalNeedsDraft(f"this one is {row.state}; set the rater to `left` instead")
     raters.remove(session, account.id)
-    audit.record(session, row.id, actor=by.actor, action="rater removed", what={"rater": key})
+    audit.record_action(session, row.id, actor=by.actor, action="rater removed", what={"rater": key})
 
 
-def require_enrolled(session: Session, campaign: str, named: Sequence[str], *, declare: bool) -> None:
+def require_enrolled_raters(session: Session, campaign: str, named: Sequence[str], *, declare: bool) -> None:
     """What a front-end may say: only of enrolled raters, and nothing that the campaign does not know.
 
-    Raises MayNotDeclare, and Invalid at `("body", i, "rater")` for each name of somebody who is not enrolled.
+    Raises DeclareForbidden, and Invalid at `("body", i, "rater")` for each name of somebody who is not enrolled.
     """
     if declare:
-        raise MayNotDeclare
+        raise DeclareForbidden
     there = raters.enrolled_among(session, campaigns.get(session, campaign).id, sorted(set(named)))
     places = [Place(("body", i, "rater"), "is not enrolled") for i, key in enumerate(named) if key not in there]
     if places:
         raise Invalid("front-ends can act only for enrolled raters", places=tuple(places[:100]))
 
 
-def shown_to(by: Caller, view: RaterView) -> RaterView:
+def redact_rater_view(by: Caller, view: RaterView) -> RaterView:
     """As the caller may see it: coordinators do not learn which accounts are one person. Raises RaterNotFound."""
     if not by.leads(view.team):
         raise raters.RaterNotFound
@@ -239,9 +248,9 @@ def _check_seen(old: RaterView, wanted: Enrolment, seen: Seen | None) -> None:
     if old.state == "erased":
         raise RaterErased
     if seen is None and not _same(old, wanted):
-        raise NotSeen
+        raise RaterEtagMissing
     if seen is not None and not seen(old.settings_version):
-        raise ChangedSince(f"it is at {old.settings_version} now")
+        raise CampaignEditConflict(f"it is at {old.settings_version} now")
 
 
 def _differing(old: RaterView | None, wanted: Enrolment) -> set[str]:
@@ -300,10 +309,10 @@ def _store(
 
 
 def _person(session: Session, campaign_id: int, key: str, by: Caller) -> int:
-    """The person that an account is linked to. Raises PersonElsewhere."""
+    """The person that an account is linked to. Raises PersonInOtherCampaign."""
     person = raters.person_id(session, key)
     if by.campaign is not None and raters.has_account_outside(session, person, campaign_id):
-        raise PersonElsewhere
+        raise PersonInOtherCampaign
     return person
 
 
@@ -318,7 +327,7 @@ def _view(row: raters.RaterRecord) -> RaterView:
         languages=tuple(row.languages or ()),
         attributes=row.attributes,
         person=row.person,
-        contact=Contact(row.contact_name, row.contact_email, row.contact_note) if row.has_contact else None,
+        contact=RaterContact(row.contact_name, row.contact_email, row.contact_note) if row.has_contact else None,
         external_id=row.external_id,
         enrolled_at=row.enrolled_at,
         erased_at=row.erased_at,

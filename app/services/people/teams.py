@@ -7,7 +7,7 @@ from datetime import datetime
 
 from app.services.access.tokens import Caller
 from app.services.campaigns import audit
-from app.services.people.raters import NotDraft
+from app.services.people.raters import RemovalNeedsDraft
 from app.storage import campaigns, teams
 from app.storage.db import Session
 
@@ -22,15 +22,15 @@ class TeamView:
     created_at: datetime
 
 
-def put(session: Session, campaign: str, key: str, name: str, *, by: Caller) -> TeamView:
+def put_team(session: Session, campaign: str, key: str, name: str, *, by: Caller) -> TeamView:
     """Make a team, or name it otherwise. Raises NotFound."""
     row = campaigns.get(session, campaign, lock=True)
     view = _view(teams.put(session, row.id, key, name))
-    audit.record(session, row.id, actor=by.actor, action="team put", what={"team": key})
+    audit.record_action(session, row.id, actor=by.actor, action="team put", what={"team": key})
     return view
 
 
-def get(session: Session, campaign: str, key: str, *, by: Caller) -> TeamView:
+def get_team(session: Session, campaign: str, key: str, *, by: Caller) -> TeamView:
     """A team that the caller leads. Raises NotFound."""
     row = teams.get(session, campaigns.get(session, campaign).id, key)
     if not by.leads(key):
@@ -38,21 +38,21 @@ def get(session: Session, campaign: str, key: str, *, by: Caller) -> TeamView:
     return _view(row)
 
 
-def page(session: Session, campaign: str, *, by: Caller, after: str | None, limit: int) -> list[TeamView]:
+def list_teams(session: Session, campaign: str, *, by: Caller, after: str | None, limit: int) -> list[TeamView]:
     """Teams by key after `after`; a coordinator gets its own."""
     only = None if by.may("manager") else by.team
     campaign_id = campaigns.get(session, campaign).id
     return [_view(row) for row in teams.page(session, campaign_id, after=after, limit=limit, only=only)]
 
 
-def remove(session: Session, campaign: str, key: str, *, by: Caller) -> None:
-    """Remove a team that nobody is in from a draft. Raises NotFound, NotDraft, TeamInUse."""
+def delete_team(session: Session, campaign: str, key: str, *, by: Caller) -> None:
+    """Remove a team that nobody is in from a draft. Raises NotFound, RemovalNeedsDraft, TeamInUse."""
     row = campaigns.get(session, campaign, lock=True)
     teams.get(session, row.id, key)
     if row.state != "draft":
-        raise NotDraft(f"this one is {row.state}")
+        raise RemovalNeedsDraft(f"this one is {row.state}")
     teams.remove(session, row.id, key)
-    audit.record(session, row.id, actor=by.actor, action="team removed", what={"team": key})
+    audit.record_action(session, row.id, actor=by.actor, action="team removed", what={"team": key})
 
 
 def _view(row: teams.TeamRecord) -> TeamView:

@@ -15,8 +15,14 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from app.domain.errors import Invalid, NotFound, Place
 from app.domain.faults import list_first_faults
 from app.reports.source.campaign import CampaignInfo
-from app.services.campaigns.campaigns import get
-from app.services.people.qualification_marks import QualificationAnswer, QualificationItem, check_item, numbers, right
+from app.services.campaigns.campaigns import get_campaign
+from app.services.people.qualification_marks import (
+    QualificationAnswer,
+    QualificationItem,
+    check_qualification_item,
+    compute_payload_measures,
+    is_answer_right,
+)
 from app.services.people.raters import ActingRater
 from app.storage import campaigns, tutorials
 from app.storage.db import Session
@@ -25,8 +31,10 @@ NAME = "tutorial"
 LONGEST = 20_000
 
 
-class NoSuchItem(NotFound):
+class TutorialItemNotFound(NotFound):
     """The tutorial has no such item."""
+
+    published = "NoSuchItem"
 
 
 class TutorialNote(BaseModel):
@@ -42,7 +50,7 @@ class TutorialNote(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class TutorialLesson:
     """One segment to be judged. n: from 1, over all documents. document: from 1; key: its key. position: in it."""
 
     n: int
@@ -58,17 +66,17 @@ class Lesson:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class TutorialCourse:
     """The tutorial of a rater. answered: numbers of lessons. outstanding: it is to be done before the first task."""
 
     protocol: str
-    lessons: tuple[Lesson, ...]
+    lessons: tuple[TutorialLesson, ...]
     answered: frozenset[int]
     outstanding: bool
 
 
 @dataclass(frozen=True, slots=True)
-class MarkedAnswer:
+class MarkedTutorialAnswer:
     """What became of an answer. right: None where no answer is known. payload: the right one, for comparison."""
 
     n: int
@@ -89,32 +97,34 @@ class TutorialResult:
     at: datetime | None
 
 
-def check(campaign: CampaignInfo, metas: Sequence[Mapping[str, object]]) -> None:
+def check_tutorial(campaign: CampaignInfo, metas: Sequence[Mapping[str, object]]) -> None:
     """Raise Invalid, naming each place, unless the segments of a tutorial document say what they should."""
     places = [place for n, meta in enumerate(metas) for place in _wrong(campaign, n, meta)]
     if places:
         raise Invalid("the tutorial is not valid", places=tuple(places[:100]))
 
 
-def course(session: Session, rater: ActingRater) -> Course:
+def get_tutorial(session: Session, rater: ActingRater) -> TutorialCourse:
     """What a rater is to judge before the first task; nothing where there is no tutorial."""
-    view = get(session, rater.campaign)
+    view = get_campaign(session, rater.campaign)
     lessons = _lessons(session, view, rater.campaign_id)
     kept = tutorials.answered_segments(session, rater.campaign_id, rater.rater_id) if lessons else set()
     done = frozenset(one.n for one in lessons if one.place in kept)
     left = len(done) < len(lessons) and not tutorials.has_begun(session, rater.campaign_id, rater.rater_id)
-    return Course(view.protocol, lessons, done, left)
+    return TutorialCourse(view.protocol, lessons, done, left)
 
 
-def mark(session: Session, rater: ActingRater, n: int, payload: Mapping[str, object]) -> MarkedAnswer:
+def mark_tutorial_answer(
+    session: Session, rater: ActingRater, n: int, payload: Mapping[str, object]
+) -> MarkedTutorialAnswer:
     """Say whether an answer is right and why; the first one to each segment is kept.
 
-    Raises NoSuchItem, or Invalid where the campaign's protocol does not take the answer.
+    Raises TutorialItemNotFound, or Invalid where the campaign's protocol does not take the answer.
     """
-    view = get(session, rater.campaign)
+    view = get_campaign(session, rater.campaign)
     lessons = _lessons(session, view, rater.campaign_id)
     if not 1 <= n <= len(lessons):
-        raise NoSuchItem
+        raise TutorialItemNotFound
     lesson = lessons[n - 1]
     try:
         said = _judged(view, lesson.item, payload)
@@ -123,10 +133,10 @@ def mark(session: Session, rater: ActingRater, n: int, payload: Mapping[str, obj
         raise Invalid(error.detail, places=places) from None
     kept = {"document": lesson.key, "position": lesson.position, "payload": dict(payload), "right": said}
     tutorials.record(session, rater.campaign_id, rater.rater_id, kept)
-    return MarkedAnswer(n, said, lesson.item.payload, lesson.item.reasons)
+    return MarkedTutorialAnswer(n, said, lesson.item.payload, lesson.item.reasons)
 
 
-def results(session: Session, campaign: str, *, after: str | None, limit: int) -> list[TutorialResult]:
+def list_tutorial_results(session: Session, campaign: str, *, after: str | None, limit: int) -> list[TutorialResult]:
     """How every enrolled rater did, by key after `after`. Raises NotFound."""
     campaign_id = campaigns.get(session, campaign).id
     return [
@@ -134,14 +144,14 @@ def results(session: Session, campaign: str, *, after: str | None, limit: int) -
     ]
 
 
-def _lessons(session: Session, view: CampaignInfo, campaign_id: int) -> tuple[Lesson, ...]:
+def _lessons(session: Session, view: CampaignInfo, campaign_id: int) -> tuple[TutorialLesson, ...]:
     documents: dict[str, int] = {}
-    lessons: list[Lesson] = []
+    lessons: list[TutorialLesson] = []
     for row in tutorials.segments(session, campaign_id):
         item = _item(view, row.meta, row.source, row.text)
         if item.text is not None:
             document = documents.setdefault(row.document, len(documents) + 1)
-            lessons.append(Lesson(len(lessons) + 1, document, row.document, row.position, item))
+            lessons.append(TutorialLesson(len(lessons) + 1, document, row.document, row.position, item))
     return tuple(lessons)
 
 
@@ -156,14 +166,14 @@ def _item(view: CampaignInfo, meta: Mapping[str, object], source: str | None, ou
 
 
 def _answerable(view: CampaignInfo, item: QualificationItem) -> bool:
-    return item.payload is not None and not any(check_item(view, 0, item))
+    return item.payload is not None and not any(check_qualification_item(view, 0, item))
 
 
 def _judged(view: CampaignInfo, item: QualificationItem, payload: Mapping[str, object]) -> bool | None:
     if item.payload is None:
-        numbers(view, item, payload)
+        compute_payload_measures(view, item, payload)
         return None
-    return right(view, item, QualificationAnswer(payload=payload))
+    return is_answer_right(view, item, QualificationAnswer(payload=payload))
 
 
 def _wrong(campaign: CampaignInfo, n: int, meta: Mapping[str, object]) -> Iterator[Place]:
@@ -181,5 +191,5 @@ def _wrong(campaign: CampaignInfo, n: int, meta: Mapping[str, object]) -> Iterat
     if known.text is None:
         yield Place((*here, "text"), "is required if the right judgment is given")
         return
-    for place in check_item(campaign, n, QualificationItem(**known.model_dump())):
+    for place in check_qualification_item(campaign, n, QualificationItem(**known.model_dump())):
         yield Place((*here, *place.loc[3:]), place.msg)

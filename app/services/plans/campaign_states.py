@@ -9,7 +9,7 @@ from typing import Literal
 from app.domain.errors import Conflict
 from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns import audit
-from app.services.campaigns.campaigns import get
+from app.services.campaigns.campaigns import get_campaign
 from app.services.plans import staleness
 from app.storage import campaigns
 from app.storage.db import Session
@@ -25,37 +25,39 @@ STEPS: Mapping[Step, tuple[frozenset[str], str]] = MappingProxyType(
 )
 
 
-class NotFromHere(Conflict):
+class CampaignStateConflict(Conflict):
     """The campaign is not in a state that leads there."""
+
+    published = "NotFromHere"
 
 
 class StalePlan(Conflict):
     """The plan was compiled for something else than there is now; compile it again."""
 
 
-def take_step(session: Session, campaign: str, step: Step, *, actor: str) -> CampaignInfo:
+def change_campaign_state(session: Session, campaign: str, step: Step, *, actor: str) -> CampaignInfo:
     """Bring a campaign into another state; where it is in that state already, nothing changes.
 
     A first opening asks for a plan of what there is; later changes are for a replan.
 
-    Raises NotFound, NotFromHere with the states that lead there, StalePlan naming what changed.
+    Raises NotFound, CampaignStateConflict with the states that lead there, StalePlan naming what changed.
     """
     row = campaigns.get(session, campaign, lock=True)
     sources, target = STEPS[step]
     if row.state == target:
-        return get(session, campaign)
+        return get_campaign(session, campaign)
     if row.state not in sources:
         need = " or ".join(sorted(sources))
         hint = "; compile a plan first" if step == "open" and row.state == "draft" else ""
-        raise NotFromHere(f"it is {row.state} and would have to be {need}{hint}")
+        raise CampaignStateConflict(f"it is {row.state} and would have to be {need}{hint}")
     if step == "open" and row.state == "planned":
         _check_plan(session, campaign, row.id)
     campaigns.change(session, row.id, {"state": target, "settings_version": row.settings_version + 1})
-    audit.record(session, row.id, actor=actor, action=f"campaign {target}", what={"before": row.state})
-    return get(session, campaign)
+    audit.record_action(session, row.id, actor=actor, action=f"campaign {target}", what={"before": row.state})
+    return get_campaign(session, campaign)
 
 
 def _check_plan(session: Session, campaign: str, campaign_id: int) -> None:
-    changes = staleness.changes(session, get(session, campaign), campaign_id)
+    changes = staleness.list_changes_since_plan(session, get_campaign(session, campaign), campaign_id)
     if changes:
         raise StalePlan(f"since then: {'; '.join(changes)}")

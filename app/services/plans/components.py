@@ -50,7 +50,7 @@ class PilotComponents:
     told: Mapping[str, object] | None = None
 
 
-def components_for_plan(
+def load_pilot_components(
     session: Session, view: CampaignInfo, pilot: str | None = None, *, version: int | None = None
 ) -> PilotComponents:
     """The components for a plan of this campaign.
@@ -77,7 +77,7 @@ def components_for_plan(
         return PilotComponents(None, why=error.detail or error.title())
 
 
-def stored_components(report: Mapping[str, Any]) -> PilotComponents | None:
+def parse_stored_components(report: Mapping[str, Any]) -> PilotComponents | None:
     """What a plan's report says of its pilot, for the next plan of the campaign: the pilot itself is not read again.
 
     None where it had none.

@@ -16,12 +16,12 @@ _AN_OUTPUT, _A_RATING = 1.2e-4, 5e-5
 _A_TRY = 8e-5
 
 
-def takes_long(design: Design, material: PlanInput) -> bool:
+def is_compilation_slow(design: Design, material: PlanInput) -> bool:
     """Whether compiling is expected to be worth a job."""
-    return seconds_to_compile(design, material) > AT_ONCE
+    return estimate_compile_seconds(design, material) > AT_ONCE
 
 
-def seconds_to_compile(design: Design, material: PlanInput) -> float:
+def estimate_compile_seconds(design: Design, material: PlanInput) -> float:
     """With the report, from counts alone; reading and storing come on top of it, whoever compiles.
 
     >>> from app.design.values import DesignDocument, Rater, System, TestSet

@@ -24,7 +24,7 @@ TOO_LITTLE = "a difference takes two systems and two documents"
 UNSPREAD = "the variance between systems is unknown: give a pilot, or `system` in the setting components"
 
 
-def ahead(
+def forecast_plan(
     plan: Plan, checks: PlanChecks, known: PilotComponents, lengths: Mapping[str, int]
 ) -> dict[str, dict[str, object]]:
     """`forecast`, the smallest difference that is found with 80 % power, `srp` and `pilot`; null with the reason.
@@ -66,7 +66,7 @@ class _Floor:
         return cls(min(1.0, pairs * 2.0 ** (1 - documents)), needed if documents < needed else None)
 
 
-def impossible(plan: Plan) -> list[str]:
+def warn_of_few_documents(plan: Plan) -> list[str]:
     """The ranking's own warning before a rating is bought: with so few documents it can claim nothing."""
     documents, systems = sum(document.bucket is not None for document in plan.documents), len(plan.systems)
     if systems < 2 or not documents:

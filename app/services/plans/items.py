@@ -8,7 +8,7 @@ from itertools import islice
 
 from app.design.plan import Plan, PlanItem, Task
 from app.services.plans.plan_input import SEAT
-from app.services.plans.plans import unpack
+from app.services.plans.plans import unpack_plan
 from app.stats.ratings import RatingRole
 from app.storage import campaigns, plan_items, plans
 from app.storage.db import Database, Session
@@ -19,7 +19,7 @@ START = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class ItemGroup:
+class PlanItemGroup:
     """The rating that an item is part of. unit: the same for all ratings of the same outputs; nth: which of these."""
 
     group: int
@@ -59,7 +59,7 @@ class PlannedItemView:
     last: int | None
     role: str
     systems: tuple[str, ...]
-    group: ItemGroup | None
+    group: PlanItemGroup | None
     of: OriginalPlace | None
     variant: str | None
     reference: str | None
@@ -69,48 +69,50 @@ class PlannedItemView:
     surplus: bool
 
 
-def page(
+def list_plan_items(
     session: Session, campaign: str, *, plan: int | None = None, after: tuple[int, int] = START, limit: int
 ) -> list[PlannedItemView]:
     """Items by task and place in it, after a place: of the plan in force as it is, of an earlier one as it was made.
 
-    Raises NotFound where there is no such plan, NotCompiled.
+    Raises NotFound where there is no such plan, PlanNotCompiledHere.
     """
     row = campaigns.get(session, campaign)
     version = int(plans.get(session, row.id, None).version)
     if plan is None or plan == version:
         return [_view(one) for one in plan_items.page(session, row.id, version, after=after, limit=limit)]
-    made = _made(plan, unpack(plans.get(session, row.id, plan).compiled))
+    made = _made(plan, unpack_plan(plans.get(session, row.id, plan).compiled))
     return list(islice((one for one in made if one.at > after), limit))
 
 
-def every(database: Database, campaign: str, plan: int | None = None) -> Iterator[Sequence[PlannedItemView]]:
-    """All items, some at a time, from one snapshot. Raises as `page`, before the first."""
+def stream_plan_items(
+    database: Database, campaign: str, plan: int | None = None
+) -> Iterator[Sequence[PlannedItemView]]:
+    """All items, some at a time, from one snapshot. Raises as `list_plan_items`, before the first."""
     with database.transaction() as session:
         row = campaigns.get(session, campaign)
         there = plans.get(session, row.id, plan)
         if plan is not None and plan != plans.get(session, row.id, None).version:
-            return iter([list(_made(plan, unpack(there.compiled)))])
+            return iter([list(_made(plan, unpack_plan(there.compiled)))])
     return _every(database, campaign)
 
 
 def _every(database: Database, campaign: str) -> Iterator[Sequence[PlannedItemView]]:
     with database.transaction(snapshot=True) as session:
         after = START
-        while rows := page(session, campaign, after=after, limit=AT_A_TIME):
+        while rows := list_plan_items(session, campaign, after=after, limit=AT_A_TIME):
             yield rows
             after = rows[-1].at
 
 
 def _made(version: int, plan: Plan) -> Iterable[PlannedItemView]:
     """The items of a plan as it was compiled, in order."""
-    groups = {group.number: ItemGroup(group.number, group.unit, group.nth) for group in plan.groups}
+    groups = {group.number: PlanItemGroup(group.number, group.unit, group.nth) for group in plan.groups}
     for task in sorted(plan.tasks, key=lambda one: one.number):
         for item in task.items:
             yield _planned(version, plan, task, item, None if item.group is None else groups[item.group])
 
 
-def _planned(version: int, plan: Plan, task: Task, item: PlanItem, group: ItemGroup | None) -> PlannedItemView:
+def _planned(version: int, plan: Plan, task: Task, item: PlanItem, group: PlanItemGroup | None) -> PlannedItemView:
     arm = None if task.arm is None else plan.arms[task.arm]
     return PlannedItemView(
         at=(task.number, item.position),
@@ -164,7 +166,7 @@ def _view(row: Row) -> PlannedItemView:
         last=row.last,
         role=RatingRole(row.role).name.lower(),
         systems=tuple(row.systems),
-        group=None if row.group is None else ItemGroup(row.group, row.unit, row.nth),
+        group=None if row.group is None else PlanItemGroup(row.group, row.unit, row.nth),
         of=None if row.of_task is None else OriginalPlace(row.of_task, row.of_number, row.of_item),
         variant=row.variant,
         reference=row.reference,

@@ -35,7 +35,7 @@ class PlanPicture:
     told: tuple[str, ...]
 
 
-def plan_picture(view: PlanPicture) -> bytes:
+def draw_plan_chart(view: PlanPicture) -> bytes:
     """Bars of segments by rater, and beside them a map of rater by system; as SVG."""
     names = [canvas.shorten_middle(one.rater, LONGEST_NAME) for one in view.raters]
     left = MARGIN + max(map(len, names), default=6) * CHARACTER + 12

@@ -24,8 +24,10 @@ class NobodyJudges(Conflict):
     """There is nobody to judge yet: enrol raters, or invite some by count."""
 
 
-class SetNotTakenIn(Conflict):
+class CalibrationSetMissing(Conflict):
     """The design asks for a calibration set that the campaign has not taken in."""
+
+    published = "SetNotTakenIn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +49,16 @@ class PlanInput:
     judged: int = 0
 
 
-def words_of(source: str, language: str | None) -> int:
+def count_words(source: str, language: str | None) -> int:
     """Words as a reader counts them; where a language has no spaces, two characters are one.
 
-    >>> words_of("The dog barked.", "en"), words_of("犬が吠えた。", "ja")
+    >>> count_words("The dog barked.", "en"), count_words("犬が吠えた。", "ja")
     (3, 3)
     """
     return len(source.split()) if has_word_spaces(language) else -(-len(source) // CHARACTERS_A_WORD)
 
 
-def read(session: Session, view: CampaignInfo, campaign_id: int) -> PlanInput:
+def load_plan_input(session: Session, view: CampaignInfo, campaign_id: int) -> PlanInput:
     """Read the test set, the systems and the raters. Raises NothingToJudge, NobodyJudges."""
     rows = plans.documents(session, campaign_id)
     systems = plans.systems(session, campaign_id)
@@ -99,14 +101,17 @@ def read(session: Session, view: CampaignInfo, campaign_id: int) -> PlanInput:
 
 
 def with_calibration_set(material: PlanInput, key: str | None) -> PlanInput:
-    """The same, with the pairs of one calibration set only. Raises SetNotTakenIn where the campaign has none of it."""
+    """The same, with the pairs of one calibration set only.
+
+    Raises CalibrationSetMissing where the campaign has none of it.
+    """
     pairs = tuple(one for one in material.test_set.calibration if key and one.key.startswith(f"{key}:"))
     if key and not pairs:
-        raise SetNotTakenIn(f"POST …/calibration takes {key} in")
+        raise CalibrationSetMissing(f"POST …/calibration takes {key} in")
     return replace(material, test_set=replace(material.test_set, calibration=pairs))
 
 
 def _document(row: plans.Row, view: CampaignInfo) -> DesignDocument:
-    words = tuple(words_of(source, view.source_language) for source in row.sources)
+    words = tuple(count_words(source, view.source_language) for source in row.sources)
     stratum = row.stratum if row.kind == "calibration" else None
     return DesignDocument(row.key, words, row.domain, tuple(row.refs or ()), stratum)

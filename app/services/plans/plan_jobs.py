@@ -20,7 +20,7 @@ from app.reports.kit.report import ReportWork, make_undivided_work
 from app.reports.kit.store import make_report_key
 from app.reports.source.campaign import CampaignInfo
 from app.reports.source.snapshot import Snapshot, load_snapshot
-from app.services.jobs.jobs import AskedOtherwise, ByChance, Request
+from app.services.jobs.jobs import JobInputsChanged, JobRequest, RandomDrawFailed
 from app.services.plans import components as plan_components
 from app.services.plans import expected_time, plans
 from app.services.plans.plan_input import PlanInput
@@ -36,10 +36,10 @@ PILOTED = "campaigns/plan"
 KINDS = (KIND, PILOTED)
 
 
-class Later(Exception):
+class PlanNeedsJob(Exception):
     """A job is to compile the plan first. request: what to ask it for, once the transaction has ended."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: JobRequest) -> None:
         super().__init__(request.kind)
         self.request = request
 
@@ -59,57 +59,61 @@ class StoredPlan(BaseModel):
     compiled: Base64Bytes
 
 
-def as_stored_report(view: PlanView, compiled: bytes) -> bytes:
+def encode_stored_plan(view: PlanView, compiled: bytes) -> bytes:
     """A plan that is looked at, as a stored report."""
     shown = {name: getattr(view, name) for name in StoredPlan.model_fields if name != "compiled"}
     return StoredPlan.model_construct(**shown, compiled=compiled).model_dump_json().encode()
 
 
-def read(body: bytes) -> PlanView:
+def parse_stored_plan(body: bytes) -> PlanView:
     """The plan of a stored report, as it would be."""
     shown = StoredPlan.model_validate_json(body).model_dump(exclude={"compiled"})
     return PlanView(**shown, version=None, method_version=plans.METHOD_VERSION, actor=None, at=None, stale=())
 
 
-def compile_design(
+def compile_or_queue_plan(
     session: Session, campaign: str, given: object, *, dry_run: bool, actor: str, pilot: str | None = None
 ) -> PlanView:
-    """As `plans.compile_design`, which it is where compiling is quick; else with what a job has compiled.
+    """As `plans.compile_and_freeze`, which it is where compiling is quick; else with what a job has compiled.
 
     Raises as it does, and Later where no job has yet.
     """
-    wanted = plans.read_request(session, campaign, given, pilot=pilot, lock=not dry_run)
+    wanted = plans.load_plan_request(session, campaign, given, pilot=pilot, lock=not dry_run)
     made = _compiled(session, wanted)
-    return plans.looked_at(wanted, made) if dry_run else plans.frozen(session, wanted, made, actor=actor)
+    return (
+        plans.preview_compiled_plan(wanted, made)
+        if dry_run
+        else plans.freeze_compiled_plan(session, wanted, made, actor=actor)
+    )
 
 
 def _compiled(session: Session, wanted: PlanRequest) -> CompiledPlan:
-    if not expected_time.takes_long(wanted.design, wanted.material):
-        return plans.compiled_here(session, wanted)
+    if not expected_time.is_compilation_slow(wanted.design, wanted.material):
+        return plans.compile_plan_request(session, wanted)
     about = None if wanted.pilot is None else load_snapshot(session, wanted.pilot, None)
     key = _key(session, wanted, about)
     body = stored.find(session, key)
     if body is None:
         versions = {wanted.view.key: key.data_version} | ({} if about is None else {about.campaign.key: about.version})
-        seed = plans.seed_of(wanted.design)
+        seed = plans.choose_plan_seed(wanted.design)
         asked = {"design": json.dumps(wanted.given), "pilot": wanted.pilot, "seed": seed}
-        raise Later(Request(key.kind, key, versions, asked, role="manager"))
+        raise PlanNeedsJob(JobRequest(key.kind, key, versions, asked, role="manager"))
     kept = StoredPlan.model_validate_json(body)
-    return CompiledPlan(plans.unpack(kept.compiled), kept.report, bytes.fromhex(kept.hash.removeprefix("sha256:")))
+    return CompiledPlan(plans.unpack_plan(kept.compiled), kept.report, bytes.fromhex(kept.hash.removeprefix("sha256:")))
 
 
 def _key(session: Session, wanted: PlanRequest, about: Snapshot | None) -> stored.ReportKey:
     """Of all that a plan follows from; a seed that is drawn is no part of the question. about: the pilot."""
     parts = [
         wanted.given,
-        rests_on(session, wanted.view, int(wanted.row.id), wanted.material),
+        list_plan_dependencies(session, wanted.view, int(wanted.row.id), wanted.material),
         None if about is None else _of_pilot(session, about),
     ]
     kind, version, seed = KIND if about is None else PILOTED, int(wanted.row.data_version), wanted.design.seed or 0
     return make_report_key(wanted.row.id, kind, version, parts, seed=seed, method_version=plans.METHOD_VERSION)
 
 
-def rests_on(session: Session, view: CampaignInfo, campaign_id: int, material: PlanInput) -> list[object]:
+def list_plan_dependencies(session: Session, view: CampaignInfo, campaign_id: int, material: PlanInput) -> list[object]:
     """What a plan of a campaign rests on beside its design and its data version, as plain values."""
     texts, systems = material.test_set, [system.key for system in material.systems]
     return [
@@ -125,43 +129,45 @@ def _of_pilot(session: Session, about: Snapshot) -> list[object]:
     return [campaign.key, about.version, campaign.protocol, dict(campaign.options), scored]
 
 
-def digest_of(parts: object) -> str:
+def hash_values(parts: object) -> str:
     """SHA-256 of plain values, in hex."""
     return hashlib.sha256(json_text(parts).encode()).hexdigest()
 
 
 @contextmanager
-def as_asked() -> Iterator[None]:
+def refuse_changed_inputs() -> Iterator[None]:
     """For reading once more, in a job, what its question was about.
 
-    Raises AskedOtherwise for what is refused now: it was not when the job was asked for, and may not be again.
+    Raises JobInputsChanged for what is refused now: it was not when the job was asked for, and may not be again.
     """
     try:
         yield
     except (Conflict, NotFound) as error:
-        raise AskedOtherwise from error
+        raise JobInputsChanged from error
 
 
-def work(database: Database, request: Request) -> ReportWork[bytes]:
-    """What remains to be done for a job once the data are read. Raises AskedOtherwise, Invalid for an unfit pilot."""
+def make_plan_work(database: Database, request: JobRequest) -> ReportWork[bytes]:
+    """What remains to be done for a job once the data are read. Raises JobInputsChanged, Invalid for an unfit pilot."""
     given: Mapping[str, Any] = request.given
     campaign, pilot = next(iter(request.campaigns)), given["pilot"]
     version = None if pilot is None else request.campaigns[pilot]
     with database.transaction(snapshot=True) as session:
-        with as_asked():
-            wanted = plans.read_request(session, campaign, json.loads(given["design"]), pilot=pilot, lock=False)
+        with refuse_changed_inputs():
+            wanted = plans.load_plan_request(session, campaign, json.loads(given["design"]), pilot=pilot, lock=False)
             about = None if pilot is None else load_snapshot(session, pilot, version)
             if _key(session, wanted, about) != request.key:
-                raise AskedOtherwise
-        known = plan_components.components_for_plan(session, wanted.view, pilot, version=version)
+                raise JobInputsChanged
+        known = plan_components.load_pilot_components(session, wanted.view, pilot, version=version)
 
     def make() -> bytes:
         try:
-            plan = plans.plan_of_seed(wanted, given["seed"])
+            plan = plans.compile_with_seed(wanted, given["seed"])
         except Invalid as error:
             if wanted.design.seed is None:  # as it would be if every plan were compiled at once
-                raise ByChance(error.detail, places=error.places) from error
+                raise RandomDrawFailed(error.detail, places=error.places) from error
             raise
-        return as_stored_report(plans.looked_at(wanted, plans.with_report(wanted, plan, known)), plans.pack(plan))
+        return encode_stored_plan(
+            plans.preview_compiled_plan(wanted, plans.add_plan_report(wanted, plan, known)), plans.pack_plan(plan)
+        )
 
     return make_undivided_work(make)

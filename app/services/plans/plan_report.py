@@ -13,8 +13,8 @@ from app.design.plan import Plan
 from app.reports.source.campaign import CampaignInfo
 from app.services.people import idle_raters
 from app.services.plans.components import PilotComponents
-from app.services.plans.forecast import ahead, impossible
-from app.services.plans.plan_chart import MOST_RATERS, MOST_SYSTEMS, PlanPicture, RaterLoad, plan_picture
+from app.services.plans.forecast import forecast_plan, warn_of_few_documents
+from app.services.plans.plan_chart import MOST_RATERS, MOST_SYSTEMS, PlanPicture, RaterLoad, draw_plan_chart
 from app.services.plans.plan_input import PlanInput
 from app.stats.planning.planning import RatingPrices
 
@@ -23,10 +23,10 @@ NAMES = {"degraded": "degraded items", "repeat": "repeats", "reference": "refere
 ENTROPY_DECIMALS = 12  # of work that is dealt evenly the sum of logarithms is 1 to some 16
 
 
-def report(view: CampaignInfo, material: PlanInput, plan: Plan, known: PilotComponents) -> dict[str, object]:
+def make_plan_report(view: CampaignInfo, material: PlanInput, plan: Plan, known: PilotComponents) -> dict[str, object]:
     """The report as plain JSON values; known: the components that it is forecast with."""
     checks = check_plan(plan)
-    prices = prices_of(view)
+    prices = get_rating_prices(view)
     made = {
         "raters": [_load(load, prices, material) for load in checks.loads],
         "total": {**asdict(checks.total), "tasks": len(plan.tasks), "hours": _hours(checks.total.words, prices)},
@@ -43,7 +43,9 @@ def report(view: CampaignInfo, material: PlanInput, plan: Plan, known: PilotComp
         "connected": [list(raters) for raters in checks.connected],
         "controls": _controls(checks),
         "pairs": _pairs(checks, plan),
-        **ahead(plan, checks, known, {document.key: document.segments for document in material.test_set.documents}),
+        **forecast_plan(
+            plan, checks, known, {document.key: document.segments for document in material.test_set.documents}
+        ),
         "sequence": _sequence(plan),
         "recommendations": [asdict(departure) for departure in checks.departures],
         "estimable": list(checks.estimable),
@@ -53,7 +55,7 @@ def report(view: CampaignInfo, material: PlanInput, plan: Plan, known: PilotComp
             *_seat_notes(material),
             *_judged_notes(material),
             *_warnings(checks),
-            *impossible(plan),
+            *warn_of_few_documents(plan),
             *known.notes,
         ],
     }
@@ -61,7 +63,7 @@ def report(view: CampaignInfo, material: PlanInput, plan: Plan, known: PilotComp
     return plain
 
 
-def prices_of(view: CampaignInfo) -> RatingPrices:
+def get_rating_prices(view: CampaignInfo) -> RatingPrices:
     """What an hour goes by: the campaign's seconds a word, where it says so, else what WMT planned with."""
     given = view.settings.get(SECONDS_A_WORD)
     usable = isinstance(given, int | float) and not isinstance(given, bool) and 0 < given < 3600
@@ -144,7 +146,7 @@ def _warnings(checks: PlanChecks) -> list[str]:
         notes.append("some systems share fewer than half of their tasks")
     idle = [load.rater for load in checks.loads if not load.tasks]
     if idle:
-        notes.append(idle_raters.idle_warning(idle, "rater"))
+        notes.append(idle_raters.make_idle_warning(idle, "rater"))
     return [*notes, *_control_warnings(checks)]
 
 
@@ -161,9 +163,9 @@ def _control_warnings(checks: PlanChecks) -> Iterator[str]:
             yield f"{told}: {why}; {what}, or let each rater have more tasks, or more documents in one"
 
 
-def picture(campaign: str, version: int | None, report: Mapping[str, Any]) -> bytes:
+def draw_plan_picture(campaign: str, version: int | None, report: Mapping[str, Any]) -> bytes:
     """A plan as SVG: work by rater, and the map of rater by system."""
-    return plan_picture(_drawn(campaign, version, report))
+    return draw_plan_chart(_drawn(campaign, version, report))
 
 
 def _drawn(campaign: str, version: int | None, report: Mapping[str, Any]) -> PlanPicture:

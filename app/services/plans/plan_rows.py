@@ -36,7 +36,9 @@ class PlanTarget:
     material: PlanInput
 
 
-def store(session: Session, target: PlanTarget, plan: Plan, *, tasks: Sequence[Task], groups: Sequence[Group]) -> None:
+def store_plan_rows(
+    session: Session, target: PlanTarget, plan: Plan, *, tasks: Sequence[Task], groups: Sequence[Group]
+) -> None:
     """Write a plan's tasks, those that are given, with all that they need; the plan itself is stored already."""
     session.flush()
     group_ids = dict(zip((g.number for g in groups), plans.ids(session, "groups", len(groups)), strict=True))
@@ -61,7 +63,7 @@ def store(session: Session, target: PlanTarget, plan: Plan, *, tasks: Sequence[T
 
 
 def _arms(target: PlanTarget, plan: Plan) -> Batch:
-    shown = shown_errors.of_arms(target.view, plan.arms)
+    shown = shown_errors.choose_arm_prefills(target.view, plan.arms)
     rows = [
         (target.campaign_id, target.version, n, arm.name, arm.presentation, prefill)
         for n, (arm, prefill) in enumerate(zip(plan.arms, shown, strict=True), 1)
@@ -114,14 +116,14 @@ def _tasks(target: PlanTarget, plan: Plan, tasks: Sequence[Task], ids: Mapping[i
             *(ids[task.number], target.campaign_id, f"t_{secrets.token_hex(16)}", f"p{target.version}-{task.number}"),
             *(names.rater_ids.get(task.rater), "free", {"number": task.number}, target.version),
             *(None if task.arm is None else task.arm + 1, MIXED if task.bucket is None else task.bucket, task.chain),
-            *(task.queue, task.size.words, task.size.segments, presentation(target, plan, task)),
+            *(task.queue, task.size.words, task.size.segments, choose_presentation(target, plan, task)),
         )
         for task in tasks
     ]
     return Batch("tasks", columns, rows)
 
 
-def presentation(target: PlanTarget, plan: Plan, task: Task) -> str:
+def choose_presentation(target: PlanTarget, plan: Plan, task: Task) -> str:
     """How a task is shown: as its arm says, side by side where screens have columns, else as the campaign says."""
     if task.arm is not None and plan.arms:
         return plan.arms[task.arm].presentation
@@ -133,8 +135,8 @@ def presentation(target: PlanTarget, plan: Plan, task: Task) -> str:
 
 def _prefills(session: Session, target: PlanTarget, plan: Plan) -> dict[int | None, str | None]:
     """The name of the errors that tasks show, by their arm."""
-    of_campaign = shown_errors.going_on(session, target.campaign_id, target.view)
-    return {None: of_campaign, **dict(enumerate(shown_errors.of_arms(target.view, plan.arms)))}
+    of_campaign = shown_errors.choose_ongoing_prefill(session, target.campaign_id, target.view)
+    return {None: of_campaign, **dict(enumerate(shown_errors.choose_arm_prefills(target.view, plan.arms)))}
 
 
 def _items(
@@ -183,11 +185,11 @@ def credited_systems(item: PlanItem, material: PlanInput) -> tuple[str, ...]:
     if item.systems:
         return item.systems
     if item.document in material.calibration:
-        return (calibration_system(item.document),)
+        return (calibration_system_key(item.document),)
     return () if item.system is None else (item.system,)
 
 
-def calibration_system(document: str) -> str:
+def calibration_system_key(document: str) -> str:
     """The system that stands for a calibration set: what its documents' keys begin with."""
     return document.rpartition(":")[0]
 

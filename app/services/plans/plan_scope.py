@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.services.plans.plans import NotCompiled, unpack
+from app.services.plans.plans import PlanNotCompiledHere, unpack_plan
 from app.storage import campaigns, plans
 from app.storage.db import Session
 
@@ -17,13 +17,13 @@ class PlanKeys:
     systems: tuple[str, ...] = ()
 
 
-def plan_keys(session: Session, campaign: str) -> PlanKeys:
+def load_plan_keys(session: Session, campaign: str) -> PlanKeys:
     """Of the plan in force; nothing where there is none, or none that was compiled here. Raises NotFound."""
     row = plans.latest(session, campaigns.get(session, campaign).id)
     if row is None:
         return PlanKeys()
     try:
-        plan = unpack(row.compiled)
-    except NotCompiled:
+        plan = unpack_plan(row.compiled)
+    except PlanNotCompiledHere:
         return PlanKeys()
     return PlanKeys(tuple(one.key for one in plan.documents), plan.systems)

@@ -18,7 +18,7 @@ from app.design.plan import Plan
 from app.domain.errors import Conflict, Invalid, Place
 from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns import audit
-from app.services.campaigns.campaigns import get
+from app.services.campaigns.campaigns import get_campaign
 from app.services.plans import components as plan_components
 from app.services.plans import plan_input, plan_report, plan_rows, shown_errors
 from app.services.plans.components import PilotComponents
@@ -32,12 +32,16 @@ LARGEST_SEED = 2**53  # what JSON numbers hold exactly
 BODY = ("body",)
 
 
-class TooFar(Conflict):
+class CampaignTooFarToPlan(Conflict):
     """The campaign is too far for another plan; ask for a replan."""
 
+    published = "TooFar"
 
-class NotCompiled(Conflict):
+
+class PlanNotCompiledHere(Conflict):
     """This plan was not compiled here, so there is nothing to draw or to go on from."""
+
+    published = "NotCompiled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,7 @@ class CompiledPlan:
     digest: bytes
 
 
-def compile_design(
+def compile_and_freeze(
     session: Session, campaign: str, given: object, *, dry_run: bool, actor: str, pilot: str | None = None
 ) -> PlanView:
     """Compile a design and freeze it as the plan in force; dry_run: only look at it.
@@ -90,38 +94,38 @@ def compile_design(
     pilot: key of the campaign whose judgments it is forecast from; what the plan tells of these, all see who see the
     plan, so only who may read both may name it.
 
-    Raises NotFound, TooFar once a campaign is open, Invalid with places in the body where a design is not valid or
-    cannot be met, NothingToJudge, NobodyJudges, NothingReadyMade.
+    Raises NotFound, CampaignTooFarToPlan once a campaign is open, Invalid with places in the body where a design is not
+    valid or cannot be met, NothingToJudge, NobodyJudges, PrefilledErrorsMissing.
     """
-    wanted = read_request(session, campaign, given, pilot=pilot, lock=not dry_run)
-    made = compiled_here(session, wanted)
-    return looked_at(wanted, made) if dry_run else frozen(session, wanted, made, actor=actor)
+    wanted = load_plan_request(session, campaign, given, pilot=pilot, lock=not dry_run)
+    made = compile_plan_request(session, wanted)
+    return preview_compiled_plan(wanted, made) if dry_run else freeze_compiled_plan(session, wanted, made, actor=actor)
 
 
-def read_request(session: Session, campaign: str, given: object, *, pilot: str | None, lock: bool) -> PlanRequest:
+def load_plan_request(session: Session, campaign: str, given: object, *, pilot: str | None, lock: bool) -> PlanRequest:
     """Read what a design is compiled from. lock: hold the campaign, as whoever freezes must. Raises as it does."""
     row = campaigns.get(session, campaign, lock=lock)
     if row.state not in {"draft", "planned"}:
-        raise TooFar(f"it is {row.state}")
-    view, design = get(session, campaign), parse_design(given, loc=BODY)
-    material = plan_input.read(session, view, row.id)
-    shown_errors.check(session, row.id, view, design)
+        raise CampaignTooFarToPlan(f"it is {row.state}")
+    view, design = get_campaign(session, campaign), parse_design(given, loc=BODY)
+    material = plan_input.load_plan_input(session, view, row.id)
+    shown_errors.check_prefilled_errors(session, row.id, view, design)
     material = plan_input.with_calibration_set(material, design.calibration.set if design.calibration else None)
     return PlanRequest(row, view, given, design, material, pilot)
 
 
-def seed_of(design: Design) -> int:
+def choose_plan_seed(design: Design) -> int:
     """The design's own, else one that is drawn now."""
     return secrets.randbelow(LARGEST_SEED) if design.seed is None else design.seed
 
 
-def compiled_here(session: Session, wanted: PlanRequest) -> CompiledPlan:
+def compile_plan_request(session: Session, wanted: PlanRequest) -> CompiledPlan:
     """The plan, compiled now. Raises Invalid with places in the body."""
-    plan = plan_of_seed(wanted, seed_of(wanted.design))
-    return with_report(wanted, plan, plan_components.components_for_plan(session, wanted.view, wanted.pilot))
+    plan = compile_with_seed(wanted, choose_plan_seed(wanted.design))
+    return add_plan_report(wanted, plan, plan_components.load_pilot_components(session, wanted.view, wanted.pilot))
 
 
-def plan_of_seed(wanted: PlanRequest, seed: int) -> Plan:
+def compile_with_seed(wanted: PlanRequest, seed: int) -> Plan:
     """The plan of a seed. Raises Invalid with places in the body where the design cannot be met."""
     material = wanted.material
     try:
@@ -131,55 +135,57 @@ def plan_of_seed(wanted: PlanRequest, seed: int) -> Plan:
         raise Invalid(error.detail, places=places) from None
 
 
-def with_report(wanted: PlanRequest, plan: Plan, known: PilotComponents) -> CompiledPlan:
+def add_plan_report(wanted: PlanRequest, plan: Plan, known: PilotComponents) -> CompiledPlan:
     """A plan with its report and its digest. known: the components that it is forecast with."""
-    report = plan_report.report(wanted.view, wanted.material, plan, known)
-    return CompiledPlan(plan, report, digest_of(plan, wanted.material))
+    report = plan_report.make_plan_report(wanted.view, wanted.material, plan, known)
+    return CompiledPlan(plan, report, hash_plan(plan, wanted.material))
 
 
-def looked_at(wanted: PlanRequest, made: CompiledPlan) -> PlanView:
+def preview_compiled_plan(wanted: PlanRequest, made: CompiledPlan) -> PlanView:
     """A plan as it would be."""
-    return preview_plan(wanted.view, wanted.given, made.plan, made.report, made.digest, int(wanted.row.data_version))
+    return make_plan_preview(
+        wanted.view, wanted.given, made.plan, made.report, made.digest, int(wanted.row.data_version)
+    )
 
 
-def frozen(session: Session, wanted: PlanRequest, made: CompiledPlan, *, actor: str) -> PlanView:
+def freeze_compiled_plan(session: Session, wanted: PlanRequest, made: CompiledPlan, *, actor: str) -> PlanView:
     """Store a plan as the one in force; the campaign must be held since what it is compiled from was read."""
     row, campaign = wanted.row, wanted.view.key
     plans.forget_tasks(session, row.id)
-    version = freeze(session, row, wanted.given, made.plan, made.report, made.digest, actor=actor)
+    version = store_frozen_plan(session, row, wanted.given, made.plan, made.report, made.digest, actor=actor)
     target = plan_rows.PlanTarget(row.id, version, wanted.view, wanted.material)
-    plan_rows.store(session, target, made.plan, tasks=made.plan.tasks, groups=made.plan.groups)
+    plan_rows.store_plan_rows(session, target, made.plan, tasks=made.plan.tasks, groups=made.plan.groups)
     if row.state != "planned":
         campaigns.change(session, row.id, {"state": "planned", "settings_version": row.settings_version + 1})
     what = {"plan": version, "hash": made.digest.hex(), "seed": made.plan.seed}
-    audit.record(session, row.id, actor=actor, action="plan frozen", what=what)
-    return replace(stored_plan(session, campaign, version), stale=())
+    audit.record_action(session, row.id, actor=actor, action="plan frozen", what=what)
+    return replace(get_plan(session, campaign, version), stale=())
 
 
-def stored_plan(session: Session, campaign: str, version: int | None = None) -> PlanView:
+def get_plan(session: Session, campaign: str, version: int | None = None) -> PlanView:
     """A plan by its version, the one in force where none is named. Raises NotFound."""
     return _view(campaign, plans.get(session, campaigns.get(session, campaign).id, version))
 
 
-def page(session: Session, campaign: str, *, after: int, limit: int) -> list[PlanView]:
+def list_plans(session: Session, campaign: str, *, after: int, limit: int) -> list[PlanView]:
     """Plans by version after `after`."""
     rows = plans.page(session, campaigns.get(session, campaign).id, after=after, limit=limit)
     return [_view(campaign, row) for row in rows]
 
 
-def pack(plan: Plan) -> bytes:
-    """A plan as bytes, which `unpack` reads."""
+def pack_plan(plan: Plan) -> bytes:
+    """A plan as bytes, which `unpack_plan` reads."""
     return gzip.compress(_PLANS.dump_json(plan), compresslevel=6, mtime=0)
 
 
-def unpack(data: bytes) -> Plan:
-    """The plan of these bytes. Raises NotCompiled where there are none."""
+def unpack_plan(data: bytes) -> Plan:
+    """The plan of these bytes. Raises PlanNotCompiledHere where there are none."""
     if not data:
-        raise NotCompiled
+        raise PlanNotCompiledHere
     return _PLANS.validate_json(gzip.decompress(data))
 
 
-def digest_of(plan: Plan, material: PlanInput) -> bytes:
+def hash_plan(plan: Plan, material: PlanInput) -> bytes:
     """SHA-256 of everything that the plan is: all assignments, and the texts that they show."""
     digest = hashlib.sha256(plan.digest().encode())
     for (document, system), marks in sorted(material.test_set.outputs.items()):
@@ -187,7 +193,7 @@ def digest_of(plan: Plan, material: PlanInput) -> bytes:
     return digest.digest()
 
 
-def freeze(
+def store_frozen_plan(
     session: Session,
     row: campaigns.CampaignRecord,
     given: object,
@@ -209,7 +215,7 @@ def freeze(
         "seed": plan.seed,
         "hash": digest,
         "report": dict(report),
-        "compiled": pack(plan),
+        "compiled": pack_plan(plan),
         "change": None if change is None else dict(change),
         "method_version": METHOD_VERSION,
         "data_version": data_version,
@@ -241,7 +247,7 @@ def _view(campaign: str, row: plans.Row) -> PlanView:
     )
 
 
-def preview_plan(
+def make_plan_preview(
     view: CampaignInfo,
     given: object,
     plan: Plan,

@@ -14,7 +14,7 @@ from app.storage.imports import copy_text
 MOST_SPANS = 1000
 
 
-def prefilled_spans(row: OutputRow) -> str | None:
+def encode_prefilled_spans(row: OutputRow) -> str | None:
     """The spans shown with an output as JSON, None where there are none. Raises Invalid where one does not fit."""
     if row.prefill is None:
         return None

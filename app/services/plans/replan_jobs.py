@@ -18,12 +18,19 @@ from app.design.buckets import one_rater_per_person
 from app.design.replan import Replan
 from app.reports.kit.report import ReportWork, make_undivided_work
 from app.reports.kit.store import make_report_key
-from app.services.campaigns.campaigns import get
-from app.services.jobs.jobs import AskedOtherwise, Request
+from app.services.campaigns.campaigns import get_campaign
+from app.services.jobs.jobs import JobInputsChanged, JobRequest
 from app.services.plans import expected_time, plan_input, plans, replanning
-from app.services.plans.plan_jobs import Later, StoredPlan, as_asked, as_stored_report, digest_of, rests_on
+from app.services.plans.plan_jobs import (
+    PlanNeedsJob,
+    StoredPlan,
+    encode_stored_plan,
+    hash_values,
+    list_plan_dependencies,
+    refuse_changed_inputs,
+)
 from app.services.plans.plans import PlanView
-from app.services.plans.replanning import ATTEMPTS, Basis, CompiledReplan, NoPlanYet, RemainingWork, Wish
+from app.services.plans.replanning import ATTEMPTS, CompiledReplan, NoPlanYet, RemainingWork, ReplanBasis, ReplanRequest
 from app.storage import campaigns, jobs
 from app.storage import plans as stored_plans
 from app.storage import reports as stored
@@ -33,7 +40,7 @@ KIND = "replan"
 _FOUND = TypeAdapter(Replan)
 
 
-def replan_campaign(
+def replan_or_queue(
     session: Session,
     campaign: str,
     *,
@@ -48,18 +55,18 @@ def replan_campaign(
     Raises as it does, and Later where no job has yet.
     """
 
-    def make(session: Session, campaign: str, wish: Wish) -> CompiledReplan:
-        basis = replanning.rests_on(session, campaign)
-        left = replanning.left_of(session, campaign, basis, wish)
-        if not expected_time.takes_long(left.old.design, left.material):
-            return replanning.compiled_of(session, basis, left)
+    def make(session: Session, campaign: str, wish: ReplanRequest) -> CompiledReplan:
+        basis = replanning.load_replan_basis(session, campaign)
+        left = replanning.compute_remaining_work(session, campaign, basis, wish)
+        if not expected_time.is_compilation_slow(left.old.design, left.material):
+            return replanning.compile_remaining_work(session, basis, left)
         request = _request(session, basis, left, reason, dry_run=dry_run)
         body = stored.find(session, request.key)
         if body is not None:
             return _compiled(basis, left, body)
         if dry_run or jobs.n_alike(session, request.key.campaign_id, KIND, request.given["question"]) < ATTEMPTS - 1:
-            raise Later(request)
-        replanning.hold(session, campaign)
+            raise PlanNeedsJob(request)
+        replanning.block_judging(session, campaign)
         return replanning.compile_replan(session, campaign, wish)
 
     return replanning.replan_campaign(
@@ -74,16 +81,16 @@ def replan_campaign(
     )
 
 
-def _compiled(basis: Basis, left: RemainingWork, body: bytes) -> CompiledReplan:
+def _compiled(basis: ReplanBasis, left: RemainingWork, body: bytes) -> CompiledReplan:
     kept = StoredPlan.model_validate_json(body)
     compiled = _FOUND.validate_json(gzip.decompress(kept.compiled))
-    return CompiledReplan(left, basis, compiled, replanning.merge(left.old, compiled), kept.report)
+    return CompiledReplan(left, basis, compiled, replanning.merge_plans(left.old, compiled), kept.report)
 
 
-def _request(session: Session, basis: Basis, left: RemainingWork, reason: str, *, dry_run: bool) -> Request:
+def _request(session: Session, basis: ReplanBasis, left: RemainingWork, reason: str, *, dry_run: bool) -> JobRequest:
     """question: the same as long as only raters went on. The reason is told, and is no part of what is asked."""
-    planned = plans.unpack(left.before.compiled)
-    now = replanning.holders(planned, basis.tasks, basis.material.seats)
+    planned = plans.unpack_plan(left.before.compiled)
+    now = replanning.find_task_holders(planned, basis.tasks, basis.material.seats)
     staying = {rater.key for rater in one_rater_per_person(left.material.raters)[0]}
     whose = {task.number: task.rater for task in left.old.tasks}
     # Of who stays, what is handed in and what is begun come to the same, and the one becomes the other all the time.
@@ -97,14 +104,16 @@ def _request(session: Session, basis: Basis, left: RemainingWork, reason: str, *
     }
     key = _key(left, given)
     version = int(left.view.data_version)
-    return Request(KIND, key, {left.view.key: version}, {**given, "reason": reason, "dry_run": dry_run}, role="manager")
+    return JobRequest(
+        KIND, key, {left.view.key: version}, {**given, "reason": reason, "dry_run": dry_run}, role="manager"
+    )
 
 
 def _question(session: Session, left: RemainingWork) -> str:
     campaign_id, before = int(left.before.campaign_id), left.before
-    beside = rests_on(session, left.view, campaign_id, left.material)
+    beside = list_plan_dependencies(session, left.view, campaign_id, left.material)
     how = ["rebalance"] if left.rebalance else []
-    return digest_of([int(before.version), bytes(before.hash).hex(), beside, list(left.bought), *how])
+    return hash_values([int(before.version), bytes(before.hash).hex(), beside, list(left.bought), *how])
 
 
 def _key(left: RemainingWork, given: Mapping[str, Any]) -> stored.ReportKey:
@@ -115,46 +124,46 @@ def _key(left: RemainingWork, given: Mapping[str, Any]) -> stored.ReportKey:
     return make_report_key(before.campaign_id, KIND, version, parts, seed=seed, method_version=plans.METHOD_VERSION)
 
 
-def work(database: Database, request: Request) -> ReportWork[bytes]:
-    """What remains to be done for a job once the data are read. Raises AskedOtherwise."""
+def make_replan_work(database: Database, request: JobRequest) -> ReportWork[bytes]:
+    """What remains to be done for a job once the data are read. Raises JobInputsChanged."""
     ((campaign, version),) = request.campaigns.items()
     given = request.given
     with database.transaction(snapshot=True) as session:
-        with as_asked():
+        with refuse_changed_inputs():
             left = _left(session, campaign, given)
             if _question(session, left) != given["question"]:
-                raise AskedOtherwise
+                raise JobInputsChanged
         known = left.known(session, version)
 
     def make() -> bytes:
         replanned = left.replanned()
-        merged = replanning.merge(left.old, replanned)
-        view = plans.preview_plan(
+        merged = replanning.merge_plans(left.old, replanned)
+        view = plans.make_plan_preview(
             replace(left.view, data_version=version),
             left.before.design,
             merged.plan,
             left.report(merged.plan, known),
-            plans.digest_of(merged.plan, left.material),
+            plans.hash_plan(merged.plan, left.material),
             version,
-            change=replanning.change_of(replanned, given["reason"]),
+            change=replanning.describe_replan_change(replanned, given["reason"]),
         )
-        return as_stored_report(view, gzip.compress(_FOUND.dump_json(replanned), compresslevel=6, mtime=0))
+        return encode_stored_plan(view, gzip.compress(_FOUND.dump_json(replanned), compresslevel=6, mtime=0))
 
     return make_undivided_work(make)
 
 
 def _left(session: Session, campaign: str, given: Mapping[str, Any]) -> RemainingWork:
     """What is left to plan, the tasks as they were when it was asked for."""
-    row, view = campaigns.get(session, campaign), get(session, campaign)
+    row, view = campaigns.get(session, campaign), get_campaign(session, campaign)
     before = stored_plans.latest(session, row.id)
     if before is None:
         raise NoPlanYet
-    tasks, planned = given["tasks"], plans.unpack(before.compiled)
+    tasks, planned = given["tasks"], plans.unpack_plan(before.compiled)
     known = {task.number for task in planned.tasks}
     if not known.issuperset((*tasks["handed_in"], *tasks["started"])):  # of a plan that is in force no more
-        raise AskedOtherwise
+        raise JobInputsChanged
     calibration = planned.design.calibration
-    material = plan_input.read(session, view, row.id)
+    material = plan_input.load_plan_input(session, view, row.id)
     return RemainingWork(
         view=view,
         before=before,

@@ -12,7 +12,7 @@ from app.design.values import System
 from app.domain.errors import Conflict, Invalid, Place
 from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns import audit
-from app.services.campaigns.campaigns import get
+from app.services.campaigns.campaigns import get_campaign
 from app.services.plans import components as plan_components
 from app.services.plans import plan_input, plan_report, plan_rows, plans, shown_errors
 from app.services.plans.components import PilotComponents
@@ -69,26 +69,26 @@ def replan_campaign(
     make = make or compile_replan
     for left in range(ATTEMPTS if not dry_run else 1, 0, -1):
         if left == 1 and not dry_run:
-            hold(session, campaign)
-        replanned = make(session, campaign, Wish(bought, rebalance))
+            block_judging(session, campaign)
+        replanned = make(session, campaign, ReplanRequest(bought, rebalance))
         if dry_run:
             return replanned.looked_at(reason)
         with session.begin_nested() as held:  # going back to here lets go of what is locked from here on
-            hold(session, campaign)
-            if left == 1 or rests_on(session, campaign) == replanned.rests_on:
+            block_judging(session, campaign)
+            if left == 1 or load_replan_basis(session, campaign) == replanned.rests_on:
                 return replanned.freeze(session, reason=reason, actor=actor)
             held.rollback()
     raise AssertionError  # the last attempt returns
 
 
-def hold(session: Session, campaign: str) -> None:
+def block_judging(session: Session, campaign: str) -> None:
     """Let nobody lease or judge, in the order of everybody who leases: the advisory lock, then the campaign's row."""
     replans.hold(session, campaigns.get(session, campaign).id)
     campaigns.get(session, campaign, lock=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ReplanRequest:
     """What a replan shall do. bought: documents to take in, None for all that are new; rebalance: share evenly."""
 
     bought: Sequence[str] | None = None
@@ -96,7 +96,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Basis:
+class ReplanBasis:
     """What a replan rests on: the plan in force, what became of its tasks, and what there is to plan for."""
 
     version: int
@@ -104,14 +104,16 @@ class Basis:
     material: PlanInput
 
 
-def rests_on(session: Session, campaign: str) -> Basis:
+def load_replan_basis(session: Session, campaign: str) -> ReplanBasis:
     """As it is now. Raises NotFound, NoPlanYet, NothingToJudge, NobodyJudges."""
     row = campaigns.get(session, campaign)
     before = stored.latest(session, row.id)
     if before is None:
         raise NoPlanYet
     tasks = replans.tasks_in_force(session, row.id, before.version)
-    return Basis(int(before.version), tuple(tasks), plan_input.read(session, get(session, campaign), row.id))
+    return ReplanBasis(
+        int(before.version), tuple(tasks), plan_input.load_plan_input(session, get_campaign(session, campaign), row.id)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,23 +150,23 @@ class RemainingWork:
 
     def known(self, session: Session, version: int | None = None) -> PilotComponents:
         """The components that it is forecast with: of the judgments up to a data version, where they are its own."""
-        kept = plan_components.stored_components(self.before.report)
-        return kept or plan_components.components_for_plan(session, self.view, version=version)
+        kept = plan_components.parse_stored_components(self.before.report)
+        return kept or plan_components.load_pilot_components(session, self.view, version=version)
 
     def report(self, plan: Plan, known: PilotComponents) -> Mapping[str, object]:
         """Of the plan that comes of it."""
-        return plan_report.report(self.view, _with_past(self.material, plan), plan, known)
+        return plan_report.make_plan_report(self.view, _with_past(self.material, plan), plan, known)
 
 
-def left_of(session: Session, campaign: str, basis: Basis, wish: Wish) -> RemainingWork:
+def compute_remaining_work(session: Session, campaign: str, basis: ReplanBasis, wish: ReplanRequest) -> RemainingWork:
     """What is left to plan of what it rests on.
 
-    Raises Invalid for documents that cannot be bought and errors to be shown that are not there, SetNotTakenIn.
+    Raises Invalid for documents that cannot be bought and errors to be shown that are not there, CalibrationSetMissing.
     """
     before = stored.get(session, campaigns.get(session, campaign).id, basis.version)
-    old = as_held(plans.unpack(before.compiled), basis.tasks, basis.material.seats)
-    view = get(session, campaign)
-    shown_errors.check_going_on(session, int(before.campaign_id), view, old.design)
+    old = apply_reassignments(plans.unpack_plan(before.compiled), basis.tasks, basis.material.seats)
+    view = get_campaign(session, campaign)
+    shown_errors.check_ongoing_prefill(session, int(before.campaign_id), view, old.design)
     calibration = old.design.calibration.set if old.design.calibration else None
     material = plan_input.with_calibration_set(basis.material, calibration)
     done = frozenset(task.number for task in basis.tasks if task.state == "handed_in")
@@ -173,16 +175,16 @@ def left_of(session: Session, campaign: str, basis: Basis, wish: Wish) -> Remain
     return RemainingWork(view, before, old, material, done, begun, wanted, wish.rebalance)
 
 
-def compile_replan(session: Session, campaign: str, wish: Wish) -> CompiledReplan:
-    """The new plan, compiled now. Raises as `rests_on` and `left_of`."""
-    basis = rests_on(session, campaign)
-    return compiled_of(session, basis, left_of(session, campaign, basis, wish))
+def compile_replan(session: Session, campaign: str, wish: ReplanRequest) -> CompiledReplan:
+    """The new plan, compiled now. Raises as `load_replan_basis` and `compute_remaining_work`."""
+    basis = load_replan_basis(session, campaign)
+    return compile_remaining_work(session, basis, compute_remaining_work(session, campaign, basis, wish))
 
 
-def compiled_of(session: Session, basis: Basis, left: RemainingWork) -> CompiledReplan:
+def compile_remaining_work(session: Session, basis: ReplanBasis, left: RemainingWork) -> CompiledReplan:
     """The new plan of what is left, compiled now."""
     replanned = left.replanned()
-    merged = merge(left.old, replanned)
+    merged = merge_plans(left.old, replanned)
     return CompiledReplan(left, basis, replanned, merged, left.report(merged.plan, left.known(session)))
 
 
@@ -191,7 +193,7 @@ class CompiledReplan:
     """A plan that is compiled and not stored yet."""
 
     left: RemainingWork
-    rests_on: Basis
+    rests_on: ReplanBasis
     found: Replan
     merged: MergedPlan
     report: Mapping[str, object]
@@ -199,13 +201,13 @@ class CompiledReplan:
     @property
     def digest(self) -> bytes:
         """Of all that the plan is."""
-        return plans.digest_of(self.merged.plan, self.left.material)
+        return plans.hash_plan(self.merged.plan, self.left.material)
 
     def looked_at(self, reason: str) -> PlanView:
         """As it would be."""
         view = self.left.view
         given = (view, self.left.before.design, self.merged.plan, self.report, self.digest, view.data_version)
-        return plans.preview_plan(*given, change=change_of(self.found, reason))
+        return plans.make_plan_preview(*given, change=describe_replan_change(self.found, reason))
 
     def freeze(self, session: Session, *, reason: str, actor: str) -> PlanView:
         """Store it; what it rests on must be held."""
@@ -213,37 +215,39 @@ class CompiledReplan:
         row, digest = campaigns.get(session, campaign), self.digest
         old_groups = replans.group_ids(session, row.id, before)
         given = (row, self.left.before.design, merged.plan, self.report, digest)
-        version = plans.freeze(session, *given, actor=actor, change=change_of(self.found, reason))
+        version = plans.store_frozen_plan(
+            session, *given, actor=actor, change=describe_replan_change(self.found, reason)
+        )
         data_version = int(campaigns.get(session, campaign).data_version)
         tasks = self.rests_on.tasks
         _apply(session, row.id, tasks, self.left.old, self.found, merged, old_groups, version, data_version)
-        target = plan_rows.PlanTarget(row.id, version, get(session, campaign), self.left.material)
-        plan_rows.store(session, target, merged.plan, tasks=merged.added_tasks, groups=merged.added_groups)
+        target = plan_rows.PlanTarget(row.id, version, get_campaign(session, campaign), self.left.material)
+        plan_rows.store_plan_rows(session, target, merged.plan, tasks=merged.added_tasks, groups=merged.added_groups)
         what = {"plan": version, "hash": digest.hex(), "reason": reason, **self.found.counts()}
-        audit.record(session, row.id, actor=actor, action="plan renewed", what=what)
-        return replace(plans.stored_plan(session, campaign, version), stale=())
+        audit.record_action(session, row.id, actor=actor, action="plan renewed", what=what)
+        return replace(plans.get_plan(session, campaign, version), stale=())
 
 
-Make = Callable[[Session, str, Wish], CompiledReplan]
+Make = Callable[[Session, str, ReplanRequest], CompiledReplan]
 """Compiles what is left of a campaign."""
 
 
-def change_of(replanned: Replan, reason: str) -> dict[str, object]:
+def describe_replan_change(replanned: Replan, reason: str) -> dict[str, object]:
     """What a replan moved, and why."""
     changes = [asdict(one) for one in replanned.changes][:MOST_CHANGES]
     return {"reason": reason, "counts": dict(replanned.counts()), "changes": changes}
 
 
-def as_held(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> Plan:
+def apply_reassignments(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> Plan:
     """The plan with the tasks that managers moved at the raters who have them now, and their groups with them.
 
     seats: that there are still. What an invited rater has of a seat that is gone is at the one that they have now; what
     one who left has not handed in is at no seat that there is.
     """
-    return move_tasks(plan, holders(plan, tasks, seats))
+    return move_tasks(plan, find_task_holders(plan, tasks, seats))
 
 
-def holders(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> dict[int, str]:
+def find_task_holders(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> dict[int, str]:
     """Who has which task, by its number, as far as that may be another than the plan says."""
     now = {task.number: task.rater for task in tasks if task.rater and not task.pooled and not task.invited}
     now |= _seated(plan, tasks, seats)
@@ -314,7 +318,7 @@ def _ids_of_groups(old: Plan, stored_groups: Mapping[tuple[int, int], int]) -> d
     }
 
 
-def merge(old: Plan, replanned: Replan) -> MergedPlan:
+def merge_plans(old: Plan, replanned: Replan) -> MergedPlan:
     """The plan in force: what stays of the old one, then what is new, tasks and groups numbered from 1.
 
     Groups that were begun in vain are in no plan any more, so their items in tasks that stay belong to none.

@@ -17,24 +17,26 @@ TAKES_NONE = "the campaign's protocol does not support prefilled errors"
 NOT_THERE = "the design asks for prefilled errors that do not exist"
 
 
-class NothingReadyMade(Conflict):
+class PrefilledErrorsMissing(Conflict):
     """The protocol asks about prefilled errors, and no output has any: put them with the outputs, or take over
     another campaign's (POST …/prefills)."""
 
+    published = "NothingReadyMade"
 
-def check(session: Session, campaign_id: int, view: CampaignInfo, design: Design) -> None:
-    """Whether what is to be shown is there. Raises Invalid for a name that no output has, NothingReadyMade."""
+
+def check_prefilled_errors(session: Session, campaign_id: int, view: CampaignInfo, design: Design) -> None:
+    """Whether what is to be shown is there. Raises Invalid for a name that no output has, PrefilledErrorsMissing."""
     places = tuple(_faults(session, campaign_id, view, design))
     if places:
         raise Invalid(NOT_THERE, places=places)
     if not campaign_protocol(view).requires_prefill:
         return
-    shown = of_arms(view, design.arms) or (of_campaign(session, campaign_id, view),)
+    shown = choose_arm_prefills(view, design.arms) or (choose_campaign_prefill(session, campaign_id, view),)
     if DEFAULT_PREFILL in shown and not prefills.there(session, campaign_id, DEFAULT_PREFILL):
-        raise NothingReadyMade
+        raise PrefilledErrorsMissing
 
 
-def check_going_on(session: Session, campaign_id: int, view: CampaignInfo, design: Design) -> None:
+def check_ongoing_prefill(session: Session, campaign_id: int, view: CampaignInfo, design: Design) -> None:
     """Whether what a setting has tasks show from now on is there. Raises Invalid for a name that no output has.
 
     What is begun goes on as it was: neither the arms of a plan in force nor a name that its tasks have is asked about.
@@ -46,7 +48,7 @@ def check_going_on(session: Session, campaign_id: int, view: CampaignInfo, desig
         raise Invalid(NOT_THERE, places=(Place(SETTING_PLACE, _nowhere(said)),))
 
 
-def of_campaign(session: Session, campaign_id: int, view: CampaignInfo) -> str | None:
+def choose_campaign_prefill(session: Session, campaign_id: int, view: CampaignInfo) -> str | None:
     """The name of the errors that are shown where no arm says it, None where none are.
 
     A setting decides; without one, what was put with outputs is shown, by protocols that can. A protocol that needs
@@ -64,22 +66,24 @@ def of_campaign(session: Session, campaign_id: int, view: CampaignInfo) -> str |
     return DEFAULT_PREFILL if silent and prefills.there(session, campaign_id, DEFAULT_PREFILL) else None
 
 
-def going_on(session: Session, campaign_id: int, view: CampaignInfo) -> str | None:
-    """As `of_campaign`; but what no setting decides stays as tasks that are planned have it, whatever was put since."""
+def choose_ongoing_prefill(session: Session, campaign_id: int, view: CampaignInfo) -> str | None:
+    """As `choose_campaign_prefill`; but what no setting decides stays as planned tasks have it, whatever came since."""
     had = prefills.planned_prefill(session, campaign_id)
-    return of_campaign(session, campaign_id, view) if had is None or SETTING in view.settings else had[0]
+    return choose_campaign_prefill(session, campaign_id, view) if had is None or SETTING in view.settings else had[0]
 
 
-def of_arms(view: CampaignInfo, arms: Sequence[Arm]) -> tuple[str | None, ...]:
+def choose_arm_prefills(view: CampaignInfo, arms: Sequence[Arm]) -> tuple[str | None, ...]:
     """The name of the errors that each arm shows: its own; without one none, but where the protocol needs them."""
     needed = DEFAULT_PREFILL if campaign_protocol(view).requires_prefill else None
     return tuple(arm.prefill or needed for arm in arms)
 
 
-def change_warning(session: Session, campaign_id: int, view: CampaignInfo, arms: Sequence[Arm]) -> Iterator[str]:
+def warn_of_prefill_change(
+    session: Session, campaign_id: int, view: CampaignInfo, arms: Sequence[Arm]
+) -> Iterator[str]:
     """That a plan nobody has begun shows other errors than it would now, in words."""
     had = None if arms else prefills.planned_prefill(session, campaign_id)
-    now = of_campaign(session, campaign_id, view)
+    now = choose_campaign_prefill(session, campaign_id, view)
     if had is not None and had[0] != now:
         yield f"prefilled errors: {now or 'none'} in place of {had[0] or 'none'}"
 

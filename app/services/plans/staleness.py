@@ -9,9 +9,9 @@ from app.design.buckets import one_rater_per_person
 from app.design.compile import inputs_digest
 from app.design.plan import Plan
 from app.reports.source.campaign import CampaignInfo
-from app.services.campaigns.campaigns import get
+from app.services.campaigns.campaigns import get_campaign
 from app.services.plans import plan_input, plans, shown_errors
-from app.services.plans.plan_input import SEAT, NobodyJudges, NothingToJudge, PlanInput, SetNotTakenIn
+from app.services.plans.plan_input import SEAT, CalibrationSetMissing, NobodyJudges, NothingToJudge, PlanInput
 from app.services.plans.plans import PlanView
 from app.storage import campaigns
 from app.storage import plans as stored
@@ -23,31 +23,31 @@ IDLE = "who came since has nothing to judge until a replan, which shares the ope
 UNNAMED = "what is known of the documents or of the raters (their capacity, buckets, team, person) is another"
 
 
-def plan_in_force(session: Session, campaign: str) -> PlanView:
+def get_plan_in_force(session: Session, campaign: str) -> PlanView:
     """The plan in force with what has changed since it was compiled. Raises NotFound."""
-    plan, view = plans.stored_plan(session, campaign), get(session, campaign)
+    plan, view = plans.get_plan(session, campaign), get_campaign(session, campaign)
     try:
-        reasons = changes(session, view, campaigns.get(session, campaign).id)
-    except (NothingToJudge, NobodyJudges, SetNotTakenIn) as error:
+        reasons = list_changes_since_plan(session, view, campaigns.get(session, campaign).id)
+    except (NothingToJudge, NobodyJudges, CalibrationSetMissing) as error:
         reasons = (str(error),)
     return replace(plan, stale=reasons)
 
 
-def changes(session: Session, view: CampaignInfo, campaign_id: int) -> tuple[str, ...]:
+def list_changes_since_plan(session: Session, view: CampaignInfo, campaign_id: int) -> tuple[str, ...]:
     """What has changed since the plan in force was compiled, in words; nothing where no plan was compiled here.
 
-    Raises NothingToJudge, NobodyJudges, SetNotTakenIn.
+    Raises NothingToJudge, NobodyJudges, CalibrationSetMissing.
     """
     row = stored.latest(session, campaign_id)
     if row is None or not row.compiled:
         return ()
-    plan = plans.unpack(row.compiled)
+    plan = plans.unpack_plan(row.compiled)
     calibration = plan.design.calibration
-    material = plan_input.read(session, view, campaign_id)
+    material = plan_input.load_plan_input(session, view, campaign_id)
     material = plan_input.with_calibration_set(material, calibration.set if calibration else None)
     reasons = _changes(plan, material, row.hash)
     if view.state == "planned":  # what is begun goes on as it was
-        reasons = (*reasons, *shown_errors.change_warning(session, campaign_id, view, plan.arms))
+        reasons = (*reasons, *shown_errors.warn_of_prefill_change(session, campaign_id, view, plan.arms))
     elif any(line.startswith(CAME) for line in reasons):
         reasons = (*reasons, IDLE)
     return reasons
@@ -68,7 +68,7 @@ def _changes(plan: Plan, material: PlanInput, frozen: bytes) -> tuple[str, ...]:
     if before != now:
         reasons.append(f"seats of invited raters: {now} in place of {before}")
     if not reasons:
-        reasons.append("outputs are others" if plans.digest_of(plan, material) != frozen else UNNAMED)
+        reasons.append("outputs are others" if plans.hash_plan(plan, material) != frozen else UNNAMED)
     return tuple(reasons)
 
 

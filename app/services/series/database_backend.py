@@ -15,7 +15,7 @@ from app.services.data import import_options, imports
 from app.services.people import links, raters, teams
 from app.services.plans import campaign_states, plans
 from app.services.plans.plans import PlanView
-from app.services.series.manifest import CampaignOf, FilesOf, RaterOf
+from app.services.series.manifest import ManifestCampaign, ManifestFiles, ManifestRater
 from app.services.series.steps import ExistingCampaign, FrozenPlan
 from app.services.tasks import progress
 from app.services.tasks.progress import Sight
@@ -34,22 +34,22 @@ class DatabaseBackend:
         """A campaign, None where there is none."""
         with self._database.transaction(snapshot=True) as session:
             try:
-                view = campaigns.get(session, key)
+                view = campaigns.get_campaign(session, key)
             except NotFound:
                 return None
         named = ("protocol", "series", "basis", "source_language", "target_language", "options")
         return ExistingCampaign(view.state, {name: getattr(view, name) for name in named})
 
-    def create(self, series: str, wanted: CampaignOf) -> None:
+    def create(self, series: str, wanted: ManifestCampaign) -> None:
         """Make a campaign."""
         said = wanted.model_dump(exclude={"files", "raters", "design", "basis"})
-        basis = wanted.basis or import_options.usual_basis(wanted.protocol)
+        basis = wanted.basis or import_options.default_basis(wanted.protocol)
         with self._database.transaction() as session:
-            campaigns.create(session, NewCampaign(**said, basis=basis, series=series), actor=self._actor)
+            campaigns.create_campaign(session, NewCampaign(**said, basis=basis, series=series), actor=self._actor)
 
-    def take(self, campaign: str, files: FilesOf, inputs: Sequence[InputFile]) -> Mapping[str, object]:
+    def take(self, campaign: str, files: ManifestFiles, inputs: Sequence[InputFile]) -> Mapping[str, object]:
         """Import files; what was stored, by noun."""
-        report = imports.run(
+        report = imports.run_import(
             self._database,
             campaign,
             format=files.format,
@@ -66,20 +66,20 @@ class DatabaseBackend:
         """Make a team that there is not."""
         with self._database.transaction() as session:
             try:
-                teams.get(session, campaign, team, by=self._by)
+                teams.get_team(session, campaign, team, by=self._by)
             except NotFound:
-                teams.put(session, campaign, team, team, by=self._by)
+                teams.put_team(session, campaign, team, team, by=self._by)
 
-    def put_rater(self, campaign: str, rater: RaterOf) -> None:
+    def put_rater(self, campaign: str, rater: ManifestRater) -> None:
         """Enrol a rater; the same again changes nothing."""
         with self._database.transaction() as session:
-            raters.put(session, campaign, rater.key, rater.enrolment(), given=rater.given, seen=None, by=self._by)
+            raters.put_rater(session, campaign, rater.key, rater.enrolment(), given=rater.given, seen=None, by=self._by)
 
     def plan(self, campaign: str) -> FrozenPlan | None:
         """The plan in force."""
         with self._database.transaction(snapshot=True) as session:
             try:
-                return _short(plans.stored_plan(session, campaign))
+                return _short(plans.get_plan(session, campaign))
             except NotFound:
                 return None
 
@@ -87,19 +87,19 @@ class DatabaseBackend:
         """Compile a design and freeze it, or only look at it."""
         with self._database.transaction() as session:
             given = dict(design)
-            return _short(plans.compile_design(session, campaign, given, dry_run=dry_run, actor=self._actor))
+            return _short(plans.compile_and_freeze(session, campaign, given, dry_run=dry_run, actor=self._actor))
 
     def open(self, campaign: str) -> None:
         """Open a campaign."""
         with self._database.transaction() as session:
-            campaign_states.take_step(session, campaign, "open", actor=self._actor)
+            campaign_states.change_campaign_state(session, campaign, "open", actor=self._actor)
 
     def linked(self, campaign: str) -> frozenset[str]:
         """Raters who have a link or a token that works."""
         keys: set[str] = set()
         after: str | None = None
         with self._database.transaction(snapshot=True) as session:
-            while page := tokens.page(session, by=None, after=after, limit=PAGE):
+            while page := tokens.list_tokens(session, by=None, after=after, limit=PAGE):
                 mine = (one for one in page if one.live and one.campaign == campaign)
                 keys |= {one.rater for one in mine if one.rater is not None}
                 after = page[-1].prefix
@@ -108,7 +108,7 @@ class DatabaseBackend:
     def link(self, campaign: str, rater: str, days: int) -> tuple[str, datetime]:
         """A new link for a rater, and its end."""
         with self._database.transaction() as session:
-            made = links.renew(session, campaign, rater, days=days, by=self._by)
+            made = links.renew_link(session, campaign, rater, days=days, by=self._by)
         return self._address(made.secret), made.expires_at
 
     def progress(self, campaign: str) -> Mapping[str, object]:

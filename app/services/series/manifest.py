@@ -19,7 +19,7 @@ from pydantic import (
 
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN, check_addressable
-from app.services.people.raters import Contact, Enrolment, State, Unit
+from app.services.people.raters import Enrolment, RaterContact, State, Unit
 
 LARGEST = 16 << 20  # bytes
 MOST_CAMPAIGNS = 100
@@ -31,7 +31,7 @@ class _ManifestModel(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
 
 
-class FilesOf(_ManifestModel):
+class ManifestFiles(_ManifestModel):
     """Files of one import: paths from the folder of the manifest on, with `*` for several."""
 
     format: Annotated[str, StringConstraints(pattern="^[a-z0-9-]{1,64}$")]
@@ -40,7 +40,7 @@ class FilesOf(_ManifestModel):
     skip_bad_lines: bool = False
 
 
-class ContactOf(_ManifestModel):
+class ManifestContact(_ManifestModel):
     """Personal data of a rater."""
 
     name: str | None = None
@@ -48,7 +48,7 @@ class ContactOf(_ManifestModel):
     note: str | None = None
 
 
-class RaterOf(_ManifestModel):
+class ManifestRater(_ManifestModel):
     """A rater to enrol."""
 
     key: Key
@@ -60,12 +60,12 @@ class RaterOf(_ManifestModel):
     languages: list[str] = []
     attributes: dict[str, JsonValue] = {}
     person: Key | None = None
-    contact: ContactOf | None = None
+    contact: ManifestContact | None = None
 
     def enrolment(self) -> Enrolment:
         """As the service takes it."""
         said = self.model_dump(exclude={"key", "contact", "buckets", "languages"})
-        contact = None if self.contact is None else Contact(**self.contact.model_dump())
+        contact = None if self.contact is None else RaterContact(**self.contact.model_dump())
         buckets = None if self.buckets is None else tuple(self.buckets)
         return Enrolment(**said, contact=contact, buckets=buckets, languages=tuple(self.languages))
 
@@ -75,7 +75,7 @@ class RaterOf(_ManifestModel):
         return frozenset({"person", "contact"} & self.model_fields_set)
 
 
-class CampaignOf(_ManifestModel):
+class ManifestCampaign(_ManifestModel):
     """One campaign of the series. What is left out is as `defaults` says."""
 
     key: Key
@@ -86,12 +86,12 @@ class CampaignOf(_ManifestModel):
     target_language: str | None = None
     basis: str | None = None
     settings: dict[str, JsonValue] = {}
-    files: list[FilesOf] = []
-    raters: Annotated[list[RaterOf], Field(max_length=100_000)] = []
+    files: list[ManifestFiles] = []
+    raters: Annotated[list[ManifestRater], Field(max_length=100_000)] = []
     design: dict[str, JsonValue] | None = None
 
     @model_validator(mode="after")
-    def _distinct(self) -> CampaignOf:
+    def _distinct(self) -> ManifestCampaign:
         keys = [rater.key for rater in self.raters]
         if len(set(keys)) < len(keys):
             raise ValueError("raters: a key stands twice")
@@ -103,7 +103,7 @@ class Manifest(_ManifestModel):
 
     series: Key
     recipe: Key = "recommended"
-    campaigns: Annotated[list[CampaignOf], Field(min_length=1, max_length=MOST_CAMPAIGNS)]
+    campaigns: Annotated[list[ManifestCampaign], Field(min_length=1, max_length=MOST_CAMPAIGNS)]
 
     @model_validator(mode="after")
     def _distinct(self) -> Manifest:
@@ -141,7 +141,7 @@ def _with_defaults(plain: object, name: str) -> object:
     if not isinstance(plain, dict) or "defaults" not in plain:
         return plain
     defaults, campaigns = plain["defaults"], plain.get("campaigns")
-    known = set(CampaignOf.model_fields) - {"key", "name"}
+    known = set(ManifestCampaign.model_fields) - {"key", "name"}
     if not isinstance(defaults, dict) or set(defaults) - known:
         raise Invalid(places=(Place((name, "defaults"), f"must be an object of {', '.join(sorted(known))}"),))
     rest: dict[str, Any] = {key: value for key, value in plain.items() if key != "defaults"}

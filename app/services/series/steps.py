@@ -16,19 +16,23 @@ from typing import Protocol
 from app.domain.errors import AppError, Conflict, Place
 from app.formats.base import InputFile
 from app.services.plans.plans import LARGEST_SEED
-from app.services.series.manifest import CampaignOf, FilesOf, Manifest, RaterOf
+from app.services.series.manifest import Manifest, ManifestCampaign, ManifestFiles, ManifestRater
 
 STEPS = ("create", "plan", "open")
 COMPARED = ("protocol", "series", "basis", "source_language", "target_language")
 PLANNABLE = frozenset({"draft", "planned"})
 
 
-class OtherwiseThere(Conflict):
+class CampaignDiffersFromManifest(Conflict):
     """The campaign is there already, and otherwise than the manifest says."""
 
+    published = "OtherwiseThere"
 
-class NoDesign(Conflict):
+
+class ManifestDesignMissing(Conflict):
     """The manifest has no design for this campaign."""
+
+    published = "NoDesign"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,7 @@ class FrozenPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class NewLink:
+class NewRaterLink:
     """A link that was made, with its secret."""
 
     campaign: str
@@ -73,16 +77,16 @@ class SeriesBackend(Protocol):
     def campaign(self, key: str) -> ExistingCampaign | None:
         """A campaign, None where there is none."""
 
-    def create(self, series: str, wanted: CampaignOf) -> None:
+    def create(self, series: str, wanted: ManifestCampaign) -> None:
         """Make a campaign."""
 
-    def take(self, campaign: str, files: FilesOf, inputs: Sequence[InputFile]) -> Mapping[str, object]:
+    def take(self, campaign: str, files: ManifestFiles, inputs: Sequence[InputFile]) -> Mapping[str, object]:
         """Import files; what was stored, by noun."""
 
     def put_team(self, campaign: str, team: str) -> None:
         """Make a team that there is not."""
 
-    def put_rater(self, campaign: str, rater: RaterOf) -> None:
+    def put_rater(self, campaign: str, rater: ManifestRater) -> None:
         """Enrol a rater; the same again changes nothing."""
 
     def plan(self, campaign: str) -> FrozenPlan | None:
@@ -104,13 +108,13 @@ class SeriesBackend(Protocol):
         """How far a campaign is."""
 
 
-FindFiles = Callable[[FilesOf], Sequence[InputFile]]
+FindFiles = Callable[[ManifestFiles], Sequence[InputFile]]
 
 
-def create(backend: SeriesBackend, manifest: Manifest, find: FindFiles) -> Iterator[StepOutcome]:
+def create_campaigns(backend: SeriesBackend, manifest: Manifest, find: FindFiles) -> Iterator[StepOutcome]:
     """Make the campaigns, import their files, enrol their raters. Raises AppError, naming the place."""
     for n, wanted in enumerate(manifest.campaigns):
-        with at(manifest, n):
+        with name_manifest_place(manifest, n):
             known = backend.campaign(wanted.key)
             if known is None:
                 backend.create(manifest.series, wanted)
@@ -119,23 +123,23 @@ def create(backend: SeriesBackend, manifest: Manifest, find: FindFiles) -> Itera
         yield StepOutcome(wanted.key, "created", known is None)
         draft = known is None or known.state == "draft"
         for i, files in enumerate(wanted.files if draft else ()):
-            with at(manifest, n, "files", i):
+            with name_manifest_place(manifest, n, "files", i):
                 stored = backend.take(wanted.key, files, find(files))
             counts = ", ".join(f"{count} {noun}" for noun, count in stored.items() if count and noun != "data_version")
             yield StepOutcome(wanted.key, f"files {i + 1}: {counts or 'nothing new'}", bool(counts))
         yield from _enrol(backend, manifest, n)
 
 
-def plan(backend: SeriesBackend, manifest: Manifest) -> Iterator[StepOutcome]:
+def plan_campaigns(backend: SeriesBackend, manifest: Manifest) -> Iterator[StepOutcome]:
     """Compile each design, unless the plan in force is what it comes to. Raises AppError, naming the place."""
     for n, wanted in enumerate(manifest.campaigns):
-        with at(manifest, n, "design"):
+        with name_manifest_place(manifest, n, "design"):
             known = _found(backend, wanted)
             if known.state not in PLANNABLE:
                 yield StepOutcome(wanted.key, f"is {known.state}; its plan stays", changed=False)
                 continue
             if wanted.design is None:
-                raise NoDesign
+                raise ManifestDesignMissing
             there = backend.plan(wanted.key)
             if there is not None:
                 design = {"seed": there.seed, **wanted.design}
@@ -148,10 +152,10 @@ def plan(backend: SeriesBackend, manifest: Manifest) -> Iterator[StepOutcome]:
         yield StepOutcome(wanted.key, f"plan {made.version}, seed {made.seed}", changed=True)
 
 
-def open_all(backend: SeriesBackend, manifest: Manifest) -> Iterator[StepOutcome]:
+def open_campaigns(backend: SeriesBackend, manifest: Manifest) -> Iterator[StepOutcome]:
     """Open what is planned; what is open, paused or closed stays so. Raises AppError, naming the place."""
     for n, wanted in enumerate(manifest.campaigns):
-        with at(manifest, n):
+        with name_manifest_place(manifest, n):
             state = _found(backend, wanted).state
             if state not in PLANNABLE:
                 yield StepOutcome(wanted.key, f"is {state}", changed=False)
@@ -160,30 +164,32 @@ def open_all(backend: SeriesBackend, manifest: Manifest) -> Iterator[StepOutcome
         yield StepOutcome(wanted.key, "opened", changed=True)
 
 
-def links(backend: SeriesBackend, manifest: Manifest, *, days: int, renew: bool) -> Iterator[NewLink]:
+def make_rater_links(backend: SeriesBackend, manifest: Manifest, *, days: int, renew: bool) -> Iterator[NewRaterLink]:
     """Links for the raters of the manifest that have none that works; renew: for all, and those they had end."""
     for n, wanted in enumerate(manifest.campaigns):
-        with at(manifest, n):
+        with name_manifest_place(manifest, n):
             _found(backend, wanted)
             has = frozenset() if renew else backend.linked(wanted.key)
         for i, rater in enumerate(wanted.raters):
             if rater.key not in has and rater.state != "left":
-                with at(manifest, n, "raters", i):
+                with name_manifest_place(manifest, n, "raters", i):
                     link, ends = backend.link(wanted.key, rater.key, days)
-                yield NewLink(wanted.key, rater.key, link, ends if isinstance(ends, str) else ends.isoformat())
+                yield NewRaterLink(wanted.key, rater.key, link, ends if isinstance(ends, str) else ends.isoformat())
 
 
-def progress(backend: SeriesBackend, manifest: Manifest) -> Iterator[tuple[str, Mapping[str, object] | None]]:
+def load_campaign_progress(
+    backend: SeriesBackend, manifest: Manifest
+) -> Iterator[tuple[str, Mapping[str, object] | None]]:
     """Key and progress of each campaign, None for one that there is not."""
     for n, wanted in enumerate(manifest.campaigns):
-        with at(manifest, n):
+        with name_manifest_place(manifest, n):
             known = backend.campaign(wanted.key)
             done = None if known is None else backend.progress(wanted.key)
         yield wanted.key, done
 
 
 @contextmanager
-def at(manifest: Manifest, n: int, *loc: str | int) -> Iterator[None]:
+def name_manifest_place(manifest: Manifest, n: int, *loc: str | int) -> Iterator[None]:
     """Let what goes wrong within name its place in the manifest, and the campaign."""
     try:
         yield
@@ -197,25 +203,25 @@ def at(manifest: Manifest, n: int, *loc: str | int) -> Iterator[None]:
 
 def _enrol(backend: SeriesBackend, manifest: Manifest, n: int) -> Iterator[StepOutcome]:
     wanted = manifest.campaigns[n]
-    with at(manifest, n, "raters"):
+    with name_manifest_place(manifest, n, "raters"):
         for team in sorted({rater.team for rater in wanted.raters if rater.team is not None}):
             backend.put_team(wanted.key, team)
     for i, rater in enumerate(wanted.raters):
-        with at(manifest, n, "raters", i):
+        with name_manifest_place(manifest, n, "raters", i):
             backend.put_rater(wanted.key, rater)
     if wanted.raters:
         yield StepOutcome(wanted.key, f"{len(wanted.raters)} raters enrolled", changed=False)
 
 
-def _found(backend: SeriesBackend, wanted: CampaignOf) -> ExistingCampaign:
+def _found(backend: SeriesBackend, wanted: ManifestCampaign) -> ExistingCampaign:
     known = backend.campaign(wanted.key)
     if known is None:
         raise Conflict("there is no such campaign yet; run the step create first")
     return known
 
 
-def _check(known: ExistingCampaign, series: str, wanted: CampaignOf) -> None:
-    """Raise OtherwiseThere where a campaign is not what the manifest says."""
+def _check(known: ExistingCampaign, series: str, wanted: ManifestCampaign) -> None:
+    """Raise CampaignDiffersFromManifest where a campaign is not what the manifest says."""
     says = {**wanted.model_dump(include=set(COMPARED), exclude_none=True), "series": series}
     places = [
         Place((name,), f"is {known.said.get(name)}, the manifest says {says[name]}")
@@ -225,4 +231,6 @@ def _check(known: ExistingCampaign, series: str, wanted: CampaignOf) -> None:
     if wanted.options and dict(wanted.options) != known.said.get("options"):
         places.append(Place(("options",), "are others"))
     if places:
-        raise OtherwiseThere("; ".join(f"{place.loc[0]} {place.msg}" for place in places), places=tuple(places))
+        raise CampaignDiffersFromManifest(
+            "; ".join(f"{place.loc[0]} {place.msg}" for place in places), places=tuple(places)
+        )

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from app.protocols import find_visible_texts
 from app.protocols.base import JudgedTexts, Side, Span
 from app.services.tasks.judging_rules import JudgingRules
-from app.services.tasks.task_content import NoSuchAddress, shown_prefill
+from app.services.tasks.task_content import TaskAddressNotFound, visible_prefilled_errors
 from app.storage import tasks
 from app.storage.db import Session
 
@@ -57,11 +57,11 @@ class TaskAddresses:
         return self._place(item) is not None
 
     def item_id(self, item: int) -> int:
-        """Id of the item at a position. Raises NoSuchAddress."""
+        """Id of the item at a position. Raises TaskAddressNotFound."""
         return self.ids[self._at(item)]
 
     def n_segments(self, item: int) -> int:
-        """How many segments the item at a position has. Raises NoSuchAddress."""
+        """How many segments the item at a position has. Raises TaskAddressNotFound."""
         at = self._at(item)
         return self.starts[at + 1] - self.starts[at]
 
@@ -70,10 +70,10 @@ class TaskAddresses:
         return self.screens.count(screen)
 
     def segment_at(self, item: int, segment: int) -> int:
-        """Index of a segment of an item, counted from 1. Raises NoSuchAddress."""
+        """Index of a segment of an item, counted from 1. Raises TaskAddressNotFound."""
         n = self.n_segments(item)
         if not 1 <= segment <= n:
-            raise NoSuchAddress(f"the item has the segments 1 to {n}")
+            raise TaskAddressNotFound(f"the item has the segments 1 to {n}")
         return self.starts[self._at(item)] + segment - 1
 
     def texts_at(self, index: int, *, source: bool) -> JudgedTexts:
@@ -91,7 +91,7 @@ class TaskAddresses:
     def _at(self, item: int) -> int:
         at = self._place(item)
         if at is None:
-            raise NoSuchAddress(f"there are the items 1 to {len(self.items)}")
+            raise TaskAddressNotFound(f"there are the items 1 to {len(self.items)}")
         return at
 
 
@@ -103,21 +103,24 @@ class AnswerableTask:
     rules: JudgingRules
 
     def segment(self, item: int, segment: int | None) -> tuple[int | None, JudgedTexts]:
-        """Id of the segment at an address, None for the whole item, and what is shown there. Raises NoSuchAddress."""
+        """Id of the segment at an address, None for the whole item, and what is shown there.
+
+        Raises TaskAddressNotFound.
+        """
         self.addresses.item_id(item)
         if segment is None:
             if "document" not in self.rules.forms:
-                raise NoSuchAddress("nothing is asked of whole documents")
+                raise TaskAddressNotFound("nothing is asked of whole documents")
             return None, JudgedTexts(prefill=())
         index = self.addresses.segment_at(item, segment)
         if "segment" not in self.rules.forms or self.addresses.text_lengths[index] == NO_TEXT:
-            raise NoSuchAddress("nothing is asked of this segment")
+            raise TaskAddressNotFound("nothing is asked of this segment")
         source = find_visible_texts(self.rules.protocol, self.rules.basis).source
         return self.addresses.segments[index], self.addresses.texts_at(index, source=source)
 
 
 @dataclass(slots=True)
-class KeptTask:
+class CachedTask:
     """A task in memory. holders: raters who are known to have or to have had it; that never ends."""
 
     addresses: TaskAddresses
@@ -125,12 +128,12 @@ class KeptTask:
 
 
 @dataclass(slots=True)
-class AnswerableTasks:
+class AnswerableTaskCache:
     """What posts need, kept in memory; the tasks that were used longest ago go first. most: segments of all tasks."""
 
     most: int = MOST_SEGMENTS
     segments: int = 0
-    _tasks: OrderedDict[str, KeptTask] = field(default_factory=OrderedDict)
+    _tasks: OrderedDict[str, CachedTask] = field(default_factory=OrderedDict)
     _rules: OrderedDict[int, JudgingRules] = field(default_factory=OrderedDict)
 
     def find(self, public_id: str, rater_id: int) -> TaskAddresses | None:
@@ -146,7 +149,7 @@ class AnswerableTasks:
         before = self._tasks.pop(public_id, None)
         if before is not None:
             self.segments -= len(before.addresses.segments)
-        self._tasks[public_id] = KeptTask(addresses, {rater_id} | (before.holders if before is not None else set()))
+        self._tasks[public_id] = CachedTask(addresses, {rater_id} | (before.holders if before is not None else set()))
         self.segments += len(addresses.segments)
         while self.segments > self.most and len(self._tasks) > 1:
             _, oldest = self._tasks.popitem(last=False)
@@ -172,7 +175,7 @@ class AnswerableTasks:
             del self._rules[outdated.campaign_id]
 
 
-def load_addresses(session: Session, rules: JudgingRules, public_id: str, rater_id: int) -> TaskAddresses:
+def load_task_addresses(session: Session, rules: JudgingRules, public_id: str, rater_id: int) -> TaskAddresses:
     """Read the addresses of a task that a rater has or had, by one statement. Raises TaskNotFound."""
     rows = tasks.addresses(session, rules.campaign_id, public_id, rater_id, texts=rules.needs_texts)
     starts = array("i", [0])
@@ -206,6 +209,6 @@ def _prefills(rows: Sequence[tasks.Row]) -> dict[int, tuple[Span, ...]]:
         for n, spans in enumerate(row.prefills or ()):
             if spans:
                 lengths: dict[Side, int] = {"source": row.source_lengths[n] or 0, "target": row.text_lengths[n] or 0}
-                prefills[index + n] = shown_prefill(spans, lengths)
+                prefills[index + n] = visible_prefilled_errors(spans, lengths)
         index += len(row.segments)
     return prefills

@@ -18,8 +18,10 @@ from app.storage.tasks import TaskNotFound
 ROLES = {role.value: role.name.lower() for role in RatingRole}
 
 
-class HandedInAlready(Conflict):
+class TaskAlreadyHandedIn(Conflict):
     """This task is handed in; reopen it first."""
+
+    published = "HandedInAlready"
 
 
 class ReopenOfOpenTask(Conflict):
@@ -28,16 +30,22 @@ class ReopenOfOpenTask(Conflict):
     published = "NotHandedIn"
 
 
-class PartHandedIn(Conflict):
+class LinkedTaskHandedIn(Conflict):
     """What this task begins or goes on with is handed in in part, and one person judges all of it; ask for a replan."""
 
+    published = "PartHandedIn"
 
-class PersonHasIt(Conflict):
+
+class PersonRatedAlready(Conflict):
     """This person has another rating of something in this task."""
 
+    published = "PersonHasIt"
 
-class Withdrawn(Conflict):
+
+class TaskWithdrawn(Conflict):
     """This task is withdrawn."""
+
+    published = "Withdrawn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +69,7 @@ class BoardTask:
     items: tuple[Mapping[str, Any], ...]
 
 
-def page(
+def list_tasks(
     session: Session,
     campaign: str,
     *,
@@ -77,37 +85,38 @@ def page(
     return _views(session, campaign_id, rows)
 
 
-def reassign(
+def reassign_task(
     session: Session, campaign: str, public_id: str, *, rater: str | None, reason: str, actor: str
 ) -> BoardTask:
     """Give a task that is not handed in to another rater, or back to its bucket (None), and the rest of its chain.
 
     What somebody began stays with a withdrawn original, as surplus, and the task goes on as an empty copy.
 
-    Raises NotFound, Invalid for a rater who is not enrolled, PersonHasIt, HandedInAlready, Withdrawn, PartHandedIn.
+    Raises NotFound, Invalid for a rater who is not enrolled, PersonRatedAlready, TaskAlreadyHandedIn, Withdrawn,
+    LinkedTaskHandedIn.
     """
     replans.hold(session, campaigns.get(session, campaign).id)
     row, task = _locked(session, campaign, public_id)
     if task.state == "handed_in":
-        raise HandedInAlready
+        raise TaskAlreadyHandedIn
     if task.state == "withdrawn":
-        raise Withdrawn
+        raise TaskWithdrawn
     rater_id = raters.enrolled_id(session, row.id, rater) if rater is not None else None
     if rater is not None and rater_id is None:
         raise Invalid(places=(Place(("body", "rater"), "is not enrolled"),))
     parts = tasks.parts(session, row.id, task.id)
     if any(part.state == "handed_in" and part.rater_id != rater_id for part in parts):
-        raise PartHandedIn
+        raise LinkedTaskHandedIn
     rest = [part for part in parts if part.state != "handed_in"]
     if rater_id is not None and any(leases_handover.clashes(session, row.id, part.id, rater_id) for part in rest):
-        raise PersonHasIt
+        raise PersonRatedAlready
     names = {part.id: part.public_id for part in rest}
     for part in rest:
         if part.rater_id == rater_id and not part.pooled:
             continue
         names[part.id] = _move(session, row.id, part, rater_id, actor=actor)
         what = {"task": names[part.id], "from": part.public_id, "rater": rater, "reason": reason}
-        audit.record(session, row.id, actor=actor, action="task reassigned", what=what)
+        audit.record_action(session, row.id, actor=actor, action="task reassigned", what=what)
     return _one(session, row.id, names[task.id])
 
 
@@ -122,7 +131,7 @@ def _move(session: Session, campaign_id: int, task: tasks.Row, rater_id: int | N
     return str(name)
 
 
-def reopen(session: Session, campaign: str, public_id: str, *, reason: str, actor: str) -> BoardTask:
+def reopen_task(session: Session, campaign: str, public_id: str, *, reason: str, actor: str) -> BoardTask:
     """Let the rater of a handed-in task go on with it. Raises NotFound, NotHandedIn."""
     row, task = _locked(session, campaign, public_id)
     if task.state != "handed_in":
@@ -130,7 +139,7 @@ def reopen(session: Session, campaign: str, public_id: str, *, reason: str, acto
     tasks.free(session, row.id, task.id, {"pooled": False})
     campaigns.next_version(session, row.id, actor=actor, what="task reopened")
     what = {"task": public_id, "reason": reason}
-    audit.record(session, row.id, actor=actor, action="task reopened", what=what)
+    audit.record_action(session, row.id, actor=actor, action="task reopened", what=what)
     return _one(session, row.id, public_id)
 
 

@@ -7,8 +7,8 @@ from datetime import datetime
 
 from app.services.campaigns import audit
 from app.services.people.raters import ActingRater
-from app.services.tasks.task_content import NoSuchAddress, load
-from app.services.tasks.tasks import own
+from app.services.tasks.task_content import TaskAddressNotFound, load_task_content
+from app.services.tasks.tasks import load_own_task
 from app.storage import campaigns, flags
 from app.storage.db import Session
 
@@ -33,7 +33,7 @@ class FlagView:
     answered_at: datetime | None
 
 
-def report(
+def create_flag(
     session: Session,
     public_id: str,
     *,
@@ -43,13 +43,13 @@ def report(
     note: str | None,
     rater: ActingRater,
 ) -> str:
-    """Report a problem with a task that the rater has or had; its name. Raises TaskNotFound, NoSuchAddress."""
-    row = own(session, public_id, rater)
+    """Report a problem with a task that the rater has or had; its name. Raises TaskNotFound, TaskAddressNotFound."""
+    row = load_own_task(session, public_id, rater)
     item_id = None
     if item is not None:
-        there = load(session, public_id).item(item)
+        there = load_task_content(session, public_id).item(item)
         if segment is not None and segment > len(there.segments):
-            raise NoSuchAddress(f"the item has the segments 1 to {len(there.segments)}")
+            raise TaskAddressNotFound(f"the item has the segments 1 to {len(there.segments)}")
         item_id = there.id
     return flags.add(
         session,
@@ -63,19 +63,19 @@ def report(
     )
 
 
-def page(session: Session, campaign: str, *, after: int, limit: int, answered: bool | None) -> list[FlagView]:
+def list_flags(session: Session, campaign: str, *, after: int, limit: int, answered: bool | None) -> list[FlagView]:
     """Flags in the order in which they came."""
     campaign_id = campaigns.get(session, campaign).id
     rows = flags.page(session, campaign_id, after=after, limit=limit, answered=answered)
     return [_view(row) for row in rows]
 
 
-def answer(session: Session, campaign: str, name: str, *, said: str, actor: str) -> FlagView:
+def answer_flag(session: Session, campaign: str, name: str, *, said: str, actor: str) -> FlagView:
     """Answer a flag; another answer takes the place of the first. Raises NotFound."""
     campaign_id = campaigns.get(session, campaign).id
     row = flags.get(session, campaign_id, name)
     flags.answer(session, row.id, said=said, actor=actor)
-    audit.record(session, campaign_id, actor=actor, action="flag answered", what={"flag": name})
+    audit.record_action(session, campaign_id, actor=actor, action="flag answered", what={"flag": name})
     return _view(flags.get(session, campaign_id, name))
 
 

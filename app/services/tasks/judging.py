@@ -16,9 +16,9 @@ from app.protocols import PreferencePayload, check_answer, check_preference, pay
 from app.protocols.base import Level, Payload, Preference
 from app.services.access.tokens import BadCredential
 from app.services.people.raters import ActingRater
-from app.services.tasks.addresses import AnswerableTask, AnswerableTasks, load_addresses
-from app.services.tasks.judging_rules import load_rules
-from app.services.tasks.task_content import NoSuchAddress
+from app.services.tasks.addresses import AnswerableTask, AnswerableTaskCache, load_task_addresses
+from app.services.tasks.judging_rules import load_judging_rules
+from app.services.tasks.task_content import TaskAddressNotFound
 from app.services.tasks.tasks import ClosedToRaters, OwnAnswers, TaskHandedIn, TaskReleased
 from app.storage.db import Database, Session
 from app.storage.leases import late, leases
@@ -46,7 +46,7 @@ class JudgedAlready(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class AnswerAddress:
     """Where an answer belongs. segment: None for the item as a whole."""
 
     item: int
@@ -54,7 +54,7 @@ class Address:
 
 
 @dataclass(frozen=True, slots=True)
-class OnScreen:
+class ScreenAddress:
     """Where an answer about the columns of a screen belongs."""
 
     screen: int
@@ -64,13 +64,13 @@ class OnScreen:
 class SentAnswer:
     """An answer as it comes. seen: the revision that its sender saw, None where it does not say."""
 
-    address: Address | OnScreen
+    address: AnswerAddress | ScreenAddress
     payload: Payload
     seen: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class JudgmentReceipt:
     """An answer that is on disk. score: None for one about a screen. surplus: kept, somebody else has the task now."""
 
     score: float | None
@@ -79,8 +79,10 @@ class Receipt:
     leased_until: datetime | None
 
 
-class SettingsChanging(Unavailable):
+class CampaignSettingsChanging(Unavailable):
     """The campaign's settings are being changed."""
+
+    published = "SettingsChanging"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,18 +94,18 @@ class JudgingService:
 
     recorder: Recorder
     database: Database
-    tasks: AnswerableTasks
+    tasks: AnswerableTaskCache
     under_way: dict[object, asyncio.Future[Any]] = field(default_factory=dict)
 
     async def task(self, public_id: str, rater: ActingRater) -> AnswerableTask:
         """A task that the rater has or had. Raises TaskNotFound."""
         rules = self.tasks.rules(rater.campaign_id)
         if rules is None:
-            rules = await self._once(rater.campaign_id, partial(load_rules, key=rater.campaign))
+            rules = await self._once(rater.campaign_id, partial(load_judging_rules, key=rater.campaign))
             rules = self.tasks.keep_rules(rules)
         addresses = self.tasks.find(public_id, rater.rater_id)
         if addresses is None or addresses.campaign_id != rater.campaign_id:
-            load = partial(load_addresses, rules=rules, public_id=public_id, rater_id=rater.rater_id)
+            load = partial(load_task_addresses, rules=rules, public_id=public_id, rater_id=rater.rater_id)
             addresses = await self._once((public_id, rater.rater_id), load)
             self.tasks.keep(public_id, addresses, rater.rater_id)
         return AnswerableTask(addresses, rules)
@@ -117,7 +119,7 @@ class JudgingService:
     ) -> tuple[AnswerableTask, Sequence[T]]:
         """Write by what the campaign asks; once more where the settings were changed since they were read.
 
-        outdated: whether nothing was written for that reason. Raises SettingsChanging, and what `write` raises.
+        outdated: whether nothing was written for that reason. Raises CampaignSettingsChanging, and what `write` raises.
         """
         for _ in range(ATTEMPTS):
             task = await self.task(public_id, rater)
@@ -125,7 +127,7 @@ class JudgingService:
             if not any(map(outdated, outcomes)):
                 return task, outcomes
             self.tasks.drop_rules(task.rules)
-        raise SettingsChanging(retry_after=1)
+        raise CampaignSettingsChanging(retry_after=1)
 
     async def thread(self, work: Callable[[Session], T]) -> T:
         """Do some work in a thread and a transaction of its own."""
@@ -151,9 +153,9 @@ class JudgingService:
             load.exception()  # seen, should nobody wait any more
 
 
-async def judge(
+async def record_answers(
     service: JudgingService, public_id: str, given: Sequence[SentAnswer], *, rater: ActingRater, whole: bool
-) -> list[Receipt]:
+) -> list[JudgmentReceipt]:
     """Record answers; each is on disk when this returns. whole: all of them or none, with `("body", i)` in errors.
 
     Raises Invalid naming the field, NotFound, StaleJudgment with both answers, Conflict, Unavailable, StorageFull.
@@ -173,7 +175,7 @@ async def judge(
         )
     _refuse(given, outcomes, whole=whole)
     return [
-        Receipt(getattr(answer, "score", None), one.revision, one.surplus, one.leased_until)
+        JudgmentReceipt(getattr(answer, "score", None), one.revision, one.surplus, one.leased_until)
         for answer, one in zip(answers, outcomes, strict=True)
     ]
 
@@ -203,7 +205,7 @@ def _stored(outcomes: Sequence[Outcome]) -> bool:
 
 
 def _answers(task: AnswerableTask, given: Sequence[SentAnswer], rater: ActingRater, *, whole: bool) -> list[Written]:
-    """The answers as they are stored, checked against what was shown. Raises Invalid, NoSuchAddress."""
+    """The answers as they are stored, checked against what was shown. Raises Invalid, TaskAddressNotFound."""
     answers: list[Written] = []
     places: list[Place] = []
     for i, judgment in enumerate(given):
@@ -213,7 +215,7 @@ def _answers(task: AnswerableTask, given: Sequence[SentAnswer], rater: ActingRat
             before: tuple[str | int, ...] = ("body", i, "payload") if whole else ("body",)
             faults = error.places or (Place((), error.detail),)
             places += [Place((*before, *place.loc), place.msg) for place in faults]
-        except NoSuchAddress as error:
+        except TaskAddressNotFound as error:
             if not whole:
                 raise
             places.append(Place(("body", i, _misnamed(task, judgment.address)), error.detail))
@@ -223,22 +225,22 @@ def _answers(task: AnswerableTask, given: Sequence[SentAnswer], rater: ActingRat
     return answers
 
 
-def _misnamed(task: AnswerableTask, address: Address | OnScreen) -> str:
+def _misnamed(task: AnswerableTask, address: AnswerAddress | ScreenAddress) -> str:
     """The part of an address that names nothing."""
-    if isinstance(address, OnScreen):
+    if isinstance(address, ScreenAddress):
         return "screen"
     return "item" if address.segment is None or not task.addresses.has_item(address.item) else "segment"
 
 
 def _twice(given: Sequence[SentAnswer]) -> list[Place]:
     """Answers for what an earlier one of them answers already."""
-    first: dict[Address | OnScreen, int] = {}
+    first: dict[AnswerAddress | ScreenAddress, int] = {}
     repeats = ((i, first.setdefault(one.address, i)) for i, one in enumerate(given))
     return [Place(("body", i), f"answers the same as number {before}") for i, before in repeats if before != i]
 
 
 def _answer(task: AnswerableTask, given: SentAnswer, rater: ActingRater) -> Written:
-    if isinstance(given.address, OnScreen):
+    if isinstance(given.address, ScreenAddress):
         return _comparison(task, given.address.screen, given, rater)
     rules = task.rules
     segment_id, shown = task.segment(given.address.item, given.address.segment)
@@ -266,7 +268,7 @@ def _comparison(task: AnswerableTask, screen: int, given: SentAnswer, rater: Act
     """An answer about the columns of a screen together."""
     columns = task.addresses.columns(screen)
     if "screen" not in task.rules.forms or columns < 2:
-        raise NoSuchAddress("nothing is asked of this screen")
+        raise TaskAddressNotFound("nothing is asked of this screen")
     asked = next(widget for widget in task.rules.forms["screen"].widgets if isinstance(widget, Preference))
     if not isinstance(given.payload, PreferencePayload):
         why = "a screen takes a preference"
@@ -322,7 +324,7 @@ REFUSALS: Mapping[str, type[AppError]] = {
     "unauthorized": BadCredential,
     "unknown": TaskNotFound,
     "closed": ClosedToRaters,
-    "outdated": SettingsChanging,
+    "outdated": CampaignSettingsChanging,
     "handed_in": TaskHandedIn,
     "final": JudgedAlready,
     "released": TaskReleased,

@@ -12,7 +12,7 @@ from app.protocols import RaterForm, list_judged_levels, make_rater_form
 from app.protocols.base import Basis, Level, Protocol, ScoringOptions
 from app.reports.source import campaign
 from app.reports.source.scores import find_profile_id, resolve_score_reading
-from app.services.campaigns.setting_numbers import lease_of
+from app.services.campaigns.setting_numbers import get_lease_duration
 from app.storage import campaigns
 from app.storage.db import Session
 from app.storage.recorder.judgments import Ledger
@@ -37,12 +37,12 @@ class JudgingRules:
         return any(measure.needs_text for measure in self.protocol.measures_under(self.options))
 
 
-def load_rules(session: Session, key: str) -> JudgingRules:
+def load_judging_rules(session: Session, key: str) -> JudgingRules:
     """Read what a campaign asks. Raises NotFound."""
     row = campaigns.get(session, key)
     view = campaign.make_campaign_info(row)
     protocol, options = campaign.campaign_protocol(view), campaign.campaign_scoring_options(view)
-    lasts = lease_of(view.settings)
+    lasts = get_lease_duration(view.settings)
     profile = find_profile_id(session, row.id, resolve_score_reading(view, ScoringChoice()))
     basis: Basis = view.basis  # type: ignore[assignment]  # checked in SQL
     return JudgingRules(

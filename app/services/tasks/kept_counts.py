@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from app.domain.languages import has_word_spaces
-from app.services.campaigns.campaigns import get
+from app.services.campaigns.campaigns import get_campaign
 from app.services.plans.plan_input import CHARACTERS_A_WORD
 from app.services.tasks.progress_view import Glance
 from app.storage import progress, progress_counts
@@ -161,7 +161,7 @@ def _count_anew(session: Session, seen: Glance, known: frozenset[int]) -> _Kept:
 
 def _count_imported(session: Session, seen: Glance) -> Mapping[int, progress.Row]:
     """The size of tasks that came with their answers, by task: no answer of a rater changes it."""
-    characters = None if has_word_spaces(get(session, seen.key).source_language) else CHARACTERS_A_WORD
+    characters = None if has_word_spaces(get_campaign(session, seen.key).source_language) else CHARACTERS_A_WORD
     return {row.id: row for row in progress.imported_tasks(session, seen.campaign_id, characters=characters)}
 
 

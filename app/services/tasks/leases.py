@@ -10,7 +10,7 @@ from typing import Literal
 
 from app.domain.errors import Invalid, Place
 from app.services.access.tokens import BadCredential
-from app.services.campaigns.setting_numbers import lease_of
+from app.services.campaigns.setting_numbers import get_lease_duration
 from app.services.people import raters
 from app.services.people.raters import ActingRater
 from app.services.tasks import quality_policy, tasks
@@ -39,14 +39,14 @@ class LeaseResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Alive:
+class LeaseExtension:
     """Until when the lease goes on; None with `surplus` where somebody else has the task."""
 
     leased_until: datetime | None
     surplus: bool
 
 
-async def lease(service: JudgingService, *, rater: ActingRater) -> LeaseResult:
+async def lease_task(service: JudgingService, *, rater: ActingRater) -> LeaseResult:
     """The task that the rater holds, or the next one. Raises NotFound, BadCredential, Unavailable."""
     asking, why = await service.thread(partial(_ask, rater=rater))
     if why is not None:
@@ -56,20 +56,22 @@ async def lease(service: JudgingService, *, rater: ActingRater) -> LeaseResult:
         raise BadCredential
     if isinstance(leased, leases.Nothing):
         return LeaseResult(None, leased.why, leased.retry_after)
-    return LeaseResult(await service.thread(partial(tasks.see, public_id=leased.public_id, rater=rater)))
+    return LeaseResult(await service.thread(partial(tasks.load_task_view, public_id=leased.public_id, rater=rater)))
 
 
 def _ask(session: Session, rater: ActingRater) -> tuple[leases.Asking, Why | None]:
     """Who asks, and what is to be done before there can be a task."""
-    lasts = lease_of(campaigns.get(session, rater.campaign).settings)
-    blocked = raters.why_blocked(session, rater.campaign_id, rater.rater_id)
+    lasts = get_lease_duration(campaigns.get(session, rater.campaign).settings)
+    blocked = raters.find_block_reason(session, rater.campaign_id, rater.rater_id)
     asking = leases.Asking(rater.campaign_id, rater.rater_id, rater.token_id, lasts, rater.actor)
     if blocked in ("consent", "qualification"):
         return asking, blocked
-    return asking, "finished" if quality_policy.has_ended(session, rater) else None
+    return asking, "finished" if quality_policy.is_ended_by_checks(session, rater) else None
 
 
-async def heartbeat(service: JudgingService, public_id: str, events: Sequence[Event], *, rater: ActingRater) -> Alive:
+async def extend_lease(
+    service: JudgingService, public_id: str, events: Sequence[Event], *, rater: ActingRater
+) -> LeaseExtension:
     """Extend the lease and note what was done, each event once.
 
     Raises TaskNotFound, Invalid for events of items or segments that the task does not have, TaskHandedIn,
@@ -99,8 +101,8 @@ async def heartbeat(service: JudgingService, public_id: str, events: Sequence[Ev
     if beaten.standing == "lapsed":
         asking = leases.Asking(rater.campaign_id, rater.rater_id, rater.token_id, task.rules.lasts, rater.actor)
         again = await service.recorder.run(partial(leases.renew_lapsed, asking=asking, task_id=task.addresses.task_id))
-        return Alive(again.leased_until if again is not None else None, surplus=False)
-    return Alive(beaten.leased_until, surplus=beaten.standing == "surplus")
+        return LeaseExtension(again.leased_until if again is not None else None, surplus=False)
+    return LeaseExtension(beaten.leased_until, surplus=beaten.standing == "surplus")
 
 
 def _check_places(addresses: TaskAddresses, events: Sequence[Event]) -> None:

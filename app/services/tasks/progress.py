@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.services.campaigns.campaigns import get
-from app.services.campaigns.deadlines import deadline_of
+from app.services.campaigns.campaigns import get_campaign
+from app.services.campaigns.deadlines import parse_deadline
 from app.services.people import idle_raters
 from app.services.tasks import progress_counts as counted
 from app.services.tasks.kept_counts import DAY, DONE, CountsKeeper, ProgressTallies, ProgressTally
@@ -48,7 +48,7 @@ def look(session: Session, seen: Glance, sight: Sight, keeper: CountsKeeper | No
         states=counted.states(tasks),
         pace=counted.pace(tasks, seen.at),
         forecast=forecast,
-        deadline=_deadline(deadline_of(get(session, seen.key).settings), seen, tasks, forecast),
+        deadline=_deadline(parse_deadline(get_campaign(session, seen.key).settings), seen, tasks, forecast),
         balance=balance,
         groups=sources.groups() if sight.team is None else None,
         leases=counted.leases(tasks, raters, sight),
@@ -63,7 +63,7 @@ def look(session: Session, seen: Glance, sight: Sight, keeper: CountsKeeper | No
 def _idle(session: Session, seen: Glance, sight: Sight, raters: Sequence[progress.Row]) -> list[str]:
     """Whom the plan gives nothing, of those whom somebody sees."""
     ours = None if sight.team is None else {one.key for one in raters}
-    return idle_raters.warnings(session, seen.campaign_id, seen.state, of=ours, named=sight.raters)
+    return idle_raters.list_idle_warnings(session, seen.campaign_id, seen.state, of=ours, named=sight.raters)
 
 
 def _deadline(

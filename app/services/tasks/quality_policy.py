@@ -12,8 +12,8 @@ from app.domain.errors import Invalid
 from app.reports.source.judged_ratings import load_control_ratings, load_judged_ratings
 from app.reports.source.snapshot import Snapshot, load_snapshot
 from app.services.campaigns import audit
-from app.services.campaigns.campaigns import get
-from app.services.campaigns.quality_settings import CODE, QualitySettings, quality_settings
+from app.services.campaigns.campaigns import get_campaign
+from app.services.campaigns.quality_settings import CODE, QualitySettings, parse_quality_settings
 from app.services.people.raters import ActingRater
 from app.services.tasks import tasks
 from app.stats.quality.choices import Check
@@ -25,19 +25,19 @@ from app.storage.db import Database, Session
 ACTOR = "quality control"
 
 
-def hand_in(database: Database, public_id: str, *, rater: ActingRater) -> str:
+def hand_in_and_check(database: Database, public_id: str, *, rater: ActingRater) -> str:
     """Hand a task in, look at the rater's work, and do what the campaign's settings ask; the completion code.
 
     The task is handed in before anybody looks, so that nothing that fails afterwards can undo it; asking again finishes
-    what is left to do. Raises as `tasks.hand_in` does.
+    what is left to do. Raises as `tasks.hand_in_task` does.
     """
     with database.transaction() as session:
-        asked = quality_settings(get(session, rater.campaign).settings)
-        code = tasks.hand_in(session, public_id, rater=rater, coded=not asked.has_codes)
+        asked = parse_quality_settings(get_campaign(session, rater.campaign).settings)
+        code = tasks.hand_in_task(session, public_id, rater=rater, coded=not asked.has_codes)
     if code is not None and not asked.asks:
         return code
     with database.transaction() as session:
-        quality = evidence(session, rater, asked, asked.watched)
+        quality = load_quality_evidence(session, rater, asked, asked.watched)
     with database.transaction() as session:
         campaigns.get(session, rater.campaign, lock=True)
         if code is None:
@@ -48,17 +48,17 @@ def hand_in(database: Database, public_id: str, *, rater: ActingRater) -> str:
     return code
 
 
-def has_ended(session: Session, rater: ActingRater) -> bool:
+def is_ended_by_checks(session: Session, rater: ActingRater) -> bool:
     """Whether a rater gets no new task now, because a check that ends tasks fails; a task in hand stays theirs."""
-    asked = quality_settings(get(session, rater.campaign).settings)
+    asked = parse_quality_settings(get_campaign(session, rater.campaign).settings)
     ending = asked.checks("end_task")
     if not ending or quality_policy.holds_task(session, rater.campaign_id, rater.rater_id):
         return False
-    quality = evidence(session, rater, asked, ending)
+    quality = load_quality_evidence(session, rater, asked, ending)
     return quality is not None and not ending.isdisjoint(quality.beyond)
 
 
-def evidence(
+def load_quality_evidence(
     session: Session, rater: ActingRater, asked: QualitySettings, watched: frozenset[Check]
 ) -> RaterQuality | None:
     """What is known of a rater's work by some checks, beside that of the others; None where nothing can follow from it.
@@ -98,4 +98,4 @@ def _act(session: Session, rater: ActingRater, asked: QualitySettings, quality: 
         if then == "block":
             quality_policy.pause(session, rater.campaign_id, rater.rater_id)
         what = {"rater": rater.rater, "check": check, "then": then, "verdict": quality.verdict, "flags": quality.flags}
-        audit.record(session, rater.campaign_id, actor=ACTOR, action=quality_policy.ACTION, what=what)
+        audit.record_action(session, rater.campaign_id, actor=ACTOR, action=quality_policy.ACTION, what=what)

@@ -11,15 +11,17 @@ from app.domain import alignment
 from app.domain.errors import NotFound
 from app.protocols import RaterForm, assign_error_ids
 from app.protocols.base import Basis, Level, Protocol, Side, Span
-from app.services.tasks.judging_rules import load_rules
+from app.services.tasks.judging_rules import load_judging_rules
 from app.storage import tasks
 from app.storage.db import Session
 
 AROUND = 3  # sources before and after a stretch
 
 
-class NoSuchAddress(NotFound):
+class TaskAddressNotFound(NotFound):
     """The task has nothing at this address."""
+
+    published = "NoSuchAddress"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +88,16 @@ class TaskContent:
         return self.presentation == "segment"
 
     def item(self, position: int) -> ItemSheet:
-        """The item at a position. Raises NoSuchAddress."""
+        """The item at a position. Raises TaskAddressNotFound."""
         if position not in self.items:
-            raise NoSuchAddress(f"there are the items 1 to {len(self.items)}")
+            raise TaskAddressNotFound(f"there are the items 1 to {len(self.items)}")
         return self.items[position]
 
 
-def load(session: Session, public_id: str) -> TaskContent:
+def load_task_content(session: Session, public_id: str) -> TaskContent:
     """Read all that a task shows. Raises TaskNotFound."""
     row = tasks.find(session, public_id)
-    rules = load_rules(session, row.campaign)
+    rules = load_judging_rules(session, row.campaign)
     return TaskContent(
         task_id=row.id,
         public_id=public_id,
@@ -135,7 +137,7 @@ def _items(session: Session, row: tasks.Row) -> dict[int, ItemSheet]:
 
 def _segment(row: tasks.Row) -> SegmentSheet:
     lengths: dict[Side, int] = {"source": len(row.source or ""), "target": len(row.text or "")}
-    spans = None if row.prefill is None else shown_prefill(row.prefill, lengths)
+    spans = None if row.prefill is None else visible_prefilled_errors(row.prefill, lengths)
     return SegmentSheet(row.segment_id, row.source, row.text, row.refs or {}, spans, _alignment(row))
 
 
@@ -146,7 +148,7 @@ def _alignment(row: tasks.Row) -> str | None:
     return alignment.carry_over_alignment(row.alignment, row.output, row.text)
 
 
-def shown_prefill(stored: Iterable[Mapping[str, object]], lengths: Mapping[Side, int]) -> tuple[Span, ...]:
+def visible_prefilled_errors(stored: Iterable[Mapping[str, object]], lengths: Mapping[Side, int]) -> tuple[Span, ...]:
     """Errors marked in advance that lie within what is shown, each with its id. lengths: of the texts, by side.
 
     A degraded copy may be shorter than the output that they were marked on.

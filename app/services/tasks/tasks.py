@@ -11,7 +11,7 @@ from typing import Any, Literal
 from app.domain.errors import Conflict, Place
 from app.protocols import LabelledText, RaterForm, find_visible_texts, list_labelled_texts
 from app.services.people.raters import ActingRater
-from app.services.tasks.task_content import ItemSheet, SegmentSheet, TaskContent, load
+from app.services.tasks.task_content import ItemSheet, SegmentSheet, TaskContent, load_task_content
 from app.storage import campaigns, tasks
 from app.storage.db import Session
 from app.storage.tasks import TaskNotFound
@@ -95,7 +95,7 @@ class ScreenView:
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingJudgment:
     """Something that is still to be judged."""
 
     item: int | None
@@ -130,7 +130,7 @@ class TaskView:
     asked: tuple[str, ...]
     screens: tuple[ScreenView, ...]
     items: tuple[ItemView, ...]
-    missing: tuple[Missing, ...]
+    missing: tuple[MissingJudgment, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,12 +162,12 @@ class OwnAnswers:
         return (item, segment) in self.at and (item, segment) not in self.again
 
 
-def see(session: Session, public_id: str, *, rater: ActingRater) -> TaskView:
+def load_task_view(session: Session, public_id: str, *, rater: ActingRater) -> TaskView:
     """A task that the rater has or had, blind. Raises TaskNotFound."""
-    row = own(session, public_id, rater)
-    sheet = load(session, public_id)
+    row = load_own_task(session, public_id, rater)
+    sheet = load_task_content(session, public_id)
     answers = OwnAnswers.read(session, sheet.campaign_id, sheet.task_id, rater.rater_id, since=rater.answers_since)
-    state = standing(session, row, rater)
+    state = rater_task_state(session, row, rater)
     return TaskView(
         task=public_id,
         campaign=sheet.campaign,
@@ -182,17 +182,17 @@ def see(session: Session, public_id: str, *, rater: ActingRater) -> TaskView:
         asked=tuple(sheet.forms),
         screens=_screens(sheet, answers),
         items=tuple(_item(sheet, item, answers) for item in sheet.items.values()),
-        missing=missing(sheet, answers),
+        missing=find_missing_judgments(sheet, answers),
     )
 
 
-def forms(session: Session, public_id: str, *, rater: ActingRater) -> tuple[RaterForm, ...]:
+def load_task_forms(session: Session, public_id: str, *, rater: ActingRater) -> tuple[RaterForm, ...]:
     """What is asked in a task that the rater has or had, as the campaign asks it. Raises TaskNotFound."""
-    own(session, public_id, rater)
-    return tuple(load(session, public_id).forms.values())
+    load_own_task(session, public_id, rater)
+    return tuple(load_task_content(session, public_id).forms.values())
 
 
-def own(session: Session, public_id: str, rater: ActingRater, *, lock: bool = False) -> tasks.Row:
+def load_own_task(session: Session, public_id: str, rater: ActingRater, *, lock: bool = False) -> tasks.Row:
     """A task that the rater has or had. Raises TaskNotFound."""
     row = tasks.find(session, public_id, lock=lock)
     if row.campaign_id != rater.campaign_id or not tasks.held_once(session, row.campaign_id, row.id, rater.rater_id):
@@ -200,7 +200,7 @@ def own(session: Session, public_id: str, rater: ActingRater, *, lock: bool = Fa
     return row
 
 
-def standing(session: Session, row: tasks.Row, rater: ActingRater) -> State:
+def rater_task_state(session: Session, row: tasks.Row, rater: ActingRater) -> State:
     """What a rater who has or had a task is to it now."""
     if row.rater_id == rater.rater_id and row.state in ("leased", "handed_in"):
         return "handed_in" if row.state == "handed_in" else "leased"
@@ -209,25 +209,25 @@ def standing(session: Session, row: tasks.Row, rater: ActingRater) -> State:
     return "lapsed" if free and last else "surplus"
 
 
-def missing(sheet: TaskContent, answers: OwnAnswers) -> tuple[Missing, ...]:
+def find_missing_judgments(sheet: TaskContent, answers: OwnAnswers) -> tuple[MissingJudgment, ...]:
     """What is asked and not answered, in the order of the task."""
     gaps = []
     for item in sheet.items.values():
         if "segment" in sheet.forms:
             gaps += [
-                Missing(item.position, n, None, NOT_JUDGED)
+                MissingJudgment(item.position, n, None, NOT_JUDGED)
                 for n, segment in enumerate(item.segments, 1)
                 if segment.text is not None and not answers.stands(item.id, segment.id)
             ]
         if "document" in sheet.forms and not answers.stands(item.id, None):
-            gaps.append(Missing(item.position, None, None, NO_DOCUMENT))
+            gaps.append(MissingJudgment(item.position, None, None, NO_DOCUMENT))
     if "screen" in sheet.forms:
         several = (n for n, items in sheet.screens.items() if len(items) > 1)
-        gaps += [Missing(None, None, n, NO_SCREEN) for n in several if n not in answers.screens]
+        gaps += [MissingJudgment(None, None, n, NO_SCREEN) for n in several if n not in answers.screens]
     return tuple(gaps)
 
 
-def hand_in(session: Session, public_id: str, *, rater: ActingRater, coded: bool = True) -> str | None:
+def hand_in_task(session: Session, public_id: str, *, rater: ActingRater, coded: bool = True) -> str | None:
     """Hand a task in; its completion code, the same one again for whoever asks twice.
 
     coded: give it a code where it has none; else that is left to whoever judges the work.
@@ -235,8 +235,8 @@ def hand_in(session: Session, public_id: str, *, rater: ActingRater, coded: bool
     Raises TaskNotFound, CampaignClosed, TaskLost, Unfinished naming everything that is missing.
     """
     campaign = campaigns.get(session, rater.campaign, lock=True)
-    row = own(session, public_id, rater, lock=True)
-    state = standing(session, row, rater)
+    row = load_own_task(session, public_id, rater, lock=True)
+    state = rater_task_state(session, row, rater)
     if state == "handed_in":
         given: str | None = row.completion_code
         return given
@@ -244,8 +244,8 @@ def hand_in(session: Session, public_id: str, *, rater: ActingRater, coded: bool
         raise ClosedToRaters
     if state == "surplus":
         raise TaskLost
-    sheet = load(session, public_id)
-    left = missing(sheet, OwnAnswers.read(session, sheet.campaign_id, sheet.task_id, rater.rater_id))
+    sheet = load_task_content(session, public_id)
+    left = find_missing_judgments(sheet, OwnAnswers.read(session, sheet.campaign_id, sheet.task_id, rater.rater_id))
     if left:
         raise TaskUnfinished(f"{len(left)} missing", places=tuple(one.place for one in left))
     code: str | None = row.completion_code or (secrets.token_hex(5).upper() if coded else None)
@@ -254,13 +254,13 @@ def hand_in(session: Session, public_id: str, *, rater: ActingRater, coded: bool
     return code
 
 
-def release(session: Session, public_id: str, *, rater: ActingRater) -> None:
+def release_task(session: Session, public_id: str, *, rater: ActingRater) -> None:
     """Give a task back; what was judged is kept. One that is not held any more stays as it is.
 
     Raises TaskNotFound, TaskHandedIn.
     """
-    row = own(session, public_id, rater, lock=True)
-    state = standing(session, row, rater)
+    row = load_own_task(session, public_id, rater, lock=True)
+    state = rater_task_state(session, row, rater)
     if state == "handed_in":
         raise TaskHandedIn
     if state != "leased":

@@ -12,7 +12,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.recipe import ScoringChoice
 from app.reports.source.scores import find_profile_id, resolve_score_reading
 from app.services.campaigns import audit
-from app.services.campaigns.campaigns import get
+from app.services.campaigns.campaigns import get_campaign
 from app.stats.ratings import RatingRole
 from app.storage import campaigns, voids
 from app.storage.db import Database, Session
@@ -21,7 +21,7 @@ ROLES = {role.value: role.name.lower() for role in RatingRole}
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class JudgmentFilter:
     """Which judgments are meant; what is None does not matter. task: its name in addresses, or its key."""
 
     rater: str | None = None
@@ -67,8 +67,8 @@ class VoidResult:
     data_version: int
 
 
-def page(
-    session: Session, campaign: str, wanted: Filter, *, after: int, limit: int
+def list_judgments(
+    session: Session, campaign: str, wanted: JudgmentFilter, *, after: int, limit: int
 ) -> tuple[list[JudgmentView], int | None]:
     """Judgments with all their revisions, in the order in which they were stored. Raises NotFound.
 
@@ -80,7 +80,7 @@ def page(
     return [_view(one) for one in rows], reached
 
 
-def lines(database: Database, campaign: str, wanted: Filter) -> Iterator[bytes]:
+def stream_judgments(database: Database, campaign: str, wanted: JudgmentFilter) -> Iterator[bytes]:
     """The same as JSON lines, from one snapshot. Raises NotFound before the first byte."""
     with database.transaction() as session:
         row = campaigns.get(session, campaign)
@@ -88,14 +88,14 @@ def lines(database: Database, campaign: str, wanted: Filter) -> Iterator[bytes]:
     return _lines(database, row.id, profile, wanted)
 
 
-def _lines(database: Database, campaign_id: int, profile: int, wanted: Filter) -> Iterator[bytes]:
+def _lines(database: Database, campaign_id: int, profile: int, wanted: JudgmentFilter) -> Iterator[bytes]:
     with database.transaction(snapshot=True) as session:
         for row in voids.stream(session, campaign_id, profile, only=wanted.conditions):
             said = {name: getattr(_view(row), name) for name in JudgmentView.__slots__}
             yield json.dumps(said, ensure_ascii=False, default=_time).encode() + b"\n"
 
 
-def void(session: Session, campaign: str, wanted: Filter, *, reason: str, actor: str) -> VoidResult:
+def void_judgments(session: Session, campaign: str, wanted: JudgmentFilter, *, reason: str, actor: str) -> VoidResult:
     """Set judgments aside from the campaign's next data version on; those that are already stay as they are.
 
     Raises NotFound, Invalid where nothing is said of which.
@@ -108,12 +108,14 @@ def void(session: Session, campaign: str, wanted: Filter, *, reason: str, actor:
     version = campaigns.next_version(session, row.id, actor=actor, what="voids", judged=True)
     n = voids.void(session, row.id, only=wanted.conditions, reason=reason, actor=actor, version=version)
     what = {"judgments": n, "filter": wanted.conditions, "data_version": version}
-    audit.record(session, row.id, actor=actor, action="judgments set aside", what=what)
+    audit.record_action(session, row.id, actor=actor, action="judgments set aside", what=what)
     return VoidResult(n, version)
 
 
 def _profile(session: Session, campaign_id: int, campaign: str) -> int:
-    return find_profile_id(session, campaign_id, resolve_score_reading(get(session, campaign), ScoringChoice()))
+    return find_profile_id(
+        session, campaign_id, resolve_score_reading(get_campaign(session, campaign), ScoringChoice())
+    )
 
 
 def _view(row: voids.Row) -> JudgmentView:

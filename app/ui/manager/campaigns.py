@@ -33,7 +33,7 @@ def campaign_list_page(request: Request, reader: Onlooker, database: DatabaseDep
     part, _, key = (cursor or "").partition(":")
     after = (part == CLOSED, key) if cursor else None
     with database.transaction(snapshot=True) as session:
-        views = campaigns.page_closed_last(session, after=after, limit=ON_A_PAGE + 1, only=reader.campaign)
+        views = campaigns.list_campaigns_closed_last(session, after=after, limit=ON_A_PAGE + 1, only=reader.campaign)
     shown = pagination.page_of(views, ON_A_PAGE, _place)
     values = {
         "heading": CAMPAIGNS.name,

@@ -19,7 +19,7 @@ from app.reports.source.campaign import CampaignInfo
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.jobs import report_requests
-from app.services.jobs.jobs import JobView, NotBegun, under_way
+from app.services.jobs.jobs import JobNotBegun, JobView, find_running_job
 from app.services.jobs.report_requests import MOST_CAMPAIGNS
 from app.storage.db import Database, Session
 from app.ui.access import Reader
@@ -52,9 +52,9 @@ def comparison_page(
 ) -> Response:
     """One comparison, or the job that makes it; nothing is worked out before it is asked for.
 
-    Raises NoSuchReport, RoleLacksIt, NotFound, and BoundToCampaign for whose credential is good for one campaign.
+    Raises ReportNotFound, RoleLacksIt, NotFound, and BoundToCampaign for whose credential is good for one campaign.
     """
-    report = report_requests.report_of(kind, "campaigns")
+    report = report_requests.find_report_by_name(kind, "campaigns")
     if not caller.may(report.role):
         raise RoleLacksIt(f"it needs the rights of a {report.role}; yours is {caller.role}")
     if caller.campaign is not None:
@@ -62,7 +62,7 @@ def comparison_page(
     chosen = [key for key in dict.fromkeys(beside) if is_key(key) and key != campaign]
     given = read_form_answer(report.options, request.query_params)
     with database.transaction(snapshot=True) as session:
-        about = campaigns.get(session, campaign)
+        about = campaigns.get_campaign(session, campaign)
         others = _others(session, campaign, chosen)
     begun = bool(chosen or given)
     values = {
@@ -83,8 +83,8 @@ def comparison_page(
 
 def _others(session: Session, campaign: str, chosen: list[str]) -> list[CampaignInfo]:
     """The campaigns that can be ticked. Raises CampaignNotFound for one that was ticked and is not there."""
-    by_key = {one.key: one for one in campaigns.page(session, after=None, limit=MOST_OFFERED, only=None)}
-    by_key |= {key: campaigns.get(session, key) for key in chosen if key not in by_key}
+    by_key = {one.key: one for one in campaigns.list_campaigns(session, after=None, limit=MOST_OFFERED, only=None)}
+    by_key |= {key: campaigns.get_campaign(session, key) for key in chosen if key not in by_key}
     return [one for key, one in sorted(by_key.items()) if key != campaign]
 
 
@@ -92,10 +92,10 @@ def _answered(
     database: Database, caller: Caller, kind: AnyKind, keys: tuple[str, ...], given: Mapping[str, str]
 ) -> dict[str, object]:
     try:
-        outcome = report_requests.find_or_queue(
-            database, ReportRequest(kind, keys, request.parse_options(kind, given)), ask=under_way
+        outcome = report_requests.find_or_queue_report(
+            database, ReportRequest(kind, keys, request.parse_options(kind, given)), ask=find_running_job
         )
-    except NotBegun:
+    except JobNotBegun:
         return make_start_button(_address(kind, "", keys, given))
     except (Invalid, Conflict) as error:
         return {"why": describe_error(error), "open": True}

@@ -19,7 +19,7 @@ from app.reports.source.campaign import CampaignInfo
 from app.services.access.tokens import Caller
 from app.services.campaigns import recipes
 from app.services.people import guidelines as guideline_texts
-from app.services.plans.plan_scope import plan_keys
+from app.services.plans.plan_scope import load_plan_keys
 from app.storage.db import Session
 from app.storage.guidelines import Kind, NoTexts
 from app.ui import markdown
@@ -119,7 +119,7 @@ def design_page_values(_: PageVisit) -> Values:
 
 def replan_page_values(visit: PageVisit) -> Values:
     """Documents and systems as they are now."""
-    scope = plan_keys(visit.session, visit.campaign.key)
+    scope = load_plan_keys(visit.session, visit.campaign.key)
     return {"documents": json.dumps(scope.documents), "systems": json.dumps(scope.systems)}
 
 
@@ -145,14 +145,14 @@ def exclusions_page_values(visit: PageVisit) -> Values:
 
 def list_recipe_names(session: Session, campaign: str) -> list[str]:
     """What a campaign can be ranked by: its own recipes, then those that come with the service. Raises NotFound."""
-    own = [one.name for one in recipes.page(session, campaign, after=None, limit=MOST_OWN)]
+    own = [one.name for one in recipes.list_recipes(session, campaign, after=None, limit=MOST_OWN)]
     return list(dict.fromkeys((*own, *NAMED)))
 
 
 def _latest(session: Session, campaign: str, kind: Kind) -> tuple[int, list[tuple[str, str]]]:
     """The latest version, 0 where there is none, and the text of each language as HTML."""
     try:
-        current = guideline_texts.get(session, campaign, kind)
+        current = guideline_texts.get_guidelines(session, campaign, kind)
     except NoTexts:
         return 0, []
     return current.version, [

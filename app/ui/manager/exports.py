@@ -21,9 +21,9 @@ class OfferedFormat:
 def list_offered_formats(protocol: str) -> list[OfferedFormat]:
     """The formats that judgments by a protocol can be written in, those that lose nothing first."""
     formats_offered = []
-    for name in exports.writable():
+    for name in exports.list_writable_formats():
         form = formats.ALL.get(name)
         if form is None or not form.judged_by or protocol in form.judged_by:
-            target = exports.target(name)
+            target = exports.find_export_target(name)
             formats_offered.append(OfferedFormat(name, form.title if form else "", target.suffix, target.files))
     return sorted(formats_offered, key=lambda one: (one.name != "jsonl", one.name))

@@ -40,7 +40,7 @@ class RequireSession:
         if cookie is None:
             raise NoCredential
         with database.transaction() as session:
-            caller = sessions.caller(session, cookie)
+            caller = sessions.authenticate_session(session, cookie)
         recognize_sender(request, cookie)
         if caller.campaign is not None and request.path_params.get("campaign") not in (None, caller.campaign):
             raise CampaignNotFound
@@ -106,7 +106,7 @@ def _handler(shown: ManagerPage, contents: Contents) -> Callable[..., HTMLRespon
 
     def show(request: Request, campaign: CampaignKey, database: DatabaseDep, caller: Caller = allowed) -> HTMLResponse:
         with database.transaction(snapshot=True) as session:
-            about = campaigns.get(session, campaign)
+            about = campaigns.get_campaign(session, campaign)
             values = contents(PageVisit(session, about, caller))
         return render_campaign_page(request, shown, about, caller, {**module, **values})
 

@@ -19,7 +19,7 @@ from app.reports.source import named_recipes
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.jobs import rankings, report_requests
-from app.services.jobs.jobs import JobView, NotBegun, under_way
+from app.services.jobs.jobs import JobNotBegun, JobView, find_running_job
 from app.storage.db import Database
 from app.ui.access import Reader
 from app.ui.manager.long import make_start_button
@@ -48,7 +48,7 @@ def printable_page(
 ) -> Response:
     """The ranking under a recipe with all that is to be known of it, on one page."""
     with database.transaction(snapshot=True) as session:
-        about = campaigns.get(session, campaign)
+        about = campaigns.get_campaign(session, campaign)
         try:
             wanted = named_recipes.find_recipe(session, campaign, recipe)
         except named_recipes.NoSuchRecipe:
@@ -64,7 +64,7 @@ def printable_page(
     values["parts"] = [_part(database, campaign, caller, name) for name in PARTS]
     try:
         values |= _ranked(database, campaign, caller, wanted)
-    except NotBegun:
+    except JobNotBegun:
         values |= make_start_button(ranking_address(campaign, "", recipe))
     except Invalid as error:
         values["why"] = describe_error(error)
@@ -72,7 +72,7 @@ def printable_page(
 
 
 def _ranked(database: Database, campaign: str, caller: Caller, recipe: Recipe) -> dict[str, object]:
-    outcome = rankings.long_answer(database, campaign, recipe=recipe, ask=under_way)
+    outcome = rankings.find_or_queue_ranking(database, campaign, recipe=recipe, ask=find_running_job)
     if isinstance(outcome, JobView):
         return {"job": outcome, "script": "job"}
     view = ranking_view_for(caller, outcome)
@@ -89,10 +89,10 @@ def _part(database: Database, campaign: str, caller: Caller, name: str) -> dict[
     part: dict[str, object] = {"title": kind.title, "why": "", "tables": (), "caption": "", "warnings": ()}
     try:
         asked = ReportRequest(kind, (campaign,), kind.options())
-        report = report_requests.find_or_queue(database, asked, ask=under_way)
+        report = report_requests.find_or_queue_report(database, asked, ask=find_running_job)
     except Invalid as error:
         return {**part, "why": describe_error(error), "picture": ""}
-    except NotBegun:
+    except JobNotBegun:
         return {**part, "why": LONG, "picture": ""}
     if isinstance(report, JobView):
         return {**part, "why": LONG, "picture": ""}

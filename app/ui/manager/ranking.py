@@ -23,7 +23,7 @@ from app.reports.source.campaign import CampaignInfo
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.jobs import rankings
-from app.services.jobs.jobs import JobView, NotBegun, under_way
+from app.services.jobs.jobs import JobNotBegun, JobView, find_running_job
 from app.storage.db import Session
 from app.ui.access import Reader
 from app.ui.manager.contents import list_recipe_names
@@ -59,7 +59,7 @@ def ranking_page(
     Where the recipe does not fit the campaign the page says why.
     """
     with database.transaction(snapshot=True) as session:
-        about = campaigns.get(session, campaign)
+        about = campaigns.get_campaign(session, campaign)
         offered = list_recipe_names(session, campaign)
         chosen, wanted = _meant(session, campaign, recipe)
     shared = {
@@ -70,8 +70,8 @@ def ranking_page(
         "view": None,
     }
     try:
-        outcome = rankings.long_answer(database, about.key, recipe=wanted, ask=under_way)
-    except NotBegun:
+        outcome = rankings.find_or_queue_ranking(database, about.key, recipe=wanted, ask=find_running_job)
+    except JobNotBegun:
         begin = make_start_button(ranking_address(about.key, "", chosen))
         return render_campaign_page(request, PAGE, about, reader, {**shared, **begin})
     except Invalid as error:

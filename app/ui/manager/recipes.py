@@ -14,7 +14,7 @@ from app.reports.side_by_side.rankings import RankingsSideBySide
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.jobs import side_by_side
-from app.services.jobs.jobs import JobView, NotBegun, under_way
+from app.services.jobs.jobs import JobNotBegun, JobView, find_running_job
 from app.ui.access import Reader
 from app.ui.manager.contents import list_recipe_names
 from app.ui.manager.long import make_start_button
@@ -41,13 +41,13 @@ def recipes_page(
 ) -> Response:
     """The recipes that were ticked, else those that come with the service."""
     with database.transaction(snapshot=True) as session:
-        about = campaigns.get(session, campaign)
+        about = campaigns.get_campaign(session, campaign)
         offered = list_recipe_names(session, campaign)
     chosen = [name for name in offered if name in recipe][:MOST] or list(NAMED)[:MOST]
     values: dict[str, object] = {"offered": offered, "chosen": chosen, "why": [], "job": None}
     try:
-        outcome = side_by_side.long_answer(database, campaign, chosen, ask=under_way)
-    except NotBegun:
+        outcome = side_by_side.find_or_queue_recipes(database, campaign, chosen, ask=find_running_job)
+    except JobNotBegun:
         return render_campaign_page(
             request, PAGE, about, caller, {**values, **make_start_button(_address(campaign, "", chosen))}
         )

@@ -18,7 +18,7 @@ from app.reports.kit.request import ReportRequest, list_report_campaigns, parse_
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.jobs import report_requests
-from app.services.jobs.jobs import JobView, NotBegun, under_way
+from app.services.jobs.jobs import JobNotBegun, JobView, find_running_job
 from app.storage.campaigns import CampaignNotFound
 from app.storage.db import Database
 from app.ui.access import Reader
@@ -44,7 +44,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 @router.get(f"{PAGE.route}/{{kind}}")
 def report_page(request: Request, caller: Reader, campaign: CampaignKey, kind: str, database: DatabaseDep) -> Response:
     """One report, the job that makes it, or the button that begins one."""
-    wanted = report_requests.report_of(kind)
+    wanted = report_requests.find_report_by_name(kind)
     if not caller.may(wanted.role):
         raise RoleLacksIt(f"it needs the rights of a {wanted.role}; yours is {caller.role}")
     address = f"/v1/campaigns/{quote(campaign, safe='')}/reports/{quote(kind)}"
@@ -72,7 +72,7 @@ def _page(
     begun: bool,
 ) -> Response:
     with database.transaction(snapshot=True) as session:
-        about = campaigns.get(session, campaign)
+        about = campaigns.get_campaign(session, campaign)
     given = read_form_answer(kind.options, request.query_params, request_language(request))
     check_naming(caller, kind, given)
     values = {
@@ -88,8 +88,10 @@ def _page(
     try:
         question = parse_options(kind, given)
         read = all_seen(caller, list_report_campaigns(kind, (campaign,), question))
-        outcome = report_requests.find_or_queue(database, ReportRequest(kind, read, question), ask=under_way)
-    except NotBegun:
+        outcome = report_requests.find_or_queue_report(
+            database, ReportRequest(kind, read, question), ask=find_running_job
+        )
+    except JobNotBegun:
         return render_campaign_page(
             request, page, about, caller, {**values, **make_start_button(_at(address, "", given))}
         )

@@ -13,7 +13,7 @@ from app.reports.side_by_side import tables as side_by_side_renderings
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.jobs import side_by_side
-from app.services.jobs.jobs import JobView, NotBegun, under_way
+from app.services.jobs.jobs import JobNotBegun, JobView, find_running_job
 from app.storage.db import Database
 from app.ui.access import Reader
 from app.ui.manager.contents import list_recipe_names
@@ -41,14 +41,14 @@ def series_page(
 ) -> Response:
     """Rank and cluster of each system in each campaign of the series that the reader may see, or the job for that."""
     with database.transaction(snapshot=True) as session:
-        about = campaigns.get(session, campaign)
+        about = campaigns.get_campaign(session, campaign)
         offered = list_recipe_names(session, campaign)
     chosen = recipe if recipe in offered else DEFAULT_RECIPE
     values: dict[str, object] = {"recipes": offered, "chosen": chosen, "table": None, "why": "", "job": None}
     if about.series is not None:
         try:
             values |= _ranked(database, about.series, chosen, caller)
-        except NotBegun:
+        except JobNotBegun:
             values |= make_start_button(_address(about.series, "", chosen))
         except Invalid as error:
             values["why"] = describe_error(error)
@@ -57,7 +57,9 @@ def series_page(
 
 def _ranked(database: Database, name: str, recipe: str, caller: Caller) -> dict[str, object]:
     """The table with its picture, or the job that makes it. Who only views learns nothing of raters. Raises Invalid."""
-    outcome = side_by_side.of_series(database, name, recipe=recipe, only=caller.campaign, ask=under_way)
+    outcome = side_by_side.find_or_queue_series(
+        database, name, recipe=recipe, only=caller.campaign, ask=find_running_job
+    )
     if isinstance(outcome, JobView):
         return {"job": outcome, "script": "job"}
     why = [

@@ -21,7 +21,7 @@ from app.reports.stability.report import REPORT
 from app.reports.stability.view import StabilityView
 from app.services.campaigns import campaigns
 from app.services.jobs import report_requests
-from app.services.jobs.jobs import JobView, NotBegun, NotDone, under_way
+from app.services.jobs.jobs import JobNotBegun, JobNotDone, JobView, find_running_job
 from app.stats.stability import request as limits
 from app.stats.stability.extraction import NotMultiplyRated
 from app.stats.stability.request import GROUPINGS, METHODS, RaterAssignment, StudyDesign, paper_designs
@@ -105,7 +105,7 @@ class StabilityForm(BaseModel):
 def stability_page(request: Request, caller: Reader, campaign: CampaignKey, database: DatabaseDep) -> Response:
     """The question; once it was asked, the job, the report, or the button that begins the job."""
     with database.transaction(snapshot=True) as session:
-        about = campaigns.get(session, campaign)
+        about = campaigns.get_campaign(session, campaign)
     given = read_form_answer(StabilityForm, request.query_params, request_language(request))
     begun = "designs" in request.query_params
     values = {"fields": make_form_fields(StabilityForm, given), "open": not begun}
@@ -115,8 +115,8 @@ def stability_page(request: Request, caller: Reader, campaign: CampaignKey, data
     try:
         question = parse_stability_form(given)
         asking = ReportRequest(REPORT, (campaign,), question.options())
-        outcome = report_requests.find_or_queue(database, asking, ask=under_way)
-    except NotBegun:
+        outcome = report_requests.find_or_queue_report(database, asking, ask=find_running_job)
+    except JobNotBegun:
         begin = make_start_button(f"/v1/campaigns/{quote(campaign, safe='')}/stability", question.body())
         return render_campaign_page(request, PAGE, about, caller, {**values, **begin})
     except (Invalid, Conflict) as error:
@@ -154,12 +154,12 @@ def stability_report(
     database: DatabaseDep,
     picture: Annotated[Literal["documents", "power"], Query()] = "documents",
 ) -> Response:
-    """What the page shows, by address. Raises NotDone where it was not worked out yet."""
+    """What the page shows, by address. Raises JobNotDone where it was not worked out yet."""
     options = parse_stability_form(read_form_answer(StabilityForm, request.query_params)).options()
     with database.transaction(snapshot=True) as session:
         lookup = store.find_report(session, ReportRequest(REPORT, (campaign,), options))
     if lookup.body is None:
-        raise NotDone
+        raise JobNotDone
     report = lookup.stored(lookup.body)
     tag = f"{report.etag}.{shape}.{picture}"
     if shape == "json":

@@ -39,7 +39,7 @@ def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
 
 def change(spine: Spine, campaign: str, **settings: object) -> None:
     with spine.database.transaction() as session:
-        campaign_settings.change(session, campaign, {"settings": settings}, seen=lambda _: True, actor="test")
+        campaign_settings.change_campaign(session, campaign, {"settings": settings}, seen=lambda _: True, actor="test")
 
 
 def asking(kind: Report[Any, Any], campaigns: tuple[str, ...], **query: str) -> request.ReportRequest:
@@ -76,7 +76,7 @@ def test_a_data_sheet_tells_the_guidelines_as_they_are_now(spine: Spine) -> None
     kind = registry.ALL["campaign/datasheet"]
     for n in (1, 2):
         with spine.database.transaction() as session:
-            guidelines.put(session, CAMPAIGNS[0], "guidelines", {"en": f"read {n} times"}, actor="test")
+            guidelines.put_guidelines(session, CAMPAIGNS[0], "guidelines", {"en": f"read {n} times"}, actor="test")
         told = body(spine, kind, CAMPAIGNS[:1])
         assert f"guidelines to be read (version {n})" in json.dumps(told)
 
@@ -125,11 +125,11 @@ def test_a_job_whose_settings_changed_before_it_read_them_makes_nothing(spine: S
     """Else it would keep what is true of new settings under the key of the old."""
     change(spine, CAMPAIGNS[0], style="crowd")
     wanted = asking(robustness_over_campaigns.REPORT, CAMPAIGNS[:2], seed="7")
-    job = report_requests.find_or_queue(spine.database, wanted)
+    job = report_requests.find_or_queue_report(spine.database, wanted)
     assert isinstance(job, jobs.JobView)
     job_work.work_of(spine.database, job.request)
     change(spine, CAMPAIGNS[0], style="expert")
-    with pytest.raises(jobs.AskedOtherwise):
+    with pytest.raises(jobs.JobInputsChanged):
         job_work.work_of(spine.database, job.request)
     change(spine, CAMPAIGNS[0], style="crowd")
     job_work.work_of(spine.database, job.request)
@@ -137,9 +137,13 @@ def test_a_job_whose_settings_changed_before_it_read_them_makes_nothing(spine: S
 
 def test_what_a_campaign_without_data_may_change_is_in_its_keys(spine: Spine) -> None:
     with spine.database.transaction() as session:
-        campaigns.create(session, campaigns.NewCampaign(key="bare", protocol="da", target_language="de"), actor="test")
+        campaigns.create_campaign(
+            session, campaigns.NewCampaign(key="bare", protocol="da", target_language="de"), actor="test"
+        )
     kind = registry.ALL["campaign/card"]
     for language in ("de", "fr"):
         with spine.database.transaction() as session:
-            campaign_settings.change(session, "bare", {"target_language": language}, seen=lambda _: True, actor="test")
+            campaign_settings.change_campaign(
+                session, "bare", {"target_language": language}, seen=lambda _: True, actor="test"
+            )
         assert body(spine, kind, ("bare",))["target_language"] == language

@@ -52,7 +52,7 @@ def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
 
 def leave_out(session: Session, campaign: str, *named: ExclusionRule) -> None:
     for one in named:
-        exclusions.exclude(session, campaign, one, reason="a test", actor="test")
+        exclusions.create_exclusion(session, campaign, one, reason="a test", actor="test")
 
 
 def report(spine: Spine, kind: str, *campaigns: str, as_of: int | None = None, **query: str) -> dict[str, Any]:

@@ -123,7 +123,7 @@ def test_a_job_that_was_begun_by_the_version_before_goes_on_with_the_chunks_that
         recipe = named_recipes.find_recipe(session, "thrice", options.recipe)
     given = {"request": asdict(options.request()), "recipe": recipe.as_json()}
     del given["request"]["open_counts"]
-    before = jobs.Request(
+    before = jobs.JobRequest(
         EARLIER,
         replace(lookup.key, kind="stability", recipe_hash="of then", method_version="stability-1"),
         {"thrice": lookup.about[0].version},
@@ -132,7 +132,7 @@ def test_a_job_that_was_begun_by_the_version_before_goes_on_with_the_chunks_that
     work = work_of(spine.database, before)
     finished = store.finish_report(work, [work.chunk(n) for n in range(work.n_chunks)])
     assert finished == stored(spine, options).body
-    assert report_requests.report_of_job(before.kind) is REPORT
+    assert report_requests.find_report_of_job(before.kind) is REPORT
 
 
 def test_the_second_answer_comes_from_the_store_and_costs_nothing(spine: Spine) -> None:

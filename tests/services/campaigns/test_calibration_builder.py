@@ -43,11 +43,11 @@ def test_a_set_of_what_raters_agreed_about_is_stored_by_the_command(
         spine.take("early", "jsonl", campaign())
         spine.take("da", "jsonl", campaign("da"))
         with spine.database.transaction() as session:
-            found = calibration_builder.propose(session, ["early"], per_stratum=1)
-            with pytest.raises(calibration_builder.NotOneScale):
-                calibration_builder.propose(session, ["early", "da"])
+            found = calibration_builder.propose_calibration_set(session, ["early"], per_stratum=1)
+            with pytest.raises(calibration_builder.CalibrationScalesDiffer):
+                calibration_builder.propose_calibration_set(session, ["early", "da"])
             with pytest.raises(Invalid):
-                calibration_builder.propose(session, ["early"], per_stratum=0)
+                calibration_builder.propose_calibration_set(session, ["early"], per_stratum=0)
         assert [(one.name, one.taken, one.available) for one in found.strata] == [
             *(("1", 1, 1), ("2", 1, 1), ("3", 1, 1), ("4", 1, 1), ("5", 1, 2)),
         ]
@@ -61,5 +61,5 @@ def test_a_set_of_what_raters_agreed_about_is_stored_by_the_command(
         assert b"3: 1 of 1" in done.stdout
         assert b"stored as anchors version 1" in done.stdout
         with spine.database.transaction() as session:
-            stored = calibration_sets.get(session, "anchors")
+            stored = calibration_sets.get_calibration_set(session, "anchors")
         assert [pair.consensus for pair in stored.pairs] == [1, 3, 5]

@@ -27,14 +27,14 @@ def spine(database_url: str) -> Iterator[Spine]:
 
 def make(spine: Spine, key: str, **other: Any) -> campaign.CampaignInfo:
     with spine.database.transaction() as session:
-        return campaigns.create(session, NewCampaign(**{"key": key, "protocol": "da", **other}), actor="test")
+        return campaigns.create_campaign(session, NewCampaign(**{"key": key, "protocol": "da", **other}), actor="test")
 
 
 def test_a_new_campaign_is_a_draft_without_data(spine: Spine) -> None:
     made = make(spine, "c", source_language="en", target_language="zh-Hans")
     assert (made.state, made.data_version, made.documents_known, made.name) == ("draft", 0, True, "c")
     with spine.database.transaction() as session:
-        assert campaigns.get(session, "c") == made
+        assert campaigns.get_campaign(session, "c") == made
 
 
 @pytest.mark.parametrize(
@@ -72,12 +72,12 @@ def test_pages_follow_code_points(spine: Spine) -> None:
     for key in ("b", "B", "a", "~", "1"):
         make(spine, key)
     with spine.database.transaction() as session:
-        first = campaigns.page(session, after=None, limit=3, only=None)
-        rest = campaigns.page(session, after=first[-1].key, limit=3, only=None)
+        first = campaigns.list_campaigns(session, after=None, limit=3, only=None)
+        rest = campaigns.list_campaigns(session, after=first[-1].key, limit=3, only=None)
         assert [c.key for c in first + rest] == ["1", "B", "a", "b", "~"]
-        assert [c.key for c in campaigns.page(session, after=None, limit=9, only="a")] == ["a"]
+        assert [c.key for c in campaigns.list_campaigns(session, after=None, limit=9, only="a")] == ["a"]
         with pytest.raises(NotFound):
-            campaigns.page(session, after=None, limit=9, only="nobody")
+            campaigns.list_campaigns(session, after=None, limit=9, only="nobody")
 
 
 def test_a_list_may_have_what_is_closed_at_its_end(spine: Spine) -> None:
@@ -91,14 +91,14 @@ def test_a_list_may_have_what_is_closed_at_its_end(spine: Spine) -> None:
             while shown := closed_last(session, found[-1] if found else None, limit):
                 found += shown
             assert [one.key for one in found] == ["b", "d", "a", "c"]
-        gone = campaigns.page_closed_last(session, after=(False, "aa"), limit=9, only=None)
+        gone = campaigns.list_campaigns_closed_last(session, after=(False, "aa"), limit=9, only=None)
         assert [one.key for one in gone] == ["b", "d", "a", "c"]
-        assert [c.key for c in campaigns.page_closed_last(session, after=None, limit=9, only="c")] == ["c"]
+        assert [c.key for c in campaigns.list_campaigns_closed_last(session, after=None, limit=9, only="c")] == ["c"]
 
 
 def closed_last(session: Session, seen: CampaignInfo | None, limit: int) -> list[CampaignInfo]:
     after = (seen.state == "closed", seen.key) if seen else None
-    return campaigns.page_closed_last(session, after=after, limit=limit, only=None)
+    return campaigns.list_campaigns_closed_last(session, after=after, limit=limit, only=None)
 
 
 def test_none_is_passed_over_that_is_closed_between_two_pages_nor_what_follows_it(spine: Spine) -> None:
@@ -122,7 +122,7 @@ def test_what_the_files_say_is_taken_over_before_the_first_judgment_only(spine: 
     said = {"type": "campaign", "protocol": "da", "basis": "reference", "options": {"scale": "z"}}
     spine.take("c", "jsonl", lines(said, judgment(score=-2.5)))
     with spine.database.transaction() as session:
-        found = campaigns.get(session, "c")
+        found = campaigns.get_campaign(session, "c")
     assert (found.basis, found.options) == ("reference", {"scale": "z"})
     before = spine.counts()
     with pytest.raises(Conflict, match="basis"):

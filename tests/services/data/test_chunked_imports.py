@@ -30,14 +30,14 @@ def spine(database_url: str) -> Iterator[Spine]:
 def chunks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Merge after every document; the list grows by one for each chunk that is merged beside the reading."""
     given: list[int] = []
-    give = merging.Beside.give
+    give = merging.BackgroundMerger.give
 
-    def counted(self: merging.Beside, lines: staging.Lines, campaign: CampaignInfo) -> None:
+    def counted(self: merging.BackgroundMerger, lines: staging.Lines, campaign: CampaignInfo) -> None:
         given.append(1)
         give(self, lines, campaign)
 
     monkeypatch.setattr(intake, "CHUNK", 1)
-    monkeypatch.setattr(merging.Beside, "give", counted)
+    monkeypatch.setattr(merging.BackgroundMerger, "give", counted)
     return given
 
 
@@ -140,9 +140,11 @@ def edited(document: str) -> list[Record]:
 def test_scores_that_need_texts_are_stored_chunk_by_chunk(spine: Spine, chunks: list[int]) -> None:
     with spine.database.transaction() as session:
         new = campaigns.NewCampaign(key="p", name="p", protocol="postedit")
-        view = campaigns.create(session, new, actor="test")
+        view = campaigns.create_campaign(session, new, actor="test")
         records = [*edited("d1"), *edited("d2"), *edited("d3")]
-        counts = intake.take_in(intake.Intake(session, view, "test", "edits"), records, ReadLog(), by_document=True)
+        counts = intake.import_records(
+            intake.ImportIntake(session, view, "test", "edits"), records, ReadLog(), by_document=True
+        )
     assert counts["judgments"] == 3
     assert len(chunks) == 2
     scores = [row[0] for row in spine.ask("SELECT score FROM scores ORDER BY judgment_id")]

@@ -144,10 +144,10 @@ def test_a_campaign_without_judgments_can_be_written(spine: Spine) -> None:
 
 def test_an_unknown_campaign_or_format_is_refused_before_the_first_byte(spine: Spine) -> None:
     with pytest.raises(NotFound):
-        exports.export(spine.database, "nobody", "jsonl")
+        exports.export_campaign(spine.database, "nobody", "jsonl")
     spine.take("c", "jsonl", lines(judgment()))
     with pytest.raises((Invalid, NotFound)):
-        exports.export(spine.database, "c", "no-such-format")
+        exports.export_campaign(spine.database, "c", "no-such-format")
 
 
 def test_surplus_counts_as_little_after_it_was_written_and_read(spine: Spine) -> None:
@@ -168,11 +168,11 @@ def test_surplus_counts_as_little_after_it_was_written_and_read(spine: Spine) ->
 
 def test_every_file_has_a_name_and_a_type_that_say_how_to_open_it() -> None:
     opened = {}
-    for name in exports.writable():
-        target = exports.target(name)
+    for name in exports.list_writable_formats():
+        target = exports.find_export_target(name)
         ending = target.suffix.rpartition(".")[2]
         opened[target.suffix] = target.media_type
         assert ending in exports.MEDIA_TYPES, name
         assert target.files == (ending == "tar"), name
-    assert len(opened) == len(exports.writable())
+    assert len(opened) == len(exports.list_writable_formats())
     assert opened["ratings.csv"].startswith("text/csv")

@@ -320,17 +320,17 @@ def test_languages_that_contradict_are_refused(spine: Spine) -> None:
 def test_an_import_in_parts_is_stored_once_and_answers_alike(spine: Spine) -> None:
     spine.take("c", "mqm-tsv", MQM.encode(), dry_run=False)
     with spine.database.transaction() as session:
-        import_id = imports.announce(session, "c", format="mqm-tsv", options={}).public_id
+        import_id = imports.create_import(session, "c", format="mqm-tsv", options={}).public_id
     more = MQM.replace("\td", "\tx").replace(MQM_HEADER.replace("\td", "\tx"), MQM_HEADER).encode()
     with spine.database.transaction() as session:
         for _ in range(2):  # the same bytes again change nothing
-            imports.add_file(session, "c", import_id, "x.tsv", iter([more[:100], more[100:]]))
+            imports.add_import_file(session, "c", import_id, "x.tsv", iter([more[:100], more[100:]]))
     with spine.database.transaction() as session, pytest.raises(Conflict):
-        imports.add_file(session, "c", import_id, "x.tsv", iter([b"other"]))
+        imports.add_import_file(session, "c", import_id, "x.tsv", iter([b"other"]))
     how = {"dry_run": False, "skip_bad_lines": False, "actor": "test"}
-    done = imports.commit(spine.database, "c", import_id, **how)
+    done = imports.commit_import(spine.database, "c", import_id, **how)
     assert done["stored"]["judgments"] == 28
-    assert imports.commit(spine.database, "c", import_id, **how) == done
+    assert imports.commit_import(spine.database, "c", import_id, **how) == done
     assert spine.counts()["import_chunks"] == 0
     with spine.database.transaction() as session, pytest.raises(Conflict):
-        imports.add_file(session, "c", import_id, "y.tsv", iter([b"late"]))
+        imports.add_import_file(session, "c", import_id, "y.tsv", iter([b"late"]))

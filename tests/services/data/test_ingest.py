@@ -9,7 +9,7 @@ import pytest
 from app.services.campaigns import campaigns
 from app.services.campaigns.campaigns import NewCampaign
 from app.services.data import ingest, test_sets
-from app.services.data.test_sets import DocumentText, Outputs, SegmentText, SystemText
+from app.services.data.test_sets import DocumentOutputs, DocumentText, SegmentText, SystemText
 from tests.spine import Spine, opened
 
 SOURCES = ("The <b>dog</b> barked.", "Silence.", "Привет, мир.")
@@ -20,7 +20,7 @@ CLEAN = ("Der <b>Hund</b> bellte.", "Stille.", "Hallo, Welt.")
 def filled(database_url: str) -> Iterator[Spine]:
     with opened(database_url) as made:
         with made.database.transaction() as session:
-            campaigns.create(
+            campaigns.create_campaign(
                 session,
                 NewCampaign(key="c", protocol="esa", source_language="en", target_language="de"),
                 actor="test",
@@ -35,12 +35,12 @@ def filled(database_url: str) -> Iterator[Spine]:
 def _put(spine: Spine, system: str, *texts: str | None) -> None:
     with spine.database.transaction() as session:
         test_sets.put_system(session, "c", system, SystemText(), actor="test")
-        test_sets.put_outputs(session, "c", system, "d", Outputs(texts), actor="test")
+        test_sets.put_outputs(session, "c", system, "d", DocumentOutputs(texts), actor="test")
 
 
-def _report(spine: Spine) -> ingest.Ingest:
+def _report(spine: Spine) -> ingest.IngestReport:
     with spine.database.transaction(snapshot=True) as session:
-        return ingest.report(session, "c")
+        return ingest.make_ingest_report(session, "c")
 
 
 def _found(spine: Spine) -> dict[str, tuple[str, ...]]:
@@ -53,7 +53,7 @@ def test_it_counts_what_there_is(filled: Spine) -> None:
     found = _report(filled)
 
     assert (found.documents, found.segments, found.words, found.references) == (1, 3, 6, ("refA",))
-    assert found.systems == (ingest.SystemCount("A", outputs=2, missing=1, empty=1, identical=0, words=4),)
+    assert found.systems == (ingest.SystemOutputCount("A", outputs=2, missing=1, empty=1, identical=0, words=4),)
 
 
 @pytest.mark.parametrize(

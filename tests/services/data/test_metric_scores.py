@@ -9,7 +9,7 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.services.data import metrics, test_sets
-from app.services.data.test_sets import InUse, Outputs
+from app.services.data.test_sets import DocumentOutputs, TestSetPartInUse
 from app.storage.imports.merge import Contradiction
 from tests.services.data.test_exports import place, there_and_back
 from tests.services.data.test_imports import judgment, lines
@@ -41,7 +41,7 @@ LOWER = metric(3.0, "B", "ter", higher_is_better=False)
 
 def stored(spine: Spine, key: str = "c") -> list[metrics.Metric]:
     with spine.database.transaction() as session:
-        return metrics.every(session, key)
+        return metrics.list_metrics(session, key)
 
 
 def test_scores_go_out_and_in_again_with_the_same_bytes_though_hardly_any_output_is_judged(spine: Spine) -> None:
@@ -109,8 +109,8 @@ def test_a_draft_keeps_what_its_scores_are_about(spine: Spine) -> None:
     with spine.database.transaction() as session:
         for go in (
             lambda: test_sets.delete_outputs(session, "c", "B", "d1", actor="test"),
-            lambda: test_sets.put_outputs(session, "c", "B", "d1", Outputs(["other", "B 2"]), actor="test"),
+            lambda: test_sets.put_outputs(session, "c", "B", "d1", DocumentOutputs(["other", "B 2"]), actor="test"),
             lambda: test_sets.delete_system(session, "c", "C", actor="test"),
         ):
-            with pytest.raises(InUse, match="automatic metrics"):
+            with pytest.raises(TestSetPartInUse, match="automatic metrics"):
                 go()

@@ -29,7 +29,7 @@ def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
         for name, weights in (("wmt24", "wmt24"), ("own", {"Minor": 1, "Critical/Other": 9})):
             with found.database.transaction() as session:
                 new = NewCampaign(key=name, protocol="mqm", options={"weights": weights})
-                campaigns.create(session, new, actor="test")
+                campaigns.create_campaign(session, new, actor="test")
             found.take(name, "mqm-tsv", CRITICAL.encode())
         yield found
 

@@ -52,7 +52,7 @@ def spine(world: Spine) -> Iterator[Spine]:
 
 
 def ask(spine: Spine, seed: int = 0) -> JobView:
-    found = report_requests.find_or_queue(spine.database, request(seed))
+    found = report_requests.find_or_queue_report(spine.database, request(seed))
     assert isinstance(found, JobView)
     return found
 
@@ -66,7 +66,7 @@ def request(seed: int = 0, *, designs: list[StudyDesignIn] = DESIGNS) -> ReportR
 
 def now(spine: Spine, job: JobView) -> JobView:
     with spine.database.transaction() as session:
-        return jobs.look(session, job.job, THE_OPERATOR)
+        return jobs.get_visible_job(session, job.job, THE_OPERATOR)
 
 
 def undisturbed(spine: Spine, seed: int = 0) -> bytes:
@@ -79,7 +79,7 @@ def undisturbed(spine: Spine, seed: int = 0) -> bytes:
 
 def report_of(spine: Spine, job: JobView) -> bytes:
     with spine.database.transaction() as session:
-        return jobs.report(session, jobs.get_job(session, job.job)).body
+        return jobs.get_job_report(session, jobs.get_job(session, job.job)).body
 
 
 def take(spine: Spine, *, ago: float) -> Entry:
@@ -101,7 +101,7 @@ def test_what_a_dead_worker_took_is_done_by_another_with_the_same_bytes(spine: S
     drained(spine.database)
     assert not now(spine, job).ended, "the control: without a sweep nobody does it"
 
-    assert jobs.sweep(spine.database) == 1
+    assert jobs.recover_stalled_jobs(spine.database) == 1
     drained(spine.database)
 
     assert now(spine, job).state == "done"
@@ -113,7 +113,7 @@ def test_what_a_living_worker_took_is_left_to_it(spine: Spine, monkeypatch: pyte
     job = ask(spine)
     drained(spine.database, most=2)
     take(spine, ago=jobs.STALLED_AFTER / 2)
-    assert jobs.sweep(spine.database) == 0
+    assert jobs.recover_stalled_jobs(spine.database) == 0
     drained(spine.database)
     assert not now(spine, job).ended
 
@@ -142,7 +142,7 @@ def test_a_paused_worker_that_wakes_cannot_damage_a_result(
     drained(spine.database, most=1)
     taken = take(spine, ago=STALLED_AFTER + 1)
     late = Computer(spine.database, "paused")
-    jobs.sweep(spine.database)
+    jobs.recover_stalled_jobs(spine.database)
     drained(spine.database, most=2)
     if broken:  # its look at the job was before the others stored anything
         monkeypatch.setattr(stored, "has_result", lambda *_: False)
@@ -184,7 +184,7 @@ def test_a_chunk_whose_workers_end_again_and_again_ends_the_job_with_its_reason(
     for tries in range(1, MOST_TRIES + 1):
         assert not now(spine, job).ended, f"after {tries - 1} tries there is another"
         take(spine, ago=STALLED_AFTER + 1)
-        jobs.sweep(spine.database)
+        jobs.recover_stalled_jobs(spine.database)
     ended = now(spine, job)
     assert (ended.state, ended.error and ended.error["detail"]) == (
         "failed",
@@ -210,9 +210,9 @@ def test_a_first_crash_after_database_restarts_does_not_end_a_job(spine: Spine) 
         entry = session.execute(text("SELECT min(id) FROM procrastinate_jobs")).scalar_one()
     for _ in range(MOST_TRIES - 1):
         take(spine, ago=STALLED_AFTER + 1)
-        jobs.sweep(spine.database)
+        jobs.recover_stalled_jobs(spine.database)
         assert not now(spine, job).ended
-    assert [jobs.note_crash(spine.database, entry) for _ in range(MOST_TRIES)] == [False, False, True]
+    assert [jobs.record_worker_crash(spine.database, entry) for _ in range(MOST_TRIES)] == [False, False, True]
     drained(spine.database)
     assert now(spine, job).state == "done"
 
@@ -226,7 +226,7 @@ def test_what_the_queue_has_lost_is_entered_again(spine: Spine, after: int) -> N
         jobs_queue.look_into(session)
         session.execute(text("DELETE FROM procrastinate_jobs"))
     assert (drained(spine.database), now(spine, job).ended) == (0, False)
-    assert jobs.sweep(spine.database) == 1
+    assert jobs.recover_stalled_jobs(spine.database) == 1
     drained(spine.database)
     assert report_of(spine, job) == expected
 
@@ -238,7 +238,7 @@ def test_what_is_lost_again_and_again_ends(spine: Spine) -> None:
         with spine.database.transaction() as session:
             jobs_queue.look_into(session)
             session.execute(text("DELETE FROM procrastinate_jobs"))
-        jobs.sweep(spine.database)
+        jobs.recover_stalled_jobs(spine.database)
     assert now(spine, job).state == "failed"
 
 
@@ -272,11 +272,11 @@ def test_a_kind_of_report_is_computed_chunk_by_chunk_as_it_is_at_once(
     monkeypatch.setattr(registry, "ALL", MappingProxyType(BOTH))
     for parts in (0, 3):
         asking = ReportRequest(BOTH["campaigns/toys"], ("thrice",), ToyOptions(parts=parts))
-        job = report_requests.find_or_queue(spine.database, asking)
+        job = report_requests.find_or_queue_report(spine.database, asking)
         assert isinstance(job, JobView)
         drained(spine.database)
         assert (now(spine, job).done, now(spine, job).total) == (max(1, parts),) * 2
-        made = report_requests.find_or_queue(spine.database, asking)
+        made = report_requests.find_or_queue_report(spine.database, asking)
         assert isinstance(made, StoredReport)
         with spine.database.transaction() as session:
             session.execute(text("DELETE FROM reports"))
@@ -290,10 +290,10 @@ def test_what_does_not_fit_is_refused_as_it_would_have_been_at_once(
     asking = ReportRequest(BOTH["campaigns/toys"], ("thrice",), ToyOptions(rater="nobody"))
     with pytest.raises(Invalid) as at_once:
         store.find_or_compute_report(spine.database, asking)
-    job = report_requests.find_or_queue(spine.database, asking)
+    job = report_requests.find_or_queue_report(spine.database, asking)
     assert isinstance(job, JobView)
     drained(spine.database)
     with pytest.raises(AppError) as later:
-        report_requests.find_or_queue(spine.database, asking)
+        report_requests.find_or_queue_report(spine.database, asking)
     for error in (at_once.value, later.value):
         assert (error.kind, error.title(), error.places[0].loc) == ("invalid", Invalid.title(), ("query", "rater"))

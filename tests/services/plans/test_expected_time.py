@@ -7,7 +7,7 @@ import pytest
 from app.design.design import BalanceRule, ControlRules, Design, DocumentChoice
 from app.design.parse import parse_design
 from app.design.values import DesignDocument, Rater, System, TestSet
-from app.services.plans.expected_time import seconds_to_compile, takes_long
+from app.services.plans.expected_time import estimate_compile_seconds, is_compilation_slow
 from app.services.plans.plan_input import PlanInput
 
 
@@ -28,28 +28,30 @@ def of(documents: int, systems: int = 30) -> PlanInput:
 )
 def test_what_a_design_leaves_out_takes_no_time(part: Design, of_all: int) -> None:
     if part.systems is None:
-        assert seconds_to_compile(part, of(of_all)) == pytest.approx(seconds_to_compile(Design(), of(100)))
+        assert estimate_compile_seconds(part, of(of_all)) == pytest.approx(estimate_compile_seconds(Design(), of(100)))
     else:
-        assert seconds_to_compile(part, of(of_all)) == pytest.approx(seconds_to_compile(Design(), of(of_all, 3)))
+        assert estimate_compile_seconds(part, of(of_all)) == pytest.approx(
+            estimate_compile_seconds(Design(), of(of_all, 3))
+        )
 
 
 def test_ratings_controls_and_single_segments_take_more() -> None:
-    there, plain = of(200), seconds_to_compile(Design(), of(200))
+    there, plain = of(200), estimate_compile_seconds(Design(), of(200))
     more = [
         Design(ratings_per_item=3),
         Design(controls=ControlRules(bad_reference=0.1)),
         parse_design({"structure": "sr_dc"}),
         parse_design({}),  # a share is rated twice
     ]
-    assert [seconds_to_compile(design, there) > plain for design in more] == [True] * 4
-    assert seconds_to_compile(more[2], there) > 4 * plain
+    assert [estimate_compile_seconds(design, there) > plain for design in more] == [True] * 4
+    assert estimate_compile_seconds(more[2], there) > 4 * plain
 
 
 def test_campaigns_of_a_usual_size_are_compiled_at_once_and_those_of_many_documents_by_a_job() -> None:
-    assert [takes_long(parse_design({}), of(n)) for n in (180, 500, 1000)] == [False, False, True]
+    assert [is_compilation_slow(parse_design({}), of(n)) for n in (180, 500, 1000)] == [False, False, True]
 
 
 def test_an_entropy_that_may_not_be_reached_counts_with_all_its_tries() -> None:
     by_documents, by_outputs = (Design(grouping=g, balance=BalanceRule("entropy", 0.7)) for g in ("psxs", "none"))
-    assert (takes_long(by_documents, of(200)), takes_long(by_outputs, of(200))) == (False, True)
-    assert not takes_long(by_outputs, of(20, 5))
+    assert (is_compilation_slow(by_documents, of(200)), is_compilation_slow(by_outputs, of(200))) == (False, True)
+    assert not is_compilation_slow(by_outputs, of(20, 5))

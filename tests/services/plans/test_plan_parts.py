@@ -12,7 +12,7 @@ from app.design.design import Design
 from app.design.plan import Plan
 from app.design.values import DesignDocument, TestSet
 from app.services.plans import forecast as plan_forecast
-from app.services.plans.plan_input import PlanInput, SetNotTakenIn, with_calibration_set
+from app.services.plans.plan_input import CalibrationSetMissing, PlanInput, with_calibration_set
 
 LENGTHS = {"d1": 4, "d2": 6, "d3": 11, "cal:1": 50, "cal:2": 50}
 
@@ -58,7 +58,7 @@ def test_pairs_of_one_calibration_set_are_taken_and_of_no_other(key: str | None,
 
 def test_a_calibration_set_that_was_not_taken_in_is_refused() -> None:
     for there in ((), ("cal2:1",), ("cal:1",)):
-        with pytest.raises(SetNotTakenIn):
+        with pytest.raises(CalibrationSetMissing):
             with_calibration_set(material(*there), "ca")
 
 
@@ -72,7 +72,7 @@ def test_the_rankings_own_warning_stands_in_the_plan(documents: int, systems: in
         + [SimpleNamespace(key="cal:1", bucket=None)],
         systems=tuple("abcdefghij"[:systems]),
     )
-    found = plan_forecast.impossible(cast("Plan", plan))
+    found = plan_forecast.warn_of_few_documents(cast("Plan", plan))
     assert len(found) == (needed is not None)
     if needed is not None:
         assert f"{needed} documents would be needed" in found[0]

@@ -9,9 +9,9 @@ from typing import Any, cast
 import pytest
 
 from app.protocols.base import Span
-from app.services.tasks.addresses import NO_TEXT, AnswerableTasks, TaskAddresses
+from app.services.tasks.addresses import NO_TEXT, AnswerableTaskCache, TaskAddresses
 from app.services.tasks.judging_rules import JudgingRules
-from app.services.tasks.task_content import NoSuchAddress
+from app.services.tasks.task_content import TaskAddressNotFound
 
 
 def addresses(*n_segments: int) -> TaskAddresses:
@@ -44,7 +44,7 @@ def test_an_address_is_found_among_items_and_segments_and_nowhere_beside_them() 
     assert [task.segments[task.segment_at(3, n)] for n in (1, 2, 3)] == [1002, 1003, 1004]
     assert [task.columns(n) for n in (0, 1, 2)] == [0, 2, 0]
     for item, segment in ((2, 1), (0, 1), (1, 0), (1, 3), (3, 4)):
-        with pytest.raises(NoSuchAddress):
+        with pytest.raises(TaskAddressNotFound):
             task.segment_at(item, segment)
 
 
@@ -60,7 +60,7 @@ def test_texts_are_known_by_their_lengths_and_a_source_only_where_it_is_shown() 
 
 @pytest.mark.parametrize(("most", "kept"), [(8, "bc"), (9, "abc"), (3, "c"), (2, "c"), (6, "bc"), (5, "c")])
 def test_as_many_segments_are_kept_as_is_said_and_the_last_task_always(most: int, kept: str) -> None:
-    tasks = AnswerableTasks(most=most)
+    tasks = AnswerableTaskCache(most=most)
     for name in "abc":
         tasks.keep(name, addresses(3), 7)
     assert "".join(name for name in "abc" if tasks.find(name, 7)) == kept
@@ -68,7 +68,7 @@ def test_as_many_segments_are_kept_as_is_said_and_the_last_task_always(most: int
 
 
 def test_what_was_used_last_stays_and_what_is_kept_anew_counts_once() -> None:
-    tasks = AnswerableTasks(most=6)
+    tasks = AnswerableTaskCache(most=6)
     tasks.keep("a", addresses(3), 7)
     tasks.keep("b", addresses(3), 7)
     assert tasks.find("a", 7) is not None
@@ -80,7 +80,7 @@ def test_what_was_used_last_stays_and_what_is_kept_anew_counts_once() -> None:
 
 
 def test_rules_give_way_to_newer_ones_alone() -> None:
-    tasks = AnswerableTasks()
+    tasks = AnswerableTaskCache()
     first = cast("JudgingRules", Rules(1, 1))
     second = cast("JudgingRules", Rules(1, 2))
     assert tasks.keep_rules(second) is second

@@ -41,7 +41,7 @@ class BadLine:
 
 
 @dataclass(frozen=True, slots=True)
-class PartBegins:
+class CampaignPartStart:
     """Among records: what follows is of the campaign for this value."""
 
     value: str
@@ -51,7 +51,7 @@ class PartBegins:
 class RecordsRead:
     """From the reader: what it read next."""
 
-    items: Sequence[Record | BadLine | PartBegins]
+    items: Sequence[Record | BadLine | CampaignPartStart]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class FileOpened:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class BytesRequest:
     """From the reader, which waits for them: so many bytes of a stream."""
 
     stream: int
@@ -77,7 +77,7 @@ class TasksRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ReaderFault:
     """From the reader, last: what it raised. after_bad_lines: its places are those that come after all bad lines."""
 
     kind: type[AppError]

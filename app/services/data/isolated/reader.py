@@ -21,10 +21,10 @@ from app.domain.errors import AppError, NotFound
 from app.formats.base import FileLine, InputFile, ReadContext, ReadLog, Record
 from app.services.data.isolated.messages import (
     BadLine,
-    Fault,
+    BytesRequest,
+    CampaignPartStart,
     FileOpened,
-    PartBegins,
-    Read,
+    ReaderFault,
     ReadRequest,
     RecordsRead,
     TasksRequest,
@@ -40,10 +40,10 @@ class _Outbox:
     """What is read and not yet given."""
 
     line: Connection
-    held: list[Record | BadLine | PartBegins] = field(default_factory=list)
+    held: list[Record | BadLine | CampaignPartStart] = field(default_factory=list)
     streams: int = 0
 
-    def give(self, item: Record | BadLine | PartBegins) -> None:
+    def give(self, item: Record | BadLine | CampaignPartStart) -> None:
         """Give it, with others."""
         self.held.append(item)
         if len(self.held) >= AT_ONCE:
@@ -80,7 +80,7 @@ class _Stream(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Fill the buffer, as far as the file goes."""
-        self._line.send(Read(self._stream, len(buffer)))
+        self._line.send(BytesRequest(self._stream, len(buffer)))
         data = self._line.recv_bytes(len(buffer))
         buffer[: len(data)] = data
         return len(data)
@@ -116,7 +116,7 @@ def main(line: int) -> None:
         ours.send(ReaderDone(_rest(log)))
 
 
-def _items(begin: ReadRequest, outbox: _Outbox, log: ReadLog) -> Iterator[Record | PartBegins]:
+def _items(begin: ReadRequest, outbox: _Outbox, log: ReadLog) -> Iterator[Record | CampaignPartStart]:
     reader = formats.get_format(begin.format)
     ask = partial(outbox.ask, shown=False), partial(outbox.ask, shown=True)
     context = ReadContext(begin.options, begin.limits, begin.protocol, *ask)
@@ -129,15 +129,15 @@ def _items(begin: ReadRequest, outbox: _Outbox, log: ReadLog) -> Iterator[Record
     raise NotFound(f"{begin.format} is not read")
 
 
-def _with_head(value: str, stream: Iterable[Record]) -> Iterator[Record | PartBegins]:
-    yield PartBegins(value)
+def _with_head(value: str, stream: Iterable[Record]) -> Iterator[Record | CampaignPartStart]:
+    yield CampaignPartStart(value)
     yield from stream
 
 
-def _fault(error: AppError, log: ReadLog) -> Fault:
+def _fault(error: AppError, log: ReadLog) -> ReaderFault:
     """Bad lines are told already, and whoever reads this knows of more."""
     after = error.places[: len(log.bad)] == tuple(log.bad)
-    return Fault(type(error), error.detail, error.places[len(log.bad) :] if after else error.places, after)
+    return ReaderFault(type(error), error.detail, error.places[len(log.bad) :] if after else error.places, after)
 
 
 def _rest(log: ReadLog) -> ReadLog:

@@ -20,51 +20,60 @@ from app.formats.base import Format, InputFile, ReadContext, ReaderLimits, ReadL
 from app.services.data.isolated.messages import (
     INTERPRETED,
     BadLine,
-    Fault,
+    BytesRequest,
+    CampaignPartStart,
     FileOpened,
-    PartBegins,
-    Read,
+    ReaderFault,
     ReadRequest,
     RecordsRead,
     TasksRequest,
 )
-from app.services.data.parallel.dispatch import LARGE, PATIENCE, ReaderLost, add_logs, at_least, environment
+from app.services.data.parallel.dispatch import (
+    LARGE,
+    PATIENCE,
+    ReaderLost,
+    add_read_logs,
+    has_at_least_bytes,
+    make_reader_environment,
+)
 from app.services.data.parallel.messages import ReaderDone
 from app.storage.processes import Stillness
 
 FROM: Final = 1 << 20  # bytes unpacked: the limit of a body of JSON, which is parsed where it arrives
 LOOK_EVERY: Final = 0.5  # seconds
 STOPPED_FOR: Final = 4.0  # seconds after which one that a signal has stopped is given up
-Item = Record | PartBegins
+Item = Record | CampaignPartStart
 T = TypeVar("T")
 
 
-def is_worthwhile(format: Format, files: Sequence[InputFile], limits: ReaderLimits) -> bool:
+def is_isolation_worthwhile(format: Format, files: Sequence[InputFile], limits: ReaderLimits) -> bool:
     """Whether files take longer to read than a process takes to start, by what is in them, packed or not.
 
     Those of which the lines are shared out among several processes are read by these.
     """
-    if format.spread is not None and at_least(LARGE, files, limits):
+    if format.spread is not None and has_at_least_bytes(LARGE, files, limits):
         return False
-    return at_least(FROM, files, limits)
+    return has_at_least_bytes(FROM, files, limits)
 
 
-def records(format: Format, files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
+def read_records_isolated(
+    format: Format, files: Sequence[InputFile], context: ReadContext, log: ReadLog
+) -> Iterator[Record]:
     """What the format's `read` gives, in its order, and what it notes and raises. Raises ReaderLost, too."""
     with closing(_items(ReadRequest.of(format.name, files, context, log, parts=False), files, context, log)) as items:
-        yield from (item for item in items if not isinstance(item, PartBegins))
+        yield from (item for item in items if not isinstance(item, CampaignPartStart))
 
 
-def parts(
+def read_parts_isolated(
     format: Format, files: Sequence[InputFile], context: ReadContext, log: ReadLog
 ) -> Iterator[tuple[str, Iterator[Record]]]:
-    """What the format's `parts` gives; as there, each stream is to be read to its end before the next."""
+    """What the format's `read_parts_isolated` gives; as there, each stream is to be read to its end before the next."""
     items = _items(ReadRequest.of(format.name, files, context, log, parts=True), files, context, log)
     ahead = [item for item in (next(items, None),) if item is not None]
 
     def part() -> Iterator[Record]:
         for item in items:
-            if isinstance(item, PartBegins):
+            if isinstance(item, CampaignPartStart):
                 ahead.append(item)
                 return
             yield item
@@ -72,7 +81,7 @@ def parts(
     with closing(items):
         while ahead:
             begins = ahead.pop()
-            if isinstance(begins, PartBegins):
+            if isinstance(begins, CampaignPartStart):
                 yield begins.value, part()
 
 
@@ -90,14 +99,14 @@ def _items(
                             yield item
                 case FileOpened(file):
                     streams.open(file)
-                case Read(stream, size):
+                case BytesRequest(stream, size):
                     _say(line.send_bytes, streams.read(stream, size))
                 case TasksRequest(shown):
                     _say(line.send, list(context.shown() if shown else context.outline()))
-                case Fault():
+                case ReaderFault():
                     raise _as_here(message, log)
         log.lines += message.log.lines
-        add_logs(log, [message.log])
+        add_read_logs(log, [message.log])
 
 
 class _Streams:
@@ -134,7 +143,7 @@ def _say(send: Callable[[T], None], what: T) -> None:
         raise ReaderLost from None
 
 
-def _as_here(fault: Fault, log: ReadLog) -> AppError:
+def _as_here(fault: ReaderFault, log: ReadLog) -> AppError:
     """What the reader would have raised here, where bad lines were found in the records, too."""
     if fault.after_bad_lines and not fault.places:
         try:
@@ -155,7 +164,7 @@ def _reader(begin: ReadRequest) -> Iterator[tuple[Connection, Stillness]]:
                 [sys.executable, *INTERPRETED, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                env=environment(),
+                env=make_reader_environment(),
                 pass_fds=[theirs.fileno()],
             )
         try:

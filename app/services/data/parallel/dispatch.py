@@ -37,12 +37,12 @@ from app.formats.base import (
 )
 from app.services.data.parallel.messages import (
     INTERPRETED,
-    AllDealt,
-    ChunkEnds,
+    ChunkEnd,
     CopyBlock,
     FileStart,
-    Judge,
     LineBatch,
+    LinesEnd,
+    MakeRecords,
     ReaderDone,
     ReaderFacts,
     ReaderRefusal,
@@ -65,7 +65,7 @@ class ReaderLost(Unavailable):
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class CopyChunk:
     """COPY lines about some documents, all there is about them in the files, and how much is in them."""
 
     lines: Lines
@@ -74,7 +74,7 @@ class Chunk:
     n_voids: int
 
 
-class Reader:
+class ReaderProcess:
     """One process that reads; see `app.services.data.parallel.reader`."""
 
     def __init__(self, begin: ReaderStart) -> None:
@@ -84,7 +84,7 @@ class Reader:
                 [sys.executable, *INTERPRETED, str(theirs_in), str(theirs_out)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                env=environment(),
+                env=make_reader_environment(),
                 pass_fds=[theirs_in, theirs_out],
             )
         finally:
@@ -95,7 +95,7 @@ class Reader:
         self._lines: list[str] = []
         self._size = 0
         self._letters: queue.Queue[object] = queue.Queue(LETTERS)
-        self._chunks: queue.Queue[Chunk | ReaderDone | AppError] = queue.Queue(1)
+        self._chunks: queue.Queue[CopyChunk | ReaderDone | AppError] = queue.Queue(1)
         self._threads = [threading.Thread(target=self._post, name="deal", daemon=True)]
         self._threads[0].start()
         self.send(begin)
@@ -121,7 +121,7 @@ class Reader:
     def all_dealt(self) -> None:
         """Say that there are no more lines."""
         self.flush()
-        self.send(AllDealt())
+        self.send(LinesEnd())
 
     def receive_facts(self) -> ReaderFacts:
         """What the lines say, when all are dealt. Raises Invalid, StorageFull and ReaderLost."""
@@ -132,13 +132,13 @@ class Reader:
             if isinstance(message, ReaderFacts):
                 return message
 
-    def start(self, judge: Judge) -> None:
+    def start(self, judge: MakeRecords) -> None:
         """Let it go on to the records, one chunk ahead of whoever takes them."""
         self.send(judge)
         self._threads.append(threading.Thread(target=self._receive, name="read", daemon=True))
         self._threads[-1].start()
 
-    def next(self) -> Chunk | ReaderDone:
+    def next(self) -> CopyChunk | ReaderDone:
         """The next chunk, or what was seen in all. Raises Invalid, StorageFull and ReaderLost."""
         message = self._chunks.get()
         if isinstance(message, AppError):
@@ -174,8 +174,8 @@ class Reader:
             message = self._received()
             if isinstance(message, CopyBlock):
                 held.hold(message.table, message.data)
-            elif isinstance(message, ChunkEnds):
-                self._chunks.put(Chunk(held, message.n_records, message.n_judgments, message.n_voids))
+            elif isinstance(message, ChunkEnd):
+                self._chunks.put(CopyChunk(held, message.n_records, message.n_judgments, message.n_voids))
                 held = Lines()
             elif isinstance(message, ReaderDone | AppError):
                 self._chunks.put(message)
@@ -193,7 +193,7 @@ class Reader:
         return message
 
 
-def environment() -> dict[str, str]:
+def make_reader_environment() -> dict[str, str]:
     """Ours, without our settings, and with the paths that we find modules on."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PLUMBLINE_")}
     return {**kept, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -207,10 +207,10 @@ def _pipe() -> tuple[int, int]:
     return ends
 
 
-class Elsewhere:
+class RemoteRecords:
     """Stands for all the records that other processes hold; whoever meets it takes their chunks, or closes it."""
 
-    def __init__(self, readers: Sequence[Reader], log: ReadLog, *, by_segment: bool) -> None:
+    def __init__(self, readers: Sequence[ReaderProcess], log: ReadLog, *, by_segment: bool) -> None:
         self._readers, self._log, self._by_segment = readers, log, by_segment
         self.n_judgments = 0
 
@@ -221,12 +221,12 @@ class Elsewhere:
         for reader in self._readers:
             reader.close()
 
-    def chunks(self, protocol: str, options: Mapping[str, object], size: int) -> Iterator[Chunk]:
+    def chunks(self, protocol: str, options: Mapping[str, object], size: int) -> Iterator[CopyChunk]:
         """Chunks of at least so many judgments, by turns, in an order that the files alone decide.
 
         Raises Invalid where reading cannot go on; bad lines go to the log. Raises StorageFull and ReaderLost.
         """
-        judge = Judge(protocol, dict(options), self._log.skip_bad_lines, self._by_segment, size)
+        judge = MakeRecords(protocol, dict(options), self._log.skip_bad_lines, self._by_segment, size)
         for reader in self._readers:
             reader.start(judge)
         left = list(self._readers)
@@ -235,34 +235,34 @@ class Elsewhere:
                 message = reader.next()
                 if isinstance(message, ReaderDone):
                     left.remove(reader)
-                    add_logs(self._log, [message.log])
+                    add_read_logs(self._log, [message.log])
                     continue
                 self.n_judgments += message.n_judgments
                 yield message
 
 
-def records(
+def read_records_parallel(
     format: Format, files: Sequence[InputFile], context: ReadContext, log: ReadLog
-) -> Iterator[Record | Elsewhere]:
+) -> Iterator[Record | RemoteRecords]:
     """Records of the files; of large ones the campaign's only, and one that stands for all others.
 
     Raises Invalid as the format's `read` does, StorageFull, and ReaderLost.
     """
     if format.read is None:
         return
-    if format.spread is None or not at_least(LARGE, files, context.limits):
+    if format.spread is None or not has_at_least_bytes(LARGE, files, context.limits):
         yield from format.read(files, context, log)
         return
     names = tuple(file.name for file in files)
     begin = ReaderStart(format.name, names, dict(context.options), context.limits, context.protocol)
     with ExitStack() as stack:
-        readers: list[Reader] = []
+        readers: list[ReaderProcess] = []
         for _ in range(READERS):
-            readers.append(Reader(begin))
+            readers.append(ReaderProcess(begin))
             stack.callback(readers[-1].close)
         facts = _deal(format.spread, readers, files, context.limits, log)
         yield format.spread.head(names, facts)
-        elsewhere = Elsewhere(readers, log, by_segment=format.by_segment)
+        elsewhere = RemoteRecords(readers, log, by_segment=format.by_segment)
         yield elsewhere
     if format.spread.last is not None:
         format.spread.last(context, log)
@@ -271,7 +271,7 @@ def records(
         raise Invalid(f"there are no judgments in {', '.join(names)}")
 
 
-def at_least(size: int, files: Sequence[InputFile], limits: ReaderLimits) -> bool:
+def has_at_least_bytes(size: int, files: Sequence[InputFile], limits: ReaderLimits) -> bool:
     """Whether there are so many bytes in the files, packed or not."""
     total = 0
     for file in files:
@@ -284,7 +284,11 @@ def at_least(size: int, files: Sequence[InputFile], limits: ReaderLimits) -> boo
 
 
 def _deal(
-    spread: LineSharing, readers: Sequence[Reader], files: Sequence[InputFile], limits: ReaderLimits, log: ReadLog
+    spread: LineSharing,
+    readers: Sequence[ReaderProcess],
+    files: Sequence[InputFile],
+    limits: ReaderLimits,
+    log: ReadLog,
 ) -> list[object]:
     """Share out all lines; what the readers learned of the campaign. Raises Invalid with the first bad lines of all."""
     own = ReadLog(skip_bad_lines=True)
@@ -296,15 +300,15 @@ def _deal(
     except Invalid as fault:
         for reader in readers:
             reader.all_dealt()
-        first = merged_places([own, *(reader.receive_facts().log for reader in readers)], order)
+        first = merge_bad_lines([own, *(reader.receive_facts().log for reader in readers)], order)
         raise type(fault)(fault.detail, places=(*first, *fault.places[-1:])) from None
     for reader in readers:
         reader.all_dealt()
     facts = [reader.receive_facts() for reader in readers]
     log.lines += own.lines
     logs = [own, *(one.log for one in facts)]
-    add_logs(log, logs)
-    log.bad[:] = merged_places(logs, order)
+    add_read_logs(log, logs)
+    log.bad[:] = merge_bad_lines(logs, order)
     if log.n_bad > MOST_ERRORS and not log.skip_bad_lines:
         raise TooManyErrors(f"{MOST_ERRORS} bad lines and more; nothing was stored", places=tuple(log.bad))
     log.finish()
@@ -312,7 +316,7 @@ def _deal(
 
 
 def _deal_file(
-    spread: LineSharing, readers: Sequence[Reader], file: InputFile, limits: ReaderLimits, own: ReadLog
+    spread: LineSharing, readers: Sequence[ReaderProcess], file: InputFile, limits: ReaderLimits, own: ReadLog
 ) -> bool:
     """Share out the lines of one file; whether there were too many bad ones to go on. Raises Invalid."""
     deals = [reader.deal for reader in readers]
@@ -343,7 +347,7 @@ def _share(name: str) -> int:
     return crc32(name.encode()) % READERS
 
 
-def add_logs(log: ReadLog, others: Sequence[ReadLog]) -> None:
+def add_read_logs(log: ReadLog, others: Sequence[ReadLog]) -> None:
     """Add what others saw, but for the number of lines."""
     for other in others:
         for noun, names in other.mapped.items():
@@ -354,7 +358,7 @@ def add_logs(log: ReadLog, others: Sequence[ReadLog]) -> None:
         log.bad += other.bad[: MOST_ERRORS - len(log.bad)]
 
 
-def merged_places(logs: Sequence[ReadLog], order: Sequence[str]) -> list[Place]:
+def merge_bad_lines(logs: Sequence[ReadLog], order: Sequence[str]) -> list[Place]:
     """The first bad lines of all, as one reader would have met them."""
     rank = {name: i for i, name in enumerate(order)}
     places = [place for log in logs for place in log.bad]

@@ -40,7 +40,7 @@ class LineBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class MakeRecords:
     """To a reader, when all lines are dealt and the campaign is known: go on to the records, so many to a chunk."""
 
     protocol: str
@@ -51,12 +51,12 @@ class Judge:
 
 
 @dataclass(frozen=True, slots=True)
-class AllDealt:
+class LinesEnd:
     """To a reader: there are no more lines."""
 
 
 @dataclass(frozen=True, slots=True)
-class Enough:
+class StopReading:
     """From a reader: so many lines are bad that no more are wanted."""
 
 
@@ -77,7 +77,7 @@ class CopyBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class ChunkEnds:
+class ChunkEnd:
     """From a reader: the blocks since the last chunk are one; what is in it."""
 
     n_records: int

@@ -18,19 +18,19 @@ from app.domain.errors import Invalid, StorageFull
 from app.formats.base import MOST_ERRORS, DocumentLines, ReadContext, ReadLog
 from app.protocols.base import resolve_scoring_options
 from app.services.data.parallel.messages import (
-    AllDealt,
-    ChunkEnds,
+    ChunkEnd,
     CopyBlock,
-    Enough,
     FileStart,
-    Judge,
     LineBatch,
+    LinesEnd,
+    MakeRecords,
     ReaderDone,
     ReaderFacts,
     ReaderRefusal,
     ReaderStart,
+    StopReading,
 )
-from app.services.data.staging_writer import StagingWriter, rarely_collecting
+from app.services.data.staging_writer import StagingWriter, reduce_garbage_collection
 from app.storage.imports.copy_text import Lines
 
 
@@ -50,7 +50,7 @@ def main(arrives: int, leaves: int) -> None:
         Connection(arrives, writable=False) as inbox,
         Connection(leaves, readable=False) as outbox,
         suppress(EOFError, ConnectionError),
-        rarely_collecting(),
+        reduce_garbage_collection(),
     ):
         try:
             _read(inbox, outbox)
@@ -75,7 +75,7 @@ def _read(inbox: Connection, outbox: Connection) -> None:
 
 def _take_in(inbox: Connection, outbox: Connection, part: DocumentLines, log: ReadLog) -> None:
     said = False
-    while not isinstance(message := inbox.recv(), AllDealt):
+    while not isinstance(message := inbox.recv(), LinesEnd):
         if isinstance(message, FileStart):
             part.open(message.file, message.number, message.line)
         elif isinstance(message, LineBatch):
@@ -84,10 +84,10 @@ def _take_in(inbox: Connection, outbox: Connection, part: DocumentLines, log: Re
                 take(number, line)
         if log.n_bad > MOST_ERRORS and not said:
             said = True
-            outbox.send(Enough())
+            outbox.send(StopReading())
 
 
-def _give(outbox: Connection, part: DocumentLines, judge: Judge, log: ReadLog) -> None:
+def _give(outbox: Connection, part: DocumentLines, judge: MakeRecords, log: ReadLog) -> None:
     """Make records and send what is staged of them, chunk by chunk. Raises Invalid."""
     _forget(log, skip_bad_lines=judge.skip_bad_lines)
     protocol = protocols.get_protocol(judge.protocol)
@@ -106,7 +106,7 @@ def _end_chunk(outbox: Connection, stage: StagingWriter, counted: _Counted) -> N
     stage.lines.pack()
     new = _Counted(stage.n_records, stage.n_judgments, stage.n_voids)
     counts = new.records - counted.records, new.judgments - counted.judgments, new.voids - counted.voids
-    outbox.send(ChunkEnds(*counts))
+    outbox.send(ChunkEnd(*counts))
     counted.records, counted.judgments, counted.voids = new.records, new.judgments, new.voids
     stage.begin()
 

@@ -97,7 +97,7 @@ def typed(text: str, type_: str) -> object:
 
 def asking(client: TestClient, spine: Spine) -> dict[str, str]:
     with spine.database.transaction() as session:
-        return {"Authorization": f"Bearer {tokens.issue(session, role='manager').secret}"}
+        return {"Authorization": f"Bearer {tokens.issue_token(session, role='manager').secret}"}
 
 
 @installed
@@ -147,11 +147,11 @@ def test_without_the_extra_it_is_refused_by_name_before_the_first_byte(
     spine: Spine, format: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parquet, "find_spec", lambda _: None)
-    assert format not in exports.writable()
+    assert format not in exports.list_writable_formats()
     with pytest.raises(parquet.NeedsExtra):
-        exports.export(spine.database, "hi", format)
+        exports.export_campaign(spine.database, "hi", format)
     with spine.database.transaction() as session:
-        secret = tokens.issue(session, role="manager").secret
+        secret = tokens.issue_token(session, role="manager").secret
     with TestClient(create_app(spine.database, OPTIONS)) as client:
         head = {"Authorization": f"Bearer {secret}"}
         answer = client.get(f"/v1/campaigns/hi/exports/{format}", headers=head)

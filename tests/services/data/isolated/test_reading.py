@@ -76,7 +76,7 @@ def take(spine: Spine, format: str, data: bytes, *, campaign: str = "c", **how: 
     kept: dict[str, Any] = {"options": {}, "dry_run": False, "skip_bad_lines": False, "actor": "test", **how}
     files = [InputFile("file", lambda: io.BytesIO(data))]
     with spine.database.transaction() as session:
-        return imports.run_in(session, campaign, format=format, files=files, beside=True, **kept)
+        return imports.run_import_in_transaction(session, campaign, format=format, files=files, beside=True, **kept)
 
 
 def refused(spine: Spine, format: str, data: bytes, **how: Any) -> object:
@@ -113,9 +113,9 @@ def test_what_is_stored_is_read_by_another_process(
     assert len(started) == 1
     assert said(spine, "there") == said(spine, "here")
     with spine.database.transaction() as session:  # the files of an import that was announced, too
-        announced = imports.announce(session, "there", format="wmt-da", options={}).public_id
-        imports.add_file(session, "there", announced, "f", iter([da()]))
-    imports.commit(spine.database, "there", announced, dry_run=False, skip_bad_lines=False, actor="test")
+        announced = imports.create_import(session, "there", format="wmt-da", options={}).public_id
+        imports.add_import_file(session, "there", announced, "f", iter([da()]))
+    imports.commit_import(spine.database, "there", announced, dry_run=False, skip_bad_lines=False, actor="test")
     assert len(started) == 2
     with pytest.raises(AssertionError, match="that answers"):  # the negative control
         spine.take("there", "wmt-da", da())
@@ -125,7 +125,9 @@ def test_what_is_stored_is_read_by_another_process(
 def test_what_is_as_large_as_a_body_may_be_is_read_here(size: int, worthwhile: bool) -> None:
     for data in (bytes(isolated_reading.FROM - 1 + size), gzip.compress(os.urandom(isolated_reading.FROM - 1 + size))):
         file = InputFile("f", lambda data=data: io.BytesIO(data))  # type: ignore[misc]  (mypy infers no default)
-        assert isolated_reading.is_worthwhile(formats.get_format("jsonl"), [file], ReaderLimits()) is worthwhile
+        assert (
+            isolated_reading.is_isolation_worthwhile(formats.get_format("jsonl"), [file], ReaderLimits()) is worthwhile
+        )
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
@@ -140,9 +142,9 @@ def test_a_reader_that_is_killed_or_stopped_leaves_nothing(
         return io.BytesIO(da())
 
     before = spine.counts()
-    monkeypatch.setattr(isolated_reading, "is_worthwhile", lambda *_: True)
+    monkeypatch.setattr(isolated_reading, "is_isolation_worthwhile", lambda *_: True)
     with spine.database.transaction() as session, pytest.raises(ReaderLost):
-        imports.run_in(
+        imports.run_import_in_transaction(
             session, "c", format="wmt-da", files=[InputFile("f", opening)], options={}, dry_run=False,
             skip_bad_lines=False, actor="test", beside=True,
         )  # fmt: skip
@@ -153,7 +155,7 @@ def test_a_reader_that_is_killed_or_stopped_leaves_nothing(
 def test_a_reader_ends_with_whoever_stops_reading(started: Started) -> None:
     found = formats.get_format("wmt-da")
     context = ReadContext({}, ReaderLimits())
-    read = isolated_reading.records(found, [InputFile("f", lambda: io.BytesIO(da()))], context, ReadLog())
+    read = isolated_reading.read_records_isolated(found, [InputFile("f", lambda: io.BytesIO(da()))], context, ReadLog())
     next(read)
     assert started[-1].poll() is None
     read.close()  # type: ignore[attr-defined]  (a generator)

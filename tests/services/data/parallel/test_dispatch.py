@@ -17,7 +17,7 @@ from app.domain.errors import Invalid
 from app.formats.base import ReaderLimits
 from app.services.data import intake
 from app.services.data.parallel import dispatch
-from app.services.data.parallel.dispatch import Reader, ReaderLost
+from app.services.data.parallel.dispatch import ReaderLost, ReaderProcess
 from app.services.data.parallel.messages import ReaderStart
 from tests.services.data.test_chunked_imports import DA_HEADER, HEADER, da, mqm, said
 from tests.spine import Spine, opened
@@ -33,17 +33,17 @@ def spine(database_url: str) -> Iterator[Spine]:
 
 
 @pytest.fixture
-def readers(monkeypatch: pytest.MonkeyPatch) -> list[Reader]:
+def readers(monkeypatch: pytest.MonkeyPatch) -> list[ReaderProcess]:
     """Every file is large; the list grows by the readers that are started."""
-    started: list[Reader] = []
-    begin = Reader.__init__
+    started: list[ReaderProcess] = []
+    begin = ReaderProcess.__init__
 
-    def counted(self: Reader, message: ReaderStart) -> None:
+    def counted(self: ReaderProcess, message: ReaderStart) -> None:
         begin(self, message)
         started.append(self)
 
     monkeypatch.setattr(dispatch, "LARGE", 1)
-    monkeypatch.setattr(Reader, "__init__", counted)
+    monkeypatch.setattr(ReaderProcess, "__init__", counted)
     monkeypatch.setattr(intake, "CHUNK", 4)
     return started
 
@@ -65,7 +65,7 @@ def without_documents() -> bytes:
     ids=["mqm-tsv", "wmt-da", "wmt-da without documents"],
 )
 def test_two_readers_store_and_say_what_one_process_does(
-    spine: Spine, format: str, data: bytes, readers: list[Reader], monkeypatch: pytest.MonkeyPatch
+    spine: Spine, format: str, data: bytes, readers: list[ReaderProcess], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     by_two = spine.take("spread", format, data)
     assert len(readers) == dispatch.READERS
@@ -77,7 +77,9 @@ def test_two_readers_store_and_say_what_one_process_does(
     assert spine.body("spread", "recommended").replace(b"spread", b"whole") == spine.body("whole", "recommended")
 
 
-def test_a_name_of_a_human_translation_is_missed_where_no_reader_has_it(spine: Spine, readers: list[Reader]) -> None:
+def test_a_name_of_a_human_translation_is_missed_where_no_reader_has_it(
+    spine: Spine, readers: list[ReaderProcess]
+) -> None:
     data = mqm("One\td 5\t1\t0\tr1\tsource 5\ttext\tX\tMinor\t")
     notes = spine.take("c", "mqm-tsv", data, options={"human": "One,A,Onne"})["notes"]
     assert len(readers) == dispatch.READERS
@@ -97,7 +99,7 @@ BAD = [
 
 
 def test_bad_lines_of_all_readers_are_named_in_the_order_of_the_file(
-    spine: Spine, readers: list[Reader], monkeypatch: pytest.MonkeyPatch
+    spine: Spine, readers: list[ReaderProcess], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = mqm(*BAD).replace(b"\n", b"\n\n", 1)
     before = spine.counts()
@@ -114,7 +116,7 @@ def test_bad_lines_of_all_readers_are_named_in_the_order_of_the_file(
 
 
 def test_a_cut_file_names_its_place_after_the_bad_lines_before_it(
-    spine: Spine, readers: list[Reader], monkeypatch: pytest.MonkeyPatch
+    spine: Spine, readers: list[ReaderProcess], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     draw = random.Random(1)
     cut = gzip.compress(
@@ -132,7 +134,7 @@ def test_a_cut_file_names_its_place_after_the_bad_lines_before_it(
 
 
 def test_more_than_a_hundred_bad_lines_end_the_reading(
-    spine: Spine, readers: list[Reader], monkeypatch: pytest.MonkeyPatch
+    spine: Spine, readers: list[ReaderProcess], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = "\n".join([HEADER, *(f"A\td {i % 7}\tnone\t0\tr1\ts\tt\tX\tMinor\t" for i in range(300)), ""]).encode()
     with pytest.raises(Invalid) as by_two:
@@ -146,30 +148,30 @@ def test_more_than_a_hundred_bad_lines_end_the_reading(
 
 
 def test_a_reader_that_is_killed_leaves_nothing_stored(
-    spine: Spine, readers: list[Reader], monkeypatch: pytest.MonkeyPatch
+    spine: Spine, readers: list[ReaderProcess], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start = Reader.start
+    start = ReaderProcess.start
 
-    def killed(self: Reader, judge: object) -> None:
+    def killed(self: ReaderProcess, judge: object) -> None:
         os.kill(self._process.pid, signal.SIGKILL)
         start(self, judge)
 
     before = spine.counts()
-    monkeypatch.setattr(Reader, "start", killed)
+    monkeypatch.setattr(ReaderProcess, "start", killed)
     with pytest.raises(ReaderLost):
         spine.take("c", "mqm-tsv", mqm())
     assert spine.counts() == before
     assert all(reader._process.poll() is not None for reader in readers)
-    monkeypatch.setattr(Reader, "start", start)
+    monkeypatch.setattr(ReaderProcess, "start", start)
     assert spine.take("c", "mqm-tsv", mqm())["stored"]["judgments"]
 
 
 ORPHAN = """
 import os, signal, sys
 from app.formats.base import ReaderLimits
-from app.services.data.parallel.dispatch import Reader
+from app.services.data.parallel.dispatch import ReaderProcess
 from app.services.data.parallel.messages import ReaderStart
-reader = Reader(ReaderStart("mqm-tsv", ("f.tsv",), {}, ReaderLimits(), None))
+reader = ReaderProcess(ReaderStart("mqm-tsv", ("f.tsv",), {}, ReaderLimits(), None))
 print(reader._process.pid, flush=True)
 sys.stdin.read()
 """
