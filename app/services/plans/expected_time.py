@@ -29,7 +29,7 @@ def estimate_compile_seconds(design: Design, material: PlanInput) -> float:
     ...     texts = TestSet(tuple(DesignDocument(f"d{n}", (9,) * 5) for n in range(documents)), {})
     ...     compared = tuple(System(f"s{n}") for n in range(systems))
     ...     there = PlanInput(texts, compared, (Rater("r"),), frozenset(), {}, {}, {}, frozenset())
-    ...     return round(seconds_to_compile(Design(**design), there), 1)
+    ...     return round(estimate_compile_seconds(Design(**design), there), 1)
     >>> of(180, 15), of(500, 30), of(1000, 30), of(1000, 30, ratings_per_item=2)
     (0.5, 2.5, 5.1, 6.6)
     """
