@@ -1,20 +1,29 @@
 """Judgments in the lines of `wmt-jsonl`: `scores` is system → one or several of score, marked errors and account.
 
+Several are a list, or one object with the number of the wave behind each name: `human1`, `errors1`, `annotator1`,
+`times1`, `human2` and so on, where `times` are Unix seconds of the start and the end.
+
 Offsets as Appraise has them: both ends inclusive, `missing` an omission. Accounts are named since WMT25 only in part:
 where none is, the nth answer is of the rater `unnamed-n`, which stands for many people.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
 
 from app.domain.keys import make_key
 from app.formats.base import FileLine, JudgmentRow, ReadContext, ReadLog
 from app.formats.kit.appraise_spans import parse_appraise_spans
+from app.formats.kit.judgment_rows import LATEST_TIME
 from app.formats.kit.strict_json import canonical_json
 
 JUDGED_BY = "esa"
 NAMES = ("annotator", "user_id", "account")
+UNKNOWN = "unknown"
+WAVE = re.compile(r"(human|errors|annotator|times)([1-9][0-9]?)")
 MOST_ANSWERS = 1000
 
 
@@ -37,7 +46,7 @@ def parse_judgments(
         raise ValueError("scores: a line with judgments must be one paragraph")
     outputs = line.get("tgt_text")
     for system, given in scores.items():
-        answers = given if isinstance(given, list) else [given]
+        answers = given if isinstance(given, list) else _waves(given) or [given]
         text = outputs.get(system) if isinstance(outputs, dict) else None
         if not isinstance(text, str):
             raise ValueError(f"scores: {system[:80]} was not shown")
@@ -48,11 +57,37 @@ def parse_judgments(
             payload = _payload(answer, text, context.protocol or JUDGED_BY, log)
             key = make_key(system)
             item = make_key(f"{key}:{document}")
-            yield system, JudgmentRow(at, rater, item, (key,), document, position, rater, payload)
+            started, submitted = _times(answer)
+            row = JudgmentRow(at, rater, item, (key,), document, position, rater, payload)
+            yield system, replace(row, started_at=started, submitted_at=submitted)
+
+
+def _waves(given: object) -> list[dict[str, object]]:
+    """The answers of an object that has one for each wave, in their order; none where it is an answer itself."""
+    waves: dict[int, dict[str, object]] = {}
+    for name, value in given.items() if isinstance(given, dict) else ():
+        if match := WAVE.fullmatch(name):
+            waves.setdefault(int(match[2]), {})[match[1]] = value
+    return [waves[n] for n in sorted(waves)]
+
+
+def _times(answer: Mapping[str, object]) -> tuple[datetime | None, datetime | None]:
+    """Start and end of an answer. Raises ValueError."""
+    times = answer.get("times")
+    if times is None:
+        return None, None
+    if not isinstance(times, list) or len(times) != 2 or not all(_is_time(one) for one in times):
+        raise ValueError("scores: times must be two moments in Unix seconds")
+    return datetime.fromtimestamp(times[0], UTC), datetime.fromtimestamp(times[1], UTC)
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < LATEST_TIME
 
 
 def _account(answer: Mapping[str, object]) -> str:
-    return next((value for name in NAMES if isinstance(value := answer.get(name), str) and value), "")
+    names = (answer.get(name) for name in NAMES)
+    return next((name for name in names if isinstance(name, str) and name and name != UNKNOWN), "")
 
 
 def _payload(answer: Mapping[str, object], text: str, protocol: str, log: ReadLog) -> dict[str, object]:

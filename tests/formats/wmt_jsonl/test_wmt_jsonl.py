@@ -112,6 +112,51 @@ def test_a_document_stands_once_in_a_test_set(read: Read) -> None:
     assert raised.value.places[0].loc == ("set.jsonl", 2)
 
 
+def test_an_object_with_an_answer_of_each_wave_is_several_answers(read: Read) -> None:
+    waves = {
+        "human2": 80,
+        "errors2": [],
+        "annotator2": "unknown",
+        "times2": [100.5, 160],
+        "human1": 60.5,
+        "errors1": [{"start_i": 0, "end_i": 1, "severity": "minor"}],
+        "annotator1": "en-cs_#_annotator3",
+        "times1": [40, 90],
+        "human11": 1,
+    }
+    line = {"doc_id": f"{DOC}_#_0", "src_text": "Two.", "tgt_text": {"A": "Zwei."}, "scores": {"A": waves}}
+
+    third, first, second = sorted(read("wmt-jsonl", jsonl(line)).judgments, key=lambda one: one.payload["score"])
+
+    assert [one.payload["score"] for one in (first, second, third)] == [60.5, 80.0, 1.0]
+    assert [(one["start"], one["end"]) for one in first.payload["errors"]] == [(0, 2)]
+    assert len({first.rater, second.rater, third.rater}) == 3
+    assert second.rater == "unnamed-2"
+    assert first.started_at is not None
+    assert (second.started_at.timestamp(), second.submitted_at.timestamp()) == (100.5, 160.0)
+    assert third.started_at is None
+
+
+@pytest.mark.parametrize(
+    ("wave", "reason"),
+    [
+        ({"errors1": []}, "human must be a number"),
+        ({"human1": 1, "times1": [1]}, "two moments"),
+        ({"human1": 1, "times1": [1, 1e15]}, "two moments"),
+        ({"human1": 1, "times1": "12"}, "two moments"),
+        ({"human1": True}, "human must be a number"),
+        ({"human0": 1}, "human must be a number"),
+    ],
+)
+def test_a_wave_that_cannot_be_read_is_a_bad_line(read: Read, wave: dict[str, object], reason: str) -> None:
+    line = {"doc_id": "d", "src_text": "Two.", "tgt_text": {"A": "2."}, "scores": {"A": wave}}
+
+    with pytest.raises(Invalid) as raised:
+        read("wmt-jsonl", jsonl(line))
+
+    assert reason in raised.value.places[0].msg
+
+
 def test_judged_lines_hold_scores_with_inclusive_ends(read: Read) -> None:
     answer = {
         "human": 0,
