@@ -90,7 +90,7 @@ def json_body(model: type[BaseModel], **examples: Mapping[str, Any]) -> Any:
 
 
 async def read_json(request: Request) -> bytes:
-    """The bytes of a body that is strict JSON, as `strict_json.loads` has it."""
+    """The bytes of a body that is strict JSON, as `strict_json.parse_strict_json` has it."""
     kind, _, parameters = request.headers.get("content-type", "").partition(";")
     if kind.strip().lower() != "application/json" or parameters.strip().lower() not in {"", "charset=utf-8"}:
         raise WrongContentType("send application/json in UTF-8")

@@ -111,7 +111,7 @@ def estimate_reliability(
 ) -> DecisionStudy:
     """Reliability of a study in which every document is judged for all systems by the same K of R raters.
 
-    components : variance of each term of `Fit.components`. between : σ²_s.
+    components : variance of each term of `ComponentsFit.components`. between : σ²_s.
 
     Relative: σ²_SD/D + σ²_sr/R + σ²_sdr/(DK) + σ²_e/(DKm), σ²_SD = σ²_ds + σ²_gs/m. Absolute adds σ²_D/D + σ²_r/R +
     σ²_RD/(DK), σ²_D = σ²_d + σ²_g/m, σ²_RD = σ²_rd + σ²_rg/m. With R = K this is the crossed design of PB-1.

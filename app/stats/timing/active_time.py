@@ -73,7 +73,7 @@ class TimeSpent:
 
 
 def actions_from_log(log: EventLog, screens: ScreenWords) -> RaterActions:
-    """The events as `stretches` takes them: on the server's clock, with what is seen and how many words it has.
+    """The events as `compute_work_stretches` takes them: on the server's clock, with what is seen and its words.
 
     An event that names no item is of the item before it, the first ones of a page are of the first that is named, and
     of item 1 where none is.
