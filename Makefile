@@ -49,10 +49,13 @@ soak: setup ## the long tests: bounded, but minutes; and those of properties wit
 		$(PY) -m pytest -q -m 'soak or hypothesis' --hypothesis-profile=anew --hypothesis-seed=$$seed $(T)
 
 .PHONY: bench
-bench: setup ## time importing, loading and ranking against bounds of the same run, and starting (10 minutes)
+bench: setup ## time importing, loading, ranking, starting, posting, raters who think and managers who look (45 minutes)
 	@$(PY) -m benchmarks.run
 	@$(PY) -m benchmarks.serve
 	@$(PY) -m benchmarks.hot
+	@$(PY) -m benchmarks.pace
+	@$(PY) -m benchmarks.managers
+	@$(PY) -m benchmarks.postedits
 
 .PHONY: check
 check: lint types contracts ## the checks that run nothing: lint, types, import contracts
