@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import benchmarks
 from benchmarks import synthetic
 from benchmarks.pages import marks, write
 
@@ -25,6 +28,11 @@ def test_the_benchmark_reports_every_row_with_a_ratio_and_the_memory(scratch: Pa
     assert all(row["seconds"] > 0 and row["ratio"] > 0 for row in found["rows"])
     assert all(megabytes > 0 for megabytes in found["memory_mb"].values())
     assert all(f"| {row['what']} |" in table for row in found["rows"])
+
+
+@pytest.mark.parametrize("name", sorted(module.name for module in pkgutil.iter_modules(benchmarks.__path__)))
+def test_every_benchmark_finds_what_it_times(name: str) -> None:
+    assert importlib.import_module(f"benchmarks.{name}").__doc__
 
 
 def test_the_same_seed_gives_the_same_file(tmp_path: Path) -> None:
