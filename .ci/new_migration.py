@@ -24,11 +24,11 @@ def name(message: str, today: datetime) -> str:
 
 def write(message: str) -> None:
     """Write the draft into migrations/versions."""
-    with tempfile.TemporaryDirectory() as scratch, embedded.start(Path(scratch)) as server:
-        migrate.upgrade(server.url("owner"))
+    with tempfile.TemporaryDirectory() as scratch, embedded.start_server(Path(scratch)) as server:
+        migrate.upgrade_schema(server.url("owner"))
         engine = sa.create_engine(sqlalchemy_url(server.url("owner")), poolclass=sa.NullPool)
         with engine.connect() as connection:
-            settings = migrate.config(connection)
+            settings = migrate.make_alembic_config(connection)
             settings.set_main_option("file_template", "%%(rev)s")
             command.revision(settings, message, autogenerate=True, rev_id=name(message, datetime.now(UTC)))
         server.stop()

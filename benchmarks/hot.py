@@ -29,7 +29,7 @@ from sqlalchemy import text
 
 from app.storage import embedded, migrate
 from app.storage.db import APP_ROLE, Database
-from app.storage.embedded import Server
+from app.storage.embedded import EmbeddedServer
 from benchmarks import hot_data, pages
 from benchmarks.children import ROOT
 from benchmarks.processes import Watched, load_average, postmaster, processor_seconds, serving_at
@@ -60,7 +60,7 @@ BOUNDS: Final = {
 class Bench:
     """A server, an application on it, and the lines of the table."""
 
-    server: Server
+    server: EmbeddedServer
     database: Database
     seconds: float
     repeats: int
@@ -338,11 +338,11 @@ def _status(address: tuple[str, int], asked: str) -> str:
 
 
 @contextmanager
-def throw_away(folder: Path) -> Iterator[tuple[Server, Database]]:
+def throw_away(folder: Path) -> Iterator[tuple[EmbeddedServer, Database]]:
     """A server with an empty database in a folder of its own, with fsync on, as it ships."""
     folder.chmod(0o711)  # under root the server runs as another user, who must get through
-    with embedded.start(folder / "data") as server:
-        migrate.upgrade(server.url("owner"))
+    with embedded.start_server(folder / "data") as server:
+        migrate.upgrade_schema(server.url("owner"))
         with closing(Database(server.url("owner"), role=APP_ROLE)) as database:
             yield server, database
 

@@ -196,9 +196,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o711)
-        with embedded.start(folder / "data") as server:
+        with embedded.start_server(folder / "data") as server:
             url = server.url("owner")
-            migrate.upgrade(url)
+            migrate.upgrade_schema(url)
             database = Database(url, size=4)
             measured(database, url, folder, asked.processes)
             database.close()

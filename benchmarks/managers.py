@@ -26,7 +26,7 @@ from typing import Any, Final
 
 from app.services.access import tokens
 from app.storage.db import Database
-from app.storage.embedded import Server
+from app.storage.embedded import EmbeddedServer
 from benchmarks import pages, synthetic
 from benchmarks.children import ROOT, run
 from benchmarks.hot import Sent, keep_time, request, serving, throw_away
@@ -145,7 +145,7 @@ def _row(what: str, run: Run) -> str:
     return f"| {what} | {one.rate:,.0f} | {times} | {told(one.statuses)} | {run.memory:.0f} |"
 
 
-def fill(server: Server, folder: Path, sizes: Sequence[int]) -> list[str]:
+def fill(server: EmbeddedServer, folder: Path, sizes: Sequence[int]) -> list[str]:
     """Campaigns of MQM judgments, one of each size; their keys."""
     keys = []
     for size in sizes:
@@ -177,7 +177,7 @@ def viewer(database: Database) -> str:
         return tokens.issue_token(session, role="manager", name="bench").secret
 
 
-def measure(server: Server, database: Database, folder: Path, asked: argparse.Namespace) -> Iterator[str]:
+def measure(server: EmbeddedServer, database: Database, folder: Path, asked: argparse.Namespace) -> Iterator[str]:
     """The lines of the page."""
     keys = fill(server, folder, asked.sizes)
     raters = campaign(server.url("owner"), database, RATERS, asked.raters)

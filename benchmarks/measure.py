@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from app.storage.embedded import Server
+from app.storage.embedded import EmbeddedServer
 from benchmarks import bounds, synthetic
 from benchmarks.children import HeldByChildren, run
 from benchmarks.processes import postmaster
@@ -38,7 +38,7 @@ class Bench:
     memory: peaks in megabytes, by what held them.
     """
 
-    server: Server
+    server: EmbeddedServer
     folder: Path
     repeats: int
     rows: list[Row] = field(default_factory=list)

@@ -25,7 +25,7 @@ from time import monotonic, sleep
 from typing import Any, Final
 
 from app.storage.db import Database
-from app.storage.embedded import Server
+from app.storage.embedded import EmbeddedServer
 from benchmarks import hot_data, pages
 from benchmarks.hot import CLIENTS, Sent, generate, heartbeat, judgment, keep_time, posts, serving, throw_away
 from benchmarks.processes import Taken, Watched, load_average, postmaster, serving_at
@@ -244,7 +244,9 @@ def campaign(url: str, database: Database, key: str, n: int) -> list[Rater]:
     return [Rater(task, secret) for task, secret in hot_data.judged(url, database, key, n).items()]
 
 
-def measure(server: Server, database: Database, n: int, seconds: float, settle: float, repeats: int) -> Iterator[str]:
+def measure(
+    server: EmbeddedServer, database: Database, n: int, seconds: float, settle: float, repeats: int
+) -> Iterator[str]:
     """The lines of the page."""
     raters = campaign(server.url("owner"), database, "pace", n)
     with serving(server.url("owner"), 1) as address:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from app.storage.embedded import Server
+from app.storage.embedded import EmbeddedServer
 
 TICKS: Final = os.sysconf("SC_CLK_TCK")
 KILOBYTES: Final = 1024  # in a megabyte
@@ -59,7 +59,7 @@ def _private(pid: int) -> int:
     return int(words[at["Private_Dirty:"] + 1]) + int(words[at["Private_Clean:"] + 1])
 
 
-def postmaster(server: Server) -> int:
+def postmaster(server: EmbeddedServer) -> int:
     """The process that all of a server are children of."""
     return int((server.data_dir / "postgres" / "postmaster.pid").read_text(encoding="ascii").splitlines()[0])
 

@@ -177,8 +177,8 @@ def _row(one: Cold, sizes: tuple[int, int]) -> str:
 
 def measured(wanted: Asked, scratch: Path) -> Page:
     """Fill a throw-away database with what the run needs, and time what it asks for."""
-    with embedded.start(scratch / "data") as server:
-        migrate.upgrade(server.url("owner"))
+    with embedded.start_server(scratch / "data") as server:
+        migrate.upgrade_schema(server.url("owner"))
         with closing(Database(server.url("owner"), role=APP_ROLE)) as database:
             for n, names in wanted.needed().items():
                 filled(server.url("app"), scratch, n, names)

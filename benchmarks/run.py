@@ -31,8 +31,8 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the server is stopped then, too
     with tempfile.TemporaryDirectory(prefix="plumbline-bench-", dir=asked.folder) as folder:
         Path(folder).chmod(0o711)  # under root the server runs as another user, who must get through
-        with embedded.start(Path(folder) / "data") as server:
-            migrate.upgrade(server.url("owner"))
+        with embedded.start_server(Path(folder) / "data") as server:
+            migrate.upgrade_schema(server.url("owner"))
             bench = Bench(server, Path(folder), asked.repeats)
             measure(bench, asked.rows, asked.only or PARTS)
     table = markdown(bench, asked.rows)

@@ -20,9 +20,9 @@ import httpx
 import psycopg
 
 from app.services.access import tokens
-from app.storage.backup import backup
+from app.storage.backup import backup_database
 from app.storage.db import Database
-from app.storage.embedded import Server
+from app.storage.embedded import EmbeddedServer
 from benchmarks import hot_data, pages, synthetic
 from benchmarks.children import run
 from benchmarks.hot import CLIENTS, LOADER, heartbeat, load, posts, request, serving, throw_away
@@ -36,7 +36,7 @@ WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY 2 DESC"""
 MEGABYTE: Final = 1 << 20
 
 
-def sizes(server: Server, folder: Path, n: int) -> list[str]:
+def sizes(server: EmbeddedServer, folder: Path, n: int) -> list[str]:
     """Import MQM judgments and say what they take on disk; rows of a table, for a million of them."""
     file = folder / "mqm.tsv"
     synthetic.mqm_tsv(file, n)
@@ -45,7 +45,7 @@ def sizes(server: Server, folder: Path, n: int) -> list[str]:
         db.execute("VACUUM ANALYZE")
         found = db.execute(SIZES).fetchall()
     saved = folder / "backup"
-    backup(server.url("owner"), saved)
+    backup_database(server.url("owner"), saved)
     each = MILLION / took / MEGABYTE
     rows = [f"| {name} | {total * each:,.0f} | {index * each:,.0f} |" for name, total, index in found[:LARGEST]]
     total, index = (sum(row[at] for row in found) for at in (1, 2))
@@ -62,7 +62,7 @@ def sizes(server: Server, folder: Path, n: int) -> list[str]:
     ]
 
 
-def plans(database: Database, server: Server) -> dict[str, list[list[str]]]:
+def plans(database: Database, server: EmbeddedServer) -> dict[str, list[list[str]]]:
     """Requests by what they are, one list a connection."""
     held = hot_data.judged(server.url("owner"), database, "posts", CLIENTS)
     with database.transaction() as session:
@@ -77,7 +77,7 @@ def plans(database: Database, server: Server) -> dict[str, list[list[str]]]:
     }
 
 
-def served(server: Server, database: Database, seconds: float) -> list[str]:
+def served(server: EmbeddedServer, database: Database, seconds: float) -> list[str]:
     """Requests a second by one process and by two, and what a process holds."""
     rates: dict[str, list[dict[str, Any]]] = {}
     held: list[float] = []

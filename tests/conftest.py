@@ -115,14 +115,14 @@ def data_dir(scratch: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
     folder.parent.chmod(0o711)
     yield folder
     if folder.exists():
-        embedded.stop(folder)
+        embedded.stop_server(folder)
     shutil.rmtree(folder.parent)
 
 
 @pytest.fixture(scope="session")
-def postgres(scratch: Path) -> Iterator[embedded.Server]:
+def postgres(scratch: Path) -> Iterator[embedded.EmbeddedServer]:
     """An embedded server for the whole session."""
-    with embedded.start(scratch / "server") as server:
+    with embedded.start_server(scratch / "server") as server:
         yield server
 
 
@@ -138,10 +138,10 @@ _numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
-def migrated_template(postgres: embedded.Server) -> str:
+def migrated_template(postgres: embedded.EmbeddedServer) -> str:
     """The name of a database with the schema in place."""
     _create(postgres, "migrated", "template0")
-    migrate.upgrade(postgres.url("owner", "migrated"))
+    migrate.upgrade_schema(postgres.url("owner", "migrated"))
     return "migrated"
 
 
@@ -152,18 +152,18 @@ def template(migrated_template: str) -> str:
 
 
 @pytest.fixture
-def database_url(postgres: embedded.Server, template: str) -> Iterator[str]:
+def database_url(postgres: embedded.EmbeddedServer, template: str) -> Iterator[str]:
     """The owner's address of a fresh database with the schema in place."""
     yield from _fresh(postgres, template)
 
 
 @pytest.fixture
-def empty_database_url(postgres: embedded.Server) -> Iterator[str]:
+def empty_database_url(postgres: embedded.EmbeddedServer) -> Iterator[str]:
     """The owner's address of a fresh, empty database."""
     yield from _fresh(postgres, "template0")
 
 
-def _fresh(server: embedded.Server, template: str) -> Iterator[str]:
+def _fresh(server: embedded.EmbeddedServer, template: str) -> Iterator[str]:
     name = f"test_{next(_numbers)}"
     _create(server, name, template)
     yield server.url("owner", name)
@@ -171,7 +171,7 @@ def _fresh(server: embedded.Server, template: str) -> Iterator[str]:
         connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
-def _create(server: embedded.Server, name: str, template: str) -> None:
+def _create(server: embedded.EmbeddedServer, name: str, template: str) -> None:
     create = sql.SQL("CREATE DATABASE {} OWNER plumbline TEMPLATE {} STRATEGY {}")
     strategy = sql.SQL("wal_log" if template == "template0" else "file_copy")
     with psycopg.connect(server.url("admin", "postgres"), autocommit=True) as connection:

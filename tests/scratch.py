@@ -27,7 +27,7 @@ def walkable_folder(parents: Sequence[Path]) -> Path:
         _sweep(parent)
         folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=parent))
         folder.chmod(0o711)
-        if account.server_account(folder / "none").run(["test", "-x", folder]).returncode == 0:
+        if account.choose_server_account(folder / "none").run(["test", "-x", folder]).returncode == 0:
             return folder
         folder.rmdir()
     raise pytest.UsageError(f"the server's account can reach a folder in none of {[str(parent) for parent in parents]}")
@@ -41,7 +41,7 @@ def _sweep(parent: Path) -> None:
         for folder in filter(_is_left_behind, parent.glob(f"{PREFIX}*")):
             with suppress(OSError, AppError):
                 for lock in [*folder.glob("*/start.lock"), *folder.glob("*/data/start.lock")]:
-                    embedded.stop(lock.parent)
+                    embedded.stop_server(lock.parent)
             shutil.rmtree(folder, ignore_errors=True)
     except BlockingIOError:
         pass  # another process is at it

@@ -104,7 +104,7 @@ def opened(url: str, *, role: str | None = APP_ROLE) -> Iterator[Spine]:
 
 
 @contextmanager
-def fresh(server: embedded.Server, template: str) -> Iterator[Spine]:
+def fresh(server: embedded.EmbeddedServer, template: str) -> Iterator[Spine]:
     """The spine over a database of its own; for fixtures that outlive one test."""
     name = f"spine_{next(_numbers)}"
     create = sql.SQL("CREATE DATABASE {} OWNER plumbline TEMPLATE {} STRATEGY file_copy")
@@ -120,7 +120,7 @@ def fresh(server: embedded.Server, template: str) -> Iterator[Spine]:
 
 
 @contextmanager
-def template_of(server: embedded.Server, migrated: str, fill: Callable[[Spine], object]) -> Iterator[str]:
+def template_of(server: embedded.EmbeddedServer, migrated: str, fill: Callable[[Spine], object]) -> Iterator[str]:
     """The name of a database that holds what `fill` put into it, for tests that each have a copy; nobody is connected.
 
     A copy costs less than to fill another one.

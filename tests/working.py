@@ -73,7 +73,7 @@ def drained(database: Database, *, most: int = 1_000_000, stop: threading.Event 
     computer, n = Computer(database, "here"), 0
     while n < most and not (stop and stop.is_set()):
         with database.transaction() as session:
-            jobs_queue.look_into(session)
+            jobs_queue.set_queue_search_path(session)
             taken = session.execute(text(TAKEN)).one_or_none()
         if taken is None:
             return n

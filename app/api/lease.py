@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from app.api.models.tasks import EXAMPLE, LARGEST, LeaseOut, TaskId
 from app.api.models.times import Time
 from app.services.tasks import leases
-from app.storage.recorder.activity import Event
+from app.storage.recorder.activity import ActivityEvent
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, JudgingServiceDep
 from app.web.examples import shows
@@ -72,6 +72,6 @@ async def extend_lease(
     service: JudgingServiceDep,
 ) -> AliveOut:
     """With what was done since, each event once however often it is sent."""
-    events = [Event(**one.model_dump()) for one in body.events]
+    events = [ActivityEvent(**one.model_dump()) for one in body.events]
     alive = await leases.extend_lease(service, task, events, rater=rater)
     return AliveOut(leased_until=alive.leased_until, kept="surplus" if alive.surplus else None)

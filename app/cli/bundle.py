@@ -21,7 +21,7 @@ from app.services.data import bundle_check
 from app.services.data.bundle_check import BundleVerification
 from app.storage import embedded, migrate
 from app.storage.db import APP_ROLE, Database
-from app.storage.embedded.roles import prepare_roles
+from app.storage.embedded.roles import prepare_serving_role
 
 VERIFY = "verify"
 
@@ -107,10 +107,10 @@ def _verified(given: Path) -> BundleVerification:
 @contextmanager
 def _empty(folder: Path) -> Iterator[Database]:
     """A database with nothing in it, as long as it is in use."""
-    with embedded.start(folder) as server:
+    with embedded.start_server(folder) as server:
         url = server.url("owner")
-        role = prepare_roles(url)
-        migrate.upgrade(url)
+        role = prepare_serving_role(url)
+        migrate.upgrade_schema(url)
         handle = Database(url, size=2, role=role and APP_ROLE)
         try:
             yield handle

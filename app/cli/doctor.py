@@ -22,7 +22,7 @@ from app.config import Settings
 from app.domain.findings import CheckFinding
 from app.storage import embedded
 from app.storage.embedded import examining as embedded_examining
-from app.storage.examining import examine
+from app.storage.examining import examine_database
 
 ANSWER_WITHIN = 5.0  # seconds
 SHOWN = {"ok": "ok", "warning": "look", "wrong": "WRONG"}
@@ -53,9 +53,9 @@ def findings(settings: Settings) -> Iterator[CheckFinding]:
     """Everything that is looked at, one after another."""
     yield CheckFinding("version", "ok", f"Plumbline {version('plumbline')}, Python {platform.python_version()}")
     if settings.database_url:
-        yield from examine(settings.database_url)
+        yield from examine_database(settings.database_url)
     else:
-        yield from embedded_examining.examine(settings.data_dir)
+        yield from embedded_examining.examine_embedded_server(settings.data_dir)
         yield from _own_database(settings.data_dir)
     yield _beat(settings.data_dir)
     yield from _port(settings.host, settings.port)
@@ -63,9 +63,9 @@ def findings(settings: Settings) -> Iterator[CheckFinding]:
 
 def _own_database(data_dir: Path) -> Iterator[CheckFinding]:
     """What the embedded database says, where it takes connections."""
-    url = embedded.running(data_dir)
+    url = embedded.find_running_server(data_dir)
     if url is not None:
-        yield from examine(url)
+        yield from examine_database(url)
 
 
 def _beat(data_dir: Path) -> CheckFinding:

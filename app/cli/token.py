@@ -38,7 +38,7 @@ def create(
 ) -> None:
     """Make a token and print it: it is not stored and cannot be shown again."""
     with context.database() as database, database.transaction() as session:
-        ends = None if days is None else clock.after(session, days)
+        ends = None if days is None else clock.database_time_after(session, days)
         issued = tokens.issue_token(session, role=_role(role), campaign=campaign, team=team, name=name, expires_at=ends)
     typer.echo(issued.secret)
 

@@ -20,7 +20,7 @@ from app.domain.errors import Unavailable
 from app.jobs import worker as loop
 from app.jobs.computing import THREADS
 from app.services.campaigns.housekeeping import delete_expired_data
-from app.storage.embedded import write_private
+from app.storage.embedded import write_private_file
 
 BEAT_FILE = "worker.beat"
 EVERY = 60.0
@@ -99,7 +99,7 @@ def _sign(beat: Path) -> None:
     """Leave a sign of life; on a disk that is full, or may not be written to, there is none, and the work goes on."""
     try:
         beat.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_private(beat, f"{time.time()}\n")
+        write_private_file(beat, f"{time.time()}\n")
     except OSError as error:
         loop.log.warning("no sign of life can be left in %s: %s", beat, error.strerror)
 

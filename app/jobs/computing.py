@@ -20,8 +20,8 @@ from typing import Literal
 from app.domain.errors import StorageFull, Unavailable
 from app.jobs.work import Computer
 from app.storage.db import Database
-from app.storage.jobs_queue import Entry
-from app.storage.processes import Stillness
+from app.storage.jobs_queue import QueueEntry
+from app.storage.processes import ProcessStillness
 
 NICE = 10  # a weight of 110, where a process that answers raters has 1024: about a tenth of a busy processor
 AUTOGROUPS = Path("/proc/sys/kernel/sched_autogroup_enabled")
@@ -55,13 +55,13 @@ class ComputingProcess:
     _process: SpawnProcess | None = None
     _line: Connection | None = None
 
-    def do(self, entry: Entry, *, wanted: Callable[[], bool], stopping: threading.Event) -> Ending:
+    def do(self, entry: QueueEntry, *, wanted: Callable[[], bool], stopping: threading.Event) -> Ending:
         """Have it done, unless it is not wanted any more or we are stopped: then the process is ended at once.
 
         Raises ComputingFailed where the process ends by itself, NotNow where it may work out later.
         """
         line = self._begun()
-        still = Stillness(self._process.pid or 0) if self._process is not None else None
+        still = ProcessStillness(self._process.pid or 0) if self._process is not None else None
         self.last_job, self.used = entry.job_id, time.monotonic()
         line.send((entry.task, entry.job_id, entry.n))
         asked = time.monotonic()
@@ -127,7 +127,7 @@ class Processes:
         self._free = [ComputingProcess(url, role, name, yielding) for _ in range(n)]
         self._changed = threading.Condition()
 
-    def do(self, entry: Entry, *, wanted: Callable[[], bool], stopping: threading.Event) -> Ending:
+    def do(self, entry: QueueEntry, *, wanted: Callable[[], bool], stopping: threading.Event) -> Ending:
         """Have it done by one that is free, if possible one that holds the data of the job. Raises as `Process.do`."""
         process = self._taken(entry.job_id)
         try:

@@ -20,7 +20,7 @@ from app.services.jobs.jobs import CHUNK, FINISH, PREPARE, STALLED_AFTER
 from app.storage import jobs as stored
 from app.storage import jobs_queue
 from app.storage.db import Database
-from app.storage.jobs_queue import LANES, QUEUES, SEARCH_PATH, UNHURRIED, Entry
+from app.storage.jobs_queue import LANES, QUEUES, SEARCH_PATH, UNHURRIED, QueueEntry
 
 HEARTBEAT = 2.0  # seconds
 POLL = 2.0  # where no notification came
@@ -70,7 +70,7 @@ class Worker:
         """Leave nothing as taken; where the database is away, others find it in time."""
         try:
             with self._database.transaction() as session:
-                jobs_queue.orphans(session)
+                jobs_queue.requeue_orphans(session)
         except AppError as error:
             log.warning("what was taken is left to others: %s", error.title())
 
@@ -123,7 +123,7 @@ class Worker:
 
     def _do(self, context: JobContext, /, job: int, n: int | None = None, **_counts: int) -> None:
         """Do one entry, in a thread that waits for the process that computes. _counts: how it ended before."""
-        entry = Entry(context.job.task_name, job, n, context.job.priority, context.job.queue)
+        entry = QueueEntry(context.job.task_name, job, n, context.job.priority, context.job.queue)
         try:
             ending = self.processes.do(entry, wanted=lambda: self._is_wanted(job), stopping=self._stop)
             if ending == "stopped":
@@ -149,12 +149,12 @@ class Worker:
         """Whether the job has not ended meanwhile; where the database is away, nobody knows better."""
         try:
             with self._database.transaction() as session:
-                return stored.state(session, job_id) in stored.UNFINISHED
+                return stored.find_job_state(session, job_id) in stored.UNFINISHED
         except AppError:
             return True
 
-    def _hand_back(self, entry: Entry) -> None:
+    def _hand_back(self, entry: QueueEntry) -> None:
         """Enter it again: that this worker stops is no failed try of it."""
         with self._database.transaction() as session:
-            if stored.state(session, entry.job_id) in stored.UNFINISHED:
-                jobs_queue.enter(session, [entry])
+            if stored.find_job_state(session, entry.job_id) in stored.UNFINISHED:
+                jobs_queue.enqueue(session, [entry])

@@ -20,7 +20,7 @@ from app.services.plans import plan_jobs, replan_jobs
 from app.storage import jobs as stored
 from app.storage import jobs_queue, reports
 from app.storage.db import Database
-from app.storage.jobs_queue import Entry
+from app.storage.jobs_queue import QueueEntry
 
 MOST_CHUNKS = 20_000
 MOST_HELD = 2  # jobs whose data a process holds
@@ -72,9 +72,9 @@ class Results(Sequence[bytes]):
         if isinstance(index, slice):
             first, last, step = index.indices(self._n)
             with self._database.transaction() as session:
-                return list(stored.results(session, self._job_id, first, last))[::step]
+                return list(stored.stream_chunk_results(session, self._job_id, first, last))[::step]
         with self._database.transaction() as session:
-            return stored.result(session, self._job_id, range(self._n)[index])
+            return stored.load_chunk_result(session, self._job_id, range(self._n)[index])
 
 
 class Computer:
@@ -92,7 +92,7 @@ class Computer:
         with self._database.transaction() as session:
             jobs_queue.commit_asynchronously(session)
             row = stored.lock_job(session, job_id)
-            has_result = n is not None and stored.has_result(session, job_id, n)
+            has_result = n is not None and stored.has_chunk_result(session, job_id, n)
         if row is None or row.state not in stored.UNFINISHED or has_result:
             return
         try:
@@ -117,16 +117,16 @@ class Computer:
             held = stored.lock_job(session, row.id)
             if held is None or held.state != "queued":
                 return
-            stored.begin(session, held, work.n_chunks)
+            stored.mark_job_begun(session, held, work.n_chunks)
             begun = stored.lock_job(session, row.id)
             if begun is not None:
-                jobs_queue.enter(session, self._next(session, begun))
+                jobs_queue.enqueue(session, self._next(session, begun))
 
     @staticmethod
-    def _next(session: Any, begun: stored.Row) -> list[Entry]:
+    def _next(session: Any, begun: stored.Row) -> list[QueueEntry]:
         entries = jobs.next_queue_entries(session, begun)
         if any(entry.task == FINISH for entry in entries):
-            stored.finishing(session, begun.id)
+            stored.mark_job_finishing(session, begun.id)
         return entries
 
     def _chunk(self, row: stored.Row, n: int) -> None:
@@ -139,10 +139,10 @@ class Computer:
             if not stored.store_chunk(session, row.id, n, body, self._name):
                 return
             if held.n_done + 1 == held.n_chunks:
-                stored.finishing(session, row.id)
-                jobs_queue.enter(session, [jobs.make_finish_entry(held)])
+                stored.mark_job_finishing(session, row.id)
+                jobs_queue.enqueue(session, [jobs.make_finish_entry(held)])
             elif n + WINDOW < held.n_chunks:
-                jobs_queue.enter(session, [jobs.make_chunk_entry(held, n + WINDOW)])
+                jobs_queue.enqueue(session, [jobs.make_chunk_entry(held, n + WINDOW)])
 
     def _finish(self, row: stored.Row) -> None:
         if row.state != "finishing":
@@ -152,8 +152,8 @@ class Computer:
         with self._database.transaction() as session:
             held = stored.lock_job(session, row.id)
             if held is not None and held.state == "finishing":
-                reports.store(session, key, body)
-                stored.mark_done(session, row.id)
+                reports.store_report(session, key, body)
+                stored.mark_job_done(session, row.id)
         self._held.pop(row.id, None)
 
     def _work(self, row: stored.Row) -> ReportWork[Any]:

@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from app.storage.db import Session
 from app.storage.tables import arms, tasks
-from app.storage.walking import walk
+from app.storage.walking import stream_full_scan
 
 OUTPUTS = """
 SELECT d.key AS document, g.position, y.key AS system, encode(o.sha256, 'hex') AS digest
@@ -42,7 +42,7 @@ class TaskArm:
     done: bool
 
 
-def task_arms(session: Session, campaign_id: int, keys: Sequence[str]) -> list[TaskArm]:
+def load_task_arms(session: Session, campaign_id: int, keys: Sequence[str]) -> list[TaskArm]:
     """The condition of each task by its key, in the order of the keys."""
     joined = tasks.outerjoin(
         arms, (arms.c.campaign_id == tasks.c.campaign_id) & (arms.c.plan == tasks.c.plan) & (arms.c.n == tasks.c.arm)
@@ -61,17 +61,17 @@ def task_arms(session: Session, campaign_id: int, keys: Sequence[str]) -> list[T
     return [arm_of_task[key] for key in keys]
 
 
-def raters_waited_for(session: Session, campaign_id: int) -> frozenset[str]:
+def load_awaited_raters(session: Session, campaign_id: int) -> frozenset[str]:
     """Raters, by key, whom a task waits for that was dealt to them or that they hold."""
     return frozenset(session.execute(text(UNFINISHED), {"campaign": campaign_id}).scalars())
 
 
-def not_done(session: Session, campaign_id: int) -> str:
+def hash_unfinished_tasks(session: Session, campaign_id: int) -> str:
     """Digest of the keys of all tasks in which something is left to do."""
     return str(session.execute(text(NOT_DONE), {"campaign": campaign_id, "done": list(DONE)}).scalar_one())
 
 
-def output_digests(session: Session, campaign_id: int) -> dict[tuple[str, int, str], str]:
+def load_output_digests(session: Session, campaign_id: int) -> dict[tuple[str, int, str], str]:
     """Digest of every known output by document, position and system, to tell whether two campaigns show the same."""
-    rows = walk(session, OUTPUTS, {"campaign": campaign_id})
+    rows = stream_full_scan(session, OUTPUTS, {"campaign": campaign_id})
     return {(row.document, row.position, row.system): row.digest for row in rows}

@@ -18,7 +18,9 @@ START = bytes(32)
 BATCH = 1000  # rows
 
 
-def append(session: Session, campaign_id: int | None, *, actor: str, action: str, what: Mapping[str, object]) -> None:
+def append_audit_row(
+    session: Session, campaign_id: int | None, *, actor: str, action: str, what: Mapping[str, object]
+) -> None:
     """Add a row to the end of a chain; whoever else wants to waits until this transaction ends.
 
     The campaign is held before the chain, as everybody does who changes it, so that nobody waits in a ring.
@@ -36,11 +38,11 @@ def append(session: Session, campaign_id: int | None, *, actor: str, action: str
         "action": action,
         "what": json.dumps(what, sort_keys=True, allow_nan=False, default=str),
     }
-    row["hash"] = digest(last.hash if last else START, **row)
+    row["hash"] = hash_audit_row(last.hash if last else START, **row)
     session.execute(sa.insert(audit_log).values(row))
 
 
-def digest(
+def hash_audit_row(
     previous: bytes, *, campaign_id: int | None, n: int, at: datetime, actor: str, action: str, what: str
 ) -> bytes:
     """SHA-256 over the hash before and everything that a row says."""
@@ -48,7 +50,7 @@ def digest(
     return hashlib.sha256(json.dumps(said).encode()).digest()
 
 
-def page(
+def load_audit_page(
     session: Session, *, before: int | None, limit: int, campaign: str | None, installation: bool
 ) -> list[AuditRecord]:
     """Rows from the newest on, those older than id `before`.
@@ -66,20 +68,20 @@ def page(
     return list(session.execute(query.limit(limit)))
 
 
-def chains(session: Session) -> list[tuple[int | None, str | None]]:
+def list_audit_chains(session: Session) -> list[tuple[int | None, str | None]]:
     """Id and key of every campaign with a chain; None and None for the installation's."""
     chained = sa.select(audit_log.c.campaign_id, campaigns.c.key).distinct()
     query = chained.outerjoin(campaigns, campaigns.c.id == audit_log.c.campaign_id).order_by(audit_log.c.campaign_id)
     return [(row.campaign_id, row.key) for row in session.execute(query)]
 
 
-def links(session: Session, campaign_id: int | None) -> Iterator[AuditRecord]:
+def stream_audit_chain(session: Session, campaign_id: int | None) -> Iterator[AuditRecord]:
     """The rows of a chain in order."""
     rows = session.execute(_chain(campaign_id).order_by(audit_log.c.n).execution_options(yield_per=BATCH))
     yield from rows
 
 
-def of_action(session: Session, campaign_id: int, action: str) -> Iterator[Mapping[str, Any]]:
+def stream_action_details(session: Session, campaign_id: int, action: str) -> Iterator[Mapping[str, Any]]:
     """What the rows of a campaign that say an action have, in order."""
     query = _chain(campaign_id).where(audit_log.c.action == action).order_by(audit_log.c.n)
     for row in session.execute(query.execution_options(yield_per=BATCH)):

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from app.storage.db import Session
 from app.storage.tables import outputs, variants
-from app.storage.walking import walk
+from app.storage.walking import stream_full_scan
 
 Row = sa.Row[Any]
 KIND = "back_translation"
@@ -32,26 +32,28 @@ JOIN variants v ON v.campaign_id = :campaign AND v.output_id = o.id AND v.kind =
 WHERE o.id > :after ORDER BY o.id LIMIT :limit"""
 
 
-def stored_outputs(session: Session, campaign_id: int) -> dict[tuple[str, str, int], Row]:
+def load_stored_outputs(session: Session, campaign_id: int) -> dict[tuple[str, str, int], Row]:
     """Outputs with id and text, by (system, document, position)."""
-    rows = walk(session, OUTPUTS, {"campaign": campaign_id})
+    rows = stream_full_scan(session, OUTPUTS, {"campaign": campaign_id})
     return {(row.system, row.document, row.position): row for row in rows}
 
 
-def shown_outputs(session: Session, campaign_id: int) -> set[tuple[str, str]]:
+def load_shown_outputs(session: Session, campaign_id: int) -> set[tuple[str, str]]:
     """(system, document) of the outputs that a task shows."""
-    rows = walk(session, SHOWN, {"campaign": campaign_id})
+    rows = stream_full_scan(session, SHOWN, {"campaign": campaign_id})
     return {(row.system, row.document) for row in rows}
 
 
-def forget_outputs(session: Session, campaign_id: int, ids: Sequence[int]) -> None:
+def delete_written_outputs(session: Session, campaign_id: int, ids: Sequence[int]) -> None:
     """Delete outputs, and who wrote them."""
     if ids:
         session.execute(sa.delete(variants).where(variants.c.campaign_id == campaign_id, variants.c.output_id.in_(ids)))
         session.execute(sa.delete(outputs).where(outputs.c.campaign_id == campaign_id, outputs.c.id.in_(ids)))
 
 
-def put_authors(session: Session, campaign_id: int, rows: Sequence[tuple[int, str, str, Mapping[str, object]]]) -> None:
+def replace_output_authors(
+    session: Session, campaign_id: int, rows: Sequence[tuple[int, str, str, Mapping[str, object]]]
+) -> None:
     """Say who wrote outputs, in place of what was said; rows: (output id, rater, text, origin)."""
     mine = (variants.c.campaign_id == campaign_id, variants.c.kind == KIND)
     session.execute(sa.delete(variants).where(*mine, variants.c.output_id.in_([row[0] for row in rows])))
@@ -70,6 +72,6 @@ def put_authors(session: Session, campaign_id: int, rows: Sequence[tuple[int, st
         session.execute(sa.insert(variants), values)
 
 
-def page(session: Session, campaign_id: int, *, after: int, limit: int) -> list[Row]:
+def load_authors_page(session: Session, campaign_id: int, *, after: int, limit: int) -> list[Row]:
     """Outputs with who wrote them, by id after `after`."""
-    return list(walk(session, LIST, {"campaign": campaign_id, "after": after, "limit": limit}))
+    return list(stream_full_scan(session, LIST, {"campaign": campaign_id, "after": after, "limit": limit}))

@@ -19,8 +19,8 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from app.domain.errors import AppError, Conflict, Invalid
-from app.storage.db import translating
-from app.storage.embedded.binaries import client_programs
+from app.storage.db import translate_database_errors
+from app.storage.embedded.binaries import find_client_programs
 from app.storage.embedded.folders import sync_folder
 
 CHUNK = 1 << 20
@@ -50,14 +50,14 @@ class BackupFailed(AppError):
     """The backup or restore failed; nothing was changed."""
 
 
-def backup(url: str, file: Path, *, bin_dir: Path | None = None, overwrite: bool = False) -> None:
+def backup_database(url: str, file: Path, *, bin_dir: Path | None = None, overwrite: bool = False) -> None:
     """Write one consistent state of the database to a file of mode 0600, which appears when it is whole and on disk.
 
-    Raises BackupExists, unless overwriting is asked for; NoPostgres without a fitting pg_dump; BackupFailed.
+    Raises BackupExists, unless overwriting is asked for; PostgresNotFound without a fitting pg_dump; BackupFailed.
     """
     if file.exists() and not overwrite:
         raise BackupExists(str(file))
-    program = client_programs(_server_major(url), bin_dir) / "pg_dump"
+    program = find_client_programs(_server_major(url), bin_dir) / "pg_dump"
     # Unlogged is what can be made anew: kept answers, which another database must not give.
     options = ["--format=custom", "--no-owner", "--no-privileges", "--no-password", "--no-unlogged-table-data"]
     scratch = file.with_name(f".{file.name}.{os.urandom(8).hex()}")
@@ -93,19 +93,19 @@ def _copy_with_trailer(source: IO[bytes], out: BinaryIO) -> None:
     out.write(_TRAILER.format(length=length, digest=digest.hexdigest()).encode("ascii"))
 
 
-def restore(url: str, file: Path, *, bin_dir: Path | None = None) -> None:
+def restore_database(url: str, file: Path, *, bin_dir: Path | None = None) -> None:
     """Restore a backup into an empty database: everything or nothing.
 
     Owners and privileges are not in a backup: the connecting role owns what is restored, and the next schema upgrade
     grants the serving role its part.
 
-    Raises BackupDamaged, DatabaseNotEmpty, NoPostgres or BackupFailed.
+    Raises BackupDamaged, DatabaseNotEmpty, PostgresNotFound or BackupFailed.
     """
     with _opened(file) as source:
-        length = verified_length(source)
+        length = verify_backup_checksum(source)
         major = _server_major(url)
         _require_empty(url)
-        program = client_programs(major, bin_dir) / "pg_restore"
+        program = find_client_programs(major, bin_dir) / "pg_restore"
         options = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges", "--no-password"]
         source.seek(0)
         with _client(program, options, url, stdin=subprocess.PIPE) as process:
@@ -122,7 +122,7 @@ def _opened(file: Path) -> Iterator[BinaryIO]:
         yield source
 
 
-def verified_length(source: BinaryIO) -> int:
+def verify_backup_checksum(source: BinaryIO) -> int:
     """The length of the dump in an opened backup, once its checksum has been found right.
 
     Raises BackupDamaged.
@@ -153,14 +153,14 @@ def _feed(source: BinaryIO, length: int, sink: IO[bytes]) -> None:
 
 
 def _require_empty(url: str) -> None:
-    with translating(), psycopg.connect(_libpq(url)) as connection:
+    with translate_database_errors(), psycopg.connect(_libpq(url)) as connection:
         row = connection.execute(_CONTENT).fetchone()
     if row and row[0]:
         raise DatabaseNotEmpty(f"it holds {row[0]} tables, indexes or sequences")
 
 
 def _server_major(url: str) -> int:
-    with translating(), psycopg.connect(_libpq(url)) as connection:
+    with translate_database_errors(), psycopg.connect(_libpq(url)) as connection:
         return connection.info.server_version // 10_000
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import text
 
 from app.storage.db import Session
-from app.storage.walking import walk
+from app.storage.walking import stream_full_scan
 
 ITEMS = """
 SELECT key, origin, meta ->> 'stratum' AS stratum,
@@ -24,7 +24,7 @@ class CalibrationItem:
     origin: str | None
 
 
-def calibration_items(session: Session, campaign_id: int) -> dict[str, CalibrationItem]:
+def load_calibration_items(session: Session, campaign_id: int) -> dict[str, CalibrationItem]:
     """Every document of kind calibration, by key."""
     rows = session.execute(text(ITEMS), {"campaign": campaign_id})
     return {row.key: CalibrationItem(row.consensus, row.stratum, row.origin) for row in rows}
@@ -42,9 +42,11 @@ JOIN systems y ON y.campaign_id = o.campaign_id AND y.id = o.system_id
 WHERE o.campaign_id = :campaign"""
 
 
-def pair_texts(session: Session, campaign_id: int, *, reference: bool) -> dict[tuple[str, int, str], tuple[str, str]]:
+def load_pair_texts(
+    session: Session, campaign_id: int, *, reference: bool
+) -> dict[tuple[str, int, str], tuple[str, str]]:
     """Source, or the first reference by name, and output, by document, position and system; where both are there."""
-    rows = walk(session, TEXTS, {"campaign": campaign_id, "reference": reference})
+    rows = stream_full_scan(session, TEXTS, {"campaign": campaign_id, "reference": reference})
     return {
         (row.document, row.position, row.system): (row.beside, row.output) for row in rows if row.beside and row.output
     }

@@ -14,11 +14,13 @@ from app.storage.tables import calibration_pairs, calibration_sets
 Row = sa.Row[Any]
 
 
-class SetNotFound(NotFound):
+class CalibrationSetNotFound(NotFound):
     """There is no such calibration set."""
 
+    published = "SetNotFound"
 
-def find(session: Session, key: str, version: int | None = None, *, lock: bool = False) -> Row | None:
+
+def find_calibration_set(session: Session, key: str, version: int | None = None, *, lock: bool = False) -> Row | None:
     """A version of a set, the latest where none is named."""
     query = sa.select(calibration_sets).where(calibration_sets.c.key == key)
     query = query.order_by(calibration_sets.c.version.desc()).limit(1)
@@ -27,15 +29,15 @@ def find(session: Session, key: str, version: int | None = None, *, lock: bool =
     return session.execute(query.with_for_update() if lock else query).one_or_none()
 
 
-def get(session: Session, key: str, version: int | None = None) -> Row:
-    """A version of a set, the latest where none is named. Raises SetNotFound."""
-    row = find(session, key, version)
+def load_calibration_set(session: Session, key: str, version: int | None = None) -> Row:
+    """A version of a set, the latest where none is named. Raises CalibrationSetNotFound."""
+    row = find_calibration_set(session, key, version)
     if row is None:
-        raise SetNotFound
+        raise CalibrationSetNotFound
     return row
 
 
-def page(session: Session, *, after: str | None, limit: int) -> list[Row]:
+def load_calibration_sets_page(session: Session, *, after: str | None, limit: int) -> list[Row]:
     """Sets by key after `after`, each in its latest version, with the number of its pairs."""
     key = calibration_sets.c.key.collate("C")
     n = sa.select(sa.func.count()).where(calibration_pairs.c.set_id == calibration_sets.c.id).scalar_subquery()
@@ -45,13 +47,13 @@ def page(session: Session, *, after: str | None, limit: int) -> list[Row]:
     return list(session.execute(query if after is None else query.where(key > after)))
 
 
-def pairs(session: Session, set_id: int) -> list[Row]:
+def load_calibration_pairs(session: Session, set_id: int) -> list[Row]:
     """The pairs of a version, in their order."""
     query = sa.select(calibration_pairs).where(calibration_pairs.c.set_id == set_id)
     return list(session.execute(query.order_by(calibration_pairs.c.n)))
 
 
-def add(session: Session, *, key: str, version: int, protocol: str, actor: str) -> int:
+def insert_calibration_set(session: Session, *, key: str, version: int, protocol: str, actor: str) -> int:
     """A new version of a set; its id."""
     values = {"key": key, "version": version, "protocol": protocol, "actor": actor}
     return int(
@@ -59,18 +61,18 @@ def add(session: Session, *, key: str, version: int, protocol: str, actor: str) 
     )
 
 
-def change(session: Session, set_id: int, values: Mapping[str, object]) -> None:
+def update_calibration_set(session: Session, set_id: int, values: Mapping[str, object]) -> None:
     """Overwrite fields of a version that nobody used."""
     session.execute(sa.update(calibration_sets).where(calibration_sets.c.id == set_id).values(**values))
 
 
-def replace_pairs(session: Session, set_id: int, given: Sequence[Mapping[str, object]]) -> None:
+def replace_calibration_pairs(session: Session, set_id: int, given: Sequence[Mapping[str, object]]) -> None:
     """Store the pairs of a version anew."""
     session.execute(sa.delete(calibration_pairs).where(calibration_pairs.c.set_id == set_id))
     session.execute(sa.insert(calibration_pairs), [{"set_id": set_id, "n": n, **one} for n, one in enumerate(given, 1)])
 
 
-def freeze(session: Session, set_id: int) -> None:
+def freeze_calibration_set(session: Session, set_id: int) -> None:
     """From now on this version stays as it is."""
     query = sa.update(calibration_sets).where(calibration_sets.c.id == set_id, calibration_sets.c.frozen_at.is_(None))
     session.execute(query.values(frozen_at=sa.func.now()))

@@ -26,7 +26,7 @@ class CampaignExists(Conflict):
     """A campaign with this key exists already."""
 
 
-def add(session: Session, values: Mapping[str, object]) -> CampaignRecord:
+def insert_campaign(session: Session, values: Mapping[str, object]) -> CampaignRecord:
     """Store a new campaign. Raises CampaignExists where the key is taken."""
     statement = insert(campaigns).values(**values).on_conflict_do_nothing(index_elements=["key"]).returning(campaigns)
     row = session.execute(statement).one_or_none()
@@ -35,7 +35,7 @@ def add(session: Session, values: Mapping[str, object]) -> CampaignRecord:
     return row
 
 
-def get(session: Session, key: str, *, lock: bool = False) -> CampaignRecord:
+def load_campaign(session: Session, key: str, *, lock: bool = False) -> CampaignRecord:
     """The campaign with this key; `lock` holds it until the transaction ends. Raises CampaignNotFound."""
     query = sa.select(campaigns).where(campaigns.c.key == key)
     row = session.execute(query.with_for_update() if lock else query).one_or_none()
@@ -44,7 +44,7 @@ def get(session: Session, key: str, *, lock: bool = False) -> CampaignRecord:
     return row
 
 
-def page(
+def load_campaigns_page(
     session: Session,
     *,
     after: str | None,
@@ -69,10 +69,12 @@ def page(
     return _kept(session, query, only)
 
 
-def page_closed_last(
+def load_campaigns_closed_last(
     session: Session, *, after: tuple[bool, str] | None, limit: int, only: int | None
 ) -> list[CampaignRecord]:
-    """As `page`, those that are closed after all others. after: whether the last one seen was closed, and its key.
+    """As `load_campaigns_page`, those that are closed after all others.
+
+    after: whether the last one seen was closed, and its key.
 
     What it was when it was seen, not what it is now: else all that follow it would be passed over once it is closed.
     """
@@ -87,12 +89,12 @@ def _kept(session: Session, query: sa.Select[Any], only: int | None) -> list[Cam
     return list(session.execute(query if only is None else query.where(campaigns.c.id == only)))
 
 
-def change(session: Session, campaign_id: int, values: Mapping[str, object]) -> None:
+def update_campaign(session: Session, campaign_id: int, values: Mapping[str, object]) -> None:
     """Overwrite some fields of a campaign."""
     session.execute(sa.update(campaigns).where(campaigns.c.id == campaign_id).values(**values))
 
 
-def next_version(session: Session, campaign_id: int, *, actor: str, what: str, judged: bool = False) -> int:
+def take_next_version(session: Session, campaign_id: int, *, actor: str, what: str, judged: bool = False) -> int:
     """Take the campaign's next data version: one for each transaction that a report can see.
 
     judged: it adds judgments, voids or comparisons, and whoever adds them seals it with them (`app.storage.seals`).
@@ -109,11 +111,11 @@ def next_version(session: Session, campaign_id: int, *, actor: str, what: str, j
     taken = {"campaign_id": campaign_id, "n": n, "at": sa.func.clock_timestamp(), "actor": actor, "what": what}
     session.execute(sa.insert(versions).values(taken))
     if not judged:
-        seals.seal(session, campaign_id, int(n))
+        seals.seal_empty_version(session, campaign_id, int(n))
     return int(n)
 
 
-def version_at(session: Session, campaign_id: int, moment: object) -> int:
+def find_version_at(session: Session, campaign_id: int, moment: object) -> int:
     """The last version committed by a time; 0 before the first."""
     query = sa.select(sa.func.max(versions.c.n)).where(versions.c.campaign_id == campaign_id, versions.c.at <= moment)
     return int(session.execute(query).scalar() or 0)

@@ -8,12 +8,12 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 
-def now(session: Session) -> datetime:
+def database_now(session: Session) -> datetime:
     """The time now, by the clock of the database; not that at which the transaction began."""
     moment: datetime = session.execute(sa.select(sa.func.clock_timestamp())).scalar_one()
     return moment
 
 
-def after(session: Session, days: float) -> datetime:
+def database_time_after(session: Session, days: float) -> datetime:
     """So many days from now."""
-    return now(session) + timedelta(days=days)
+    return database_now(session) + timedelta(days=days)

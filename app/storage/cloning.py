@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.storage.db import Session
-from app.storage.walking import walk
+from app.storage.walking import stream_full_scan
 
 _SEGMENTS = """
 FROM segments g JOIN documents o ON o.campaign_id = :source AND o.id = g.document_id
@@ -86,19 +86,19 @@ SELECT d.key, count(g.id) FROM documents d JOIN segments g ON g.campaign_id = :c
 WHERE d.campaign_id = :campaign GROUP BY d.key"""
 
 
-def copy(session: Session, statements: tuple[str, ...], *, source: int, target: int, actor: str) -> None:
+def copy_campaign_rows(session: Session, statements: tuple[str, ...], *, source: int, target: int, actor: str) -> None:
     """Copy from one campaign into another, which has nothing of the kind."""
     for statement in statements:
-        walk(session, statement, {"source": source, "target": target, "actor": actor})
+        stream_full_scan(session, statement, {"source": source, "target": target, "actor": actor})
 
 
-def unchanged_outputs(session: Session, *, source: int, target: int) -> set[tuple[str, str, int]]:
+def load_unchanged_outputs(session: Session, *, source: int, target: int) -> set[tuple[str, str, int]]:
     """(system, document, position) of the outputs that both campaigns have, on the same source and to the letter."""
-    rows = walk(session, UNCHANGED, {"source": source, "target": target})
+    rows = stream_full_scan(session, UNCHANGED, {"source": source, "target": target})
     return {(row[0], row[1], row[2]) for row in rows}
 
 
-def lengths(session: Session, campaign_id: int) -> dict[str, int]:
+def count_document_segments(session: Session, campaign_id: int) -> dict[str, int]:
     """Number of segments of each document by key."""
-    rows = walk(session, LENGTHS, {"campaign": campaign_id})
+    rows = stream_full_scan(session, LENGTHS, {"campaign": campaign_id})
     return {row[0]: row[1] for row in rows}

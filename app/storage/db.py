@@ -16,9 +16,9 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
 from app.domain.errors import AppError, Conflict, Invalid, StorageFull, Unavailable
-from app.storage.pulse import SILENT, Connection, Pulse
+from app.storage.pulse import SILENT, DatabasePulse, PulsedConnection
 
-__all__ = ["Database", "Session", "driver", "sqlalchemy_url", "translating"]
+__all__ = ["Database", "Session", "driver_connection", "sqlalchemy_url", "translate_database_errors"]
 
 APP_ROLE = "plumbline_app"
 POOL_TIMEOUT = 2.0
@@ -43,8 +43,10 @@ class DiskFull(StorageFull):
     """The database has no space left."""
 
 
-class ChangedMeanwhile(Conflict):
+class ConcurrentChange(Conflict):
     """Somebody else changed the same thing at the same time."""
+
+    published = "ChangedMeanwhile"
 
 
 class NotStorable(Invalid):
@@ -90,7 +92,7 @@ class Database:
         self.size = size
         self.role = role
         self.timeout = timeout
-        self.pulse = Pulse(_libpq(url), _options(role)) if watched else None
+        self.pulse = DatabasePulse(_libpq(url), _options(role)) if watched else None
         self._engine = self._pool(size, role)
         self._probe = self._pool(1, role)
         sa.event.listen(self._engine, "connect", _read_numbers_as_written)
@@ -117,11 +119,13 @@ class Database:
             sa.event.listen(engine, "do_connect", self._connected)
         return engine
 
-    def _connected(self, _dialect: object, _record: object, given: Sequence[Any], named: dict[str, Any]) -> Connection:
+    def _connected(
+        self, _dialect: object, _record: object, given: Sequence[Any], named: dict[str, Any]
+    ) -> PulsedConnection:
         """A new connection that waits no longer than the pulse beats."""
         if self.pulse is not None:
             self.pulse.expect()
-        made = Connection.connect(*given, **named)
+        made = PulsedConnection.connect(*given, **named)
         made.pulse = self.pulse
         return made
 
@@ -139,7 +143,7 @@ class Database:
         Raises Unavailable, StorageFull, Conflict or Invalid for what the database refuses.
         """
         self._expect_answers()
-        with translating(), Session(self._engine, expire_on_commit=False) as session, session.begin():
+        with translate_database_errors(), Session(self._engine, expire_on_commit=False) as session, session.begin():
             if snapshot:
                 session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
                 session.execute(sa.text("SET TRANSACTION READ ONLY"))
@@ -162,7 +166,7 @@ class Database:
         Asked on a connection of its own, so that the answer does not wait for requests. Raises Unavailable.
         """
         self._expect_answers()
-        with translating(), self._probe.connect() as connection:
+        with translate_database_errors(), self._probe.connect() as connection:
             there = connection.execute(sa.text("SELECT to_regclass('alembic_version')")).scalar()
             revision = sa.text("SELECT version_num FROM alembic_version")
             return str(connection.execute(revision).scalar()) if there else None
@@ -203,14 +207,14 @@ def _int_or_float(digits: str) -> int | float:
     return int(digits) if len(digits) < 19 or -(1 << 63) <= int(digits) < 1 << 63 else float(digits)
 
 
-def driver(session: Session) -> psycopg.Connection[tuple[object, ...]]:
+def driver_connection(session: Session) -> psycopg.Connection[tuple[object, ...]]:
     """The psycopg connection of a transaction, for COPY."""
     raw = session.connection().connection.driver_connection
     return cast("psycopg.Connection[tuple[object, ...]]", raw)
 
 
 @contextmanager
-def translating() -> Iterator[None]:
+def translate_database_errors() -> Iterator[None]:
     """Turn what the database or its driver raises into our own kinds of error."""
     try:
         yield
@@ -225,10 +229,10 @@ def translating() -> Iterator[None]:
 _BY_STATE: dict[str, type[AppError]] = {
     "53100": DiskFull,
     "53300": DatabaseBusy,
-    "40001": ChangedMeanwhile,
-    "40P01": ChangedMeanwhile,
-    "23505": ChangedMeanwhile,
-    "23503": ChangedMeanwhile,
+    "40001": ConcurrentChange,
+    "40P01": ConcurrentChange,
+    "23505": ConcurrentChange,
+    "23503": ConcurrentChange,
     "55P03": DatabaseBusy,
     "57014": StatementTooLong,
 }

@@ -38,19 +38,19 @@ def _accounts() -> sa.Select[Any]:
     return shown.select_from(joined.outerjoin(enrolments, enrolments.c.rater_id == raters.c.id))
 
 
-def accounts(session: Session, key: str, *, campaign: str | None) -> Sequence[AccountRecord]:
+def load_accounts_of_key(session: Session, key: str, *, campaign: str | None) -> Sequence[AccountRecord]:
     """Accounts of this key, in one campaign or in all, by campaign."""
     query = _accounts().where(raters.c.key == key).order_by(raters.c.campaign_id)
     return session.execute(query if campaign is None else query.where(campaigns.c.key == campaign)).all()
 
 
-def accounts_of(session: Session, person_id: int) -> Sequence[AccountRecord]:
+def load_accounts_of_person(session: Session, person_id: int) -> Sequence[AccountRecord]:
     """Every account of a person, by campaign."""
     query = _accounts().where(raters.c.person_id == person_id)
     return session.execute(query.order_by(raters.c.campaign_id, raters.c.id)).all()
 
 
-def forget(session: Session, account: AccountRecord) -> None:
+def erase_account(session: Session, account: AccountRecord) -> None:
     """Take name, attributes, contact, external id and credentials of an account; what it judged stays."""
     rater_id, campaign_id = account.id, account.campaign_id
     session.execute(sa.update(raters).where(raters.c.id == rater_id).values(name=raters.c.key, attributes={}))

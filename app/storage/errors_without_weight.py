@@ -21,7 +21,7 @@ FROM judgments j CROSS JOIN LATERAL jsonb_array_elements(j.payload -> 'errors') 
 WHERE j.campaign_id = :campaign AND ({marked}) AND e ->> 'severity' = ANY(:severities) ORDER BY j.id"""
 
 
-def load(
+def load_errors_without_weight(
     session: Session, campaign_id: int, judgments: Codes, ids: Ints, profile: WeightProfile
 ) -> ErrorsWithoutWeight:
     """Every error that a profile does not know, marked in the judgments behind some rows.

@@ -22,7 +22,7 @@ FROM procrastinate.procrastinate_workers"""
 _TODO = "SELECT count(*) FROM procrastinate.procrastinate_jobs WHERE status = 'todo'"
 
 
-def examine(url: str) -> Iterator[CheckFinding]:
+def examine_database(url: str) -> Iterator[CheckFinding]:
     """Whether it answers and keeps what it confirms, its schema, its connections, who waits, and the workers."""
     address = sqlalchemy_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
     options = f"-c statement_timeout={PATIENCE}s -c lock_timeout={PATIENCE}s"
@@ -51,11 +51,11 @@ def _schema(connection: psycopg.Connection) -> Iterator[CheckFinding]:
     revision_row = (
         connection.execute("SELECT version_num FROM alembic_version").fetchone() if there and there[0] else None
     )
-    now, needed = revision_row[0] if revision_row else None, migrate.head()
+    now, needed = revision_row[0] if revision_row else None, migrate.find_head_revision()
     if now == needed:
         yield CheckFinding("schema", "ok", str(now))
         yield from _workers(connection)
-    elif now in migrate.known_revisions():
+    elif now in migrate.list_known_revisions():
         yield CheckFinding("schema", "wrong", f"at {now or 'nothing'}, needed is {needed}", "`plumbline db upgrade`")
     else:
         yield CheckFinding("schema", "wrong", f"{now} is of a newer version than this one", "start the newer version")

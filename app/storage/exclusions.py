@@ -29,25 +29,27 @@ FROM exclusions e CROSS JOIN LATERAL (
 WHERE e.campaign_id = :campaign"""
 
 
-class ExcludedAlready(Conflict):
+class AlreadyExcluded(Conflict):
     """This is excluded already."""
 
+    published = "ExcludedAlready"
 
-def target(session: Session, campaign_id: int, what: str, key: str) -> int | None:
+
+def find_exclusion_target(session: Session, campaign_id: int, what: str, key: str) -> int | None:
     """The row that a rater, task, document or system of the campaign is, by its key."""
     table = _TABLES[what]
     query = sa.select(table.c.id).where(table.c.campaign_id == campaign_id, table.c.key == key)
     return session.execute(query).scalar()
 
 
-def stands(session: Session, campaign_id: int, what: str, target_id: int) -> bool:
+def is_excluded(session: Session, campaign_id: int, what: str, target_id: int) -> bool:
     """Whether an exclusion of this stands now."""
     here = (exclusions.c.campaign_id == campaign_id) & (exclusions.c[f"{what}_id"] == target_id)
     query = sa.select(sa.exists().where(here, exclusions.c.lifted_version.is_(None)))
     return bool(session.execute(query).scalar())
 
 
-def add(
+def insert_exclusion(
     session: Session,
     campaign_id: int,
     *,
@@ -64,32 +66,32 @@ def add(
     session.execute(made)
 
 
-def withdrawal_of(session: Session, campaign_id: int, system_id: int) -> int | None:
+def find_system_withdrawal(session: Session, campaign_id: int, system_id: int) -> int | None:
     """The number of the standing exclusion that withdrawing a system made."""
     here = (exclusions.c.campaign_id == campaign_id) & (exclusions.c.system_id == system_id)
     standing = exclusions.c.withdrawal & exclusions.c.lifted_version.is_(None)
     return session.execute(sa.select(exclusions.c.version).where(here, standing)).scalar()
 
 
-def lift(session: Session, campaign_id: int, n: int, *, version: int, reason: str, actor: str) -> None:
+def end_exclusion(session: Session, campaign_id: int, n: int, *, version: int, reason: str, actor: str) -> None:
     """Let an exclusion end with a data version."""
     here = (exclusions.c.campaign_id == campaign_id) & (exclusions.c.version == n)
     said = {"lifted_version": version, "lifted_reason": reason, "lifted_actor": actor}
     session.execute(sa.update(exclusions).where(here).values(**said, lifted_at=sa.func.clock_timestamp()))
 
 
-def find(session: Session, campaign_id: int, n: int) -> ExclusionRecord | None:
+def find_exclusion(session: Session, campaign_id: int, n: int) -> ExclusionRecord | None:
     """The exclusion that a data version made."""
     return session.execute(sa.text(f"{_NAMED} AND e.version = :n"), {"campaign": campaign_id, "n": n}).one_or_none()
 
 
-def page(session: Session, campaign_id: int, *, after: int, limit: int) -> list[ExclusionRecord]:
+def load_exclusions_page(session: Session, campaign_id: int, *, after: int, limit: int) -> list[ExclusionRecord]:
     """Exclusions in the order in which they were made, lifted ones included."""
     query = sa.text(f"{_NAMED} AND e.version > :after ORDER BY e.version LIMIT :limit")
     return list(session.execute(query, {"campaign": campaign_id, "after": after, "limit": limit}))
 
 
-def standing(session: Session, campaign_id: int, version: int) -> list[ExclusionRecord]:
+def load_standing_exclusions(session: Session, campaign_id: int, version: int) -> list[ExclusionRecord]:
     """The exclusions that stood at a data version."""
     stood = "e.version <= :version AND (e.lifted_version IS NULL OR e.lifted_version > :version)"
     query = sa.text(f"{_NAMED} AND {stood} ORDER BY e.version")

@@ -11,7 +11,7 @@ from sqlalchemy import text
 from app.stats.ratings import RatingRole
 from app.storage.credited_systems import CREDITED, ITS_CREDITS
 from app.storage.db import Session
-from app.storage.walking import walk
+from app.storage.walking import stream_full_scan
 
 Row = sa.Row[Any]
 BATCH = 5000
@@ -125,12 +125,12 @@ WHERE t.campaign_id = :campaign AND (:judged OR t.state <> 'withdrawn')
 ORDER BY r.key COLLATE "C", {QUEUE}, t.key COLLATE "C", i.position, g.position, o.id"""
 
 
-def rows(
+def stream_export_rows(
     session: Session, query: str, campaign_id: int, version: int, *, profile: int | None = None, judged: bool = False
 ) -> Generator[Row, None, None]:
     """Stream one of the queries above. profile: whose scores stand beside judgments. judged: only what was judged."""
     keys = {"campaign": campaign_id, "version": version, "profile": profile, "judged": judged}
-    yield from walk(session, query, keys, batch=BATCH)
+    yield from stream_full_scan(session, query, keys, batch=BATCH)
 
 
 # What no file of judgments has a place for, by what it is called where losses are told. Of `plans` the one in force has
@@ -167,13 +167,13 @@ def count_unexported(session: Session, campaign_id: int, version: int) -> dict[s
     return {row.what: row.n for row in counts if row.n}
 
 
-def count_aligned(session: Session, campaign_id: int) -> int:
+def count_aligned_outputs(session: Session, campaign_id: int) -> int:
     """How many outputs have a word alignment."""
     query = "SELECT count(*) FROM outputs WHERE campaign_id = :campaign AND alignment IS NOT NULL"
     return int(session.execute(text(query), {"campaign": campaign_id}).scalar_one())
 
 
-def profile_id(session: Session, campaign_id: int, digest: str) -> int | None:
+def find_profile_id(session: Session, campaign_id: int, digest: str) -> int | None:
     """The profile of that digest, where a judgment was scored under it."""
     query = "SELECT id FROM profiles WHERE campaign_id = :campaign AND digest = :digest"
     stored_id = session.execute(text(query), {"campaign": campaign_id, "digest": digest}).scalar_one_or_none()

@@ -10,7 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
-from app.storage.optional_filters import conditions_of
+from app.storage.optional_filters import join_optional_conditions
 from app.storage.tables import flags
 
 Row = sa.Row[Any]
@@ -30,7 +30,7 @@ LEFT JOIN items i ON i.id = f.item_id LEFT JOIN documents d ON d.id = i.document
 WHERE f.campaign_id = :campaign"""
 
 
-def add(
+def insert_flag(
     session: Session,
     campaign_id: int,
     *,
@@ -49,15 +49,15 @@ def add(
     return name
 
 
-def page(session: Session, campaign_id: int, *, after: int, limit: int, answered: bool | None) -> list[Row]:
+def load_flags_page(session: Session, campaign_id: int, *, after: int, limit: int, answered: bool | None) -> list[Row]:
     """Flags in the order in which they came, by id after `after`."""
-    only = conditions_of({"answered": "(f.answer IS NOT NULL) = :answered"}, {"answered": answered})
+    only = join_optional_conditions({"answered": "(f.answer IS NOT NULL) = :answered"}, {"answered": answered})
     query = f"{_FLAGS} AND f.id > :after {only} ORDER BY f.id LIMIT :limit"
     keys = {"campaign": campaign_id, "after": after, "limit": limit, "answered": answered}
     return list(session.execute(text(query), keys))
 
 
-def get(session: Session, campaign_id: int, name: str) -> Row:
+def load_flag(session: Session, campaign_id: int, name: str) -> Row:
     """One flag. Raises FlagNotFound."""
     query = text(f"{_FLAGS} AND f.public_id = :name")
     row = session.execute(query, {"campaign": campaign_id, "name": name}).one_or_none()
@@ -66,7 +66,7 @@ def get(session: Session, campaign_id: int, name: str) -> Row:
     return row
 
 
-def answer(session: Session, flag_id: int, *, said: str, actor: str) -> None:
+def store_flag_answer(session: Session, flag_id: int, *, said: str, actor: str) -> None:
     """Store an answer in place of an earlier one."""
     values = {"answer": said, "answered_by": actor, "answered_at": sa.func.now()}
     session.execute(sa.update(flags).where(flags.c.id == flag_id).values(**values))

@@ -15,11 +15,11 @@ from sqlalchemy import text
 
 from app.domain.errors import NotFound
 from app.stats.timing.active_time import EventLog, ScreenWords
-from app.storage.db import Session, driver
-from app.storage.optional_filters import conditions_of
-from app.storage.packed_columns import column, micros, packed_select
+from app.storage.db import Session, driver_connection
+from app.storage.optional_filters import join_optional_conditions
+from app.storage.packed_columns import make_packed_select, unpack_column, unpack_microseconds
 from app.storage.tables import hour_adjustments
-from app.storage.walking import walking
+from app.storage.walking import plan_for_full_scans
 from app.storage.words import WORDS_OF
 
 Row = sa.Row[Any]
@@ -88,7 +88,7 @@ _BY_CHARACTERS = "(length(coalesce({text}, '')) + 1) / 2"
 
 
 @dataclass(frozen=True, slots=True)
-class Spacing:
+class WordSpacing:
     """Whether words are set apart by spaces in the languages of source and target; where not, two characters count."""
 
     source: bool
@@ -108,7 +108,7 @@ class RecordedActivity:
 def load_activity(
     session: Session,
     campaign_id: int,
-    spacing: Spacing,
+    spacing: WordSpacing,
     raters: Sequence[int] | None = None,
     until: datetime | None = None,
 ) -> RecordedActivity:
@@ -121,10 +121,12 @@ def load_activity(
         "hides": list(HIDES),
         "silent": list(SAYS_NOTHING),
     }
-    activity = packed_select("activity", _COLUMNS, _ACTIVITY.format(conditions=conditions_of(_ACTIVITY_BY, keys)))
-    with walking(session), driver(session).cursor(binary=True, row_factory=dict_row) as cursor:
+    activity = make_packed_select(
+        "activity", _COLUMNS, _ACTIVITY.format(conditions=join_optional_conditions(_ACTIVITY_BY, keys))
+    )
+    with plan_for_full_scans(session), driver_connection(session).cursor(binary=True, row_factory=dict_row) as cursor:
         columns = cursor.execute(f"SELECT * FROM {activity}", keys).fetchone() or {}
-    read = {name: column(columns.get(f"activity_{name}"), kind) for name, kind in _COLUMNS.items()}
+    read = {name: unpack_column(columns.get(f"activity_{name}"), kind) for name, kind in _COLUMNS.items()}
     rater_ids, rater = np.unique(read["rater_id"], return_inverse=True)
     task_ids, task = np.unique(read["task_id"], return_inverse=True)
     _, page = np.unique(read["page"], return_inverse=True)
@@ -134,8 +136,8 @@ def load_activity(
         session=page.ravel().astype(np.int32),
         seq=read["seq"],
         at_ms=read["at_ms"],
-        received=micros(read["received_at"], 0),
-        since=micros(read["leased_at"], 0),
+        received=unpack_microseconds(read["received_at"], 0),
+        since=unpack_microseconds(read["leased_at"], 0),
         sign=read["sign"],
         item=read["item"],
         segment=read["segment"],
@@ -144,7 +146,7 @@ def load_activity(
     return RecordedActivity(log, screens, tuple(map(int, rater_ids)), tuple(map(int, task_ids)))
 
 
-def _screens(session: Session, keys: Mapping[str, Any], spacing: Spacing, tasks: Mapping[int, int]) -> ScreenWords:
+def _screens(session: Session, keys: Mapping[str, Any], spacing: WordSpacing, tasks: Mapping[int, int]) -> ScreenWords:
     def counted(spaced: bool, name: str) -> str:
         return (_BY_SPACES if spaced else _BY_CHARACTERS).format(text=name)
 
@@ -152,10 +154,10 @@ def _screens(session: Session, keys: Mapping[str, Any], spacing: Spacing, tasks:
         source=counted(spacing.source, "g.source"),
         target=counted(spacing.target, "o.text"),
         reference=counted(spacing.target, "f.text"),
-        conditions=conditions_of({"raters": _ACTIVITY_BY["raters"]}, keys),
+        conditions=join_optional_conditions({"raters": _ACTIVITY_BY["raters"]}, keys),
     )
-    with walking(session):
-        rows = cast("list[Shown]", driver(session).execute(query, keys).fetchall())
+    with plan_for_full_scans(session):
+        rows = cast("list[Shown]", driver_connection(session).execute(query, keys).fetchall())
     read: dict[tuple[int, int], tuple[int, int]] = {}  # of a screen: most words of a source, words of all outputs
     for task, _, screen, _, sources, outputs in rows:
         most, of_all = read.get((task, screen), (0, 0))
@@ -179,10 +181,10 @@ _PLACES = """(
     JOIN tasks t ON t.campaign_id = %(campaign)s AND t.id = i.task_id AND t.state <> 'imported'
     LEFT JOIN segments g ON g.campaign_id = %(campaign)s AND g.id = j.segment_id
     WHERE j.campaign_id = %(campaign)s) x"""
-PLACES = f"SELECT * FROM {packed_select('places', _PLACE_COLUMNS, _PLACES)}"
+PLACES = f"SELECT * FROM {make_packed_select('places', _PLACE_COLUMNS, _PLACES)}"
 
 
-def came_by(session: Session, campaign_id: int, version: int) -> datetime | None:
+def find_version_time(session: Session, campaign_id: int, version: int) -> datetime | None:
     """When a data version was made, where anything was recorded by then; else None."""
     query = text(
         """SELECT v.at FROM versions v WHERE v.campaign_id = :campaign AND v.n = :version AND EXISTS (
@@ -192,11 +194,11 @@ def came_by(session: Session, campaign_id: int, version: int) -> datetime | None
     return made_at
 
 
-def places(session: Session, campaign_id: int) -> dict[str, npt.NDArray[np.int64]]:
+def load_judgment_places(session: Session, campaign_id: int) -> dict[str, npt.NDArray[np.int64]]:
     """Where each judgment was made: judgment_id, rater_id, task_id, item, segment (0: of the item as a whole)."""
-    with walking(session), driver(session).cursor(binary=True, row_factory=dict_row) as cursor:
+    with plan_for_full_scans(session), driver_connection(session).cursor(binary=True, row_factory=dict_row) as cursor:
         packed_row = cursor.execute(PLACES, {"campaign": campaign_id}).fetchone() or {}
-    read = {name: column(packed_row.get(f"places_{name}"), kind) for name, kind in _PLACE_COLUMNS.items()}
+    read = {name: unpack_column(packed_row.get(f"places_{name}"), kind) for name, kind in _PLACE_COLUMNS.items()}
     return {name: values.astype(np.int64) for name, values in read.items()}
 
 
@@ -220,18 +222,18 @@ _OF_TEAM = {"team": "t.key = :team"}
 _ENTRIES_BY = {**_OF_TEAM, "rater": "h.rater_id = :rater", "id": "h.id = :id"}
 
 
-def raters(session: Session, campaign_id: int, team: str | None) -> list[Row]:
+def load_enrolled_raters(session: Session, campaign_id: int, team: str | None) -> list[Row]:
     """Enrolled raters, of one team where that is asked; person is the same for accounts of one person."""
     keys = {"campaign": campaign_id, "team": team}
-    return list(session.execute(text(_RATERS.format(conditions=conditions_of(_OF_TEAM, keys))), keys))
+    return list(session.execute(text(_RATERS.format(conditions=join_optional_conditions(_OF_TEAM, keys))), keys))
 
 
-def accounts(session: Session, campaign_id: int, rater_id: int) -> list[Row]:
-    """All accounts of a rater's person in the campaign, as `raters` has them."""
+def load_person_accounts(session: Session, campaign_id: int, rater_id: int) -> list[Row]:
+    """All accounts of a rater's person in the campaign, as `load_enrolled_raters` has them."""
     return list(session.execute(text(_ACCOUNTS), {"campaign": campaign_id, "rater": rater_id}))
 
 
-def entries(
+def load_hours_entries(
     session: Session,
     campaign_id: int,
     *,
@@ -243,24 +245,24 @@ def entries(
 ) -> list[Row]:
     """Adjustments, disputes and refusals in the order in which they were made. answered: kind of what answers one."""
     keys = {"campaign": campaign_id, "team": team, "rater": rater_id, "id": only, "after": after, "limit": limit}
-    return list(session.execute(text(_ENTRIES.format(conditions=conditions_of(_ENTRIES_BY, keys))), keys))
+    return list(session.execute(text(_ENTRIES.format(conditions=join_optional_conditions(_ENTRIES_BY, keys))), keys))
 
 
 def find_dispute(session: Session, campaign_id: int, entry_id: int) -> Row:
     """A dispute. Raises DisputeNotFound."""
-    matching = entries(session, campaign_id, only=entry_id)
+    matching = load_hours_entries(session, campaign_id, only=entry_id)
     if not matching or matching[0].kind != "dispute":
         raise DisputeNotFound
     return matching[0]
 
 
-def add(session: Session, campaign_id: int, values: Mapping[str, object]) -> Row:
+def insert_hours_entry(session: Session, campaign_id: int, values: Mapping[str, object]) -> Row:
     """Add an entry, for good. values: rater_id, kind, seconds, reason, answers_id, actor."""
     made = sa.insert(hour_adjustments).values(campaign_id=campaign_id, **values).returning(hour_adjustments.c.id)
-    return entries(session, campaign_id, only=int(session.execute(made).scalar_one()))[0]
+    return load_hours_entries(session, campaign_id, only=int(session.execute(made).scalar_one()))[0]
 
 
-def open_disputes(session: Session, campaign_id: int, rater_id: int) -> int:
+def count_open_disputes(session: Session, campaign_id: int, rater_id: int) -> int:
     """How many disputes of a rater nobody has answered."""
-    rater_entries = entries(session, campaign_id, rater_id=rater_id)
+    rater_entries = load_hours_entries(session, campaign_id, rater_id=rater_id)
     return sum(row.kind == "dispute" and row.answered is None for row in rater_entries)

@@ -15,7 +15,7 @@ LOCK = 7_215_340_913  # any constant: one sweep at a time, however many workers 
 
 
 @dataclass(frozen=True, slots=True)
-class KeptReports:
+class ReportRetention:
     """Which reports of former data versions stay. newest: so many of each kind of a campaign, until they are too old.
 
     always: kinds that later reports look back at. What is gone comes out the same, byte by byte, for who asks again.
@@ -48,7 +48,7 @@ EXPIRED = {
 }
 
 
-def sweep(session: Session, *, kept: timedelta, reports: KeptReports) -> dict[str, int] | None:
+def delete_expired_rows(session: Session, *, kept: timedelta, reports: ReportRetention) -> dict[str, int] | None:
     """Delete what has expired; how many of each, or None where another worker is at it."""
     if not session.execute(text("SELECT pg_try_advisory_xact_lock(:n)"), {"n": LOCK}).scalar():
         return None

@@ -14,7 +14,7 @@ KEPT = "7 days"
 
 
 @dataclass(frozen=True, slots=True)
-class KeptAnswer:
+class StoredIdempotentAnswer:
     """What a key stands for. body: None where the answer carried a secret and was not kept."""
 
     request_hash: bytes
@@ -24,7 +24,7 @@ class KeptAnswer:
     location: str | None
 
 
-def claim(session: Session, token_id: int, key: str, request_hash: bytes) -> bool:
+def claim_idempotency_key(session: Session, token_id: int, key: str, request_hash: bytes) -> bool:
     """Take a key, waiting for whoever is taking it; False where it is taken.
 
     The claim holds when the transaction commits, together with what was done under it; a rollback frees the key.
@@ -37,15 +37,15 @@ def claim(session: Session, token_id: int, key: str, request_hash: bytes) -> boo
     return taken.one_or_none() is not None
 
 
-def find(session: Session, token_id: int, key: str) -> KeptAnswer:
+def find_idempotent_answer(session: Session, token_id: int, key: str) -> StoredIdempotentAnswer:
     """The answer of a key that is taken: a second statement, which sees what the first waited for."""
     c = idempotency.c
     query = sa.select(c.request_hash, c.status, c.body, c.content_type, c.location)
     row = session.execute(query.where(c.token_id == token_id, c.key == key)).one()
-    return KeptAnswer(*row)
+    return StoredIdempotentAnswer(*row)
 
 
-def keep(
+def store_idempotent_answer(
     session: Session,
     token_id: int,
     key: str,

@@ -29,7 +29,7 @@ WHERE p.campaign_id = :campaign AND p.version = (SELECT max(version) FROM plans 
   AND (load ->> 'seat')::boolean AND (load ->> 'tasks')::int > 0"""
 
 
-def keys(session: Session, campaign_id: int, among: Sequence[str] | None = None) -> list[str]:
+def load_idle_rater_keys(session: Session, campaign_id: int, among: Sequence[str] | None = None) -> list[str]:
     """Active raters who never had a task and are given none by the plan in force; nobody where there is no plan.
 
     among: of these raters only; of all where it is None.
@@ -38,6 +38,6 @@ def keys(session: Session, campaign_id: int, among: Sequence[str] | None = None)
     return list(session.execute(text(_IDLE), {"campaign": campaign_id, "keys": named}).scalars())
 
 
-def seats_with_work(session: Session, campaign_id: int) -> int:
+def count_seats_with_work(session: Session, campaign_id: int) -> int:
     """Seats of invitations that have tasks in the plan in force."""
     return int(session.execute(text(_SEATS), {"campaign": campaign_id}).scalar_one())

@@ -37,33 +37,35 @@ def _query() -> sa.Select[Any]:
     return shown.select_from(joined)
 
 
-def add(session: Session, values: Mapping[str, object]) -> InvitationRecord:
+def insert_invitation(session: Session, values: Mapping[str, object]) -> InvitationRecord:
     """Store an invitation by the hash of its secret."""
     session.execute(sa.insert(invitations).values(**values))
     return session.execute(_query().where(invitations.c.public_id == values["public_id"])).one()
 
 
-def find(session: Session, public_id: str) -> InvitationRecord | None:
+def find_invitation(session: Session, public_id: str) -> InvitationRecord | None:
     """The invitation of this id, live or not."""
     return session.execute(_query().where(invitations.c.public_id == public_id)).one_or_none()
 
 
-def get(session: Session, campaign_id: int, public_id: str) -> InvitationRecord:
+def load_invitation(session: Session, campaign_id: int, public_id: str) -> InvitationRecord:
     """The campaign's invitation of this id, live or not. Raises InvitationNotFound."""
-    row = find(session, public_id)
+    row = find_invitation(session, public_id)
     if row is None or row.campaign_id != campaign_id:
         raise InvitationNotFound
     return row
 
 
-def page(session: Session, campaign_id: int, *, after: str | None, limit: int) -> list[InvitationRecord]:
+def load_invitations_page(
+    session: Session, campaign_id: int, *, after: str | None, limit: int
+) -> list[InvitationRecord]:
     """A campaign's invitations by id after `after`."""
     public_id = invitations.c.public_id.collate("C")
     query = _query().where(invitations.c.campaign_id == campaign_id).order_by(public_id).limit(limit)
     return list(session.execute(query if after is None else query.where(public_id > after)))
 
 
-def revoke(session: Session, campaign_id: int, public_id: str) -> bool:
+def end_invitation(session: Session, campaign_id: int, public_id: str) -> bool:
     """End an invitation now; False where it had ended by hand already."""
     i = invitations.c
     here = (i.campaign_id == campaign_id) & (i.public_id == public_id) & i.revoked_at.is_(None)
@@ -71,13 +73,13 @@ def revoke(session: Session, campaign_id: int, public_id: str) -> bool:
     return session.execute(revoked).one_or_none() is not None
 
 
-def hold_campaign(session: Session, campaign_id: int) -> str:
+def lock_campaign_for_claim(session: Session, campaign_id: int) -> str:
     """Let one claim at a time look for a seat and take it, until the transaction ends; the campaign's state."""
     query = sa.select(campaigns.c.state).where(campaigns.c.id == campaign_id)
     return str(session.execute(query.with_for_update(key_share=True)).scalar_one())
 
 
-def full_for(session: Session, invitation: InvitationRecord) -> int | None:
+def seconds_until_next_claim(session: Session, invitation: InvitationRecord) -> int | None:
     """Seconds until somebody new may come again where `per_hour` have within the hour; None where somebody may now."""
     now = sa.func.statement_timestamp()
     here = (enrolments.c.campaign_id == invitation.campaign_id) & (enrolments.c.invitation_id == invitation.id)
@@ -88,14 +90,14 @@ def full_for(session: Session, invitation: InvitationRecord) -> int | None:
     return None if first is None else max(1, int(first))
 
 
-def rater_of(session: Session, campaign_id: int, external_id: str) -> str | None:
+def find_rater_by_external_id(session: Session, campaign_id: int, external_id: str) -> str | None:
     """The key of the rater who is known by an external id."""
     query = sa.select(raters.c.key).join(enrolments, enrolments.c.rater_id == raters.c.id)
     here = (enrolments.c.campaign_id == campaign_id) & (enrolments.c.external_id == external_id)
     return session.execute(query.where(here)).scalar()
 
 
-def completion_url(session: Session, campaign_id: int, rater_id: int) -> str | None:
+def find_completion_url(session: Session, campaign_id: int, rater_id: int) -> str | None:
     """Where the platform that a rater came from wants them back."""
     query = sa.select(invitations.c.completion_url).join(enrolments, enrolments.c.invitation_id == invitations.c.id)
     return session.execute(
@@ -103,7 +105,7 @@ def completion_url(session: Session, campaign_id: int, rater_id: int) -> str | N
     ).scalar()
 
 
-def completions(
+def load_completions_page(
     session: Session, campaign_id: int, *, after: int, limit: int, rater_id: int | None = None
 ) -> list[InvitationRecord]:
     """Tasks with a code of completion by id after `after`: whose, under which external id, and when handed in."""

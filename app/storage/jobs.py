@@ -22,7 +22,7 @@ class JobNotFound(NotFound):
     """There is no such job."""
 
 
-def add(
+def insert_or_lock_job(
     session: Session, *, public_id: str, campaign_id: int, kind: str, key: str, request: Mapping[str, object]
 ) -> tuple[Row, bool]:
     """The job of this key, its row held, and whether it was made now."""
@@ -32,12 +32,12 @@ def add(
     return session.execute(_SHOWN.where(jobs.c.key == key).with_for_update()).one(), is_new
 
 
-def find(session: Session, key: str) -> Row | None:
+def find_job(session: Session, key: str) -> Row | None:
     """The job that makes the report of a key, if there is one."""
     return session.execute(_SHOWN.where(jobs.c.key == key)).one_or_none()
 
 
-def get(session: Session, public_id: str, *, hold: bool = False) -> Row:
+def load_job(session: Session, public_id: str, *, hold: bool = False) -> Row:
     """A job. Raises JobNotFound."""
     query = _SHOWN.where(jobs.c.public_id == public_id)
     row = session.execute(query.with_for_update() if hold else query).one_or_none()
@@ -51,13 +51,13 @@ def lock_job(session: Session, job_id: int) -> Row | None:
     return session.execute(sa.select(jobs).where(jobs.c.id == job_id).with_for_update()).one_or_none()
 
 
-def state(session: Session, job_id: int) -> str | None:
+def find_job_state(session: Session, job_id: int) -> str | None:
     """The state of a job; None where it has been deleted."""
     state_name: str | None = session.execute(sa.select(jobs.c.state).where(jobs.c.id == job_id)).scalar()
     return state_name
 
 
-def of_campaign(
+def load_campaign_jobs_page(
     session: Session, campaign_id: int, *, roles: Sequence[str], alone: bool, before: int | None, limit: int
 ) -> Sequence[Row]:
     """Jobs of a campaign whose report is for one of these roles, the newest first, from below a number.
@@ -72,7 +72,7 @@ def of_campaign(
     return session.execute(query.order_by(jobs.c.id.desc()).limit(limit)).all()
 
 
-def n_alike(session: Session, campaign_id: int, kind: str, question: str) -> int:
+def count_versions_of_question(session: Session, campaign_id: int, kind: str, question: str) -> int:
     """How many jobs of a kind have answered a question, by what they keep as `question`, under whichever key.
 
     Those that were asked for only to look do not count.
@@ -84,19 +84,19 @@ def n_alike(session: Session, campaign_id: int, kind: str, question: str) -> int
     return int(session.execute(query).scalar_one())
 
 
-def restart(session: Session, job_id: int, request: Mapping[str, object]) -> None:
+def restart_job(session: Session, job_id: int, request: Mapping[str, object]) -> None:
     """Begin a job anew that has ended without a report; chunks that have results keep them."""
     kept = sa.select(sa.func.count()).where(chunk_results.c.job_id == job_id).scalar_subquery()
     again = {"attempts": jobs.c.attempts + 1, "n_done": kept, "started_at": None, "request": dict(request)}
     _set(session, job_id, state="queued", error=None, finished_at=None, **again)
 
 
-def count_attempt(session: Session, job_id: int) -> None:
+def count_job_attempt(session: Session, job_id: int) -> None:
     """One more beginning."""
     _set(session, job_id, attempts=jobs.c.attempts + 1)
 
 
-def begin(session: Session, row: Row, n_chunks: int) -> None:
+def mark_job_begun(session: Session, row: Row, n_chunks: int) -> None:
     """The data have been read: so many chunks are to be computed. Results of another division do not count."""
     if row.n_chunks not in (None, n_chunks):
         session.execute(sa.delete(chunk_results).where(chunk_results.c.job_id == row.id))
@@ -113,12 +113,12 @@ def store_chunk(session: Session, job_id: int, n: int, body: bytes, worker: str)
     return True
 
 
-def finishing(session: Session, job_id: int) -> None:
+def mark_job_finishing(session: Session, job_id: int) -> None:
     """All chunks have results: the report is to be made of them."""
     _set(session, job_id, state="finishing")
 
 
-def mark_done(session: Session, job_id: int) -> None:
+def mark_job_done(session: Session, job_id: int) -> None:
     """The report is stored: its chunks are not needed any more, but for who computed how many."""
     counted = sa.select(chunk_results.c.worker, sa.func.count().label("n")).where(chunk_results.c.job_id == job_id)
     workers = {row.worker: row.n for row in session.execute(counted.group_by(chunk_results.c.worker))}
@@ -126,23 +126,23 @@ def mark_done(session: Session, job_id: int) -> None:
     session.execute(sa.delete(chunk_results).where(chunk_results.c.job_id == job_id))
 
 
-def fail(session: Session, job_id: int, error: Mapping[str, object]) -> None:
+def mark_job_failed(session: Session, job_id: int, error: Mapping[str, object]) -> None:
     """End a job with its reason."""
     _set(session, job_id, state="failed", error=dict(error), finished_at=sa.func.now())
 
 
-def cancel(session: Session, job_id: int) -> None:
+def mark_job_cancelled(session: Session, job_id: int) -> None:
     """End a job that nobody wants any more."""
     _set(session, job_id, state="cancelled", finished_at=sa.func.now())
 
 
-def has_result(session: Session, job_id: int, n: int) -> bool:
+def has_chunk_result(session: Session, job_id: int, n: int) -> bool:
     """Whether a chunk has a result."""
     query = sa.select(chunk_results.c.n).where(chunk_results.c.job_id == job_id, chunk_results.c.n == n)
     return session.execute(query).one_or_none() is not None
 
 
-def to_queue(session: Session, job_id: int, n_chunks: int, window: int) -> list[int]:
+def list_chunks_to_queue(session: Session, job_id: int, n_chunks: int, window: int) -> list[int]:
     """The chunks that are next: without a result, and either of the first so many or so many after one that has one.
 
     The queue holds no more of a job than that, however large it is.
@@ -152,13 +152,13 @@ def to_queue(session: Session, job_id: int, n_chunks: int, window: int) -> list[
     return [n for n in range(n_chunks) if n not in known and (n < window or n - window in known)]
 
 
-def result(session: Session, job_id: int, n: int) -> bytes:
+def load_chunk_result(session: Session, job_id: int, n: int) -> bytes:
     """The bytes of one chunk."""
     query = sa.select(chunk_results.c.body).where(chunk_results.c.job_id == job_id, chunk_results.c.n == n)
     return bytes(session.execute(query).scalar_one())
 
 
-def results(session: Session, job_id: int, first: int, last: int) -> Iterator[bytes]:
+def stream_chunk_results(session: Session, job_id: int, first: int, last: int) -> Iterator[bytes]:
     """The bytes of the chunks from first to last − 1, in order."""
     here = chunk_results.c.n.between(first, last - 1)
     query = sa.select(chunk_results.c.body).where(chunk_results.c.job_id == job_id, here).order_by(chunk_results.c.n)
@@ -166,7 +166,7 @@ def results(session: Session, job_id: int, first: int, last: int) -> Iterator[by
         yield bytes(body)
 
 
-def unfinished_jobs(session: Session) -> Sequence[Row]:
+def load_unfinished_jobs(session: Session) -> Sequence[Row]:
     """Jobs that have not ended."""
     return session.execute(sa.select(jobs).where(jobs.c.finished_at.is_(None)).order_by(jobs.c.id)).all()
 

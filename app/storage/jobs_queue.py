@@ -17,7 +17,7 @@ from procrastinate import SyncPsycopgConnector
 from procrastinate.jobs import Job
 from procrastinate.manager import JobManager
 
-from app.storage.db import Session, driver
+from app.storage.db import Session, driver_connection
 from app.storage.queue_schema import SCHEMA
 
 Weight = Literal["light", "heavy"]
@@ -33,7 +33,7 @@ SWEEP_LOCK = 7_215_340_914  # any constant: one sweep at a time, however many wo
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class QueueEntry:
     """Something to be done for a job. task: its name. n: which chunk. priority: higher ones first, in its queue."""
 
     task: str
@@ -48,7 +48,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class StalledEntry:
+class StalledQueueEntry:
     """An entry that a worker took and did not live to finish."""
 
     queue_id: int
@@ -60,7 +60,7 @@ def _manager() -> JobManager:
     return JobManager(SyncPsycopgConnector())  # never opened: every call brings its connection
 
 
-def look_into(session: Session) -> None:
+def set_queue_search_path(session: Session) -> None:
     """Let the functions of the queue find its tables, until this transaction ends."""
     session.execute(sa.text(f"SET LOCAL search_path = {SEARCH_PATH}"))
 
@@ -74,7 +74,7 @@ def commit_asynchronously(session: Session) -> None:
     session.execute(sa.text(f"SET LOCAL {UNHURRIED} = off"))
 
 
-def enter(session: Session, entries: Iterable[Entry]) -> None:
+def enqueue(session: Session, entries: Iterable[QueueEntry]) -> None:
     """Put entries into the queue, with the transaction that they belong to."""
     made = [
         Job(
@@ -89,84 +89,84 @@ def enter(session: Session, entries: Iterable[Entry]) -> None:
         for entry in entries
     ]
     if made:
-        look_into(session)
-        _manager().batch_defer_jobs(made, connection=driver(session))
+        set_queue_search_path(session)
+        _manager().batch_defer_jobs(made, connection=driver_connection(session))
 
 
-def withdraw(session: Session, job_id: int) -> None:
+def withdraw_queued_entries(session: Session, job_id: int) -> None:
     """Take out of the queue what nobody has begun of a job."""
-    look_into(session)
+    set_queue_search_path(session)
     statement = "DELETE FROM procrastinate_jobs WHERE status = 'todo' AND (args->>'job')::bigint = :job"
     session.execute(sa.text(statement), {"job": job_id})
 
 
-def stalled_entries(session: Session, seconds: float) -> Sequence[StalledEntry]:
+def load_stalled_entries(session: Session, seconds: float) -> Sequence[StalledQueueEntry]:
     """What workers hold who have not been heard of for so long, or have gone."""
-    look_into(session)
+    set_queue_search_path(session)
     query = """SELECT j.id, (j.args->>'job')::bigint FROM procrastinate_jobs j
         LEFT JOIN procrastinate_workers w ON w.id = j.worker_id
         WHERE j.status = 'doing' AND (w.id IS NULL OR w.last_heartbeat < now() - make_interval(secs => :seconds))
         FOR UPDATE OF j SKIP LOCKED"""
-    return [StalledEntry(*row) for row in session.execute(sa.text(query), {"seconds": seconds})]
+    return [StalledQueueEntry(*row) for row in session.execute(sa.text(query), {"seconds": seconds})]
 
 
-def count(session: Session, queue_id: int, what: Ended) -> int:
+def count_entry_ending(session: Session, queue_id: int, what: Ended) -> int:
     """Note on an entry that it ended so once more; how often that makes. 0 where the entry is gone.
 
     Each way to end is counted by itself, and what the queue tries again because the database was away by none of them.
     """
-    look_into(session)
+    set_queue_search_path(session)
     statement = """UPDATE procrastinate_jobs
         SET args = args || jsonb_build_object(CAST(:what AS text), coalesce((args->>:what)::int, 0) + 1)
         WHERE id = :id RETURNING (args->>:what)::int"""
     return session.execute(sa.text(statement), {"id": queue_id, "what": what}).scalar() or 0
 
 
-def retry(session: Session, queue_id: int) -> None:
+def retry_queue_entry(session: Session, queue_id: int) -> None:
     """Let another worker do a stalled entry."""
-    look_into(session)
+    set_queue_search_path(session)
     call = "SELECT procrastinate_retry_job_v2(:id, now(), NULL, NULL, NULL)"
     session.execute(sa.text(call), {"id": queue_id})
 
 
-def give_up(session: Session, queue_id: int) -> None:
+def remove_queue_entry(session: Session, queue_id: int) -> None:
     """Take an entry out, whatever its state."""
-    look_into(session)
+    set_queue_search_path(session)
     session.execute(sa.text("DELETE FROM procrastinate_jobs WHERE id = :id"), {"id": queue_id})
 
 
-def without_entries(session: Session, job_ids: Sequence[int]) -> set[int]:
+def find_jobs_without_entries(session: Session, job_ids: Sequence[int]) -> set[int]:
     """Those of the jobs for which nothing is in the queue."""
-    look_into(session)
+    set_queue_search_path(session)
     query = sa.text("SELECT DISTINCT (args->>'job')::bigint FROM procrastinate_jobs WHERE status IN ('todo', 'doing')")
     return set(job_ids) - set(session.execute(query).scalars())
 
 
-def workers(session: Session, seconds: float) -> int:
+def count_live_workers(session: Session, seconds: float) -> int:
     """Lanes of workers that have been heard of within so many seconds."""
     query = f"""SELECT count(*) FROM {SCHEMA}.procrastinate_workers
         WHERE last_heartbeat > now() - make_interval(secs => :seconds)"""
     return int(session.execute(sa.text(query), {"seconds": seconds}).scalar_one())
 
 
-def forget_workers(session: Session, seconds: float) -> None:
+def delete_dead_workers(session: Session, seconds: float) -> None:
     """Delete the entries of workers who have not been heard of for so long."""
-    look_into(session)
+    set_queue_search_path(session)
     call = "SELECT * FROM procrastinate_prune_stalled_workers_v1(:seconds)"
     session.execute(sa.text(call), {"seconds": seconds})
 
 
-def alone(session: Session) -> bool:
+def try_lock_sweep(session: Session) -> bool:
     """Whether this transaction is the only one that sweeps now."""
     return bool(session.execute(sa.text("SELECT pg_try_advisory_xact_lock(:n)"), {"n": SWEEP_LOCK}).scalar())
 
 
-def orphans(session: Session) -> int:
+def requeue_orphans(session: Session) -> int:
     """Enter again what a worker that has ended in good order took and did not get to; how many.
 
     One that is told to stop between taking an entry and beginning it leaves it as taken, by nobody.
     """
-    look_into(session)
+    set_queue_search_path(session)
     statement = (
         "UPDATE procrastinate_jobs SET status = 'todo' WHERE status = 'doing' AND worker_id IS NULL RETURNING id"
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlalchemy import text
 
 from app.storage.db import Session
-from app.storage.optional_filters import conditions_of
+from app.storage.optional_filters import join_optional_conditions
 
 LOOKED_AT = 600
 """Judgments that one page looks at, at most: to look for the system of one touches three blocks of an index."""
@@ -56,7 +56,7 @@ SELECT ARRAY(SELECT j.id FROM looked j WHERE true {conditions} ORDER BY j.id LIM
 
 
 @dataclass(frozen=True, slots=True)
-class ResolvedFilter:
+class ResolvedJudgmentFilter:
     """A filter with its names as rows of the campaign. values: by field; of a task, several."""
 
     values: Mapping[str, object]
@@ -64,18 +64,20 @@ class ResolvedFilter:
     @property
     def condition(self) -> str:
         """For a statement over all judgments `j` of the campaign; each part with AND before it."""
-        return conditions_of(_WHOLE, self.values)
+        return join_optional_conditions(_WHOLE, self.values)
 
 
 @dataclass(frozen=True, slots=True)
-class FilteredPage:
+class FilteredJudgmentPage:
     """The judgments of a page, by id. reached: the last that was looked at, where there are more to look at."""
 
     ids: list[int]
     reached: int | None
 
 
-def resolve_filter(session: Session, campaign_id: int, only: Mapping[str, object]) -> ResolvedFilter | None:
+def resolve_judgment_filter(
+    session: Session, campaign_id: int, only: Mapping[str, object]
+) -> ResolvedJudgmentFilter | None:
     """The rows that a filter names; None where something that it names is not there."""
     named = {name: row for name, row in _ROWS.items() if only.get(name) is not None}
     rows: tuple[object, ...] = ()
@@ -84,10 +86,12 @@ def resolve_filter(session: Session, campaign_id: int, only: Mapping[str, object
         rows = tuple(session.execute(query, {**only, "campaign": campaign_id}).one())
     if any(row is None for row in rows):
         return None
-    return ResolvedFilter({**only, **dict(zip(named, rows, strict=True))})
+    return ResolvedJudgmentFilter({**only, **dict(zip(named, rows, strict=True))})
 
 
-def part(session: Session, campaign_id: int, wanted: ResolvedFilter, *, after: int, limit: int) -> FilteredPage:
+def load_filtered_page(
+    session: Session, campaign_id: int, wanted: ResolvedJudgmentFilter, *, after: int, limit: int
+) -> FilteredJudgmentPage:
     """The first judgments after one that a filter means. Fewer than `limit` where others have to be looked at first."""
     values = dict(wanted.values)
     few = _few(session, campaign_id, values)
@@ -95,18 +99,18 @@ def part(session: Session, campaign_id: int, wanted: ResolvedFilter, *, after: i
     if few is not None:
         values["few"] = few
         beside = {name: condition for name, condition in beside.items() if name not in _OF_ITEMS}
-    conditions = conditions_of(beside, values)
+    conditions = join_optional_conditions(beside, values)
     looked = max(LOOKED_AT, limit) if conditions else limit
-    among = conditions_of({"rater": _FENCED["rater"], "few": "j.id = ANY(:few)"}, values)
+    among = join_optional_conditions({"rater": _FENCED["rater"], "few": "j.id = ANY(:few)"}, values)
     keys = {**values, "campaign": campaign_id, "after": after, "limit": limit, "looked": looked}
     query = text(_PAGE.format(among=among, conditions=conditions))
     ids, count, last = session.execute(query, keys).one()
     ended = count < looked or len(ids) == limit
-    return FilteredPage(list(ids), None if ended else int(last))
+    return FilteredJudgmentPage(list(ids), None if ended else int(last))
 
 
 def _few(session: Session, campaign_id: int, values: Mapping[str, object]) -> list[int] | None:
-    conditions = conditions_of(_OF_ITEMS, values)
+    conditions = join_optional_conditions(_OF_ITEMS, values)
     if not conditions:
         return None
     keys = {**values, "campaign": campaign_id, "most": FEW + 1}

@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session
 from app.stats.ratings import RatingRole
 from app.storage import seals
 from app.storage.imports import staging
-from app.storage.imports.merge import Check, require
-from app.storage.optional_filters import conditions_of
+from app.storage.imports.merge import MergeCheck, require_checks_pass
+from app.storage.optional_filters import join_optional_conditions
 
 # What was staged, with names turned into rows and the number of the revision that each answer will be, in one table, so
 # that nothing after it has to join the million rows of a large import again. An answer equal
@@ -55,7 +55,7 @@ WHERE resolved.n = later.n AND later.steps > 0"""
 
 ANY_TWICE = """
 SELECT EXISTS (SELECT FROM resolved GROUP BY item_id, segment_id, rater_id, revision HAVING count(*) > 1)"""
-TWICE = Check(
+TWICE = MergeCheck(
     """SELECT DISTINCT ON (r.item_id, r.segment_id, r.revision) r.file, r.line,
               i.item || coalesce(':' || r.position, '')
        FROM (SELECT *, count(*) OVER (PARTITION BY item_id, segment_id, rater_id, revision) AS times FROM resolved) r
@@ -63,7 +63,7 @@ TWICE = Check(
        WHERE r.times > 1 ORDER BY r.item_id, r.segment_id, r.revision, r.line DESC""",
     "the same rater judged {} twice; give each answer a time of its own, or a revision where the format has them",
 )
-OTHER_ANSWER = Check(
+OTHER_ANSWER = MergeCheck(
     """SELECT r.file, r.line, i.item || coalesce(':' || r.position, '')
        FROM resolved r JOIN staged_items i ON i.n = r.item
        WHERE r.known AND r.said IS NOT NULL ORDER BY r.file, r.line""",
@@ -113,7 +113,7 @@ JOIN judgments r ON r.campaign_id = :campaign AND r.item_id = x.item_id AND r.ra
      AND r.segment_id IS NOT DISTINCT FROM x.segment_id AND x.id <> r.id AND r.version = :version
 WHERE w.campaign_id = :campaign
 ORDER BY r.id, x.revision ON CONFLICT DO NOTHING"""
-NOTHING_THERE = Check(
+NOTHING_THERE = MergeCheck(
     f"""SELECT v.file, v.line, v.task || ' ' || v.item || coalesce(':' || v.position, '') FROM staged_voids v
         WHERE NOT EXISTS (SELECT FROM (SELECT v.file, v.line FROM {_MEANT}) m WHERE m.file = v.file AND m.line = v.line)
         ORDER BY v.file, v.line""",
@@ -138,7 +138,7 @@ LEFT JOIN outputs o ON o.campaign_id = :campaign AND o.system_id = s.system_id A
      AND o.segment_id BETWEEN (SELECT min(segment_id) FROM marked) AND (SELECT max(segment_id) FROM marked)
 WHERE s.target_end > char_length(o.text) OR s.source_end > char_length(g.source) ORDER BY s.id LIMIT :most"""
 
-# Texts that an import brings for segments that are stored: looked up before `merge.declare` stores them.
+# Texts that an import brings for segments that are stored: looked up before `merge.insert_staged_nouns` stores them.
 TOLD = """
 CREATE TEMP TABLE told ON COMMIT DROP AS
 SELECT o.file, o.line, g.id AS segment_id, s.id AS system_id, o.text, o.led FROM staged_outputs o
@@ -186,8 +186,8 @@ class AppendResult:
     unchanged: int
 
 
-def resolve_staged(session: Session, campaign_id: int, *, history: bool) -> AppendResult:
-    """Find the row and the revision of every staged judgment, after `merge.declare` has created what they name.
+def resolve_staged_judgments(session: Session, campaign_id: int, *, history: bool) -> AppendResult:
+    """Find the row and the revision of every staged judgment, once `merge.insert_staged_nouns` is done.
 
     history: whether the campaign had judgments before this import. Raises Contradiction, with file and line, for two
     answers at one address or another answer to a stored revision.
@@ -195,12 +195,12 @@ def resolve_staged(session: Session, campaign_id: int, *, history: bool) -> Appe
     sequence = session.execute(text(SEQUENCE)).scalar_one()
     resolve = RESOLVE.format(sequence=sequence, history=HISTORY if history else NO_HISTORY)
     session.execute(text(resolve), {"campaign": campaign_id})
-    staging.sample(session, "resolved (n, item_id, segment_id)")
+    staging.sample_staging_statistics(session, "resolved (n, item_id, segment_id)")
     if session.execute(text(ANY_TWICE)).scalar():
         session.execute(text(BY_TIME))
-        require(session, campaign_id, (TWICE,))
+        require_checks_pass(session, campaign_id, (TWICE,))
     if history:
-        require(session, campaign_id, (OTHER_ANSWER,))
+        require_checks_pass(session, campaign_id, (OTHER_ANSWER,))
     staged, resolved, revisions = session.execute(
         text(
             """SELECT (SELECT count(*) FROM staged_judgments), count(*), count(*) FILTER (WHERE revision > 1)
@@ -210,42 +210,42 @@ def resolve_staged(session: Session, campaign_id: int, *, history: bool) -> Appe
     return AppendResult(added=resolved, revisions=revisions, unchanged=staged - resolved)
 
 
-def append_staged(session: Session, *, campaign_id: int, profile_id: int | None, version: int) -> None:
+def append_staged_judgments(session: Session, *, campaign_id: int, profile_id: int | None, version: int) -> None:
     """Add every resolved judgment with its score; without a profile the score has to be stored apart.
 
-    Whoever takes the version seals it at last (`seals.seal_collected`).
+    Whoever takes the version seals it at last (`seals.seal_collected_version`).
     """
     keys = {"campaign": campaign_id, "profile": profile_id, "version": version}
     session.execute(text(APPEND), keys)
-    seals.collect(session, APPENDED)
+    seals.collect_row_hashes(session, APPENDED)
     if profile_id is not None:
         session.execute(text(SCORE), keys)
 
 
-def resolved_ids(session: Session) -> list[int]:
+def load_resolved_judgment_ids(session: Session) -> list[int]:
     """The judgments that are being merged."""
     return list(session.execute(text("SELECT id FROM resolved ORDER BY id")).scalars())
 
 
-def has_new_voids(session: Session, campaign_id: int) -> bool:
+def has_new_staged_voids(session: Session, campaign_id: int) -> bool:
     """Whether a staged void names a stored judgment that is not void yet."""
     return bool(session.execute(text(NEW_VOIDS), {"campaign": campaign_id}).scalar())
 
 
-def require_voidable(session: Session, campaign_id: int) -> None:
+def require_voidable_judgments(session: Session, campaign_id: int) -> None:
     """Raise Contradiction, with file and line, for a staged void that names no stored judgment."""
-    require(session, campaign_id, (NOTHING_THERE,))
+    require_checks_pass(session, campaign_id, (NOTHING_THERE,))
 
 
-def void_staged(session: Session, *, campaign_id: int, version: int) -> int:
+def apply_staged_voids(session: Session, *, campaign_id: int, version: int) -> int:
     """Set aside what the staged voids name, and revisions of what was void; how many that were not void before."""
     keys = {"campaign": campaign_id, "version": version}
-    seals.collect(session)
-    statements = (seals.collecting_insert(seals.VOID, sql) for sql in (VOID, STILL_VOID))
+    seals.collect_row_hashes(session)
+    statements = (seals.collecting_insert_sql(seals.VOID, sql) for sql in (VOID, STILL_VOID))
     return sum(int(getattr(session.execute(text(sql), keys), "rowcount", 0)) for sql in statements)
 
 
-def more_than(session: Session, campaign_ids: Sequence[int], n: int) -> bool:
+def has_more_judgments_than(session: Session, campaign_ids: Sequence[int], n: int) -> bool:
     """Whether campaigns have more judgments than this together, revisions included; no more of them is looked at."""
     query = text("SELECT count(*) FROM (SELECT FROM judgments WHERE campaign_id = ANY(:campaigns) LIMIT :most) j")
     return int(session.execute(query, {"campaigns": list(campaign_ids), "most": n + 1}).scalar_one()) > n
@@ -267,21 +267,23 @@ class StoredAnswer:
     text: str | None
 
 
-def answers(session: Session, campaign_id: int, *, among: Sequence[int] | None = None) -> Iterator[StoredAnswer]:
+def stream_stored_answers(
+    session: Session, campaign_id: int, *, among: Sequence[int] | None = None
+) -> Iterator[StoredAnswer]:
     """Stored payloads with their texts, streamed. among: ids of the judgments that are wanted; None for all."""
     keys = {"campaign": campaign_id, "among": None if among is None else list(among)}
-    query = ANSWERS.format(conditions=conditions_of({"among": "j.id = ANY(:among)"}, keys))
+    query = ANSWERS.format(conditions=join_optional_conditions({"among": "j.id = ANY(:among)"}, keys))
     for row in session.execute(text(query), keys, execution_options={"yield_per": 5000}):
         yield StoredAnswer(*row)
 
 
-def reaching_out(session: Session, campaign_id: int, most: int) -> list[int]:
+def find_marks_beyond_text(session: Session, campaign_id: int, most: int) -> list[int]:
     """The first judgments of the import under way that mark something beyond the end of its text."""
     return list(session.execute(text(REACHING_OUT), {"campaign": campaign_id, "most": most}).scalars())
 
 
 @dataclass(frozen=True, slots=True)
-class Blind:
+class JudgmentBeforeText:
     """A judgment stored before its text was, with where the text is said. of_source: it is the source's.
 
     led: characters that were taken off the start of the text, which spans marked before count.
@@ -297,19 +299,19 @@ class Blind:
 
 
 def note_new_texts(session: Session, campaign_id: int) -> None:
-    """Note which staged texts are news of a stored segment; to be called before `merge.declare`."""
+    """Note which staged texts are news of a stored segment; to be called before `merge.insert_staged_nouns`."""
     session.execute(text(TOLD), {"campaign": campaign_id})
     session.execute(text("ANALYZE told"))
 
 
-def judged_blind(session: Session, campaign_id: int) -> Iterator[Blind]:
+def stream_judgments_before_text(session: Session, campaign_id: int) -> Iterator[JudgmentBeforeText]:
     """Judgments of earlier imports whose texts the import under way brings, streamed by file and line."""
     keys = {"campaign": campaign_id}
     for row in session.execute(text(JUDGED_BLIND), keys, execution_options={"yield_per": 5000}):
-        yield Blind(*row)
+        yield JudgmentBeforeText(*row)
 
 
-def staged_at(session: Session, judgment_id: int) -> tuple[str, int]:
+def find_staged_place(session: Session, judgment_id: int) -> tuple[str, int]:
     """File and line that a judgment of the import under way came from."""
     query = text("SELECT file, line FROM resolved WHERE id = :id")
     file, line = session.execute(query, {"id": judgment_id}).one()

@@ -14,24 +14,24 @@ from app.storage.tables import judgments, locks
 LockRecord = sa.Row[Any]
 
 
-def add(session: Session, campaign_id: int, values: Mapping[str, object]) -> None:
+def insert_lock_entry(session: Session, campaign_id: int, values: Mapping[str, object]) -> None:
     """Store the next entry; the campaign's row must be locked, so that entries count up."""
     session.execute(sa.insert(locks).values(campaign_id=campaign_id, **values))
 
 
-def chain(session: Session, campaign_id: int, version: int) -> list[LockRecord]:
+def load_lock_chain(session: Session, campaign_id: int, version: int) -> list[LockRecord]:
     """The entries that there were at a data version, in their order."""
     query = sa.select(locks).where(locks.c.campaign_id == campaign_id, locks.c.version <= version)
     return list(session.execute(query.order_by(locks.c.n)))
 
 
-def anything_judged(session: Session, campaign_id: int) -> bool:
+def has_any_judgment(session: Session, campaign_id: int) -> bool:
     """Whether the campaign has a judgment, void ones included."""
     query = sa.select(sa.exists().where(judgments.c.campaign_id == campaign_id))
     return bool(session.execute(query).scalar())
 
 
-def clock(session: Session) -> datetime:
+def read_database_clock(session: Session) -> datetime:
     """The time by the database's clock."""
     now: datetime = session.execute(sa.select(sa.func.clock_timestamp())).scalar_one()
     return now

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy import text
 
 from app.storage.db import Session
-from app.storage.optional_filters import conditions_of
-from app.storage.walking import walk
+from app.storage.optional_filters import join_optional_conditions
+from app.storage.walking import stream_full_scan
 
 Row = sa.Row[Any]
 
@@ -55,16 +55,16 @@ SELECT EXISTS (
 _SCORED_BY = {"system": "m.system_id = :system", "document": "g.document_id = :document"}
 
 
-def has_scores(
+def has_metric_scores(
     session: Session, campaign_id: int, *, system_id: int | None = None, document_id: int | None = None
 ) -> bool:
     """Whether a metric ever scored a system, a document, or a system's outputs on a document."""
     keys = {"campaign": campaign_id, "system": system_id, "document": document_id}
-    query = HAS_SCORES.format(conditions=conditions_of(_SCORED_BY, keys))
+    query = HAS_SCORES.format(conditions=join_optional_conditions(_SCORED_BY, keys))
     return bool(session.execute(text(query), keys).scalar_one())
 
 
-def put(
+def store_metric_scores(
     session: Session,
     campaign_id: int,
     metric: str,
@@ -80,22 +80,22 @@ def put(
     session.execute(text(PUT), {**keys, **values})
 
 
-def systems(session: Session, campaign_id: int) -> dict[str, int]:
+def load_scorable_systems(session: Session, campaign_id: int) -> dict[str, int]:
     """Ids of the systems that can have scores, by key."""
     return {row.key: row.id for row in session.execute(text(SYSTEMS), {"campaign": campaign_id})}
 
 
-def segments(session: Session, campaign_id: int) -> list[Row]:
+def load_scorable_segments(session: Session, campaign_id: int) -> list[Row]:
     """The test segments in their order: document key, position, id, and whether they can have scores."""
-    return list(walk(session, SEGMENTS, {"campaign": campaign_id}))
+    return list(stream_full_scan(session, SEGMENTS, {"campaign": campaign_id}))
 
 
-def latest(session: Session, campaign_id: int, version: int) -> list[Row]:
+def load_metrics_at_version(session: Session, campaign_id: int, version: int) -> list[Row]:
     """The metrics of a campaign as they stood at a data version, by name, with counts."""
-    return list(walk(session, LATEST, {"campaign": campaign_id, "version": version}))
+    return list(stream_full_scan(session, LATEST, {"campaign": campaign_id, "version": version}))
 
 
-def scores(session: Session, campaign_id: int, metric: str, version: int) -> list[Row]:
+def load_metric_scores(session: Session, campaign_id: int, metric: str, version: int) -> list[Row]:
     """One set: system key, document key and position (None for a score of the system), score."""
     keys = {"campaign": campaign_id, "metric": metric, "version": version}
-    return list(walk(session, SCORES, keys))
+    return list(stream_full_scan(session, SCORES, keys))

@@ -9,6 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 
-def conditions_of(conditions: Mapping[str, str], values: Mapping[str, object]) -> str:
+def join_optional_conditions(conditions: Mapping[str, str], values: Mapping[str, object]) -> str:
     """The conditions, by the name of their value, whose value is not None; each with AND before it."""
     return "".join(f" AND {condition}" for name, condition in conditions.items() if values.get(name) is not None)

@@ -19,7 +19,7 @@ _FROM_2000 = 946_684_800_000_000  # microseconds from 1970, where ours begin, to
 _NO_TIME = np.iinfo(np.int64).min  # -infinity
 
 
-def packed_select(alias: str, columns: Mapping[str, str], rows: str) -> str:
+def make_packed_select(alias: str, columns: Mapping[str, str], rows: str) -> str:
     """A one-row SELECT of whole columns as byte strings, named alias_column.
 
     columns: the type of each. No segment is −1. All of one SELECT see the rows in one order.
@@ -31,12 +31,12 @@ def packed_select(alias: str, columns: Mapping[str, str], rows: str) -> str:
     return f"(SELECT {', '.join(sends)} FROM {rows}) {alias}"
 
 
-def column(content: bytes | None, kind: str) -> npt.NDArray[Any]:
-    """A packed column as an array in the order of bytes of this machine; times as `micros` takes them."""
+def unpack_column(content: bytes | None, kind: str) -> npt.NDArray[Any]:
+    """A packed column as an array in the order of bytes of this machine; times as `unpack_microseconds` takes them."""
     values = np.frombuffer(content or b"", dtype=_DTYPES[kind])
     return values.astype(values.dtype.newbyteorder("="))
 
 
-def micros(times: npt.NDArray[np.int64], unknown: int) -> npt.NDArray[np.int64]:
+def unpack_microseconds(times: npt.NDArray[np.int64], unknown: int) -> npt.NDArray[np.int64]:
     """Packed times as microseconds since 1970, `unknown` where there is none."""
     return np.where(times == _NO_TIME, unknown, times + _FROM_2000)

@@ -40,7 +40,9 @@ LEFT JOIN tasks x ON x.campaign_id = :campaign AND x.id = o.task_id
 ORDER BY p.task_id, p.position"""
 
 
-def page(session: Session, campaign_id: int, plan: int, *, after: tuple[int, int], limit: int) -> list[Row]:
+def load_plan_items_page(
+    session: Session, campaign_id: int, plan: int, *, after: tuple[int, int], limit: int
+) -> list[Row]:
     """Items by task and position after `after` (task_id, position)."""
     task, position = after
     keys = {"campaign": campaign_id, "plan": plan, "task": task, "position": position, "most": limit}

@@ -12,9 +12,9 @@ from psycopg import sql
 from sqlalchemy import text
 
 from app.domain.errors import NotFound
-from app.storage.db import Session, driver
+from app.storage.db import Session, driver_connection
 from app.storage.tables import plans
-from app.storage.walking import walk
+from app.storage.walking import stream_full_scan
 
 Row = sa.Row[Any]
 
@@ -71,46 +71,46 @@ SELECT coalesce(sum(CASE
           AND e.state = 'active') END), 0) FROM invitations i WHERE i.campaign_id = :campaign"""
 
 
-def documents(session: Session, campaign_id: int) -> list[Row]:
+def load_plan_documents(session: Session, campaign_id: int) -> list[Row]:
     """Documents to judge and to calibrate on, with sources, ids of segments, and references that are complete."""
-    return list(walk(session, DOCUMENTS, {"campaign": campaign_id}))
+    return list(stream_full_scan(session, DOCUMENTS, {"campaign": campaign_id}))
 
 
-def systems(session: Session, campaign_id: int) -> list[Row]:
+def load_plan_systems(session: Session, campaign_id: int) -> list[Row]:
     """Systems that take part."""
     return list(session.execute(text(SYSTEMS), {"campaign": campaign_id}))
 
 
-def marks(session: Session, campaign_id: int) -> list[Row]:
+def load_output_hashes(session: Session, campaign_id: int) -> list[Row]:
     """For each document and system that has outputs on it: the hash of each output, null where there is none."""
-    return list(walk(session, MARKS, {"campaign": campaign_id}))
+    return list(stream_full_scan(session, MARKS, {"campaign": campaign_id}))
 
 
-def raters(session: Session, campaign_id: int) -> list[Row]:
+def load_plan_raters(session: Session, campaign_id: int) -> list[Row]:
     """Raters who can be given work by name."""
     return list(session.execute(text(RATERS), {"campaign": campaign_id}))
 
 
-def judged_without_plan(session: Session, campaign_id: int) -> int:
+def count_documents_judged_unplanned(session: Session, campaign_id: int) -> int:
     """Documents of which outputs were judged under no plan."""
     return int(session.execute(text(JUDGED), {"campaign": campaign_id}).scalar_one())
 
 
-def seats(session: Session, campaign_id: int) -> int:
+def count_invitation_seats(session: Session, campaign_id: int) -> int:
     """Raters whom invitations by count may bring."""
     return int(session.execute(text(SEATS), {"campaign": campaign_id}).scalar_one())
 
 
-def latest(session: Session, campaign_id: int) -> Row | None:
+def find_latest_plan(session: Session, campaign_id: int) -> Row | None:
     """The plan in force."""
     query = sa.select(plans).where(plans.c.campaign_id == campaign_id).order_by(plans.c.version.desc()).limit(1)
     return session.execute(query).one_or_none()
 
 
-def get(session: Session, campaign_id: int, version: int | None) -> Row:
+def load_plan(session: Session, campaign_id: int, version: int | None) -> Row:
     """A plan by its version, the latest where none is named. Raises PlanNotFound."""
     if version is None:
-        plan = latest(session, campaign_id)
+        plan = find_latest_plan(session, campaign_id)
     else:
         query = sa.select(plans).where(plans.c.campaign_id == campaign_id, plans.c.version == version)
         plan = session.execute(query).one_or_none()
@@ -119,13 +119,13 @@ def get(session: Session, campaign_id: int, version: int | None) -> Row:
     return plan
 
 
-def page(session: Session, campaign_id: int, *, after: int, limit: int) -> list[Row]:
+def load_plans_page(session: Session, campaign_id: int, *, after: int, limit: int) -> list[Row]:
     """Plans by version after `after`."""
     query = sa.select(plans).where(plans.c.campaign_id == campaign_id, plans.c.version > after)
     return list(session.execute(query.order_by(plans.c.version).limit(limit)))
 
 
-def add(session: Session, values: Mapping[str, object]) -> None:
+def insert_plan(session: Session, values: Mapping[str, object]) -> None:
     """Freeze a plan."""
     session.execute(sa.insert(plans).values(**values))
 
@@ -146,7 +146,7 @@ FORGET = (
 )
 
 
-def forget_tasks(session: Session, campaign_id: int) -> None:
+def delete_untouched_tasks(session: Session, campaign_id: int) -> None:
     """Delete the tasks of plans that nobody worked on; the plans themselves stay."""
     # Not walked: what looks for rows that still need the deleted ones would read those of all campaigns, and its plan
     # stays with the connection.
@@ -154,14 +154,14 @@ def forget_tasks(session: Session, campaign_id: int) -> None:
         session.execute(text(statement), {"campaign": campaign_id})
 
 
-def was_leased(session: Session, campaign_id: int) -> bool:
+def was_any_task_leased(session: Session, campaign_id: int) -> bool:
     """Whether any task was ever in somebody's hands."""
     query = text("SELECT EXISTS (SELECT FROM leases WHERE campaign_id = :campaign)")
     return bool(session.execute(query, {"campaign": campaign_id}).scalar())
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class RowBatch:
     """Rows of one table, in its columns."""
 
     table: str
@@ -176,23 +176,23 @@ TYPES: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def write(session: Session, batch: Batch) -> None:
+def copy_rows(session: Session, batch: RowBatch) -> None:
     """Write rows by COPY; values of JSON columns are given as plain values."""
     json_columns = {batch.columns.index(name) for name in TYPES.get(batch.table, {}) if name in batch.columns}
     names = sql.SQL(", ").join(map(sql.Identifier, batch.columns))
     statement = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(batch.table), names)
-    with driver(session).cursor() as cursor, cursor.copy(statement) as copy:
+    with driver_connection(session).cursor() as cursor, cursor.copy(statement) as copy:
         for row in batch.rows:
             copy.write_row([_json(v) if n in json_columns else v for n, v in enumerate(row)])
 
 
-def ids(session: Session, table: str, n: int) -> list[int]:
+def draw_row_ids(session: Session, table: str, n: int) -> list[int]:
     """Fresh ids for rows to be written."""
     query = text("SELECT nextval(pg_get_serial_sequence(:table, 'id')) FROM generate_series(1, :n)")
     return list(session.execute(query, {"table": table, "n": n}).scalars())
 
 
-def output_ids(session: Session, campaign_id: int, wanted: Iterable[str]) -> dict[tuple[str, str, int], Row]:
+def load_output_ids(session: Session, campaign_id: int, wanted: Iterable[str]) -> dict[tuple[str, str, int], Row]:
     """Outputs of some documents, with id and text, by (system, document, position)."""
     query = """SELECT s.key AS system, d.key AS document, g.position, o.id, o.text, g.source
            FROM outputs o JOIN systems s ON s.campaign_id = :campaign AND s.id = o.system_id
@@ -200,7 +200,7 @@ def output_ids(session: Session, campaign_id: int, wanted: Iterable[str]) -> dic
            JOIN documents d ON d.campaign_id = :campaign AND d.id = g.document_id
            WHERE o.campaign_id = :campaign AND d.key = ANY(:keys)
            ORDER BY s.key COLLATE "C", d.key COLLATE "C", g.position"""
-    rows = walk(session, query, {"campaign": campaign_id, "keys": sorted(set(wanted))})
+    rows = stream_full_scan(session, query, {"campaign": campaign_id, "keys": sorted(set(wanted))})
     return {(row.system, row.document, row.position): row for row in rows}
 
 
@@ -208,9 +208,9 @@ DEGRADED = """
 SELECT v.output_id, v.name FROM variants v WHERE v.campaign_id = :campaign AND v.kind = 'degraded'"""
 
 
-def degraded_outputs(session: Session, campaign_id: int) -> set[tuple[int, str]]:
+def load_degraded_outputs(session: Session, campaign_id: int) -> set[tuple[int, str]]:
     """Outputs of which a degraded text is stored: (id of the output, name of the set of texts)."""
-    return {(row.output_id, row.name) for row in walk(session, DEGRADED, {"campaign": campaign_id})}
+    return {(row.output_id, row.name) for row in stream_full_scan(session, DEGRADED, {"campaign": campaign_id})}
 
 
 JOIN_POOL = """
@@ -221,7 +221,7 @@ WHERE t.campaign_id = :campaign AND t.state IN ('free', 'leased') AND t.plan = (
 ON CONFLICT DO NOTHING"""
 
 
-def join_pool(session: Session, campaign_id: int, rater_id: int) -> None:
+def join_task_pool(session: Session, campaign_id: int, rater_id: int) -> None:
     """Let a rater take the tasks that are anybody's."""
     session.execute(text(JOIN_POOL), {"campaign": campaign_id, "rater": rater_id})
 
@@ -230,17 +230,17 @@ INVITED = """
 SELECT rater_id FROM enrolments WHERE campaign_id = :campaign AND invitation_id IS NOT NULL AND state = 'active'"""
 
 
-def invited_raters(session: Session, campaign_id: int) -> list[int]:
+def load_invited_raters(session: Session, campaign_id: int) -> list[int]:
     """Raters whom an invitation brought."""
     return list(session.execute(text(INVITED), {"campaign": campaign_id}).scalars())
 
 
-def all_systems(session: Session, campaign_id: int) -> list[Row]:
+def load_all_systems(session: Session, campaign_id: int) -> list[Row]:
     """All systems, those that were withdrawn and those that stand for a calibration set too."""
     return list(session.execute(text(ALL_SYSTEMS), {"campaign": campaign_id}))
 
 
-def donor_texts(session: Session, campaign_id: int, most: int) -> list[str]:
+def load_donor_texts(session: Session, campaign_id: int, most: int) -> list[str]:
     """Texts of the target language to take spans from, sorted: references, where there are any, else outputs.
 
     Of more than `most` those with the smallest hashes, which hang on nothing but the texts.

@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from app.storage.db import Session
 from app.storage.side_tables import Ids
-from app.storage.walking import walk
+from app.storage.walking import stream_full_scan
 
 Address = tuple[str, int]
 
@@ -26,26 +26,26 @@ WHERE r.campaign_id = :campaign"""
 LABS = "SELECT key, lab FROM systems WHERE campaign_id = :campaign"
 
 
-def payloads(session: Session, campaign_id: int, ids: Ids) -> dict[int, dict[str, Any]]:
+def load_post_edit_payloads(session: Session, campaign_id: int, ids: Ids) -> dict[int, dict[str, Any]]:
     """Answers by the id of their judgment."""
     rows = session.execute(text(PAYLOADS), {"campaign": campaign_id, "ids": ids.tolist()})
     return {row.id: row.payload for row in rows}
 
 
-def sources(session: Session, campaign_id: int) -> dict[Address, str]:
+def load_source_texts(session: Session, campaign_id: int) -> dict[Address, str]:
     """Known sources by document key and position."""
-    rows = walk(session, SOURCES, {"campaign": campaign_id})
+    rows = stream_full_scan(session, SOURCES, {"campaign": campaign_id})
     return {(row.key, row.position): row.source for row in rows}
 
 
-def references(session: Session, campaign_id: int) -> dict[str, dict[Address, str]]:
+def load_reference_texts(session: Session, campaign_id: int) -> dict[str, dict[Address, str]]:
     """Reference translations by name, then by document key and position."""
     by_name: dict[str, dict[Address, str]] = {}
-    for row in walk(session, REFERENCES, {"campaign": campaign_id}):
+    for row in stream_full_scan(session, REFERENCES, {"campaign": campaign_id}):
         by_name.setdefault(row.name, {})[row.key, row.position] = row.text
     return by_name
 
 
-def labs(session: Session, campaign_id: int) -> dict[str, str | None]:
+def load_system_labs(session: Session, campaign_id: int) -> dict[str, str | None]:
     """The lab of each system by key, None where none is stated."""
     return {row.key: row.lab for row in session.execute(text(LABS), {"campaign": campaign_id})}

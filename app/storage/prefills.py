@@ -10,12 +10,12 @@ import sqlalchemy as sa
 from app.storage.db import Session
 from app.storage.tables import items, tasks, variants
 from app.storage.test_sets import PREFILL
-from app.storage.walking import walk
+from app.storage.walking import stream_full_scan
 
 RATING = 0  # `role` of an item that is judged for its own sake
 
 
-def there(session: Session, campaign_id: int, name: str) -> bool:
+def has_prefill(session: Session, campaign_id: int, name: str) -> bool:
     """Whether any output has errors of this name to be shown."""
     query = sa.select(variants.c.output_id).where(
         variants.c.campaign_id == campaign_id, variants.c.kind == PREFILL, variants.c.name == name
@@ -23,13 +23,13 @@ def there(session: Session, campaign_id: int, name: str) -> bool:
     return session.execute(query.limit(1)).first() is not None
 
 
-def planned_prefill(session: Session, campaign_id: int) -> tuple[str | None] | None:
+def find_planned_prefill(session: Session, campaign_id: int) -> tuple[str | None] | None:
     """The name of the errors that the items of a plan show, None within where they show none; None before any plan."""
     row = session.execute(_planned(campaign_id).limit(1)).first()
     return None if row is None else (row.prefill,)
 
 
-def is_planned(session: Session, campaign_id: int, name: str) -> bool:
+def is_prefill_planned(session: Session, campaign_id: int, name: str) -> bool:
     """Whether any item of a plan shows errors of this name, if there are any."""
     return session.execute(_planned(campaign_id).where(items.c.prefill == name).limit(1)).first() is not None
 
@@ -57,10 +57,10 @@ WHERE i.campaign_id = :campaign AND i.prefill IS NOT NULL AND i.role = 0
 ORDER BY j.id, o.id"""
 
 
-def answered_prefills(session: Session, campaign_id: int, version: int) -> Iterator[sa.Row[Any]]:
+def stream_answered_prefills(session: Session, campaign_id: int, version: int) -> Iterator[sa.Row[Any]]:
     """Answers about items that were judged for their own sake with prefilled errors, and these errors.
 
     Of all revisions up to a data version, by id; spans are empty where an output had none.
     """
     if session.execute(sa.text(ANY_SHOWN), {"campaign": campaign_id}).scalar_one():
-        yield from walk(session, ANSWERED, {"campaign": campaign_id, "version": version}, batch=500)
+        yield from stream_full_scan(session, ANSWERED, {"campaign": campaign_id, "version": version}, batch=500)

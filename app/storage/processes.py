@@ -17,7 +17,7 @@ class ProcessState:
     ticks: int
 
 
-def state_of(pid: int) -> ProcessState | None:
+def read_process_state(pid: int) -> ProcessState | None:
     """How a process is; None where it is gone, or where the system does not tell."""
     try:
         told = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
@@ -27,13 +27,13 @@ def state_of(pid: int) -> ProcessState | None:
     return ProcessState(fields[0], int(fields[11]) + int(fields[12]))
 
 
-def is_stopped(pid: int) -> bool:
+def is_process_stopped(pid: int) -> bool:
     """Whether a signal has stopped it, so that it does nothing until another lets it go on."""
-    status = state_of(pid)
+    status = read_process_state(pid)
     return status is not None and status.state == STOPPED
 
 
-class Stillness:
+class ProcessStillness:
     """For how long a process has done nothing, by looks: a pause of whoever looks is nobody's fault."""
 
     def __init__(self, pid: int) -> None:
@@ -43,7 +43,7 @@ class Stillness:
 
     def look(self, seconds: float) -> None:
         """Look again, so many seconds after the last look."""
-        status = state_of(self._pid)
+        status = read_process_state(self._pid)
         self.stopped = self.stopped + seconds if status and status.state == STOPPED else 0.0
         still = status is not None and status.ticks == self._ticks and status.state not in AT_WORK
         self.idle = self.idle + seconds if still else 0.0

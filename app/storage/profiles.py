@@ -9,9 +9,9 @@ from sqlalchemy import text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from app.storage.db import driver
+from app.storage.db import driver_connection
 from app.storage.tables import profiles
-from app.storage.walking import walk
+from app.storage.walking import stream_full_scan
 
 STORE = """
 INSERT INTO scores (campaign_id, profile_id, judgment_id, item_id, segment_id, rater_id, revision, n_errors, version,
@@ -22,7 +22,9 @@ FROM rescored r JOIN judgments j ON j.id = r.id AND j.campaign_id = :campaign
 ON CONFLICT (profile_id, judgment_id) DO NOTHING"""
 
 
-def ensure(session: Session, campaign_id: int, *, name: str, digest: str, weights: Mapping[str, object]) -> int:
+def ensure_weight_profile(
+    session: Session, campaign_id: int, *, name: str, digest: str, weights: Mapping[str, object]
+) -> int:
     """The id of this profile in this campaign, created if need be; where it is there, nothing is written."""
     query = sa.select(profiles.c.id).where(profiles.c.campaign_id == campaign_id, profiles.c.digest == digest)
     stored_id = session.execute(query).scalar_one_or_none()
@@ -33,27 +35,27 @@ def ensure(session: Session, campaign_id: int, *, name: str, digest: str, weight
     return int(session.execute(query).scalar_one())
 
 
-def has_scores(session: Session, campaign_id: int) -> bool:
+def has_any_score(session: Session, campaign_id: int) -> bool:
     """Whether any judgment of this campaign has a score under any profile."""
     query = text("SELECT EXISTS (SELECT FROM scores WHERE campaign_id = :campaign)")
     return bool(session.execute(query, {"campaign": campaign_id}).scalar())
 
 
-def has_unscored(session: Session, campaign_id: int, profile_id: int) -> bool:
+def has_unscored_judgments(session: Session, campaign_id: int, profile_id: int) -> bool:
     """Whether some judgment has no score under this profile."""
     query = """
         SELECT EXISTS (SELECT FROM judgments j LEFT JOIN scores s ON s.judgment_id = j.id AND s.profile_id = :profile
                        WHERE j.campaign_id = :campaign AND s.judgment_id IS NULL)"""
-    return bool(walk(session, query, {"campaign": campaign_id, "profile": profile_id}).scalar())
+    return bool(stream_full_scan(session, query, {"campaign": campaign_id, "profile": profile_id}).scalar())
 
 
-def store(session: Session, campaign_id: int, profile_id: int, rows: Iterable[tuple[int, float, int]]) -> None:
+def store_scores(session: Session, campaign_id: int, profile_id: int, rows: Iterable[tuple[int, float, int]]) -> None:
     """Store (judgment, score, number of errors) under a profile, beside the address of each judgment."""
     session.execute(
         text("CREATE TEMP TABLE IF NOT EXISTS rescored (id bigint, score float8, n_errors int) ON COMMIT DROP")
     )
     session.execute(text("TRUNCATE rescored"))
-    with driver(session).cursor() as cursor, cursor.copy("COPY rescored FROM STDIN") as copy:
+    with driver_connection(session).cursor() as cursor, cursor.copy("COPY rescored FROM STDIN") as copy:
         for row in rows:
             copy.write_row(row)
-    walk(session, STORE, {"campaign": campaign_id, "profile": profile_id})
+    stream_full_scan(session, STORE, {"campaign": campaign_id, "profile": profile_id})

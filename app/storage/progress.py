@@ -9,7 +9,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.storage.campaigns import CampaignNotFound
-from app.storage.walking import walk
+from app.storage.walking import stream_full_scan
 from app.storage.words import WORDS_OF
 
 Row = sa.Row[Any]
@@ -84,7 +84,7 @@ def imported_tasks(session: Session, campaign_id: int, *, characters: int | None
     characters: how many are a word, where the language has no spaces; None where it has.
     """
     keys = {"campaign": campaign_id, "spaced": characters is None, "characters": characters or 1}
-    return list(walk(session, _IMPORTED, keys))
+    return list(stream_full_scan(session, _IMPORTED, keys))
 
 
 def raters(session: Session, campaign_id: int) -> list[Row]:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import text
 
 from app.storage.db import Session
-from app.storage.walking import walk
+from app.storage.walking import stream_full_scan
 
 Row = sa.Row[Any]
 
@@ -76,7 +76,7 @@ def count_all(session: Session, campaign_id: int, *, version: int, since: dateti
 
     And judgments since a time, by task and by the end of their minute, which stands as `first`.
     """
-    return list(walk(session, _ALL, {"campaign": campaign_id, "version": version, "since": since}))
+    return list(stream_full_scan(session, _ALL, {"campaign": campaign_id, "version": version, "since": since}))
 
 
 def count_new(session: Session, campaign_id: int, *, after: int, version: int) -> list[Row]:

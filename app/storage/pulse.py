@@ -27,7 +27,7 @@ SILENT = "the server does not answer"
 T = TypeVar("T")
 
 
-class Pulse:
+class DatabasePulse:
     """Asks a server whether it answers, from a thread of its own, until closed. options: of the connection."""
 
     def __init__(self, url: str, options: str = "") -> None:
@@ -58,7 +58,7 @@ class Pulse:
                 raise psycopg.OperationalError(SILENT)
 
     def _ask_on(self) -> None:
-        connection: Connection | None = None
+        connection: PulsedConnection | None = None
         while not self._closed:
             self._wanted.wait(EVERY)
             self._wanted.clear()
@@ -78,7 +78,7 @@ class Pulse:
             self._beats += 1
             self._beaten.notify_all()
 
-    def _asked(self, connection: Connection | None) -> Connection:
+    def _asked(self, connection: PulsedConnection | None) -> PulsedConnection:
         """Ask on the connection, or on a new one where that has ended. Raises ConnectionTimeout, or psycopg's error."""
         if connection is not None and not connection.closed:
             with suppress(psycopg.OperationalError):  # ended by an administrator, or lost: is another to be had?
@@ -86,7 +86,7 @@ class Pulse:
                 return connection
             if connection.limit_passed:
                 self._tell(silent=True)
-        made = Connection.connect(
+        made = PulsedConnection.connect(
             self._url, connect_timeout=CONNECT_WITHIN, autocommit=True, options=self._options, prepare_threshold=None
         )
         made.limit = ANSWER_WITHIN
@@ -94,10 +94,10 @@ class Pulse:
         return made
 
 
-class Connection(psycopg.Connection[Any]):
+class PulsedConnection(psycopg.Connection[Any]):
     """A connection that waits no longer than its pulse beats. limit: the longest wait in seconds, beside that."""
 
-    pulse: Pulse | None = None
+    pulse: DatabasePulse | None = None
     limit: float | None = None
     limit_passed = False
 
@@ -119,10 +119,10 @@ class Connection(psycopg.Connection[Any]):
         return look
 
 
-class AsyncConnection(psycopg.AsyncConnection[Any]):
+class PulsedAsyncConnection(psycopg.AsyncConnection[Any]):
     """The same for the event loop."""
 
-    pulse: Pulse | None = None
+    pulse: DatabasePulse | None = None
 
     async def wait(self, gen: PQGen[T], interval: float = LOOK_EVERY, timeout: float | None = None) -> T:
         """Wait for the server. Raises OperationalError, and is closed then, where it is silent."""

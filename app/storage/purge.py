@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from app.storage.seals import hash_of, hashed_comparison, hashed_void
-from app.storage.walking import walk
+from app.storage.seals import comparison_hash_sql, judgment_hash_sql, void_hash_sql
+from app.storage.walking import stream_full_scan
 
 Row = sa.Row[Any]
 # Added to only, as their triggers say; the owner lays these aside for this transaction, and nobody writes meanwhile.
@@ -18,9 +18,9 @@ SEALED = ("judgments", "voids", "screen_judgments", "activity", "qualification_a
 _OF = "campaign_id = :campaign AND rater_id = :rater"
 _THEIRS = f"campaign_id = :campaign AND judgment_id IN (SELECT id FROM judgments WHERE {_OF})"
 _HASHES = f"""
-SELECT 'judgment ' || id AS row, encode({hash_of("j")}, 'hex') AS hash, version FROM judgments j WHERE {_OF}
-UNION ALL SELECT 'void ' || judgment_id, encode({hashed_void("v")}, 'hex'), version FROM voids v WHERE {_THEIRS}
-UNION ALL SELECT 'screen ' || task_id || ' ' || screen || ' ' || revision, encode({hashed_comparison("s")}, 'hex'),
+SELECT 'judgment ' || id AS row, encode({judgment_hash_sql("j")}, 'hex') AS hash, version FROM judgments j WHERE {_OF}
+UNION ALL SELECT 'void ' || judgment_id, encode({void_hash_sql("v")}, 'hex'), version FROM voids v WHERE {_THEIRS}
+UNION ALL SELECT 'screen ' || task_id || ' ' || screen || ' ' || revision, encode({comparison_hash_sql("s")}, 'hex'),
                  version FROM screen_judgments s WHERE {_OF}
 ORDER BY 1"""
 _DELETIONS = (
@@ -35,7 +35,7 @@ _DELETIONS = (
 )
 
 
-def purge(session: Session, campaign_id: int, rater_id: int) -> Sequence[Row]:
+def purge_rater(session: Session, campaign_id: int, rater_id: int) -> Sequence[Row]:
     """Delete the answers, activity, attempts and flags of a rater; what each sealed row hashed to (SHA-256).
 
     It is the hash that the row's version was sealed with, which has to be kept for the seal to be checked.
@@ -46,7 +46,7 @@ def purge(session: Session, campaign_id: int, rater_id: int) -> Sequence[Row]:
         session.execute(text(f"ALTER TABLE {table} DISABLE TRIGGER {table}_append_only"))
     hashes = session.execute(text(_HASHES), here).all()
     for statement in _DELETIONS:
-        walk(session, statement, here)
+        stream_full_scan(session, statement, here)
     for table in SEALED:
         session.execute(text(f"ALTER TABLE {table} ENABLE TRIGGER {table}_append_only"))
     return hashes

@@ -10,17 +10,19 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
-from app.storage.optional_filters import conditions_of
+from app.storage.optional_filters import join_optional_conditions
 from app.storage.tables import enrolments, qualification_attempts, qualifications
 
 Row = sa.Row[Any]
 
 
-class NoQualification(NotFound):
+class QualificationNotFound(NotFound):
     """This campaign has no test to pass."""
 
+    published = "NoQualification"
 
-def find(session: Session, campaign_id: int, version: int | None = None) -> Row | None:
+
+def find_qualification(session: Session, campaign_id: int, version: int | None = None) -> Row | None:
     """A version of the test, the latest where none is named."""
     q = qualifications.c
     query = sa.select(qualifications).where(q.campaign_id == campaign_id)
@@ -29,23 +31,25 @@ def find(session: Session, campaign_id: int, version: int | None = None) -> Row 
     return session.execute(query.order_by(q.version.desc()).limit(1)).one_or_none()
 
 
-def add(session: Session, campaign_id: int, values: Mapping[str, object]) -> None:
+def insert_qualification(session: Session, campaign_id: int, values: Mapping[str, object]) -> None:
     """Store a version, which never changes."""
     session.execute(sa.insert(qualifications).values(campaign_id=campaign_id, **values))
 
 
-def hold(session: Session, rater_id: int) -> None:
+def lock_rater_attempts(session: Session, rater_id: int) -> None:
     """Let one attempt of a rater at a time be counted, until the transaction ends."""
     session.execute(sa.select(enrolments.c.rater_id).where(enrolments.c.rater_id == rater_id).with_for_update())
 
 
-def attempts(session: Session, rater_id: int) -> Sequence[Row]:
+def load_qualification_attempts(session: Session, rater_id: int) -> Sequence[Row]:
     """Everything that a rater tried or was spared, in order."""
     a = qualification_attempts.c
     return session.execute(sa.select(qualification_attempts).where(a.rater_id == rater_id).order_by(a.n)).all()
 
 
-def record(session: Session, campaign_id: int, rater_id: int, values: Mapping[str, object]) -> None:
+def insert_qualification_attempt(
+    session: Session, campaign_id: int, rater_id: int, values: Mapping[str, object]
+) -> None:
     """Add an attempt, or that there need be none."""
     row = {"campaign_id": campaign_id, "rater_id": rater_id, **values}
     session.execute(sa.insert(qualification_attempts).values(row))
@@ -63,8 +67,8 @@ WHERE e.campaign_id = :campaign AND e.state <> 'erased' {conditions}
 GROUP BY r.id, r.key, t.key ORDER BY r.key COLLATE "C" LIMIT :limit"""
 
 
-def results(session: Session, campaign_id: int, *, after: str | None, limit: int) -> Sequence[Row]:
+def load_qualification_results(session: Session, campaign_id: int, *, after: str | None, limit: int) -> Sequence[Row]:
     """Every enrolled rater by key after `after`: how often they tried, their best share, and what they passed by."""
     keys = {"campaign": campaign_id, "after": after, "limit": limit}
-    query = _RESULTS.format(conditions=conditions_of({"after": 'r.key COLLATE "C" > :after'}, keys))
+    query = _RESULTS.format(conditions=join_optional_conditions({"after": 'r.key COLLATE "C" > :after'}, keys))
     return session.execute(text(query), keys).all()

@@ -20,23 +20,23 @@ _HOLDS = """
 SELECT EXISTS (SELECT FROM tasks WHERE campaign_id = :campaign AND rater_id = :rater AND state = 'leased')"""
 
 
-def on_record(session: Session, campaign_id: int, rater: str, then: str) -> set[str]:
+def find_recorded_checks(session: Session, campaign_id: int, rater: str, then: str) -> set[str]:
     """The checks for which an act about a rater is in the audit log already."""
     keys = {"campaign": campaign_id, "action": ACTION, "rater": rater, "then": then}
     return set(session.execute(text(_DONE), keys).scalars())
 
 
-def pause(session: Session, campaign_id: int, rater_id: int) -> None:
+def pause_enrolment(session: Session, campaign_id: int, rater_id: int) -> None:
     """Pause an active enrolment."""
     session.execute(text(_PAUSE), {"campaign": campaign_id, "rater": rater_id})
 
 
-def settle_code(session: Session, campaign_id: int, public_id: str, code: str) -> str | None:
+def settle_completion_code(session: Session, campaign_id: int, public_id: str, code: str) -> str | None:
     """Give a handed-in task its completion code, unless it has one; the one that it has now."""
     settled = session.execute(text(_CODE), {"campaign": campaign_id, "task": public_id, "code": code}).scalar()
     return None if settled is None else str(settled)
 
 
-def holds_task(session: Session, campaign_id: int, rater_id: int) -> bool:
+def has_task_in_hand(session: Session, campaign_id: int, rater_id: int) -> bool:
     """Whether a rater has a task in hand."""
     return bool(session.execute(text(_HOLDS), {"campaign": campaign_id, "rater": rater_id}).scalar())

@@ -34,13 +34,13 @@ class QueueBehind(Conflict):
 
 
 @cache
-def steps() -> tuple[str, ...]:
+def list_queue_migrations() -> tuple[str, ...]:
     """The names of all steps that the installed version has, in order."""
     folder = files("procrastinate.sql").joinpath("migrations")
     return tuple(sorted(step.name for step in folder.iterdir() if step.name.endswith(".sql")))
 
 
-def last_applied(connection: sa.Connection) -> str | None:
+def find_last_queue_migration(connection: sa.Connection) -> str | None:
     """The last step that the database has, empty where a schema of that name has none; None without the schema."""
     row = connection.execute(
         sa.text("SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = :name"),
@@ -51,9 +51,9 @@ def last_applied(connection: sa.Connection) -> str | None:
     return str(row[0]).removeprefix(_MARK) if str(row[0] or "").startswith(_MARK) else ""
 
 
-def ensure(connection: sa.Connection) -> None:
+def apply_queue_migrations(connection: sa.Connection) -> None:
     """Apply what is missing, within the connection's transaction. Raises QueueNotAllowed."""
-    last, all_steps = last_applied(connection), steps()
+    last, all_steps = find_last_queue_migration(connection), list_queue_migrations()
     if last == all_steps[-1]:
         return
     folder = files("procrastinate.sql")
@@ -78,7 +78,7 @@ def ensure(connection: sa.Connection) -> None:
     connection.execute(sa.text(f"COMMENT ON SCHEMA {SCHEMA} IS '{_MARK}{all_steps[-1]}'"))
 
 
-def require(connection: sa.Connection) -> None:
+def require_queue_schema(connection: sa.Connection) -> None:
     """Raise QueueBehind unless the database has every step of the installed version."""
-    if last_applied(connection) != steps()[-1]:
+    if find_last_queue_migration(connection) != list_queue_migrations()[-1]:
         raise QueueBehind

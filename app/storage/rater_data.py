@@ -58,7 +58,7 @@ LISTS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def rows(
+def stream_rater_rows(
     session: Session, query: str, campaign_id: int, rater_id: int, *, since: datetime | None = None
 ) -> Iterator[Row]:
     """Stream one of the queries above. since: answers, attempts and flags from before this time are left out."""
@@ -67,7 +67,7 @@ def rows(
     yield from session.execute(text(query), keys, execution_options={"yield_per": BATCH})
 
 
-def about(session: Session, campaign_id: int, rater_id: int, *, identity: bool) -> Row:
+def load_rater_account(session: Session, campaign_id: int, rater_id: int, *, identity: bool) -> Row:
     """The rater themselves: account and enrolment. identity: with contact, external id and person."""
     query = RATER.format(identity=f", {IDENTITY}" if identity else "")
     return session.execute(text(query), {"campaign": campaign_id, "rater": rater_id}).one()

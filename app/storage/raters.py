@@ -27,7 +27,7 @@ class RaterInUse(Conflict):
 _ENROLMENT = ("state", "capacity", "capacity_unit", "buckets", "languages", "external_id", "invitation_id", "erased_at")
 
 
-def query(campaign_id: int) -> sa.Select[Any]:
+def rater_query(campaign_id: int) -> sa.Select[Any]:
     """Raters with enrolment, team, person and contact; what is not there is null."""
     e, c = enrolments.c, contacts.c
     shown = sa.select(
@@ -48,27 +48,27 @@ def query(campaign_id: int) -> sa.Select[Any]:
     return shown.select_from(joined).where(raters.c.campaign_id == campaign_id)
 
 
-def find(session: Session, campaign_id: int, key: str) -> RaterRecord | None:
+def find_rater(session: Session, campaign_id: int, key: str) -> RaterRecord | None:
     """The rater of this key, enrolled or known from judgments."""
-    return session.execute(query(campaign_id).where(raters.c.key == key)).one_or_none()
+    return session.execute(rater_query(campaign_id).where(raters.c.key == key)).one_or_none()
 
 
-def keys_and_names(session: Session, campaign_id: int) -> set[str]:
+def load_rater_keys_names(session: Session, campaign_id: int) -> set[str]:
     """What all raters are called, enrolled or known from judgments: keys, names as imported, names of contacts."""
     shown = sa.select(raters.c.key, raters.c.name, contacts.c.name).where(raters.c.campaign_id == campaign_id)
     rows = session.execute(shown.outerjoin_from(raters, contacts, contacts.c.rater_id == raters.c.id))
     return {called for row in rows for called in row if called and called.strip()}
 
 
-def get(session: Session, campaign_id: int, key: str) -> RaterRecord:
+def load_rater(session: Session, campaign_id: int, key: str) -> RaterRecord:
     """The rater of this key, enrolled or known from judgments. Raises RaterNotFound."""
-    row = find(session, campaign_id, key)
+    row = find_rater(session, campaign_id, key)
     if row is None:
         raise RaterNotFound
     return row
 
 
-def enrolled_id(session: Session, campaign_id: int, key: str) -> int | None:
+def find_enrolled_rater_id(session: Session, campaign_id: int, key: str) -> int | None:
     """The id of a rater who is enrolled and not erased."""
     ids = sa.select(raters.c.id).join(enrolments, enrolments.c.rater_id == raters.c.id)
     here = (raters.c.campaign_id == campaign_id) & (raters.c.key == key) & (enrolments.c.state != "erased")
@@ -76,19 +76,19 @@ def enrolled_id(session: Session, campaign_id: int, key: str) -> int | None:
     return rater_id
 
 
-def enrolled_among(session: Session, campaign_id: int, keys: Sequence[str]) -> set[str]:
+def filter_enrolled_raters(session: Session, campaign_id: int, keys: Sequence[str]) -> set[str]:
     """Which of these keys are raters who are enrolled and not erased."""
     enrolled_raters = sa.select(raters.c.key).join(enrolments, enrolments.c.rater_id == raters.c.id)
     here = (raters.c.campaign_id == campaign_id) & raters.c.key.in_(keys) & (enrolments.c.state != "erased")
     return set(session.execute(enrolled_raters.where(here)).scalars())
 
 
-def page(
+def load_raters_page(
     session: Session, campaign_id: int, *, after: str | None, limit: int, team: str | None, state: str | None
 ) -> list[RaterRecord]:
     """Raters by key after `after`, of one team or in one state where that is asked."""
     key = raters.c.key.collate("C")
-    wanted = query(campaign_id).order_by(key).limit(limit)
+    wanted = rater_query(campaign_id).order_by(key).limit(limit)
     if after is not None:
         wanted = wanted.where(key > after)
     if team is not None:
@@ -98,25 +98,27 @@ def page(
     return list(session.execute(wanted))
 
 
-def add(session: Session, campaign_id: int, key: str) -> int:
+def insert_rater(session: Session, campaign_id: int, key: str) -> int:
     """A new account; its name is its key, because names of people are contacts."""
     made = sa.insert(raters).values(campaign_id=campaign_id, key=key, name=key).returning(raters.c.id)
     return int(session.execute(made).scalar_one())
 
 
-def change(session: Session, rater_id: int, values: Mapping[str, object]) -> None:
+def update_rater(session: Session, rater_id: int, values: Mapping[str, object]) -> None:
     """Overwrite person or attributes of an account."""
     session.execute(sa.update(raters).where(raters.c.id == rater_id).values(**values))
 
 
-def enrol(session: Session, campaign_id: int, rater_id: int, values: Mapping[str, object]) -> None:
+def upsert_enrolment(session: Session, campaign_id: int, rater_id: int, values: Mapping[str, object]) -> None:
     """Enrol an account, or overwrite its enrolment and count its version up."""
     made = insert(enrolments).values(campaign_id=campaign_id, rater_id=rater_id, **values)
     counted = {**values, "settings_version": enrolments.c.settings_version + 1}
     session.execute(made.on_conflict_do_update(index_elements=["rater_id"], set_=counted))
 
 
-def put_contact(session: Session, campaign_id: int, rater_id: int, contact: Mapping[str, str | None] | None) -> None:
+def replace_contact(
+    session: Session, campaign_id: int, rater_id: int, contact: Mapping[str, str | None] | None
+) -> None:
     """Store personal data, or remove it."""
     if contact is None:
         session.execute(sa.delete(contacts).where(contacts.c.rater_id == rater_id))
@@ -126,19 +128,19 @@ def put_contact(session: Session, campaign_id: int, rater_id: int, contact: Mapp
     session.execute(made.on_conflict_do_update(index_elements=["rater_id"], set_=changed))
 
 
-def person_id(session: Session, key: str) -> int:
+def ensure_person(session: Session, key: str) -> int:
     """The person of this key, made where there is none."""
     session.execute(insert(people).values(key=key).on_conflict_do_nothing())
     return int(session.execute(sa.select(people.c.id).where(people.c.key == key).with_for_update()).scalar_one())
 
 
-def has_account_outside(session: Session, person: int, campaign_id: int) -> bool:
+def has_person_other_campaign(session: Session, person: int, campaign_id: int) -> bool:
     """Whether a person has an account in another campaign."""
     there = sa.exists().where((raters.c.person_id == person) & (raters.c.campaign_id != campaign_id))
     return bool(session.execute(sa.select(there)).scalar())
 
 
-def remove(session: Session, rater_id: int) -> None:
+def delete_rater_account(session: Session, rater_id: int) -> None:
     """Remove an account that nothing refers to but its credentials. Raises RaterInUse."""
     try:
         with session.begin_nested():
@@ -159,6 +161,6 @@ FROM raters r LEFT JOIN enrolments e ON e.campaign_id = r.campaign_id AND e.rate
 WHERE r.campaign_id = :campaign AND r.id = :rater"""
 
 
-def readiness(session: Session, campaign_id: int, rater_id: int) -> RaterRecord | None:
+def load_rater_readiness(session: Session, campaign_id: int, rater_id: int) -> RaterRecord | None:
     """State, version of the consent asked and given, whether there is a test and whether it was passed; one query."""
     return session.execute(sa.text(_BLOCKED), {"campaign": campaign_id, "rater": rater_id}).one_or_none()

@@ -16,7 +16,7 @@ Columns = Mapping[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class RatingsFrame:
     """What is true of all ratings of a campaign."""
 
     higher_is_better: bool
@@ -34,7 +34,7 @@ class LoadedRatings:
     judgment_ids: Ints
 
 
-def where(columns: Columns, keep: npt.NDArray[np.bool_]) -> dict[str, npt.NDArray[Any]]:
+def filter_rows(columns: Columns, keep: npt.NDArray[np.bool_]) -> dict[str, npt.NDArray[Any]]:
     """The rows where `keep` is true."""
     return {name: values[keep] for name, values in columns.items()}
 
@@ -53,7 +53,7 @@ class CodedNames:
 
 
 @dataclass(frozen=True, slots=True)
-class AllNames:
+class CampaignNames:
     """What a campaign's ids stand for; the columns of its segments are parallel."""
 
     systems: CodedNames
@@ -65,7 +65,7 @@ class AllNames:
     segment_position: Ints
 
 
-def coded_ratings(columns: dict[str, npt.NDArray[Any]], names: AllNames, frame: Frame) -> LoadedRatings:
+def encode_ratings(columns: dict[str, npt.NDArray[Any]], names: CampaignNames, frame: RatingsFrame) -> LoadedRatings:
     """Ratings of joined columns, in canonical order.
 
     columns: by name the codes `system`, `document` and `task`, the ids `judgment_id`, `segment_id` (−1 for a whole
@@ -118,7 +118,7 @@ _KINDS: Mapping[str, type[np.generic]] = {
 }
 
 
-def _order_of_addresses(columns: Columns, names: AllNames) -> npt.NDArray[np.intp] | None:
+def _order_of_addresses(columns: Columns, names: CampaignNames) -> npt.NDArray[np.intp] | None:
     """The canonical order where no rater rated an output twice, by one sort of one number; else None."""
     sizes = (len(names.documents.keys), len(names.segment_ids) + 1, len(names.raters.keys))
     if len(names.systems.keys) * sizes[0] * sizes[1] * sizes[2] >= 1 << 63:
@@ -140,7 +140,9 @@ def _by_first_appearance(judgment: npt.NDArray[np.intp]) -> npt.NDArray[np.int32
     return number[first[judgment]].astype(np.int32)
 
 
-def _segments(ids: Ints, names: AllNames) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+def _segments(
+    ids: Ints, names: CampaignNames
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
     """Segment codes in the order of (document key, position); −1 for judgments of whole documents."""
     document = names.documents.codes(names.segment_document)
     order = np.lexsort((names.segment_position, document))

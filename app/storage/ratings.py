@@ -19,11 +19,19 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.stats.ratings import RatingRole
-from app.storage.db import driver
-from app.storage.packed_columns import column, packed_select
-from app.storage.rating_codes import AllNames, CodedNames, Columns, Frame, LoadedRatings, coded_ratings, where
+from app.storage.db import driver_connection
+from app.storage.packed_columns import make_packed_select, unpack_column
+from app.storage.rating_codes import (
+    CampaignNames,
+    CodedNames,
+    Columns,
+    LoadedRatings,
+    RatingsFrame,
+    encode_ratings,
+    filter_rows,
+)
 
-__all__ = ["Frame", "LoadedRatings", "load"]
+__all__ = ["LoadedRatings", "RatingsFrame", "load_ratings"]
 
 _SCORES = {
     "judgment_id": "int8",
@@ -50,11 +58,11 @@ def _statement(scores: str, items: str, credited: str) -> str:
     """All parts of one SELECT. scores: the rows of these; items, credited: which of them are read, from `AND` on."""
     return "SELECT * FROM " + ", ".join(
         (
-            packed_select("scores", _SCORES, scores),
-            packed_select("items", _ITEMS, f"items WHERE campaign_id = %(campaign)s {items}"),
-            packed_select("credits", _CREDITS, f"credits WHERE campaign_id = %(campaign)s {credited}"),
-            packed_select("voids", _VOIDS, "voids WHERE campaign_id = %(campaign)s AND version <= %(version)s"),
-            packed_select(
+            make_packed_select("scores", _SCORES, scores),
+            make_packed_select("items", _ITEMS, f"items WHERE campaign_id = %(campaign)s {items}"),
+            make_packed_select("credits", _CREDITS, f"credits WHERE campaign_id = %(campaign)s {credited}"),
+            make_packed_select("voids", _VOIDS, "voids WHERE campaign_id = %(campaign)s AND version <= %(version)s"),
+            make_packed_select(
                 "surplus", _SURPLUS, "items WHERE campaign_id = %(campaign)s AND surplus_from <= %(version)s"
             ),
         )
@@ -71,7 +79,7 @@ LOAD = _statement(
 _IDS = "SELECT min(judgment_id) AS first, max(judgment_id) AS last FROM scores WHERE profile_id = :profile"
 _IN_BLOCK = f"scores WHERE {_COUNTED.format('')} AND judgment_id BETWEEN %(first)s AND %(last)s"
 _FIRST_BLOCK = LOAD.replace(f"scores WHERE {_COUNTED.format('')}", _IN_BLOCK)
-_NEXT_BLOCK = f"SELECT * FROM {packed_select('scores', _SCORES, _IN_BLOCK)}"
+_NEXT_BLOCK = f"SELECT * FROM {make_packed_select('scores', _SCORES, _IN_BLOCK)}"
 # What a rater said of an output of which they judged a degraded copy or a repeat.
 CONTROLS = f"""
 WITH changed AS MATERIALIZED (
@@ -97,14 +105,14 @@ SELECT EXISTS (
                       AND v.version <= :version))"""
 
 
-def scores_segments(session: Session, *, campaign_id: int, profile_id: int, version: int) -> bool:
+def has_segment_ratings(session: Session, *, campaign_id: int, profile_id: int, version: int) -> bool:
     """Whether any rating of a campaign, as it stood at a data version, is of a segment."""
     keys = {"campaign": campaign_id, "profile": profile_id, "version": version}
     return bool(session.execute(text(_SEGMENTS_SCORED), keys).scalar_one())
 
 
-def load(
-    session: Session, *, campaign_id: int, profile_id: int, version: int, frame: Frame, statement: str = LOAD
+def load_ratings(
+    session: Session, *, campaign_id: int, profile_id: int, version: int, frame: RatingsFrame, statement: str = LOAD
 ) -> LoadedRatings:
     """All ratings of a campaign as they stood at a data version, in canonical order.
 
@@ -114,17 +122,17 @@ def load(
     keys = {"campaign": campaign_id, "profile": profile_id, "version": version}
     scores, items, credited, voids, surplus = _read(session, statement, keys)
     if surplus["id"].size:
-        scores = where(scores, ~np.isin(scores["item_id"], surplus["id"]))
+        scores = filter_rows(scores, ~np.isin(scores["item_id"], surplus["id"]))
     if voids["judgment_id"].size:
-        scores = where(scores, ~np.isin(scores["judgment_id"], voids["judgment_id"]))
+        scores = filter_rows(scores, ~np.isin(scores["judgment_id"], voids["judgment_id"]))
     keep = _latest(scores)
     if keep is not None:
-        scores = where(scores, keep)
+        scores = filter_rows(scores, keep)
     names = _labels(session, campaign_id)
     items["document"] = names.documents.codes(items["document_id"])
     items["task"] = names.tasks.codes(items["task_id"])
     credited["system"] = names.systems.codes(credited["system_id"])
-    return coded_ratings(_joined(scores, items, credited), names, frame)
+    return encode_ratings(_joined(scores, items, credited), names, frame)
 
 
 def _read(session: Session, statement: str, keys: Mapping[str, object]) -> Iterator[dict[str, npt.NDArray[Any]]]:
@@ -134,11 +142,11 @@ def _read(session: Session, statement: str, keys: Mapping[str, object]) -> Itera
     """
     blocks: dict[str, list[npt.NDArray[Any]]] = defaultdict(list)
     kinds = {f"{alias}_{name}": kind for alias, columns in _PARTS.items() for name, kind in columns.items()}
-    with driver(session).cursor(binary=True, row_factory=dict_row) as cursor:
+    with driver_connection(session).cursor(binary=True, row_factory=dict_row) as cursor:
         for part, block in _statements(session, statement, keys):
             row = cursor.execute(part, {**keys, **block}).fetchone() or {}
             for name, content in row.items():
-                blocks[name].append(column(content, kinds[name]))
+                blocks[name].append(unpack_column(content, kinds[name]))
     for alias, columns in _PARTS.items():
         yield {name: _whole(blocks.pop(f"{alias}_{name}")) for name in columns}
 
@@ -201,7 +209,7 @@ def _latest(columns: Columns) -> npt.NDArray[np.bool_] | None:
     return keep
 
 
-def _labels(session: Session, campaign_id: int) -> AllNames:
+def _labels(session: Session, campaign_id: int) -> CampaignNames:
     keys = {"campaign": campaign_id}
     columns = session.execute(
         text(
@@ -210,8 +218,8 @@ def _labels(session: Session, campaign_id: int) -> AllNames:
         ),
         keys,
     ).one()
-    segment_ids, segment_document, segment_position = (column(part, "int8") for part in columns)
-    return AllNames(
+    segment_ids, segment_document, segment_position = (unpack_column(part, "int8") for part in columns)
+    return CampaignNames(
         systems=_names(session, campaign_id, "systems"),
         documents=_names(session, campaign_id, "documents"),
         raters=_names(session, campaign_id, "raters"),

@@ -16,7 +16,7 @@ SELECT DISTINCT ON (name COLLATE "C") name, revision, choices, actor, at FROM re
 WHERE campaign_id = :campaign AND name COLLATE "C" > :after ORDER BY name COLLATE "C", revision DESC LIMIT :limit"""
 
 
-def add(
+def insert_recipe(
     session: Session, campaign_id: int, *, name: str, revision: int, choices: Mapping[str, object], actor: str
 ) -> None:
     """Store a revision; the campaign's row must be locked, so that revisions count up."""
@@ -24,7 +24,7 @@ def add(
     session.execute(sa.insert(recipes).values(**values, at=sa.func.clock_timestamp()))
 
 
-def find(session: Session, campaign_id: int, name: str, *, revision: int | None = None) -> RecipeRecord | None:
+def find_recipe(session: Session, campaign_id: int, name: str, *, revision: int | None = None) -> RecipeRecord | None:
     """A recipe of a campaign by name: the given revision, or the latest."""
     query = sa.select(recipes).where(recipes.c.campaign_id == campaign_id, recipes.c.name == name)
     if revision is not None:
@@ -32,7 +32,7 @@ def find(session: Session, campaign_id: int, name: str, *, revision: int | None 
     return session.execute(query.order_by(recipes.c.revision.desc()).limit(1)).one_or_none()
 
 
-def page(session: Session, campaign_id: int, *, after: str | None, limit: int) -> list[RecipeRecord]:
+def load_recipes_page(session: Session, campaign_id: int, *, after: str | None, limit: int) -> list[RecipeRecord]:
     """The latest revision of each recipe by name after `after`, at most `limit`."""
     keys = {"campaign": campaign_id, "after": after or "", "limit": limit}
     return list(session.execute(sa.text(LATEST), keys))

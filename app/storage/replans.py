@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 from app.storage.db import Session
 from app.storage.leases.one_person import LOCKED
-from app.storage.walking import walk
+from app.storage.walking import stream_full_scan
 
 Row = sa.Row[Any]
 
@@ -88,42 +88,42 @@ class StayingTasks:
     numbers: Sequence[int]
 
 
-def hold(session: Session, campaign_id: int) -> None:
+def lock_leases(session: Session, campaign_id: int) -> None:
     """Let nobody lease a task until the transaction ends."""
     session.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": LOCKED | campaign_id})
 
 
-def tasks_in_force(session: Session, campaign_id: int, plan: int) -> list[Row]:
+def load_tasks_in_force(session: Session, campaign_id: int, plan: int) -> list[Row]:
     """The tasks of a plan that are still to be done, under way or done."""
     return list(session.execute(text(IN_FORCE), {"campaign": campaign_id, "plan": plan}))
 
 
-def group_ids(session: Session, campaign_id: int, plan: int) -> dict[tuple[int, int], int]:
+def load_group_ids(session: Session, campaign_id: int, plan: int) -> dict[tuple[int, int], int]:
     """The stored group of each item, by (number of the task, position)."""
-    rows = walk(session, GROUPS, {"campaign": campaign_id, "plan": plan})
+    rows = stream_full_scan(session, GROUPS, {"campaign": campaign_id, "plan": plan})
     return {(row.task, row.position): row.group_id for row in rows}
 
 
-def withdraw(session: Session, campaign_id: int, tasks: Sequence[int]) -> None:
+def withdraw_tasks(session: Session, campaign_id: int, tasks: Sequence[int]) -> None:
     """Take tasks out of a plan: those that somebody touched stay as withdrawn, the others are as if never made."""
     for statement in WITHDRAW:
         session.execute(text(statement), {"campaign": campaign_id, "tasks": list(tasks)})
 
 
-def keep(session: Session, campaign_id: int, version: int, kept: StayingTasks) -> None:
+def move_tasks_to_plan(session: Session, campaign_id: int, version: int, kept: StayingTasks) -> None:
     """Let tasks and their groups belong to the new plan."""
     keys: Mapping[str, object] = {"campaign": campaign_id, "version": version}
-    walk(session, KEEP, {**keys, "ids": list(kept.ids), "numbers": list(kept.numbers)})
-    walk(session, KEEP_GROUPS, keys)
-    walk(session, FORGET_GROUPS, keys)
+    stream_full_scan(session, KEEP, {**keys, "ids": list(kept.ids), "numbers": list(kept.numbers)})
+    stream_full_scan(session, KEEP_GROUPS, keys)
+    stream_full_scan(session, FORGET_GROUPS, keys)
 
 
-def set_surplus(session: Session, campaign_id: int, groups: Sequence[int], data_version: int) -> None:
+def mark_groups_surplus(session: Session, campaign_id: int, groups: Sequence[int], data_version: int) -> None:
     """From a data version on, let no ranking count what was judged in these groups."""
     keys = {"campaign": campaign_id, "groups": list(groups), "data_version": data_version}
     session.execute(text(SURPLUS), keys)
 
 
-def credit(session: Session, campaign_id: int, group: int, system: str) -> None:
+def credit_system(session: Session, campaign_id: int, group: int, system: str) -> None:
     """Credit a system with the items of a group whose texts it gave, too."""
     session.execute(text(CREDIT), {"campaign": campaign_id, "group": group, "system": system})

@@ -23,14 +23,14 @@ class ReportKey:
     method_version: str
 
 
-def find(session: Session, key: ReportKey) -> bytes | None:
+def find_report(session: Session, key: ReportKey) -> bytes | None:
     """The stored bytes, or None."""
     query = sa.select(reports.c.body).where(*(reports.c[name] == value for name, value in _values(key).items()))
     body = session.execute(query).scalar()
     return None if body is None else bytes(body)
 
 
-def store(session: Session, key: ReportKey, body: bytes) -> None:
+def store_report(session: Session, key: ReportKey, body: bytes) -> None:
     """Keep a computed report; who comes second changes nothing."""
     session.execute(insert(reports).values(**_values(key), body=body).on_conflict_do_nothing())
 
@@ -39,7 +39,7 @@ def _values(key: ReportKey) -> dict[str, object]:
     return {name: getattr(key, name) for name in ReportKey.__slots__}
 
 
-def earlier(session: Session, campaign_id: int, kind: str, version: int) -> list[tuple[int, bytes]]:
+def load_earlier_reports(session: Session, campaign_id: int, kind: str, version: int) -> list[tuple[int, bytes]]:
     """Reports of a kind that are stored of data versions before this one: the version and the bytes, in order."""
     query = (
         sa.select(reports.c.data_version, reports.c.body)

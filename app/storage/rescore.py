@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from app.storage.db import driver
+from app.storage.db import driver_connection
 
 _STORED = """
 SELECT judgment_id, score, n_errors FROM scores WHERE campaign_id = :campaign AND profile_id = :profile
@@ -41,32 +41,32 @@ class StoredScore:
     n_errors: int
 
 
-def profiles(session: Session, campaign_id: int) -> list[StoredProfile]:
+def load_profiles(session: Session, campaign_id: int) -> list[StoredProfile]:
     """All profiles of a campaign, by id."""
     query = text("SELECT id, name, digest, weights FROM profiles WHERE campaign_id = :campaign ORDER BY id")
     return [StoredProfile(*row) for row in session.execute(query, {"campaign": campaign_id})]
 
 
-def stored_scores(session: Session, campaign_id: int, profile_id: int) -> Iterator[StoredScore]:
+def stream_stored_scores(session: Session, campaign_id: int, profile_id: int) -> Iterator[StoredScore]:
     """Stored scores of a profile by judgment, streamed."""
     keys = {"campaign": campaign_id, "profile": profile_id}
     for row in session.execute(text(_STORED), keys, execution_options={"yield_per": 5000}):
         yield StoredScore(*row)
 
 
-def addresses(session: Session, campaign_id: int, ids: Iterable[int]) -> dict[int, str]:
+def describe_judgment_places(session: Session, campaign_id: int, ids: Iterable[int]) -> dict[int, str]:
     """Where judgments stand, in words: `task item:position rater revision`."""
     rows = session.execute(text(_ADDRESSES), {"campaign": campaign_id, "ids": list(ids)})
     return {row[0]: f"{row[1]} {row[2]}{'' if row[3] is None else f':{row[3]}'} {row[4]} {row[5]}" for row in rows}
 
 
-def correct(session: Session, campaign_id: int, profile_id: int, rows: Iterable[StoredScore]) -> None:
+def update_scores(session: Session, campaign_id: int, profile_id: int, rows: Iterable[StoredScore]) -> None:
     """Put derived scores in the place of stored ones."""
     session.execute(
         text("CREATE TEMP TABLE IF NOT EXISTS corrected (id bigint, score float8, n_errors int) ON COMMIT DROP")
     )
     session.execute(text("TRUNCATE corrected"))
-    with driver(session).cursor() as cursor, cursor.copy("COPY corrected FROM STDIN") as copy:
+    with driver_connection(session).cursor() as cursor, cursor.copy("COPY corrected FROM STDIN") as copy:
         for row in rows:
             copy.write_row((row.judgment_id, row.score, row.n_errors))
     session.execute(text(_CORRECT), {"campaign": campaign_id, "profile": profile_id})

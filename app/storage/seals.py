@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from app.storage.walking import walking
+from app.storage.walking import plan_for_full_scans
 
 Row = sa.Row[Any]
 _START = "decode(repeat('00', 32), 'hex')"  # what the first seal follows
@@ -25,10 +25,10 @@ _BYTES = "convert_to({}::text, 'UTF8')"
 _US = "(extract(epoch FROM {}) * 1000000)::bigint"  # no zone, no rounding, whatever a session has set
 
 
-def hash_of(x: str) -> str:
+def judgment_hash_sql(x: str) -> str:
     """The hash of a judgment: over everything that its row says, but for campaign and version, which its seal says.
 
-    >>> hash_of("j").startswith("sha256(convert_to(json_build_array(j.id, ")
+    >>> judgment_hash_sql("j").startswith("sha256(convert_to(json_build_array(j.id, ")
     True
     """
     times = ", ".join(_US.format(f"{x}.{name}") for name in ("started_at", "submitted_at", "recorded_at"))
@@ -45,13 +45,13 @@ KINDS: Final = {"judgment": JUDGMENT, "void": VOID, "screen": COMPARISON}
 """Kinds of rows, by what the audit log calls those that were deleted lawfully."""
 
 
-def hashed_void(x: str) -> str:
+def void_hash_sql(x: str) -> str:
     """The hash of a row that sets a judgment aside, as `hashed`."""
     array = f"json_build_array('void', {x}.judgment_id, {x}.reason, {x}.actor, {_US.format(f'{x}.at')})"
     return f"sha256({_BYTES.format(array)})"
 
 
-def hashed_comparison(x: str) -> str:
+def comparison_hash_sql(x: str) -> str:
     """The hash of an answer about the columns of a screen, as `hashed`."""
     names = ("task_id", "screen", "rater_id", "revision", "payload", "surplus")
     said = ", ".join(f"{x}.{name}" for name in names)
@@ -59,9 +59,13 @@ def hashed_comparison(x: str) -> str:
     return f"sha256({_BYTES.format(array)})"
 
 
-def rows_of(kind: int, x: str) -> str:
+def sealed_rows_sql(kind: int, x: str) -> str:
     """What a query selects of stored rows of a kind, so that they can be sealed: kind, id and hash."""
-    by = {JUDGMENT: ("id", hash_of), VOID: ("judgment_id", hashed_void), COMPARISON: ("task_id", hashed_comparison)}
+    by = {
+        JUDGMENT: ("id", judgment_hash_sql),
+        VOID: ("judgment_id", void_hash_sql),
+        COMPARISON: ("task_id", comparison_hash_sql),
+    }
     name, digest = by[kind]
     return f"{kind} AS kind, {x}.{name} AS id, {digest(x)} AS hash"
 
@@ -77,8 +81,8 @@ _CONTENT = "sha256(coalesce(string_agg({r}.hash, ''::bytea ORDER BY {r}.kind, {r
 _COUNT = f"count(r.id) FILTER (WHERE r.kind = {JUDGMENT})::int"
 
 
-def sealing(versions: str, rows: str, *, campaign: str) -> str:
-    """A statement that seals one version. versions: what has its row. rows: what it added, as by `rows_of`.
+def seal_version_sql(versions: str, rows: str, *, campaign: str) -> str:
+    """A statement that seals one version. versions: what has its row. rows: what it added, as by `sealed_rows_sql`.
 
     Where the version before is not sealed, as by a release that knew no seals, this one is not either.
     """
@@ -92,28 +96,33 @@ def sealing(versions: str, rows: str, *, campaign: str) -> str:
 
 
 _ONE = "(SELECT n, at, actor, what FROM versions WHERE campaign_id = :campaign AND n = :version)"
-_EMPTY = sealing(_ONE, NOTHING, campaign="CAST(:campaign AS bigint)")
-_WITH_ROWS = sealing(_ONE, "SELECT kind, id, hash FROM sealed_rows", campaign="CAST(:campaign AS bigint)")
+_EMPTY = seal_version_sql(_ONE, NOTHING, campaign="CAST(:campaign AS bigint)")
+_WITH_ROWS = seal_version_sql(_ONE, "SELECT kind, id, hash FROM sealed_rows", campaign="CAST(:campaign AS bigint)")
 
 
-def sealed_insert(kind: int, insert: str) -> str:
+def sealed_insert_sql(kind: int, insert: str) -> str:
     """A statement that adds rows under a version, :campaign and :version, and seals it with them; it gives how many."""
-    sealed = sealing(_ONE, f"SELECT {rows_of(kind, 'x')} FROM stored x", campaign="CAST(:campaign AS bigint)")
+    sealed = seal_version_sql(
+        _ONE, f"SELECT {sealed_rows_sql(kind, 'x')} FROM stored x", campaign="CAST(:campaign AS bigint)"
+    )
     return f"WITH stored AS ({insert} RETURNING *), sealed AS ({sealed}) SELECT count(*) FROM stored"
 
 
-def collecting_insert(kind: int, insert: str) -> str:
-    """A statement that adds rows under the version that is being made, and keeps their hashes as `collect` does."""
-    kept = f"SELECT {rows_of(kind, 'x')} FROM stored x"
+def collecting_insert_sql(kind: int, insert: str) -> str:
+    """A statement that adds rows under the version that is being made, and keeps their hashes.
+
+    It keeps them where `collect_row_hashes` does.
+    """
+    kept = f"SELECT {sealed_rows_sql(kind, 'x')} FROM stored x"
     return f"WITH stored AS ({insert} RETURNING *) INSERT INTO sealed_rows {kept}"
 
 
-def seal(session: Session, campaign_id: int, version: int) -> None:
+def seal_empty_version(session: Session, campaign_id: int, version: int) -> None:
     """Seal a version that adds none of these rows."""
     session.execute(text(_EMPTY), {"campaign": campaign_id, "version": version})
 
 
-def collect(session: Session, rows: str | None = None) -> None:
+def collect_row_hashes(session: Session, rows: str | None = None) -> None:
     """Keep the hashes of judgments of the version that is being made; from now on there is a place for more.
 
     rows: a query for all of their columns.
@@ -121,12 +130,12 @@ def collect(session: Session, rows: str | None = None) -> None:
     made = "CREATE TEMP TABLE IF NOT EXISTS sealed_rows (kind int, id bigint, hash bytea) ON COMMIT DROP"
     session.execute(text(made))
     if rows is not None:
-        session.execute(text(f"INSERT INTO sealed_rows SELECT {rows_of(JUDGMENT, 'x')} FROM ({rows}) x"))
+        session.execute(text(f"INSERT INTO sealed_rows SELECT {sealed_rows_sql(JUDGMENT, 'x')} FROM ({rows}) x"))
 
 
-def seal_collected(session: Session, campaign_id: int, version: int) -> None:
+def seal_collected_version(session: Session, campaign_id: int, version: int) -> None:
     """Seal a version with what was collected for it."""
-    collect(session)
+    collect_row_hashes(session)
     session.execute(text(_WITH_ROWS), {"campaign": campaign_id, "version": version})
     session.execute(text("TRUNCATE sealed_rows"))
 
@@ -135,9 +144,9 @@ def seal_collected(session: Session, campaign_id: int, version: int) -> None:
 _OF_CAMPAIGN = "WHERE {0}.campaign_id = :campaign AND {0}.version > :after"
 _ROWS = f"""
 rows AS (
-    SELECT j.version, {rows_of(JUDGMENT, "j")} FROM judgments j {_OF_CAMPAIGN.format("j")}
-    UNION ALL SELECT o.version, {rows_of(VOID, "o")} FROM voids o {_OF_CAMPAIGN.format("o")}
-    UNION ALL SELECT q.version, {rows_of(COMPARISON, "q")} FROM screen_judgments q {_OF_CAMPAIGN.format("q")}
+    SELECT j.version, {sealed_rows_sql(JUDGMENT, "j")} FROM judgments j {_OF_CAMPAIGN.format("j")}
+    UNION ALL SELECT o.version, {sealed_rows_sql(VOID, "o")} FROM voids o {_OF_CAMPAIGN.format("o")}
+    UNION ALL SELECT q.version, {sealed_rows_sql(COMPARISON, "q")} FROM screen_judgments q {_OF_CAMPAIGN.format("q")}
     UNION ALL SELECT * FROM unnest(CAST(:versions AS bigint[]), CAST(:kinds AS int[]), CAST(:ids AS bigint[]),
                                    CAST(:hashes AS bytea[]))),
 found AS (
@@ -176,13 +185,13 @@ class PurgedRows:
         return {"versions": self.versions, "kinds": self.kinds, "ids": self.ids, "hashes": self.hashes}
 
 
-def compare_versions(session: Session, campaign_id: int, purged: PurgedRows) -> Sequence[Row]:
+def compare_sealed_versions(session: Session, campaign_id: int, purged: PurgedRows) -> Sequence[Row]:
     """Every version with its seal and its rows: what is there, as it is, and whether it is as it was sealed."""
-    with walking(session):
+    with plan_for_full_scans(session):
         return session.execute(text(_CHECK), {"campaign": campaign_id, "after": 0, **purged.keys()}).all()
 
 
-def campaigns(session: Session) -> list[Row]:
+def load_sealable_campaigns(session: Session) -> list[Row]:
     """Id, key and data version of every campaign that has one, and how many of its first versions are sealed."""
     query = """SELECT c.id, c.key, c.data_version,
                       coalesce((SELECT max(s.version) FROM seals s WHERE s.campaign_id = c.id), 0) AS sealed
@@ -207,12 +216,14 @@ SELECT :campaign, x.* FROM unnest(CAST(:n AS bigint[]), CAST(:judgments AS int[]
                                   CAST(:hash AS bytea[])) x"""
 
 
-def last(session: Session, campaign_id: int) -> Row | None:
+def find_last_seal(session: Session, campaign_id: int) -> Row | None:
     """The last version of a campaign that is sealed, with its hash."""
     return session.execute(text(_LAST), {"campaign": campaign_id}).one_or_none()
 
 
-def catch_up(session: Session, campaign_id: int, purged: PurgedRows, *, hold: bool) -> tuple[int, bytes] | None:
+def seal_later_versions(
+    session: Session, campaign_id: int, purged: PurgedRows, *, hold: bool
+) -> tuple[int, bytes] | None:
     """Seal, as they are now, the versions after the last sealed one; the last of them with its hash, None for none.
 
     hold: keep the campaign until the transaction ends, so that none is left over; without it nobody waits meanwhile.
@@ -220,9 +231,9 @@ def catch_up(session: Session, campaign_id: int, purged: PurgedRows, *, hold: bo
     key = {"campaign": campaign_id}
     if hold:
         session.execute(text(_HOLD), key)
-    had = last(session, campaign_id)
+    had = find_last_seal(session, campaign_id)
     after, before = (had.version, had.hash) if had is not None else (0, bytes(32))
-    with walking(session):
+    with plan_for_full_scans(session):
         rows = session.execute(text(_UNSEALED), {**key, "after": after, **purged.keys()}).all()
     hashes: list[bytes] = []
     for row in rows:

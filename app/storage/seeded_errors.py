@@ -11,7 +11,7 @@ import numpy.typing as npt
 from app.stats.quality.seeded_errors import SeededSegment
 from app.stats.ratings import RatingRole
 from app.storage.db import Session
-from app.storage.walking import walk
+from app.storage.walking import stream_full_scan
 
 Ids = npt.NDArray[np.int64]
 CHECKS = """
@@ -32,9 +32,9 @@ WHERE i.campaign_id = :campaign AND i.role = {RatingRole.DEGRADED.value} AND i.v
 ORDER BY j.id, o.id"""
 
 
-def checks(session: Session, campaign_id: int, judgment_ids: Ids) -> dict[str, list[str]]:
+def load_attention_checks(session: Session, campaign_id: int, judgment_ids: Ids) -> dict[str, list[str]]:
     """What an imported file says of the attention checks in these judgments, by rater."""
-    rows = walk(session, CHECKS, {"campaign": campaign_id}).all()
+    rows = stream_full_scan(session, CHECKS, {"campaign": campaign_id}).all()
     counted = np.isin(np.array([row.id for row in rows], dtype=np.int64), judgment_ids)
     checks_by_rater = defaultdict(list)
     for row, counts in zip(rows, counted.tolist(), strict=True):
@@ -43,9 +43,11 @@ def checks(session: Session, campaign_id: int, judgment_ids: Ids) -> dict[str, l
     return dict(checks_by_rater)
 
 
-def degraded_judgments(session: Session, campaign_id: int, judgment_ids: Ids, *, field: str) -> list[SeededSegment]:
+def load_degraded_judgments(
+    session: Session, campaign_id: int, judgment_ids: Ids, *, field: str
+) -> list[SeededSegment]:
     """Those of these judgments that are of a segment degraded here. field: of the payload, where errors are."""
-    rows = walk(session, DEGRADED, {"campaign": campaign_id, "field": field}).all()
+    rows = stream_full_scan(session, DEGRADED, {"campaign": campaign_id, "field": field}).all()
     counted = np.isin(np.array([row.id for row in rows], dtype=np.int64), judgment_ids)
     return [
         SeededSegment(row.rater, [(first, last) for first, last in row.changed], _placed(row.marked))

@@ -27,15 +27,19 @@ ORDER BY 1, 2
 """
 
 
-class NotDurable(Conflict):
+class ServerNotDurable(Conflict):
     """This Postgres server can lose what it has confirmed."""
 
+    published = "NotDurable"
 
-class TooOld(Conflict):
+
+class PostgresTooOld(Conflict):
     """This Postgres server is too old."""
 
+    published = "TooOld"
 
-def check_url(url: str, *, serving_role: str | None = None) -> None:
+
+def check_server_url(url: str, *, serving_role: str | None = None) -> None:
     """`check_server` on a connection of its own."""
     with psycopg.connect(url, autocommit=True) as connection:
         check_server(connection, serving_role=serving_role)
@@ -47,14 +51,14 @@ def check_server(connection: psycopg.Connection[Any], *, serving_role: str | Non
     Looked at are the settings in force on this connection, and what its role, the serving role and the database carry
     for their next connections.
 
-    Raises TooOld, or NotDurable naming every setting that is off and where.
+    Raises PostgresTooOld, or ServerNotDurable naming every setting that is off and where.
     """
     major = connection.info.server_version // 10_000
     if major < OLDEST:
-        raise TooOld(f"it is Postgres {major}; Plumbline needs {OLDEST} or later")
+        raise PostgresTooOld(f"it is Postgres {major}; Plumbline needs {OLDEST} or later")
     off = [f"{name} is off" for (name,) in connection.execute(_IN_FORCE, [list(DURABLE)])]
     roles = [connection.info.user, *([serving_role] if serving_role else [])]
     carried = connection.execute(_CARRIED, [roles])
     off += ["synchronous_commit is off for " + " in ".join(filter(None, where)) for where in carried]
     if off:
-        raise NotDurable("; ".join(off))
+        raise ServerNotDurable("; ".join(off))

@@ -14,7 +14,7 @@ from app.storage.tables import sessions, tokens
 SessionRecord = sa.Row[Any]
 
 
-def add(session: Session, *, digest: bytes, token_id: int, lifetime: timedelta) -> datetime:
+def insert_session(session: Session, *, digest: bytes, token_id: int, lifetime: timedelta) -> datetime:
     """Store a session by its hash and let the expired ones of its token go; the time when it expires."""
     now = sa.func.statement_timestamp()
     session.execute(sa.delete(sessions).where(sessions.c.token_id == token_id, sessions.c.expires_at <= now))
@@ -25,20 +25,20 @@ def add(session: Session, *, digest: bytes, token_id: int, lifetime: timedelta) 
     return expires
 
 
-def find(session: Session, digest: bytes) -> token_queries.TokenRecord | None:
+def find_session_token(session: Session, digest: bytes) -> token_queries.TokenRecord | None:
     """The token behind a session that has not expired."""
-    query = token_queries.query().join(sessions, sessions.c.token_id == tokens.c.id)
+    query = token_queries.token_query().join(sessions, sessions.c.token_id == tokens.c.id)
     here = (sessions.c.hash == digest) & (sessions.c.expires_at > sa.func.statement_timestamp())
     return session.execute(query.where(here)).one_or_none()
 
 
-def expiry(session: Session, digest: bytes) -> datetime | None:
+def find_session_expiry(session: Session, digest: bytes) -> datetime | None:
     """When a session ends; None where there is none."""
     here = sessions.c.hash == digest
     expires_at: datetime | None = session.execute(sa.select(sessions.c.expires_at).where(here)).scalar()
     return expires_at
 
 
-def remove(session: Session, digest: bytes) -> None:
+def delete_session(session: Session, digest: bytes) -> None:
     """End a session, if there is one."""
     session.execute(sa.delete(sessions).where(sessions.c.hash == digest))

@@ -21,9 +21,9 @@ from app.stats.side_tables import (
     RaterTable,
     TaskTable,
 )
-from app.storage.db import Session, driver
-from app.storage.packed_columns import column, micros, packed_select
-from app.storage.walking import walk
+from app.storage.db import Session, driver_connection
+from app.storage.packed_columns import make_packed_select, unpack_column, unpack_microseconds
+from app.storage.walking import stream_full_scan
 from app.storage.words import WORDS_OF
 
 Ids = npt.NDArray[np.int64]
@@ -52,9 +52,9 @@ _JUDGMENTS = {"id": "int8", "item_id": "int8", "started_at": "timestamptz", "sub
 _ITEMS = {"id": "int8", "position": "int4"}
 EVENTS = "SELECT * FROM " + ", ".join(
     (
-        packed_select("scores", _SCORES, "scores WHERE campaign_id = %(campaign)s AND profile_id = %(profile)s"),
-        packed_select("judgments", _JUDGMENTS, "judgments WHERE campaign_id = %(campaign)s"),
-        packed_select("items", _ITEMS, "items WHERE campaign_id = %(campaign)s"),
+        make_packed_select("scores", _SCORES, "scores WHERE campaign_id = %(campaign)s AND profile_id = %(profile)s"),
+        make_packed_select("judgments", _JUDGMENTS, "judgments WHERE campaign_id = %(campaign)s"),
+        make_packed_select("items", _ITEMS, "items WHERE campaign_id = %(campaign)s"),
     )
 )
 # Texts end with a zero byte, which none can hold; no category is an empty one, and one of no letters is "=".
@@ -69,7 +69,7 @@ FROM (SELECT '\\x00'::bytea AS zero) z, judgments j CROSS JOIN LATERAL jsonb_arr
 WHERE j.campaign_id = %(campaign)s AND jsonb_typeof(j.payload -> %(field)s) = 'array'"""
 
 
-def documents(session: Session, campaign_id: int, labels: RatingLabels) -> DocumentTable:
+def load_document_table(session: Session, campaign_id: int, labels: RatingLabels) -> DocumentTable:
     """What is known of each document of the labels."""
     rows = _by_key(session, DOCUMENTS, campaign_id)
     document_rows = [rows[key] for key in labels.documents]
@@ -81,7 +81,7 @@ def documents(session: Session, campaign_id: int, labels: RatingLabels) -> Docum
     )
 
 
-def load_raters(session: Session, campaign_id: int, labels: RatingLabels) -> RaterTable:
+def load_rater_table(session: Session, campaign_id: int, labels: RatingLabels) -> RaterTable:
     """The person behind each rater of the labels, and what the campaign knows of the account."""
     rows = _by_key(session, RATERS, campaign_id)
     rater_rows = [rows[key] for key in labels.raters]
@@ -90,7 +90,7 @@ def load_raters(session: Session, campaign_id: int, labels: RatingLabels) -> Rat
     )
 
 
-def tasks(session: Session, campaign_id: int, labels: RatingLabels) -> TaskTable:
+def load_task_table(session: Session, campaign_id: int, labels: RatingLabels) -> TaskTable:
     """Rater, state and meta of each task of the labels."""
     rows = _by_key(session, TASKS, campaign_id)
     code = {key: i for i, key in enumerate(labels.raters)}
@@ -102,20 +102,20 @@ def tasks(session: Session, campaign_id: int, labels: RatingLabels) -> TaskTable
     )
 
 
-def events(session: Session, campaign_id: int, profile_id: int, judgment_ids: Ids) -> EventTable:
+def load_event_table(session: Session, campaign_id: int, profile_id: int, judgment_ids: Ids) -> EventTable:
     """When each row was begun and handed in, where in its task, and how often it was answered."""
-    with driver(session).cursor(binary=True, row_factory=dict_row) as cursor:
+    with driver_connection(session).cursor(binary=True, row_factory=dict_row) as cursor:
         row = cursor.execute(EVENTS, {"campaign": campaign_id, "profile": profile_id}).fetchone() or {}
     scores, judgments, items = (
-        {name: column(row[f"{alias}_{name}"], kind) for name, kind in columns.items()}
+        {name: unpack_column(row[f"{alias}_{name}"], kind) for name, kind in columns.items()}
         for alias, columns in (("scores", _SCORES), ("judgments", _JUDGMENTS), ("items", _ITEMS))
     )
     said = _at(judgments["id"], judgment_ids)
     nth, first = _history(scores)
     scored = _at(scores["judgment_id"], judgment_ids)
     return EventTable(
-        started=micros(judgments["started_at"][said], EPOCH_UNKNOWN),
-        submitted=micros(judgments["submitted_at"][said], EPOCH_UNKNOWN),
+        started=unpack_microseconds(judgments["started_at"][said], EPOCH_UNKNOWN),
+        submitted=unpack_microseconds(judgments["submitted_at"][said], EPOCH_UNKNOWN),
         position=items["position"][_at(items["id"], judgments["item_id"][said])].astype(np.int32),
         revisions=nth[scored].astype(np.int32),
         first_score=first[scored],
@@ -142,7 +142,7 @@ def _history(scores: Mapping[str, npt.NDArray[Any]]) -> tuple[npt.NDArray[np.int
     return nth, first
 
 
-def errors(
+def load_error_table(
     session: Session, campaign_id: int, judgment_ids: Ids, *, field: str, weigh: Mapping[tuple[str, str | None], float]
 ) -> ErrorTable:
     """Every marked error of the rows, from the list `field` of their payloads.
@@ -150,9 +150,9 @@ def errors(
     weigh: weight of (severity, category); what it lacks weighs 0.
     """
     keys = {"campaign": campaign_id, "field": field}
-    with driver(session).cursor(binary=True, row_factory=dict_row) as cursor:
+    with driver_connection(session).cursor(binary=True, row_factory=dict_row) as cursor:
         columns = cursor.execute(ERRORS, keys).fetchone() or {}
-    ids = column(columns["id"], "int8")
+    ids = unpack_column(columns["id"], "int8")
     # Those of a judgment come together and as they were marked, but judgments in any order.
     order = np.argsort(ids, kind="stable")
     ids = ids[order]
@@ -178,9 +178,9 @@ def _errors(
     none = int(None in kinds)  # it is the first of them, as the empty text
     return ErrorTable(
         row=row.astype(np.int32),
-        side=column(columns["side"], "bool")[at].astype(np.int8),
-        start=column(columns["start"], "int4")[at].astype(np.int32),
-        end=column(columns["end"], "int4")[at].astype(np.int32),
+        side=unpack_column(columns["side"], "bool")[at].astype(np.int8),
+        start=unpack_column(columns["start"], "int4")[at].astype(np.int32),
+        end=unpack_column(columns["end"], "int4")[at].astype(np.int32),
         severity=severity,
         category=category - none,
         weight=weights[severity, category] if at.size else np.empty(0),
@@ -202,7 +202,7 @@ def _coded(content: bytes | None, at: npt.NDArray[np.intp]) -> tuple[npt.NDArray
     return code[numbers], tuple(texts[n] for n in there)
 
 
-def links(ratings: Ratings) -> OriginalLinks:
+def link_originals(ratings: Ratings) -> OriginalLinks:
     """The row that each repeat or degraded row goes back to: the same output by the same rater, rated as such."""
     names = (ratings.system, ratings.segment, ratings.rater)
     later = ratings.role != RatingRole.RATING
@@ -220,4 +220,4 @@ def links(ratings: Ratings) -> OriginalLinks:
 
 
 def _by_key(session: Session, query: str, campaign_id: int) -> dict[str, Row]:
-    return {row.key: row for row in walk(session, query, {"campaign": campaign_id})}
+    return {row.key: row for row in stream_full_scan(session, query, {"campaign": campaign_id})}

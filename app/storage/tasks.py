@@ -10,7 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
-from app.storage.optional_filters import conditions_of
+from app.storage.optional_filters import join_optional_conditions
 
 Row = sa.Row[Any]
 
@@ -91,7 +91,7 @@ SELECT DISTINCT ON (screen) screen, revision, payload, recorded_at FROM screen_j
 WHERE campaign_id = :campaign AND task_id = :task AND rater_id = :rater ORDER BY screen, revision DESC"""
 
 
-def find(session: Session, public_id: str, *, lock: bool = False) -> Row:
+def load_task(session: Session, public_id: str, *, lock: bool = False) -> Row:
     """A task by its name in addresses; `lock` holds it. Raises TaskNotFound, for imported ones too."""
     suffix = " FOR NO KEY UPDATE OF t" if lock else ""
     row = session.execute(text(f"{_TASK} AND t.state <> 'imported'{suffix}"), {"task": public_id}).one_or_none()
@@ -100,18 +100,20 @@ def find(session: Session, public_id: str, *, lock: bool = False) -> Row:
     return row
 
 
-def name_of(session: Session, campaign_id: int, task_id: int) -> str:
+def load_task_name(session: Session, campaign_id: int, task_id: int) -> str:
     """A task's name in addresses."""
     query = text("SELECT public_id FROM tasks WHERE campaign_id = :campaign AND id = :task")
     return str(session.execute(query, {"campaign": campaign_id, "task": task_id}).scalar_one())
 
 
-def texts(session: Session, campaign_id: int, task_id: int) -> list[Row]:
+def load_task_texts(session: Session, campaign_id: int, task_id: int) -> list[Row]:
     """What a task shows: one row for each segment of each item, in the order of the screen."""
     return list(session.execute(text(_TEXTS), {"campaign": campaign_id, "task": task_id}))
 
 
-def addresses(session: Session, campaign_id: int, public_id: str, rater_id: int, *, texts: bool) -> list[Row]:
+def load_answerable_items(
+    session: Session, campaign_id: int, public_id: str, rater_id: int, *, texts: bool
+) -> list[Row]:
     """What can be answered in a task that a rater has or had: one row an item. Raises TaskNotFound."""
     keys = {"campaign": campaign_id, "task": public_id, "rater": rater_id, "texts": texts}
     rows = list(session.execute(text(_ADDRESSES), keys))
@@ -120,24 +122,24 @@ def addresses(session: Session, campaign_id: int, public_id: str, rater_id: int,
     return rows
 
 
-def context(session: Session, campaign_id: int, task_id: int, around: int) -> list[Row]:
+def load_task_context(session: Session, campaign_id: int, task_id: int, around: int) -> list[Row]:
     """Sources that stand before and after the stretch of each item, at most `around` on each side."""
     return list(session.execute(text(_CONTEXT), {"campaign": campaign_id, "task": task_id, "around": around}))
 
 
-def answers(session: Session, campaign_id: int, task_id: int, rater_id: int) -> list[Row]:
+def load_task_answers(session: Session, campaign_id: int, task_id: int, rater_id: int) -> list[Row]:
     """A rater's latest answer at each address of a task; `again` where it is to be given once more."""
     keys = {"campaign": campaign_id, "task": task_id, "rater": rater_id}
     return list(session.execute(text(_ANSWERS), keys))
 
 
-def screen_answers(session: Session, campaign_id: int, task_id: int, rater_id: int) -> list[Row]:
+def load_screen_answers(session: Session, campaign_id: int, task_id: int, rater_id: int) -> list[Row]:
     """A rater's latest answer about each screen of a task."""
     keys = {"campaign": campaign_id, "task": task_id, "rater": rater_id}
     return list(session.execute(text(_SCREENS), keys))
 
 
-def held_once(session: Session, campaign_id: int, task_id: int, rater_id: int) -> bool:
+def was_ever_leased_by(session: Session, campaign_id: int, task_id: int, rater_id: int) -> bool:
     """Whether a rater ever had the lease of a task."""
     query = text(
         "SELECT EXISTS (SELECT FROM leases WHERE campaign_id = :campaign AND task_id = :task AND rater_id = :rater)"
@@ -145,14 +147,14 @@ def held_once(session: Session, campaign_id: int, task_id: int, rater_id: int) -
     return bool(session.execute(query, {"campaign": campaign_id, "task": task_id, "rater": rater_id}).scalar())
 
 
-def last_held_by(session: Session, campaign_id: int, task_id: int, n: int) -> int | None:
+def find_holder_of_lease(session: Session, campaign_id: int, task_id: int, n: int) -> int | None:
     """Who had the n-th lease of a task."""
     query = text("SELECT rater_id FROM leases WHERE campaign_id = :campaign AND task_id = :task AND n = :n")
     rater_id: int | None = session.execute(query, {"campaign": campaign_id, "task": task_id, "n": n}).scalar()
     return rater_id
 
 
-def hand_in(session: Session, campaign_id: int, task_id: int, *, rater_id: int, code: str | None) -> None:
+def mark_task_handed_in(session: Session, campaign_id: int, task_id: int, *, rater_id: int, code: str | None) -> None:
     """End a task's lease as handed in; without a code where that is given later."""
     keys = {"campaign": campaign_id, "task": task_id, "rater": rater_id, "code": code}
     session.execute(
@@ -171,10 +173,10 @@ def hand_in(session: Session, campaign_id: int, task_id: int, *, rater_id: int, 
         ),
         keys,
     )
-    end_lease(session, campaign_id, task_id, "handed_in")
+    note_lease_ending(session, campaign_id, task_id, "handed_in")
 
 
-def end_lease(session: Session, campaign_id: int, task_id: int, how: str) -> None:
+def note_lease_ending(session: Session, campaign_id: int, task_id: int, how: str) -> None:
     """Note how the last lease of a task ended."""
     session.execute(
         text(
@@ -186,7 +188,7 @@ def end_lease(session: Session, campaign_id: int, task_id: int, how: str) -> Non
     )
 
 
-def free(session: Session, campaign_id: int, task_id: int, values: Mapping[str, object]) -> None:
+def free_task(session: Session, campaign_id: int, task_id: int, values: Mapping[str, object]) -> None:
     """Make a task free again, for a rater or for its bucket as `values` say."""
     names = "".join(f", {name} = :{name}" for name in values)
     session.execute(
@@ -198,7 +200,7 @@ def free(session: Session, campaign_id: int, task_id: int, values: Mapping[str, 
     )
 
 
-def unchain(session: Session, campaign_id: int, plan: int | None, chain: int | None) -> bool:
+def free_rest_of_chain(session: Session, campaign_id: int, plan: int | None, chain: int | None) -> bool:
     """Give the free rest of a chain back to its bucket; False where something of it is handed in."""
     if chain is None:
         return True
@@ -217,7 +219,7 @@ WHERE t.campaign_id = :campaign AND t.id = :task AND p.state IN ('free', 'leased
 ORDER BY p.id FOR NO KEY UPDATE OF p"""
 
 
-def parts(session: Session, campaign_id: int, task_id: int) -> list[Row]:
+def lock_linked_tasks(session: Session, campaign_id: int, task_id: int) -> list[Row]:
     """The tasks over which the groups of a task stretch, itself among them, locked; those withdrawn left aside."""
     return list(session.execute(text(_PARTS), {"campaign": campaign_id, "task": task_id}))
 
@@ -244,7 +246,7 @@ _LISTED_BY = {
 }
 
 
-def page(
+def load_tasks_page(
     session: Session,
     campaign_id: int,
     *,
@@ -257,7 +259,7 @@ def page(
 ) -> list[Row]:
     """Tasks as managers see them, by id after `after`; the documents and systems of their items by id."""
     only = {"state": state, "rater": rater, "bucket": bucket, "task": task}
-    query = text(_LISTED.format(conditions=conditions_of(_LISTED_BY, only)))
+    query = text(_LISTED.format(conditions=join_optional_conditions(_LISTED_BY, only)))
     return list(session.execute(query, {**only, "campaign": campaign_id, "after": after, "limit": limit}))
 
 
@@ -267,7 +269,7 @@ _KEYS = {
 }
 
 
-def load_keys(
+def load_keys_by_id(
     session: Session, campaign_id: int, table: Literal["documents", "systems"], ids: Collection[int]
 ) -> dict[int, str]:
     """Keys of documents or systems, by id."""

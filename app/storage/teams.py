@@ -30,7 +30,7 @@ def _query(campaign_id: int) -> sa.Select[Any]:
     return sa.select(teams, size.label("raters")).where(teams.c.campaign_id == campaign_id)
 
 
-def get(session: Session, campaign_id: int, key: str) -> TeamRecord:
+def load_team(session: Session, campaign_id: int, key: str) -> TeamRecord:
     """The team of this key. Raises TeamNotFound."""
     row = session.execute(_query(campaign_id).where(teams.c.key == key)).one_or_none()
     if row is None:
@@ -38,14 +38,16 @@ def get(session: Session, campaign_id: int, key: str) -> TeamRecord:
     return row
 
 
-def put(session: Session, campaign_id: int, key: str, name: str) -> TeamRecord:
+def upsert_team(session: Session, campaign_id: int, key: str, name: str) -> TeamRecord:
     """Make a team, or give it another name."""
     made = insert(teams).values(campaign_id=campaign_id, key=key, name=name)
     session.execute(made.on_conflict_do_update(index_elements=["campaign_id", "key"], set_={"name": name}))
-    return get(session, campaign_id, key)
+    return load_team(session, campaign_id, key)
 
 
-def page(session: Session, campaign_id: int, *, after: str | None, limit: int, only: str | None) -> list[TeamRecord]:
+def load_teams_page(
+    session: Session, campaign_id: int, *, after: str | None, limit: int, only: str | None
+) -> list[TeamRecord]:
     """Teams by key after `after`; `only` keeps one."""
     key = teams.c.key.collate("C")
     query = _query(campaign_id).order_by(key).limit(limit)
@@ -56,7 +58,7 @@ def page(session: Session, campaign_id: int, *, after: str | None, limit: int, o
     return list(session.execute(query))
 
 
-def remove(session: Session, campaign_id: int, key: str) -> None:
+def delete_team_row(session: Session, campaign_id: int, key: str) -> None:
     """Remove a team that nothing refers to. Raises TeamInUse."""
     here = (teams.c.campaign_id == campaign_id) & (teams.c.key == key)
     try:

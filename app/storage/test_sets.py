@@ -26,7 +26,7 @@ from app.storage.tables import (
     systems,
     variants,
 )
-from app.storage.walking import walk
+from app.storage.walking import stream_full_scan
 
 Row = sa.Row[Any]
 PREFILL = "prefill"
@@ -41,27 +41,29 @@ class DocumentNotFound(NotFound):
     """There is no such document in this campaign."""
 
 
-def system(session: Session, campaign_id: int, key: str) -> Row | None:
+def find_system(session: Session, campaign_id: int, key: str) -> Row | None:
     """A system by its key."""
     return _one(session, systems, campaign_id, key)
 
 
-def document(session: Session, campaign_id: int, key: str) -> Row | None:
+def find_document(session: Session, campaign_id: int, key: str) -> Row | None:
     """A document by its key."""
     return _one(session, documents, campaign_id, key)
 
 
-def systems_page(session: Session, campaign_id: int, *, after: str | None, limit: int) -> list[Row]:
+def load_systems_page(session: Session, campaign_id: int, *, after: str | None, limit: int) -> list[Row]:
     """Systems by key after `after`."""
     return _page(session, systems, campaign_id, after, limit)
 
 
-def documents_page(session: Session, campaign_id: int, *, after: str | None, limit: int) -> list[Row]:
+def load_documents_page(session: Session, campaign_id: int, *, after: str | None, limit: int) -> list[Row]:
     """Documents by key after `after`."""
     return _page(session, documents, campaign_id, after, limit)
 
 
-def outputs_page(session: Session, campaign_id: int, system_id: int, *, after: str | None, limit: int) -> list[Row]:
+def load_outputs_page(
+    session: Session, campaign_id: int, system_id: int, *, after: str | None, limit: int
+) -> list[Row]:
     """Documents that a system has outputs on, by key after `after`, with how many outputs and segments."""
     # Documents are put in order first (OFFSET 0 keeps the planner from turning that round), then looked at until the
     # page is full, each by itself, by keys: by a constant campaign or system, statistics that do not know it would have
@@ -94,14 +96,14 @@ def outputs_page(session: Session, campaign_id: int, system_id: int, *, after: s
     return list(session.execute(query))
 
 
-def put(session: Session, table: sa.Table, campaign_id: int, key: str, values: Mapping[str, object]) -> int:
+def upsert_row(session: Session, table: sa.Table, campaign_id: int, key: str, values: Mapping[str, object]) -> int:
     """Store a system or document, or overwrite its fields; its id."""
     statement = insert(table).values(campaign_id=campaign_id, key=key, **values)
     stored = statement.on_conflict_do_update(index_elements=["campaign_id", "key"], set_=dict(values))
     return int(session.execute(stored.returning(table.c.id)).scalar_one())
 
 
-def segments_of(session: Session, campaign_id: int, document_id: int) -> list[Row]:
+def load_segments(session: Session, campaign_id: int, document_id: int) -> list[Row]:
     """The segments of a document in their order, with their references by name."""
     named = (
         sa.select(sa.func.jsonb_object_agg(reference_texts.c.name, reference_texts.c.text))
@@ -127,7 +129,7 @@ def replace_segments(
     rows = [{**keys, "position": n, "source": source, "meta": meta} for n, (source, _, meta) in enumerate(texts, 1)]
     if rows:
         session.execute(sa.insert(segments), rows)
-    stored = {row.position: row.id for row in segments_of(session, campaign_id, document_id)}
+    stored = {row.position: row.id for row in load_segments(session, campaign_id, document_id)}
     named = [
         {"campaign_id": campaign_id, "segment_id": stored[n], "name": name, "text": text}
         for n, (_, references, _) in enumerate(texts, 1)
@@ -137,7 +139,7 @@ def replace_segments(
         session.execute(sa.insert(reference_texts), named)
 
 
-def outputs_of(session: Session, campaign_id: int, system_id: int, document_id: int) -> list[Row]:
+def load_outputs(session: Session, campaign_id: int, system_id: int, document_id: int) -> list[Row]:
     """A system's outputs on a document, one row a segment in their order; text is None where there is no output."""
     spans = variants.c.spans.label("prefill")
     query = (
@@ -177,7 +179,7 @@ def replace_outputs(
     """Store a system's outputs anew; texts: (segment id, text or None, pre-filled spans or None, alignment or None)."""
     delete_outputs(session, campaign_id, system_id, [segment_id for segment_id, *_ in texts])
     there = [(n, text, alignment) for n, text, _, alignment in texts if text is not None]
-    add_outputs(session, campaign_id, system_id, there)
+    insert_outputs(session, campaign_id, system_id, there)
     query = sa.select(outputs.c.segment_id, outputs.c.id).where(
         outputs.c.campaign_id == campaign_id, outputs.c.system_id == system_id
     )
@@ -197,7 +199,7 @@ def replace_outputs(
         session.execute(sa.insert(variants), filled)
 
 
-def add_outputs(
+def insert_outputs(
     session: Session, campaign_id: int, system_id: int, texts: Sequence[tuple[int, str, str | None]]
 ) -> None:
     """Store outputs that are not there yet; texts: (segment id, text, alignment or None)."""
@@ -228,7 +230,7 @@ def delete_outputs(session: Session, campaign_id: int, system_id: int, segment_i
     session.execute(sa.delete(outputs).where(*mine))
 
 
-def is_shown(session: Session, campaign_id: int, document_id: int, *, system_id: int | None = None) -> bool:
+def is_shown_in_task(session: Session, campaign_id: int, document_id: int, *, system_id: int | None = None) -> bool:
     """Whether a task shows a document, or a system's outputs on it."""
     query = sa.select(items.c.id).where(items.c.campaign_id == campaign_id, items.c.document_id == document_id)
     if system_id is not None:
@@ -311,18 +313,18 @@ WHERE d.campaign_id = :campaign AND d.kind = 'test'
 GROUP BY d.id, d.key, d.position ORDER BY d.position NULLS LAST, d.key COLLATE "C" """
 
 
-def outline(session: Session, campaign_id: int) -> list[tuple[str, int]]:
+def load_test_set_outline(session: Session, campaign_id: int) -> list[tuple[str, int]]:
     """The test documents in their order, each with its number of segments."""
-    return [(row[0], row[1]) for row in walk(session, OUTLINE, {"campaign": campaign_id})]
+    return [(row[0], row[1]) for row in stream_full_scan(session, OUTLINE, {"campaign": campaign_id})]
 
 
-def stream(session: Session, campaign_id: int) -> Iterator[SegmentOutputs]:
+def stream_test_set(session: Session, campaign_id: int) -> Iterator[SegmentOutputs]:
     """The segments of the test documents in their order, with the outputs of the systems that take part."""
-    for row in walk(session, STREAM, {"campaign": campaign_id}, batch=500):
+    for row in stream_full_scan(session, STREAM, {"campaign": campaign_id}, batch=500):
         yield SegmentOutputs(*row)
 
 
-def active_systems(session: Session, campaign_id: int) -> list[str]:
+def load_active_systems(session: Session, campaign_id: int) -> list[str]:
     """Keys of the systems that take part, sorted by code point."""
     query = sa.select(systems.c.key).where(systems.c.campaign_id == campaign_id, systems.c.state == "active")
     return sorted(session.execute(query).scalars())
@@ -335,7 +337,7 @@ def count_documents(session: Session, campaign_id: int) -> int:
     return int(session.execute(query.where(*mine)).scalar_one())
 
 
-def size(session: Session, campaign_id: int) -> tuple[int, int, int]:
+def count_test_set(session: Session, campaign_id: int) -> tuple[int, int, int]:
     """How many systems there are, test documents, and segments of these."""
     of_systems = sa.select(sa.func.count()).select_from(systems).where(systems.c.campaign_id == campaign_id)
     mine = (documents.c.campaign_id == campaign_id, documents.c.kind == "test")

@@ -8,25 +8,25 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from app.storage.db import Session
-from app.storage.imports.staging import json_text
+from app.storage.imports.staging import canonical_json
 from app.storage.tables import documents, systems
 
 
 @dataclass(frozen=True, slots=True)
-class SystemWords:
+class SystemDescription:
     """What is known of a system beside its key. name: as it was imported, any text. kind: mt or human."""
 
     name: str
     kind: str
 
 
-def system_words(session: Session, campaign_id: int) -> dict[str, SystemWords]:
+def load_system_descriptions(session: Session, campaign_id: int) -> dict[str, SystemDescription]:
     """Name and kind of each system by key."""
     query = sa.select(systems.c.key, systems.c.name, systems.c.kind).where(systems.c.campaign_id == campaign_id)
-    return {row.key: SystemWords(row.name, row.kind) for row in session.execute(query)}
+    return {row.key: SystemDescription(row.name, row.kind) for row in session.execute(query)}
 
 
-def names_digest(session: Session, campaign_id: int) -> str:
+def hash_names(session: Session, campaign_id: int) -> str:
     """Digest of what is told about systems and documents as it is now, whatever data version is asked about."""
     told = (
         sa.select(systems.c.key, systems.c.name, systems.c.kind).where(systems.c.campaign_id == campaign_id),
@@ -35,4 +35,4 @@ def names_digest(session: Session, campaign_id: int) -> str:
         ),
     )
     rows = [sorted(map(list, session.execute(query))) for query in told]
-    return hashlib.sha256(json_text(rows).encode()).hexdigest()[:32]
+    return hashlib.sha256(canonical_json(rows).encode()).hexdigest()[:32]

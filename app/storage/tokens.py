@@ -19,52 +19,52 @@ class TokenNotFound(NotFound):
     """There is no such token, or it is not yours to manage."""
 
 
-def live() -> sa.ColumnElement[bool]:
+def is_live_condition() -> sa.ColumnElement[bool]:
     """Neither revoked nor expired, now."""
     return tokens.c.revoked_at.is_(None) & sa.func.coalesce(tokens.c.expires_at > sa.func.statement_timestamp(), True)
 
 
-def query() -> sa.Select[Any]:
+def token_query() -> sa.Select[Any]:
     """Tokens with the keys of their campaign, rater and team and whether they are live."""
     keys = [table.c.key.label(name) for name, table in (("campaign", campaigns), ("rater", raters), ("team", teams))]
-    shown = sa.select(tokens, *keys, live().label("live")).select_from(tokens)
+    shown = sa.select(tokens, *keys, is_live_condition().label("live")).select_from(tokens)
     for column, table in ((tokens.c.campaign_id, campaigns), (tokens.c.rater_id, raters), (tokens.c.team_id, teams)):
         shown = shown.outerjoin(table, table.c.id == column)
     return shown
 
 
-def add(
+def insert_token(
     session: Session, *, prefix: str, digest: bytes, values: Mapping[str, object], bound: Mapping[str, int | None]
 ) -> TokenRecord:
     """Store a token by its hash. values: role, name, expires_at, once. bound: the ids of its campaign, team, rater."""
     session.execute(sa.insert(tokens).values(prefix=prefix, hash=digest, **values, **bound))
-    return get(session, prefix)
+    return load_token(session, prefix)
 
 
-def find(session: Session, prefix: str) -> TokenRecord | None:
+def find_token(session: Session, prefix: str) -> TokenRecord | None:
     """The token of this prefix, live or not."""
-    return session.execute(query().where(tokens.c.prefix == prefix)).one_or_none()
+    return session.execute(token_query().where(tokens.c.prefix == prefix)).one_or_none()
 
 
-def is_live(session: Session, token_id: int) -> bool:
+def is_token_live(session: Session, token_id: int) -> bool:
     """Whether a token is neither revoked nor expired, now."""
-    return bool(session.execute(sa.select(live()).where(tokens.c.id == token_id)).scalar())
+    return bool(session.execute(sa.select(is_live_condition()).where(tokens.c.id == token_id)).scalar())
 
 
-def get(session: Session, prefix: str) -> TokenRecord:
+def load_token(session: Session, prefix: str) -> TokenRecord:
     """The token of this prefix, live or not. Raises TokenNotFound."""
-    row = find(session, prefix)
+    row = find_token(session, prefix)
     if row is None:
         raise TokenNotFound
     return row
 
 
-def page(
+def load_tokens_page(
     session: Session, *, after: str | None, limit: int, roles: Collection[str], campaign: str | None
 ) -> list[TokenRecord]:
     """Tokens of some roles by prefix after `after`; `campaign` keeps those of one campaign."""
     prefix = tokens.c.prefix.collate("C")
-    wanted = query().where(tokens.c.role.in_(roles)).order_by(prefix).limit(limit)
+    wanted = token_query().where(tokens.c.role.in_(roles)).order_by(prefix).limit(limit)
     if after is not None:
         wanted = wanted.where(prefix > after)
     if campaign is not None:
@@ -72,21 +72,21 @@ def page(
     return list(session.execute(wanted))
 
 
-def revoke(session: Session, prefix: str) -> bool:
+def mark_token_revoked(session: Session, prefix: str) -> bool:
     """Revoke a token now; False where it was already, because an earlier revocation stands."""
     here = (tokens.c.prefix == prefix) & tokens.c.revoked_at.is_(None)
     revoked = sa.update(tokens).where(here).values(revoked_at=sa.func.now()).returning(tokens.c.id)
     return session.execute(revoked).one_or_none() is not None
 
 
-def open_once(session: Session, token_id: int) -> bool:
+def mark_token_opened(session: Session, token_id: int) -> bool:
     """Note that a token opened its session; False where it did before."""
     here = (tokens.c.id == token_id) & tokens.c.opened_at.is_(None)
     opened = sa.update(tokens).where(here).values(opened_at=sa.func.clock_timestamp()).returning(tokens.c.id)
     return session.execute(opened).one_or_none() is not None
 
 
-def revoke_of_rater(session: Session, campaign_id: int, rater_id: int) -> list[str]:
+def revoke_rater_tokens(session: Session, campaign_id: int, rater_id: int) -> list[str]:
     """Revoke every token of a rater now; the prefixes of those that were live."""
     here = (tokens.c.campaign_id == campaign_id) & (tokens.c.rater_id == rater_id) & tokens.c.revoked_at.is_(None)
     revoked = sa.update(tokens).where(here).values(revoked_at=sa.func.now()).returning(tokens.c.prefix)
@@ -98,6 +98,8 @@ def lock_for_first_admin(session: Session) -> None:
     session.execute(sa.select(sa.func.pg_advisory_xact_lock(_FIRST_ADMIN_LOCK)))
 
 
-def has_admin(session: Session) -> bool:
+def has_live_admin(session: Session) -> bool:
     """Whether a live token of role admin exists."""
-    return bool(session.execute(sa.select(sa.exists().where((tokens.c.role == "admin") & live()))).scalar())
+    return bool(
+        session.execute(sa.select(sa.exists().where((tokens.c.role == "admin") & is_live_condition()))).scalar()
+    )

@@ -10,7 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from app.storage.optional_filters import conditions_of
+from app.storage.optional_filters import join_optional_conditions
 from app.storage.tables import tutorial_answers
 
 Row = sa.Row[Any]
@@ -39,31 +39,31 @@ SELECT EXISTS (SELECT FROM leases l JOIN items i ON i.campaign_id = :campaign AN
     WHERE l.campaign_id = :campaign AND l.rater_id = :rater)"""
 
 
-def segments(session: Session, campaign_id: int) -> Sequence[Row]:
+def load_tutorial_segments(session: Session, campaign_id: int) -> Sequence[Row]:
     """The segments of all tutorial documents, in their order."""
     return session.execute(text(_SEGMENTS), {"campaign": campaign_id, "most": MOST}).all()
 
 
-def answered_segments(session: Session, campaign_id: int, rater_id: int) -> set[tuple[str, int]]:
+def load_answered_segments(session: Session, campaign_id: int, rater_id: int) -> set[tuple[str, int]]:
     """The segments that a rater has answered: key of the document, position."""
     a = tutorial_answers.c
     query = sa.select(a.document, a.position).where(a.campaign_id == campaign_id, a.rater_id == rater_id)
     return {(row.document, row.position) for row in session.execute(query)}
 
 
-def record(session: Session, campaign_id: int, rater_id: int, values: Mapping[str, object]) -> None:
+def insert_tutorial_answer(session: Session, campaign_id: int, rater_id: int, values: Mapping[str, object]) -> None:
     """Keep an answer; the first one stays."""
     row = {"campaign_id": campaign_id, "rater_id": rater_id, **values}
     session.execute(insert(tutorial_answers).values(row).on_conflict_do_nothing())
 
 
-def has_begun(session: Session, campaign_id: int, rater_id: int) -> bool:
+def has_begun_tasks(session: Session, campaign_id: int, rater_id: int) -> bool:
     """Whether a rater has judged anything in a task."""
     return bool(session.execute(text(_BEGUN), {"campaign": campaign_id, "rater": rater_id}).scalar_one())
 
 
-def results(session: Session, campaign_id: int, *, after: str | None, limit: int) -> Sequence[Row]:
+def load_tutorial_results(session: Session, campaign_id: int, *, after: str | None, limit: int) -> Sequence[Row]:
     """Every enrolled rater by key after `after`: how much they answered, and how much of it was right."""
     keys = {"campaign": campaign_id, "after": after, "limit": limit}
-    query = _RESULTS.format(conditions=conditions_of({"after": 'r.key COLLATE "C" > :after'}, keys))
+    query = _RESULTS.format(conditions=join_optional_conditions({"after": 'r.key COLLATE "C" > :after'}, keys))
     return session.execute(text(query), keys).all()

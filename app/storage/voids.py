@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session
 
 from app.storage import seals
 from app.storage.credited_systems import CREDITED
-from app.storage.judgment_filter import part, resolve_filter
-from app.storage.walking import walk
+from app.storage.judgment_filter import load_filtered_page, resolve_judgment_filter
+from app.storage.walking import stream_full_scan
 
 Row = sa.Row[Any]
 BATCH = 2000
@@ -44,45 +44,51 @@ SELECT j.campaign_id, j.id, :reason, :actor, :version FROM judgments j {_WHERE} 
 ON CONFLICT DO NOTHING"""
 
 
-def page(
+def load_judgments_page(
     session: Session, campaign_id: int, profile_id: int, *, after: int, limit: int, only: Mapping[str, object]
 ) -> tuple[list[Row], int | None]:
     """Judgments with all their revisions, in the order in which they were stored.
 
     And the last one that was looked at, where the page is not full though there are more to look at.
     """
-    wanted = resolve_filter(session, campaign_id, only)
+    wanted = resolve_judgment_filter(session, campaign_id, only)
     if wanted is None:
         return [], None
-    judgment_page = part(session, campaign_id, wanted, after=after, limit=limit)
+    judgment_page = load_filtered_page(session, campaign_id, wanted, after=after, limit=limit)
     keys = {"campaign": campaign_id, "profile": profile_id, "ids": judgment_page.ids}
     return list(session.execute(text(_PAGE), keys)), judgment_page.reached
 
 
-def stream(session: Session, campaign_id: int, profile_id: int, *, only: Mapping[str, object]) -> Iterator[Row]:
+def stream_judgment_rows(
+    session: Session, campaign_id: int, profile_id: int, *, only: Mapping[str, object]
+) -> Iterator[Row]:
     """The same, all of them."""
-    wanted = resolve_filter(session, campaign_id, only)
+    wanted = resolve_judgment_filter(session, campaign_id, only)
     if wanted is not None:
         keys = {**wanted.values, "campaign": campaign_id, "profile": profile_id}
-        yield from walk(session, _ALL.format(meant=wanted.condition), keys, batch=BATCH)
+        yield from stream_full_scan(session, _ALL.format(meant=wanted.condition), keys, batch=BATCH)
 
 
-def count(session: Session, campaign_id: int, *, only: Mapping[str, object]) -> int:
+def count_voidable_judgments(session: Session, campaign_id: int, *, only: Mapping[str, object]) -> int:
     """How many judgments, not void yet, a filter names."""
-    wanted = resolve_filter(session, campaign_id, only)
+    wanted = resolve_judgment_filter(session, campaign_id, only)
     if wanted is None:
         return 0
     keys = {**wanted.values, "campaign": campaign_id}
-    return int(walk(session, _COUNT.format(meant=wanted.condition), keys).scalar_one())
+    return int(stream_full_scan(session, _COUNT.format(meant=wanted.condition), keys).scalar_one())
 
 
-def void(
+def insert_voids(
     session: Session, campaign_id: int, *, only: Mapping[str, object], reason: str, actor: str, version: int
 ) -> int:
     """Set aside the judgments that a filter names, and seal the version with that; how many."""
-    wanted = resolve_filter(session, campaign_id, only)
+    wanted = resolve_judgment_filter(session, campaign_id, only)
     if wanted is None:
-        seals.seal(session, campaign_id, version)
+        seals.seal_empty_version(session, campaign_id, version)
         return 0
     keys = {**wanted.values, "campaign": campaign_id, "reason": reason, "actor": actor, "version": version}
-    return int(walk(session, seals.sealed_insert(seals.VOID, VOID.format(meant=wanted.condition)), keys).scalar_one())
+    return int(
+        stream_full_scan(
+            session, seals.sealed_insert_sql(seals.VOID, VOID.format(meant=wanted.condition)), keys
+        ).scalar_one()
+    )

@@ -23,7 +23,7 @@ _SET = text("SELECT " + ", ".join(f"set_config('{name}', :{name}, true)" for nam
 
 
 @contextmanager
-def walking(session: Session) -> Iterator[None]:
+def plan_for_full_scans(session: Session) -> Iterator[None]:
     """Plan the statements of this block for walking whole campaigns; what comes after it is planned as before.
 
     A statement is planned when it is executed, so one that streams may be read outside of the block. Look-ups by key
@@ -36,9 +36,9 @@ def walking(session: Session) -> Iterator[None]:
     session.execute(_SET, dict(zip(SETTINGS, before, strict=True)))
 
 
-def walk(
+def stream_full_scan(
     session: Session, query: str, keys: Mapping[str, object], *, batch: int | None = None
 ) -> sa.Result[*tuple[Any, ...]]:
     """Execute a statement that walks a whole campaign. batch: rows fetched at once, for one that streams."""
-    with walking(session):
+    with plan_for_full_scans(session):
         return session.execute(text(query), keys, execution_options={"yield_per": batch} if batch else {})

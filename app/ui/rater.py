@@ -11,7 +11,7 @@ from app.services.people import guidelines, tutorials
 from app.services.people.guidelines import GuidelineTexts
 from app.services.people.raters import ActingRater
 from app.storage.db import Database
-from app.storage.guidelines import NoTexts
+from app.storage.guidelines import GuidelinesNotFound
 from app.ui import markdown, messages
 from app.ui.access import RaterAtWork
 from app.ui.pages import RATERS, PageRoute, render_page
@@ -93,7 +93,7 @@ def _texts(database: Database, rater: ActingRater) -> GuidelineTexts | None:
     with database.transaction(snapshot=True) as session:
         try:
             return guidelines.get_guidelines(session, rater.campaign, "guidelines")
-        except NoTexts:
+        except GuidelinesNotFound:
             return None
 
 

@@ -287,7 +287,9 @@ def populate(admin: httpx.Client, url: str) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def populated_template(postgres: embedded.Server, migrated_template: str) -> Iterator[tuple[str, dict[str, str]]]:
+def populated_template(
+    postgres: embedded.EmbeddedServer, migrated_template: str
+) -> Iterator[tuple[str, dict[str, str]]]:
     """The name of a database with what `populate` makes, and the values; made once, as it takes a third of a second."""
     values: dict[str, str] = {}
 

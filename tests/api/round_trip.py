@@ -145,7 +145,7 @@ def exclude_again(database: Database, campaign: str, again: str, told: int) -> s
         standing = [one for one in there if one.lifted_version is None]
         for one in standing if again != campaign else ():
             with suppress(
-                exclusions.ExclusionTargetNotFound, exclusions.ExcludedAlready
+                exclusions.ExclusionTargetNotFound, exclusions.AlreadyExcluded
             ):  # not all that there was came back
                 exclusions.create_exclusion(session, again, one.exclusion, reason=one.reason, actor="test")
     return "" if len(standing) == told else f"{len(standing)} stand, {told} are counted"

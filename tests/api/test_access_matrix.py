@@ -95,7 +95,7 @@ class Made(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def made(postgres: embedded.Server, migrated_template: str) -> Iterator[Made]:
+def made(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Made]:
     """Two campaigns, made once for all tests here."""
     values: dict[str, str] = {}
 

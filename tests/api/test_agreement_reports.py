@@ -79,7 +79,7 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world(postgres: embedded.Server, migrated_template: str) -> Iterator[World]:
+def world(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[World]:
     with fresh(postgres, migrated_template) as spine:
         with spine.database.transaction() as session:
             given = {role: tokens.issue_token(session, role=role).secret for role in ("admin", "manager", "viewer")}

@@ -154,12 +154,12 @@ def test_a_manager_sees_its_campaigns_and_an_admin_all(
 def test_a_chain_holds_however_many_write_to_it_at_once(database: Database) -> None:
     with database.transaction() as session:
         campaigns.create_campaign(session, NewCampaign(key="demo", protocol="da"), actor="test")
-        campaign_id = campaigns.campaigns.get(session, "demo").id
+        campaign_id = campaigns.campaigns.load_campaign(session, "demo").id
 
     def write(i: int) -> None:
         with database.transaction() as session:
             if i % 2:  # as those do who change the campaign itself
-                campaigns.campaigns.get(session, "demo", lock=True)
+                campaigns.campaigns.load_campaign(session, "demo", lock=True)
             audit.record_action(session, campaign_id, actor="test", action="tried", what={"i": i})
 
     with ThreadPoolExecutor(6) as pool:

@@ -250,8 +250,8 @@ def test_a_purge_that_the_audit_log_does_not_tell_of_is_found(
 def test_what_a_release_without_seals_wrote_is_sealed_by_the_migration_and_later_on_request(
     judged: Collecting, anonymous: httpx.Client, database: Database, database_url: str, beneath: Ask
 ) -> None:
-    migrate.downgrade(database_url, "2026_11_22_judgments_of_a_rater")
-    migrate.upgrade(database_url)
+    migrate.downgrade_schema(database_url, "2026_11_22_judgments_of_a_rater")
+    migrate.upgrade_schema(database_url)
     assert faults(database) == {"live": ()}
     judge(anonymous, judged, 50)
     assert faults(database) == {"live": ()}

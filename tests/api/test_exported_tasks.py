@@ -193,7 +193,7 @@ def test_the_data_sheet_says_what_the_plan_and_the_controls_are(planned: httpx.C
 
 
 def test_the_bundle_of_a_planned_campaign_ranks_again_to_identical_numbers(
-    planned: httpx.Client, postgres: embedded.Server, migrated_template: str, tmp_path: Path
+    planned: httpx.Client, postgres: embedded.EmbeddedServer, migrated_template: str, tmp_path: Path
 ) -> None:
     book = load_workbook(io.BytesIO(exported(planned, "xlsx")))
     for sheet in book:

@@ -50,7 +50,7 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world(postgres: embedded.Server, migrated_template: str) -> Iterator[World]:
+def world(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[World]:
     with fresh(postgres, migrated_template) as spine:
         spine.take("mqm", "mqm-tsv", MQM.encode())
         spine.take("same", "mqm-tsv", IDENTICAL.encode())

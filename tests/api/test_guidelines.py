@@ -34,8 +34,10 @@ def rater(manager: httpx.Client, secret: Secrets) -> dict[str, str]:
 def blocked(database: Database) -> Ask:
     def ask() -> str | None:
         with database.transaction() as session:
-            campaign_id = raters.campaigns.get(session, "c").id
-            return raters.find_block_reason(session, campaign_id, raters.raters.get(session, campaign_id, "r1").id)
+            campaign_id = raters.campaigns.load_campaign(session, "c").id
+            return raters.find_block_reason(
+                session, campaign_id, raters.raters.load_rater(session, campaign_id, "r1").id
+            )
 
     return ask
 

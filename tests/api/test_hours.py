@@ -227,7 +227,7 @@ def test_disputes_that_nobody_holds_are_caught(
     anonymous: httpx.Client, live: Collecting, secret: Secret, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The negative control: two who do not hold the campaign both find the dispute open, and pay it twice."""
-    both, found, get = Barrier(2, timeout=60), hours_service._to_answer, campaigns.get
+    both, found, get = Barrier(2, timeout=60), hours_service._to_answer, campaigns.load_campaign
 
     def seen_by_both(*given: Any) -> Any:
         dispute = found(*given)
@@ -237,7 +237,7 @@ def test_disputes_that_nobody_holds_are_caught(
     def without_lock(session: Session, key: str, **_: bool) -> Any:
         return get(session, key)
 
-    monkeypatch.setattr(campaigns, "get", without_lock)
+    monkeypatch.setattr(campaigns, "load_campaign", without_lock)
     monkeypatch.setattr(hours_service, "_to_answer", seen_by_both)
     assert accept_at_once(anonymous, live, secret("manager"), 2) == [201, 201]
 

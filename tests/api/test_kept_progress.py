@@ -197,6 +197,6 @@ def test_what_came_with_its_answers_is_sized_once_until_data_come(
     assert len(sized) == 1
     assert walk.look(walk.keeper) == walk.look(CountsKeeper())
     with database.transaction() as session:
-        campaigns.next_version(session, walk.live.id, actor="test", what="texts")
+        campaigns.take_next_version(session, walk.live.id, actor="test", what="texts")
     assert walk.look(walk.keeper) == walk.look(CountsKeeper())
     assert (len(sized), walk.keeper.counted_anew) == (4, 2), "texts may have changed"

@@ -56,7 +56,7 @@ ROW = 64
 
 
 @pytest.fixture(scope="module")
-def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
+def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Spine]:
     with fresh(postgres, migrated_template) as found:
         for key, judgments in (("small", SMALL), ("large", LARGE)):
             grow(found.url, key, judgments)
@@ -217,8 +217,8 @@ def test_pages_together_are_all_that_a_filter_means(
     for most in ("LOOKED_AT", "FEW"):
         monkeypatch.setattr(judgment_filter, most, looked_at)
     with spine.database.transaction() as session:
-        campaign = voids.campaigns.get(session, "small").id
-        meant = [row.id for row in voids.voids.stream(session, campaign, 0, only=only)]
+        campaign = voids.campaigns.load_campaign(session, "small").id
+        meant = [row.id for row in voids.voids.stream_judgment_rows(session, campaign, 0, only=only)]
     names = {"rater": "r.key", "system": "s.key", "document": "d.key", "segment": "g.position", "task": "t.key"}
     where = "".join(f" AND {names[name]} = '{value}'" for name, value in only.items())
     slow = spine.ask(

@@ -47,7 +47,7 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def shared(postgres: embedded.Server, migrated_template: str) -> Iterator[World]:
+def shared(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[World]:
     with fresh(postgres, migrated_template) as spine:
         spine.take("mqm", "mqm-tsv", MQM.encode())
         with spine.database.transaction() as session:
@@ -59,7 +59,7 @@ def shared(postgres: embedded.Server, migrated_template: str) -> Iterator[World]
 @pytest.fixture
 def large(shared: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """As if there were more judgments than are quick."""
-    monkeypatch.setattr(judgments, "more_than", lambda *_: True)
+    monkeypatch.setattr(judgments, "has_more_judgments_than", lambda *_: True)
     return shared
 
 
@@ -112,7 +112,7 @@ def test_more_judgments_than_a_number_are_counted_no_further(shared: World) -> N
     with psycopg.connect(shared.spine.url) as connection:
         ((campaign, n),) = connection.execute("SELECT campaign_id, count(*) FROM judgments GROUP BY 1").fetchall()
     with shared.spine.database.transaction() as session:
-        found = [judgments.more_than(session, [campaign], most) for most in (0, n - 1, n, n + 1)]
+        found = [judgments.has_more_judgments_than(session, [campaign], most) for most in (0, n - 1, n, n + 1)]
         assert found == [True, True, False, False]
-        assert not judgments.more_than(session, [campaign + 1], 0)
-        assert judgments.more_than(session, [campaign + 1, campaign], n - 1)
+        assert not judgments.has_more_judgments_than(session, [campaign + 1], 0)
+        assert judgments.has_more_judgments_than(session, [campaign + 1, campaign], n - 1)

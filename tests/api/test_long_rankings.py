@@ -58,7 +58,7 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def shared(postgres: embedded.Server, migrated_template: str) -> Iterator[World]:
+def shared(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[World]:
     with fresh(postgres, migrated_template) as spine:
         spine.take("mqm", "mqm-tsv", MQM.encode())
         with spine.database.transaction() as session:

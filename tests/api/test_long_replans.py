@@ -93,7 +93,7 @@ class Live:
 
 
 @pytest.fixture(scope="module")
-def shared(postgres: embedded.Server, migrated_template: str) -> Iterator[tuple[Spine, httpx.Client]]:
+def shared(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[tuple[Spine, httpx.Client]]:
     with fresh(postgres, migrated_template) as spine:
         with spine.database.transaction() as session:
             secret = tokens.issue_token(session, role="manager").secret

@@ -59,7 +59,7 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world(postgres: embedded.Server, migrated_template: str) -> Iterator[World]:
+def world(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[World]:
     with fresh(postgres, migrated_template) as spine:
         for key, given in CAMPAIGNS.items():
             spine.take(key, "wmt-da-sqm", as_csv(given))

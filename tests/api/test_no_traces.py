@@ -17,7 +17,7 @@ from app.storage import embedded
 
 
 def test_a_dump_of_the_database_holds_no_secret(
-    anonymous: httpx.Client, secret: Callable[..., str], postgres: embedded.Server, database_url: str
+    anonymous: httpx.Client, secret: Callable[..., str], postgres: embedded.EmbeddedServer, database_url: str
 ) -> None:
     token = secret()
     csrf = anonymous.post("/v1/session", json={"token": token}).json()["csrf"]

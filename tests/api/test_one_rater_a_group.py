@@ -66,7 +66,7 @@ def test_a_task_that_is_free_no_more_is_not_taken(database: Database, what: str,
                 await connection.execute("SELECT id, (SELECT id FROM raters WHERE key = 'r1') FROM tasks")
             ).fetchone()
             assert row is not None
-            asking = leases.Asking(live.id, row[1], 0, timedelta(hours=1), "test")
+            asking = leases.LeaseRequest(live.id, row[1], 0, timedelta(hours=1), "test")
             before = await (await connection.execute("TABLE tasks")).fetchall()
             taken = await leases._take(connection, asking, row[0])
             same = before == await (await connection.execute("TABLE tasks")).fetchall()

@@ -108,7 +108,7 @@ def judge_all(
 
 
 @pytest.fixture(scope="module")
-def world(postgres: embedded.Server, migrated_template: str) -> Iterator[World]:
+def world(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[World]:
     with fresh(postgres, migrated_template) as spine:
         live = collect(spine.database, protocol="postedit", systems=SYSTEMS, documents=4)
         collect(spine.database, key="none", protocol="postedit", systems=SYSTEMS, documents=1)

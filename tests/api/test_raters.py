@@ -183,8 +183,8 @@ def test_who_is_paused_or_gone_or_unknown_is_blocked(manager: httpx.Client, data
     for state, why in (("active", None), ("paused", "paused"), ("left", "left")):
         put(manager, "r1", {"state": state}, **{"If-Match": "*"})
         with database.transaction() as session:
-            campaign_id = raters.campaigns.get(session, "c").id
-            rater_id = raters.raters.get(session, campaign_id, "r1").id
+            campaign_id = raters.campaigns.load_campaign(session, "c").id
+            rater_id = raters.raters.load_rater(session, campaign_id, "r1").id
             assert raters.find_block_reason(session, campaign_id, rater_id) == why
             assert raters.find_block_reason(session, campaign_id, rater_id + 1) == "not_enrolled"
 

@@ -73,7 +73,7 @@ def test_a_judged_reference_is_in_every_export_by_its_role_or_counted(
 
 
 def test_a_campaign_with_judged_references_comes_back_is_carried_over_and_shown_ready_made(
-    admin: httpx.Client, database: Database, postgres: embedded.Server, migrated_template: str, tmp_path: Path
+    admin: httpx.Client, database: Database, postgres: embedded.EmbeddedServer, migrated_template: str, tmp_path: Path
 ) -> None:
     live = rehearsed(admin, database, "c", "mqm")
     body = written(live, "jsonl")

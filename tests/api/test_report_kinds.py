@@ -59,7 +59,7 @@ class Asked:
 
 
 @pytest.fixture(scope="module")
-def world(postgres: embedded.Server, migrated_template: str) -> Iterator[Asked]:
+def world(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Asked]:
     before, real = list(reports.router.routes), registry.ALL
     report_routes.add_routes(reports.router, BOTH.values())
     registry.ALL = MappingProxyType(ALL)

@@ -84,7 +84,7 @@ class Bench:
 
 
 @pytest.fixture(scope="module")
-def bench(postgres: embedded.Server, migrated_template: str) -> Iterator[Bench]:
+def bench(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Bench]:
     with fresh(postgres, migrated_template) as spine:
         with spine.database.transaction() as session:
             secret = tokens.issue_token(session, role="admin").secret

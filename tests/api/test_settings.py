@@ -43,7 +43,7 @@ def test_a_look_before_the_change_without_a_lock_is_caught(
     admin: httpx.Client, etag: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The negative control: the same change, read without holding the row, by two who both look before either acts."""
-    locked, nth, both = campaigns.get, count(1), Barrier(2, timeout=60)
+    locked, nth, both = campaigns.load_campaign, count(1), Barrier(2, timeout=60)
 
     def unlocked(session: campaigns.Session, key: str, *, lock: bool = False) -> campaigns.CampaignRecord:
         row = locked(session, key)
@@ -51,7 +51,7 @@ def test_a_look_before_the_change_without_a_lock_is_caught(
             both.wait()
         return row
 
-    monkeypatch.setattr(campaigns, "get", unlocked)
+    monkeypatch.setattr(campaigns, "load_campaign", unlocked)
     assert patched_at_once(admin, etag, 20)[200] > 1
 
 

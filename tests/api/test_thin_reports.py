@@ -85,7 +85,7 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world(postgres: embedded.Server, migrated_template: str) -> Iterator[World]:
+def world(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[World]:
     with fresh(postgres, migrated_template) as spine, draining(spine.database):
         for protocol in sorted({USUAL, *FITS.values()}):
             for thin in (*THIN, "usual"):

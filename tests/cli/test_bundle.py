@@ -21,7 +21,7 @@ from tests.spine import Spine, fresh
 
 
 @pytest.fixture(scope="module")
-def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
+def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Spine]:
     with fresh(postgres, migrated_template) as found:
         found.take("da", "wmt-da", DA.encode())
         given = metrics.MetricScoreSet(systems={"A": 0.5}, outputs=[metrics.MetricOutputScore("B", "doc1_1", 1, 0.25)])

@@ -25,8 +25,8 @@ from app.cli.worker import BEAT_FILE, PATIENCE
 from app.config import Settings
 from app.domain.findings import CheckFinding
 from app.storage import embedded
-from app.storage.embedded.cluster import processes
-from app.storage.examining import examine
+from app.storage.embedded.cluster import find_server_processes
+from app.storage.examining import examine_database
 from tests.working import until
 
 
@@ -43,8 +43,8 @@ def settings(data_dir: Path) -> Settings:
         return Settings(database_url=None, data_dir=data_dir, port=free.getsockname()[1])
 
 
-def signalled(server: embedded.Server, number: signal.Signals) -> None:
-    for pid in processes(server.cluster):
+def signalled(server: embedded.EmbeddedServer, number: signal.Signals) -> None:
+    for pid in find_server_processes(server.cluster):
         with suppress(ProcessLookupError):  # an autovacuum worker ends by itself
             os.kill(pid, number)
 
@@ -53,7 +53,7 @@ def test_the_embedded_database_is_examined_from_before_its_start_to_after_its_en
     home = settings.data_dir
     assert states(findings(settings))["data folder"] == "warning"
     assert not home.exists()
-    with embedded.start(home) as server:
+    with embedded.start_server(home) as server:
         healthy = states(findings(settings))
         assert healthy["server"] == healthy["database"] == healthy["durability"] == healthy["data folder"] == "ok"
         assert healthy["schema"] == "wrong", "nobody has made one"
@@ -65,9 +65,9 @@ def test_the_embedded_database_is_examined_from_before_its_start_to_after_its_en
         main = int((server.cluster.folder / "postmaster.pid").read_text().split()[0])
         signalled(server, signal.SIGSTOP)  # so that its children do not see it end
         os.kill(main, signal.SIGKILL)
-        until(lambda: main not in processes(server.cluster), "it is gone")
+        until(lambda: main not in find_server_processes(server.cluster), "it is gone")
         signalled(server, signal.SIGCONT)
-        until(lambda: not processes(server.cluster), "they follow it")
+        until(lambda: not find_server_processes(server.cluster), "they follow it")
         ended = states(findings(settings))
         assert (ended["server"], ended["left over"]) == ("warning", "warning")
         version = server.cluster.folder / "PG_VERSION"
@@ -94,16 +94,16 @@ def test_space_is_told_before_it_is_gone(
 
 
 def test_a_named_database_is_examined(database_url: str, empty_database_url: str) -> None:
-    assert set(states(examine(database_url)).values()) == {"ok", "warning"}
-    assert states(examine(database_url))["workers"] == "warning", "nobody works here"
-    assert states(examine(empty_database_url))["schema"] == "wrong"
-    assert states(examine("postgresql://nobody@127.0.0.1:1/nothing")) == {"database": "wrong"}
+    assert set(states(examine_database(database_url)).values()) == {"ok", "warning"}
+    assert states(examine_database(database_url))["workers"] == "warning", "nobody works here"
+    assert states(examine_database(empty_database_url))["schema"] == "wrong"
+    assert states(examine_database("postgresql://nobody@127.0.0.1:1/nothing")) == {"database": "wrong"}
     with psycopg.connect(database_url, autocommit=True) as db:
         db.execute("UPDATE alembic_version SET version_num = 'later'")
-        newer = {one.what: one for one in examine(database_url)}["schema"]
+        newer = {one.what: one for one in examine_database(database_url)}["schema"]
         assert (newer.state, newer.do) == ("wrong", "start the newer version")
         db.execute(f'ALTER DATABASE "{db.info.dbname}" SET synchronous_commit = off')
-        assert states(examine(database_url))["durability"] == "wrong"
+        assert states(examine_database(database_url))["durability"] == "wrong"
 
 
 def test_who_waits_for_a_lock_is_told(database_url: str) -> None:
@@ -117,9 +117,9 @@ def test_who_waits_for_a_lock_is_told(database_url: str) -> None:
         holder.execute(locked)
         thread = threading.Thread(target=wait)
         thread.start()
-        until(lambda: states(examine(database_url))["locks"] == "warning", "somebody waits for five seconds")
+        until(lambda: states(examine_database(database_url))["locks"] == "warning", "somebody waits for five seconds")
     thread.join()
-    assert states(examine(database_url))["locks"] == "ok"
+    assert states(examine_database(database_url))["locks"] == "ok"
 
 
 @pytest.mark.parametrize(("age", "state"), [(None, "warning"), (PATIENCE - 60, "ok"), (PATIENCE + 60, "warning")])

@@ -26,7 +26,7 @@ FEW = ("--documents", "6", "--studies", "10", "--studies-per-document-set", "10"
 
 
 @pytest.fixture(scope="module")
-def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
+def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Spine]:
     with fresh(postgres, migrated_template) as found:
         found.take("thrice", "mqm-tsv", as_mqm(made_up(1, documents=8)))
         yield found

@@ -14,8 +14,8 @@ from app.services.campaigns import campaigns
 from app.services.campaigns.campaigns import NewCampaign
 from app.services.data import exports
 from app.storage.db import APP_ROLE, Database
-from app.storage.purge import SEALED, purge
-from app.storage.seals import hash_of
+from app.storage.purge import SEALED, purge_rater
+from app.storage.seals import judgment_hash_sql
 from tests.spine import opened
 
 Command = Callable[..., Any]
@@ -96,7 +96,7 @@ def test_a_purge_deletes_what_an_erased_rater_judged_and_leaves_the_hashes(
         assert command(database_url, "raters", "erase", "rater1", "--yes").stdout == b"m: rater1 erased\n"
         hashes = dict(
             spine.ask(
-                f"SELECT 'judgment ' || j.id, encode({hash_of('j')}, 'hex') "
+                f"SELECT 'judgment ' || j.id, encode({judgment_hash_sql('j')}, 'hex') "
                 "FROM judgments j JOIN raters r ON r.id = j.rater_id WHERE r.key = 'rater1'"
             )
         )
@@ -119,7 +119,7 @@ def test_the_serving_role_cannot_purge_and_the_seals_are_back_afterwards(
     command(database_url, "raters", "erase", "r1", "--yes")
     database = Database(database_url, size=1, role=APP_ROLE)
     with pytest.raises(psycopg.errors.InsufficientPrivilege), database.transaction() as session:
-        purge(session, 1, 1)
+        purge_rater(session, 1, 1)
     database.close()
     assert command(database_url, "raters", "purge", "c", "r1", "--yes").returncode == 0
     with psycopg.connect(database_url) as connection:

@@ -21,7 +21,7 @@ import psycopg
 
 from app.storage import embedded, migrate
 from app.storage.db import Database
-from app.storage.embedded.cluster import processes
+from app.storage.embedded.cluster import find_server_processes
 from tests.collecting import Collecting, collect
 from tests.working import LIMIT, until
 
@@ -41,7 +41,7 @@ class Service:
 
     data_dir: Path
     home: Path
-    server: embedded.Server
+    server: embedded.EmbeddedServer
     port: int = 0
     process: subprocess.Popen[bytes] | None = None
     environment: dict[str, str] = field(default_factory=dict)
@@ -81,10 +81,10 @@ class Service:
 
     def kill_postgres(self) -> None:
         """End every process of the database as a power cut does, and start it again."""
-        for pid in processes(self.server.cluster):
+        for pid in find_server_processes(self.server.cluster):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        embedded.start(self.data_dir).close()  # we hold it already, so this stops nothing
+        embedded.start_server(self.data_dir).close()  # we hold it already, so this stops nothing
 
     def kill_backends(self) -> None:
         """End every other connection to the database."""
@@ -100,9 +100,9 @@ class Service:
 def service(data_dir: Path, home: Path, **environment: str) -> Iterator[Service]:
     """A migrated database and the application on it."""
     home.mkdir(exist_ok=True)
-    server = embedded.start(data_dir)
+    server = embedded.start_server(data_dir)
     try:
-        migrate.upgrade(server.url("owner"))
+        migrate.upgrade_schema(server.url("owner"))
         run = Service(data_dir, home, server, environment=environment)
         run.start()
         try:

@@ -34,7 +34,7 @@ class Supervised:
 
     process: subprocess.Popen[bytes]
     origin: str
-    server: embedded.Server
+    server: embedded.EmbeddedServer
     log: Path
     statuses: list[int] = field(default_factory=list)
 
@@ -74,10 +74,10 @@ class Supervised:
         return [child.pid for child in psutil.Process(self.process.pid).children() if word in _told(child)]
 
     def postgres(self) -> list[int]:
-        return sorted(clusters.processes(self.cluster))
+        return sorted(clusters.find_server_processes(self.cluster))
 
     def postmaster(self) -> list[int]:
-        found = clusters.postmaster(self.cluster, clusters.processes(self.cluster))
+        found = clusters.find_postmaster(self.cluster, clusters.find_server_processes(self.cluster))
         return [] if found is None else [found]
 
     def backends(self) -> list[int]:
@@ -137,7 +137,7 @@ def supervised(
         assert process.stdout is not None
         found = next(filter(None, map(ORIGIN.search, process.stdout)), None)
         assert found, log.read_text()[-2000:]
-        with embedded.start(data_dir) as server:
+        with embedded.start_server(data_dir) as server:
             run = Supervised(process, found[1].decode(), server, log)
             run.healed("it runs")
             run.statuses.clear()

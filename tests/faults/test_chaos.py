@@ -27,7 +27,7 @@ import pytest
 from app.services.access import tokens
 from app.storage import embedded
 from app.storage.db import Database
-from app.storage.processes import is_stopped
+from app.storage.processes import is_process_stopped
 from tests.collecting import collect
 from tests.faults.serving import Raters
 from tests.faults.supervised import Supervised, send, supervised
@@ -254,7 +254,7 @@ def disk(scratch: Path) -> Iterator[Path]:
     if mounted.returncode:
         pytest.skip(f"no disk can be mounted here: {mounted.stderr.strip()}")
     yield found
-    embedded.stop(found / "data")
+    embedded.stop_server(found / "data")
     until(lambda: subprocess.run(["umount", str(found)], capture_output=True).returncode == 0, "it is still in use")
     found.rmdir()
 
@@ -289,7 +289,9 @@ class Chaos:
         )
         served = time.monotonic() - ended
         if isinstance(struck, list):
-            until(lambda: not any(map(is_stopped, struck)), f"stands still after: {fault.name}", within=PATIENCE)
+            until(
+                lambda: not any(map(is_process_stopped, struck)), f"stands still after: {fault.name}", within=PATIENCE
+            )
         until(self.run.runs, f"after: {fault.name}; {self.run.ready()}", within=PATIENCE)
         self.healed.append((fault.name, round(served, 1), round(time.monotonic() - ended, 1)))
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import httpx
 
-from app.storage.embedded.cluster import Cluster, processes
+from app.storage.embedded.cluster import Cluster, find_server_processes
 from tests.faults.serving import judging, service
 from tests.working import until
 
@@ -21,7 +21,7 @@ ASKING = 8
 
 
 def signalled(cluster: Cluster, number: signal.Signals) -> None:
-    for pid in processes(cluster):
+    for pid in find_server_processes(cluster):
         with suppress(ProcessLookupError):  # one that has ended meanwhile
             os.kill(pid, number)
 

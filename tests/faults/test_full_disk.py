@@ -31,7 +31,7 @@ def small_disk(scratch: Path) -> Iterator[Path]:
     if mounted.returncode:
         pytest.skip(f"no disk can be mounted here: {mounted.stderr.strip()}")
     yield disk
-    embedded.stop(disk / "data")
+    embedded.stop_server(disk / "data")
     unmount = ["umount", str(disk)]
     until(lambda: subprocess.run(unmount, capture_output=True).returncode == 0, "the disk is still in use")
     disk.rmdir()
@@ -90,4 +90,4 @@ def test_a_database_whose_log_has_no_room_either_is_started_again_and_has_all_th
         told = raters.statuses[507] + raters.statuses[503]
         until(lambda: raters.statuses[507] + raters.statuses[503] > told + 10, f"not told: {raters.statuses}")
         filler.unlink()
-        embedded.start(run.data_dir).close()  # we hold it already, so this stops nothing
+        embedded.start_server(run.data_dir).close()  # we hold it already, so this stops nothing

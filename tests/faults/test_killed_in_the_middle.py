@@ -21,8 +21,8 @@ from app.services.access import tokens
 from app.storage import embedded
 from app.storage.db import Database
 from app.storage.embedded import binaries, folders
-from app.storage.embedded.account import initdb_account, server_account
-from app.storage.embedded.cluster import processes
+from app.storage.embedded.account import choose_initdb_account, choose_server_account
+from app.storage.embedded.cluster import find_server_processes
 from tests.faults.serving import Service, service
 from tests.working import LIMIT, until
 
@@ -57,19 +57,19 @@ def test_killed_in_the_middle_of_making_the_cluster_the_next_start_makes_it(data
             process.kill()
         if victim != "the starter":
             kill(making(data_dir))
-    with embedded.start(data_dir) as server, psycopg.connect(server.url()) as db:
+    with embedded.start_server(data_dir) as server, psycopg.connect(server.url()) as db:
         assert db.execute("SELECT current_user").fetchone() == ("plumbline",)
-    assert processes(server.cluster) == set()
+    assert find_server_processes(server.cluster) == set()
 
 
 def test_a_cluster_that_were_made_in_its_place_would_stay_half_made(data_dir: Path) -> None:
     """The negative control."""
     home = folders.open_data_folder(data_dir)
-    account = server_account(home / "postgres")
-    folders.own(home, account)
-    maker = initdb_account(account)
-    folders.give(home, maker)
-    programs = binaries.reachable_by(account, binaries.server_programs())
+    account = choose_server_account(home / "postgres")
+    folders.own_data_folder(home, account)
+    maker = choose_initdb_account(account)
+    folders.change_owner(home, maker)
+    programs = binaries.make_programs_reachable(account, binaries.find_server_programs())
     command = [programs / "initdb", "-D", home / "postgres", "--no-locale"]
     making_it = threading.Thread(target=lambda: maker.run(command))
     making_it.start()
@@ -77,11 +77,11 @@ def test_a_cluster_that_were_made_in_its_place_would_stay_half_made(data_dir: Pa
     kill(making(home))
     making_it.join(LIMIT)
     (home / "start.lock").touch()
-    folders.give_tree(home, account)
+    folders.change_owner_of_tree(home, account)
     if os.geteuid() == 0:
         (home / "pgpass").write_text("".join(f"*:*:*:{name}:x\n" for name in ("a", "b", "c")))
-    with pytest.raises((embedded.NotStarting, KeyError, OSError, embedded.OtherMajor)):
-        embedded.start(home)
+    with pytest.raises((embedded.ServerNotStarting, KeyError, OSError, embedded.PostgresMajorDiffers)):
+        embedded.start_server(home)
     (home / "postgres").rename(home / "new-half")
 
 

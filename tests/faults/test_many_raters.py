@@ -177,10 +177,10 @@ def test_a_lease_that_takes_what_it_found_without_looking_again_is_caught(
             for _ in range(8):
                 await eight.enter_async_context(recorder.connection())
         asking = [
-            leases.Asking(live.id, int(str(rater)), int(str(token)), timedelta(hours=1), "test")
+            leases.LeaseRequest(live.id, int(str(rater)), int(str(token)), timedelta(hours=1), "test")
             for rater, token in rows
         ]
-        found = await asyncio.gather(*(recorder.run(partial(leases.lease, asking=one)) for one in asking))
+        found = await asyncio.gather(*(recorder.run(partial(leases.lease_next_task, asking=one)) for one in asking))
         await recorder.close()
         return [one.task_id for one in found if isinstance(one, leases.Lease)]
 

@@ -18,7 +18,7 @@ from app.reports.source.data_hash import hash_report_data
 from app.reports.source.recipe_ratings import load_recipe_ratings
 from app.reports.source.snapshot import load_snapshot
 from app.storage import embedded, rating_codes, side_tables, texts
-from app.storage.backup import BackupDamaged, backup, restore
+from app.storage.backup import BackupDamaged, backup_database, restore_database
 from tests.faults.conftest import HEADER
 from tests.spine import Spine, chosen, fresh, opened, plumbline, without_version
 from tests.working import LIMIT
@@ -28,7 +28,7 @@ OPTIONS = {"wmt-da": {"normalize": "z"}}
 
 
 @pytest.fixture(scope="module")
-def one(postgres: embedded.Server, migrated_template: str, made_up: list[str]) -> Iterator[Spine]:
+def one(postgres: embedded.EmbeddedServer, migrated_template: str, made_up: list[str]) -> Iterator[Spine]:
     with fresh(postgres, migrated_template) as spine:
         spine.take("c", "mqm-tsv", (HEADER + "".join(made_up)).encode())
         yield spine
@@ -83,8 +83,8 @@ def data_hash_of(spine: Spine) -> str:
     with spine.database.transaction() as session:
         asked = load_snapshot(session, "c", None)
         rows = load_recipe_ratings(session, asked, recipe)
-        documents = side_tables.documents(session, asked.campaign_id, rows.labels)
-        return hash_report_data(rows, documents, texts.system_words(session, asked.campaign_id))
+        documents = side_tables.load_document_table(session, asked.campaign_id, rows.labels)
+        return hash_report_data(rows, documents, texts.load_system_descriptions(session, asked.campaign_id))
 
 
 def content_hash(spine: Spine) -> str:
@@ -120,12 +120,12 @@ def test_a_truncated_dump_and_one_with_a_flipped_bit_are_refused(
 ) -> None:
     """Negative control of the test above."""
     whole, bad = tmp_path / "whole", tmp_path / "bad"
-    backup(one.url, whole)
+    backup_database(one.url, whole)
     content = whole.read_bytes()
     for damaged in (content[: len(content) // 2], content[:999] + bytes([content[999] ^ 1]) + content[1000:]):
         bad.write_bytes(damaged)
         with pytest.raises(BackupDamaged):
-            restore(empty_database_url, bad)
+            restore_database(empty_database_url, bad)
     answer = plumbline(empty_database_url, "db", "restore", bad)
     assert (answer.returncode, answer.stdout) == (2, b"")
     assert b"truncated or altered" in answer.stderr

@@ -22,7 +22,7 @@ from alembic.script import ScriptDirectory
 
 from app.storage import embedded, migrate
 from app.storage.db import APP_ROLE, sqlalchemy_url
-from app.storage.embedded.cluster import processes
+from app.storage.embedded.cluster import find_server_processes
 from tests.services.data.test_imports import MQM
 from tests.spine import opened
 from tests.working import LIMIT, until
@@ -57,7 +57,7 @@ WAITING = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_datab
 AND backend_type = 'client backend'"""
 THERE = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
 AND backend_type = 'client backend'"""
-REVISIONS = [s.revision for s in ScriptDirectory.from_config(migrate.config()).walk_revisions()][::-1]
+REVISIONS = [s.revision for s in ScriptDirectory.from_config(migrate.make_alembic_config()).walk_revisions()][::-1]
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def made_old(url: str) -> str:
     """Put judgments into a database, and make it one of the first version."""
     with opened(url) as spine:
         spine.take("c", "mqm-tsv", MQM.encode())
-    migrate.downgrade(url, OLD)
+    migrate.downgrade_schema(url, OLD)
     return url
 
 
@@ -79,10 +79,10 @@ def ask(url: str, query: str) -> list[tuple[object, ...]]:
 
 
 def alone(url: str, revision: str = "head") -> None:
-    """The migrations without what `migrate.upgrade` does round them."""
+    """The migrations without what `migrate.upgrade_schema` does round them."""
     engine = sa.create_engine(sqlalchemy_url(url), poolclass=sa.NullPool)
     with engine.connect() as connection:
-        command.upgrade(migrate.config(connection), revision)
+        command.upgrade(migrate.make_alembic_config(connection), revision)
         connection.commit()
 
 
@@ -152,7 +152,7 @@ class OldVersion:
 
     def _carry_out(self, meanwhile: str) -> None:
         if meanwhile == "head":
-            migrate.upgrade(self.url)
+            migrate.upgrade_schema(self.url)
             return
         with psycopg.connect(self.url) as connection:
             connection.execute(meanwhile)
@@ -170,7 +170,7 @@ class OldVersion:
 def test_an_old_version_goes_on_posting_while_its_schema_is_upgraded(old_url: str) -> None:
     old = OldVersion(old_url)
     old.all_at_once("head")
-    migrate.check(old_url)
+    migrate.check_schema(old_url)
     assert old.stored() == sorted(old.acked)
     assert old.slowest < SLOWEST
     with opened(old_url) as spine:
@@ -225,30 +225,30 @@ def test_killed_in_mid_migration_the_old_schema_is_whole_and_a_second_start_comp
     with migrating(old_url, UPGRADE):
         pass
     assert schema(old_url) == before
-    migrate.upgrade(old_url)
-    migrate.check(old_url)
+    migrate.upgrade_schema(old_url)
+    migrate.check_schema(old_url)
     assert ask(old_url, "SELECT id, revision, payload FROM judgments ORDER BY id") == judged
 
 
 @pytest.mark.soak
 def test_where_the_database_is_killed_in_mid_migration_the_old_schema_is_whole(data_dir: Path) -> None:
     """At every revision; the child stands still meanwhile, as it would come again and complete it."""
-    with embedded.start(data_dir) as server:
-        migrate.upgrade(server.url("owner"))
+    with embedded.start_server(data_dir) as server:
+        migrate.upgrade_schema(server.url("owner"))
         url = made_old(server.url("owner"))
         judged = ask(url, "SELECT id, revision, payload FROM judgments ORDER BY id")
         for revision in REVISIONS[1:]:
             before = schema(url)
             with suppress(psycopg.OperationalError), migrating(url, UPGRADE) as child:  # who held the tables is cut off
                 child.send_signal(signal.SIGSTOP)
-                for pid in processes(server.cluster):
+                for pid in find_server_processes(server.cluster):
                     with suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)
-                embedded.start(data_dir).close()  # we hold it already, so this stops nothing
+                embedded.start_server(data_dir).close()  # we hold it already, so this stops nothing
             assert schema(url) == before
             alone(url, revision)
-        migrate.upgrade(url)  # the queue's own steps
-        migrate.check(url)
+        migrate.upgrade_schema(url)  # the queue's own steps
+        migrate.check_schema(url)
         assert ask(url, "SELECT id, revision, payload FROM judgments ORDER BY id") == judged
 
 
@@ -277,7 +277,7 @@ def both_at_once(url: str, program: str, *, waiting: int) -> list[int]:
 
 def test_two_starters_upgrade_a_database_with_data_once(old_url: str) -> None:
     assert both_at_once(old_url, UPGRADE, waiting=1) == [0, 0]
-    migrate.check(old_url)
+    migrate.check_schema(old_url)
 
 
 def test_two_starters_without_the_lock_get_in_each_others_way(old_url: str) -> None:

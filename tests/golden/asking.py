@@ -62,7 +62,7 @@ class Asked:
 
 
 @contextmanager
-def asking(postgres: embedded.Server, template: str, fill: Callable[[Spine], object]) -> Iterator[Asked]:
+def asking(postgres: embedded.EmbeddedServer, template: str, fill: Callable[[Spine], object]) -> Iterator[Asked]:
     """An application over a database of its own, which `fill` has filled."""
     with fresh(postgres, template) as spine:
         fill(spine)

@@ -11,7 +11,7 @@ from tests.spine import BN_HI, CS_EN, CS_EN_Z, HI_BN, SHARED, TED, Spine, fresh,
 
 
 @pytest.fixture(scope="session")
-def published(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
+def published(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Spine]:
     """Campaigns ted, bn-hi, hi-bn, cs-en (raw) and cs-en-z (standardised), each from its public file."""
     if not (SHARED / "data").is_dir():
         pytest.skip("the public data are not beside the repository: shared/data")

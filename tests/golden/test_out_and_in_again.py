@@ -79,7 +79,7 @@ def some(*names: str) -> list[Any]:
 
 
 @pytest.fixture(scope="module")
-def world(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
+def world(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Spine]:
     with fresh(postgres, migrated_template) as spine:
         yield spine
 

@@ -26,7 +26,7 @@ PLAIN = {"bootstrap": "0"}
 
 
 @pytest.fixture(scope="module")
-def asked(postgres: embedded.Server, migrated_template: str) -> Iterator[Asked]:
+def asked(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Asked]:
     with asking(postgres, migrated_template, fill) as found:
         yield found
 

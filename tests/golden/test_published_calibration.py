@@ -28,7 +28,7 @@ Item = tuple[str, str, int]
 
 
 @pytest.fixture(scope="module")
-def asked(postgres: embedded.Server, migrated_template: str) -> Iterator[Asked]:
+def asked(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Asked]:
     def fill(spine: Spine) -> None:
         files = {name: shared(f"da_sqm_wmt22_calibration/{name}.gz") for name in ("calibration.csv", "mapping.csv")}
         spine.take("cal", "wmt-da-sqm", files, options={"mapping": "mapping.csv", "split": "language_pair"})

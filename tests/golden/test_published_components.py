@@ -23,7 +23,7 @@ pytestmark = pytest.mark.golden
 
 
 @pytest.fixture(scope="module")
-def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
+def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Spine]:
     data = shared("sxs_mqm2023_ende/ratings.tsv.gz")
     with fresh(postgres, migrated_template) as found:
         found.take("ende", "table", data, options={"map": "sxs-mqm"})

@@ -41,7 +41,7 @@ def told() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def asked(postgres: embedded.Server, migrated_template: str, told: dict[str, Any]) -> Iterator[Asked]:
+def asked(postgres: embedded.EmbeddedServer, migrated_template: str, told: dict[str, Any]) -> Iterator[Asked]:
     """The public file by the built-in map, and every row of it by a map of one's own, filler repetitions too."""
 
     def fill(spine: Spine) -> None:

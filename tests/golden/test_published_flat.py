@@ -20,7 +20,7 @@ PLAIN = {"normalize": "none", "test": "none", "clusters": "none"}
 
 
 @pytest.fixture(scope="module")
-def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
+def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Spine]:
     with fresh(postgres, migrated_template) as found:
         yield found
 

@@ -24,7 +24,7 @@ pytestmark = GOLDEN
 
 
 @pytest.fixture(scope="module")
-def asked(postgres: embedded.Server, migrated_template: str) -> Iterator[Asked]:
+def asked(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Asked]:
     def fill(spine: Spine) -> None:
         spine.take("cs-en", "wmt-da", shared(CS_EN))
 

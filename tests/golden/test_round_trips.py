@@ -70,10 +70,10 @@ def test_one_changed_score_would_be_seen(published: Spine, elsewhere: Spine) -> 
 
 
 def test_postgres_15_gives_the_same_bytes(published: Spine, data_dir: Path, bin_dir15: Path) -> None:
-    with embedded.start(data_dir, bin_dir=bin_dir15) as old:
+    with embedded.start_server(data_dir, bin_dir=bin_dir15) as old:
         url = old.url("owner")
-        migrate.upgrade(url)
-        migrate.check(url)
+        migrate.upgrade_schema(url)
+        migrate.check_schema(url)
         with opened(url) as spine:
             assert spine.ask("SHOW server_version_num")[0][0].startswith("15")
             spine.take("ted", "mqm-tsv", shared(TED))
@@ -84,7 +84,7 @@ def test_postgres_15_gives_the_same_bytes(published: Spine, data_dir: Path, bin_
 
 
 def test_parts_imported_in_another_order_give_the_same_report(
-    published: Spine, postgres: embedded.Server, migrated_template: str
+    published: Spine, postgres: embedded.EmbeddedServer, migrated_template: str
 ) -> None:
     """Five talks one by one, last first: five versions, other numbers of every row, one and the same report."""
     header, *rows = shared(TED).splitlines(keepends=True)

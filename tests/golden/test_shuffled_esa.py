@@ -28,7 +28,7 @@ def shuffled(lines: Sequence[bytes], seed: int) -> bytes:
 
 
 def test_two_shuffled_imports_give_the_same_bytes_and_a_point_more_is_seen(
-    postgres: embedded.Server, migrated_template: str, lines: list[bytes]
+    postgres: embedded.EmbeddedServer, migrated_template: str, lines: list[bytes]
 ) -> None:
     n = next(n for n, line in enumerate(lines) if b",TGT,eng,deu,80," in line)
     changed = [*lines[:n], lines[n].replace(b",deu,80,", b",deu,81,"), *lines[n + 1 :]]
@@ -49,7 +49,7 @@ def test_two_shuffled_imports_give_the_same_bytes_and_a_point_more_is_seen(
 
 
 def test_out_and_in_again_gives_the_same_export_and_the_same_scores(
-    postgres: embedded.Server, migrated_template: str, lines: list[bytes]
+    postgres: embedded.EmbeddedServer, migrated_template: str, lines: list[bytes]
 ) -> None:
     with fresh(postgres, migrated_template) as one, fresh(postgres, migrated_template) as other:
         one.take("esa", "esa", b"".join(lines))

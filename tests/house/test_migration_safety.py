@@ -69,7 +69,7 @@ def carried_out(url: str) -> dict[str, tuple[list[str], frozenset[str]]]:
     """The statements of every revision, as they are sent to the server, and the tables that were there before it."""
     found: dict[str, tuple[list[str], frozenset[str]]] = {}
     engine = sa.create_engine(sqlalchemy_url(url), poolclass=sa.NullPool)
-    for script in reversed(list(ScriptDirectory.from_config(migrate.config()).walk_revisions())):
+    for script in reversed(list(ScriptDirectory.from_config(migrate.make_alembic_config()).walk_revisions())):
         with engine.connect() as connection:
             there = frozenset(sa.inspect(connection).get_table_names())
             connection.rollback()
@@ -80,7 +80,7 @@ def carried_out(url: str) -> dict[str, tuple[list[str], frozenset[str]]]:
                     into.append(statement)
 
             sa.event.listen(connection, "before_cursor_execute", note)
-            command.upgrade(migrate.config(connection), script.revision)
+            command.upgrade(migrate.make_alembic_config(connection), script.revision)
             connection.commit()
         found[script.revision] = statements, there
     return found

@@ -13,27 +13,27 @@ from app.storage.db import Database
 
 @pytest.fixture(scope="module")
 def scripts() -> ScriptDirectory:
-    return ScriptDirectory.from_config(migrate.config())
+    return ScriptDirectory.from_config(migrate.make_alembic_config())
 
 
 def test_the_schema_goes_up_and_down_and_up_again(empty_database_url: str) -> None:
-    migrate.upgrade(empty_database_url)
-    migrate.check(empty_database_url)
-    migrate.downgrade(empty_database_url, "base")
+    migrate.upgrade_schema(empty_database_url)
+    migrate.check_schema(empty_database_url)
+    migrate.downgrade_schema(empty_database_url, "base")
     with pytest.raises(migrate.SchemaBehind):
-        migrate.check(empty_database_url)
-    migrate.upgrade(empty_database_url)
-    migrate.check(empty_database_url)
+        migrate.check_schema(empty_database_url)
+    migrate.upgrade_schema(empty_database_url)
+    migrate.check_schema(empty_database_url)
 
 
 def test_the_newest_step_can_be_undone_and_done_again_on_a_database_in_use(empty_database_url: str) -> None:
-    migrate.upgrade(empty_database_url)
+    migrate.upgrade_schema(empty_database_url)
     database = Database(empty_database_url, size=2)
     load_demo(database)
     database.close()
-    migrate.downgrade(empty_database_url, "-1")
-    migrate.upgrade(empty_database_url)
-    migrate.check(empty_database_url)
+    migrate.downgrade_schema(empty_database_url, "-1")
+    migrate.upgrade_schema(empty_database_url)
+    migrate.check_schema(empty_database_url)
 
 
 def test_there_is_one_line_of_migrations(scripts: ScriptDirectory) -> None:

@@ -81,13 +81,13 @@ class Bench:
         """
         until(lambda: self.spine.ask(AT_WORK) == [(0,)], "what killed workers sent is carried out")
         with self.spine.database.transaction() as session:
-            jobs_queue.look_into(session)
+            jobs_queue.set_queue_search_path(session)
             session.execute(text("DELETE FROM procrastinate_jobs"))
             session.execute(text("DELETE FROM procrastinate_workers"))
 
 
 @pytest.fixture(scope="module")
-def campaigns(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
+def campaigns(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Spine]:
     with fresh(postgres, migrated_template) as spine:
         spine.take("thrice", "mqm-tsv", as_mqm(made_up(1, documents=20)))
         spine.take("mqm", "mqm-tsv", as_mqm(made_up(2, documents=4)))

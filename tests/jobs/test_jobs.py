@@ -20,7 +20,7 @@ from app.services.access.tokens import THE_OPERATOR
 from app.services.jobs import jobs, report_requests
 from app.services.jobs.jobs import BLOCK, CHUNK, MOST_TRIES, STALLED_AFTER, JobView
 from app.storage import embedded, jobs_queue, migrate
-from app.storage.jobs_queue import LANES, Entry
+from app.storage.jobs_queue import LANES, QueueEntry
 from tests.jobs import poison
 from tests.jobs.conftest import Bench
 from tests.patience import soon
@@ -93,10 +93,10 @@ def test_entries_that_nobody_holds_any_more_are_entered_again(bench: Bench) -> N
     job = bench.job(bench.asked(77))
     taken = "UPDATE procrastinate_jobs SET status = 'doing' WHERE status = 'todo' RETURNING id"
     with bench.spine.database.transaction() as session:
-        jobs_queue.look_into(session)
+        jobs_queue.set_queue_search_path(session)
         n = len(session.execute(sa.text(taken)).all())
         assert n > 0
-        assert jobs_queue.orphans(session) == n
+        assert jobs_queue.requeue_orphans(session) == n
         jobs.cancel_job(session, job.job, THE_OPERATOR)
 
 
@@ -143,7 +143,9 @@ def test_a_small_job_waits_for_a_few_chunks_of_a_large_one_and_not_for_all(
     drained(bench.spine.database)
     assert bench.now(large).state == "done"
 
-    monkeypatch.setattr(jobs, "make_chunk_entry", lambda row, n: Entry(CHUNK, row.id, n))  # the control: first come
+    monkeypatch.setattr(
+        jobs, "make_chunk_entry", lambda row, n: QueueEntry(CHUNK, row.id, n)
+    )  # the control: first come
     small, large = both(50)
     assert most_done_before(bench, small, large) > 3 * BLOCK
     drained(bench.spine.database)
@@ -275,8 +277,8 @@ def test_many_kills_change_no_byte(bench: Bench, tmp_path: Path) -> None:
 @pytest.mark.soak
 def test_a_database_that_is_restarted_while_a_job_runs_is_waited_for(data_dir: Path, tmp_path: Path) -> None:
     data_dir.mkdir(mode=0o700)
-    with embedded.start(data_dir) as server:
-        migrate.upgrade(server.url("owner"))
+    with embedded.start_server(data_dir) as server:
+        migrate.upgrade_schema(server.url("owner"))
         with opened(server.url("owner")) as spine:
             spine.take("thrice", "mqm-tsv", as_mqm(made_up(1, documents=20)))
             bench = Bench(spine)
@@ -285,9 +287,9 @@ def test_a_database_that_is_restarted_while_a_job_runs_is_waited_for(data_dir: P
             job = bench.job(wanted)
             with working(spine.url, tmp_path) as worker:
                 until(lambda: bench.now(job).done > 0, "it has stored chunks")
-                embedded.stop(data_dir)
+                embedded.stop_server(data_dir)
                 time.sleep(2)
-                with embedded.start(data_dir):
+                with embedded.start_server(data_dir):
                     until(lambda: bench.now(job).ended, "the job ends")
                     assert worker.poll() is None
                     assert bench.report(job) == expected

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from app.storage.db import APP_ROLE, Database
-from app.storage.embedded import Server
+from app.storage.embedded import EmbeddedServer
 from benchmarks import managers, pace
 from benchmarks.hot import serving
 from benchmarks.hot_load import EVENTS
@@ -23,7 +23,9 @@ PAUSES = (0.2, 0.6)
 
 
 @pytest.fixture
-def running(postgres: Server, database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Pace, Database]]:
+def running(
+    postgres: EmbeddedServer, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[Pace, Database]]:
     monkeypatch.setattr(pace, "PAUSES", PAUSES)
     monkeypatch.setattr(pace, "HALF_A_MINUTE", PAUSES)
     monkeypatch.setattr(pace, "KEEPS_UP", 60.0)

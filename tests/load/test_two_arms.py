@@ -63,7 +63,7 @@ def judged(served: Served, key: str, design: dict[str, Any]) -> None:
 
 
 @pytest.fixture(scope="module")
-def reports(postgres: embedded.Server, migrated_template: str) -> Iterator[Served]:
+def reports(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Served]:
     with fresh(postgres, migrated_template) as spine, serving(spine.url) as served:
         judged(served, "two", DESIGN)
         judged(served, "slow", PLAIN)

@@ -22,7 +22,7 @@ with warnings.catch_warnings():
 
 
 @pytest.fixture(scope="module")
-def admin(postgres: embedded.Server, migrated_template: str) -> Iterator[httpx.Client]:
+def admin(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[httpx.Client]:
     """A client with the token of an admin, over one database for the module: tests take campaigns of their own."""
     with fresh(postgres, migrated_template) as spine:
         database = Database(spine.url, size=4, role="plumbline_app")

@@ -64,7 +64,7 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world(postgres: embedded.Server, migrated_template: str) -> Iterator[World]:
+def world(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[World]:
     with fresh(postgres, migrated_template) as spine, draining(spine.database):
         with spine.database.transaction() as session:
             token = tokens.issue_token(session, role="admin").secret

@@ -14,8 +14,15 @@ from psycopg.conninfo import make_conninfo
 
 from app.domain.errors import Invalid
 from app.storage import embedded
-from app.storage.backup import BackupDamaged, BackupExists, BackupFailed, DatabaseNotEmpty, backup, restore
-from app.storage.embedded.binaries import NoPostgres, client_programs
+from app.storage.backup import (
+    BackupDamaged,
+    BackupExists,
+    BackupFailed,
+    DatabaseNotEmpty,
+    backup_database,
+    restore_database,
+)
+from app.storage.embedded.binaries import PostgresNotFound, find_client_programs
 
 ROWS = """
 CREATE TABLE facts (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, text text NOT NULL, score double precision,
@@ -53,7 +60,7 @@ def count_tables(url: str) -> int:
 
 
 @pytest.fixture(scope="module")
-def filled_url(postgres: embedded.Server) -> str:
+def filled_url(postgres: embedded.EmbeddedServer) -> str:
     """A database with content, which no test here changes."""
     with psycopg.connect(postgres.url("admin", "postgres"), autocommit=True) as connection:
         connection.execute("CREATE DATABASE to_back_up OWNER plumbline TEMPLATE template0")
@@ -64,14 +71,14 @@ def filled_url(postgres: embedded.Server) -> str:
 
 
 @pytest.fixture(scope="module")
-def fresh(scratch: Path) -> Iterator[embedded.Server]:
+def fresh(scratch: Path) -> Iterator[embedded.EmbeddedServer]:
     """Another cluster than the one that the backups are taken from."""
-    with embedded.start(scratch / "fresh") as server:
+    with embedded.start_server(scratch / "fresh") as server:
         yield server
 
 
 @pytest.fixture
-def target_url(fresh: embedded.Server) -> Iterator[str]:
+def target_url(fresh: embedded.EmbeddedServer) -> Iterator[str]:
     """An empty database in a fresh cluster."""
     yield fresh.url()
     with psycopg.connect(fresh.url()) as connection:
@@ -80,12 +87,12 @@ def target_url(fresh: embedded.Server) -> Iterator[str]:
 
 @pytest.fixture
 def saved(filled_url: str, tmp_path: Path) -> Path:
-    backup(filled_url, tmp_path / "backup")
+    backup_database(filled_url, tmp_path / "backup")
     return tmp_path / "backup"
 
 
 def test_a_restored_database_has_the_same_content(filled_url: str, target_url: str, saved: Path) -> None:
-    restore(target_url, saved)
+    restore_database(target_url, saved)
     assert content_hash(target_url) == content_hash(filled_url)
     with psycopg.connect(target_url) as connection, pytest.raises(psycopg.errors.RaiseException, match="append only"):
         connection.execute("UPDATE facts SET text = ''")
@@ -93,7 +100,7 @@ def test_a_restored_database_has_the_same_content(filled_url: str, target_url: s
 
 def test_the_content_hash_sees_one_changed_value(filled_url: str, target_url: str, saved: Path) -> None:
     """The control of the test above."""
-    restore(target_url, saved)
+    restore_database(target_url, saved)
     with psycopg.connect(target_url) as connection:
         connection.execute("ALTER TABLE facts DISABLE TRIGGER append_only")
         connection.execute("UPDATE facts SET score = score + 1e-12 WHERE id = 4")
@@ -109,9 +116,9 @@ def test_a_backup_is_private_whole_and_alone(saved: Path) -> None:
 def test_a_backup_does_not_overwrite_unless_asked(filled_url: str, saved: Path) -> None:
     saved.write_bytes(b"mine")
     with pytest.raises(BackupExists):
-        backup(filled_url, saved)
+        backup_database(filled_url, saved)
     assert saved.read_bytes() == b"mine"
-    backup(filled_url, saved, overwrite=True)
+    backup_database(filled_url, saved, overwrite=True)
     assert saved.read_bytes().startswith(b"PGDMP")
 
 
@@ -120,7 +127,7 @@ def test_a_truncated_backup_is_refused_and_restores_nothing(target_url: str, sav
     whole = saved.read_bytes()
     saved.write_bytes(whole[: int(kept * len(whole)) if isinstance(kept, float) else kept])
     with pytest.raises(BackupDamaged):
-        restore(target_url, saved)
+        restore_database(target_url, saved)
     assert count_tables(target_url) == 0
 
 
@@ -130,7 +137,7 @@ def test_a_backup_with_one_flipped_bit_is_refused(target_url: str, saved: Path, 
     content[int(place * len(content))] ^= 4
     saved.write_bytes(content)
     with pytest.raises(BackupDamaged):
-        restore(target_url, saved)
+        restore_database(target_url, saved)
     assert count_tables(target_url) == 0
 
 
@@ -138,13 +145,13 @@ def test_a_backup_with_something_appended_is_refused(target_url: str, saved: Pat
     with saved.open("ab") as file:
         file.write(b"\n")
     with pytest.raises(BackupDamaged):
-        restore(target_url, saved)
+        restore_database(target_url, saved)
 
 
 def test_a_database_with_content_is_not_restored_into(filled_url: str, saved: Path) -> None:
     before = content_hash(filled_url)
     with pytest.raises(DatabaseNotEmpty):
-        restore(filled_url, saved)
+        restore_database(filled_url, saved)
     assert content_hash(filled_url) == before
 
 
@@ -153,37 +160,37 @@ def test_a_restore_that_fails_half_way_leaves_nothing(target_url: str, saved: Pa
     with psycopg.connect(target_url) as connection:
         connection.execute("CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'")
     with pytest.raises(BackupFailed, match="refuse"):
-        restore(target_url, saved)
+        restore_database(target_url, saved)
     assert count_tables(target_url) == 0
 
 
 def test_a_missing_file_is_named(target_url: str, tmp_path: Path) -> None:
     with pytest.raises(Invalid, match="no such backup"):
-        restore(target_url, tmp_path / "no such backup")
+        restore_database(target_url, tmp_path / "no such backup")
 
 
 def test_a_failed_backup_leaves_no_file(empty_database_url: str, tmp_path: Path) -> None:
     with psycopg.connect(empty_database_url.replace("plumbline@", "plumbline_admin@")) as connection:
         connection.execute("CREATE TABLE secret ()")
     with pytest.raises(BackupFailed, match="secret"):
-        backup(empty_database_url, tmp_path / "backup")
+        backup_database(empty_database_url, tmp_path / "backup")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_nearest_client_from_the_servers_version_upwards_is_taken(bin_dir15: Path) -> None:
-    assert client_programs(15).resolve() == bin_dir15
-    with pytest.raises(NoPostgres, match="Postgres 18"):
-        client_programs(18, bin_dir15)
+    assert find_client_programs(15).resolve() == bin_dir15
+    with pytest.raises(PostgresNotFound, match="Postgres 18"):
+        find_client_programs(18, bin_dir15)
 
 
 def test_postgres_15_is_backed_up_and_restored_into_the_newest(
     data_dir: Path, bin_dir15: Path, target_url: str, tmp_path: Path
 ) -> None:
-    with embedded.start(data_dir, bin_dir=bin_dir15) as old:
+    with embedded.start_server(data_dir, bin_dir=bin_dir15) as old:
         with psycopg.connect(old.url()) as connection:
             connection.execute(ROWS)
-        backup(old.url(), tmp_path / "backup")
-        restore(target_url, tmp_path / "backup")
+        backup_database(old.url(), tmp_path / "backup")
+        restore_database(target_url, tmp_path / "backup")
         assert content_hash(target_url) == content_hash(old.url())
 
 
@@ -194,7 +201,7 @@ echo "$PGPASSWORD" > {seen}.environment
 """
 
 
-def test_no_password_stands_on_a_command_line(tmp_path: Path, postgres: embedded.Server) -> None:
+def test_no_password_stands_on_a_command_line(tmp_path: Path, postgres: embedded.EmbeddedServer) -> None:
     """A stand-in for pg_dump writes down its command line and environment."""
     seen, programs = tmp_path / "seen", tmp_path / "bin"
     programs.mkdir()
@@ -202,7 +209,7 @@ def test_no_password_stands_on_a_command_line(tmp_path: Path, postgres: embedded
     (programs / "pg_dump").chmod(0o755)
     kept = postgres.data_dir / "pgpass"
     secret = kept.read_text().splitlines()[1].split(":")[4] if kept.exists() else "asked for by nobody"
-    backup(make_conninfo(postgres.url(), password=secret, passfile=""), tmp_path / "backup", bin_dir=programs)
+    backup_database(make_conninfo(postgres.url(), password=secret, passfile=""), tmp_path / "backup", bin_dir=programs)
     assert seen.with_suffix(".environment").read_text() == f"{secret}\n"
     assert "dbname=plumbline" in seen.with_suffix(".arguments").read_text()
     assert secret not in seen.with_suffix(".arguments").read_text()

@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from app.domain.errors import Invalid
 from app.storage import db
-from app.storage.db import APP_ROLE, Database, driver
+from app.storage.db import APP_ROLE, Database, driver_connection
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def test_a_transaction_commits_at_its_end_and_not_after_an_error(database: Datab
     add = text("INSERT INTO people (key) VALUES (:key)")
     with database.transaction() as session:
         session.execute(add, {"key": "kept"})
-    with pytest.raises(db.ChangedMeanwhile), database.transaction() as session:
+    with pytest.raises(db.ConcurrentChange), database.transaction() as session:
         session.execute(add, [{"key": "lost"}, {"key": "kept"}])
     with database.transaction() as session:
         assert session.execute(text("SELECT key FROM people")).scalars().all() == ["kept"]
@@ -46,7 +46,7 @@ def test_a_snapshot_sees_one_state_and_writes_nothing(database: Database) -> Non
     [
         ("INSERT INTO people (key) VALUES ('not a key')", db.NotStorable),
         ("INSERT INTO people (key) VALUES (NULL)", db.NotStorable),
-        ("INSERT INTO people (key) VALUES ('p'), ('p')", db.ChangedMeanwhile),
+        ("INSERT INTO people (key) VALUES ('p'), ('p')", db.ConcurrentChange),
         ("SELECT (2 ^ 40)::bigint::int", db.NotStorable),
     ],
 )
@@ -95,13 +95,13 @@ def test_another_kind_of_address_is_refused(url: str) -> None:
 def test_a_connection_in_use_while_the_database_is_closed_is_closed_when_it_comes_back(database: Database) -> None:
     """Else whoever collects the pool of then finds it open, at any time."""
     with database.transaction() as session:
-        connection = driver(session)
+        connection = driver_connection(session)
         database.close()
         assert session.execute(text("SELECT 1")).scalar() == 1
         assert not connection.closed
     assert connection.closed
     with database.transaction() as session:
-        again = driver(session)
+        again = driver_connection(session)
     assert not again.closed, "a later transaction's stays, for the next one"
     database.close()
     assert again.closed

@@ -132,7 +132,7 @@ class History(RuleBasedStateMachine):
         assert rows == model
 
 
-def test_history_is_what_a_model_says(postgres: embedded.Server, migrated_template: str) -> None:
+def test_history_is_what_a_model_says(postgres: embedded.EmbeddedServer, migrated_template: str) -> None:
     with fresh(postgres, migrated_template) as spine:
         machine = type("Machine", (History,), {"spine": spine})
         bounds = settings(

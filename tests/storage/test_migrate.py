@@ -27,14 +27,14 @@ def count(url: str, query: str) -> int:
 
 def test_an_empty_database_goes_up_down_and_up_again(empty_database_url: str) -> None:
     with pytest.raises(migrate.SchemaBehind, match="nothing"):
-        migrate.check(empty_database_url)
-    migrate.upgrade(empty_database_url)
-    migrate.check(empty_database_url)
+        migrate.check_schema(empty_database_url)
+    migrate.upgrade_schema(empty_database_url)
+    migrate.check_schema(empty_database_url)
     there = count(empty_database_url, OBJECTS)
-    migrate.downgrade(empty_database_url, "base")
+    migrate.downgrade_schema(empty_database_url, "base")
     assert count(empty_database_url, OBJECTS) == count(empty_database_url, ROUTINES) == 0
-    migrate.upgrade(empty_database_url)
-    migrate.check(empty_database_url)
+    migrate.upgrade_schema(empty_database_url)
+    migrate.check_schema(empty_database_url)
     assert count(empty_database_url, OBJECTS) == there
 
 
@@ -42,9 +42,9 @@ def test_a_database_with_judgments_goes_down_and_up_and_takes_them_again(databas
     with opened(database_url) as spine:
         spine.take("c", "jsonl", lines(judgment(), judgment("B")))
         exported = spine.export("c")
-    migrate.downgrade(database_url, "base")
+    migrate.downgrade_schema(database_url, "base")
     assert count(database_url, OBJECTS) == 0
-    migrate.upgrade(database_url)
+    migrate.upgrade_schema(database_url)
     with opened(database_url) as spine:
         spine.take("c", "jsonl", exported)
         assert spine.export("c") == exported
@@ -54,8 +54,8 @@ def test_an_upgrade_of_a_database_with_data_changes_nothing_in_it(database_url: 
     with opened(database_url) as spine:
         spine.take("c", "jsonl", lines(judgment(), judgment("B")))
         before = spine.counts(), spine.export("c")
-        migrate.upgrade(database_url)
-        migrate.check(database_url)
+        migrate.upgrade_schema(database_url)
+        migrate.check_schema(database_url)
         assert (spine.counts(), spine.export("c")) == before
 
 
@@ -63,11 +63,11 @@ def test_systems_that_were_withdrawn_before_are_left_out_from_the_upgrade_on(dat
     with opened(database_url) as spine:
         spine.take("c", "jsonl", lines(judgment(), judgment("B")))
         spine.take("c", "jsonl", lines(judgment("C")))
-    migrate.downgrade(database_url, "2026_11_21_answers")
+    migrate.downgrade_schema(database_url, "2026_11_21_answers")
     with psycopg.connect(database_url) as connection:
         connection.execute("UPDATE systems SET state = 'withdrawn' WHERE key IN ('B', 'C')")
-    migrate.upgrade(database_url)
-    migrate.check(database_url)
+    migrate.upgrade_schema(database_url)
+    migrate.check_schema(database_url)
     standing = "FROM exclusions e JOIN systems s ON s.id = e.system_id WHERE withdrawal AND lifted_version IS NULL"
     assert count(database_url, f"SELECT count(*) {standing} AND s.key IN ('B', 'C')") == 2
     latest = count(database_url, "SELECT max(n) FROM versions")
@@ -79,11 +79,11 @@ def test_many_starters_migrate_once(empty_database_url: str) -> None:
 
     def start(_: int) -> None:
         ready.wait(timeout=60)
-        migrate.upgrade(empty_database_url)
+        migrate.upgrade_schema(empty_database_url)
 
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(start, range(4)))
-    migrate.check(empty_database_url)
+    migrate.check_schema(empty_database_url)
     assert count(empty_database_url, "SELECT count(*) FROM alembic_version") == 1
 
 
@@ -108,7 +108,7 @@ def test_a_schema_that_somebody_changed_is_named(database_url: str, change: str)
     with psycopg.connect(database_url) as connection:
         connection.execute(change)
     with pytest.raises(migrate.SchemaDiffers):
-        migrate.check(database_url)
+        migrate.check_schema(database_url)
 
 
 def test_the_serving_role_cannot_change_the_schema_nor_the_marker_of_its_version(database_url: str) -> None:

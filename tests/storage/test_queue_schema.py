@@ -15,7 +15,7 @@ from app.reports.stability.report import REPORT
 from app.services.jobs import jobs, report_requests
 from app.services.jobs.jobs import JobView
 from app.storage import embedded, migrate, queue_schema
-from app.storage.backup import backup, restore
+from app.storage.backup import backup_database, restore_database
 from app.storage.db import APP_ROLE, sqlalchemy_url
 from tests.spine import opened
 from tests.stats.stability.worlds import as_mqm, made_up
@@ -44,31 +44,33 @@ def test_a_queue_of_any_earlier_version_takes_the_steps_in_between(empty_databas
         "CREATE SCHEMA procrastinate",
         "COMMENT ON SCHEMA procrastinate IS 'steps of procrastinate up to 00'",
     )
-    migrate.upgrade(empty_database_url)
+    migrate.upgrade_schema(empty_database_url)
     assert queue_of(empty_database_url) == queue_of(database_url)
-    migrate.check(empty_database_url)
+    migrate.check_schema(empty_database_url)
 
 
 def test_a_schema_made_by_hand_is_filled(empty_database_url: str, database_url: str) -> None:
     begin_with(empty_database_url, "CREATE SCHEMA procrastinate")
-    migrate.upgrade(empty_database_url)
+    migrate.upgrade_schema(empty_database_url)
     assert queue_of(empty_database_url) == queue_of(database_url)
 
 
 def test_a_queue_that_is_behind_is_named(database_url: str) -> None:
     begin_with(database_url, "COMMENT ON SCHEMA procrastinate IS 'steps of procrastinate up to 03'")
     with pytest.raises(queue_schema.QueueBehind):
-        migrate.check(database_url)
+        migrate.check_schema(database_url)
 
 
-def test_whoever_may_not_make_a_schema_is_told_what_to_do(postgres: embedded.Server, empty_database_url: str) -> None:
+def test_whoever_may_not_make_a_schema_is_told_what_to_do(
+    postgres: embedded.EmbeddedServer, empty_database_url: str
+) -> None:
     name = sqlalchemy_url(empty_database_url).database
     with psycopg.connect(postgres.url("admin", "postgres"), autocommit=True) as connection:
         connection.execute(f"ALTER DATABASE {name} OWNER TO CURRENT_USER".encode())
     with psycopg.connect(postgres.url("admin", str(name)), autocommit=True) as connection:
         connection.execute(b"GRANT ALL ON SCHEMA public TO plumbline")
     with pytest.raises(queue_schema.QueueNotAllowed, match="CREATE SCHEMA procrastinate"):
-        migrate.upgrade(empty_database_url)
+        migrate.upgrade_schema(empty_database_url)
 
 
 def test_the_serving_role_uses_the_queue_and_cannot_change_its_tables(database_url: str) -> None:
@@ -82,19 +84,19 @@ def test_the_serving_role_uses_the_queue_and_cannot_change_its_tables(database_u
 
 def test_the_queue_is_in_a_backup(database_url: str, empty_database_url: str, tmp_path: Path) -> None:
     file = tmp_path / "all.backup"
-    backup(database_url, file)
-    restore(empty_database_url, file)
+    backup_database(database_url, file)
+    restore_database(empty_database_url, file)
     assert queue_of(empty_database_url) == queue_of(database_url)
-    migrate.upgrade(empty_database_url)
-    migrate.check(empty_database_url)
+    migrate.upgrade_schema(empty_database_url)
+    migrate.check_schema(empty_database_url)
     with sa.create_engine(sqlalchemy_url(empty_database_url), poolclass=sa.NullPool).connect() as connection:
-        assert queue_schema.last_applied(connection) == queue_schema.steps()[-1]
+        assert queue_schema.find_last_queue_migration(connection) == queue_schema.list_queue_migrations()[-1]
 
 
 def test_postgres_15_has_the_same_queue_and_it_works(data_dir: Path, bin_dir15: Path, database_url: str) -> None:
-    with embedded.start(data_dir, bin_dir=bin_dir15) as old:
+    with embedded.start_server(data_dir, bin_dir=bin_dir15) as old:
         url = old.url("owner")
-        migrate.upgrade(url)
+        migrate.upgrade_schema(url)
         assert queue_of(url) == queue_of(database_url)
         with opened(url) as spine:
             spine.take("thrice", "mqm-tsv", as_mqm(made_up(1, documents=8)))

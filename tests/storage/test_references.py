@@ -54,7 +54,7 @@ FREE_ITEM = "DELETE FROM items WHERE key = 'spare'"
 
 
 @pytest.fixture(scope="module")
-def two_campaigns(postgres: embedded.Server, migrated_template: str) -> Iterator[str]:
+def two_campaigns(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[str]:
     """The template: two campaigns with a judgment each, and in the first an item that nobody judged."""
 
     def fill(spine: Spine) -> None:
@@ -72,7 +72,7 @@ def two_campaigns(postgres: embedded.Server, migrated_template: str) -> Iterator
 
 
 @pytest.fixture
-def spine(postgres: embedded.Server, two_campaigns: str) -> Iterator[Spine]:
+def spine(postgres: embedded.EmbeddedServer, two_campaigns: str) -> Iterator[Spine]:
     with fresh(postgres, two_campaigns) as found:
         yield found
 

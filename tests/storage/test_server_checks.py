@@ -9,57 +9,57 @@ import psycopg
 import pytest
 
 from app.storage import embedded
-from app.storage.server_checks import NotDurable, check_url
+from app.storage.server_checks import ServerNotDurable, check_server_url
 from tests.working import until
 
 
 @pytest.fixture(scope="module")
-def careless(scratch: Path) -> Iterator[embedded.Server]:
+def careless(scratch: Path) -> Iterator[embedded.EmbeddedServer]:
     """A server of this module's own, to be misconfigured."""
-    with embedded.start(scratch / "careless") as server:
+    with embedded.start_server(scratch / "careless") as server:
         yield server
 
 
-def admin(server: embedded.Server, statement: str) -> None:
+def admin(server: embedded.EmbeddedServer, statement: str) -> None:
     with psycopg.connect(server.url("admin"), autocommit=True) as connection:
         connection.execute(statement)
 
 
 def test_our_own_server_passes(empty_database_url: str) -> None:
-    check_url(empty_database_url, serving_role="plumbline_app")
+    check_server_url(empty_database_url, serving_role="plumbline_app")
 
 
 def test_postgres_15_passes(data_dir: Path, bin_dir15: Path) -> None:
-    with embedded.start(data_dir, bin_dir=bin_dir15) as server:
-        check_url(server.url(), serving_role="plumbline_app")
+    with embedded.start_server(data_dir, bin_dir=bin_dir15) as server:
+        check_server_url(server.url(), serving_role="plumbline_app")
 
 
 @pytest.mark.parametrize("setting", ["fsync", "full_page_writes", "synchronous_commit"])
-def test_a_server_with_a_safeguard_off_is_refused(careless: embedded.Server, setting: str) -> None:
-    check_url(careless.url())
+def test_a_server_with_a_safeguard_off_is_refused(careless: embedded.EmbeddedServer, setting: str) -> None:
+    check_server_url(careless.url())
     (careless.cluster.folder / "local.conf").write_text(f"{setting} = off\n")
     admin(careless, "SELECT pg_reload_conf()")
-    with pytest.raises(NotDurable, match=f"{setting} is off"):
+    with pytest.raises(ServerNotDurable, match=f"{setting} is off"):
         _check_until_refused(careless)
     (careless.cluster.folder / "local.conf").write_text("")
     admin(careless, "SELECT pg_reload_conf()")
     _check_until_accepted(careless)
 
 
-def _check_until_refused(server: embedded.Server) -> None:
+def _check_until_refused(server: embedded.EmbeddedServer) -> None:
     until(lambda: not _accepted(server), "it is refused: a reload takes a moment")
-    check_url(server.url())
+    check_server_url(server.url())
 
 
-def _check_until_accepted(server: embedded.Server) -> None:
+def _check_until_accepted(server: embedded.EmbeddedServer) -> None:
     until(lambda: _accepted(server), "it is accepted again")
-    check_url(server.url())
+    check_server_url(server.url())
 
 
-def _accepted(server: embedded.Server) -> bool:
+def _accepted(server: embedded.EmbeddedServer) -> bool:
     try:
-        check_url(server.url())
-    except NotDurable:
+        check_server_url(server.url())
+    except ServerNotDurable:
         return False
     return True
 
@@ -74,18 +74,18 @@ def _accepted(server: embedded.Server) -> bool:
     ],
 )
 def test_a_safeguard_off_for_one_role_or_database_is_refused(
-    careless: embedded.Server, carrier: str, named: str
+    careless: embedded.EmbeddedServer, carrier: str, named: str
 ) -> None:
-    check_url(careless.url(), serving_role="plumbline_app")
+    check_server_url(careless.url(), serving_role="plumbline_app")
     admin(careless, f"ALTER {carrier} SET synchronous_commit = off")
     try:
-        with pytest.raises(NotDurable, match=f"synchronous_commit is off for {named}"):
-            check_url(careless.url(), serving_role="plumbline_app")
+        with pytest.raises(ServerNotDurable, match=f"synchronous_commit is off for {named}"):
+            check_server_url(careless.url(), serving_role="plumbline_app")
     finally:
         admin(careless, f"ALTER {carrier} RESET synchronous_commit")
 
 
-def test_a_setting_of_a_role_that_does_not_serve_is_its_own_affair(careless: embedded.Server) -> None:
+def test_a_setting_of_a_role_that_does_not_serve_is_its_own_affair(careless: embedded.EmbeddedServer) -> None:
     admin(careless, "ALTER ROLE plumbline_admin SET synchronous_commit = off")
-    check_url(careless.url(), serving_role="plumbline_app")
+    check_server_url(careless.url(), serving_role="plumbline_app")
     admin(careless, "ALTER ROLE plumbline_admin RESET synchronous_commit")

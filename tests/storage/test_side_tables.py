@@ -17,7 +17,7 @@ from app.stats.ratings import RatingRole, Ratings
 from app.stats.side_tables import EPOCH_UNKNOWN
 from app.storage import ratings, side_tables
 from app.storage.db import Session
-from app.storage.segment_words import segment_words
+from app.storage.segment_words import load_segment_words
 from tests.spine import Spine, opened
 
 HEAD = '{"type":"plumbline","version":1}\n'
@@ -59,8 +59,8 @@ def _load(session: Session) -> tuple[int, int, ratings.LoadedRatings]:
     asked = snapshot.load_snapshot(session, "c", None)
     read = resolve_score_reading(get_campaign(session, "c"), ScoringChoice())
     profile = find_profile_id(session, asked.campaign_id, read)
-    frame = ratings.Frame(higher_is_better=False, scale=None, criterion=None, documents_known=True)
-    loaded = ratings.load(
+    frame = ratings.RatingsFrame(higher_is_better=False, scale=None, criterion=None, documents_known=True)
+    loaded = ratings.load_ratings(
         session, campaign_id=asked.campaign_id, profile_id=profile, version=asked.version, frame=frame
     )
     return asked.campaign_id, profile, loaded
@@ -70,9 +70,9 @@ def test_labels_come_with_domain_words_person_and_task(spine: Spine) -> None:
     with spine.database.transaction() as session:
         campaign, _, loaded = _load(session)
         labels = loaded.ratings.labels
-        documents = side_tables.documents(session, campaign, labels)
-        raters = side_tables.load_raters(session, campaign, labels)
-        tasks = side_tables.tasks(session, campaign, labels)
+        documents = side_tables.load_document_table(session, campaign, labels)
+        raters = side_tables.load_rater_table(session, campaign, labels)
+        tasks = side_tables.load_task_table(session, campaign, labels)
     assert labels.raters == ("r1", "r2")
     assert documents.domain == ("news",)
     assert (documents.segments.tolist(), documents.words.tolist()) == ([2], [7])
@@ -87,14 +87,14 @@ def test_labels_come_with_domain_words_person_and_task(spine: Spine) -> None:
 def test_words_are_counted_by_segment_as_by_document(spine: Spine) -> None:
     with spine.database.transaction() as session:
         campaign, _, loaded = _load(session)
-        words = segment_words(session, campaign, loaded.ratings.labels)
+        words = load_segment_words(session, campaign, loaded.ratings.labels)
     assert words.tolist() == [4, 3]
 
 
 def test_rows_come_with_times_revisions_and_the_first_score(spine: Spine) -> None:
     with spine.database.transaction() as session:
         campaign, profile, loaded = _load(session)
-        events = side_tables.events(session, campaign, profile, loaded.judgment_ids)
+        events = side_tables.load_event_table(session, campaign, profile, loaded.judgment_ids)
     assert loaded.ratings.score.tolist() == [6.0, 1.0, 0.0]
     assert events.revisions.tolist() == [2, 1, 1]
     assert events.first_score.tolist() == [1.0, 1.0, 0.0]
@@ -107,7 +107,7 @@ def test_errors_point_to_their_row_with_offsets_and_weights(spine: Spine) -> Non
     weights = {("minor", "Fluency/Grammar"): 1.0, ("major", None): 5.0}
     with spine.database.transaction() as session:
         campaign, _, loaded = _load(session)
-        errors = side_tables.errors(session, campaign, loaded.judgment_ids, field="errors", weigh=weights)
+        errors = side_tables.load_error_table(session, campaign, loaded.judgment_ids, field="errors", weigh=weights)
     sums = np.bincount(errors.row, weights=errors.weight, minlength=len(loaded.ratings))
     assert sums.tolist() == loaded.ratings.score.tolist()
     assert errors.start.tolist() == [-1, 0, 0]
@@ -131,7 +131,7 @@ def test_errors_agree_with_a_slow_reading_of_the_payloads(spine: Spine) -> None:
     spine.take("c", "jsonl", "".join(lines).encode())
     with spine.database.transaction() as session:
         campaign, _, loaded = _load(session)
-        errors = side_tables.errors(session, campaign, loaded.judgment_ids, field="errors", weigh={})
+        errors = side_tables.load_error_table(session, campaign, loaded.judgment_ids, field="errors", weigh={})
     payloads = dict(spine.ask("SELECT id, payload FROM judgments"))
     slow = [
         (row, error.get("side", "target") == "target", *map(error.get, ("start", "end", "severity", "category")))
@@ -164,7 +164,7 @@ def test_repeats_and_degraded_rows_point_to_the_rating_they_go_back_to() -> None
         role=[RatingRole.RATING, RatingRole.REPEAT, RatingRole.DEGRADED, RatingRole.REPEAT],
         higher_is_better=True,
     )
-    assert side_tables.links(rows).original.tolist() == [-1, 0, 0, -1]
+    assert side_tables.link_originals(rows).original.tolist() == [-1, 0, 0, -1]
 
 
 def slow_links(rows: Ratings) -> list[int]:
@@ -193,7 +193,7 @@ def test_links_agree_with_their_slow_twin(seed: int) -> None:
         role=[RatingRole(i) for i in rng.integers(0, 5, n)],
         higher_is_better=True,
     )
-    assert side_tables.links(rows).original.tolist() == slow_links(rows)
+    assert side_tables.link_originals(rows).original.tolist() == slow_links(rows)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -215,7 +215,7 @@ def test_without_ratings_side_tables_are_empty_and_without_a_time_it_is_unknown(
     spine.take("c", "jsonl", (HEAD + untimed + "\n").encode())
     with spine.database.transaction() as session:
         campaign, profile, loaded = _load(session)
-        events = side_tables.events(session, campaign, profile, loaded.judgment_ids)
-        none = side_tables.events(session, campaign + 1, profile, loaded.judgment_ids[:0])
+        events = side_tables.load_event_table(session, campaign, profile, loaded.judgment_ids)
+        none = side_tables.load_event_table(session, campaign + 1, profile, loaded.judgment_ids[:0])
     assert [events.started[-1], events.submitted[-1]] == [EPOCH_UNKNOWN] * 2
     assert none.started.size == none.revisions.size == none.first_score.size == 0

@@ -70,7 +70,7 @@ class Ids:
 
 @pytest.fixture(scope="module")
 def spine(
-    postgres: embedded.Server, migrated_template: str, tmp_path_factory: pytest.TempPathFactory
+    postgres: embedded.EmbeddedServer, migrated_template: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Spine]:
     """A campaign that statistics know, and one that came after them, with a clone."""
     file = tmp_path_factory.mktemp("stale") / "da.jsonl"
@@ -94,7 +94,9 @@ def spine(
             campaign_service.create_campaign(
                 session, campaign_service.NewCampaign(key="empty", protocol="da"), actor="test"
             )
-            campaigns.next_version(session, campaigns.get(session, "empty").id, actor="test", what="test")
+            campaigns.take_next_version(
+                session, campaigns.load_campaign(session, "empty").id, actor="test", what="test"
+            )
         yield found
 
 
@@ -128,47 +130,54 @@ def looked_at(node: dict[str, Any]) -> float:
 
 
 WALKS: dict[str, Work] = {
-    "copying into another campaign": lambda s, c: cloning.copy(
+    "copying into another campaign": lambda s, c: cloning.copy_campaign_rows(
         s, cloning.TEXTS + cloning.SYSTEM_TEXTS, source=c.new, target=c.empty, actor="test"
     ),
-    "what is unchanged": lambda s, c: cloning.unchanged_outputs(s, source=c.new, target=c.twin),
-    "lengths": lambda s, c: cloning.lengths(s, c.new),
-    "exported segments": lambda s, c: list(exports.rows(s, exports.SEGMENTS, c.new, 99)),
-    "exported outputs": lambda s, c: list(exports.rows(s, exports.OUTPUTS, c.new, 99)),
-    "exported judgments": lambda s, c: list(exports.rows(s, exports.JUDGMENTS, c.new, 99, profile=c.profile)),
-    "exported voids": lambda s, c: list(exports.rows(s, exports.VOIDS, c.new, 99)),
-    "exported metrics": lambda s, c: list(exports.rows(s, exports.METRICS, c.new, 99)),
-    "exported screens": lambda s, c: list(exports.rows(s, exports.SHOWN, c.new, 99)),
-    "streamed judgments": lambda s, c: list(voids.stream(s, c.new, c.profile, only={"system": "system-03"})),
-    "judgments to set aside": lambda s, c: voids.count(s, c.new, only={"document": "doc-00001"}),
+    "what is unchanged": lambda s, c: cloning.load_unchanged_outputs(s, source=c.new, target=c.twin),
+    "lengths": lambda s, c: cloning.count_document_segments(s, c.new),
+    "exported segments": lambda s, c: list(exports.stream_export_rows(s, exports.SEGMENTS, c.new, 99)),
+    "exported outputs": lambda s, c: list(exports.stream_export_rows(s, exports.OUTPUTS, c.new, 99)),
+    "exported judgments": lambda s, c: list(
+        exports.stream_export_rows(s, exports.JUDGMENTS, c.new, 99, profile=c.profile)
+    ),
+    "exported voids": lambda s, c: list(exports.stream_export_rows(s, exports.VOIDS, c.new, 99)),
+    "exported metrics": lambda s, c: list(exports.stream_export_rows(s, exports.METRICS, c.new, 99)),
+    "exported screens": lambda s, c: list(exports.stream_export_rows(s, exports.SHOWN, c.new, 99)),
+    "streamed judgments": lambda s, c: list(
+        voids.stream_judgment_rows(s, c.new, c.profile, only={"system": "system-03"})
+    ),
+    "judgments to set aside": lambda s, c: voids.count_voidable_judgments(s, c.new, only={"document": "doc-00001"}),
     "counts of progress": lambda s, c: progress_counts.count_all(
         s, c.new, version=99, since=s.execute(text("SELECT now()")).scalar_one()
     ),
     "imported progress": lambda s, c: progress.imported_tasks(s, c.new, characters=None),
-    "segments with metrics": lambda s, c: metrics.segments(s, c.new),
-    "metrics": lambda s, c: metrics.latest(s, c.new, 99),
-    "scores of a metric": lambda s, c: metrics.scores(s, c.new, "comet", 2),
-    "documents to plan": lambda s, c: plans.documents(s, c.new),
-    "marks to plan": lambda s, c: plans.marks(s, c.new),
-    "outputs to plan": lambda s, c: plans.output_ids(s, c.new, {f"doc-{n:05d}" for n in range(9)}),
-    "stream of the test set": lambda s, c: list(test_sets.stream(s, c.new)),
-    "outline of the test set": lambda s, c: test_sets.outline(s, c.new),
-    "outputs of a system": lambda s, c: test_sets.outputs_page(s, c.new, c.system, after=None, limit=99),
-    "digests of outputs": lambda s, c: arms.output_digests(s, c.new),
-    "digests of sources": lambda s, c: segment_words.source_digests(s, c.new),
-    "sources of post-edits": lambda s, c: post_edits.sources(s, c.new),
-    "references of post-edits": lambda s, c: post_edits.references(s, c.new),
-    "outputs with authors": lambda s, c: back_translations.stored_outputs(s, c.new),
-    "outputs that are shown": lambda s, c: back_translations.shown_outputs(s, c.new),
-    "texts of pairs": lambda s, c: calibration_items.pair_texts(s, c.new, reference=False),
+    "segments with metrics": lambda s, c: metrics.load_scorable_segments(s, c.new),
+    "metrics": lambda s, c: metrics.load_metrics_at_version(s, c.new, 99),
+    "scores of a metric": lambda s, c: metrics.load_metric_scores(s, c.new, "comet", 2),
+    "documents to plan": lambda s, c: plans.load_plan_documents(s, c.new),
+    "marks to plan": lambda s, c: plans.load_output_hashes(s, c.new),
+    "outputs to plan": lambda s, c: plans.load_output_ids(s, c.new, {f"doc-{n:05d}" for n in range(9)}),
+    "stream of the test set": lambda s, c: list(test_sets.stream_test_set(s, c.new)),
+    "outline of the test set": lambda s, c: test_sets.load_test_set_outline(s, c.new),
+    "outputs of a system": lambda s, c: test_sets.load_outputs_page(s, c.new, c.system, after=None, limit=99),
+    "digests of outputs": lambda s, c: arms.load_output_digests(s, c.new),
+    "digests of sources": lambda s, c: segment_words.load_source_digests(s, c.new),
+    "sources of post-edits": lambda s, c: post_edits.load_source_texts(s, c.new),
+    "references of post-edits": lambda s, c: post_edits.load_reference_texts(s, c.new),
+    "outputs with authors": lambda s, c: back_translations.load_stored_outputs(s, c.new),
+    "outputs that are shown": lambda s, c: back_translations.load_shown_outputs(s, c.new),
+    "texts of pairs": lambda s, c: calibration_items.load_pair_texts(s, c.new, reference=False),
     "documents of ratings": lambda s, c: side_tables._by_key(s, side_tables.DOCUMENTS, c.new),
-    "scores under another profile": lambda s, c: profiles.store(
-        s, c.new, profiles.ensure(s, c.new, name="other", digest="other", weights={}), ((n, 1.0, 0) for n in c.judged)
+    "scores under another profile": lambda s, c: profiles.store_scores(
+        s,
+        c.new,
+        profiles.ensure_weight_profile(s, c.new, name="other", digest="other", weights={}),
+        ((n, 1.0, 0) for n in c.judged),
     ),
-    "errors without a weight": lambda s, c: errors_without_weight.load(
+    "errors without a weight": lambda s, c: errors_without_weight.load_errors_without_weight(
         s, c.new, np.zeros(1, dtype=np.int32), np.array(c.judged[:1]), FREITAG2021
     ),
-    "whether all is scored": lambda s, c: profiles.has_unscored(s, c.new, c.profile),
+    "whether all is scored": lambda s, c: profiles.has_unscored_judgments(s, c.new, c.profile),
 }
 
 TRAPPED = (
@@ -200,7 +209,7 @@ def test_a_campaign_without_statistics_is_walked_once(spine: Spine, ids: Ids, na
 def test_without_it_the_same_is_walked_over_and_over(
     spine: Spine, ids: Ids, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(walking, "walking", lambda _: nullcontext())
+    monkeypatch.setattr(walking, "plan_for_full_scans", lambda _: nullcontext())
     with spine.database.transaction() as session, explained(session) as looked:
         WALKS[name](session, ids)
         session.rollback()
@@ -230,9 +239,9 @@ def settings(session: Session) -> list[str]:
 def test_what_comes_after_a_walk_is_planned_as_before(spine: Spine) -> None:
     with spine.database.transaction() as session:
         before = settings(session)
-        with walking.walking(session):
+        with walking.plan_for_full_scans(session):
             assert settings(session) == ["off", "off"]
-            with walking.walking(session):
+            with walking.plan_for_full_scans(session):
                 pass
             assert settings(session) == ["off", "off"], "one within another ends nothing"
         assert settings(session) == before
@@ -258,12 +267,12 @@ def test_a_walk_that_fails_leaves_nothing_behind(spine: Spine) -> None:
     with spine.database.transaction() as session:
         before = settings(session)
         with pytest.raises(sa.exc.DBAPIError), session.begin_nested():
-            walking.walk(session, "SELECT 1 / :zero", {"zero": 0})
+            walking.stream_full_scan(session, "SELECT 1 / :zero", {"zero": 0})
         assert settings(session) == before
 
 
 def test_a_walk_within_an_import_ends_nothing_of_the_imports_own(spine: Spine) -> None:
     with spine.database.transaction() as session:
         staging.open_staging(session)
-        walking.walk(session, "SELECT 1", {})
+        walking.stream_full_scan(session, "SELECT 1", {})
         assert settings(session) == ["off", "off"]

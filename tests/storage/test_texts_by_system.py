@@ -23,7 +23,7 @@ UNKNOWN = 32_000  # no campaign has this number
 
 @pytest.fixture(scope="module")
 def spine(
-    postgres: embedded.Server, migrated_template: str, tmp_path_factory: pytest.TempPathFactory
+    postgres: embedded.EmbeddedServer, migrated_template: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Spine]:
     file = tmp_path_factory.mktemp("answers") / "postedit.jsonl"
     reports_data.campaign(file, "postedit", 1500)

@@ -36,7 +36,7 @@ def database(database_url: str) -> Iterator[Database]:
 
 
 @pytest.fixture(scope="session")
-def judged(postgres: embedded.Server, migrated_template: str) -> Iterator[str]:
+def judged(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[str]:
     """The template with the demo, judged."""
     with template_of(postgres, migrated_template, lambda spine: load_judged(spine.database)) as name:
         yield name

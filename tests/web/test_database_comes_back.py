@@ -40,8 +40,8 @@ def statuses(client: httpx.Client, *paths: str) -> list[int]:
 
 
 def test_a_database_that_was_away_is_served_from_again_within_seconds(data_dir: Path, serving: Serving) -> None:
-    server = embedded.start(data_dir)
-    migrate.upgrade(server.url("owner"))
+    server = embedded.start_server(data_dir)
+    migrate.upgrade_schema(server.url("owner"))
     database = Database(server.url("owner"), size=3, role="plumbline_app")
     with client_of(database, serving) as client:
         assert statuses(client, "/livez", "/readyz", "/v1/campaigns") == [200, 200, 200]
@@ -54,7 +54,7 @@ def test_a_database_that_was_away_is_served_from_again_within_seconds(data_dir: 
             away = client.get("/v1/campaigns")
             assert away.json()["type"] == "urn:plumbline:problem:database-down"
             assert int(away.headers["Retry-After"]) >= 1
-            with embedded.start(data_dir):
+            with embedded.start_server(data_dir):
                 back = time.monotonic()
                 until(lambda: statuses(client, "/v1/campaigns", "/readyz") == [200, 200], "it is served from again")
                 seconds = time.monotonic() - back

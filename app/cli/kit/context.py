@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 from app.config import Settings
 from app.storage import embedded, migrate
-from app.storage.db import APP_ROLE, Database, translating
-from app.storage.embedded.roles import prepare_roles
-from app.storage.server_checks import check_url
+from app.storage.db import APP_ROLE, Database, translate_database_errors
+from app.storage.embedded.roles import prepare_serving_role
+from app.storage.server_checks import check_server_url
 
 
 @contextmanager
@@ -21,14 +21,14 @@ def owner_url() -> Iterator[str]:
 
 
 @contextmanager
-def own_database() -> Iterator[tuple[str, embedded.Server | None]]:
+def own_database() -> Iterator[tuple[str, embedded.EmbeddedServer | None]]:
     """The same, and the embedded Postgres; None where the settings name another."""
     settings = Settings.load()
     if settings.database_url:
-        with translating():
+        with translate_database_errors():
             yield settings.database_url, None
         return
-    with embedded.start(settings.data_dir) as server, translating():
+    with embedded.start_server(settings.data_dir) as server, translate_database_errors():
         yield server.url("owner"), server
 
 
@@ -36,9 +36,9 @@ def own_database() -> Iterator[tuple[str, embedded.Server | None]]:
 def database(*, watched: bool = False) -> Iterator[Database]:
     """The database under the serving role, its schema brought up to this version first. watched: as `Database` says."""
     with owner_url() as url:
-        role = prepare_roles(url)
-        check_url(url, serving_role=role)
-        migrate.upgrade(url)
+        role = prepare_serving_role(url)
+        check_server_url(url, serving_role=role)
+        migrate.upgrade_schema(url)
         handle = Database(url, size=2, role=role and APP_ROLE, watched=watched)
         try:
             yield handle

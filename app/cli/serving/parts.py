@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from app.cli.serving.line import SupervisorEnd, Told
-from app.storage.embedded import Condition, Tender
+from app.storage.embedded import ServerTender, ServiceCondition
 from app.storage.embedded.tending import LOOK_EVERY
-from app.storage.processes import Stillness
+from app.storage.processes import ProcessStillness
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0  # seconds before one that ended is started again; twice as long each time
 STEADY = 60.0  # seconds after which an end is forgotten
@@ -41,7 +41,7 @@ class SupervisedPart(Protocol):
     """Something that the supervisor keeps running."""
 
     name: str
-    condition: Condition
+    condition: ServiceCondition
 
     def look(self, seconds: float, *, may_start: bool) -> None:
         """Look, so many seconds after the last look, and do what is needed."""
@@ -68,14 +68,14 @@ class SupervisedProcess:
         descriptors: Sequence[int] = (),
         limits: ProcessLimits = ProcessLimits(),
     ) -> None:
-        self.name, self.condition = name, Condition("starting")
+        self.name, self.condition = name, ServiceCondition("starting")
         self.was_ready = False
         self.failed: int | None = None  # exit code of a start that failed by itself, before there was any other
         self._command, self._environment, self._descriptors = command, environment, descriptors
         self._limits = limits
         self._process: subprocess.Popen[bytes] | None = None
         self._kept: SupervisorEnd | None = None
-        self._still = Stillness(0)
+        self._still = ProcessStillness(0)
         self._silent = self._ran = self._waited = 0.0
         self._pause = 0.0
 
@@ -113,7 +113,7 @@ class SupervisedProcess:
             self._silent = 0.0
             if self.condition.state != "running":
                 log.info("%s is ready after %.1f s", self.name, self._ran)
-                self.condition, self.was_ready, self._ran = Condition("running"), True, 0.0
+                self.condition, self.was_ready, self._ran = ServiceCondition("running"), True, 0.0
         if self.condition.state == "running" and self._ran >= STEADY:
             self._pause = 0.0
 
@@ -133,7 +133,7 @@ class SupervisedProcess:
             self._kept.close()
         self._process = self._kept = None
         self._pause, self._waited = min(max(2 * self._pause, FIRST_PAUSE), LONGEST_PAUSE), 0.0
-        self.condition = Condition("restarting", reason)
+        self.condition = ServiceCondition("restarting", reason)
         log.warning("%s: %s; restarting in %.1f s", self.name, reason, self._pause)
 
     def _start(self) -> None:
@@ -149,7 +149,7 @@ class SupervisedProcess:
             self._gone(f"it cannot be started ({error.strerror})")
             return
         self._kept.passed()
-        self._still = Stillness(self._process.pid)
+        self._still = ProcessStillness(self._process.pid)
         self._silent = self._ran = 0.0
 
     def tell(self, parts: Told) -> None:
@@ -181,8 +181,8 @@ class Postgres:
 
     name = "postgres"
 
-    def __init__(self, tender: Tender) -> None:
-        self.condition = Condition("running")
+    def __init__(self, tender: ServerTender) -> None:
+        self.condition = ServiceCondition("running")
         self._tender = tender
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._tend, name="postgres", daemon=True)

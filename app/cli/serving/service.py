@@ -19,7 +19,7 @@ from app.domain.errors import AppError
 from app.services.access import tokens
 from app.storage import embedded, migrate
 from app.storage.db import APP_ROLE, Database, Session
-from app.storage.server_checks import check_url
+from app.storage.server_checks import check_server_url
 
 LINK_FILE = "first-admin-link"
 ENDS = "It expires in a day. Use it to create your own token under Tokens; otherwise the next start creates a new link."
@@ -32,7 +32,7 @@ class CannotListen(AppError):
 
 def keep(
     url: str,
-    own: embedded.Server | None,
+    own: embedded.EmbeddedServer | None,
     role: str | None,
     server: socket.socket,
     *,
@@ -43,7 +43,7 @@ def keep(
 
     own: the embedded Postgres, where that is the database. answering: the number of processes that answer requests.
     """
-    parts: list[SupervisedPart] = [Postgres(embedded.Tender(own.cluster))] if own else []
+    parts: list[SupervisedPart] = [Postgres(embedded.ServerTender(own.cluster))] if own else []
     parts += [_web(url, role, server, f"web {i}" if answering > 1 else "web") for i in range(1, answering + 1)]
     run([*parts, *([_worker(url)] if with_worker else [])], server)
 
@@ -66,15 +66,15 @@ def _web(url: str, role: str | None, server: socket.socket, name: str) -> Superv
 def prepare(url: str, *, upgrade: bool) -> str | None:
     """Have a database that can be served: durable, with the schema of this version; the role to serve under.
 
-    Raises NotDurable, TooOld, or SchemaBehind where the schema is not to be upgraded.
+    Raises ServerNotDurable, PostgresTooOld, or SchemaBehind where the schema is not to be upgraded.
     """
-    check_url(url)
-    role = APP_ROLE if embedded.prepare_roles(url) else None
-    check_url(url, serving_role=role)
+    check_server_url(url)
+    role = APP_ROLE if embedded.prepare_serving_role(url) else None
+    check_server_url(url, serving_role=role)
     if upgrade:
-        migrate.upgrade(url)
+        migrate.upgrade_schema(url)
     else:
-        migrate.check(url)
+        migrate.check_schema(url)
     return role
 
 
@@ -150,7 +150,7 @@ def _hand_over(link: str, data_dir: Path) -> str:
     if sys.stdout.isatty():
         return f"First admin: {link}\n{ENDS}"
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    embedded.write_private(data_dir / LINK_FILE, f"{link}\n")
+    embedded.write_private_file(data_dir / LINK_FILE, f"{link}\n")
     return f"The link of the first admin is in {data_dir / LINK_FILE}\n{ENDS}"
 
 

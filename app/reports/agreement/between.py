@@ -39,7 +39,7 @@ from app.stats.agreement import pairs, rankings
 from app.stats.agreement.units import UnitValues, make_segment_units
 from app.stats.plain import number_or_none
 from app.storage.db import Session
-from app.storage.segment_words import source_digests
+from app.storage.segment_words import load_source_digests
 
 Address = tuple[str, int, str]
 NOTHING_SHARED = "no segment of a system is rated in two of these campaigns: documents are matched by key"
@@ -73,7 +73,7 @@ class SharedUnits:
 
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: BetweenOptions) -> ReportWork[BetweenView]:
     campaign_ratings = [keep_complete_raters(load_raw_ratings(session, one, options), options) for one in snapshots]
-    texts = [source_digests(session, one.campaign_id) for one in snapshots]
+    texts = [load_source_digests(session, one.campaign_id) for one in snapshots]
     shared = _shared_units(campaign_ratings, texts, options)
     same = len({one.scale for one in campaign_ratings}) == 1 and not shared.turned
     choices = make_coefficient_settings(campaign_ratings[0], options.tolerance, options.levels, options.bins)

@@ -20,7 +20,7 @@ from app.stats.quality.report import select_events
 from app.stats.ratings import Bools, Codes, RatingKind, Ratings
 from app.stats.side_tables import DocumentTable, EventTable
 from app.storage import texts
-from app.storage.arms import TaskArm, not_done, raters_waited_for, task_arms
+from app.storage.arms import TaskArm, hash_unfinished_tasks, load_awaited_raters, load_task_arms
 from app.storage.db import Session
 
 REJECTED = "task rejected by quality control"
@@ -83,12 +83,12 @@ class JudgmentsByCondition:
 def load_conditions(session: Session, snapshot: Snapshot, options: InclusionOptions) -> JudgmentsByCondition:
     """Read a campaign by its arms; without arms by presentation, and without these as one condition."""
     read = load_judged_ratings(session, snapshot)
-    arms = task_arms(session, snapshot.campaign_id, read.rows.labels.tasks)
+    arms = load_task_arms(session, snapshot.campaign_id, read.rows.labels.tasks)
     done = np.array([one.done for one in arms], dtype=np.bool_)
     accepted = read.rows.accepted | options.rejected
     keep = accepted.copy()
     if options.raters == "complete":
-        keep &= _complete(read.rows, done, raters_waited_for(session, snapshot.campaign_id))
+        keep &= _complete(read.rows, done, load_awaited_raters(session, snapshot.campaign_id))
     once = first_rows_of_judgments(read.rows)
     counts = {REJECTED: int((once & ~accepted).sum()), UNFINISHED: int((once & accepted & ~keep).sum())}
     rows, events = read.rows.where(keep), select_events(read.events, keep)
@@ -110,7 +110,10 @@ def load_conditions(session: Session, snapshot: Snapshot, options: InclusionOpti
 
 def unfinished_task_states(session: Session, snapshot: Snapshot) -> list[object]:
     """Which work is not finished, and whose: a task that is leased, handed in or given to another is no new data."""
-    return [sorted(raters_waited_for(session, snapshot.campaign_id)), not_done(session, snapshot.campaign_id)]
+    return [
+        sorted(load_awaited_raters(session, snapshot.campaign_id)),
+        hash_unfinished_tasks(session, snapshot.campaign_id),
+    ]
 
 
 def count_dropped_judgments(campaign_conditions: Sequence[JudgmentsByCondition]) -> dict[str, int]:
@@ -123,7 +126,7 @@ def _hash(session: Session, snapshot: Snapshot, rows: Ratings, read: JudgedRatin
     """Of the rows that count."""
     if len(rows) == len(read.rows):
         return read.head.data_hash
-    return hash_report_data(rows, read.documents, texts.system_words(session, snapshot.campaign_id))
+    return hash_report_data(rows, read.documents, texts.load_system_descriptions(session, snapshot.campaign_id))
 
 
 def _complete(rows: Ratings, done: Bools, waited_for: frozenset[str]) -> Bools:

@@ -43,7 +43,7 @@ class CardOptions(BaseModel):
 
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: CardOptions) -> ReportWork[CardView]:  # noqa: ARG001  (as every kind is asked)
     ratings = load_judged_ratings(session, snapshots[0], activity=False)
-    kinds = {key: one.kind for key, one in texts.system_words(session, snapshots[0].campaign_id).items()}
+    kinds = {key: one.kind for key, one in texts.load_system_descriptions(session, snapshots[0].campaign_id).items()}
     return make_undivided_work(lambda: make_card_view(snapshots[0], ratings, kinds))
 
 

@@ -37,7 +37,7 @@ from app.stats.plain import number_or_none
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.ratings import Bools, Codes, Ratings
 from app.storage.db import Session
-from app.storage.texts import system_words
+from app.storage.texts import load_system_descriptions
 
 NOTHING = "nothing is judged yet"
 REJECTED = "task rejected by quality control"
@@ -59,7 +59,7 @@ def _prepare(
 ) -> ReportWork[CompositionView]:
     snapshot = snapshots[0]
     ratings = load_judged_ratings(session, snapshot, activity=False)
-    known = system_words(session, snapshot.campaign_id)
+    known = load_system_descriptions(session, snapshot.campaign_id)
     humans = np.array([known[key].kind == "human" for key in ratings.rows.labels.systems], dtype=np.bool_)
     digest = ratings.head.data_hash
     return make_undivided_work(lambda: _view(snapshot, ratings.rows, humans, digest, options))

@@ -67,9 +67,9 @@ def load_datasheet_facts(
 ) -> DatasheetFacts:
     """Read what is stored beside the ratings."""
     stands = load_registration(session, snapshot.campaign_id, snapshot.version)
-    plan = plans.latest(session, snapshot.campaign_id)
-    text = guidelines.find(session, snapshot.campaign_id, "guidelines")
-    test = qualification.find(session, snapshot.campaign_id)
+    plan = plans.find_latest_plan(session, snapshot.campaign_id)
+    text = guidelines.find_guidelines(session, snapshot.campaign_id, "guidelines")
+    test = qualification.find_qualification(session, snapshot.campaign_id)
     ahead = (plan.report or {}).get("forecast", {}) if plan else {}
     return DatasheetFacts(
         campaign=snapshot.campaign,
@@ -90,8 +90,8 @@ def load_datasheet_facts(
 
 def load_guideline_versions(session: Session, snapshot: Snapshot) -> list[int | None]:
     """Versions of the guidelines and of the qualification test: new ones of these are no new data."""
-    text = guidelines.find(session, snapshot.campaign_id, "guidelines")
-    test = qualification.find(session, snapshot.campaign_id)
+    text = guidelines.find_guidelines(session, snapshot.campaign_id, "guidelines")
+    test = qualification.find_qualification(session, snapshot.campaign_id)
     return [text.version if text else None, test.version if test else None]
 
 

@@ -56,9 +56,9 @@ class DatasheetOptions(BaseModel):
 
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: DatasheetOptions) -> ReportWork[DatasheetView]:  # noqa: ARG001  (as every kind is asked)
     ratings = load_judged_ratings(session, snapshots[0], activity=False)
-    kinds = {key: one.kind for key, one in texts.system_words(session, snapshots[0].campaign_id).items()}
+    kinds = {key: one.kind for key, one in texts.load_system_descriptions(session, snapshots[0].campaign_id).items()}
     card = make_card_view(snapshots[0], ratings, kinds)
-    raters = side_tables.load_raters(session, snapshots[0].campaign_id, ratings.rows.labels)
+    raters = side_tables.load_rater_table(session, snapshots[0].campaign_id, ratings.rows.labels)
     people = {raters.person[code] for code in np.unique(ratings_of_test_set(ratings.rows).rater).tolist()}
     facts = load_datasheet_facts(session, snapshots[0], card, count_rater_attributes(raters), len(people))
     return make_undivided_work(lambda: _view(facts))

@@ -26,7 +26,7 @@ from app.stats.agreement import distributions as spread
 from app.stats.agreement.units import UnitValues, make_document_units, make_segment_units
 from app.stats.ratings import Floats
 from app.storage.db import Session
-from app.storage.segment_words import segment_words
+from app.storage.segment_words import load_segment_words
 
 FEW = 20
 
@@ -70,7 +70,7 @@ def _words(session: Session, ratings: RawRatings, options: DistributionsOptions)
     """Words of each segment code, where the score is a penalty without bounds."""
     if options.unit != "segment" or ratings.scale is not None or ratings.rows.higher_is_better:
         return None
-    return segment_words(session, ratings.snapshot.campaign_id, ratings.rows.labels)
+    return load_segment_words(session, ratings.snapshot.campaign_id, ratings.rows.labels)
 
 
 def _view(

@@ -67,7 +67,7 @@ def earlier_looks_key(session: Session, snapshot: Snapshot) -> Sequence[object]:
 
 def _compared(session: Session, snapshot: Snapshot) -> list[tuple[int, str, str]]:
     comparisons = []
-    for version, body in reports.earlier(session, snapshot.campaign_id, KIND, snapshot.version):
+    for version, body in reports.load_earlier_reports(session, snapshot.campaign_id, KIND, snapshot.version):
         stored = json.loads(body)
         if stored.get("difference") is not None:
             comparisons.append((version, str(stored.get("candidate")), str(stored.get("baseline"))))

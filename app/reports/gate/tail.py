@@ -38,7 +38,9 @@ def find_failed_rows(session: Session, inputs: RecipeInput, score: float | None)
     widget = None if marked is None else next((w for w in marked.read.protocol.form if isinstance(w, Spans)), None)
     if marked is None or widget is None or (rows.n_errors < 0).all():
         return None
-    errors = side_tables.errors(session, inputs.snapshot.campaign_id, marked.ids, field=widget.field, weigh={})
+    errors = side_tables.load_error_table(
+        session, inputs.snapshot.campaign_id, marked.ids, field=widget.field, weigh={}
+    )
     there = {name.casefold() for name in (*widget.severities, *errors.severities)}
     worst = CRITICAL if CRITICAL in there else MAJOR
     grave = np.array([name.casefold() == worst for name in errors.severities] or [False], dtype=np.bool_)

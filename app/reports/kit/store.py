@@ -22,7 +22,7 @@ from app.reports.source import named_recipes
 from app.reports.source.snapshot import Snapshot, load_snapshot
 from app.storage import reports
 from app.storage.db import Database, Session
-from app.storage.imports.staging import json_text
+from app.storage.imports.staging import canonical_json
 
 Progress = Callable[[int, int], None]
 Execute = Callable[[ReportWork[Any]], Iterator[bytes]]
@@ -58,7 +58,7 @@ def find_report(session: Session, request: ReportRequest) -> ReportLookup:
         request.report, [load_snapshot(session, campaign, request.as_of) for campaign in request.campaigns]
     )
     key = compute_report_key(session, request.report, about, request.options)
-    return ReportLookup(key, about, reports.find(session, key))
+    return ReportLookup(key, about, reports.find_report(session, key))
 
 
 def select_settings(report: Report[Any, Any], about: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
@@ -104,7 +104,7 @@ def make_report_key(
     campaign_id: int, kind: str, data_version: int, parts: object, *, seed: int, method_version: str
 ) -> reports.ReportKey:
     """The key of what is a function of these plain values at a data version."""
-    digest = hashlib.sha256(json_text(parts).encode()).hexdigest()
+    digest = hashlib.sha256(canonical_json(parts).encode()).hexdigest()
     return reports.ReportKey(campaign_id, kind, data_version, f"sha256:{digest}", seed, method_version)
 
 
@@ -172,8 +172,8 @@ def finish_report(work: ReportWork[Any], parts: Sequence[bytes]) -> bytes:
 def store_report(database: Database, key: reports.ReportKey, body: bytes) -> bytes:
     """Store a report; the bytes that are stored under its key, which may be those of somebody who was faster."""
     with database.transaction() as session:
-        reports.store(session, key, body)
-        return reports.find(session, key) or body
+        reports.store_report(session, key, body)
+        return reports.find_report(session, key) or body
 
 
 def report_for_viewers(report: Report[Any, Any], stored: StoredReport) -> StoredReport:

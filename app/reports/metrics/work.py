@@ -52,7 +52,8 @@ class MetricScores:
 def load_metrics(session: Session, snapshot: Snapshot) -> tuple[MetricScores, ...]:
     """The metrics of a campaign as they stood."""
     return tuple(
-        _metric(session, snapshot, row) for row in stored.latest(session, snapshot.campaign_id, snapshot.version)
+        _metric(session, snapshot, row)
+        for row in stored.load_metrics_at_version(session, snapshot.campaign_id, snapshot.version)
     )
 
 
@@ -60,7 +61,7 @@ def _metric(session: Session, snapshot: Snapshot, row: stored.Row) -> MetricScor
     sign = 1.0 if row.higher_is_better else -1.0
     systems: dict[str, float] = {}
     outputs: dict[Output, float] = {}
-    for score_row in stored.scores(session, snapshot.campaign_id, row.metric, row.version):
+    for score_row in stored.load_metric_scores(session, snapshot.campaign_id, row.metric, row.version):
         if score_row.document is None:
             systems[score_row.system] = sign * score_row.score
         else:

@@ -30,7 +30,7 @@ from app.stats.ratings import RatingKind as Level
 from app.stats.selection import drop_excluded, match_exclusion
 from app.storage import errors_without_weight, side_tables, texts
 from app.storage.db import Session
-from app.storage.segment_words import segment_words
+from app.storage.segment_words import load_segment_words
 
 OWN = "campaign"
 UNKNOWN_WORDS = "segment whose source is unknown, and so its words"
@@ -102,11 +102,13 @@ def _recipe(snapshot: Snapshot, weights: str | None) -> Recipe:
 def _counted(session: Session, snapshot: Snapshot, recipe: Recipe) -> CountedErrors:
     rows, ids, read = recipe_ratings.load_ratings_with_ids(session, snapshot, recipe)
     excluding = add_standing_exclusions(recipe, load_registration(session, snapshot.campaign_id, snapshot.version))
-    documents = side_tables.documents(session, snapshot.campaign_id, rows.labels)
-    known = texts.system_words(session, snapshot.campaign_id)
-    words = segment_words(session, snapshot.campaign_id, rows.labels)
+    documents = side_tables.load_document_table(session, snapshot.campaign_id, rows.labels)
+    known = texts.load_system_descriptions(session, snapshot.campaign_id)
+    words = load_segment_words(session, snapshot.campaign_id, rows.labels)
     keep, dropped = _kept(rows, excluding, words)
-    marks = errors_without_weight.load(session, snapshot.campaign_id, rows.judgment, ids, read.options.profile)
+    marks = errors_without_weight.load_errors_without_weight(
+        session, snapshot.campaign_id, rows.judgment, ids, read.options.profile
+    )
     return CountedErrors(
         snapshot=snapshot,
         profile=read.options.profile.name,
@@ -123,7 +125,7 @@ def _counted(session: Session, snapshot: Snapshot, recipe: Recipe) -> CountedErr
 def _critical(session: Session, snapshot: Snapshot, ids: side_tables.Ids, read: ScoreReading) -> Codes:
     """Critical errors that were marked in each row."""
     field = next(widget.field for widget in read.protocol.form if isinstance(widget, Spans))
-    errors = side_tables.errors(session, snapshot.campaign_id, ids, field=field, weigh={})
+    errors = side_tables.load_error_table(session, snapshot.campaign_id, ids, field=field, weigh={})
     serious = np.array([name.casefold() == mqm2.CRITICAL for name in errors.severities], dtype=np.bool_)
     marked = errors.row[serious[errors.severity]] if errors.row.size else errors.row
     return np.bincount(marked, minlength=ids.size).astype(np.int32)

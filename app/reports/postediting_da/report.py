@@ -75,7 +75,7 @@ def _prepare(
     postediting = load_post_edits(session, ours[0], edits)
     recipe = RecipeOptions(recipe=options.recipe)
     others = [work.load_scores(session, one, recipe, postediting.outputs) for one in snapshots if one is not ours[0]]
-    sources = post_edits.sources(session, ours[0].campaign_id)
+    sources = post_edits.load_source_texts(session, ours[0].campaign_id)
     if not postediting.texts:
         return make_undivided_work(lambda: _view(snapshots, postediting, others, sources, options, []))
     return ReportWork(

@@ -58,7 +58,7 @@ def load_scores(
     rows, selection = normalized_rows(inputs.rows, recipe)
     ranked = selection.ratings.where(selection.ranked)
     raw = _means(ranked, inputs)
-    texts = {at: row.text for at, row in back_translations.stored_outputs(session, snapshot.campaign_id).items()}
+    texts = {at: row.text for at, row in back_translations.load_stored_outputs(session, snapshot.campaign_id).items()}
     scores = {}
     different = 0
     for address, (score, n) in _means(rows, inputs).items():

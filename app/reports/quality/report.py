@@ -48,10 +48,10 @@ def _seeded(session: Session, snapshot: Snapshot, read: JudgedRatings) -> _Seede
     texts = (
         []
         if field is None
-        else seeded_errors.degraded_judgments(session, snapshot.campaign_id, read.judgment_ids, field=field)
+        else seeded_errors.load_degraded_judgments(session, snapshot.campaign_id, read.judgment_ids, field=field)
     )
     return _Seeded(
-        count_attention_checks(seeded_errors.checks(session, snapshot.campaign_id, read.judgment_ids)),
+        count_attention_checks(seeded_errors.load_attention_checks(session, snapshot.campaign_id, read.judgment_ids)),
         count_span_hits(texts),
     )
 

@@ -44,7 +44,7 @@ class RankingInput:
     about: Snapshot
     recipe: Recipe
     rows: Ratings
-    words: Mapping[str, texts.SystemWords]
+    words: Mapping[str, texts.SystemDescription]
     documents: DocumentTable
     names: str
     registration: Registration
@@ -102,14 +102,14 @@ def load_ranking_input(session: Session, about: Snapshot, recipe: Recipe) -> Ran
 
 def _read_names(
     session: Session, campaign_id: int, rows: Ratings
-) -> tuple[Mapping[str, texts.SystemWords], DocumentTable, str]:
+) -> tuple[Mapping[str, texts.SystemDescription], DocumentTable, str]:
     """Names and domains as they are now, with their digest; read again where somebody changed them in between."""
-    before, names = "", texts.names_digest(session, campaign_id)
+    before, names = "", texts.hash_names(session, campaign_id)
     while before != names:
         before = names
-        words = texts.system_words(session, campaign_id)
-        documents = side_tables.documents(session, campaign_id, rows.labels)
-        names = texts.names_digest(session, campaign_id)
+        words = texts.load_system_descriptions(session, campaign_id)
+        documents = side_tables.load_document_table(session, campaign_id, rows.labels)
+        names = texts.hash_names(session, campaign_id)
     return words, documents, names
 
 
@@ -125,7 +125,7 @@ def make_ranking_key(about: Snapshot, recipe: Recipe, names: str) -> ReportKey:
     )
 
 
-def _with_note_on_humans(ranking: Ranking, words: Mapping[str, texts.SystemWords]) -> Ranking:
+def _with_note_on_humans(ranking: Ranking, words: Mapping[str, texts.SystemDescription]) -> Ranking:
     """The ranking with a note where p-values are adjusted for pairs with human translations, too."""
     adjusted = len(ranking.systems) > 1 and ranking.recipe.test != "none" and ranking.recipe.adjust != "none"
     if not adjusted or all(words[row.system].kind != "human" for row in ranking.systems):

@@ -42,8 +42,8 @@ def find_or_compute_ranking(
 def find_ranking(session: Session, campaign: str, recipe: Recipe, as_of: int | datetime | None) -> RankingLookup:
     """The key of a ranking, and its bytes where it is stored. Raises as `load_snapshot`."""
     about = load_snapshot(session, campaign, as_of)
-    key = make_ranking_key(about, recipe, texts.names_digest(session, about.campaign_id))
-    return RankingLookup(about, recipe, key, reports.find(session, key))
+    key = make_ranking_key(about, recipe, texts.hash_names(session, about.campaign_id))
+    return RankingLookup(about, recipe, key, reports.find_report(session, key))
 
 
 def compute_missing_ranking(database: Database, lookup: RankingLookup) -> StoredReport:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from app.reports.ranking.view import RankingView, SystemLine
 from app.reports.side_by_side.flips import PairFlip, find_flips
-from app.storage.imports.staging import json_text
+from app.storage.imports.staging import canonical_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class RankingsSideBySide:
     @property
     def etag(self) -> str:
         """Of everything that is shown."""
-        text = json_text([[self.subject, *self.notes], *([c.name, c.etag, c.why or ""] for c in self.columns)])
+        text = canonical_json([[self.subject, *self.notes], *([c.name, c.etag, c.why or ""] for c in self.columns)])
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     @property

@@ -57,7 +57,7 @@ def find_or_compute_series(
 
 def find_series_rankings(session: Session, name: str, recipe: str, only: str | None) -> list[SeriesMember]:
     """The campaigns by key, each at its data version, with its ranking. Raises as `find_or_compute_series`."""
-    keys = series.members(session, name, only=only, limit=MOST_CAMPAIGNS + 1)
+    keys = series.load_series_members(session, name, only=only, limit=MOST_CAMPAIGNS + 1)
     if not keys:
         raise SeriesNotFound
     if len(keys) > MOST_CAMPAIGNS:

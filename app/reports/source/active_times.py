@@ -13,7 +13,7 @@ from app.stats.side_tables import EPOCH_UNKNOWN, EventTable
 from app.stats.timing.active_time import TimeSpent, compute_time_spent
 from app.storage import hours
 from app.storage.db import Session
-from app.storage.hours import RecordedActivity, Spacing
+from app.storage.hours import RecordedActivity, WordSpacing
 
 Ids = npt.NDArray[np.int64]
 Places = dict[str, Ids]
@@ -24,14 +24,17 @@ def add_active_times(session: Session, snapshot: Snapshot, events: EventTable, j
 
     Only what arrived by the time of the data version counts, so that the same version has the same times.
     """
-    until = hours.came_by(session, snapshot.campaign_id, snapshot.version)
+    until = hours.find_version_time(session, snapshot.campaign_id, snapshot.version)
     if until is None or not judgment_ids.size:
         return events
     view = snapshot.campaign
-    spacing = Spacing(has_word_spaces(view.source_language), has_word_spaces(view.target_language))
+    spacing = WordSpacing(has_word_spaces(view.source_language), has_word_spaces(view.target_language))
     read = hours.load_activity(session, snapshot.campaign_id, spacing, until=until)
     seconds = _seconds(
-        compute_time_spent(read.log, read.screens), read, hours.places(session, snapshot.campaign_id), judgment_ids
+        compute_time_spent(read.log, read.screens),
+        read,
+        hours.load_judgment_places(session, snapshot.campaign_id),
+        judgment_ids,
     )
     known = (events.started == EPOCH_UNKNOWN) & (events.submitted >= 0) & (seconds > 0)
     began = events.submitted - np.rint(seconds * 1e6).astype(np.int64)

@@ -16,10 +16,10 @@ from app.stats.agreement.units import Repeated, UnitValues, make_segment_units
 from app.stats.calibration.across import CalibrationPairs, LanguagePairRatings
 from app.stats.ratings import Bools, Floats, RatingRole
 from app.storage import texts
-from app.storage.calibration_items import CalibrationItem, calibration_items
+from app.storage.calibration_items import CalibrationItem, load_calibration_items
 from app.storage.db import Session
-from app.storage.linked_people import linked_people
-from app.storage.segment_words import source_digests
+from app.storage.linked_people import load_linked_people
+from app.storage.segment_words import load_source_digests
 
 Pair = tuple[str, int, str | None]
 """A calibration pair over campaigns: key of its document, position, digest of its first text."""
@@ -82,15 +82,15 @@ def load_campaign_parts(session: Session, snapshot: Snapshot, options: ScoreSour
     """Read a campaign. Raises Invalid where the question does not fit it."""
     question = RawRatingsOptions(scoring=options.scoring, roles=",".join(ROLES), repeats=options.repeats)
     ratings = load_raw_ratings(session, snapshot, question)
-    rows, items = ratings.rows, calibration_items(session, snapshot.campaign_id)
-    kinds = {key: known.kind for key, known in texts.system_words(session, snapshot.campaign_id).items()}
+    rows, items = ratings.rows, load_calibration_items(session, snapshot.campaign_id)
+    kinds = {key: known.kind for key, known in texts.load_system_descriptions(session, snapshot.campaign_id).items()}
     pair = np.array([key in items for key in rows.labels.documents] or [False])[rows.document]
     human = np.array([kinds.get(key) == "human" for key in rows.labels.systems] or [False])[rows.system]
     calibration = (rows.role == RatingRole.CALIBRATION) | pair
     ranked = (rows.role == RatingRole.RATING) | (rows.role == RatingRole.REPEAT)
     references = ~calibration & ((ranked & human) | (rows.role == RatingRole.REFERENCE))
-    digests = source_digests(session, snapshot.campaign_id)
-    people = _people(snapshot, rows.labels.raters, linked_people(session, snapshot.campaign_id))
+    digests = load_source_digests(session, snapshot.campaign_id)
+    people = _people(snapshot, rows.labels.raters, load_linked_people(session, snapshot.campaign_id))
     return CampaignParts(ratings, ranked & ~calibration, calibration, references, items, kinds, digests, people)
 
 

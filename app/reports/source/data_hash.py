@@ -14,7 +14,7 @@ from app.stats.side_tables import DocumentTable
 from app.storage import texts
 
 
-def hash_report_data(rows: Ratings, documents: DocumentTable, known: Mapping[str, texts.SystemWords]) -> str:
+def hash_report_data(rows: Ratings, documents: DocumentTable, known: Mapping[str, texts.SystemDescription]) -> str:
     """Digest of all that a report used: the same data give the same digest in any database.
 
     Beside the ratings these are what they mean (scale, which way is better), the domains of the documents

@@ -34,7 +34,7 @@ class CampaignSize:
     @classmethod
     def of(cls, session: Session, campaign_id: int) -> CampaignSize:
         """As it is now."""
-        return cls(*test_sets.size(session, campaign_id))
+        return cls(*test_sets.count_test_set(session, campaign_id))
 
 
 def seconds_to_rank(size: CampaignSize, recipe: Recipe) -> float:

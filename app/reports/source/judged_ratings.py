@@ -20,7 +20,7 @@ from app.stats.ratings import Codes, Floats, Ratings
 from app.stats.side_tables import DocumentTable, EventTable
 from app.storage import ratings, side_tables, texts
 from app.storage.db import Session
-from app.storage.walking import walking
+from app.storage.walking import plan_for_full_scans
 
 On = Literal["score", "errors"]
 
@@ -62,15 +62,15 @@ def load_judged_ratings(
     """
     loaded, profile = _loaded(session, snapshot, ratings.LOAD)
     rows = loaded.ratings
-    documents = side_tables.documents(session, snapshot.campaign_id, rows.labels)
+    documents = side_tables.load_document_table(session, snapshot.campaign_id, rows.labels)
     head = RatingsHead(
         campaign=snapshot.campaign.key,
         data_version=snapshot.version,
-        data_hash=hash_report_data(rows, documents, texts.system_words(session, snapshot.campaign_id)),
+        data_hash=hash_report_data(rows, documents, texts.load_system_descriptions(session, snapshot.campaign_id)),
         method_version=METHOD_VERSION,
         protocol=snapshot.campaign.protocol,
     )
-    events = side_tables.events(session, snapshot.campaign_id, profile, loaded.judgment_ids)
+    events = side_tables.load_event_table(session, snapshot.campaign_id, profile, loaded.judgment_ids)
     if activity:
         events = add_active_times(session, snapshot, events, loaded.judgment_ids)
     rows = _counted(rows) if on == "errors" else rows
@@ -79,9 +79,9 @@ def load_judged_ratings(
 
 def load_control_ratings(session: Session, snapshot: Snapshot) -> tuple[Ratings, bool]:
     """The ratings that tests of control items take, and whether any rating of the campaign is of a segment."""
-    with walking(session):
+    with plan_for_full_scans(session):
         loaded, profile = _loaded(session, snapshot, ratings.CONTROLS)
-    of_segments = ratings.scores_segments(
+    of_segments = ratings.has_segment_ratings(
         session, campaign_id=snapshot.campaign_id, profile_id=profile, version=snapshot.version
     )
     return loaded.ratings, of_segments
@@ -90,7 +90,7 @@ def load_control_ratings(session: Session, snapshot: Snapshot) -> tuple[Ratings,
 def _loaded(session: Session, snapshot: Snapshot, statement: str) -> tuple[ratings.LoadedRatings, int]:
     """Ratings as they were given, and the profile that scored them."""
     read = resolve_score_reading(snapshot.campaign, ScoringChoice())
-    frame = ratings.Frame(
+    frame = ratings.RatingsFrame(
         higher_is_better=read.measure.higher_is_better,
         scale=read.measure.scale,
         criterion=None,
@@ -99,7 +99,7 @@ def _loaded(session: Session, snapshot: Snapshot, statement: str) -> tuple[ratin
     )
     profile = derive_scores(session, snapshot.campaign_id, read)
     keys = {"campaign_id": snapshot.campaign_id, "profile_id": profile, "version": snapshot.version}
-    return ratings.load(session, **keys, frame=frame, statement=statement), profile
+    return ratings.load_ratings(session, **keys, frame=frame, statement=statement), profile
 
 
 def _counted(rows: Ratings) -> Ratings:

@@ -37,20 +37,20 @@ def find_recipe(
 
     Raises NotFound for an unknown campaign, NoSuchRecipe with what there is.
     """
-    campaign_id = campaigns.get(session, campaign).id
-    row = recipes.find(session, campaign_id, name)
+    campaign_id = campaigns.load_campaign(session, campaign).id
+    row = recipes.find_recipe(session, campaign_id, name)
     if row is not None:
         return make_named_recipe(row).recipe
     if name == LOCKED:
         return _locked(session, campaign, place)
     if name not in NAMED:
-        own = [found.name for found in recipes.page(session, campaign_id, after=None, limit=MOST_SHOWN)]
+        own = [found.name for found in recipes.load_recipes_page(session, campaign_id, after=None, limit=MOST_SHOWN)]
         raise NoSuchRecipe(places=(Place(place, f"there are {', '.join([*own, *NAMED])}"),))
     return NAMED[name]
 
 
 def _locked(session: Session, campaign: str, place: tuple[str | int, ...]) -> Recipe:
-    row = campaigns.get(session, campaign)
+    row = campaigns.load_campaign(session, campaign)
     state = load_registration(session, row.id, int(row.data_version)).lock
     if state is None:
         raise NoSuchRecipe(places=(Place(place, "nothing is locked in this campaign"),))

@@ -112,9 +112,10 @@ def load_post_edits(session: Session, snapshot: Snapshot, options: PostEditsOpti
     """Read the post-edits of a campaign; there are none where its raters correct no outputs."""
     protocol = campaign_protocol(snapshot.campaign)
     outputs = {
-        address: row.text for address, row in back_translations.stored_outputs(session, snapshot.campaign_id).items()
+        address: row.text
+        for address, row in back_translations.load_stored_outputs(session, snapshot.campaign_id).items()
     }
-    known = post_edits.references(session, snapshot.campaign_id)
+    known = post_edits.load_reference_texts(session, snapshot.campaign_id)
     names = tuple(sorted(known))
     reference = (
         options.reference if options.reference in known else (names[0] if names and not options.reference else None)
@@ -122,7 +123,7 @@ def load_post_edits(session: Session, snapshot: Snapshot, options: PostEditsOpti
     corrects = find_edits_widget(protocol) is not None
     edits, dropped = _edits(session, snapshot, protocol, outputs) if corrects else ([], Counter[str]())
     systems = tuple(sorted({address[0] for address in outputs} | {one.system for one in edits}))
-    labs = post_edits.labs(session, snapshot.campaign_id)
+    labs = post_edits.load_system_labs(session, snapshot.campaign_id)
     addresses, texts = _texts(edits, outputs, systems, known.get(reference or "", {}))
     warnings = [NO_POST_EDITS] if not corrects else [] if edits else [NOTHING]
     if options.reference and reference is None:
@@ -157,7 +158,7 @@ def _edits(
     out: dict[tuple[str, str], str] = {}
     for standing in _standing(session, snapshot):
         out[standing.exclusion.what, standing.exclusion.key] = standing.reason
-    payloads = post_edits.payloads(session, snapshot.campaign_id, np.unique(loaded))
+    payloads = post_edits.load_post_edit_payloads(session, snapshot.campaign_id, np.unique(loaded))
     field = next((one.field for one in protocol.form if isinstance(one, Count)), "")
     dropped: Counter[str] = Counter()
     edits = []
@@ -178,7 +179,7 @@ def _loaded(session: Session, snapshot: Snapshot, protocol: Protocol[Any]) -> tu
     measures = protocol.measures_under(campaign_scoring_options(snapshot.campaign))
     plain = next((one for one in measures if not one.needs_text), measures[0])
     read = resolve_score_reading(snapshot.campaign, ScoringChoice(source="criterion", criterion=plain.name))
-    frame = ratings.Frame(
+    frame = ratings.RatingsFrame(
         higher_is_better=read.measure.higher_is_better,
         scale=read.measure.scale,
         criterion=None if read.own else read.measure.name,
@@ -186,7 +187,7 @@ def _loaded(session: Session, snapshot: Snapshot, protocol: Protocol[Any]) -> tu
         standardised=read.options.standardised,
     )
     profile = derive_scores(session, snapshot.campaign_id, read)
-    loaded = ratings.load(
+    loaded = ratings.load_ratings(
         session, campaign_id=snapshot.campaign_id, profile_id=profile, version=snapshot.version, frame=frame
     )
     return loaded.judgment_ids, loaded.ratings

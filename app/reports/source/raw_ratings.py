@@ -95,19 +95,19 @@ def load_raw_ratings(session: Session, snapshot: Snapshot, options: RawRatingsOp
     """Read what counts. Raises Invalid where the question does not fit the campaign."""
     read = resolve_score_reading(snapshot.campaign, _scoring(options.scoring))
     profile = derive_scores(session, snapshot.campaign_id, read)
-    frame = ratings.Frame(
+    frame = ratings.RatingsFrame(
         higher_is_better=read.measure.higher_is_better,
         scale=read.measure.scale,
         criterion=None if read.own else read.measure.name,
         documents_known=snapshot.campaign.documents_known,
         standardised=read.options.standardised,
     )
-    loaded = ratings.load(
+    loaded = ratings.load_ratings(
         session, campaign_id=snapshot.campaign_id, profile_id=profile, version=snapshot.version, frame=frame
     )
     rows = loaded.ratings
-    documents = side_tables.documents(session, snapshot.campaign_id, rows.labels)
-    hashed = hash_report_data(rows, documents, texts.system_words(session, snapshot.campaign_id))
+    documents = side_tables.load_document_table(session, snapshot.campaign_id, rows.labels)
+    hashed = hash_report_data(rows, documents, texts.load_system_descriptions(session, snapshot.campaign_id))
     keep, dropped = _kept(rows, options)
     raw = RawRatings(
         snapshot, read, rows.where(keep), loaded.judgment_ids[keep], documents, _stepped(rows.scale), hashed, dropped
@@ -180,7 +180,7 @@ def spans_field(raw: RawRatings) -> str | None:
 def load_marked_errors(session: Session, raw: RawRatings) -> ErrorTable:
     """The marked errors of the rows. Call where the protocol marks some."""
     field = spans_field(raw) or "errors"
-    return side_tables.errors(session, raw.snapshot.campaign_id, raw.ids, field=field, weigh={})
+    return side_tables.load_error_table(session, raw.snapshot.campaign_id, raw.ids, field=field, weigh={})
 
 
 def worst_severity(errors: ErrorTable, n_rows: int) -> Floats:

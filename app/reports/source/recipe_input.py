@@ -95,8 +95,8 @@ def load_recipe_input(session: Session, snapshot: Snapshot, options: RecipeOptio
     marked = load_marked_ratings(session, snapshot, recipe)
     rows = marked.rows
     counting = add_standing_exclusions(recipe, load_registration(session, snapshot.campaign_id, snapshot.version))
-    documents = side_tables.documents(session, snapshot.campaign_id, rows.labels)
-    words = texts.system_words(session, snapshot.campaign_id)
+    documents = side_tables.load_document_table(session, snapshot.campaign_id, rows.labels)
+    words = texts.load_system_descriptions(session, snapshot.campaign_id)
     return RecipeInput(
         snapshot=snapshot,
         recipe=counting,

@@ -29,14 +29,14 @@ def load_ratings_with_ids(session: Session, snapshot: Snapshot, recipe: Recipe) 
     if not read.protocol.ranks:
         raise Invalid(f"judgments by {read.protocol.name} rank nothing")
     profile = derive_scores(session, snapshot.campaign_id, read)
-    frame = ratings.Frame(
+    frame = ratings.RatingsFrame(
         higher_is_better=read.measure.higher_is_better,
         scale=read.measure.scale,
         criterion=None if read.own else read.measure.name,
         documents_known=snapshot.campaign.documents_known,
         standardised=read.options.standardised,
     )
-    loaded = ratings.load(
+    loaded = ratings.load_ratings(
         session, campaign_id=snapshot.campaign_id, profile_id=profile, version=snapshot.version, frame=frame
     )
     rows, ids = loaded.ratings, loaded.judgment_ids
@@ -68,5 +68,7 @@ def load_marked_ratings(session: Session, snapshot: Snapshot, recipe: Recipe) ->
     rows, ids, scores = load_ratings_with_ids(session, snapshot, recipe)
     if not scores.measure.uses_profile or rows.n_errors.max(initial=0) <= 0:
         return MarkedRatings(rows, ids, scores, None)
-    unknown = unweighed.load(session, snapshot.campaign_id, rows.judgment, ids, scores.options.profile)
+    unknown = unweighed.load_errors_without_weight(
+        session, snapshot.campaign_id, rows.judgment, ids, scores.options.profile
+    )
     return MarkedRatings(rows, ids, scores, unknown)

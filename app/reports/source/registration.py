@@ -50,9 +50,9 @@ def load_registration(session: Session, campaign_id: int, version: int) -> Regis
     """What stood in a campaign at a data version."""
     stood = (
         StandingExclusion(row.n, ExclusionRule(row.what, row.key), row.withdrawal)
-        for row in exclusions.standing(session, campaign_id, version)
+        for row in exclusions.load_standing_exclusions(session, campaign_id, version)
     )
-    chain = locks.chain(session, campaign_id, version)
+    chain = locks.load_lock_chain(session, campaign_id, version)
     if not chain:
         return Registration(tuple(stood), None)
     first, last = chain[0], chain[-1]

@@ -55,10 +55,10 @@ def find_profile_id(session: Session, campaign_id: int, read: ScoreReading) -> i
     """The profile under which the scores of this reading are stored."""
     if not read.measure.uses_profile:
         name = GIVEN if read.own else f"{GIVEN}:{read.measure.name}"
-        return profiles.ensure(session, campaign_id, name=name, digest=name, weights={})
+        return profiles.ensure_weight_profile(session, campaign_id, name=name, digest=name, weights={})
     table = read.options.profile
     weights = {**table.weights, **{f"*{text}*": value for text, value in table.containing}}
-    return profiles.ensure(session, campaign_id, name=table.name, digest=table.digest, weights=weights)
+    return profiles.ensure_weight_profile(session, campaign_id, name=table.name, digest=table.digest, weights=weights)
 
 
 def own_profile_digest(campaign: CampaignInfo) -> str:
@@ -73,13 +73,13 @@ def derive_scores(session: Session, campaign_id: int, read: ScoreReading) -> int
     The campaign's own profile needs no look: a judgment is never stored without its score.
     """
     profile = find_profile_id(session, campaign_id, read)
-    if not read.own and profiles.has_unscored(session, campaign_id, profile):
-        profiles.store(session, campaign_id, profile, list(_derived(session, campaign_id, read)))
+    if not read.own and profiles.has_unscored_judgments(session, campaign_id, profile):
+        profiles.store_scores(session, campaign_id, profile, list(_derived(session, campaign_id, read)))
     return profile
 
 
 def _derived(session: Session, campaign_id: int, read: ScoreReading) -> Iterator[tuple[int, float, int]]:
-    for answer in judgments.answers(session, campaign_id):
+    for answer in judgments.stream_stored_answers(session, campaign_id):
         payload = read.protocol.payload.model_validate(answer.payload)
         scored = read.protocol.score(payload, JudgedTexts(answer.source, answer.text), read.options)
         yield answer.judgment_id, scored.score, scored.n_errors

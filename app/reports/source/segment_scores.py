@@ -44,11 +44,11 @@ def load_metric_scores(session: Session, inputs: RecipeInput, metric: str) -> Sc
     Raises Invalid where the campaign had no such metric at this data version.
     """
     snapshot = inputs.snapshot
-    known = {row.metric: row for row in stored.latest(session, snapshot.campaign_id, snapshot.version)}
+    known = {row.metric: row for row in stored.load_metrics_at_version(session, snapshot.campaign_id, snapshot.version)}
     if metric not in known:
         there = f"there are: {', '.join(known)}" if known else "none has scores here"
         raise Invalid("the query is not valid", places=(Place(("query", "metric"), f"no such metric; {there}"),))
-    scores = stored.scores(session, snapshot.campaign_id, metric, known[metric].version)
+    scores = stored.load_metric_scores(session, snapshot.campaign_id, metric, known[metric].version)
     every = _as_rows([row for row in scores if row.document is not None], known[metric], inputs.rows.documents_known)
     named = [one for one in inputs.recipe.exclude if one.what in ("system", "document")]
     rows, dropped = every, []
@@ -56,8 +56,10 @@ def load_metric_scores(session: Session, inputs: RecipeInput, metric: str) -> Sc
         out = match_exclusion(rows, exclusion)
         dropped.append(DroppedRows(f"excluded {exclusion.what}:{exclusion.key}", int(out.sum())))
         rows = rows.where(~out)
-    documents = side_tables.documents(session, snapshot.campaign_id, every.labels)
-    digest = hash_report_data(drop_excluded(every, named), documents, texts.system_words(session, snapshot.campaign_id))
+    documents = side_tables.load_document_table(session, snapshot.campaign_id, every.labels)
+    digest = hash_report_data(
+        drop_excluded(every, named), documents, texts.load_system_descriptions(session, snapshot.campaign_id)
+    )
     warnings = () if len(every) else (OF_SYSTEMS.format(metric),)
     return ScoredSegments(rows, documents, tuple(one for one in dropped if one.n), warnings, digest)
 

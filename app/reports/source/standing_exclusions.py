@@ -26,7 +26,7 @@ def drop_excluded_rows(session: Session, parts: CampaignParts) -> CampaignParts:
     if keep.all():
         return parts
     remaining = rows.where(keep)
-    words = texts.system_words(session, snapshot.campaign_id)
+    words = texts.load_system_descriptions(session, snapshot.campaign_id)
     ratings = replace(
         parts.ratings,
         rows=remaining,

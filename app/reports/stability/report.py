@@ -130,8 +130,8 @@ def _of_pairs(request: StabilityRequest, systems: int) -> tuple[str, ...]:
 
 
 def _digest(session: Session, snapshot: Snapshot, rows: Ratings) -> str:
-    documents = side_tables.documents(session, snapshot.campaign_id, rows.labels)
-    return hash_report_data(rows, documents, texts.system_words(session, snapshot.campaign_id))
+    documents = side_tables.load_document_table(session, snapshot.campaign_id, rows.labels)
+    return hash_report_data(rows, documents, texts.load_system_descriptions(session, snapshot.campaign_id))
 
 
 def _result(origin: _Origin, simulator: StabilitySimulator, parts: Sequence[bytes]) -> StabilityView:

@@ -36,9 +36,9 @@ from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.quality.report import select_events
 from app.stats.ratings import Ratings
 from app.stats.side_tables import DocumentTable, EventTable
-from app.storage.arms import output_digests
+from app.storage.arms import load_output_digests
 from app.storage.db import Session
-from app.storage.segment_words import source_digests
+from app.storage.segment_words import load_source_digests
 
 NOT_SHARED = "no document was judged under every condition; documents are matched by key and text"
 SCALES = "the campaigns score on different scales"
@@ -80,8 +80,8 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: UiOptio
     )
     texts: list[tuple[Places, Outputs]] = [
         (
-            source_digests(session, one.campaign_id) if match != "none" else {},
-            output_digests(session, one.campaign_id) if match == "outputs" else {},
+            load_source_digests(session, one.campaign_id) if match != "none" else {},
+            load_output_digests(session, one.campaign_id) if match == "outputs" else {},
         )
         for one in snapshots
     ]

@@ -15,5 +15,5 @@ class SchemaMismatch(Unavailable):
 
 def check_readiness(database: Database) -> None:
     """Raise Unavailable unless the database answers and has the schema of this version."""
-    if database.schema() != migrate.head():
+    if database.schema() != migrate.find_head_revision():
         raise SchemaMismatch(retry_after=5)

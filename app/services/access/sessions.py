@@ -44,16 +44,18 @@ def open_session(session: Session, token: str, *, lifetime: timedelta) -> NewSes
     """
     caller = authenticate_for_session(session, token)
     if caller.answers_since is not None and caller.expires_at is not None:
-        lifetime = max(lifetime, caller.expires_at - clock.now(session))
+        lifetime = max(lifetime, caller.expires_at - clock.database_now(session))
     secret = base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("=")
-    expires_at = sessions.add(session, digest=hash_secret(secret), token_id=caller.token_id, lifetime=lifetime)
+    expires_at = sessions.insert_session(
+        session, digest=hash_secret(secret), token_id=caller.token_id, lifetime=lifetime
+    )
     _record(session, caller, "session opened")
     return NewSession(caller, secret, csrf_token(secret), expires_at, lifetime)
 
 
 def authenticate_session(session: Session, secret: str) -> Caller:
     """Who holds this session. Raises BadCredential once it, or its token, has ended."""
-    row = sessions.find(session, hash_secret(secret))
+    row = sessions.find_session_token(session, hash_secret(secret))
     if row is None or not row.live:
         raise BadCredential
     return caller_from_token(row)
@@ -61,7 +63,7 @@ def authenticate_session(session: Session, secret: str) -> Caller:
 
 def get_session_expiry(session: Session, secret: str) -> datetime:
     """When a session ends. Raises SessionNotFound."""
-    expires_at = sessions.expiry(session, hash_secret(secret))
+    expires_at = sessions.find_session_expiry(session, hash_secret(secret))
     if expires_at is None:
         raise SessionNotFound
     return expires_at
@@ -69,15 +71,15 @@ def get_session_expiry(session: Session, secret: str) -> datetime:
 
 def close_session(session: Session, secret: str) -> None:
     """End a session, if there is one."""
-    row = sessions.find(session, hash_secret(secret))
-    sessions.remove(session, hash_secret(secret))
+    row = sessions.find_session_token(session, hash_secret(secret))
+    sessions.delete_session(session, hash_secret(secret))
     if row is not None:
         _record(session, caller_from_token(row), "session closed")
 
 
 def _record(session: Session, caller: Caller, action: str) -> None:
     """In the log of the campaign that the token is good for, else of the installation."""
-    campaign_id = campaigns.get(session, caller.campaign).id if caller.campaign is not None else None
+    campaign_id = campaigns.load_campaign(session, caller.campaign).id if caller.campaign is not None else None
     audit.record_action(session, campaign_id, actor=caller.actor, action=action, what={"role": caller.role})
 
 

@@ -169,7 +169,7 @@ def issue_token(
 
 def require_future_expiry(session: Session, at: datetime) -> None:
     """Raise Invalid where the end that a body asks for is past."""
-    if at <= clock.now(session):
+    if at <= clock.database_now(session):
         raise Invalid(places=(Place(("body", "expires_at"), "must be in the future"),))
 
 
@@ -189,15 +189,15 @@ def create_token(
 
     once: it opens one session, is no credential by itself, and shows no answers from before it was made.
     """
-    campaign_id = campaigns.get(session, campaign).id if campaign is not None else None
+    campaign_id = campaigns.load_campaign(session, campaign).id if campaign is not None else None
     bound = {
         "campaign_id": campaign_id,
-        "team_id": teams.get(session, campaign_id, team).id if campaign_id and team else None,
-        "rater_id": raters.get(session, campaign_id, rater).id if campaign_id and rater else None,
+        "team_id": teams.load_team(session, campaign_id, team).id if campaign_id and team else None,
+        "rater_id": raters.load_rater(session, campaign_id, rater).id if campaign_id and rater else None,
     }
     prefix, secret = generate_token_secret()
     values = {"role": role, "name": name, "expires_at": expires_at, "once": once}
-    row = tokens.add(session, prefix=prefix, digest=hash_secret(secret), values=values, bound=bound)
+    row = tokens.insert_token(session, prefix=prefix, digest=hash_secret(secret), values=values, bound=bound)
     given = {"token": prefix, "role": role, "expires_at": expires_at and expires_at.isoformat()}
     given |= {noun: key for noun, key in (("team", team), ("rater", rater)) if key is not None}
     audit.record_action(session, campaign_id, actor=actor, action="token made", what=given)
@@ -221,14 +221,14 @@ def authenticate_secret(session: Session, secret: str) -> Caller:
 def authenticate_for_session(session: Session, secret: str) -> Caller:
     """Who signs in by this secret. Raises BadCredential, LinkAlreadyOpened for what opens one session and did."""
     row = _held(session, secret)
-    if row.once and not tokens.open_once(session, row.id):
+    if row.once and not tokens.mark_token_opened(session, row.id):
         raise LinkAlreadyOpened
     return caller_from_token(row)
 
 
 def _held(session: Session, secret: str) -> tokens.TokenRecord:
     parts = _TOKEN.fullmatch(secret)
-    row = tokens.find(session, parts[1]) if parts else None
+    row = tokens.find_token(session, parts[1]) if parts else None
     known = row.hash if row is not None else bytes(32)
     if not hmac.compare_digest(hash_secret(secret), known) or row is None or not row.live:
         raise BadCredential
@@ -244,7 +244,7 @@ def parse_token_prefix(secret: str) -> str | None:
 def is_credential_valid(database: Database, caller: Caller) -> bool:
     """Whether a caller's credential still holds, for answers that go on for long."""
     with database.transaction() as session:
-        return tokens.is_live(session, caller.token_id)
+        return tokens.is_token_live(session, caller.token_id)
 
 
 def caller_from_token(row: tokens.TokenRecord) -> Caller:
@@ -258,12 +258,14 @@ def list_tokens(session: Session, *, by: Caller | None, after: str | None, limit
     """The tokens that a caller (None: the operator) manages, by prefix after `after`."""
     roles = frozenset(ROLES) if by is None else MANAGES.get(by.role, frozenset())
     campaign = None if by is None else by.campaign
-    return [_view(row) for row in tokens.page(session, after=after, limit=limit, roles=roles, campaign=campaign)]
+    return [
+        _view(row) for row in tokens.load_tokens_page(session, after=after, limit=limit, roles=roles, campaign=campaign)
+    ]
 
 
 def get_token(session: Session, prefix: str, *, by: Caller | None) -> TokenView:
     """A token that the caller manages, or its own. Raises NotFound."""
-    row = tokens.get(session, prefix)
+    row = tokens.load_token(session, prefix)
     if by is not None and row.prefix != by.prefix and not by.manages(row.role, row.campaign):
         raise tokens.TokenNotFound
     return _view(row)
@@ -272,9 +274,9 @@ def get_token(session: Session, prefix: str, *, by: Caller | None) -> TokenView:
 def revoke_token(session: Session, prefix: str, *, by: Caller | None) -> None:
     """Revoke a token that the caller manages, or its own; at once, for good. Raises NotFound."""
     shown = get_token(session, prefix, by=by)
-    if not tokens.revoke(session, prefix):
+    if not tokens.mark_token_revoked(session, prefix):
         return
-    campaign_id = campaigns.get(session, shown.campaign).id if shown.campaign is not None else None
+    campaign_id = campaigns.load_campaign(session, shown.campaign).id if shown.campaign is not None else None
     audit.record_action(session, campaign_id, actor=_actor(by), action="token revoked", what={"token": prefix})
 
 
@@ -284,9 +286,11 @@ def create_first_admin_token(session: Session) -> IssuedToken | None:
     It lasts for a day: it was printed, or stands in a file, and is there to make another by.
     """
     tokens.lock_for_first_admin(session)
-    if tokens.has_admin(session):
+    if tokens.has_live_admin(session):
         return None
-    return issue_token(session, role="admin", name="first admin", expires_at=clock.after(session, FIRST_ADMIN_DAYS))
+    return issue_token(
+        session, role="admin", name="first admin", expires_at=clock.database_time_after(session, FIRST_ADMIN_DAYS)
+    )
 
 
 def hash_secret(secret: str) -> bytes:

@@ -45,7 +45,7 @@ def record_action(
     campaign_id: None for what belongs to the installation. action: noun and verb, like `token revoked`. what: the
     particulars as JSON values, without secrets and without the names of people.
     """
-    audit.append(session, campaign_id, actor=actor, action=action, what=what or {})
+    audit.append_audit_row(session, campaign_id, actor=actor, action=action, what=what or {})
 
 
 def list_audit_entries(
@@ -62,22 +62,22 @@ def list_audit_entries(
         raise campaigns.CampaignNotFound
     wanted = only or own
     if wanted is not None:
-        campaigns.get(session, wanted)
-    rows = audit.page(session, before=before, limit=limit, campaign=wanted, installation=installation)
+        campaigns.load_campaign(session, wanted)
+    rows = audit.load_audit_page(session, before=before, limit=limit, campaign=wanted, installation=installation)
     return [_entry(row) for row in rows]
 
 
 def verify_audit_chains(session: Session) -> Iterator[AuditChainCheck]:
     """Follow every chain and compute every hash anew."""
-    for campaign_id, key in audit.chains(session):
+    for campaign_id, key in audit.list_audit_chains(session):
         previous, rows, faults = audit.START, 0, []
-        for row in audit.links(session, campaign_id):
+        for row in audit.stream_audit_chain(session, campaign_id):
             rows += 1
             if row.n != rows:
                 faults.append(f"rows {rows} to {row.n - 1} are missing")
                 rows = row.n
             said = {name: getattr(row, name) for name in ("campaign_id", "n", "at", "actor", "action", "what")}
-            if row.hash != audit.digest(previous, **said):
+            if row.hash != audit.hash_audit_row(previous, **said):
                 faults.append(f"row {row.n} was changed after it was written")
             previous = row.hash
         yield AuditChainCheck(key, rows, previous.hex(), tuple(faults))

@@ -20,7 +20,7 @@ from app.stats.calibration.choosing import (
     unit_median_and_deviation,
 )
 from app.stats.ratings import ScoreScale
-from app.storage.calibration_items import pair_texts
+from app.storage.calibration_items import load_pair_texts
 from app.storage.db import Session
 
 
@@ -85,7 +85,7 @@ def propose_calibration_set(
     by_stratum: dict[str, list[CalibrationCandidate]] = {name: [] for name, _, _ in scale_strata(scale)}
     lost = 0
     for given in parts:
-        texts = pair_texts(session, given.ratings.snapshot.campaign_id, reference=reference)
+        texts = load_pair_texts(session, given.ratings.snapshot.campaign_id, reference=reference)
         units = make_unit_values(given, given.test, "average")
         for chosen in choose_calibration_items(units, scale, per_stratum=units.n_units, fewest=fewest, apart=apart):
             held = list(_candidates(given, units, chosen, texts))

@@ -75,28 +75,28 @@ def put_calibration_set(
     Raises Invalid with places: an unknown protocol, a key that is too long, a consensus off the protocol's scale.
     """
     _check(key, protocol, pairs)
-    had = stored.find(session, key, lock=True)
+    had = stored.find_calibration_set(session, key, lock=True)
     if had is not None:
         before = _read(session, had)
         if (before.protocol, before.pairs) == (protocol, tuple(pairs)):
             return before
     if had is None or had.frozen_at is not None:
-        set_id = stored.add(
+        set_id = stored.insert_calibration_set(
             session, key=key, version=1 if had is None else had.version + 1, protocol=protocol, actor=actor
         )
     else:
         set_id = had.id
-        stored.change(session, set_id, {"protocol": protocol, "actor": actor})
+        stored.update_calibration_set(session, set_id, {"protocol": protocol, "actor": actor})
     rows = [
         {"text1": one.text1, "text2": one.text2, "consensus": one.consensus, "stratum": one.stratum} for one in pairs
     ]
-    stored.replace_pairs(session, set_id, rows)
+    stored.replace_calibration_pairs(session, set_id, rows)
     return get_calibration_set(session, key)
 
 
 def get_calibration_set(session: Session, key: str, version: int | None = None) -> CalibrationSet:
     """A version of a set, the latest where none is named. Raises NotFound."""
-    return _read(session, stored.get(session, key, version))
+    return _read(session, stored.load_calibration_set(session, key, version))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class CalibrationSetSummary:
 
 def list_calibration_sets(session: Session, *, after: str | None, limit: int) -> list[CalibrationSetSummary]:
     """Sets by key after `after`."""
-    rows = stored.page(session, after=after, limit=limit)
+    rows = stored.load_calibration_sets_page(session, after=after, limit=limit)
     return [CalibrationSetSummary(row.key, row.version, row.protocol, row.pairs, row.frozen_at) for row in rows]
 
 
@@ -126,18 +126,21 @@ def add_calibration_set(
     Raises NotFound, JudgesOtherwise, TooLate once the campaign is open, CalibrationVersionConflict for another version
     than it has.
     """
-    row = campaigns.get(session, campaign, lock=True)
+    row = campaigns.load_campaign(session, campaign, lock=True)
     view, chosen = campaign_view(session, campaign), get_calibration_set(session, key, version)
     if row.state not in {"draft", "planned"}:
         raise CalibrationTooLate(f"it is {row.state}")
     if chosen.protocol != view.protocol:
         raise CalibrationProtocolDiffers(f"{chosen.protocol}, and the campaign judges by {view.protocol}")
-    origin, first = f"{key}@{chosen.version}", test_sets.document(session, row.id, calibration_document_key(key, 1))
+    origin, first = (
+        f"{key}@{chosen.version}",
+        test_sets.find_document(session, row.id, calibration_document_key(key, 1)),
+    )
     if first is not None:
         if first.origin != origin:
             raise CalibrationVersionConflict(f"it has {first.origin}")
         return chosen
-    stored.freeze(session, stored.get(session, key, chosen.version).id)
+    stored.freeze_calibration_set(session, stored.load_calibration_set(session, key, chosen.version).id)
     values: dict[str, object] = {
         "name": f"calibration set {key}",
         "kind": "human",
@@ -145,10 +148,10 @@ def add_calibration_set(
         "tags": [],
         "state": "withdrawn",
     }
-    system_id = test_sets.put(session, systems, row.id, key, values)
+    system_id = test_sets.upsert_row(session, systems, row.id, key, values)
     for n, pair in enumerate(chosen.pairs, 1):
         _add_document(session, row.id, system_id, calibration_document_key(key, n), origin, pair)
-    campaigns.next_version(session, row.id, actor=actor, what="calibration set")
+    campaigns.take_next_version(session, row.id, actor=actor, what="calibration set")
     what = {"set": key, "version": chosen.version, "pairs": len(chosen.pairs)}
     audit.record_action(session, row.id, actor=actor, action="calibration set taken in", what=what)
     return get_calibration_set(session, key, chosen.version)
@@ -164,10 +167,10 @@ def _add_document(
 ) -> None:
     meta = {"consensus": pair.consensus, "stratum": pair.stratum}
     values = {"name": key, "kind": "calibration", "domain": None, "origin": origin, "position": None, "meta": meta}
-    document_id = test_sets.put(session, documents, campaign_id, key, values)
+    document_id = test_sets.upsert_row(session, documents, campaign_id, key, values)
     test_sets.replace_segments(session, campaign_id, document_id, [(pair.text1.strip(), {}, {})])
-    (segment,) = test_sets.segments_of(session, campaign_id, document_id)
-    test_sets.add_outputs(session, campaign_id, system_id, [(segment.id, pair.text2.strip(), None)])
+    (segment,) = test_sets.load_segments(session, campaign_id, document_id)
+    test_sets.insert_outputs(session, campaign_id, system_id, [(segment.id, pair.text2.strip(), None)])
 
 
 def _check(key: str, protocol: str, pairs: Sequence[CalibrationPair]) -> None:
@@ -188,7 +191,8 @@ def _check(key: str, protocol: str, pairs: Sequence[CalibrationPair]) -> None:
 
 def _read(session: Session, row: stored.Row) -> CalibrationSet:
     pairs = tuple(
-        CalibrationPair(one.text1, one.text2, one.consensus, one.stratum) for one in stored.pairs(session, row.id)
+        CalibrationPair(one.text1, one.text2, one.consensus, one.stratum)
+        for one in stored.load_calibration_pairs(session, row.id)
     )
     return CalibrationSet(row.key, row.version, row.protocol, pairs, row.frozen_at)
 

@@ -45,7 +45,7 @@ def create_campaign(session: Session, new: NewCampaign, *, actor: str) -> Campai
     Raises Invalid, naming the field, and Conflict where the key is taken.
     """
     protocol = check_new_campaign(new)
-    row = campaigns.add(
+    row = campaigns.insert_campaign(
         session,
         {
             "key": new.key,
@@ -67,7 +67,7 @@ def create_campaign(session: Session, new: NewCampaign, *, actor: str) -> Campai
 
 def get_campaign(session: Session, key: str) -> CampaignInfo:
     """The campaign with this key. Raises NotFound."""
-    return make_campaign_info(campaigns.get(session, key))
+    return make_campaign_info(campaigns.load_campaign(session, key))
 
 
 def list_campaigns(
@@ -84,7 +84,9 @@ def list_campaigns(
     where: what `series`, `state`, `protocol`, `source_language` and `target_language` are. name: a part of the name or
     the key.
     """
-    rows = campaigns.page(session, after=after, limit=limit, only=_id_of(session, only), where=where, name=name)
+    rows = campaigns.load_campaigns_page(
+        session, after=after, limit=limit, only=_id_of(session, only), where=where, name=name
+    )
     return [make_campaign_info(row) for row in rows]
 
 
@@ -98,12 +100,12 @@ def list_campaigns_closed_last(
     Who reads page after page misses none that is closed meanwhile: it comes among the closed, perhaps once more.
     One that is opened again meanwhile may be missed, where its place among the others is read already.
     """
-    rows = campaigns.page_closed_last(session, after=after, limit=limit, only=_id_of(session, only))
+    rows = campaigns.load_campaigns_closed_last(session, after=after, limit=limit, only=_id_of(session, only))
     return [make_campaign_info(row) for row in rows]
 
 
 def _id_of(session: Session, key: str | None) -> int | None:
-    return campaigns.get(session, key).id if key is not None else None
+    return campaigns.load_campaign(session, key).id if key is not None else None
 
 
 def check_new_campaign(new: NewCampaign) -> Protocol[Any]:

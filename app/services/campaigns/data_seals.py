@@ -27,8 +27,8 @@ class DataSeal:
 
 def verify_data_seals(session: Session) -> Iterator[DataSeal]:
     """Compute the hash of every sealed row and every seal anew."""
-    for campaign in seals.campaigns(session):
-        rows = seals.compare_versions(session, campaign.id, load_purged_rows(session, campaign.id))
+    for campaign in seals.load_sealable_campaigns(session):
+        rows = seals.compare_sealed_versions(session, campaign.id, load_purged_rows(session, campaign.id))
         faults = [*_faults(rows, int(campaign.data_version)), *_disowned(session, campaign.id, rows)]
         last = next((row.hash for row in reversed(rows) if row.sealed), b"")
         judgments = sum(row.found for row in rows)
@@ -41,7 +41,7 @@ def seal_all_campaigns(session: Session, *, actor: str) -> list[str]:
     A release before this one leaves versions without a seal while it still serves.
     """
     results = []
-    for campaign in seals.campaigns(session):
+    for campaign in seals.load_sealable_campaigns(session):
         if campaign.sealed >= campaign.data_version:
             continue
         if seal_missing_versions(session, campaign.id, first=campaign.sealed + 1, actor=actor):
@@ -51,7 +51,7 @@ def seal_all_campaigns(session: Session, *, actor: str) -> list[str]:
 
 def seal_missing_versions(session: Session, campaign_id: int, *, first: int, actor: str) -> bool:
     """Seal the versions of a campaign from the first one that is not; whether there was any."""
-    last = seals.catch_up(session, campaign_id, load_purged_rows(session, campaign_id), hold=True)
+    last = seals.seal_later_versions(session, campaign_id, load_purged_rows(session, campaign_id), hold=True)
     if last is None:
         return False
     what = {"first": first, "version": last[0], "hash": last[1].hex()}
@@ -62,7 +62,7 @@ def seal_missing_versions(session: Session, campaign_id: int, *, first: int, act
 def load_purged_rows(session: Session, campaign_id: int) -> seals.PurgedRows:
     """Rows that were deleted lawfully, by what the audit log keeps of them."""
     rows = seals.PurgedRows()
-    for what in log.of_action(session, campaign_id, PURGED):
+    for what in log.stream_action_details(session, campaign_id, PURGED):
         for row, version in what.get("versions", {}).items():
             kind, number = row.split()[:2]
             rows.add(int(version), seals.KINDS[kind], int(number), bytes.fromhex(what["rows"][row]))
@@ -97,6 +97,6 @@ def _fault(row: seals.Row, versions: int) -> str | None:
 def _disowned(session: Session, campaign_id: int, rows: Iterable[seals.Row]) -> Iterator[str]:
     """Seals that the audit log has another hash of."""
     hashes = {row.n: row.hash.hex() for row in rows if row.sealed}
-    for what in log.of_action(session, campaign_id, SEALED):
+    for what in log.stream_action_details(session, campaign_id, SEALED):
         if hashes.get(what["version"]) != what["hash"]:
             yield f"version {what['version']}: the audit log has another seal of it"

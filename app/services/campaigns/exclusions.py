@@ -18,7 +18,7 @@ from app.reports.source import snapshot
 from app.services.campaigns import audit
 from app.storage import campaigns, exclusions
 from app.storage.db import Database, Session
-from app.storage.exclusions import ExcludedAlready
+from app.storage.exclusions import AlreadyExcluded
 
 WITHDRAWN = "withdrawn from the campaign"
 RankingPair = tuple[RankingLookup, RankingLookup]
@@ -80,10 +80,12 @@ def create_exclusion(
 
     Raises NotFound for an unknown campaign, ExclusionTargetNotFound, Conflict where it is excluded already.
     """
-    row = campaigns.get(session, campaign, lock=True)
+    row = campaigns.load_campaign(session, campaign, lock=True)
     target_id = _target(session, row.id, wanted)
-    version = campaigns.next_version(session, row.id, actor=actor, what=f"exclusion of a {wanted.what}")
-    exclusions.add(session, row.id, what=wanted.what, target_id=target_id, version=version, reason=reason, actor=actor)
+    version = campaigns.take_next_version(session, row.id, actor=actor, what=f"exclusion of a {wanted.what}")
+    exclusions.insert_exclusion(
+        session, row.id, what=wanted.what, target_id=target_id, version=version, reason=reason, actor=actor
+    )
     done = {"excluded": wanted.what, "data_version": version}
     audit.record_action(session, row.id, actor=actor, action="exclusion made", what=done)
     return get_exclusion(session, campaign, version)
@@ -98,10 +100,10 @@ def set_system_withdrawn(
     was lifted before.
     """
     if withdrawn:
-        if exclusions.stands(session, campaign_id, "system", system_id):
+        if exclusions.is_excluded(session, campaign_id, "system", system_id):
             return None
-        version = campaigns.next_version(session, campaign_id, actor=actor, what="system withdrawn")
-        exclusions.add(
+        version = campaigns.take_next_version(session, campaign_id, actor=actor, what="system withdrawn")
+        exclusions.insert_exclusion(
             session,
             campaign_id,
             what="system",
@@ -112,11 +114,11 @@ def set_system_withdrawn(
             withdrawal=True,
         )
         return version
-    n = exclusions.withdrawal_of(session, campaign_id, system_id)
+    n = exclusions.find_system_withdrawal(session, campaign_id, system_id)
     if n is None:
         return None
-    version = campaigns.next_version(session, campaign_id, actor=actor, what="system takes part again")
-    exclusions.lift(session, campaign_id, n, version=version, reason="takes part again", actor=actor)
+    version = campaigns.take_next_version(session, campaign_id, actor=actor, what="system takes part again")
+    exclusions.end_exclusion(session, campaign_id, n, version=version, reason="takes part again", actor=actor)
     return version
 
 
@@ -125,12 +127,12 @@ def lift_exclusion(session: Session, campaign: str, n: int, *, reason: str, acto
 
     Raises NotFound.
     """
-    row = campaigns.get(session, campaign, lock=True)
+    row = campaigns.load_campaign(session, campaign, lock=True)
     exclusion = get_exclusion(session, campaign, n)
     if exclusion.lifted_version is None:
         what = f"exclusion of a {exclusion.exclusion.what} lifted"
-        version = campaigns.next_version(session, row.id, actor=actor, what=what)
-        exclusions.lift(session, row.id, n, version=version, reason=reason, actor=actor)
+        version = campaigns.take_next_version(session, row.id, actor=actor, what=what)
+        exclusions.end_exclusion(session, row.id, n, version=version, reason=reason, actor=actor)
         done = {"exclusion": n, "data_version": version}
         audit.record_action(session, row.id, actor=actor, action="exclusion lifted", what=done)
     return get_exclusion(session, campaign, n)
@@ -138,7 +140,7 @@ def lift_exclusion(session: Session, campaign: str, n: int, *, reason: str, acto
 
 def get_exclusion(session: Session, campaign: str, n: int) -> ExclusionView:
     """An exclusion by its number. Raises NotFound."""
-    row = exclusions.find(session, campaigns.get(session, campaign).id, n)
+    row = exclusions.find_exclusion(session, campaigns.load_campaign(session, campaign).id, n)
     if row is None:
         raise ExclusionNotFound
     return _view(row)
@@ -146,8 +148,8 @@ def get_exclusion(session: Session, campaign: str, n: int) -> ExclusionView:
 
 def list_exclusions(session: Session, campaign: str, *, after: int, limit: int) -> list[ExclusionView]:
     """Exclusions in the order in which they were made, lifted ones included."""
-    campaign_id = campaigns.get(session, campaign).id
-    return [_view(row) for row in exclusions.page(session, campaign_id, after=after, limit=limit)]
+    campaign_id = campaigns.load_campaign(session, campaign).id
+    return [_view(row) for row in exclusions.load_exclusions_page(session, campaign_id, after=after, limit=limit)]
 
 
 def preview_exclusion(database: Database, campaign: str, wanted: ExclusionRule, *, recipe: Recipe) -> ExclusionEffect:
@@ -201,12 +203,12 @@ def make_exclusion_effect(
 
 
 def _target(session: Session, campaign_id: int, wanted: ExclusionRule) -> int:
-    """The row that is meant. Raises ExclusionTargetNotFound, ExcludedAlready."""
-    target_id = exclusions.target(session, campaign_id, wanted.what, wanted.key)
+    """The row that is meant. Raises ExclusionTargetNotFound, AlreadyExcluded."""
+    target_id = exclusions.find_exclusion_target(session, campaign_id, wanted.what, wanted.key)
     if target_id is None:
         raise ExclusionTargetNotFound(places=(Place(("body", wanted.what), f"the campaign has no such {wanted.what}"),))
-    if exclusions.stands(session, campaign_id, wanted.what, target_id):
-        raise ExcludedAlready
+    if exclusions.is_excluded(session, campaign_id, wanted.what, target_id):
+        raise AlreadyExcluded
     return target_id
 
 

@@ -7,12 +7,12 @@ from datetime import timedelta
 from app.reports.gate import looks
 from app.storage import housekeeping
 from app.storage.db import Database
-from app.storage.housekeeping import KeptReports
+from app.storage.housekeeping import ReportRetention
 from app.storage.leases import leases
 
 KEPT = timedelta(days=7)
 # A campaign that is watched has another ranking with each change. A gate counts the looks before it, so all gates stay.
-REPORTS = KeptReports(newest=50, age=timedelta(days=30), always=(looks.KIND,))
+REPORTS = ReportRetention(newest=50, age=timedelta(days=30), always=(looks.KIND,))
 
 
 def delete_expired_data(database: Database) -> dict[str, int] | None:
@@ -21,12 +21,12 @@ def delete_expired_data(database: Database) -> dict[str, int] | None:
     How many of each; None where another worker is at it. Nothing that a rater or a report can see is ever deleted.
     """
     with database.transaction() as session:
-        counts = housekeeping.sweep(session, kept=KEPT, reports=REPORTS)
-        due = leases.campaigns_due(session) if counts is not None else []
+        counts = housekeeping.delete_expired_rows(session, kept=KEPT, reports=REPORTS)
+        due = leases.find_campaigns_with_expired(session) if counts is not None else []
     freed = 0
     for campaign_id in due:
         with database.transaction() as session:
-            freed += leases.expire(session, campaign_id)
+            freed += leases.expire_leases(session, campaign_id)
     if counts is None:
         return None
     return {**counts, "leases": freed}

@@ -21,7 +21,7 @@ from app.services.campaigns import audit
 from app.stats.ranking.ranking import rank_systems
 from app.storage import campaigns, locks, raters
 from app.storage.db import Session
-from app.storage.imports.staging import json_text
+from app.storage.imports.staging import canonical_json
 
 
 class AnalysisNotLocked(NotFound):
@@ -108,7 +108,7 @@ class LockEntry:
             "at": self.at.astimezone(UTC).isoformat(),
             "previous": self.previous,
         }
-        return hashlib.sha256(json_text(said).encode()).digest()
+        return hashlib.sha256(canonical_json(said).encode()).digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +126,10 @@ def lock_analysis(session: Session, campaign: str, wanted: LockRequest, *, actor
     Raises NotFound, AmendmentReasonMissing for an amendment without one, LockUnchanged, NormalizationNotFixed, or
     Invalid naming the field.
     """
-    row = campaigns.get(session, campaign, lock=True)
+    row = campaigns.load_campaign(session, campaign, lock=True)
     before = _entries(session, row.id, int(row.data_version))
     last = before[-1] if before else None
-    untouched = not locks.anything_judged(session, row.id)
+    untouched = not locks.has_any_judgment(session, row.id)
     if (last is not None or not untouched) and wanted.reason is None:
         why = "the campaign is locked" if last is not None else "the campaign has judgments"
         raise AmendmentReasonMissing(
@@ -138,7 +138,7 @@ def lock_analysis(session: Session, campaign: str, wanted: LockRequest, *, actor
     recipe, rules = _recipe(session, campaign, wanted, last), _rules(wanted, last)
     if last is not None and (last.recipe, last.rules) == (recipe, rules):
         raise LockUnchanged
-    version = campaigns.next_version(session, row.id, actor=actor, what="amendment" if before else "lock")
+    version = campaigns.take_next_version(session, row.id, actor=actor, what="amendment" if before else "lock")
     entry = LockEntry(
         n=len(before) + 1,
         data_version=version,
@@ -147,7 +147,7 @@ def lock_analysis(session: Session, campaign: str, wanted: LockRequest, *, actor
         rules=rules,
         reason=wanted.reason,
         actor=actor,
-        at=locks.clock(session),
+        at=locks.read_database_clock(session),
         previous=last.hash if last else None,
         hash="",
     )
@@ -159,7 +159,7 @@ def lock_analysis(session: Session, campaign: str, wanted: LockRequest, *, actor
 
 def get_lock(session: Session, campaign: str) -> LockChain:
     """The lock with its amendments. Raises NotFound for an unknown campaign and where nothing is locked."""
-    row = campaigns.get(session, campaign)
+    row = campaigns.load_campaign(session, campaign)
     entries = _entries(session, row.id, int(row.data_version))
     if not entries:
         raise AnalysisNotLocked
@@ -172,7 +172,7 @@ def redact_lock_raters(session: Session, chain: LockChain) -> LockChain:
 
     Hashes are of the texts as written.
     """
-    known = raters.keys_and_names(session, campaigns.get(session, chain.campaign).id)
+    known = raters.load_rater_keys_names(session, campaigns.load_campaign(session, chain.campaign).id)
 
     def plain(entry: LockEntry) -> LockEntry:
         rules = LockedRules(
@@ -236,12 +236,12 @@ def _store(session: Session, campaign_id: int, entry: LockEntry, digest: bytes) 
         "at": entry.at,
         "version": entry.data_version,
     }
-    locks.add(session, campaign_id, values)
+    locks.insert_lock_entry(session, campaign_id, values)
 
 
 def _entries(session: Session, campaign_id: int, version: int) -> list[LockEntry]:
     entries: list[LockEntry] = []
-    for row in locks.chain(session, campaign_id, version):
+    for row in locks.load_lock_chain(session, campaign_id, version):
         said = row.rules
         rules = LockedRules(tuple(said["hypotheses"]), tuple(said["exclusion_rules"]), said["stopping_rule"])
         entries.append(

@@ -34,16 +34,16 @@ def put_recipe(session: Session, campaign: str, name: str, given: Mapping[str, o
     """
     if name in RESERVED or name.partition("+")[0] in NAMED:
         raise RecipeNameReserved(name)
-    row = campaigns.get(session, campaign, lock=True)
+    row = campaigns.load_campaign(session, campaign, lock=True)
     base = given.get("name", name)
     if base not in {name, *NAMED}:
         message = f"must be {name}, or the recipe to start from: {', '.join(NAMED)}"
         raise Invalid("the recipe is not valid", places=(Place(("body", "name"), message),))
     recipe = replace(parse_recipe_json({"name": name, **given}), name=name)
-    latest = recipes.find(session, row.id, name)
+    latest = recipes.find_recipe(session, row.id, name)
     if latest is None or make_named_recipe(latest).recipe != recipe:
         revision = 1 if latest is None else latest.revision + 1
-        recipes.add(session, row.id, name=name, revision=revision, choices=recipe.as_json(), actor=actor)
+        recipes.insert_recipe(session, row.id, name=name, revision=revision, choices=recipe.as_json(), actor=actor)
         done = {"recipe": name, "revision": revision, "hash": recipe.hash}
         audit.record_action(session, row.id, actor=actor, action="recipe stored", what=done)
     return get_recipe(session, campaign, name)
@@ -51,7 +51,7 @@ def put_recipe(session: Session, campaign: str, name: str, given: Mapping[str, o
 
 def get_recipe(session: Session, campaign: str, name: str, *, revision: int | None = None) -> NamedRecipe:
     """A campaign's own recipe, the latest revision or the one asked for. Raises NotFound."""
-    row = recipes.find(session, campaigns.get(session, campaign).id, name, revision=revision)
+    row = recipes.find_recipe(session, campaigns.load_campaign(session, campaign).id, name, revision=revision)
     if row is None:
         raise RecipeNotFound
     return make_named_recipe(row)
@@ -59,8 +59,8 @@ def get_recipe(session: Session, campaign: str, name: str, *, revision: int | No
 
 def list_recipes(session: Session, campaign: str, *, after: str | None, limit: int) -> list[NamedRecipe]:
     """A campaign's own recipes by name after `after`, each in its latest revision."""
-    campaign_id = campaigns.get(session, campaign).id
-    return [make_named_recipe(row) for row in recipes.page(session, campaign_id, after=after, limit=limit)]
+    campaign_id = campaigns.load_campaign(session, campaign).id
+    return [make_named_recipe(row) for row in recipes.load_recipes_page(session, campaign_id, after=after, limit=limit)]
 
 
 def recipe_from_json(session: Session, campaign: str, given: Mapping[str, object]) -> Recipe:
@@ -68,8 +68,8 @@ def recipe_from_json(session: Session, campaign: str, given: Mapping[str, object
 
     Raises NotFound for an unknown campaign, Invalid with places in the body.
     """
-    campaign_id = campaigns.get(session, campaign).id
+    campaign_id = campaigns.load_campaign(session, campaign).id
     name = given.get("name")
-    row = recipes.find(session, campaign_id, name) if isinstance(name, str) else None
+    row = recipes.find_recipe(session, campaign_id, name) if isinstance(name, str) else None
     own = {} if row is None else {row.name: make_named_recipe(row).recipe}
     return parse_recipe_json(given, {**NAMED, **own})

@@ -39,14 +39,14 @@ def change_campaign(
 
     Raises CampaignEditConflict, Settled naming each field, Invalid, NotFound.
     """
-    row = campaigns.get(session, key, lock=True)
+    row = campaigns.load_campaign(session, key, lock=True)
     if not seen(row.settings_version):
         raise CampaignEditConflict(f"it is at {row.settings_version} now")
     _check_open(row, changes)
     values = _checked(row, changes)
-    campaigns.change(session, row.id, {**values, "settings_version": row.settings_version + 1})
+    campaigns.update_campaign(session, row.id, {**values, "settings_version": row.settings_version + 1})
     if row.data_version and IN_REPORTS & set(changes):
-        campaigns.next_version(session, row.id, actor=actor, what="settings")
+        campaigns.take_next_version(session, row.id, actor=actor, what="settings")
     given = {"settings_version": row.settings_version + 1, "fields": sorted(changes)}
     audit.record_action(session, row.id, actor=actor, action="campaign changed", what=given)
     return get_campaign(session, key)

@@ -109,7 +109,7 @@ def pass_on_back_translations(
     if campaign == target:
         raise Invalid(places=(Place(("body", "to"), "is the campaign itself"),))
     target_id, view, other = (
-        campaigns.get(session, target, lock=True).id,
+        campaigns.load_campaign(session, target, lock=True).id,
         get_campaign(session, campaign),
         get_campaign(session, target),
     )
@@ -118,18 +118,18 @@ def pass_on_back_translations(
     gathered = _gather(exports.load_campaign_records(session, campaign), rater, left)
     wanted = _fitting(session, target_id, gathered, left)
     written = {address: _written(view, row) for address, row in wanted.items()}
-    before = stored.stored_outputs(session, target_id)
-    known = dict(test_sets.outline(session, target_id))
+    before = stored.load_stored_outputs(session, target_id)
+    known = dict(test_sets.load_test_set_outline(session, target_id))
     same = {address for address, said in written.items() if address in before and before[address].text == said}
     changed = [before[address].id for address in written.keys() & before.keys() - same]
-    stored.forget_outputs(session, target_id, changed)
+    stored.delete_written_outputs(session, target_id, changed)
     records = _records(gathered, {a: said for a, said in written.items() if a not in same}, known)
     counts = import_records(
         ImportIntake(session, other, actor=actor, what=f"texts written in {campaign}"), records, ReadLog()
     )
-    after = stored.stored_outputs(session, target_id)
+    after = stored.load_stored_outputs(session, target_id)
     rows = [(after[a].id, row.rater, written[a], _origin(campaign, row)) for a, row in wanted.items()]
-    stored.put_authors(session, target_id, rows)
+    stored.replace_output_authors(session, target_id, rows)
     raters = {row.rater for row in wanted.values()}
     made = (counts["outputs"], len(same), counts["systems"], counts["documents"], len(raters))
     return BackTranslationResult(*made, dict(left), counts["data_version"])
@@ -137,7 +137,7 @@ def pass_on_back_translations(
 
 def list_output_authors(session: Session, campaign: str, *, after: int, limit: int) -> list[OutputAuthor]:
     """Outputs that were written by raters of another campaign, with who wrote them. Raises NotFound."""
-    rows = stored.page(session, campaigns.get(session, campaign).id, after=after, limit=limit)
+    rows = stored.load_authors_page(session, campaigns.load_campaign(session, campaign).id, after=after, limit=limit)
     return [
         OutputAuthor(row.id, row.system, row.document, row.position, row.how["rater"], row.how["link"], row.how["from"])
         for row in rows
@@ -192,7 +192,10 @@ def _fitting(
     session: Session, target_id: int, gathered: _CampaignTexts, left: Counter[str]
 ) -> dict[Address, JudgmentRow]:
     """The texts that can become outputs: the segment is there or can be made, and no task shows another text."""
-    known, shown = dict(test_sets.outline(session, target_id)), stored.shown_outputs(session, target_id)
+    known, shown = (
+        dict(test_sets.load_test_set_outline(session, target_id)),
+        stored.load_shown_outputs(session, target_id),
+    )
     texts = gathered.texts
     left["voided, or by another back-translator"] += len(gathered.answers) - len(texts)
     fitting = {}

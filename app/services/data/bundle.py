@@ -61,7 +61,7 @@ class _Making:
 
 
 def stream_bundle_archive(database: Database, campaign: str) -> Iterator[bytes]:
-    """The bundle as one tar archive. Raises NotFound before the first byte, ChangedMeanwhile at the end."""
+    """The bundle as one tar archive. Raises NotFound before the first byte, ConcurrentChange at the end."""
     return stream_tar(make_bundle_files(database, campaign))
 
 

@@ -59,11 +59,11 @@ def clone_campaign(
         settings=settings,
     )
     create_campaign(session, new, actor=actor)
-    source, target = campaigns.get(session, campaign).id, campaigns.get(session, key, lock=True).id
-    campaigns.change(session, target, {"documents_known": of.documents_known})
-    campaigns.next_version(session, target, actor=actor, what="clone")
+    source, target = campaigns.load_campaign(session, campaign).id, campaigns.load_campaign(session, key, lock=True).id
+    campaigns.update_campaign(session, target, {"documents_known": of.documents_known})
+    campaigns.take_next_version(session, target, actor=actor, what="clone")
     statements = cloning.TEXTS + (cloning.SYSTEM_TEXTS if systems else ()) + cloning.RULES
-    cloning.copy(session, statements, source=source, target=target, actor=actor)
+    cloning.copy_campaign_rows(session, statements, source=source, target=target, actor=actor)
     audit.record_action(
         session, target, actor=actor, action="campaign cloned", what={"from": campaign, "systems": systems}
     )
@@ -80,17 +80,17 @@ def carry_over_judgments(session: Session, campaign: str, source: str, *, actor:
     """
     if campaign == source:
         raise Invalid(places=(Place(("body", "from"), "is the campaign itself"),))
-    target_id = campaigns.get(session, campaign, lock=True).id
-    source_id = campaigns.get(session, source).id
+    target_id = campaigns.load_campaign(session, campaign, lock=True).id
+    source_id = campaigns.load_campaign(session, source).id
     view, other = get_campaign(session, campaign), get_campaign(session, source)
     for field in ("protocol", "basis", "target_language"):
         if getattr(view, field) != getattr(other, field):
             raise ProtocolsDiffer(f"{field}: {getattr(view, field)} here, {getattr(other, field)} there")
     sieve = _Sieve(
         source,
-        cloning.unchanged_outputs(session, source=source_id, target=target_id),
-        cloning.lengths(session, source_id),
-        cloning.lengths(session, target_id),
+        cloning.load_unchanged_outputs(session, source=source_id, target=target_id),
+        cloning.count_document_segments(session, source_id),
+        cloning.count_document_segments(session, target_id),
     )
     carried = list(sieve(exports.load_campaign_records(session, source)))
     intake = ImportIntake(session, view, actor=actor, what=f"carried over from {source}")

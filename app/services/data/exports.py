@@ -110,7 +110,7 @@ def export_campaign(
     if find_export_target(format).files:
         return stream_tar(export_campaign_files(database, campaign, format, lost=lost))
     with database.transaction() as session:
-        campaigns.get(session, campaign)
+        campaigns.load_campaign(session, campaign)
     return _stream(database, campaign, format, lost)
 
 
@@ -142,7 +142,7 @@ def export_campaign_files(database: Database, campaign: str, format: str, *, los
     if not find_export_target(format).files:
         raise FormatNotWritable(f"{format} is one file")
     with database.transaction() as session:
-        campaigns.get(session, campaign)
+        campaigns.load_campaign(session, campaign)
     return _files(database, campaign, format, Counter() if lost is None else lost)
 
 
@@ -162,10 +162,10 @@ def _stream(database: Database, campaign: str, format: str, lost: Counter[str]) 
 
 def _count_beside(session: Session, campaign: str, format: str, lost: Counter[str]) -> None:
     """Count what no format carries, and what only those do that hold records whole."""
-    row = campaigns.get(session, campaign)
+    row = campaigns.load_campaign(session, campaign)
     lost.update(exports.count_unexported(session, row.id, row.data_version))
     whole = format not in EXTRAS and formats.get_format(format).whole
-    aligned = 0 if whole else exports.count_aligned(session, row.id)
+    aligned = 0 if whole else exports.count_aligned_outputs(session, row.id)
     lost.update({"word alignments of outputs": aligned} if aligned else {})
 
 
@@ -192,11 +192,11 @@ def load_campaign_contents(session: Session, campaign: str, *, judged: bool = Fa
 
 def load_campaign_records(session: Session, campaign: str) -> Iterator[Record]:
     """Every record of a campaign, declarations first."""
-    row, view = campaigns.get(session, campaign), get_campaign(session, campaign)
+    row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
     yield _campaign(view)
-    profile = exports.profile_id(session, row.id, own_profile_digest(view))
+    profile = exports.find_profile_id(session, row.id, own_profile_digest(view))
     for query, build in _BUILDERS:
-        with closing(exports.rows(session, query, row.id, row.data_version, profile=profile)) as rows:
+        with closing(exports.stream_export_rows(session, query, row.id, row.data_version, profile=profile)) as rows:
             if query is exports.JUDGMENTS:
                 surplus: dict[Address, VoidRow] = {}
                 yield from _judgments(rows, surplus)
@@ -209,11 +209,13 @@ def load_campaign_records(session: Session, campaign: str) -> Iterator[Record]:
 
 def load_counted_judgments(session: Session, campaign: str) -> Iterator[JudgmentRow]:
     """The judgments of a campaign that count, with all their revisions: none is surplus or set aside."""
-    row, view = campaigns.get(session, campaign), get_campaign(session, campaign)
-    profile = exports.profile_id(session, row.id, own_profile_digest(view))
-    with closing(exports.rows(session, exports.VOIDS, row.id, row.data_version)) as rows:
+    row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
+    profile = exports.find_profile_id(session, row.id, own_profile_digest(view))
+    with closing(exports.stream_export_rows(session, exports.VOIDS, row.id, row.data_version)) as rows:
         aside = {_address(one) for one in rows}
-    with closing(exports.rows(session, exports.JUDGMENTS, row.id, row.data_version, profile=profile)) as rows:
+    with closing(
+        exports.stream_export_rows(session, exports.JUDGMENTS, row.id, row.data_version, profile=profile)
+    ) as rows:
         yield from (_judgment(one) for one in rows if not one.surplus and _address(one) not in aside)
 
 
@@ -236,8 +238,8 @@ def _judgments(rows: Iterator[exports.Row], surplus: dict[Address, VoidRow]) -> 
 
 def load_shown_tasks(session: Session, campaign: str, *, judged: bool = False) -> Iterator[ShownRow]:
     """What tasks show, task by task. judged: only what was judged, as the tasks of an import."""
-    row = campaigns.get(session, campaign)
-    with closing(exports.rows(session, exports.SHOWN, row.id, row.data_version, judged=judged)) as rows:
+    row = campaigns.load_campaign(session, campaign)
+    with closing(exports.stream_export_rows(session, exports.SHOWN, row.id, row.data_version, judged=judged)) as rows:
         for prefill in rows:
             values: dict[str, Any] = dict(prefill._mapping)
             values.update(systems=tuple(prefill.systems or ()), role=ROLE_NAMES[prefill.role])

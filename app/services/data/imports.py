@@ -89,22 +89,22 @@ class ImportRow:
 def create_import(session: Session, campaign: str, *, format: str, options: Mapping[str, str]) -> ImportView:
     """Announce an import into a campaign; its files follow. Raises Invalid for an unknown format or option."""
     check_import_options(format, options)
-    row = campaigns.get(session, campaign)
+    row = campaigns.load_campaign(session, campaign)
     public_id = f"i_{secrets.token_hex(16)}"
-    imports.add(session, campaign_id=row.id, public_id=public_id, format=format, options=options)
+    imports.insert_import(session, campaign_id=row.id, public_id=public_id, format=format, options=options)
     return get_import(session, campaign, public_id)
 
 
 def get_import(session: Session, campaign: str, public_id: str) -> ImportView:
     """An import with its files and, once committed, its report. Raises NotFound."""
-    row = imports.get(session, campaigns.get(session, campaign).id, public_id)
-    arrived = tuple(ImportFileView(f.name, f.size, f.sha256.hex()) for f in imports.files(session, row.id))
+    row = imports.load_import(session, campaigns.load_campaign(session, campaign).id, public_id)
+    arrived = tuple(ImportFileView(f.name, f.size, f.sha256.hex()) for f in imports.load_import_files(session, row.id))
     return ImportView(row.public_id, row.format, row.options, row.state, arrived, row.report)
 
 
 def list_imports(session: Session, campaign: str, *, after: str | None, limit: int) -> list[ImportRow]:
     """Imports in the order in which they were announced, without their files and reports. Raises NotFound."""
-    rows = imports.page(session, campaigns.get(session, campaign).id, after=after, limit=limit)
+    rows = imports.load_imports_page(session, campaigns.load_campaign(session, campaign).id, after=after, limit=limit)
     return [ImportRow(row.public_id, row.format, row.options, row.state, row.created_at) for row in rows]
 
 
@@ -112,8 +112,8 @@ def list_import_files(
     session: Session, campaign: str, public_id: str, *, after: str | None, limit: int
 ) -> list[ImportFileView]:
     """The files of an import by name. Raises NotFound."""
-    row = imports.get(session, campaigns.get(session, campaign).id, public_id)
-    files = imports.files_page(session, row.id, after=after, limit=limit)
+    row = imports.load_import(session, campaigns.load_campaign(session, campaign).id, public_id)
+    files = imports.load_import_files_page(session, row.id, after=after, limit=limit)
     return [ImportFileView(f.name, f.size, f.sha256.hex()) for f in files]
 
 
@@ -121,10 +121,10 @@ def add_import_file(
     session: Session, campaign: str, public_id: str, name: str, chunks: Iterable[bytes]
 ) -> ImportFileView:
     """Receive one file of an import. Raises Conflict once it is committed, or for other bytes under a known name."""
-    row = imports.get(session, campaigns.get(session, campaign).id, public_id, lock=True)
+    row = imports.load_import(session, campaigns.load_campaign(session, campaign).id, public_id, lock=True)
     if row.state != "receiving":
         raise imports.ImportCommitted
-    stored = imports.add_file(session, row.id, name, chunks)
+    stored = imports.store_import_file(session, row.id, name, chunks)
     return ImportFileView(stored.name, stored.size, stored.sha256.hex())
 
 
@@ -146,13 +146,13 @@ def commit_import(
     Raises Invalid, naming file and line, SplitImportForbidden and ReaderLost.
     """
     with database.transaction() as session:
-        row = imports.get(session, campaigns.get(session, campaign).id, public_id, lock=True)
+        row = imports.load_import(session, campaigns.load_campaign(session, campaign).id, public_id, lock=True)
         if row.state == "committed":
             return dict(row.report or {})
-        arrived = imports.files(session, row.id)
+        arrived = imports.load_import_files(session, row.id)
         if not arrived:
             raise ImportHasNoFiles
-        files = [InputFile(f.name, partial(imports.stream, session, row.id, f.name)) for f in arrived]
+        files = [InputFile(f.name, partial(imports.open_import_file, session, row.id, f.name)) for f in arrived]
         log = ReadLog(skip_bad_lines=skip_bad_lines)
         target = get_campaign(session, campaign)
         if SPLIT in row.options:
@@ -166,7 +166,7 @@ def commit_import(
         if dry_run:
             session.rollback()
             return {**report, "dry_run": True}
-        imports.close(session, row.id, report)
+        imports.mark_import_committed(session, row.id, report)
         return report
 
 
@@ -261,7 +261,11 @@ def _records(
         raise FormatNotReadable(format)
     own, about = split_import_options(reader, options)
     protocol = known.protocol if known else about.get("protocol")
-    outline = partial(test_sets.outline, session, campaigns.get(session, known.key).id) if known else tuple
+    outline = (
+        partial(test_sets.load_test_set_outline, session, campaigns.load_campaign(session, known.key).id)
+        if known
+        else tuple
+    )
     shown = partial(exports.load_shown_tasks, session, known.key) if known else tuple
     context = ReadContext(own, ReaderLimits(), protocol, outline, shown)
     read = (

@@ -74,13 +74,13 @@ class _Tally:
 
 def make_ingest_report(session: Session, campaign: str) -> IngestReport:
     """Count the test set and look through its texts. Raises NotFound."""
-    view, row = get_campaign(session, campaign), campaigns.get(session, campaign)
-    keys = test_sets.active_systems(session, row.id)
+    view, row = get_campaign(session, campaign), campaigns.load_campaign(session, campaign)
+    keys = test_sets.load_active_systems(session, row.id)
     tally, wanted = _Tally(), scripts_of_language(view.target_language)
     written = scripts_of_language(view.source_language)
     segments = words = 0
     names: set[str] = set()
-    for segment in test_sets.stream(session, row.id):
+    for segment in test_sets.stream_test_set(session, row.id):
         segments += 1
         names |= set(segment.references)
         words += len((segment.source or "").split())

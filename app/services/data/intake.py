@@ -87,7 +87,7 @@ def import_records(
     staged. by_segment: even segment by segment. Raises Invalid with every bad line, and Conflict where the campaign's
     state does not allow an import.
     """
-    row = campaigns.get(intake.session, intake.campaign.key, lock=True)
+    row = campaigns.load_campaign(intake.session, intake.campaign.key, lock=True)
     merging = ImportMerge(intake.session, row.id, actor=intake.actor, what=intake.what, action=intake.action)
     stage = intake.stage
     with reduce_garbage_collection(), BackgroundMerger(merging.merge) as beside:
@@ -134,7 +134,7 @@ def _settle(intake: ImportIntake, record: CampaignRow, campaign_id: int) -> None
         raise ImportProtocolDiffers(f"their protocol is {record.protocol}, that of the campaign {campaign.protocol}")
     values = _languages(campaign, record) | _unsettled(campaign, record)
     if values:
-        campaigns.change(intake.session, campaign_id, values)
+        campaigns.update_campaign(intake.session, campaign_id, values)
         intake.renew()
 
 

@@ -21,7 +21,7 @@ from app.storage.imports import alignments, merge, origins, staging
 from app.storage.imports import metrics as metrics_staged
 
 MANY = 5_000  # judgments that may turn a plan upside down
-Merge = Callable[[staging.Lines, CampaignInfo], None]
+Merge = Callable[[staging.CopyLines, CampaignInfo], None]
 
 
 class ImportMerge:
@@ -38,27 +38,27 @@ class ImportMerge:
         self._under: tuple[int, int] | None = None
         staging.open_staging(session)
 
-    def merge(self, lines: staging.Lines, campaign: CampaignInfo) -> None:
+    def merge(self, lines: staging.CopyLines, campaign: CampaignInfo) -> None:
         """Stage lines and add what is new. Raises Contradiction and Invalid, with file and line."""
         session = self._session
-        staging.copy(session, lines)
-        staging.analyze(session)
+        staging.copy_into_staging(session, lines)
+        staging.analyze_staging(session)
         judgments.note_new_texts(session, self._id)
-        created = merge.declare(session, self._id)
-        created |= {"alignments": n} if (n := alignments.declare(session, self._id)) else {}
-        origins.declare(session, self._id)
-        resolved = judgments.resolve_staged(session, self._id, history=self._history)
+        created = merge.insert_staged_nouns(session, self._id)
+        created |= {"alignments": n} if (n := alignments.insert_staged_alignments(session, self._id)) else {}
+        origins.insert_staged_origins(session, self._id)
+        resolved = judgments.resolve_staged_judgments(session, self._id, history=self._history)
         self._counts.update(created)
         self._counts.update(judgments=resolved.added, revisions=resolved.revisions, unchanged=resolved.unchanged)
         if any(created.values()) or resolved.added:
             version, profile = self._version(campaign)
             on_texts = campaign_protocol(campaign).measure(campaign_scoring_options(campaign)).needs_text
             stored = None if on_texts else profile
-            judgments.append_staged(session, campaign_id=self._id, profile_id=stored, version=version)
+            judgments.append_staged_judgments(session, campaign_id=self._id, profile_id=stored, version=version)
             if on_texts:
-                profiles.store(session, self._id, profile, list(_scored_on_texts(session, self._id, campaign)))
+                profiles.store_scores(session, self._id, profile, list(_scored_on_texts(session, self._id, campaign)))
             _check_spans(session, self._id, campaign)
-        staging.clear(session)
+        staging.clear_staging(session)
 
     def finish(self, campaign: CampaignInfo, *, settled: bool, void: bool, metrics: Sequence[str]) -> dict[str, int]:
         """Set aside what the files set aside, store scores; what was created, by noun, and the data version.
@@ -67,19 +67,19 @@ class ImportMerge:
         which the staged scores are others than before. Raises Contradiction.
         """
         session, counts = self._session, dict(self._counts)
-        voiding = void and judgments.has_new_voids(session, self._id)
+        voiding = void and judgments.has_new_staged_voids(session, self._id)
         if self._under is None and not settled and not voiding and not metrics:
-            judgments.require_voidable(session, self._id)
-            version = int(campaigns.get(session, campaign.key).data_version)
+            judgments.require_voidable_judgments(session, self._id)
+            version = int(campaigns.load_campaign(session, campaign.key).data_version)
             return {**counts, "voids": 0, "data_version": version}
         version, _ = self._version(campaign)
         if counts["judgments"] >= MANY:
             merge.refresh_statistics(session)
-        judgments.require_voidable(session, self._id)
-        voids = judgments.void_staged(session, campaign_id=self._id, version=version)
+        judgments.require_voidable_judgments(session, self._id)
+        voids = judgments.apply_staged_voids(session, campaign_id=self._id, version=version)
         if metrics:
-            counts["metric_scores"] = metrics_staged.store(session, self._id, metrics, version=version)
-        seals.seal_collected(session, self._id, version)
+            counts["metric_scores"] = metrics_staged.store_staged_metrics(session, self._id, metrics, version=version)
+        seals.seal_collected_version(session, self._id, version)
         report = {**counts, "voids": voids, "data_version": version}
         what = {"what": self._what, **report}
         audit.record_action(session, self._id, actor=self._actor, action=self._action, what=what)
@@ -90,12 +90,14 @@ class ImportMerge:
 
         Once everything is merged. Raises Contradiction, with file and line.
         """
-        return metrics_staged.resolve(self._session, self._id)
+        return metrics_staged.find_changed_metrics(self._session, self._id)
 
     def _version(self, campaign: CampaignInfo) -> tuple[int, int]:
         """The data version that this import makes, and the profile that it scores by; taken when first needed."""
         if self._under is None:
-            version = campaigns.next_version(self._session, self._id, actor=self._actor, what=self._what, judged=True)
+            version = campaigns.take_next_version(
+                self._session, self._id, actor=self._actor, what=self._what, judged=True
+            )
             self._under = (
                 version,
                 find_profile_id(self._session, self._id, resolve_score_reading(campaign, ScoringChoice())),
@@ -121,7 +123,7 @@ class BackgroundMerger:
     def __exit__(self, *_: object) -> None:
         self._threads.shutdown()
 
-    def give(self, lines: staging.Lines, campaign: CampaignInfo) -> None:
+    def give(self, lines: staging.CopyLines, campaign: CampaignInfo) -> None:
         """Merge a chunk as soon as the one before it is merged. What was wrong with that one is raised by `end`."""
         self._wait()
         if self._fault is None:
@@ -147,12 +149,14 @@ def _scored_on_texts(session: Session, campaign_id: int, campaign: CampaignInfo)
     """Scores of what is being merged. Raises Invalid, with file and line, where an output that they need is unknown."""
     protocol, options = protocols.get_protocol(campaign.protocol), campaign_scoring_options(campaign)
     places: list[Place] = []
-    for answer in judgments.answers(session, campaign_id, among=judgments.resolved_ids(session)):
+    for answer in judgments.stream_stored_answers(
+        session, campaign_id, among=judgments.load_resolved_judgment_ids(session)
+    ):
         payload = protocol.payload.model_validate(answer.payload)
         try:
             scored = protocol.score(payload, JudgedTexts(answer.source, answer.text), options)
         except Invalid as error:
-            at = judgments.staged_at(session, answer.judgment_id)
+            at = judgments.find_staged_place(session, answer.judgment_id)
             places += [Place((*at, *place.loc), place.msg) for place in error.places]
             continue
         yield answer.judgment_id, scored.score, scored.n_errors
@@ -173,13 +177,13 @@ def _check_spans(session: Session, campaign_id: int, campaign: CampaignInfo) -> 
 
 
 def _outside(session: Session, campaign_id: int, protocol: Protocol[Any], options: ScoringOptions) -> Iterator[Place]:
-    spans = judgments.reaching_out(session, campaign_id, merge.MOST_PLACES)
-    for answer in judgments.answers(session, campaign_id, among=spans) if spans else ():
+    spans = judgments.find_marks_beyond_text(session, campaign_id, merge.MOST_PLACES)
+    for answer in judgments.stream_stored_answers(session, campaign_id, among=spans) if spans else ():
         payload = protocol.payload.model_validate(answer.payload)
         try:
             protocol.check(payload, JudgedTexts(answer.source, answer.text), options)
         except Invalid as error:
-            file, line = judgments.staged_at(session, answer.judgment_id)
+            file, line = judgments.find_staged_place(session, answer.judgment_id)
             yield from (Place((file, line, *place.loc), place.msg) for place in error.places)
 
 
@@ -192,7 +196,7 @@ def _marks(payload: Any, protocol: Protocol[Any], side: str) -> bool:
 def _outside_of_new_texts(
     session: Session, campaign_id: int, protocol: Protocol[Any], options: ScoringOptions
 ) -> Iterator[Place]:
-    for blind in judgments.judged_blind(session, campaign_id):
+    for blind in judgments.stream_judgments_before_text(session, campaign_id):
         payload = protocol.payload.model_validate(blind.payload)
         shown = JudgedTexts(source=blind.text) if blind.of_source else JudgedTexts(text=blind.text)
         if blind.led and _marks(payload, protocol, "source" if blind.of_source else "target"):

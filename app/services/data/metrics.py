@@ -63,16 +63,20 @@ def put_metric(session: Session, campaign: str, metric: str, given: MetricScoreS
 
     Raises NotFound, Invalid where a list does not fit the test set, an output is scored twice, or nothing is left.
     """
-    row = campaigns.get(session, campaign, lock=True)
+    row = campaigns.load_campaign(session, campaign, lock=True)
     rows, left = _rows(session, row.id, given)
     if not rows:
         why = ", ".join(f"{n} {reason}" for reason, n in sorted(left.items())) or "there is no score"
         raise Invalid("no score can be stored", places=(Place(("body",), why),))
-    before = next((one for one in stored.latest(session, row.id, row.data_version) if one.metric == metric), None)
+    before = next(
+        (one for one in stored.load_metrics_at_version(session, row.id, row.data_version) if one.metric == metric), None
+    )
     if before is None or not _same(session, row.id, before, rows, given):
-        version = campaigns.next_version(session, row.id, actor=actor, what=f"scores of {metric}")
+        version = campaigns.take_next_version(session, row.id, actor=actor, what=f"scores of {metric}")
         listed = [(*address, score) for address, score in rows.items()]
-        stored.put(session, row.id, metric, listed, higher_is_better=given.higher_is_better, version=version)
+        stored.store_metric_scores(
+            session, row.id, metric, listed, higher_is_better=given.higher_is_better, version=version
+        )
         audit.record_action(session, row.id, actor=actor, action="metric put", what={"metric": metric, "n": len(rows)})
     return _with(get_metric(session, campaign, metric), left)
 
@@ -87,10 +91,10 @@ def get_metric(session: Session, campaign: str, metric: str) -> Metric:
 
 def list_metrics(session: Session, campaign: str) -> list[Metric]:
     """The metrics of a campaign by name. Raises NotFound."""
-    row = campaigns.get(session, campaign)
+    row = campaigns.load_campaign(session, campaign)
     return [
         Metric(one.metric, one.higher_is_better, one.n_outputs, one.n_of_systems, one.n_systems, one.version)
-        for one in stored.latest(session, row.id, row.data_version)
+        for one in stored.load_metrics_at_version(session, row.id, row.data_version)
     ]
 
 
@@ -101,7 +105,10 @@ def _with(metric: Metric, left: Mapping[str, int]) -> Metric:
 
 def _rows(session: Session, campaign_id: int, given: MetricScoreSet) -> tuple[dict[Address, float], Counter[str]]:
     """Scores by (system id, segment id), and how many stay out by reason."""
-    systems, segments = stored.systems(session, campaign_id), stored.segments(session, campaign_id)
+    systems, segments = (
+        stored.load_scorable_systems(session, campaign_id),
+        stored.load_scorable_segments(session, campaign_id),
+    )
     known = {(row.key, row.position): row for row in segments}
     left: Counter[str] = Counter()
     rows: dict[Address, float] = {}
@@ -142,9 +149,9 @@ def _same(
 ) -> bool:
     if before.higher_is_better != given.higher_is_better:
         return False
-    systems = stored.systems(session, campaign_id)
-    segments = {(row.key, row.position): row.id for row in stored.segments(session, campaign_id)}
-    held = stored.scores(session, campaign_id, before.metric, before.version)
+    systems = stored.load_scorable_systems(session, campaign_id)
+    segments = {(row.key, row.position): row.id for row in stored.load_scorable_segments(session, campaign_id)}
+    held = stored.load_metric_scores(session, campaign_id, before.metric, before.version)
     had = {
         (
             systems.get(row.system),

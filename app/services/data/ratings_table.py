@@ -24,9 +24,9 @@ def stream_ratings_csv(session: Session, campaign: str) -> Iterator[bytes]:
     Nothing is written, so the transaction may be read-only. `position` is empty for a score of a whole document.
     `judgment` numbers judgments: identical outputs that were judged once share one. Errors are −1 where none are asked.
     """
-    row, view = campaigns.get(session, campaign), get_campaign(session, campaign)
+    row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
     read = resolve_score_reading(view, ScoringChoice())
-    frame = ratings.Frame(
+    frame = ratings.RatingsFrame(
         higher_is_better=read.measure.higher_is_better,
         scale=read.measure.scale,
         criterion=None,
@@ -34,10 +34,12 @@ def stream_ratings_csv(session: Session, campaign: str) -> Iterator[bytes]:
         standardised=read.options.standardised,
     )
     yield _lines([COLUMNS])
-    profile = exports.profile_id(session, row.id, own_profile_digest(view))
+    profile = exports.find_profile_id(session, row.id, own_profile_digest(view))
     if profile is None:
         return
-    loaded = ratings.load(session, campaign_id=row.id, profile_id=profile, version=row.data_version, frame=frame)
+    loaded = ratings.load_ratings(
+        session, campaign_id=row.id, profile_id=profile, version=row.data_version, frame=frame
+    )
     held: list[tuple[object, ...]] = []
     for cells in _rows(loaded.ratings):
         held.append(cells)

@@ -59,16 +59,16 @@ def prefill_from_campaign(
     """
     if campaign == source:
         raise Invalid(places=(Place(("body", "from"), "is the campaign itself"),))
-    row = campaigns.get(session, campaign, lock=True)
-    source_id = campaigns.get(session, source).id
+    row = campaigns.load_campaign(session, campaign, lock=True)
+    source_id = campaigns.load_campaign(session, source).id
     if row.state not in BEFORE_OPEN:
         raise PrefillTooLate(f"it is {row.state}")
     if not protocols.get_protocol(get_campaign(session, campaign).protocol).accepts_prefill:
         raise PrefillNotSupported
-    same = cloning.unchanged_outputs(session, source=source_id, target=row.id)
+    same = cloning.load_unchanged_outputs(session, source=source_id, target=row.id)
     left: Counter[str] = Counter()
     chosen = _chosen(exports.load_counted_judgments(session, source), same, rater, left)
-    ids = plans.output_ids(session, row.id, {document for _, document, _ in chosen})
+    ids = plans.load_output_ids(session, row.id, {document for _, document, _ in chosen})
     rows, errors = [], 0
     for address, record in sorted(chosen.items()):
         spans, priors = make_prefill(_spans(record), prior_rater=record.rater)
@@ -76,7 +76,7 @@ def prefill_from_campaign(
         rows.append((ids[address].id, [span.model_dump(mode="json") for span in spans], how))
         errors += len(spans)
     stored.put_prefills(session, row.id, rows, source=source)
-    version = campaigns.next_version(session, row.id, actor=actor, what="prefills")
+    version = campaigns.take_next_version(session, row.id, actor=actor, what="prefills")
     raters = {record.rater for record in chosen.values()}
     what = {"from": source, "outputs": len(rows), "errors": errors}
     audit.record_action(session, row.id, actor=actor, action="prefills taken over", what=what)

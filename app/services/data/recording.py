@@ -21,7 +21,7 @@ from app.services.data.recording_planned import find_planned_items
 from app.storage import campaigns, clock
 from app.storage.db import Session
 from app.storage.imports import external_judgments
-from app.storage.imports.staging import json_text
+from app.storage.imports.staging import canonical_json
 
 BODY = "body"
 LONGEST_KEY = 128
@@ -89,13 +89,13 @@ def record_judgments(
     …)` with i from 0.
     """
     several = lock_linked_raters(session, campaign, sent)
-    row = campaigns.get(session, campaign, lock=True)
+    row = campaigns.load_campaign(session, campaign, lock=True)
     view = get_campaign(session, campaign)
     intake = ImportIntake(session, view, actor=actor, what="judgments made elsewhere", action="judgments recorded")
     # No more than is told is looked for: what is wrong with a body of nothing else would cost many times the body.
     wrong = chain(
         (place for i, one in enumerate(sent) for place in _wrong_payload(intake, i, one)),
-        _not_yet(sent, clock.now(session) + AHEAD),
+        _not_yet(sent, clock.database_now(session) + AHEAD),
         () if declare else _unknown(session, row.id, sent),
         _twice_named(sent),
     )
@@ -153,11 +153,11 @@ def _unknown(session: Session, campaign_id: int, sent: Sequence[SentJudgment]) -
     """Names that the campaign does not have."""
     documents = sorted({one.document for one in sent})
     there = {
-        "rater": external_judgments.raters_among(session, campaign_id, sorted({one.rater for one in sent})),
-        "document": external_judgments.documents_among(session, campaign_id, documents),
-        "system": external_judgments.systems_among(session, campaign_id, sorted({one.system for one in sent})),
+        "rater": external_judgments.filter_known_raters(session, campaign_id, sorted({one.rater for one in sent})),
+        "document": external_judgments.filter_known_documents(session, campaign_id, documents),
+        "system": external_judgments.filter_known_systems(session, campaign_id, sorted({one.system for one in sent})),
     }
-    segments = external_judgments.segments_of(session, campaign_id, documents)
+    segments = external_judgments.load_document_positions(session, campaign_id, documents)
     for i, judgment in enumerate(sent):
         for noun, keys in there.items():
             if getattr(judgment, noun) not in keys:
@@ -177,7 +177,7 @@ def _twice_named(sent: Sequence[SentJudgment]) -> Iterator[Place]:
 
 def _known(session: Session, campaign_id: int, sent: Sequence[SentJudgment]) -> set[int]:
     """Which of them were stored before under their external_id. Raises ExternalIdConflict."""
-    stored = external_judgments.find_named(
+    stored = external_judgments.find_named_judgments(
         session, campaign_id, [one.external_id for one in sent if one.external_id is not None]
     )
     known, places = set(), []
@@ -194,7 +194,11 @@ def _known(session: Session, campaign_id: int, sent: Sequence[SentJudgment]) -> 
 
 def _same(judgment: SentJudgment, stored: external_judgments.NamedJudgment) -> bool:
     address = (judgment.rater, judgment.document, judgment.segment) == (stored.rater, stored.document, stored.segment)
-    return address and judgment.system in stored.systems and json_text(judgment.payload) == json_text(stored.payload)
+    return (
+        address
+        and judgment.system in stored.systems
+        and canonical_json(judgment.payload) == canonical_json(stored.payload)
+    )
 
 
 def _row(i: int, judgment: SentJudgment, place: external_judgments.PlannedItem | None) -> JudgmentRow:
@@ -219,7 +223,7 @@ def join_keys(*parts: str) -> str:
     text = ":".join(parts)
     if len(text) <= LONGEST_KEY and not any(set(part) & {":", "~"} for part in parts):
         return text
-    digest = hashlib.sha256(json_text(parts).encode()).hexdigest()[:32]
+    digest = hashlib.sha256(canonical_json(parts).encode()).hexdigest()[:32]
     return f"{text[: LONGEST_KEY - 33]}~{digest}"
 
 

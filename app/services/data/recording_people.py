@@ -22,11 +22,11 @@ def lock_linked_raters(session: Session, campaign: str, sent: Sequence[OutputAdd
 
     Called before the campaign's row is held: whoever leases takes the two locks in this order.
     """
-    row = campaigns.get(session, campaign)
-    people = external_judges.linked_persons(session, row.id, sorted({one.rater for one in sent}))
+    row = campaigns.load_campaign(session, campaign)
+    people = external_judges.load_linked_persons(session, row.id, sorted({one.rater for one in sent}))
     several = any(one.several for one in people.values())
     if several:
-        replans.hold(session, row.id)
+        replans.lock_leases(session, row.id)
     return several
 
 
@@ -38,10 +38,10 @@ def refuse_second_judgments(
     left: numbers of the judgments that are not known yet. Raises PersonJudgedAlready; places are `("body", i,
     "rater")`.
     """
-    people = external_judges.linked_persons(session, campaign_id, sorted({sent[i].rater for i in left}))
+    people = external_judges.load_linked_persons(session, campaign_id, sorted({sent[i].rater for i in left}))
     raters = sorted(rater for rater, one in people.items() if one.several)
     documents = sorted({sent[i].document for i in left if sent[i].rater in people})
-    theirs = external_judges.by_other_accounts(session, campaign_id, raters, documents) if raters else {}
+    theirs = external_judges.load_other_accounts_work(session, campaign_id, raters, documents) if raters else {}
     first: dict[tuple[int, str, int | None, str], str] = {}
     places = []
     for i in sorted(left):

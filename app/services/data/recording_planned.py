@@ -62,7 +62,7 @@ def find_planned_items(
     Raises TaskHandedIn where a task that is handed in says otherwise; places are `("body", i)`.
     """
     named = [(one.rater, one.document, one.segment, one.system) for one in sent]
-    items = external_judgments.planned_for(session, campaign_id, named)
+    items = external_judgments.find_planned_for_raters(session, campaign_id, named)
     known = {n for n, at in items.items() if at.payload is not None and _same(protocol, at.payload, sent[n])}
     other = [n for n, at in sorted(items.items()) if at.state == "handed_in" and n not in known]
     if other:
@@ -81,6 +81,6 @@ def _complete(session: Session, campaign_id: int, at: external_judgments.Planned
     sheet = load_task_content(session, at.public_id)
     if find_missing_judgments(sheet, OwnAnswers.read(session, campaign_id, sheet.task_id, at.rater_id)):
         return False
-    external_judgments.hold(session, campaign_id, sheet.task_id, at.rater_id)
-    tasks.hand_in(session, campaign_id, sheet.task_id, rater_id=at.rater_id, code=None)
+    external_judgments.note_task_held(session, campaign_id, sheet.task_id, at.rater_id)
+    tasks.mark_task_handed_in(session, campaign_id, sheet.task_id, rater_id=at.rater_id, code=None)
     return True

@@ -55,19 +55,19 @@ class RescoreReport:
 
 def check_scores(session: Session, campaign: str) -> RescoreReport:
     """Compare every stored score with what its payload comes to now. Raises NotFound."""
-    row, view = campaigns.get(session, campaign), get_campaign(session, campaign)
-    compared = [_compared(session, row.id, view, one) for one in stored_scores.profiles(session, row.id)]
+    row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
+    compared = [_compared(session, row.id, view, one) for one in stored_scores.load_profiles(session, row.id)]
     return RescoreReport(campaign, tuple(compared))
 
 
 def rescore_campaign(session: Session, campaign: str, *, actor: str) -> RescoreReport:
     """Put right what differs and add what is missing, under a new data version where anything is. Raises NotFound."""
-    row, view = campaigns.get(session, campaign, lock=True), get_campaign(session, campaign)
-    profiles = stored_scores.profiles(session, row.id)
+    row, view = campaigns.load_campaign(session, campaign, lock=True), get_campaign(session, campaign)
+    profiles = stored_scores.load_profiles(session, row.id)
     compared = [_compared(session, row.id, view, one, put_right=True) for one in profiles]
     corrected, added = sum(one.different for one in compared), sum(one.missing for one in compared)
     if corrected or added:
-        campaigns.next_version(session, row.id, actor=actor, what="rescored")
+        campaigns.take_next_version(session, row.id, actor=actor, what="rescored")
         what = {"scores": corrected, "added": added}
         audit.record_action(session, row.id, actor=actor, action="rescored", what=what)
     return RescoreReport(campaign, tuple(compared), corrected, added)
@@ -81,7 +81,7 @@ def _compared(
     wrong, absent = list[StoredScore](), list[StoredScore]()
     options = _options(view, profile)
     own = options == campaign_scoring_options(view)
-    there = stored_scores.stored_scores(session, campaign_id, profile.id)
+    there = stored_scores.stream_stored_scores(session, campaign_id, profile.id)
     for derived, stored in _beside(_derived(session, campaign_id, campaign_protocol(view), options), there):
         checked.n += 1
         if stored is None and own:
@@ -94,7 +94,7 @@ def _compared(
         if len(wrong) + len(absent) >= BLOCK:
             _store(session, campaign_id, profile, wrong, absent, put_right=put_right)
     _store(session, campaign_id, profile, wrong, absent, put_right=put_right)
-    places = stored_scores.addresses(session, campaign_id, [one.judgment_id for _, one in shown])
+    places = stored_scores.describe_judgment_places(session, campaign_id, [one.judgment_id for _, one in shown])
     checked.first = [f"{places[is_.judgment_id]}: {was.score!r} is stored, {is_.score!r} it is" for was, is_ in shown]
     return checked
 
@@ -124,10 +124,10 @@ def _store(
 ) -> None:
     """Store a block, if that is wanted, and let it go."""
     if put_right and wrong:
-        stored_scores.correct(session, campaign_id, profile.id, wrong)
+        stored_scores.update_scores(session, campaign_id, profile.id, wrong)
     if put_right and absent:
         rows = [(one.judgment_id, one.score, one.n_errors) for one in absent]
-        stored_profiles.store(session, campaign_id, profile.id, rows)
+        stored_profiles.store_scores(session, campaign_id, profile.id, rows)
     wrong.clear()
     absent.clear()
 
@@ -135,7 +135,7 @@ def _store(
 def _derived(
     session: Session, campaign_id: int, protocol: Protocol[Any], options: ScoringOptions
 ) -> Iterator[StoredScore]:
-    for answer in judgments.answers(session, campaign_id):
+    for answer in judgments.stream_stored_answers(session, campaign_id):
         payload = protocol.payload.model_validate(answer.payload)
         scored = protocol.score(payload, JudgedTexts(answer.source, answer.text), options)
         yield StoredScore(answer.judgment_id, scored.score, scored.n_errors)

@@ -38,7 +38,7 @@ MOST_REMEMBERED = 50_000
 MOST_SEEN = 2_000
 OBJECTS = 50_000  # made and not gone again, before cycles are looked for
 NOTHING = (None, None, None, None)
-UNSAID = copy_text.fields(NOTHING)
+UNSAID = copy_text.format_copy_fields(NOTHING)
 UNSCORED = JudgmentScore(0.0)  # staged where the score waits for the texts, and never stored
 ROLES = {role.name.lower(): role.value for role in RatingRole}
 Systems = tuple[str, ...]
@@ -80,7 +80,7 @@ class StagingWriter:
     """
 
     judge: Callable[[], tuple[Protocol[Any], ScoringOptions]]
-    lines: copy_text.Lines = field(default_factory=copy_text.Lines)
+    lines: copy_text.CopyLines = field(default_factory=copy_text.CopyLines)
     n_records: int = 0
     n_judgments: int = 0
     n_voids: int = 0
@@ -132,10 +132,13 @@ class StagingWriter:
             where = (record.system, record.document, record.position)
             if record.alignment is not None:
                 self.lines.add(
-                    "staged_alignments", copy_text.line((record.at.file, record.at.line, *where, record.alignment))
+                    "staged_alignments",
+                    copy_text.format_copy_row((record.at.file, record.at.line, *where, record.alignment)),
                 )
             if record.prefill_origin is not None or record.written is not None:
-                self.lines.add("staged_origins", copy_text.line((*where, record.prefill_origin, record.written)))
+                self.lines.add(
+                    "staged_origins", copy_text.format_copy_row((*where, record.prefill_origin, record.written))
+                )
         elif isinstance(record, SegmentRow):
             _known_place(self, (record.document, record.position))
             self.source = (record.document, record.position), len(record.source or "")
@@ -148,9 +151,9 @@ class StagingWriter:
         document, position = self.last
         return record.document != document or (by_segment and record.position != position)
 
-    def take_lines(self) -> copy_text.Lines:
+    def take_lines(self) -> copy_text.CopyLines:
         """The lines so far, to be merged; those after them start anew."""
-        lines, self.lines = self.lines, copy_text.Lines()
+        lines, self.lines = self.lines, copy_text.CopyLines()
         self.begin()
         return lines
 
@@ -202,7 +205,7 @@ def _answers(stage: StagingWriter, row: GroupedAnswers, log: ReadLog) -> None:
         number = _item(stage, file, line, (rater, item), facts)
         stage.n_judgments += 1
         if file != named:
-            named, name = file, copy_text.escape(file)
+            named, name = file, copy_text.escape_copy_text(file)
         lines.append(
             f"{stage.n_judgments}\t{name}\t{line}\t{number}\t{row.position}\t{copy_text.NULL}\t{payload}\t{UNSAID}"
             f"{known.fitting if known.ends[0] <= target and known.ends[1] <= source else known.derived}"
@@ -232,9 +235,10 @@ def _judgment_line(stage: StagingWriter, row: JudgmentRow, log: ReadLog) -> str 
     said = row.role, row.accepted, row.item_position, row.task_meta, row.item_meta
     item = _item(stage, at.file, at.line, (row.task, row.item), (row.systems, row.document, row.rater, *said))
     rest = (row.started_at, row.submitted_at, row.external_id, row.meta)
+    told = UNSAID if rest == NOTHING else copy_text.format_copy_fields(rest)
     return (
-        f"{stage.n_judgments}\t{copy_text.escape(at.file)}\t{at.line}\t{item}\t{_number(row.position)}\t"
-        f"{_number(row.revision)}\t{payload}\t{UNSAID if rest == NOTHING else copy_text.fields(rest)}{known.derived}"
+        f"{stage.n_judgments}\t{copy_text.escape_copy_text(at.file)}\t{at.line}\t{item}\t{_number(row.position)}\t"
+        f"{_number(row.revision)}\t{payload}\t{told}{known.derived}"
     )
 
 
@@ -258,7 +262,7 @@ def _place(stage: StagingWriter, at: FileLine, place: tuple[str, int]) -> None:
     """Stage a segment that a record names and that no record declared so far."""
     if place not in stage.places:
         _known_place(stage, place)
-        stage.lines.add("staged_segments", copy_text.line((at.file, at.line, *place, None, None, None, 0)))
+        stage.lines.add("staged_segments", copy_text.format_copy_row((at.file, at.line, *place, None, None, None, 0)))
 
 
 def _known_place(stage: StagingWriter, place: tuple[str, int]) -> None:
@@ -279,7 +283,7 @@ def _item(stage: StagingWriter, file: str, line: int, name: tuple[str, str], fac
     systems, document, rater, role, *said = facts
     first, also = (systems[0], systems[1:]) if systems else (None, ())
     values = (stage.n_items, file, line, *name, first, also or None, document, rater, ROLES[role], *said)
-    stage.lines.add("staged_items", copy_text.line(values))
+    stage.lines.add("staged_items", copy_text.format_copy_row(values))
     return stage.n_items
 
 
@@ -288,13 +292,13 @@ def _remembered(stage: StagingWriter, payload: Mapping[str, object]) -> tuple[st
     same = stage.seen.get(id(payload))
     if same is not None:
         return same[1], same[2]
-    text = copy_text.json_text(payload)
+    text = copy_text.canonical_json(payload)
     known = stage.remembered.get(text)
     if known is None:
         known = _known(stage, payload)
         if len(stage.remembered) < MOST_REMEMBERED:
             stage.remembered[text] = known
-    escaped = copy_text.escape(text)
+    escaped = copy_text.escape_copy_text(text)
     if len(stage.seen) >= MOST_SEEN:
         stage.seen.clear()
     stage.seen[id(payload)] = payload, escaped, known
@@ -346,23 +350,25 @@ def _declaration(record: Record) -> tuple[str, str]:
                 encode_prefilled_spans(record),
                 record.led,
             )
-            return "staged_outputs", copy_text.line((*at, *said))
+            return "staged_outputs", copy_text.format_copy_row((*at, *said))
         case SegmentRow():
             known = (record.source, record.references, record.meta, record.led)
-            return "staged_segments", copy_text.line((*at, record.document, record.position, *known))
+            return "staged_segments", copy_text.format_copy_row((*at, record.document, record.position, *known))
         case SystemRecord():
             kind = (record.kind, record.lab, record.tags, record.guessed)
-            return "staged_systems", copy_text.line((*at, record.key, record.name, *kind))
+            return "staged_systems", copy_text.format_copy_row((*at, record.key, record.name, *kind))
         case DocumentRecord():
             facts = (record.name, record.kind, record.domain, record.position, record.meta)
-            return "staged_documents", copy_text.line((*at, record.key, *facts))
+            return "staged_documents", copy_text.format_copy_row((*at, record.key, *facts))
         case RaterRow():
-            return "staged_raters", copy_text.line((*at, record.key, record.name, record.person, record.attributes))
+            return "staged_raters", copy_text.format_copy_row(
+                (*at, record.key, record.name, record.person, record.attributes)
+            )
         case VoidRow():
             rest = (record.task, record.item, record.position, record.rater, record.reason, record.actor)
-            return "staged_voids", copy_text.line((*at, *rest))
+            return "staged_voids", copy_text.format_copy_row((*at, *rest))
         case MetricRow():
             of = (record.metric, record.system, record.document, record.position)
-            return "staged_scores", copy_text.line((*at, *of, record.value, record.higher_is_better))
+            return "staged_scores", copy_text.format_copy_row((*at, *of, record.value, record.higher_is_better))
         case _:
             raise TypeError(type(record).__name__)

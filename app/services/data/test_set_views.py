@@ -58,22 +58,22 @@ class DocumentOutputCount:
 
 def get_document(session: Session, campaign: str, key: str) -> DocumentView:
     """A document with its segments. Raises NotFound."""
-    campaign_id = campaigns.get(session, campaign).id
+    campaign_id = campaigns.load_campaign(session, campaign).id
     row = load_document_row(session, campaign_id, key)
-    rows = stored.segments_of(session, campaign_id, row.id)
+    rows = stored.load_segments(session, campaign_id, row.id)
     return _document_view(row, tuple(SegmentText(one.source, one.references, one.meta) for one in rows))
 
 
 def get_system(session: Session, campaign: str, key: str) -> StoredSystemView:
     """A system. Raises NotFound."""
-    return _system_view(load_system_row(session, campaigns.get(session, campaign).id, key))
+    return _system_view(load_system_row(session, campaigns.load_campaign(session, campaign).id, key))
 
 
 def get_outputs(session: Session, campaign: str, system: str, document: str) -> list[OutputView]:
     """A system's outputs on a document, one entry a segment. Raises NotFound."""
-    campaign_id = campaigns.get(session, campaign).id
+    campaign_id = campaigns.load_campaign(session, campaign).id
     of, on = load_system_row(session, campaign_id, system), load_document_row(session, campaign_id, document)
-    rows = stored.outputs_of(session, campaign_id, of.id, on.id)
+    rows = stored.load_outputs(session, campaign_id, of.id, on.id)
     return [
         OutputView(
             *(row.text, None if row.sha256 is None else row.sha256.hex()),
@@ -88,21 +88,21 @@ def list_outputs(
     session: Session, campaign: str, system: str, *, after: str | None, limit: int
 ) -> list[DocumentOutputCount]:
     """Documents that a system has outputs on, by key after `after`. Raises NotFound."""
-    campaign_id = campaigns.get(session, campaign).id
+    campaign_id = campaigns.load_campaign(session, campaign).id
     of = load_system_row(session, campaign_id, system)
-    rows = stored.outputs_page(session, campaign_id, of.id, after=after, limit=limit)
+    rows = stored.load_outputs_page(session, campaign_id, of.id, after=after, limit=limit)
     return [DocumentOutputCount(row.document, row.segments, row.outputs) for row in rows]
 
 
 def list_documents(session: Session, campaign: str, *, after: str | None, limit: int) -> list[DocumentView]:
     """Documents by key after `after`, without their segments."""
-    rows = stored.documents_page(session, campaigns.get(session, campaign).id, after=after, limit=limit)
+    rows = stored.load_documents_page(session, campaigns.load_campaign(session, campaign).id, after=after, limit=limit)
     return [_document_view(row, None) for row in rows]
 
 
 def list_systems(session: Session, campaign: str, *, after: str | None, limit: int) -> list[StoredSystemView]:
     """Systems by key after `after`."""
-    rows = stored.systems_page(session, campaigns.get(session, campaign).id, after=after, limit=limit)
+    rows = stored.load_systems_page(session, campaigns.load_campaign(session, campaign).id, after=after, limit=limit)
     return [_system_view(row) for row in rows]
 
 

@@ -127,16 +127,16 @@ def put_document(session: Session, campaign: str, key: str, given: DocumentText,
         "origin": given.origin,
         "position": given.position,
     }
-    had = stored.document(session, row.id, key)
+    had = stored.find_document(session, row.id, key)
     same_fields = had is not None and all(getattr(had, name) == value for name, value in values.items())
-    before = [] if had is None else _texts_of(stored.segments_of(session, row.id, had.id))
+    before = [] if had is None else _texts_of(stored.load_segments(session, row.id, had.id))
     same_texts = had is not None and before == texts
     repaired = sum(_repairs(one) for one in given.segments)
     if same_fields and same_texts:
         return TestSetPutResult(created=False, changed=False, repaired=repaired, data_version=row.data_version)
     if had is not None and not same_texts:
         _check_free(session, row.id, had.id)
-    document_id = stored.put(session, documents, row.id, key, values)
+    document_id = stored.upsert_row(session, documents, row.id, key, values)
     if not same_texts:
         stored.replace_segments(session, row.id, document_id, texts)
     return _changed(session, row.id, created=had is None, repaired=repaired, actor=actor, what={"document": key})
@@ -152,10 +152,10 @@ def put_system(session: Session, campaign: str, key: str, given: SystemText, *, 
         "tags": list(given.tags),
         "state": given.state,
     }
-    had = stored.system(session, row.id, key)
+    had = stored.find_system(session, row.id, key)
     if had is not None and all(getattr(had, name) == value for name, value in values.items()):
         return TestSetPutResult(created=False, changed=False, repaired=0, data_version=row.data_version)
-    system_id = stored.put(session, systems, row.id, key, values)
+    system_id = stored.upsert_row(session, systems, row.id, key, values)
     put = _changed(session, row.id, created=had is None, actor=actor, what={"system": key})
     if given.state != (had.state if had is not None else "active"):
         version = exclusions.set_system_withdrawn(
@@ -182,12 +182,12 @@ def put_outputs(
     texts = given.texts
     row = _open_for_changes(session, campaign)
     of, on = load_system_row(session, row.id, system), load_document_row(session, row.id, document)
-    before = stored.outputs_of(session, row.id, of.id, on.id)
+    before = stored.load_outputs(session, row.id, of.id, on.id)
     spans: Sequence[Sequence[Span] | None] = [None] * len(texts) if given.prefill is None else given.prefill
     links: Sequence[str | None] = [None] * len(texts) if given.alignment is None else given.alignment
     _check_numbers(len(before), segments=texts, prefill=spans, alignment=links)
     stripped = [None if text is None else text.strip() for text in texts]
-    sources = [one.source for one in stored.segments_of(session, row.id, on.id)]
+    sources = [one.source for one in stored.load_segments(session, row.id, on.id)]
     _check_spans(stripped, sources, spans)
     filled = [_filled(one) for one in spans]
     aligned = _aligned(links, stripped, sources)
@@ -196,9 +196,9 @@ def put_outputs(
     if [(one.text, _as_put(one.prefill), one.alignment) for one in before] == wanted:
         return TestSetPutResult(created=False, changed=False, repaired=repaired, data_version=row.data_version)
     created = all(one.text is None for one in before)
-    if not created and stored.is_shown(session, row.id, on.id, system_id=of.id):
+    if not created and stored.is_shown_in_task(session, row.id, on.id, system_id=of.id):
         raise TextAlreadyShown(f"the output of {system} on {document}")
-    if not created and metrics.has_scores(session, row.id, system_id=of.id, document_id=on.id):
+    if not created and metrics.has_metric_scores(session, row.id, system_id=of.id, document_id=on.id):
         raise TestSetPartInUse(SCORED)
     numbered = [(one.segment_id, *said) for one, said in zip(before, wanted, strict=True)]
     stored.replace_outputs(session, row.id, of.id, numbered)
@@ -221,7 +221,7 @@ def delete_system(session: Session, campaign: str, key: str, *, actor: str) -> N
     system = load_system_row(session, row.id, key)
     if stored.system_is_used(session, row.id, system.id):
         raise TestSetPartInUse("the system has outputs or judgments")
-    if metrics.has_scores(session, row.id, system_id=system.id):
+    if metrics.has_metric_scores(session, row.id, system_id=system.id):
         raise TestSetPartInUse(SCORED)
     stored.delete_system(session, row.id, system.id)
     _changed(session, row.id, actor=actor, what={"system": key, "deleted": True})
@@ -234,25 +234,25 @@ def delete_outputs(session: Session, campaign: str, system: str, document: str, 
     """
     row = _draft(session, campaign)
     of, on = load_system_row(session, row.id, system), load_document_row(session, row.id, document)
-    if stored.is_shown(session, row.id, on.id, system_id=of.id):
+    if stored.is_shown_in_task(session, row.id, on.id, system_id=of.id):
         raise TextAlreadyShown(f"the output of {system} on {document}")
-    if metrics.has_scores(session, row.id, system_id=of.id, document_id=on.id):
+    if metrics.has_metric_scores(session, row.id, system_id=of.id, document_id=on.id):
         raise TestSetPartInUse(SCORED)
-    ids = [one.segment_id for one in stored.outputs_of(session, row.id, of.id, on.id)]
+    ids = [one.segment_id for one in stored.load_outputs(session, row.id, of.id, on.id)]
     stored.delete_outputs(session, row.id, of.id, ids)
     what = {"system": system, "document": document, "deleted": True}
     _changed(session, row.id, actor=actor, what=what)
 
 
 def _open_for_changes(session: Session, campaign: str) -> campaigns.CampaignRecord:
-    row = campaigns.get(session, campaign, lock=True)
+    row = campaigns.load_campaign(session, campaign, lock=True)
     if row.state not in CHANGES:
         raise TestSetClosed
     return row
 
 
 def _draft(session: Session, campaign: str) -> campaigns.CampaignRecord:
-    row = campaigns.get(session, campaign, lock=True)
+    row = campaigns.load_campaign(session, campaign, lock=True)
     if row.state != "draft":
         raise DeleteNeedsDraft(f"the campaign is {row.state}")
     return row
@@ -260,7 +260,7 @@ def _draft(session: Session, campaign: str) -> campaigns.CampaignRecord:
 
 def load_system_row(session: Session, campaign_id: int, key: str) -> Any:
     """A system of the campaign. Raises SystemNotFound."""
-    row = stored.system(session, campaign_id, key)
+    row = stored.find_system(session, campaign_id, key)
     if row is None:
         raise stored.SystemNotFound
     return row
@@ -268,18 +268,18 @@ def load_system_row(session: Session, campaign_id: int, key: str) -> Any:
 
 def load_document_row(session: Session, campaign_id: int, key: str) -> Any:
     """A document of the campaign. Raises DocumentNotFound."""
-    row = stored.document(session, campaign_id, key)
+    row = stored.find_document(session, campaign_id, key)
     if row is None:
         raise stored.DocumentNotFound
     return row
 
 
 def _check_free(session: Session, campaign_id: int, document_id: int) -> None:
-    if stored.is_shown(session, campaign_id, document_id):
+    if stored.is_shown_in_task(session, campaign_id, document_id):
         raise TextAlreadyShown
     if stored.has_outputs(session, campaign_id, document_id):
         raise TestSetPartInUse("outputs stand on the segments of this document")
-    if metrics.has_scores(session, campaign_id, document_id=document_id):
+    if metrics.has_metric_scores(session, campaign_id, document_id=document_id):
         raise TestSetPartInUse(SCORED)
 
 
@@ -365,6 +365,6 @@ def _changed(
     created: bool = False,
     repaired: int = 0,
 ) -> TestSetPutResult:
-    version = campaigns.next_version(session, campaign_id, actor=actor, what="texts")
+    version = campaigns.take_next_version(session, campaign_id, actor=actor, what="texts")
     audit.record_action(session, campaign_id, actor=actor, action="test set changed", what=dict(what))
     return TestSetPutResult(created=created, changed=True, repaired=repaired, data_version=version)

@@ -18,9 +18,9 @@ from app.services.access.tokens import INCLUDES, Caller, Role
 from app.storage import campaigns, jobs, jobs_queue, reports
 from app.storage.campaigns import CampaignNotFound
 from app.storage.db import Database, Session
-from app.storage.imports.staging import json_text
+from app.storage.imports.staging import canonical_json
 from app.storage.jobs import JobNotFound
-from app.storage.jobs_queue import QUEUES, Entry, Weight
+from app.storage.jobs_queue import QUEUES, QueueEntry, Weight
 from app.storage.reports import ReportKey
 
 State = Literal["queued", "running", "done", "failed", "cancelled"]
@@ -100,7 +100,7 @@ class JobRequest:
     def name(self) -> str:
         """The same for the same report."""
         key = [getattr(self.key, name) for name in ReportKey.__slots__]
-        return hashlib.sha256(json_text(key).encode()).hexdigest()
+        return hashlib.sha256(canonical_json(key).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ def request_job(database: Database, request: JobRequest) -> JobView:
     Raises what the question is refused for, where a worker has found that out already.
     """
     with database.transaction() as session:
-        row, is_new = jobs.add(
+        row, is_new = jobs.insert_or_lock_job(
             session,
             public_id=f"j_{secrets.token_hex(16)}",
             campaign_id=request.key.campaign_id,
@@ -153,12 +153,12 @@ def request_job(database: Database, request: JobRequest) -> JobView:
         )
         if row.state == "failed" and not row.error["again"]:
             raise decode_job_error(row.error)
-        lost = row.state == "done" and reports.find(session, request.key) is None  # deleted since
+        lost = row.state == "done" and reports.find_report(session, request.key) is None  # deleted since
         if row.state in jobs.AGAIN or lost:
-            jobs.restart(session, row.id, request.as_json())
+            jobs.restart_job(session, row.id, request.as_json())
         if row.state in jobs.AGAIN or lost or is_new:
-            jobs_queue.enter(session, [Entry(PREPARE, row.id, priority=FIRST, queue=QUEUES[request.weight])])
-        return _view(session, jobs.get(session, row.public_id))
+            jobs_queue.enqueue(session, [QueueEntry(PREPARE, row.id, priority=FIRST, queue=QUEUES[request.weight])])
+        return _view(session, jobs.load_job(session, row.public_id))
 
 
 def find_running_job(database: Database, request: JobRequest) -> JobView:
@@ -167,7 +167,7 @@ def find_running_job(database: Database, request: JobRequest) -> JobView:
     Raises JobNotBegun where none is under way, and what the question is refused for, where a worker has found that out.
     """
     with database.transaction() as session:
-        row = jobs.find(session, request.name)
+        row = jobs.find_job(session, request.name)
         if row is not None and row.state == "failed" and not row.error["again"]:
             raise decode_job_error(row.error)
         if row is None or row.state not in jobs.UNFINISHED:
@@ -177,12 +177,12 @@ def find_running_job(database: Database, request: JobRequest) -> JobView:
 
 def get_job(session: Session, job: str) -> JobView:
     """A job, for whoever asked for it. Raises JobNotFound."""
-    return _view(session, jobs.get(session, job))
+    return _view(session, jobs.load_job(session, job))
 
 
 def get_visible_job(session: Session, job: str, caller: Caller) -> JobView:
     """A job. Raises JobNotFound also for one of a campaign that the caller does not see."""
-    view = _view(session, jobs.get(session, job))
+    view = _view(session, jobs.load_job(session, job))
     if caller.campaign is not None and set(view.campaigns) != {caller.campaign}:
         raise JobNotFound
     return view
@@ -197,20 +197,20 @@ def list_campaign_jobs(
     """
     if caller.campaign not in (None, campaign):
         raise CampaignNotFound
-    number = jobs.get(session, before).id if before else None
-    campaign_id, roles = campaigns.get(session, campaign).id, sorted(INCLUDES[caller.role])
+    number = jobs.load_job(session, before).id if before else None
+    campaign_id, roles = campaigns.load_campaign(session, campaign).id, sorted(INCLUDES[caller.role])
     alone = caller.campaign is not None
-    rows = jobs.of_campaign(session, campaign_id, roles=roles, alone=alone, before=number, limit=limit)
+    rows = jobs.load_campaign_jobs_page(session, campaign_id, roles=roles, alone=alone, before=number, limit=limit)
     return [_view(session, row) for row in rows]
 
 
 def cancel_job(session: Session, job: str, caller: Caller) -> JobView:
     """End a job; whoever computes for it stops. One that has ended stays as it is. Raises JobNotFound."""
     get_visible_job(session, job, caller)
-    row = jobs.get(session, job, hold=True)
+    row = jobs.load_job(session, job, hold=True)
     if row.state in jobs.UNFINISHED:
-        jobs.cancel(session, row.id)
-        jobs_queue.withdraw(session, row.id)
+        jobs.mark_job_cancelled(session, row.id)
+        jobs_queue.withdraw_queued_entries(session, row.id)
     return get_visible_job(session, job, caller)
 
 
@@ -220,7 +220,7 @@ def get_job_report(session: Session, view: JobView) -> StoredReport:
         raise decode_job_error(view.error)
     if view.state == "cancelled":
         raise JobCancelled
-    body = reports.find(session, view.request.key)
+    body = reports.find_report(session, view.request.key)
     if body is None:
         raise JobNotDone
     return StoredReport.of(body, view.request.key.data_version)
@@ -230,7 +230,7 @@ def _view(session: Session, row: jobs.Row) -> JobView:
     request = JobRequest.of(row.kind, row.request)
     state: State = "running" if row.state == "finishing" else row.state
     begun = row.started_at or row.created_at
-    idle = row.state in jobs.UNFINISHED and not jobs_queue.workers(session, HEARD_WITHIN)
+    idle = row.state in jobs.UNFINISHED and not jobs_queue.count_live_workers(session, HEARD_WITHIN)
     whole = row.n_chunks == 0
     return JobView(
         job=row.public_id,
@@ -265,23 +265,23 @@ def decode_job_error(kept: Mapping[str, Any]) -> AppError:
     return error
 
 
-def next_queue_entries(session: Session, row: jobs.Row) -> list[Entry]:
+def next_queue_entries(session: Session, row: jobs.Row) -> list[QueueEntry]:
     """What is to be done next for a job, whatever has been done."""
     if row.state == "queued":
-        return [Entry(PREPARE, row.id, priority=FIRST, queue=_queue(row))]
+        return [QueueEntry(PREPARE, row.id, priority=FIRST, queue=_queue(row))]
     if row.state == "finishing" or row.n_done == row.n_chunks:
         return [make_finish_entry(row)]
-    return [make_chunk_entry(row, n) for n in jobs.to_queue(session, row.id, row.n_chunks, WINDOW)]
+    return [make_chunk_entry(row, n) for n in jobs.list_chunks_to_queue(session, row.id, row.n_chunks, WINDOW)]
 
 
-def make_chunk_entry(row: jobs.Row, n: int) -> Entry:
+def make_chunk_entry(row: jobs.Row, n: int) -> QueueEntry:
     """Chunks of several jobs take turns, some at a time, so that a large one does not keep others waiting."""
-    return Entry(CHUNK, row.id, n, priority=-(n // BLOCK), queue=_queue(row))
+    return QueueEntry(CHUNK, row.id, n, priority=-(n // BLOCK), queue=_queue(row))
 
 
-def make_finish_entry(row: jobs.Row) -> Entry:
+def make_finish_entry(row: jobs.Row) -> QueueEntry:
     """To make the report of a job whose chunks are there."""
-    return Entry(FINISH, row.id, priority=SOON, queue=_queue(row))
+    return QueueEntry(FINISH, row.id, priority=SOON, queue=_queue(row))
 
 
 def _queue(row: jobs.Row) -> str:
@@ -299,16 +299,18 @@ def recover_stalled_jobs(database: Database) -> int:
     A chunk whose workers ended too often ends its job, with the reason. One sweep at a time does it all.
     """
     with database.transaction() as session:
-        if not jobs_queue.alone(session):
+        if not jobs_queue.try_lock_sweep(session):
             return 0
-        entries = jobs_queue.stalled_entries(session, STALLED_AFTER)
-        hopeless = [one for one in entries if jobs_queue.count(session, one.queue_id, "stalled") >= MOST_TRIES]
+        entries = jobs_queue.load_stalled_entries(session, STALLED_AFTER)
+        hopeless = [
+            one for one in entries if jobs_queue.count_entry_ending(session, one.queue_id, "stalled") >= MOST_TRIES
+        ]
         for entry in entries:
             if entry not in hopeless:
-                jobs_queue.retry(session, entry.queue_id)
-        jobs_queue.forget_workers(session, 10 * STALLED_AFTER)
-        numbers = [row.id for row in jobs.unfinished_jobs(session)]
-        idle = jobs_queue.without_entries(session, numbers) if numbers else set()
+                jobs_queue.retry_queue_entry(session, entry.queue_id)
+        jobs_queue.delete_dead_workers(session, 10 * STALLED_AFTER)
+        numbers = [row.id for row in jobs.load_unfinished_jobs(session)]
+        idle = jobs_queue.find_jobs_without_entries(session, numbers) if numbers else set()
     for entry in hopeless:
         give_up_job(database, entry.job_id, "its workers stopped before it was finished", entry=entry.queue_id)
     return len(entries) + sum(_enter_again(database, number) for number in sorted(idle))
@@ -317,7 +319,7 @@ def recover_stalled_jobs(database: Database) -> int:
 def record_worker_crash(database: Database, entry: int) -> bool:
     """Note that the process that computed an entry ended by itself; whether that was once too often."""
     with database.transaction() as session:
-        return jobs_queue.count(session, entry, "crashed") >= MOST_TRIES
+        return jobs_queue.count_entry_ending(session, entry, "crashed") >= MOST_TRIES
 
 
 def give_up_job(database: Database, job_id: int, why: str, *, entry: int | None = None) -> None:
@@ -325,10 +327,12 @@ def give_up_job(database: Database, job_id: int, why: str, *, entry: int | None 
     with database.transaction() as session:
         row = jobs.lock_job(session, job_id)
         if row is not None and row.state in jobs.UNFINISHED:
-            jobs.fail(session, job_id, encode_job_error(JobGivenUp(f"{why}, {MOST_TRIES} times"), again=True))
-            jobs_queue.withdraw(session, job_id)
+            jobs.mark_job_failed(
+                session, job_id, encode_job_error(JobGivenUp(f"{why}, {MOST_TRIES} times"), again=True)
+            )
+            jobs_queue.withdraw_queued_entries(session, job_id)
         if entry is not None:
-            jobs_queue.give_up(session, entry)
+            jobs_queue.remove_queue_entry(session, entry)
 
 
 def refuse_job(database: Database, job_id: int, error: AppError, *, again: bool = False) -> None:
@@ -336,18 +340,24 @@ def refuse_job(database: Database, job_id: int, error: AppError, *, again: bool 
     with database.transaction() as session:
         row = jobs.lock_job(session, job_id)
         if row is not None and row.state in jobs.UNFINISHED:
-            jobs.fail(session, job_id, encode_job_error(error, again=again))
-            jobs_queue.withdraw(session, job_id)
+            jobs.mark_job_failed(session, job_id, encode_job_error(error, again=again))
+            jobs_queue.withdraw_queued_entries(session, job_id)
 
 
 def _enter_again(database: Database, job_id: int) -> bool:
     with database.transaction() as session:
         row = jobs.lock_job(session, job_id)
-        if row is None or row.state not in jobs.UNFINISHED or not jobs_queue.without_entries(session, [job_id]):
+        if (
+            row is None
+            or row.state not in jobs.UNFINISHED
+            or not jobs_queue.find_jobs_without_entries(session, [job_id])
+        ):
             return False
         if row.attempts >= MOST_BEGUN:
-            jobs.fail(session, job_id, encode_job_error(JobGivenUp("the queue lost it repeatedly"), again=True))
+            jobs.mark_job_failed(
+                session, job_id, encode_job_error(JobGivenUp("the queue lost it repeatedly"), again=True)
+            )
         else:
-            jobs.count_attempt(session, job_id)
-            jobs_queue.enter(session, next_queue_entries(session, row))
+            jobs.count_job_attempt(session, job_id)
+            jobs_queue.enqueue(session, next_queue_entries(session, row))
         return True

@@ -64,6 +64,8 @@ def find_or_queue_report(
 def _is_long(session: Session, request: ReportRequest, lookup: ReportLookup) -> bool:
     """Whether a job is to make a report that is not stored."""
     report = request.report
-    if report.long or judgments.more_than(session, [one.campaign_id for one in lookup.about], report.quick):
+    if report.long or judgments.has_more_judgments_than(
+        session, [one.campaign_id for one in lookup.about], report.quick
+    ):
         return True
     return report.takes_long is not None and report.takes_long(session, lookup.about, request.options)

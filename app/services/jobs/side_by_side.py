@@ -133,7 +133,7 @@ def _later(
     asked = [one.as_json() for one in rows]
     first, parts = rows[0].about, [subject, versions, [[name, of, told] for name, of, _, told in asked]]
     key = make_report_key(first.campaign_id, kind, first.version, parts, seed=0, method_version=METHOD_VERSION)
-    body = stored.find(session, key)
+    body = stored.find_report(session, key)
     return (
         JobRequest(kind, key, versions, {"subject": subject, "columns": asked})
         if body is None

@@ -23,7 +23,7 @@ def enrol_raters(
 
     Raises Invalid naming each key that is none, stands twice, or is enrolled already; and as `raters.put_rater`.
     """
-    campaign_id = campaigns.get(session, campaign, lock=True).id
+    campaign_id = campaigns.load_campaign(session, campaign, lock=True).id
     places = tuple(_faults(session, campaign_id, keys))
     if places:
         raise Invalid("nobody was enrolled because the list contains errors", places=places[:MOST_NAMED])
@@ -55,7 +55,7 @@ def _misfit(key: str) -> str | None:
 
 
 def _standing(session: Session, campaign_id: int, key: str) -> str | None:
-    account = raters.find(session, campaign_id, key)
+    account = raters.find_rater(session, campaign_id, key)
     if account is None or account.state is None:
         return None
     if account.state == "left":

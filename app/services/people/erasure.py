@@ -49,7 +49,7 @@ def erase_rater(session: Session, key: str, *, campaign: str | None, by: Caller)
     """
     if by.campaign is not None and campaign not in (None, by.campaign):
         raise raters.RaterNotFound
-    accounts = _all_accounts(session, erasure.accounts(session, key, campaign=by.campaign or campaign))
+    accounts = _all_accounts(session, erasure.load_accounts_of_key(session, key, campaign=by.campaign or campaign))
     if by.campaign is not None and any(account.campaign != by.campaign for account in accounts):
         raise PersonInOtherCampaign
     known = [account for account in accounts if account.state != "erased"]
@@ -70,15 +70,15 @@ def _all_accounts(session: Session, named: Sequence[erasure.AccountRecord]) -> l
         raise AmbiguousRaterKey
     if named[0].person_id is None:
         return list(named)
-    return list(erasure.accounts_of(session, named[0].person_id))
+    return list(erasure.load_accounts_of_person(session, named[0].person_id))
 
 
 def _forget(session: Session, account: erasure.AccountRecord, by: Caller) -> None:
-    row = campaigns.get(session, account.campaign, lock=True)
-    stored.revoke_of_rater(session, row.id, account.id)
-    erasure.forget(session, account)
+    row = campaigns.load_campaign(session, account.campaign, lock=True)
+    stored.revoke_rater_tokens(session, row.id, account.id)
+    erasure.erase_account(session, account)
     if row.data_version:
-        campaigns.next_version(session, row.id, actor=by.actor, what="raters")
+        campaigns.take_next_version(session, row.id, actor=by.actor, what="raters")
     audit.record_action(session, row.id, actor=by.actor, action="rater erased", what={"rater": account.key})
 
 
@@ -89,13 +89,13 @@ def purge_rater_judgments(session: Session, campaign: str, key: str, *, actor: s
 
     Raises NotFound, and RaterNotErased: who is to be forgotten is erased first.
     """
-    row = campaigns.get(session, campaign, lock=True)
-    account = raters.get(session, row.id, key)
+    row = campaigns.load_campaign(session, campaign, lock=True)
+    account = raters.load_rater(session, row.id, key)
     if account.state != "erased":
         raise RaterNotErased
-    hashes = purging.purge(session, row.id, account.id)
+    hashes = purging.purge_rater(session, row.id, account.id)
     if hashes:
-        campaigns.next_version(session, row.id, actor=actor, what="purge")
+        campaigns.take_next_version(session, row.id, actor=actor, what="purge")
     for first in range(0, len(hashes), PER_ENTRY):
         part = hashes[first : first + PER_ENTRY]
         gone = {one.row: one.hash for one in part}

@@ -42,11 +42,11 @@ def put_guidelines(
     session: Session, campaign: str, kind: Kind, texts: Mapping[str, str], *, actor: str
 ) -> GuidelineTexts:
     """Store a new version; the same texts again are the same version. Raises NotFound."""
-    row = campaigns.get(session, campaign, lock=True)
-    latest = guidelines.find(session, row.id, kind)
+    row = campaigns.load_campaign(session, campaign, lock=True)
+    latest = guidelines.find_guidelines(session, row.id, kind)
     if latest is None or latest.texts != texts:
         version = 1 if latest is None else latest.version + 1
-        guidelines.add(session, row.id, kind, version=version, texts=texts, actor=actor)
+        guidelines.insert_guidelines(session, row.id, kind, version=version, texts=texts, actor=actor)
         what = {"version": version, "languages": sorted(texts)}
         audit.record_action(session, row.id, actor=actor, action=f"{kind} put", what=what)
     return get_guidelines(session, campaign, kind)
@@ -54,9 +54,9 @@ def put_guidelines(
 
 def get_guidelines(session: Session, campaign: str, kind: Kind, *, version: int | None = None) -> GuidelineTexts:
     """A version of the texts, the latest where none is named. Raises NotFound."""
-    row = guidelines.find(session, campaigns.get(session, campaign).id, kind, version)
+    row = guidelines.find_guidelines(session, campaigns.load_campaign(session, campaign).id, kind, version)
     if row is None:
-        raise guidelines.NoTexts(kind)
+        raise guidelines.GuidelinesNotFound(kind)
     return GuidelineTexts(row.version, row.texts, row.at)
 
 
@@ -64,8 +64,8 @@ def find_requested_consent(
     session: Session, rater: ActingRater
 ) -> tuple[GuidelineTexts | None, ConsentAgreement | None]:
     """What a rater is to agree to, None where nothing is asked, and what they agreed to last."""
-    row = guidelines.find(session, rater.campaign_id, "consent")
-    given = guidelines.latest_agreement(session, rater.rater_id)
+    row = guidelines.find_guidelines(session, rater.campaign_id, "consent")
+    given = guidelines.load_latest_consent(session, rater.rater_id)
     return (
         None if row is None else GuidelineTexts(row.version, row.texts, row.at),
         None if given is None else ConsentAgreement(given.version, given.language, given.at),
@@ -79,16 +79,16 @@ def record_consent(session: Session, rater: ActingRater, *, version: int, langua
     """
     text, _ = find_requested_consent(session, rater)
     if text is None:
-        raise guidelines.NoTexts("consent")
+        raise guidelines.GuidelinesNotFound("consent")
     if version != text.version:
         raise ConsentTextChanged(f"it is version {text.version}")
     if language not in text.texts:
         there = ", ".join(sorted(text.texts))
         raise Invalid(places=(Place(("body", "language"), f"the text is not there in it; there are {there}"),))
-    if guidelines.agree(session, rater.campaign_id, rater.rater_id, version=version, language=language):
+    if guidelines.insert_consent(session, rater.campaign_id, rater.rater_id, version=version, language=language):
         what = {"rater": rater.rater, "version": version, "language": language}
         audit.record_action(session, rater.campaign_id, actor=rater.actor, action="consent given", what=what)
     _, given = find_requested_consent(session, rater)
     if given is None:
-        raise guidelines.NoTexts("consent")
+        raise guidelines.GuidelinesNotFound("consent")
     return given

@@ -21,7 +21,7 @@ from app.stats.timing.active_time import actions_from_log
 from app.stats.timing.timing import PAUSE, PER_WORD, payable_seconds
 from app.storage import campaigns, hours, raters, teams
 from app.storage.db import Session
-from app.storage.hours import Spacing
+from app.storage.hours import WordSpacing
 
 EPOCH = date(1970, 1, 1)
 MOST_OPEN = 20
@@ -115,14 +115,14 @@ def make_hours_report(
 
     Raises NotFound for an unknown campaign and for a team that is not the caller's.
     """
-    view, row = get_campaign(session, campaign), campaigns.get(session, campaign)
+    view, row = get_campaign(session, campaign), campaigns.load_campaign(session, campaign)
     only = resolve_visible_team(session, row.id, team, by)
-    people = hours.raters(session, row.id, None)
+    people = hours.load_enrolled_raters(session, row.id, None)
     shown = [one for one in people if only is None or one.team == only]
     wanted = None if only is None else {one.person for one in shown}
     accounts = [one for one in people if wanted is None or one.person in wanted]
     by_rater = _by_rater(session, view, row.id, accounts, utc_offset, everybody=only is None)
-    entries = hours.entries(session, row.id, team=only)
+    entries = hours.load_hours_entries(session, row.id, team=only)
     counted = tuple(_rater(one, by_rater.get(one.id, {}), entries, utc_offset) for one in shown)
     return CampaignHours(campaign, utc_offset, PAUSE, PER_WORD, counted, _teams(counted))
 
@@ -130,19 +130,19 @@ def make_hours_report(
 def get_own_hours(session: Session, rater: ActingRater, *, utc_offset: int = 0) -> OwnHours:
     """The rater's own hours by day. Work in several of a person's accounts at once counts once."""
     view = get_campaign(session, rater.campaign)
-    accounts = hours.accounts(session, rater.campaign_id, rater.rater_id)
+    accounts = hours.load_person_accounts(session, rater.campaign_id, rater.rater_id)
     by_rater = _by_rater(session, view, rater.campaign_id, accounts, utc_offset, everybody=False)
     me = next(one for one in accounts if one.id == rater.rater_id)
-    entries = hours.entries(session, rater.campaign_id, rater_id=rater.rater_id)
+    entries = hours.load_hours_entries(session, rater.campaign_id, rater_id=rater.rater_id)
     counted = _rater(me, by_rater.get(me.id, {}), entries, utc_offset)
     return OwnHours(counted, tuple(_entry(row) for row in entries))
 
 
 def list_hours_entries(session: Session, campaign: str, *, by: Caller, after: int, limit: int) -> list[HoursEntry]:
     """Adjustments, disputes and refusals in their order, by id after `after`; a coordinator gets those of its team."""
-    row = campaigns.get(session, campaign)
+    row = campaigns.load_campaign(session, campaign)
     only = resolve_visible_team(session, row.id, None, by)
-    return [_entry(one) for one in hours.entries(session, row.id, team=only, after=after, limit=limit)]
+    return [_entry(one) for one in hours.load_hours_entries(session, row.id, team=only, after=after, limit=limit)]
 
 
 def adjust_hours(
@@ -152,8 +152,8 @@ def adjust_hours(
 
     Raises NotFound, DisputeAlreadyAnswered, Invalid for a rater who is not enrolled or whose dispute it is not.
     """
-    row = campaigns.get(session, campaign, lock=True)
-    account = raters.find(session, row.id, rater)
+    row = campaigns.load_campaign(session, campaign, lock=True)
+    account = raters.find_rater(session, row.id, rater)
     if account is None or account.state is None:
         raise Invalid(places=(Place(("body", "rater"), "is not enrolled"),))
     if answers is not None and _to_answer(session, row.id, answers).rater_id != account.id:
@@ -163,15 +163,15 @@ def adjust_hours(
 
 def refuse_dispute(session: Session, campaign: str, *, dispute: int, reason: str, actor: str) -> HoursEntry:
     """Answer a dispute by a reason why nothing is paid for it. Raises NotFound, DisputeAlreadyAnswered."""
-    row = campaigns.get(session, campaign, lock=True)
+    row = campaigns.load_campaign(session, campaign, lock=True)
     entry = _to_answer(session, row.id, dispute)
     return _add(session, row.id, entry.rater_id, "refusal", 0, reason, actor, dispute)
 
 
 def dispute_hours(session: Session, rater: ActingRater, *, seconds: int, reason: str) -> HoursEntry:
     """A rater says that so many seconds are missing. Raises TooManyDisputes."""
-    campaigns.get(session, rater.campaign, lock=True)
-    if hours.open_disputes(session, rater.campaign_id, rater.rater_id) >= MOST_OPEN:
+    campaigns.load_campaign(session, rater.campaign, lock=True)
+    if hours.count_open_disputes(session, rater.campaign_id, rater.rater_id) >= MOST_OPEN:
         raise TooManyDisputes
     return _add(session, rater.campaign_id, rater.rater_id, "dispute", seconds, reason, rater.actor, None)
 
@@ -190,7 +190,7 @@ def resolve_visible_team(session: Session, campaign_id: int, asked: str | None, 
     """The team whose raters a caller is shown; None for all. Raises TeamNotFound for one that is not theirs."""
     only = asked if by.may("manager") else asked or by.team
     if only is not None:
-        teams.get(session, campaign_id, only)
+        teams.load_team(session, campaign_id, only)
         if not by.leads(only):
             raise teams.TeamNotFound
     return only
@@ -206,7 +206,7 @@ def _by_rater(
     everybody: bool,
 ) -> Mapping[int, Mapping[date, float]]:
     """Active seconds by rater id and day."""
-    spacing = Spacing(has_word_spaces(view.source_language), has_word_spaces(view.target_language))
+    spacing = WordSpacing(has_word_spaces(view.source_language), has_word_spaces(view.target_language))
     only = None if everybody else [one.id for one in accounts]
     read = hours.load_activity(session, campaign_id, spacing, only)
     persons = {one.id: int(one.person) for one in accounts}
@@ -277,7 +277,7 @@ def _add(
     answers: int | None,
 ) -> HoursEntry:
     values = {"rater_id": rater_id, "kind": kind, "seconds": seconds, "reason": reason, "actor": actor}
-    made = _entry(hours.add(session, campaign_id, {**values, "answers_id": answers}))
+    made = _entry(hours.insert_hours_entry(session, campaign_id, {**values, "answers_id": answers}))
     what = {"entry": made.id, "rater": made.rater, "seconds": seconds, "answers": answers}
     audit.record_action(session, campaign_id, actor=actor, action=f"hours {kind}", what=what)
     return made

@@ -33,11 +33,11 @@ def list_idle_warnings(
     """
     if state not in UNDER_WAY:
         return []
-    idle = [key for key in idle_raters.keys(session, campaign_id) if of is None or key in of]
+    idle = [key for key in idle_raters.load_idle_rater_keys(session, campaign_id) if of is None or key in of]
     sentences = []
     if idle:
         sentences.append(make_idle_warning(idle, "rater") if named else f"{_idle(len(idle), 'rater')}; {SHARE}")
-    seats = plans.seats(session, campaign_id) - idle_raters.seats_with_work(session, campaign_id)
+    seats = plans.count_invitation_seats(session, campaign_id) - idle_raters.count_seats_with_work(session, campaign_id)
     if of is None and seats > 0:
         sentences.append(f"{_idle(seats, 'invited seat')}; {SHARE}")
     return sentences
@@ -45,6 +45,6 @@ def list_idle_warnings(
 
 def list_enrolment_warnings(session: Session, campaign: str, keys: Sequence[str]) -> list[str]:
     """What is said to whoever enrols these. Raises NotFound."""
-    row = campaigns.get(session, campaign)
-    idle = idle_raters.keys(session, row.id, keys) if row.state in UNDER_WAY else []
+    row = campaigns.load_campaign(session, campaign)
+    idle = idle_raters.load_idle_rater_keys(session, row.id, keys) if row.state in UNDER_WAY else []
     return [make_idle_warning(idle, "rater")] if idle else []

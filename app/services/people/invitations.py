@@ -121,7 +121,7 @@ def create_invitation(
     signed: whether the platform signs its ids. per_hour: how many may come in any hour; None: half of the seats where
     ids are not signed, so that made-up ones cannot take all before somebody looks, else no bound.
     """
-    row = campaigns.get(session, campaign, lock=True)
+    row = campaigns.load_campaign(session, campaign, lock=True)
     _check_address(completion_url)
     key = secrets.token_bytes(32) if signed else None
     public_id, secret = (
@@ -141,7 +141,7 @@ def create_invitation(
         "per_hour": per_hour or (None if signed else max(FEW, (seats + 1) // 2)),
         "signing_key": key,
     }
-    view = _view(invitations.add(session, values))
+    view = _view(invitations.insert_invitation(session, values))
     what = {"invitation": public_id, "seats": seats, "platform": platform, "team": team}
     audit.record_action(session, row.id, actor=by.actor, action="invitation made", what=what)
     return NewInvitation(view, secret, None if key is None else key.hex())
@@ -149,20 +149,20 @@ def create_invitation(
 
 def get_invitation(session: Session, campaign: str, public_id: str) -> InvitationView:
     """An invitation, live or not. Raises NotFound."""
-    return _view(invitations.get(session, campaigns.get(session, campaign).id, public_id))
+    return _view(invitations.load_invitation(session, campaigns.load_campaign(session, campaign).id, public_id))
 
 
 def list_invitations(session: Session, campaign: str, *, after: str | None, limit: int) -> list[InvitationView]:
     """A campaign's invitations by id after `after`."""
-    campaign_id = campaigns.get(session, campaign).id
-    return [_view(row) for row in invitations.page(session, campaign_id, after=after, limit=limit)]
+    campaign_id = campaigns.load_campaign(session, campaign).id
+    return [_view(row) for row in invitations.load_invitations_page(session, campaign_id, after=after, limit=limit)]
 
 
 def revoke_invitation(session: Session, campaign: str, public_id: str, *, by: Caller) -> None:
     """End an invitation; who came by it stays. Raises NotFound."""
-    row = campaigns.get(session, campaign, lock=True)
-    invitations.get(session, row.id, public_id)
-    if invitations.revoke(session, row.id, public_id):
+    row = campaigns.load_campaign(session, campaign, lock=True)
+    invitations.load_invitation(session, row.id, public_id)
+    if invitations.end_invitation(session, row.id, public_id):
         what = {"invitation": public_id}
         audit.record_action(session, row.id, actor=by.actor, action="invitation revoked", what=what)
 
@@ -194,7 +194,7 @@ def claim_seat(session: Session, public_id: str, given: SeatClaim, *, days: floa
     twice. Raises InvitationNotFound for a wrong secret too, ClaimNotSigned, SeatAlreadyClaimed, NoInvitationSeatLeft,
     InvitationRateExceeded, CampaignClosed, RaterErased.
     """
-    invitation = invitations.find(session, public_id)
+    invitation = invitations.find_invitation(session, public_id)
     known = invitation.hash if invitation is not None else bytes(32)
     if not hmac.compare_digest(hash_secret(given.secret), known) or invitation is None or not invitation.live:
         raise invitations.InvitationNotFound
@@ -203,14 +203,14 @@ def claim_seat(session: Session, public_id: str, given: SeatClaim, *, days: floa
         sign_external_id(invitation.signing_key, given.external_id), given.signature or ""
     ):
         raise ClaimNotSigned
-    if invitations.hold_campaign(session, invitation.campaign_id) == "closed":
+    if invitations.lock_campaign_for_claim(session, invitation.campaign_id) == "closed":
         raise InvitingCampaignClosed
-    key = invitations.rater_of(session, invitation.campaign_id, given.external_id)
+    key = invitations.find_rater_by_external_id(session, invitation.campaign_id, given.external_id)
     actor = f"invitation:{public_id}"
     came_before = key is not None
     if key is None:
         key = _take_seat(session, public_id, given.external_id, actor=actor)
-    rater = raters.get(session, invitation.campaign_id, key)
+    rater = raters.load_rater(session, invitation.campaign_id, key)
     if came_before and not signed and given.held_by != rater.id:
         raise SeatAlreadyClaimed
     if rater.state == "erased":
@@ -223,18 +223,22 @@ def _take_seat(session: Session, public_id: str, external_id: str, *, actor: str
 
     Raises NoInvitationSeatLeft, InvitationRateExceeded, InvitationNotFound where it ended meanwhile.
     """
-    row = invitations.find(session, public_id)  # once more: the seats as they are now that nobody else takes one
+    row = invitations.find_invitation(
+        session, public_id
+    )  # once more: the seats as they are now that nobody else takes one
     if row is None or not row.live:
         raise invitations.InvitationNotFound
     if row.taken >= row.seats:
         raise NoInvitationSeatLeft
-    if row.per_hour is not None and (wait := invitations.full_for(session, row)) is not None:
+    if row.per_hour is not None and (wait := invitations.seconds_until_next_claim(session, row)) is not None:
         raise InvitationRateExceeded(retry_after=wait)
     key = f"{row.platform or 'w'}-{secrets.token_hex(6)}"
-    rater_id = raters.add(session, row.campaign_id, key)
+    rater_id = raters.insert_rater(session, row.campaign_id, key)
     enrolment = {"team_id": row.team_id, "state": "active", "capacity_unit": "items"}
-    raters.enrol(session, row.campaign_id, rater_id, {**enrolment, "external_id": external_id, "invitation_id": row.id})
-    plans.join_pool(session, row.campaign_id, rater_id)
+    raters.upsert_enrolment(
+        session, row.campaign_id, rater_id, {**enrolment, "external_id": external_id, "invitation_id": row.id}
+    )
+    plans.join_task_pool(session, row.campaign_id, rater_id)
     what = {"rater": key, "invitation": public_id}
     audit.record_action(session, row.campaign_id, actor=actor, action="rater enrolled", what=what)
     return key
@@ -242,23 +246,23 @@ def _take_seat(session: Session, public_id: str, external_id: str, *, actor: str
 
 def list_completions(session: Session, campaign: str, *, after: int, limit: int) -> list[TaskCompletion]:
     """Codes of completion in the order of their tasks, after the one of id `after`: for paying."""
-    campaign_id = campaigns.get(session, campaign).id
+    campaign_id = campaigns.load_campaign(session, campaign).id
     return [
         TaskCompletion(**row._mapping)
-        for row in invitations.completions(session, campaign_id, after=after, limit=limit)
+        for row in invitations.load_completions_page(session, campaign_id, after=after, limit=limit)
     ]
 
 
 def list_own_completions(session: Session, campaign_id: int, rater_id: int) -> list[tuple[str, str, str | None]]:
     """A rater's own tasks with a code: task, code, and the address that takes them back to their platform."""
-    url = invitations.completion_url(session, campaign_id, rater_id)
-    rows = invitations.completions(session, campaign_id, after=0, limit=10_000, rater_id=rater_id)
+    url = invitations.find_completion_url(session, campaign_id, rater_id)
+    rows = invitations.load_completions_page(session, campaign_id, after=0, limit=10_000, rater_id=rater_id)
     return [(row.task, row.code, insert_completion_code(url, row.code)) for row in rows]
 
 
 def find_completion_redirect(session: Session, campaign_id: int, rater_id: int, code: str) -> str | None:
     """Where a rater who came by an invitation goes with a code of completion; None where there is no such place."""
-    return insert_completion_code(invitations.completion_url(session, campaign_id, rater_id), code)
+    return insert_completion_code(invitations.find_completion_url(session, campaign_id, rater_id), code)
 
 
 def insert_completion_code(url: str | None, code: str) -> str | None:
@@ -293,7 +297,7 @@ def _team_id(session: Session, campaign_id: int, key: str | None) -> int | None:
     if key is None:
         return None
     try:
-        return int(teams.get(session, campaign_id, key).id)
+        return int(teams.load_team(session, campaign_id, key).id)
     except teams.TeamNotFound:
         raise Invalid(places=(Place(("body", "team"), "there is no such team"),)) from None
 

@@ -47,8 +47,8 @@ def renew_link(session: Session, campaign: str, key: str, *, days: float, by: Ca
 
     Raises NotFound where the rater is not the caller's, RaterNotEnrolled, RaterErased.
     """
-    row = campaigns.get(session, campaign, lock=True)
-    rater = raters.get(session, row.id, key)
+    row = campaigns.load_campaign(session, campaign, lock=True)
+    rater = raters.load_rater(session, row.id, key)
     if not by.leads(rater.team):
         raise raters.RaterNotFound
     if rater.state == "erased":
@@ -74,11 +74,11 @@ def replace_rater_token(
     once: bool = False,
 ) -> RaterLink:
     """A new token for a rater, good for so many days, in the place of all that they have."""
-    ended = stored.revoke_of_rater(session, rater.campaign_id, rater.id)
+    ended = stored.revoke_rater_tokens(session, rater.campaign_id, rater.id)
     if ended:
         what = {"rater": rater.key, "tokens": ended}
         audit.record_action(session, rater.campaign_id, actor=actor, action="tokens revoked", what=what)
-    expires_at = clock.after(session, days)
+    expires_at = clock.database_time_after(session, days)
     issued = tokens.create_token(
         session,
         role="rater",
@@ -97,14 +97,14 @@ def renew_team_links(session: Session, campaign: str, team: str | None, *, days:
 
     Raises NotFound for a team that is not the caller's.
     """
-    campaign_id = campaigns.get(session, campaign, lock=True).id
+    campaign_id = campaigns.load_campaign(session, campaign, lock=True).id
     only = team if by.may("manager") else team or by.team
     if only is not None:
-        teams.get(session, campaign_id, only)
+        teams.load_team(session, campaign_id, only)
         if not by.leads(only):
             raise teams.TeamNotFound
     accounts: list[raters.RaterRecord] = []
-    while page := raters.page(
+    while page := raters.load_raters_page(
         session, campaign_id, after=accounts[-1].key if accounts else None, limit=PAGE, team=only, state=None
     ):
         accounts += page

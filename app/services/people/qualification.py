@@ -98,12 +98,12 @@ def put_qualification(
     actor: str,
 ) -> QualificationTest:
     """Store a new version; the same again is the same version. Raises NotFound, and Invalid naming what is wrong."""
-    row = campaigns.get(session, campaign, lock=True)
+    row = campaigns.load_campaign(session, campaign, lock=True)
     view = campaign_view(session, campaign)
     places = [place for n, item in enumerate(items) for place in check_qualification_item(view, n, item)]
     if places:
         raise Invalid("the test is not valid", places=tuple(places[:100]))
-    stored = qualification.find(session, row.id)
+    stored = qualification.find_qualification(session, row.id)
     latest = None if stored is None else _test(stored)
     same = latest is not None and (latest.items, latest.pass_mark, latest.attempts) == (
         tuple(items),
@@ -113,7 +113,7 @@ def put_qualification(
     if not same:
         version = 1 if latest is None else latest.version + 1
         values = {"version": version, "items": [asdict(item) for item in items], "actor": actor}
-        qualification.add(session, row.id, {**values, "pass_mark": pass_mark, "attempts": attempts})
+        qualification.insert_qualification(session, row.id, {**values, "pass_mark": pass_mark, "attempts": attempts})
         what = {"version": version, "items": len(items), "pass_mark": pass_mark, "attempts": attempts}
         audit.record_action(session, row.id, actor=actor, action="qualification put", what=what)
     return get_qualification(session, campaign)
@@ -121,7 +121,7 @@ def put_qualification(
 
 def get_qualification(session: Session, campaign: str, *, version: int | None = None) -> QualificationTest:
     """A version of the test with its answers, the latest where none is named. Raises NotFound."""
-    return _load(session, campaigns.get(session, campaign).id, version)
+    return _load(session, campaigns.load_campaign(session, campaign).id, version)
 
 
 def get_rater_qualification(
@@ -129,7 +129,7 @@ def get_rater_qualification(
 ) -> tuple[QualificationTest, QualificationStanding, str]:
     """The test that a rater is to pass, where they stand, and the protocol. Raises NotFound where there is none."""
     test = _load(session, rater.campaign_id, None)
-    standing = _standing(test, qualification.attempts(session, rater.rater_id))
+    standing = _standing(test, qualification.load_qualification_attempts(session, rater.rater_id))
     return test, standing, campaign_view(session, rater.campaign).protocol
 
 
@@ -141,7 +141,7 @@ def attempt_qualification(
     Raises NotFound, QualificationTestChanged, QualificationAlreadyPassed, NoQualificationAttemptLeft, or Invalid naming
     the answer that cannot be judged, which does not count as an attempt.
     """
-    qualification.hold(session, rater.rater_id)
+    qualification.lock_rater_attempts(session, rater.rater_id)
     test, standing, _ = get_rater_qualification(session, rater)
     if version != test.version:
         raise QualificationTestChanged(f"it is version {test.version}")
@@ -152,9 +152,11 @@ def attempt_qualification(
     verdicts = _verdicts(campaign_view(session, rater.campaign), test.items, answers)
     share = sum(verdicts) / len(verdicts)
     passed = share >= test.pass_mark
-    n = len(qualification.attempts(session, rater.rater_id)) + 1
+    n = len(qualification.load_qualification_attempts(session, rater.rater_id)) + 1
     tried = {"n": n, "version": version, "answers": [asdict(one) for one in answers], "share": share, "passed": passed}
-    qualification.record(session, rater.campaign_id, rater.rater_id, {**tried, "actor": rater.actor})
+    qualification.insert_qualification_attempt(
+        session, rater.campaign_id, rater.rater_id, {**tried, "actor": rater.actor}
+    )
     what = {"rater": rater.rater, "version": version, "attempt": n, "passed": passed}
     audit.record_action(session, rater.campaign_id, actor=rater.actor, action="qualification tried", what=what)
     left = None if standing.left is None else standing.left - 1
@@ -163,19 +165,19 @@ def attempt_qualification(
 
 def waive_qualification(session: Session, campaign: str, key: str, *, reason: str, by: Caller) -> None:
     """Spare a rater the test, with a reason. Raises NotFound, QualificationAlreadyPassed, RaterErased."""
-    row = campaigns.get(session, campaign, lock=True)
-    account = raters.get(session, row.id, key)
+    row = campaigns.load_campaign(session, campaign, lock=True)
+    account = raters.load_rater(session, row.id, key)
     if account.state is None:
         raise raters.RaterNotFound
     if account.state == "erased":
         raise RaterErased
     test = _load(session, row.id, None)
-    qualification.hold(session, account.id)
-    before = qualification.attempts(session, account.id)
+    qualification.lock_rater_attempts(session, account.id)
+    before = qualification.load_qualification_attempts(session, account.id)
     if any(one.passed for one in before):
         raise QualificationAlreadyPassed
     spared = {"n": len(before) + 1, "version": test.version, "answers": [], "passed": True, "waived": reason}
-    qualification.record(session, row.id, account.id, {**spared, "actor": by.actor})
+    qualification.insert_qualification_attempt(session, row.id, account.id, {**spared, "actor": by.actor})
     what = {"rater": key, "version": test.version, "reason": reason}
     audit.record_action(session, row.id, actor=by.actor, action="qualification waived", what=what)
 
@@ -184,17 +186,17 @@ def list_qualification_results(
     session: Session, campaign: str, *, after: str | None, limit: int
 ) -> list[QualificationResult]:
     """How every enrolled rater did, by key after `after`."""
-    campaign_id = campaigns.get(session, campaign).id
+    campaign_id = campaigns.load_campaign(session, campaign).id
     return [
         QualificationResult(**row._asdict())
-        for row in qualification.results(session, campaign_id, after=after, limit=limit)
+        for row in qualification.load_qualification_results(session, campaign_id, after=after, limit=limit)
     ]
 
 
 def _load(session: Session, campaign_id: int, version: int | None) -> QualificationTest:
-    row = qualification.find(session, campaign_id, version)
+    row = qualification.find_qualification(session, campaign_id, version)
     if row is None:
-        raise qualification.NoQualification
+        raise qualification.QualificationNotFound
     return _test(row)
 
 

@@ -42,7 +42,9 @@ def make_team_verdicts(database: Database, campaign: str, report: StoredReport, 
     """The verdicts of the caller's team, from a report on all."""
     team = by.team or ""
     with database.transaction() as session:
-        there = {row.key for row in hours.raters(session, campaigns.get(session, campaign).id, team)}
+        there = {
+            row.key for row in hours.load_enrolled_raters(session, campaigns.load_campaign(session, campaign).id, team)
+        }
     view = QualityView.model_validate_json(report.body)
     raters = [
         RaterVerdict(

@@ -19,7 +19,9 @@ def export_rater_data(database: Database, rater: ActingRater) -> Iterator[bytes]
     """
     own = rater.through is None
     with database.transaction(snapshot=True) as session:
-        yield b'{"rater": ' + _json(rater_data.about(session, rater.campaign_id, rater.rater_id, identity=own))
+        yield b'{"rater": ' + _json(
+            rater_data.load_rater_account(session, rater.campaign_id, rater.rater_id, identity=own)
+        )
         for name, query in rater_data.LISTS.items():
             if name == rater_data.CREDENTIALS and not own:
                 continue
@@ -31,7 +33,9 @@ def export_rater_data(database: Database, rater: ActingRater) -> Iterator[bytes]
 
 def _items(session: Session, query: str, rater: ActingRater) -> Iterator[bytes]:
     between = b"\n"
-    for row in rater_data.rows(session, query, rater.campaign_id, rater.rater_id, since=rater.answers_since):
+    for row in rater_data.stream_rater_rows(
+        session, query, rater.campaign_id, rater.rater_id, since=rater.answers_since
+    ):
         yield between + _json(row)
         between = b",\n"
 

@@ -114,8 +114,8 @@ class ActingRater:
 
 def find_acting_rater(session: Session, caller: Caller, *, campaign: str, rater: str) -> ActingRater:
     """The enrolled rater that a front-end names. Raises CampaignNotFound, RaterNotFound."""
-    campaign_id = campaigns.get(session, campaign).id
-    rater_id = raters.enrolled_id(session, campaign_id, rater)
+    campaign_id = campaigns.load_campaign(session, campaign).id
+    rater_id = raters.find_enrolled_rater_id(session, campaign_id, rater)
     if rater_id is None:
         raise raters.RaterNotFound
     return ActingRater(campaign, campaign_id, rater, rater_id, caller.actor, caller.token_id, through=caller.prefix)
@@ -142,7 +142,7 @@ def find_block_reason(session: Session, campaign_id: int, rater_id: int) -> Bloc
     consent: the campaign's latest text of consent is not agreed to. qualification: there is a test, and no version of
     it was passed or waived.
     """
-    row = raters.readiness(session, campaign_id, rater_id)
+    row = raters.load_rater_readiness(session, campaign_id, rater_id)
     if row is None or row.state is None:
         return "not_enrolled"
     if row.state in ("erased", "left", "paused"):
@@ -164,8 +164,8 @@ def put_rater(
     Raises RaterEtagMissing, CampaignEditConflict, RaterErased, PersonInOtherCampaign, Invalid naming the field,
     NotFound.
     """
-    row = campaigns.get(session, campaign, lock=True)
-    account = raters.find(session, row.id, key)
+    row = campaigns.load_campaign(session, campaign, lock=True)
+    account = raters.find_rater(session, row.id, key)
     old = _view(account) if account is not None else None
     wanted = _wanted(new, old, given)
     if old is not None and old.state is not None:
@@ -179,7 +179,7 @@ def put_rater(
     enrolled = old is not None and old.state is not None
     action = "rater changed" if enrolled else "rater enrolled"
     audit.record_action(session, row.id, actor=by.actor, action=action, what=what)
-    return _view(raters.get(session, row.id, key))
+    return _view(raters.load_rater(session, row.id, key))
 
 
 def check_team_exists(session: Session, campaign_id: int, key: str | None) -> None:
@@ -189,30 +189,30 @@ def check_team_exists(session: Session, campaign_id: int, key: str | None) -> No
 
 def get_rater(session: Session, campaign: str, key: str, *, by: Caller) -> RaterView:
     """A rater, where the caller leads its team or manages the campaign. Raises NotFound."""
-    return redact_rater_view(by, _view(raters.get(session, campaigns.get(session, campaign).id, key)))
+    return redact_rater_view(by, _view(raters.load_rater(session, campaigns.load_campaign(session, campaign).id, key)))
 
 
 def list_raters(
     session: Session, campaign: str, *, by: Caller, after: str | None, limit: int, team: str | None, state: str | None
 ) -> list[RaterView]:
     """Raters by key after `after`; a coordinator gets those of its team. Raises NotFound for a team not theirs."""
-    campaign_id = campaigns.get(session, campaign).id
+    campaign_id = campaigns.load_campaign(session, campaign).id
     only = team if by.may("manager") else team or by.team
     if only is not None:
-        teams.get(session, campaign_id, only)
+        teams.load_team(session, campaign_id, only)
         if not by.leads(only):
             raise teams.TeamNotFound
-    rows = raters.page(session, campaign_id, after=after, limit=limit, team=only, state=state)
+    rows = raters.load_raters_page(session, campaign_id, after=after, limit=limit, team=only, state=state)
     return [redact_rater_view(by, _view(row)) for row in rows]
 
 
 def delete_rater(session: Session, campaign: str, key: str, *, by: Caller) -> None:
     """Remove a rater from a draft. Raises NotFound, RemovalNeedsDraft, RaterInUse."""
-    row = campaigns.get(session, campaign, lock=True)
-    account = raters.get(session, row.id, key)
+    row = campaigns.load_campaign(session, campaign, lock=True)
+    account = raters.load_rater(session, row.id, key)
     if row.state != "draft":
         raise RemovalNeedsDraft(f"this one is {row.state}; set the rater to `left` instead")
-    raters.remove(session, account.id)
+    raters.delete_rater_account(session, account.id)
     audit.record_action(session, row.id, actor=by.actor, action="rater removed", what={"rater": key})
 
 
@@ -223,7 +223,7 @@ def require_enrolled_raters(session: Session, campaign: str, named: Sequence[str
     """
     if declare:
         raise DeclareForbidden
-    there = raters.enrolled_among(session, campaigns.get(session, campaign).id, sorted(set(named)))
+    there = raters.filter_enrolled_raters(session, campaigns.load_campaign(session, campaign).id, sorted(set(named)))
     places = [Place(("body", i, "rater"), "is not enrolled") for i, key in enumerate(named) if key not in there]
     if places:
         raise Invalid("front-ends can act only for enrolled raters", places=tuple(places[:100]))
@@ -265,7 +265,7 @@ def _team_id(session: Session, campaign_id: int, key: str | None) -> int | None:
     if key is None:
         return None
     try:
-        return int(teams.get(session, campaign_id, key).id)
+        return int(teams.load_team(session, campaign_id, key).id)
     except teams.TeamNotFound:
         raise Invalid(places=(Place(("body", "team"), "there is no such team"),)) from None
 
@@ -273,7 +273,7 @@ def _team_id(session: Session, campaign_id: int, key: str | None) -> int | None:
 def _added(session: Session, campaign_id: int, key: str) -> int:
     if not is_key(key):
         raise Invalid(places=(Place(("path", "rater"), "must be a key"),))
-    return raters.add(session, campaign_id, key)
+    return raters.insert_rater(session, campaign_id, key)
 
 
 def _store(
@@ -290,9 +290,9 @@ def _store(
     person = _person(session, row.id, wanted.person, by) if "person" in differs and wanted.person else None
     account: dict[str, object] = {"attributes": dict(wanted.attributes)}
     account |= {"person_id": person} if "person" in differs else {}
-    raters.change(session, rater_id, account)
+    raters.update_rater(session, rater_id, account)
     if row.data_version and old is not None and differs & {"person", "attributes"}:
-        campaigns.next_version(session, row.id, actor=by.actor, what="raters")
+        campaigns.take_next_version(session, row.id, actor=by.actor, what="raters")
     enrolment = {
         "team_id": team_id,
         "state": wanted.state,
@@ -301,17 +301,17 @@ def _store(
         "buckets": None if wanted.buckets is None else list(wanted.buckets),
         "languages": list(wanted.languages),
     }
-    raters.enrol(session, row.id, rater_id, enrolment)
+    raters.upsert_enrolment(session, row.id, rater_id, enrolment)
     if "contact" in differs:
         contact = wanted.contact
         personal = None if contact is None else {f.name: getattr(contact, f.name) for f in fields(contact)}
-        raters.put_contact(session, row.id, rater_id, personal)
+        raters.replace_contact(session, row.id, rater_id, personal)
 
 
 def _person(session: Session, campaign_id: int, key: str, by: Caller) -> int:
     """The person that an account is linked to. Raises PersonInOtherCampaign."""
-    person = raters.person_id(session, key)
-    if by.campaign is not None and raters.has_account_outside(session, person, campaign_id):
+    person = raters.ensure_person(session, key)
+    if by.campaign is not None and raters.has_person_other_campaign(session, person, campaign_id):
         raise PersonInOtherCampaign
     return person
 

@@ -24,15 +24,15 @@ class TeamView:
 
 def put_team(session: Session, campaign: str, key: str, name: str, *, by: Caller) -> TeamView:
     """Make a team, or name it otherwise. Raises NotFound."""
-    row = campaigns.get(session, campaign, lock=True)
-    view = _view(teams.put(session, row.id, key, name))
+    row = campaigns.load_campaign(session, campaign, lock=True)
+    view = _view(teams.upsert_team(session, row.id, key, name))
     audit.record_action(session, row.id, actor=by.actor, action="team put", what={"team": key})
     return view
 
 
 def get_team(session: Session, campaign: str, key: str, *, by: Caller) -> TeamView:
     """A team that the caller leads. Raises NotFound."""
-    row = teams.get(session, campaigns.get(session, campaign).id, key)
+    row = teams.load_team(session, campaigns.load_campaign(session, campaign).id, key)
     if not by.leads(key):
         raise teams.TeamNotFound
     return _view(row)
@@ -41,17 +41,17 @@ def get_team(session: Session, campaign: str, key: str, *, by: Caller) -> TeamVi
 def list_teams(session: Session, campaign: str, *, by: Caller, after: str | None, limit: int) -> list[TeamView]:
     """Teams by key after `after`; a coordinator gets its own."""
     only = None if by.may("manager") else by.team
-    campaign_id = campaigns.get(session, campaign).id
-    return [_view(row) for row in teams.page(session, campaign_id, after=after, limit=limit, only=only)]
+    campaign_id = campaigns.load_campaign(session, campaign).id
+    return [_view(row) for row in teams.load_teams_page(session, campaign_id, after=after, limit=limit, only=only)]
 
 
 def delete_team(session: Session, campaign: str, key: str, *, by: Caller) -> None:
     """Remove a team that nobody is in from a draft. Raises NotFound, RemovalNeedsDraft, TeamInUse."""
-    row = campaigns.get(session, campaign, lock=True)
-    teams.get(session, row.id, key)
+    row = campaigns.load_campaign(session, campaign, lock=True)
+    teams.load_team(session, row.id, key)
     if row.state != "draft":
         raise RemovalNeedsDraft(f"this one is {row.state}")
-    teams.remove(session, row.id, key)
+    teams.delete_team_row(session, row.id, key)
     audit.record_action(session, row.id, actor=by.actor, action="team removed", what={"team": key})
 
 

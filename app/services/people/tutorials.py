@@ -108,9 +108,9 @@ def get_tutorial(session: Session, rater: ActingRater) -> TutorialCourse:
     """What a rater is to judge before the first task; nothing where there is no tutorial."""
     view = get_campaign(session, rater.campaign)
     lessons = _lessons(session, view, rater.campaign_id)
-    kept = tutorials.answered_segments(session, rater.campaign_id, rater.rater_id) if lessons else set()
+    kept = tutorials.load_answered_segments(session, rater.campaign_id, rater.rater_id) if lessons else set()
     done = frozenset(one.n for one in lessons if one.place in kept)
-    left = len(done) < len(lessons) and not tutorials.has_begun(session, rater.campaign_id, rater.rater_id)
+    left = len(done) < len(lessons) and not tutorials.has_begun_tasks(session, rater.campaign_id, rater.rater_id)
     return TutorialCourse(view.protocol, lessons, done, left)
 
 
@@ -132,22 +132,23 @@ def mark_tutorial_answer(
         places = tuple(Place(("body", *place.loc), place.msg) for place in error.places)
         raise Invalid(error.detail, places=places) from None
     kept = {"document": lesson.key, "position": lesson.position, "payload": dict(payload), "right": said}
-    tutorials.record(session, rater.campaign_id, rater.rater_id, kept)
+    tutorials.insert_tutorial_answer(session, rater.campaign_id, rater.rater_id, kept)
     return MarkedTutorialAnswer(n, said, lesson.item.payload, lesson.item.reasons)
 
 
 def list_tutorial_results(session: Session, campaign: str, *, after: str | None, limit: int) -> list[TutorialResult]:
     """How every enrolled rater did, by key after `after`. Raises NotFound."""
-    campaign_id = campaigns.get(session, campaign).id
+    campaign_id = campaigns.load_campaign(session, campaign).id
     return [
-        TutorialResult(**row._asdict()) for row in tutorials.results(session, campaign_id, after=after, limit=limit)
+        TutorialResult(**row._asdict())
+        for row in tutorials.load_tutorial_results(session, campaign_id, after=after, limit=limit)
     ]
 
 
 def _lessons(session: Session, view: CampaignInfo, campaign_id: int) -> tuple[TutorialLesson, ...]:
     documents: dict[str, int] = {}
     lessons: list[TutorialLesson] = []
-    for row in tutorials.segments(session, campaign_id):
+    for row in tutorials.load_tutorial_segments(session, campaign_id):
         item = _item(view, row.meta, row.source, row.text)
         if item.text is not None:
             document = documents.setdefault(row.document, len(documents) + 1)

@@ -42,7 +42,7 @@ def change_campaign_state(session: Session, campaign: str, step: Step, *, actor:
 
     Raises NotFound, CampaignStateConflict with the states that lead there, StalePlan naming what changed.
     """
-    row = campaigns.get(session, campaign, lock=True)
+    row = campaigns.load_campaign(session, campaign, lock=True)
     sources, target = STEPS[step]
     if row.state == target:
         return get_campaign(session, campaign)
@@ -52,7 +52,7 @@ def change_campaign_state(session: Session, campaign: str, step: Step, *, actor:
         raise CampaignStateConflict(f"it is {row.state} and would have to be {need}{hint}")
     if step == "open" and row.state == "planned":
         _check_plan(session, campaign, row.id)
-    campaigns.change(session, row.id, {"state": target, "settings_version": row.settings_version + 1})
+    campaigns.update_campaign(session, row.id, {"state": target, "settings_version": row.settings_version + 1})
     audit.record_action(session, row.id, actor=actor, action=f"campaign {target}", what={"before": row.state})
     return get_campaign(session, campaign)
 

@@ -135,7 +135,7 @@ def _is_variance(value: object) -> bool:
 
 def _own(session: Session, about: Snapshot) -> PilotComponents | None:
     recipe = NAMED["recommended"]
-    if not profiles.has_scores(session, about.campaign_id):  # a plan may be looked at where nothing may be written
+    if not profiles.has_any_score(session, about.campaign_id):  # a plan may be looked at where nothing may be written
         return None
     try:
         selection = select_rows(load_recipe_ratings(session, about, recipe), recipe)

@@ -76,11 +76,13 @@ def list_plan_items(
 
     Raises NotFound where there is no such plan, PlanNotCompiledHere.
     """
-    row = campaigns.get(session, campaign)
-    version = int(plans.get(session, row.id, None).version)
+    row = campaigns.load_campaign(session, campaign)
+    version = int(plans.load_plan(session, row.id, None).version)
     if plan is None or plan == version:
-        return [_view(one) for one in plan_items.page(session, row.id, version, after=after, limit=limit)]
-    made = _made(plan, unpack_plan(plans.get(session, row.id, plan).compiled))
+        return [
+            _view(one) for one in plan_items.load_plan_items_page(session, row.id, version, after=after, limit=limit)
+        ]
+    made = _made(plan, unpack_plan(plans.load_plan(session, row.id, plan).compiled))
     return list(islice((one for one in made if one.at > after), limit))
 
 
@@ -89,9 +91,9 @@ def stream_plan_items(
 ) -> Iterator[Sequence[PlannedItemView]]:
     """All items, some at a time, from one snapshot. Raises as `list_plan_items`, before the first."""
     with database.transaction() as session:
-        row = campaigns.get(session, campaign)
-        there = plans.get(session, row.id, plan)
-        if plan is not None and plan != plans.get(session, row.id, None).version:
+        row = campaigns.load_campaign(session, campaign)
+        there = plans.load_plan(session, row.id, plan)
+        if plan is not None and plan != plans.load_plan(session, row.id, None).version:
             return iter([list(_made(plan, unpack_plan(there.compiled)))])
     return _every(database, campaign)
 

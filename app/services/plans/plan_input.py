@@ -60,16 +60,16 @@ def count_words(source: str, language: str | None) -> int:
 
 def load_plan_input(session: Session, view: CampaignInfo, campaign_id: int) -> PlanInput:
     """Read the test set, the systems and the raters. Raises NothingToJudge, NobodyJudges."""
-    rows = plans.documents(session, campaign_id)
-    systems = plans.systems(session, campaign_id)
+    rows = plans.load_plan_documents(session, campaign_id)
+    systems = plans.load_plan_systems(session, campaign_id)
     outputs = {
         (row.document, row.system): tuple(row.marks)
-        for row in sorted(plans.marks(session, campaign_id), key=lambda row: (row.document, row.system))
+        for row in sorted(plans.load_output_hashes(session, campaign_id), key=lambda row: (row.document, row.system))
     }
     if not systems or not outputs:
         raise NothingToJudge
-    enrolled = plans.raters(session, campaign_id)
-    seats = tuple(f"{SEAT}{n:06d}" for n in range(1, plans.seats(session, campaign_id) + 1))
+    enrolled = plans.load_plan_raters(session, campaign_id)
+    seats = tuple(f"{SEAT}{n:06d}" for n in range(1, plans.count_invitation_seats(session, campaign_id) + 1))
     if not enrolled and not seats:
         raise NobodyJudges
     known = [
@@ -93,10 +93,10 @@ def load_plan_input(session: Session, view: CampaignInfo, campaign_id: int) -> P
         raters=(*known, *(Rater(seat) for seat in seats)),
         seats=frozenset(seats),
         document_ids={row.key: row.id for row in rows},
-        system_ids={row.key: row.id for row in plans.all_systems(session, campaign_id)},
+        system_ids={row.key: row.id for row in plans.load_all_systems(session, campaign_id)},
         rater_ids={row.key: row.id for row in enrolled},
         calibration=frozenset(row.key for row in rows if row.kind == "calibration"),
-        judged=plans.judged_without_plan(session, campaign_id),
+        judged=plans.count_documents_judged_unplanned(session, campaign_id),
     )
 
 

@@ -28,7 +28,7 @@ from app.services.plans.plans import CompiledPlan, PlanRequest, PlanView
 from app.storage import profiles
 from app.storage import reports as stored
 from app.storage.db import Database, Session
-from app.storage.imports.staging import json_text
+from app.storage.imports.staging import canonical_json
 
 KIND = "plan"
 PILOTED = "campaigns/plan"
@@ -92,7 +92,7 @@ def _compiled(session: Session, wanted: PlanRequest) -> CompiledPlan:
         return plans.compile_plan_request(session, wanted)
     about = None if wanted.pilot is None else load_snapshot(session, wanted.pilot, None)
     key = _key(session, wanted, about)
-    body = stored.find(session, key)
+    body = stored.find_report(session, key)
     if body is None:
         versions = {wanted.view.key: key.data_version} | ({} if about is None else {about.campaign.key: about.version})
         seed = plans.choose_plan_seed(wanted.design)
@@ -119,19 +119,19 @@ def list_plan_dependencies(session: Session, view: CampaignInfo, campaign_id: in
     return [
         inputs_digest(texts, systems, material.raters),
         [view.protocol, dict(view.options), dict(view.settings), view.source_language, view.target_language],
-        profiles.has_scores(session, campaign_id),
+        profiles.has_any_score(session, campaign_id),
     ]
 
 
 def _of_pilot(session: Session, about: Snapshot) -> list[object]:
     campaign = about.campaign
-    scored = profiles.has_scores(session, about.campaign_id)
+    scored = profiles.has_any_score(session, about.campaign_id)
     return [campaign.key, about.version, campaign.protocol, dict(campaign.options), scored]
 
 
 def hash_values(parts: object) -> str:
     """SHA-256 of plain values, in hex."""
-    return hashlib.sha256(json_text(parts).encode()).hexdigest()
+    return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
 
 
 @contextmanager

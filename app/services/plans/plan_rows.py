@@ -17,8 +17,8 @@ from app.services.plans.plan_input import PlanInput
 from app.stats.ratings import RatingRole
 from app.storage import plans
 from app.storage.db import Session
-from app.storage.plans import Batch
-from app.storage.walking import walking
+from app.storage.plans import RowBatch
+from app.storage.walking import plan_for_full_scans
 
 ROLES = {role.name.lower(): role.value for role in RatingRole}
 MIXED = 0  # the bucket of tasks that hold items of several
@@ -41,10 +41,10 @@ def store_plan_rows(
 ) -> None:
     """Write a plan's tasks, those that are given, with all that they need; the plan itself is stored already."""
     session.flush()
-    group_ids = dict(zip((g.number for g in groups), plans.ids(session, "groups", len(groups)), strict=True))
-    task_ids = dict(zip((t.number for t in tasks), plans.ids(session, "tasks", len(tasks)), strict=True))
+    group_ids = dict(zip((g.number for g in groups), plans.draw_row_ids(session, "groups", len(groups)), strict=True))
+    task_ids = dict(zip((t.number for t in tasks), plans.draw_row_ids(session, "tasks", len(tasks)), strict=True))
     places = [(task.number, item.position) for task in tasks for item in task.items]
-    item_ids = dict(zip(places, plans.ids(session, "items", len(places)), strict=True))
+    item_ids = dict(zip(places, plans.draw_row_ids(session, "items", len(places)), strict=True))
     batches = (
         _arms(target, plan),
         _bucket_raters(target, plan),
@@ -55,41 +55,41 @@ def store_plan_rows(
         _credits(target, tasks, item_ids),
         _variants(session, target, plan, tasks),
     )
-    with walking(session):  # what is checked of the rows is checked by statements over all of them
+    with plan_for_full_scans(session):  # what is checked of the rows is checked by statements over all of them
         for batch in batches:
-            plans.write(session, batch)
-    for rater_id in plans.invited_raters(session, target.campaign_id):
-        plans.join_pool(session, target.campaign_id, rater_id)
+            plans.copy_rows(session, batch)
+    for rater_id in plans.load_invited_raters(session, target.campaign_id):
+        plans.join_task_pool(session, target.campaign_id, rater_id)
 
 
-def _arms(target: PlanTarget, plan: Plan) -> Batch:
+def _arms(target: PlanTarget, plan: Plan) -> RowBatch:
     shown = shown_errors.choose_arm_prefills(target.view, plan.arms)
     rows = [
         (target.campaign_id, target.version, n, arm.name, arm.presentation, prefill)
         for n, (arm, prefill) in enumerate(zip(plan.arms, shown, strict=True), 1)
     ]
-    return Batch("arms", ("campaign_id", "plan", "n", "name", "presentation", "prefill"), rows)
+    return RowBatch("arms", ("campaign_id", "plan", "n", "name", "presentation", "prefill"), rows)
 
 
-def _bucket_raters(target: PlanTarget, plan: Plan) -> Batch:
+def _bucket_raters(target: PlanTarget, plan: Plan) -> RowBatch:
     rows = [
         (target.campaign_id, target.version, bucket.number, target.material.rater_ids[rater])
         for bucket in plan.buckets
         for rater in bucket.raters
         if rater not in target.material.seats
     ]
-    return Batch("bucket_raters", ("campaign_id", "plan", "bucket", "rater_id"), rows)
+    return RowBatch("bucket_raters", ("campaign_id", "plan", "bucket", "rater_id"), rows)
 
 
-def _documents(target: PlanTarget, plan: Plan) -> Batch:
+def _documents(target: PlanTarget, plan: Plan) -> RowBatch:
     rows = [
         (target.campaign_id, target.version, target.material.document_ids[one.key], one.bucket, one.inclusion)
         for one in plan.documents
     ]
-    return Batch("plan_documents", ("campaign_id", "plan", "document_id", "bucket", "inclusion"), rows)
+    return RowBatch("plan_documents", ("campaign_id", "plan", "document_id", "bucket", "inclusion"), rows)
 
 
-def _groups(target: PlanTarget, groups: Sequence[Group], ids: Mapping[int, int]) -> Batch:
+def _groups(target: PlanTarget, groups: Sequence[Group], ids: Mapping[int, int]) -> RowBatch:
     names = target.material
     columns = (
         *("id", "campaign_id", "plan", "bucket", "unit", "nth", "document_id"),
@@ -102,10 +102,10 @@ def _groups(target: PlanTarget, groups: Sequence[Group], ids: Mapping[int, int])
         )
         for one in groups
     ]
-    return Batch("groups", columns, rows)
+    return RowBatch("groups", columns, rows)
 
 
-def _tasks(target: PlanTarget, plan: Plan, tasks: Sequence[Task], ids: Mapping[int, int]) -> Batch:
+def _tasks(target: PlanTarget, plan: Plan, tasks: Sequence[Task], ids: Mapping[int, int]) -> RowBatch:
     names = target.material
     columns = (
         *("id", "campaign_id", "public_id", "key", "rater_id", "state", "meta", "plan", "arm", "bucket", "chain"),
@@ -120,7 +120,7 @@ def _tasks(target: PlanTarget, plan: Plan, tasks: Sequence[Task], ids: Mapping[i
         )
         for task in tasks
     ]
-    return Batch("tasks", columns, rows)
+    return RowBatch("tasks", columns, rows)
 
 
 def choose_presentation(target: PlanTarget, plan: Plan, task: Task) -> str:
@@ -146,7 +146,7 @@ def _items(
     item_ids: Mapping[tuple[int, int], int],
     group_ids: Mapping[int, int],
     prefills: Mapping[int | None, str | None],
-) -> Batch:
+) -> RowBatch:
     columns = (
         *("id", "campaign_id", "task_id", "key", "position", "document_id", "first_segment", "last_segment", "role"),
         *("meta", "screen", "column_", "group_id", "of_item_id", "variant", "prefill", "reference", "side_order"),
@@ -166,17 +166,17 @@ def _items(
 
     # An item goes back to one that may be written after it, so that the originals of all stand before their copies.
     rows = sorted((row(task, item) for task in tasks for item in task.items), key=lambda values: values[13] is not None)
-    return Batch("items", columns, rows)
+    return RowBatch("items", columns, rows)
 
 
-def _credits(target: PlanTarget, tasks: Sequence[Task], item_ids: Mapping[tuple[int, int], int]) -> Batch:
+def _credits(target: PlanTarget, tasks: Sequence[Task], item_ids: Mapping[tuple[int, int], int]) -> RowBatch:
     rows = [
         (target.campaign_id, item_ids[task.number, item.position], target.material.system_ids[system])
         for task in tasks
         for item in task.items
         for system in credited_systems(item, target.material)
     ]
-    return Batch("credits", ("campaign_id", "item_id", "system_id"), rows)
+    return RowBatch("credits", ("campaign_id", "item_id", "system_id"), rows)
 
 
 def credited_systems(item: PlanItem, material: PlanInput) -> tuple[str, ...]:
@@ -194,10 +194,10 @@ def calibration_system_key(document: str) -> str:
     return document.rpartition(":")[0]
 
 
-def _variants(session: Session, target: PlanTarget, plan: Plan, tasks: Sequence[Task]) -> Batch:
+def _variants(session: Session, target: PlanTarget, plan: Plan, tasks: Sequence[Task]) -> RowBatch:
     degraded = [item for task in tasks for item in task.items if item.variant is not None]
     columns = ("campaign_id", "output_id", "kind", "name", "text", "how")
-    return Batch("variants", columns, list(_degraded(session, target, plan, degraded)))
+    return RowBatch("variants", columns, list(_degraded(session, target, plan, degraded)))
 
 
 def _degraded(session: Session, target: PlanTarget, plan: Plan, items: Sequence[PlanItem]) -> Iterator[Row]:
@@ -207,11 +207,11 @@ def _degraded(session: Session, target: PlanTarget, plan: Plan, items: Sequence[
     """
     if not items:
         return
-    output_ids = plans.output_ids(session, target.campaign_id, (item.document for item in items))
+    output_ids = plans.load_output_ids(session, target.campaign_id, (item.document for item in items))
     language = target.view.target_language
-    donors = DonorTexts.of(plans.donor_texts(session, target.campaign_id, MOST_DONORS), language)
+    donors = DonorTexts.of(plans.load_donor_texts(session, target.campaign_id, MOST_DONORS), language)
     method = plan.design.controls.method
-    seen: set[tuple[int, str | None]] = {*plans.degraded_outputs(session, target.campaign_id)}
+    seen: set[tuple[int, str | None]] = {*plans.load_degraded_outputs(session, target.campaign_id)}
     for item in items:
         for position in range(item.first, item.last + 1):
             output = output_ids.get((item.system or "", item.document, position))

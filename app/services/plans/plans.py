@@ -104,7 +104,7 @@ def compile_and_freeze(
 
 def load_plan_request(session: Session, campaign: str, given: object, *, pilot: str | None, lock: bool) -> PlanRequest:
     """Read what a design is compiled from. lock: hold the campaign, as whoever freezes must. Raises as it does."""
-    row = campaigns.get(session, campaign, lock=lock)
+    row = campaigns.load_campaign(session, campaign, lock=lock)
     if row.state not in {"draft", "planned"}:
         raise CampaignTooFarToPlan(f"it is {row.state}")
     view, design = get_campaign(session, campaign), parse_design(given, loc=BODY)
@@ -151,12 +151,12 @@ def preview_compiled_plan(wanted: PlanRequest, made: CompiledPlan) -> PlanView:
 def freeze_compiled_plan(session: Session, wanted: PlanRequest, made: CompiledPlan, *, actor: str) -> PlanView:
     """Store a plan as the one in force; the campaign must be held since what it is compiled from was read."""
     row, campaign = wanted.row, wanted.view.key
-    plans.forget_tasks(session, row.id)
+    plans.delete_untouched_tasks(session, row.id)
     version = store_frozen_plan(session, row, wanted.given, made.plan, made.report, made.digest, actor=actor)
     target = plan_rows.PlanTarget(row.id, version, wanted.view, wanted.material)
     plan_rows.store_plan_rows(session, target, made.plan, tasks=made.plan.tasks, groups=made.plan.groups)
     if row.state != "planned":
-        campaigns.change(session, row.id, {"state": "planned", "settings_version": row.settings_version + 1})
+        campaigns.update_campaign(session, row.id, {"state": "planned", "settings_version": row.settings_version + 1})
     what = {"plan": version, "hash": made.digest.hex(), "seed": made.plan.seed}
     audit.record_action(session, row.id, actor=actor, action="plan frozen", what=what)
     return replace(get_plan(session, campaign, version), stale=())
@@ -164,12 +164,12 @@ def freeze_compiled_plan(session: Session, wanted: PlanRequest, made: CompiledPl
 
 def get_plan(session: Session, campaign: str, version: int | None = None) -> PlanView:
     """A plan by its version, the one in force where none is named. Raises NotFound."""
-    return _view(campaign, plans.get(session, campaigns.get(session, campaign).id, version))
+    return _view(campaign, plans.load_plan(session, campaigns.load_campaign(session, campaign).id, version))
 
 
 def list_plans(session: Session, campaign: str, *, after: int, limit: int) -> list[PlanView]:
     """Plans by version after `after`."""
-    rows = plans.page(session, campaigns.get(session, campaign).id, after=after, limit=limit)
+    rows = plans.load_plans_page(session, campaigns.load_campaign(session, campaign).id, after=after, limit=limit)
     return [_view(campaign, row) for row in rows]
 
 
@@ -205,9 +205,9 @@ def store_frozen_plan(
     change: Mapping[str, object] | None = None,
 ) -> int:
     """Store a plan as the one in force, under the next data version; its version."""
-    before = plans.latest(session, row.id)
+    before = plans.find_latest_plan(session, row.id)
     version = 1 if before is None else int(before.version) + 1
-    data_version = campaigns.next_version(session, row.id, actor=actor, what=f"plan {version}")
+    data_version = campaigns.take_next_version(session, row.id, actor=actor, what=f"plan {version}")
     values = {
         "campaign_id": row.id,
         "version": version,
@@ -221,7 +221,7 @@ def store_frozen_plan(
         "data_version": data_version,
         "actor": actor,
     }
-    plans.add(session, values)
+    plans.insert_plan(session, values)
     return version
 
 

@@ -28,4 +28,4 @@ def encode_prefilled_spans(row: OutputRow) -> str | None:
     wrong = span_faults(spans, JudgedTexts(text=row.text))
     if wrong:
         raise Invalid(f"prefill {'.'.join(map(str, wrong[0].loc[1:]))}: {wrong[0].msg}")
-    return copy_text.json_text([span.model_dump(mode="json") for span in assign_error_ids(spans)])
+    return copy_text.canonical_json([span.model_dump(mode="json") for span in assign_error_ids(spans)])

@@ -61,10 +61,14 @@ def replan_or_queue(
         if not expected_time.is_compilation_slow(left.old.design, left.material):
             return replanning.compile_remaining_work(session, basis, left)
         request = _request(session, basis, left, reason, dry_run=dry_run)
-        body = stored.find(session, request.key)
+        body = stored.find_report(session, request.key)
         if body is not None:
             return _compiled(basis, left, body)
-        if dry_run or jobs.n_alike(session, request.key.campaign_id, KIND, request.given["question"]) < ATTEMPTS - 1:
+        if (
+            dry_run
+            or jobs.count_versions_of_question(session, request.key.campaign_id, KIND, request.given["question"])
+            < ATTEMPTS - 1
+        ):
             raise PlanNeedsJob(request)
         replanning.block_judging(session, campaign)
         return replanning.compile_replan(session, campaign, wish)
@@ -154,8 +158,8 @@ def make_replan_work(database: Database, request: JobRequest) -> ReportWork[byte
 
 def _left(session: Session, campaign: str, given: Mapping[str, Any]) -> RemainingWork:
     """What is left to plan, the tasks as they were when it was asked for."""
-    row, view = campaigns.get(session, campaign), get_campaign(session, campaign)
-    before = stored_plans.latest(session, row.id)
+    row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
+    before = stored_plans.find_latest_plan(session, row.id)
     if before is None:
         raise NoPlanYet
     tasks, planned = given["tasks"], plans.unpack_plan(before.compiled)

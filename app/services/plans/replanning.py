@@ -83,8 +83,8 @@ def replan_campaign(
 
 def block_judging(session: Session, campaign: str) -> None:
     """Let nobody lease or judge, in the order of everybody who leases: the advisory lock, then the campaign's row."""
-    replans.hold(session, campaigns.get(session, campaign).id)
-    campaigns.get(session, campaign, lock=True)
+    replans.lock_leases(session, campaigns.load_campaign(session, campaign).id)
+    campaigns.load_campaign(session, campaign, lock=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +106,11 @@ class ReplanBasis:
 
 def load_replan_basis(session: Session, campaign: str) -> ReplanBasis:
     """As it is now. Raises NotFound, NoPlanYet, NothingToJudge, NobodyJudges."""
-    row = campaigns.get(session, campaign)
-    before = stored.latest(session, row.id)
+    row = campaigns.load_campaign(session, campaign)
+    before = stored.find_latest_plan(session, row.id)
     if before is None:
         raise NoPlanYet
-    tasks = replans.tasks_in_force(session, row.id, before.version)
+    tasks = replans.load_tasks_in_force(session, row.id, before.version)
     return ReplanBasis(
         int(before.version), tuple(tasks), plan_input.load_plan_input(session, get_campaign(session, campaign), row.id)
     )
@@ -163,7 +163,7 @@ def compute_remaining_work(session: Session, campaign: str, basis: ReplanBasis, 
 
     Raises Invalid for documents that cannot be bought and errors to be shown that are not there, CalibrationSetMissing.
     """
-    before = stored.get(session, campaigns.get(session, campaign).id, basis.version)
+    before = stored.load_plan(session, campaigns.load_campaign(session, campaign).id, basis.version)
     old = apply_reassignments(plans.unpack_plan(before.compiled), basis.tasks, basis.material.seats)
     view = get_campaign(session, campaign)
     shown_errors.check_ongoing_prefill(session, int(before.campaign_id), view, old.design)
@@ -212,13 +212,13 @@ class CompiledReplan:
     def freeze(self, session: Session, *, reason: str, actor: str) -> PlanView:
         """Store it; what it rests on must be held."""
         campaign, before, merged = self.left.view.key, self.rests_on.version, self.merged
-        row, digest = campaigns.get(session, campaign), self.digest
-        old_groups = replans.group_ids(session, row.id, before)
+        row, digest = campaigns.load_campaign(session, campaign), self.digest
+        old_groups = replans.load_group_ids(session, row.id, before)
         given = (row, self.left.before.design, merged.plan, self.report, digest)
         version = plans.store_frozen_plan(
             session, *given, actor=actor, change=describe_replan_change(self.found, reason)
         )
-        data_version = int(campaigns.get(session, campaign).data_version)
+        data_version = int(campaigns.load_campaign(session, campaign).data_version)
         tasks = self.rests_on.tasks
         _apply(session, row.id, tasks, self.left.old, self.found, merged, old_groups, version, data_version)
         target = plan_rows.PlanTarget(row.id, version, get_campaign(session, campaign), self.left.material)
@@ -297,15 +297,15 @@ def _apply(
 ) -> None:
     """Do to the stored tasks what the replan says."""
     kept = [task for task in tasks if task.number in merged.tasks]
-    replans.withdraw(session, campaign_id, [task.id for task in tasks if task.number not in merged.tasks])
+    replans.withdraw_tasks(session, campaign_id, [task.id for task in tasks if task.number not in merged.tasks])
     numbers = [merged.tasks[task.number] for task in kept]
-    replans.keep(session, campaign_id, version, replans.StayingTasks([task.id for task in kept], numbers))
+    replans.move_tasks_to_plan(session, campaign_id, version, replans.StayingTasks([task.id for task in kept], numbers))
     ids = _ids_of_groups(old, old_groups)
     surplus = [ids[number] for number in replanned.surplus if number in ids]
-    replans.set_surplus(session, campaign_id, surplus, data_version)
+    replans.mark_groups_surplus(session, campaign_id, surplus, data_version)
     for group, system in replanned.credited:
         if group in ids:
-            replans.credit(session, campaign_id, ids[group], system)
+            replans.credit_system(session, campaign_id, ids[group], system)
 
 
 def _ids_of_groups(old: Plan, stored_groups: Mapping[tuple[int, int], int]) -> dict[int, int]:

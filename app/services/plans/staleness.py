@@ -27,7 +27,7 @@ def get_plan_in_force(session: Session, campaign: str) -> PlanView:
     """The plan in force with what has changed since it was compiled. Raises NotFound."""
     plan, view = plans.get_plan(session, campaign), get_campaign(session, campaign)
     try:
-        reasons = list_changes_since_plan(session, view, campaigns.get(session, campaign).id)
+        reasons = list_changes_since_plan(session, view, campaigns.load_campaign(session, campaign).id)
     except (NothingToJudge, NobodyJudges, CalibrationSetMissing) as error:
         reasons = (str(error),)
     return replace(plan, stale=reasons)
@@ -38,7 +38,7 @@ def list_changes_since_plan(session: Session, view: CampaignInfo, campaign_id: i
 
     Raises NothingToJudge, NobodyJudges, CalibrationSetMissing.
     """
-    row = stored.latest(session, campaign_id)
+    row = stored.find_latest_plan(session, campaign_id)
     if row is None or not row.compiled:
         return ()
     plan = plans.unpack_plan(row.compiled)

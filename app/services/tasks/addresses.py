@@ -177,7 +177,7 @@ class AnswerableTaskCache:
 
 def load_task_addresses(session: Session, rules: JudgingRules, public_id: str, rater_id: int) -> TaskAddresses:
     """Read the addresses of a task that a rater has or had, by one statement. Raises TaskNotFound."""
-    rows = tasks.addresses(session, rules.campaign_id, public_id, rater_id, texts=rules.needs_texts)
+    rows = tasks.load_answerable_items(session, rules.campaign_id, public_id, rater_id, texts=rules.needs_texts)
     starts = array("i", [0])
     for row in rows:
         starts.append(starts[-1] + len(row.segments))

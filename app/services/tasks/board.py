@@ -80,8 +80,10 @@ def list_tasks(
     bucket: int | None,
 ) -> list[BoardTask]:
     """Tasks of plans, in the order in which they were made. Raises NotFound."""
-    campaign_id = campaigns.get(session, campaign).id
-    rows = tasks.page(session, campaign_id, after=after, limit=limit, state=state, rater=rater, bucket=bucket)
+    campaign_id = campaigns.load_campaign(session, campaign).id
+    rows = tasks.load_tasks_page(
+        session, campaign_id, after=after, limit=limit, state=state, rater=rater, bucket=bucket
+    )
     return _views(session, campaign_id, rows)
 
 
@@ -95,20 +97,22 @@ def reassign_task(
     Raises NotFound, Invalid for a rater who is not enrolled, PersonRatedAlready, TaskAlreadyHandedIn, Withdrawn,
     LinkedTaskHandedIn.
     """
-    replans.hold(session, campaigns.get(session, campaign).id)
+    replans.lock_leases(session, campaigns.load_campaign(session, campaign).id)
     row, task = _locked(session, campaign, public_id)
     if task.state == "handed_in":
         raise TaskAlreadyHandedIn
     if task.state == "withdrawn":
         raise TaskWithdrawn
-    rater_id = raters.enrolled_id(session, row.id, rater) if rater is not None else None
+    rater_id = raters.find_enrolled_rater_id(session, row.id, rater) if rater is not None else None
     if rater is not None and rater_id is None:
         raise Invalid(places=(Place(("body", "rater"), "is not enrolled"),))
-    parts = tasks.parts(session, row.id, task.id)
+    parts = tasks.lock_linked_tasks(session, row.id, task.id)
     if any(part.state == "handed_in" and part.rater_id != rater_id for part in parts):
         raise LinkedTaskHandedIn
     rest = [part for part in parts if part.state != "handed_in"]
-    if rater_id is not None and any(leases_handover.clashes(session, row.id, part.id, rater_id) for part in rest):
+    if rater_id is not None and any(
+        leases_handover.has_person_rating_clash(session, row.id, part.id, rater_id) for part in rest
+    ):
         raise PersonRatedAlready
     names = {part.id: part.public_id for part in rest}
     for part in rest:
@@ -122,12 +126,12 @@ def reassign_task(
 
 def _move(session: Session, campaign_id: int, task: tasks.Row, rater_id: int | None, *, actor: str) -> str:
     """Free a task for a rater, or for its bucket; the name under which it goes on."""
-    tasks.end_lease(session, campaign_id, task.id, "reassigned")
+    tasks.note_lease_ending(session, campaign_id, task.id, "reassigned")
     task_id, name = task.id, task.public_id
-    if leases_handover.is_begun(session, campaign_id, task.id, besides=rater_id):
-        task_id = leases_handover.copy_now(session, campaign_id, task.id, actor=actor)
-        name = tasks.name_of(session, campaign_id, task_id)
-    tasks.free(session, campaign_id, task_id, {"rater_id": rater_id, "pooled": False})
+    if leases_handover.has_task_judgments(session, campaign_id, task.id, besides=rater_id):
+        task_id = leases_handover.replace_locked_task(session, campaign_id, task.id, actor=actor)
+        name = tasks.load_task_name(session, campaign_id, task_id)
+    tasks.free_task(session, campaign_id, task_id, {"rater_id": rater_id, "pooled": False})
     return str(name)
 
 
@@ -136,29 +140,29 @@ def reopen_task(session: Session, campaign: str, public_id: str, *, reason: str,
     row, task = _locked(session, campaign, public_id)
     if task.state != "handed_in":
         raise ReopenOfOpenTask
-    tasks.free(session, row.id, task.id, {"pooled": False})
-    campaigns.next_version(session, row.id, actor=actor, what="task reopened")
+    tasks.free_task(session, row.id, task.id, {"pooled": False})
+    campaigns.take_next_version(session, row.id, actor=actor, what="task reopened")
     what = {"task": public_id, "reason": reason}
     audit.record_action(session, row.id, actor=actor, action="task reopened", what=what)
     return _one(session, row.id, public_id)
 
 
 def _locked(session: Session, campaign: str, public_id: str) -> tuple[campaigns.CampaignRecord, tasks.Row]:
-    row = campaigns.get(session, campaign, lock=True)
-    task = tasks.find(session, public_id, lock=True)
+    row = campaigns.load_campaign(session, campaign, lock=True)
+    task = tasks.load_task(session, public_id, lock=True)
     if task.campaign_id != row.id:
         raise TaskNotFound
     return row, task
 
 
 def _one(session: Session, campaign_id: int, public_id: str) -> BoardTask:
-    return _views(session, campaign_id, tasks.page(session, campaign_id, task=public_id))[0]
+    return _views(session, campaign_id, tasks.load_tasks_page(session, campaign_id, task=public_id))[0]
 
 
 def _views(session: Session, campaign_id: int, rows: Sequence[tasks.Row]) -> list[BoardTask]:
     items = [item for row in rows for item in row.items or ()]
-    documents = tasks.load_keys(session, campaign_id, "documents", {item["document"] for item in items})
-    systems = tasks.load_keys(session, campaign_id, "systems", {one for item in items for one in item["systems"]})
+    documents = tasks.load_keys_by_id(session, campaign_id, "documents", {item["document"] for item in items})
+    systems = tasks.load_keys_by_id(session, campaign_id, "systems", {one for item in items for one in item["systems"]})
 
     def item_view(item: Mapping[str, Any]) -> Mapping[str, Any]:
         keys = {"document": documents[item["document"]], "systems": sorted(systems[one] for one in item["systems"])}

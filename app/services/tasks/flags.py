@@ -51,7 +51,7 @@ def create_flag(
         if segment is not None and segment > len(there.segments):
             raise TaskAddressNotFound(f"the item has the segments 1 to {len(there.segments)}")
         item_id = there.id
-    return flags.add(
+    return flags.insert_flag(
         session,
         row.campaign_id,
         task_id=row.id,
@@ -65,18 +65,18 @@ def create_flag(
 
 def list_flags(session: Session, campaign: str, *, after: int, limit: int, answered: bool | None) -> list[FlagView]:
     """Flags in the order in which they came."""
-    campaign_id = campaigns.get(session, campaign).id
-    rows = flags.page(session, campaign_id, after=after, limit=limit, answered=answered)
+    campaign_id = campaigns.load_campaign(session, campaign).id
+    rows = flags.load_flags_page(session, campaign_id, after=after, limit=limit, answered=answered)
     return [_view(row) for row in rows]
 
 
 def answer_flag(session: Session, campaign: str, name: str, *, said: str, actor: str) -> FlagView:
     """Answer a flag; another answer takes the place of the first. Raises NotFound."""
-    campaign_id = campaigns.get(session, campaign).id
-    row = flags.get(session, campaign_id, name)
-    flags.answer(session, row.id, said=said, actor=actor)
+    campaign_id = campaigns.load_campaign(session, campaign).id
+    row = flags.load_flag(session, campaign_id, name)
+    flags.store_flag_answer(session, row.id, said=said, actor=actor)
     audit.record_action(session, campaign_id, actor=actor, action="flag answered", what={"flag": name})
-    return _view(flags.get(session, campaign_id, name))
+    return _view(flags.load_flag(session, campaign_id, name))
 
 
 def _view(row: flags.Row) -> FlagView:

@@ -24,13 +24,13 @@ from app.storage.db import Database, Session
 from app.storage.leases import late, leases
 from app.storage.recorder import comparisons as recorder_comparisons
 from app.storage.recorder import judgments as recorder_judgments
-from app.storage.recorder.comparisons import Comparison
-from app.storage.recorder.judgments import STORED, Connection, Ledger, Outcome, RaterAnswer
+from app.storage.recorder.comparisons import ScreenComparison
+from app.storage.recorder.judgments import STORED, AnswerOutcome, CampaignLedger, Connection, RaterAnswer
 from app.storage.recorder.recorder import Recorder
 from app.storage.tasks import TaskNotFound
 
 T = TypeVar("T")
-Written = RaterAnswer | Comparison
+Written = RaterAnswer | ScreenComparison
 MOST_PLACES = 100
 ATTEMPTS = 3  # each needs another change of the settings, made in between
 
@@ -161,7 +161,7 @@ async def record_answers(
     Raises Invalid naming the field, NotFound, StaleJudgment with both answers, Conflict, Unavailable, StorageFull.
     """
 
-    async def write(task: AnswerableTask) -> list[tuple[Written, Outcome]]:
+    async def write(task: AnswerableTask) -> list[tuple[Written, AnswerOutcome]]:
         answers = _answers(task, given, rater, whole=whole)
         return list(zip(answers, await _write(service, task, answers, rater, whole=whole), strict=True))
 
@@ -182,7 +182,7 @@ async def record_answers(
 
 async def _write(
     service: JudgingService, task: AnswerableTask, answers: Sequence[Written], rater: ActingRater, *, whole: bool
-) -> Sequence[Outcome]:
+) -> Sequence[AnswerOutcome]:
     judged = [one for one in answers if isinstance(one, RaterAnswer)]
     if len(judged) == len(answers):
         return await service.recorder.judge(task.rules.ledger, judged, actor=rater.actor, whole=whole)
@@ -191,16 +191,20 @@ async def _write(
     )
 
 
-async def _record(connection: Connection, *, ledger: Ledger, answers: Sequence[Written], by: str) -> list[Outcome]:
+async def _record(
+    connection: Connection, *, ledger: CampaignLedger, answers: Sequence[Written], by: str
+) -> list[AnswerOutcome]:
     """Write answers of both kinds in one transaction; what became of each, in their order."""
     judged = [one for one in answers if isinstance(one, RaterAnswer)]
-    compared = [one for one in answers if isinstance(one, Comparison)]
-    of_judged = iter(await recorder_judgments.record(connection, ledger, judged, by) if judged else [])
-    of_compared = iter(await recorder_comparisons.record(connection, ledger, compared, by) if compared else [])
+    compared = [one for one in answers if isinstance(one, ScreenComparison)]
+    of_judged = iter(await recorder_judgments.write_judgments(connection, ledger, judged, by) if judged else [])
+    of_compared = iter(
+        await recorder_comparisons.write_comparisons(connection, ledger, compared, by) if compared else []
+    )
     return [next(of_judged if isinstance(one, RaterAnswer) else of_compared) for one in answers]
 
 
-def _stored(outcomes: Sequence[Outcome]) -> bool:
+def _stored(outcomes: Sequence[AnswerOutcome]) -> bool:
     return all(one.verdict in STORED for one in outcomes)
 
 
@@ -264,7 +268,7 @@ def _answer(task: AnswerableTask, given: SentAnswer, rater: ActingRater) -> Writ
     )
 
 
-def _comparison(task: AnswerableTask, screen: int, given: SentAnswer, rater: ActingRater) -> Comparison:
+def _comparison(task: AnswerableTask, screen: int, given: SentAnswer, rater: ActingRater) -> ScreenComparison:
     """An answer about the columns of a screen together."""
     columns = task.addresses.columns(screen)
     if "screen" not in task.rules.forms or columns < 2:
@@ -274,7 +278,7 @@ def _comparison(task: AnswerableTask, screen: int, given: SentAnswer, rater: Act
         why = "a screen takes a preference"
         raise Invalid(why, places=(Place(("preference",), why),))
     check_preference(given.payload, asked, protocol=task.rules.protocol.name, columns=columns)
-    return Comparison(
+    return ScreenComparison(
         token_id=rater.token_id,
         rater_id=rater.rater_id,
         task_id=task.addresses.task_id,
@@ -290,14 +294,14 @@ def _as_shown(
     *,
     task_id: int,
     answers: Sequence[Written],
-    outcomes: Sequence[Outcome],
+    outcomes: Sequence[AnswerOutcome],
     rater: ActingRater,
-) -> list[Outcome]:
+) -> list[AnswerOutcome]:
     """What became of the answers, with stored ones as the rater's credential shows them."""
     stored = OwnAnswers.read(session, rater.campaign_id, task_id, rater.rater_id, since=rater.answers_since)
 
     def hidden(answer: Written) -> bool:
-        had = stored.screens[answer.screen] if isinstance(answer, Comparison) else stored.at[answer.address[:2]]
+        had = stored.screens[answer.screen] if isinstance(answer, ScreenComparison) else stored.at[answer.address[:2]]
         return had.hidden
 
     return [
@@ -308,13 +312,13 @@ def _as_shown(
 
 async def _late(
     service: JudgingService, task: AnswerableTask, answers: Sequence[Written], rater: ActingRater
-) -> list[Outcome]:
+) -> list[AnswerOutcome]:
     """Record answers to a task whose lease ran out: all of them, or none where one cannot be stored."""
-    asking = leases.Asking(rater.campaign_id, rater.rater_id, rater.token_id, task.rules.lasts, rater.actor)
+    asking = leases.LeaseRequest(rater.campaign_id, rater.rater_id, rater.token_id, task.rules.lasts, rater.actor)
     kept = [replace(answer, lapsed=True) for answer in answers]
 
-    async def work(connection: Connection) -> list[Outcome]:
-        await late.take_up(connection, task.addresses.task_id, asking)
+    async def work(connection: Connection) -> list[AnswerOutcome]:
+        await late.retake_lapsed_task(connection, task.addresses.task_id, asking)
         return await _record(connection, ledger=task.rules.ledger, answers=kept, by=asking.actor)
 
     return await service.recorder.run(work, keep=_stored)
@@ -332,7 +336,7 @@ REFUSALS: Mapping[str, type[AppError]] = {
 }
 
 
-def _refuse(given: Sequence[SentAnswer], outcomes: Sequence[Outcome], *, whole: bool) -> None:
+def _refuse(given: Sequence[SentAnswer], outcomes: Sequence[AnswerOutcome], *, whole: bool) -> None:
     """Raise what the first refused answer is refused for, naming all of them."""
     bad = [i for i, one in enumerate(outcomes) if one.verdict not in STORED]
     if not bad:

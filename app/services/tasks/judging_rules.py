@@ -15,7 +15,7 @@ from app.reports.source.scores import find_profile_id, resolve_score_reading
 from app.services.campaigns.setting_numbers import get_lease_duration
 from app.storage import campaigns
 from app.storage.db import Session
-from app.storage.recorder.judgments import Ledger
+from app.storage.recorder.judgments import CampaignLedger
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class JudgingRules:
     options: ScoringOptions
     basis: Basis
     lasts: timedelta
-    ledger: Ledger
+    ledger: CampaignLedger
     forms: Mapping[Level, RaterForm]
 
     @property
@@ -39,7 +39,7 @@ class JudgingRules:
 
 def load_judging_rules(session: Session, key: str) -> JudgingRules:
     """Read what a campaign asks. Raises NotFound."""
-    row = campaigns.get(session, key)
+    row = campaigns.load_campaign(session, key)
     view = campaign.make_campaign_info(row)
     protocol, options = campaign.campaign_protocol(view), campaign.campaign_scoring_options(view)
     lasts = get_lease_duration(view.settings)
@@ -52,7 +52,7 @@ def load_judging_rules(session: Session, key: str) -> JudgingRules:
         options=options,
         basis=basis,
         lasts=lasts,
-        ledger=Ledger(row.id, profile, lasts, view.settings_version),
+        ledger=CampaignLedger(row.id, profile, lasts, view.settings_version),
         forms={
             level: make_rater_form(protocol, options, basis=basis, level=level)
             for level in list_judged_levels(protocol, options)

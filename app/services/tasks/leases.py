@@ -21,9 +21,9 @@ from app.storage import campaigns
 from app.storage.db import Session
 from app.storage.leases import leases
 from app.storage.recorder import activity
-from app.storage.recorder.activity import Beaten, Event, Heartbeat
+from app.storage.recorder.activity import ActivityEvent, Heartbeat, HeartbeatResult
 from app.storage.recorder.judgments import Connection
-from app.storage.recorder.recorder import Lane
+from app.storage.recorder.recorder import CampaignWriteQueue
 from app.storage.tasks import TaskNotFound
 
 Why = Literal["finished", "nothing_planned", "wait", "paused", "capacity", "not_enrolled", "consent", "qualification"]
@@ -51,26 +51,26 @@ async def lease_task(service: JudgingService, *, rater: ActingRater) -> LeaseRes
     asking, why = await service.thread(partial(_ask, rater=rater))
     if why is not None:
         return LeaseResult(None, why)
-    leased = await service.recorder.run(partial(leases.lease, asking=asking))
-    if isinstance(leased, leases.NotLive):
+    leased = await service.recorder.run(partial(leases.lease_next_task, asking=asking))
+    if isinstance(leased, leases.CredentialEnded):
         raise BadCredential
-    if isinstance(leased, leases.Nothing):
+    if isinstance(leased, leases.NoTaskNow):
         return LeaseResult(None, leased.why, leased.retry_after)
     return LeaseResult(await service.thread(partial(tasks.load_task_view, public_id=leased.public_id, rater=rater)))
 
 
-def _ask(session: Session, rater: ActingRater) -> tuple[leases.Asking, Why | None]:
+def _ask(session: Session, rater: ActingRater) -> tuple[leases.LeaseRequest, Why | None]:
     """Who asks, and what is to be done before there can be a task."""
-    lasts = get_lease_duration(campaigns.get(session, rater.campaign).settings)
+    lasts = get_lease_duration(campaigns.load_campaign(session, rater.campaign).settings)
     blocked = raters.find_block_reason(session, rater.campaign_id, rater.rater_id)
-    asking = leases.Asking(rater.campaign_id, rater.rater_id, rater.token_id, lasts, rater.actor)
+    asking = leases.LeaseRequest(rater.campaign_id, rater.rater_id, rater.token_id, lasts, rater.actor)
     if blocked in ("consent", "qualification"):
         return asking, blocked
     return asking, "finished" if quality_policy.is_ended_by_checks(session, rater) else None
 
 
 async def extend_lease(
-    service: JudgingService, public_id: str, events: Sequence[Event], *, rater: ActingRater
+    service: JudgingService, public_id: str, events: Sequence[ActivityEvent], *, rater: ActingRater
 ) -> LeaseExtension:
     """Extend the lease and note what was done, each event once.
 
@@ -78,15 +78,15 @@ async def extend_lease(
     BadCredential, Unavailable.
     """
 
-    def beat_as_asked(task: AnswerableTask) -> Awaitable[list[Beaten]]:
+    def beat_as_asked(task: AnswerableTask) -> Awaitable[list[HeartbeatResult]]:
         _check_places(task.addresses, events)
         ledger = task.rules.ledger
 
-        async def flush(connection: Connection, beats: Sequence[Heartbeat], _: str) -> list[Beaten]:
-            return await activity.beat(connection, ledger, beats)
+        async def flush(connection: Connection, beats: Sequence[Heartbeat], _: str) -> list[HeartbeatResult]:
+            return await activity.record_heartbeats(connection, ledger, beats)
 
-        def lane() -> Lane[Heartbeat, Beaten]:
-            return Lane(flush, lambda one: one.task_id, lambda _: True)
+        def lane() -> CampaignWriteQueue[Heartbeat, HeartbeatResult]:
+            return CampaignWriteQueue(flush, lambda one: one.task_id, lambda _: True)
 
         beat = Heartbeat(rater.token_id, rater.rater_id, task.addresses.task_id, tuple(events))
         return service.recorder.put(("beats", *ledger.place), lane, [beat], actor=rater.actor, whole=False)
@@ -99,13 +99,15 @@ async def extend_lease(
     if beaten.standing == "handed_in":
         raise TaskHandedIn
     if beaten.standing == "lapsed":
-        asking = leases.Asking(rater.campaign_id, rater.rater_id, rater.token_id, task.rules.lasts, rater.actor)
-        again = await service.recorder.run(partial(leases.renew_lapsed, asking=asking, task_id=task.addresses.task_id))
+        asking = leases.LeaseRequest(rater.campaign_id, rater.rater_id, rater.token_id, task.rules.lasts, rater.actor)
+        again = await service.recorder.run(
+            partial(leases.renew_lapsed_lease, asking=asking, task_id=task.addresses.task_id)
+        )
         return LeaseExtension(again.leased_until if again is not None else None, surplus=False)
     return LeaseExtension(beaten.leased_until, surplus=beaten.standing == "surplus")
 
 
-def _check_places(addresses: TaskAddresses, events: Sequence[Event]) -> None:
+def _check_places(addresses: TaskAddresses, events: Sequence[ActivityEvent]) -> None:
     """Events are of what the task shows."""
     places = []
     for n, event in enumerate(events):

@@ -39,10 +39,10 @@ def hand_in_and_check(database: Database, public_id: str, *, rater: ActingRater)
     with database.transaction() as session:
         quality = load_quality_evidence(session, rater, asked, asked.watched)
     with database.transaction() as session:
-        campaigns.get(session, rater.campaign, lock=True)
+        campaigns.load_campaign(session, rater.campaign, lock=True)
         if code is None:
             fresh = _code(asked, quality)
-            code = quality_policy.settle_code(session, rater.campaign_id, public_id, fresh) or fresh
+            code = quality_policy.settle_completion_code(session, rater.campaign_id, public_id, fresh) or fresh
         if quality is not None:
             _act(session, rater, asked, quality)
     return code
@@ -52,7 +52,7 @@ def is_ended_by_checks(session: Session, rater: ActingRater) -> bool:
     """Whether a rater gets no new task now, because a check that ends tasks fails; a task in hand stays theirs."""
     asked = parse_quality_settings(get_campaign(session, rater.campaign).settings)
     ending = asked.checks("end_task")
-    if not ending or quality_policy.holds_task(session, rater.campaign_id, rater.rater_id):
+    if not ending or quality_policy.has_task_in_hand(session, rater.campaign_id, rater.rater_id):
         return False
     quality = load_quality_evidence(session, rater, asked, ending)
     return quality is not None and not ending.isdisjoint(quality.beyond)
@@ -93,9 +93,9 @@ def _act(session: Session, rater: ActingRater, asked: QualitySettings, quality: 
     """Put what failed on record, once for each check and act, and pause whom a check blocks."""
     for check in quality.beyond:
         then = asked.actions.get(check)
-        if then is None or check in quality_policy.on_record(session, rater.campaign_id, rater.rater, then):
+        if then is None or check in quality_policy.find_recorded_checks(session, rater.campaign_id, rater.rater, then):
             continue
         if then == "block":
-            quality_policy.pause(session, rater.campaign_id, rater.rater_id)
+            quality_policy.pause_enrolment(session, rater.campaign_id, rater.rater_id)
         what = {"rater": rater.rater, "check": check, "then": then, "verdict": quality.verdict, "flags": quality.flags}
         audit.record_action(session, rater.campaign_id, actor=ACTOR, action=quality_policy.ACTION, what=what)

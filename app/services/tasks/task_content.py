@@ -96,7 +96,7 @@ class TaskContent:
 
 def load_task_content(session: Session, public_id: str) -> TaskContent:
     """Read all that a task shows. Raises TaskNotFound."""
-    row = tasks.find(session, public_id)
+    row = tasks.load_task(session, public_id)
     rules = load_judging_rules(session, row.campaign)
     return TaskContent(
         task_id=row.id,
@@ -115,10 +115,10 @@ def load_task_content(session: Session, public_id: str) -> TaskContent:
 
 def _items(session: Session, row: tasks.Row) -> dict[int, ItemSheet]:
     around: dict[tuple[int, bool], list[str]] = {}
-    for near in tasks.context(session, row.campaign_id, row.id, AROUND):
+    for near in tasks.load_task_context(session, row.campaign_id, row.id, AROUND):
         around.setdefault((near.item, near.before), []).append(near.source)
     rows: dict[int, list[tasks.Row]] = {}
-    for text in tasks.texts(session, row.campaign_id, row.id):
+    for text in tasks.load_task_texts(session, row.campaign_id, row.id):
         rows.setdefault(text.item, []).append(text)
     return {
         position: ItemSheet(

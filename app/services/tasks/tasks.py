@@ -149,8 +149,8 @@ class OwnAnswers:
         cls, session: Session, campaign_id: int, task_id: int, rater_id: int, *, since: datetime | None = None
     ) -> OwnAnswers:
         """The latest at each address. since: those from before this time do not say what they are."""
-        rows = tasks.answers(session, campaign_id, task_id, rater_id)
-        screens = tasks.screen_answers(session, campaign_id, task_id, rater_id)
+        rows = tasks.load_task_answers(session, campaign_id, task_id, rater_id)
+        screens = tasks.load_screen_answers(session, campaign_id, task_id, rater_id)
         return cls(
             {(row.item_id, row.segment_id): OwnAnswer.from_row(row, since) for row in rows},
             {row.screen: OwnAnswer.from_row(row, since) for row in screens},
@@ -194,8 +194,10 @@ def load_task_forms(session: Session, public_id: str, *, rater: ActingRater) -> 
 
 def load_own_task(session: Session, public_id: str, rater: ActingRater, *, lock: bool = False) -> tasks.Row:
     """A task that the rater has or had. Raises TaskNotFound."""
-    row = tasks.find(session, public_id, lock=lock)
-    if row.campaign_id != rater.campaign_id or not tasks.held_once(session, row.campaign_id, row.id, rater.rater_id):
+    row = tasks.load_task(session, public_id, lock=lock)
+    if row.campaign_id != rater.campaign_id or not tasks.was_ever_leased_by(
+        session, row.campaign_id, row.id, rater.rater_id
+    ):
         raise TaskNotFound
     return row
 
@@ -205,7 +207,7 @@ def rater_task_state(session: Session, row: tasks.Row, rater: ActingRater) -> St
     if row.rater_id == rater.rater_id and row.state in ("leased", "handed_in"):
         return "handed_in" if row.state == "handed_in" else "leased"
     free = row.state == "free" and row.rater_id in (None, rater.rater_id)
-    last = tasks.last_held_by(session, row.campaign_id, row.id, row.lease) == rater.rater_id
+    last = tasks.find_holder_of_lease(session, row.campaign_id, row.id, row.lease) == rater.rater_id
     return "lapsed" if free and last else "surplus"
 
 
@@ -234,7 +236,7 @@ def hand_in_task(session: Session, public_id: str, *, rater: ActingRater, coded:
 
     Raises TaskNotFound, CampaignClosed, TaskLost, Unfinished naming everything that is missing.
     """
-    campaign = campaigns.get(session, rater.campaign, lock=True)
+    campaign = campaigns.load_campaign(session, rater.campaign, lock=True)
     row = load_own_task(session, public_id, rater, lock=True)
     state = rater_task_state(session, row, rater)
     if state == "handed_in":
@@ -249,8 +251,8 @@ def hand_in_task(session: Session, public_id: str, *, rater: ActingRater, coded:
     if left:
         raise TaskUnfinished(f"{len(left)} missing", places=tuple(one.place for one in left))
     code: str | None = row.completion_code or (secrets.token_hex(5).upper() if coded else None)
-    tasks.hand_in(session, row.campaign_id, row.id, rater_id=rater.rater_id, code=code)
-    campaigns.next_version(session, row.campaign_id, actor=rater.actor, what="hand-in")
+    tasks.mark_task_handed_in(session, row.campaign_id, row.id, rater_id=rater.rater_id, code=code)
+    campaigns.take_next_version(session, row.campaign_id, actor=rater.actor, what="hand-in")
     return code
 
 
@@ -265,9 +267,9 @@ def release_task(session: Session, public_id: str, *, rater: ActingRater) -> Non
         raise TaskHandedIn
     if state != "leased":
         return
-    back = row.pooled and tasks.unchain(session, row.campaign_id, row.plan, row.chain)
-    tasks.end_lease(session, row.campaign_id, row.id, "released")
-    tasks.free(session, row.campaign_id, row.id, {"rater_id": None, "pooled": False} if back else {})
+    back = row.pooled and tasks.free_rest_of_chain(session, row.campaign_id, row.plan, row.chain)
+    tasks.note_lease_ending(session, row.campaign_id, row.id, "released")
+    tasks.free_task(session, row.campaign_id, row.id, {"rater_id": None, "pooled": False} if back else {})
 
 
 def _screens(sheet: TaskContent, answers: OwnAnswers) -> tuple[ScreenView, ...]:

@@ -74,23 +74,25 @@ def list_judgments(
 
     Fewer than `limit`, and where to go on, where a filter means few of very many.
     """
-    row = campaigns.get(session, campaign)
+    row = campaigns.load_campaign(session, campaign)
     profile = _profile(session, row.id, campaign)
-    rows, reached = voids.page(session, row.id, profile, after=after, limit=limit, only=wanted.conditions)
+    rows, reached = voids.load_judgments_page(
+        session, row.id, profile, after=after, limit=limit, only=wanted.conditions
+    )
     return [_view(one) for one in rows], reached
 
 
 def stream_judgments(database: Database, campaign: str, wanted: JudgmentFilter) -> Iterator[bytes]:
     """The same as JSON lines, from one snapshot. Raises NotFound before the first byte."""
     with database.transaction() as session:
-        row = campaigns.get(session, campaign)
+        row = campaigns.load_campaign(session, campaign)
         profile = _profile(session, row.id, campaign)
     return _lines(database, row.id, profile, wanted)
 
 
 def _lines(database: Database, campaign_id: int, profile: int, wanted: JudgmentFilter) -> Iterator[bytes]:
     with database.transaction(snapshot=True) as session:
-        for row in voids.stream(session, campaign_id, profile, only=wanted.conditions):
+        for row in voids.stream_judgment_rows(session, campaign_id, profile, only=wanted.conditions):
             said = {name: getattr(_view(row), name) for name in JudgmentView.__slots__}
             yield json.dumps(said, ensure_ascii=False, default=_time).encode() + b"\n"
 
@@ -102,11 +104,11 @@ def void_judgments(session: Session, campaign: str, wanted: JudgmentFilter, *, r
     """
     if not wanted.conditions:
         raise Invalid("say which", places=(Place(("body", "filter"), "name at least one of its fields"),))
-    row = campaigns.get(session, campaign, lock=True)
-    if not voids.count(session, row.id, only=wanted.conditions):
+    row = campaigns.load_campaign(session, campaign, lock=True)
+    if not voids.count_voidable_judgments(session, row.id, only=wanted.conditions):
         return VoidResult(0, row.data_version)
-    version = campaigns.next_version(session, row.id, actor=actor, what="voids", judged=True)
-    n = voids.void(session, row.id, only=wanted.conditions, reason=reason, actor=actor, version=version)
+    version = campaigns.take_next_version(session, row.id, actor=actor, what="voids", judged=True)
+    n = voids.insert_voids(session, row.id, only=wanted.conditions, reason=reason, actor=actor, version=version)
     what = {"judgments": n, "filter": wanted.conditions, "data_version": version}
     audit.record_action(session, row.id, actor=actor, action="judgments set aside", what=what)
     return VoidResult(n, version)

@@ -14,27 +14,34 @@ One data folder holds everything: `postgres/` (the cluster), `run/` (the socket)
 """
 
 from app.storage.embedded.account import SERVICE_USER
-from app.storage.embedded.errors import BadDataFolder, CredentialsLost, NoPostgres, NotStarting, NotStopping, OtherMajor
-from app.storage.embedded.folders import write_private
-from app.storage.embedded.roles import prepare_roles
-from app.storage.embedded.server import Role, Server, running, start, stop
-from app.storage.embedded.tending import Condition, Tender
+from app.storage.embedded.errors import (
+    BadDataFolder,
+    DatabasePasswordsLost,
+    PostgresMajorDiffers,
+    PostgresNotFound,
+    ServerNotStarting,
+    ServerNotStopping,
+)
+from app.storage.embedded.folders import write_private_file
+from app.storage.embedded.roles import prepare_serving_role
+from app.storage.embedded.server import EmbeddedServer, Role, find_running_server, start_server, stop_server
+from app.storage.embedded.tending import ServerTender, ServiceCondition
 
 __all__ = [
     "SERVICE_USER",
     "BadDataFolder",
-    "Condition",
-    "CredentialsLost",
-    "NoPostgres",
-    "NotStarting",
-    "NotStopping",
-    "OtherMajor",
+    "DatabasePasswordsLost",
+    "EmbeddedServer",
+    "PostgresMajorDiffers",
+    "PostgresNotFound",
     "Role",
-    "Server",
-    "Tender",
-    "prepare_roles",
-    "running",
-    "start",
-    "stop",
-    "write_private",
+    "ServerNotStarting",
+    "ServerNotStopping",
+    "ServerTender",
+    "ServiceCondition",
+    "find_running_server",
+    "prepare_serving_role",
+    "start_server",
+    "stop_server",
+    "write_private_file",
 ]

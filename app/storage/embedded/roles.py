@@ -12,7 +12,7 @@ DATABASE = "plumbline"
 _ROLES_LOCK = 7_215_340_912
 
 
-def prepare_roles(url: str) -> str | None:
+def prepare_serving_role(url: str) -> str | None:
     """The role to serve under after connecting with the owner's URL, made if it is missing; None to serve as the owner.
 
     None is the answer of a server whose owner may neither create roles nor act as this one: everything works, and
@@ -45,7 +45,7 @@ def _exists(connection: psycopg.Connection, role: str) -> bool:
     return connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [role]).fetchone() is not None
 
 
-def furnish(admin_url: str, passwords: dict[str, str]) -> None:
+def create_roles_and_database(admin_url: str, passwords: dict[str, str]) -> None:
     """Make the two login roles and the database of an embedded cluster, as far as they are missing.
 
     The owner acts as the serving role with SET ROLE; the serving role can also log in by itself. Neither is a

@@ -12,9 +12,9 @@ from typing import Literal, Self
 from urllib.parse import quote
 
 from app.storage.embedded import binaries, cluster, folders, roles, settings
-from app.storage.embedded.account import server_account
+from app.storage.embedded.account import choose_server_account
 from app.storage.embedded.cluster import Cluster
-from app.storage.processes import is_stopped
+from app.storage.processes import is_process_stopped
 
 Role = Literal["owner", "app", "admin"]
 _LOGINS: dict[Role, str] = {"owner": settings.OWNER, "app": settings.APP, "admin": settings.ADMIN}
@@ -22,10 +22,10 @@ KEPT = "kept"
 
 
 @dataclass(slots=True)
-class Server:
+class EmbeddedServer:
     """A running server, as one of its users sees it.
 
-    started: whether this `start` brought it up.
+    started: whether this `start_server` brought it up.
     """
 
     cluster: Cluster
@@ -54,7 +54,7 @@ class Server:
             return
         with _locked(self.cluster.home):
             if _is_last(self._users) and not (self.cluster.home / KEPT).exists():
-                cluster.bring_down(self.cluster)
+                cluster.stop_server_process(self.cluster)
             os.close(self._users)
             self._users = -1
 
@@ -73,27 +73,29 @@ class Server:
         self.close()
 
 
-def start(data_dir: Path, *, bin_dir: Path | None = None, keep: bool = False) -> Server:
+def start_server(data_dir: Path, *, bin_dir: Path | None = None, keep: bool = False) -> EmbeddedServer:
     """Have a server on this data folder: make it, start it or join it, whatever is needed. Several at once start one.
 
     bin_dir: folder of the Postgres programs; default those of the wheel, else of the machine.
-    keep: the server stays when its last user leaves, until `stop`.
+    keep: the server stays when its last user leaves, until `stop_server`.
 
-    Raises BadDataFolder, OtherMajor, CredentialsLost, NoPostgres or NotStarting.
+    Raises BadDataFolder, PostgresMajorDiffers, DatabasePasswordsLost, PostgresNotFound or ServerNotStarting.
     """
-    tools = binaries.server_programs(bin_dir)
+    tools = binaries.find_server_programs(bin_dir)
     home = folders.open_data_folder(data_dir)
     with _locked(home):
         server_cluster = _open(home, tools)
-        passwords = settings.passwords(home, server_cluster.account, fresh=not server_cluster.folder.exists())
-        cluster.make(server_cluster, passwords)
-        started = not cluster.is_ready(server_cluster) and _bring_up(server_cluster)
-        server = Server(server_cluster, started, _join(home))
+        passwords = settings.read_or_make_passwords(
+            home, server_cluster.account, fresh=not server_cluster.folder.exists()
+        )
+        cluster.init_cluster(server_cluster, passwords)
+        started = not cluster.is_server_ready(server_cluster) and _bring_up(server_cluster)
+        server = EmbeddedServer(server_cluster, started, _join(home))
         try:
-            roles.furnish(server.url("admin", "postgres"), passwords)
+            roles.create_roles_and_database(server.url("admin", "postgres"), passwords)
         except BaseException:
             if started:
-                cluster.bring_down(server_cluster)
+                cluster.stop_server_process(server_cluster)
             os.close(server._users)
             raise
         if started or keep:
@@ -102,52 +104,52 @@ def start(data_dir: Path, *, bin_dir: Path | None = None, keep: bool = False) ->
 
 
 def _bring_up(server_cluster: Cluster) -> bool:
-    settings.write_settings(server_cluster.folder, server_cluster.sockets, server_cluster.account)
-    cluster.rotate_log(server_cluster)
-    return cluster.bring_up(server_cluster)
+    settings.write_server_settings(server_cluster.folder, server_cluster.sockets, server_cluster.account)
+    cluster.rotate_server_log(server_cluster)
+    return cluster.start_server_process(server_cluster)
 
 
-def stop(data_dir: Path, *, bin_dir: Path | None = None) -> None:
+def stop_server(data_dir: Path, *, bin_dir: Path | None = None) -> None:
     """Stop the server of a data folder, whoever uses it; nothing happens if none runs."""
-    tools = binaries.server_programs(bin_dir)
+    tools = binaries.find_server_programs(bin_dir)
     home = folders.open_data_folder(data_dir)
     with _locked(home):
-        if cluster.folder_in(home).exists():
+        if cluster.cluster_folder(home).exists():
             _take_down(_open(home, tools))
 
 
-def running(data_dir: Path, *, bin_dir: Path | None = None) -> str | None:
+def find_running_server(data_dir: Path, *, bin_dir: Path | None = None) -> str | None:
     """The owner's address of a server that takes connections; None where there is none. Starts and changes nothing."""
     home = data_dir.expanduser().resolve()
-    if not (home / folders.LOCK).exists() or not cluster.folder_in(home).exists():
+    if not (home / folders.LOCK).exists() or not cluster.cluster_folder(home).exists():
         return None
     server_cluster = Cluster(
         home,
-        folders.noted_socket_folder(home),
-        binaries.server_programs(bin_dir),
-        server_account(cluster.folder_in(home)),
+        folders.read_socket_folder(home),
+        binaries.find_server_programs(bin_dir),
+        choose_server_account(cluster.cluster_folder(home)),
     )
-    there = cluster.processes(server_cluster)
-    if not there or any(map(is_stopped, there)) or not cluster.is_ready(server_cluster):
+    there = cluster.find_server_processes(server_cluster)
+    if not there or any(map(is_process_stopped, there)) or not cluster.is_server_ready(server_cluster):
         return None
-    return Server(server_cluster, started=False, _users=-1).url("owner")
+    return EmbeddedServer(server_cluster, started=False, _users=-1).url("owner")
 
 
 def _open(home: Path, tools: Path) -> Cluster:
-    account = server_account(cluster.folder_in(home))
-    folders.own(home, account)
-    programs = binaries.reachable_by(account, tools)
-    return Cluster(home, folders.socket_folder(home, account), programs, account)
+    account = choose_server_account(cluster.cluster_folder(home))
+    folders.own_data_folder(home, account)
+    programs = binaries.make_programs_reachable(account, tools)
+    return Cluster(home, folders.make_socket_folder(home, account), programs, account)
 
 
 def _take_down(server_cluster: Cluster) -> None:
-    cluster.bring_down(server_cluster)
+    cluster.stop_server_process(server_cluster)
     (server_cluster.home / KEPT).unlink(missing_ok=True)
 
 
 def _note_kept(home: Path, *, keep: bool) -> None:
     if keep:
-        folders.write_private(home / KEPT, "started to stay until it is stopped\n")
+        folders.write_private_file(home / KEPT, "started to stay until it is stopped\n")
     else:
         (home / KEPT).unlink(missing_ok=True)
 

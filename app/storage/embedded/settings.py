@@ -7,9 +7,9 @@ import secrets
 import sys
 from pathlib import Path
 
-from app.storage.embedded.account import OsAccount, user_name
-from app.storage.embedded.errors import CredentialsLost
-from app.storage.embedded.folders import PORT, write_private
+from app.storage.embedded.account import OsAccount, find_user_name
+from app.storage.embedded.errors import DatabasePasswordsLost
+from app.storage.embedded.folders import PORT, write_private_file
 
 ADMIN, OWNER, APP = "plumbline_admin", "plumbline", "plumbline_app"
 PASSWORDS = "pgpass"
@@ -41,7 +41,7 @@ include = 'local.conf'
 """
 
 
-def write_settings(cluster: Path, sockets: Path, account: OsAccount) -> None:
+def write_server_settings(cluster: Path, sockets: Path, account: OsAccount) -> None:
     """Write postgresql.conf, pg_hba.conf and pg_ident.conf; an earlier content, of initdb or of anyone, is replaced."""
     settings = _SETTINGS.format(
         sockets=_quoted(f'"{_doubled(str(sockets))}"'),
@@ -49,12 +49,12 @@ def write_settings(cluster: Path, sockets: Path, account: OsAccount) -> None:
         buffers=_shared_buffers(),
         shared=_shared_memory(account),
     )
-    write_private(cluster / "postgresql.conf", settings, account)
+    write_private_file(cluster / "postgresql.conf", settings, account)
     if not os.path.lexists(cluster / "local.conf"):
-        write_private(cluster / "local.conf", "# Settings of your own\n", account)
+        write_private_file(cluster / "local.conf", "# Settings of your own\n", account)
     method = "peer map=plumbline" if account.is_us else "scram-sha-256"
-    write_private(cluster / "pg_hba.conf", f"local all all {method}\n", account)
-    write_private(cluster / "pg_ident.conf", _ident(account), account)
+    write_private_file(cluster / "pg_hba.conf", f"local all all {method}\n", account)
+    write_private_file(cluster / "pg_ident.conf", _ident(account), account)
 
 
 def _doubled(text: str) -> str:
@@ -67,7 +67,7 @@ def _quoted(text: str) -> str:
 
 def _ident(account: OsAccount) -> str:
     """With peer authentication: the operating system user that may be each of the three roles."""
-    name = user_name(account.uid)
+    name = find_user_name(account.uid)
     if not account.is_us or name is None:
         return ""
     return "".join(f'plumbline "{_doubled(name)}" {role}\n' for role in (ADMIN, OWNER, APP))
@@ -87,19 +87,21 @@ def _shared_memory(account: OsAccount) -> str:
     return "posix" if reachable else "sysv"
 
 
-def passwords(home: Path, account: OsAccount, *, fresh: bool) -> dict[str, str]:
+def read_or_make_passwords(home: Path, account: OsAccount, *, fresh: bool) -> dict[str, str]:
     """The password of each role; empty where we run the server ourselves, for then it knows us by our user id.
 
     They stand in a file in libpq's own format that only we can read, so no address and no command line holds one.
 
-    Raises CredentialsLost where the file is missing though the cluster is there.
+    Raises DatabasePasswordsLost where the file is missing though the cluster is there.
     """
     if account.is_us:
         return {}
     file = home / PASSWORDS
     if not file.exists():
         if not fresh:
-            raise CredentialsLost(f"put {file} back from a copy, or start with an empty folder and restore a backup")
-        write_private(file, "".join(f"*:*:*:{role}:{secrets.token_urlsafe(32)}\n" for role in (ADMIN, OWNER, APP)))
+            raise DatabasePasswordsLost(
+                f"put {file} back from a copy, or start with an empty folder and restore a backup"
+            )
+        write_private_file(file, "".join(f"*:*:*:{role}:{secrets.token_urlsafe(32)}\n" for role in (ADMIN, OWNER, APP)))
     lines = file.read_text(encoding="ascii").splitlines()
     return {line.split(":")[3]: line.split(":")[4] for line in lines}

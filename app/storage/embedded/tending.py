@@ -20,7 +20,7 @@ from typing import Literal
 from app.storage.embedded import cluster
 from app.storage.embedded.cluster import Cluster
 from app.storage.embedded.folders import LOCK
-from app.storage.processes import Stillness, is_stopped
+from app.storage.processes import ProcessStillness, is_process_stopped
 
 LOOK_EVERY = 1.0  # seconds
 ASK_EVERY = 3.0  # seconds between two questions to a server that answers
@@ -33,14 +33,14 @@ log = logging.getLogger("plumbline.postgres")
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class ServiceCondition:
     """How a part of the service is. reason: why it does not run, for everybody to read."""
 
     state: State
     reason: str = ""
 
 
-class Tender:
+class ServerTender:
     """Looks after one server. `look` is to be called every second, by one thread."""
 
     def __init__(self, server_cluster: Cluster) -> None:
@@ -49,17 +49,17 @@ class Tender:
         self._asked = 0.0  # seconds since the last question
         self._stopped: dict[int, float] = {}
         self._orphaned = self._silent = 0.0
-        self._main: tuple[int, Stillness] | None = None
+        self._main: tuple[int, ProcessStillness] | None = None
         self._pause, self._paused = FIRST_PAUSE, FIRST_PAUSE
         self._said = ""
 
-    def look(self) -> Condition:
+    def look(self) -> ServiceCondition:
         """Look once, and do what is needed. Raises OSError or SubprocessError where a look fails."""
         now = time.monotonic()
         seconds, self._looked = min(now - self._looked, 5 * LOOK_EVERY), now
-        pids = cluster.processes(self._cluster)
+        pids = cluster.find_server_processes(self._cluster)
         self._wake(pids, seconds)
-        main = cluster.postmaster(self._cluster, pids)
+        main = cluster.find_postmaster(self._cluster, pids)
         if main is None:
             return self._absent(pids, seconds)
         self._orphaned = 0.0
@@ -67,13 +67,13 @@ class Tender:
 
     def _wake(self, pids: set[int], seconds: float) -> None:
         """Let those go on that a signal has stopped for a while."""
-        self._stopped = {pid: self._stopped.get(pid, 0.0) + seconds for pid in pids if is_stopped(pid)}
+        self._stopped = {pid: self._stopped.get(pid, 0.0) + seconds for pid in pids if is_process_stopped(pid)}
         for pid, stopped in self._stopped.items():
             if stopped >= STOPPED_FOR:
                 log.warning("process %d of Postgres was stopped by a signal; it goes on", pid)
                 _signal([pid], signal.SIGCONT)
 
-    def _absent(self, pids: set[int], seconds: float) -> Condition:
+    def _absent(self, pids: set[int], seconds: float) -> ServiceCondition:
         """There is no server; what it began may still be there."""
         self._main, self._silent = None, 0.0
         if pids:
@@ -81,14 +81,14 @@ class Tender:
             if self._orphaned >= ORPHANED_FOR:
                 log.warning("Postgres has ended and left processes %s; they are ended, too", sorted(pids))
                 _signal(pids, signal.SIGKILL)
-            return Condition("restarting", "it ended")
+            return ServiceCondition("restarting", "it ended")
         full = shutil.disk_usage(self._cluster.home).free < ROOM
         reason = "it ended, and its disk is full" if full else "it ended"
         self._say(reason)
         self._paused += seconds
         if self._paused >= self._pause and self._launch():
             self._paused, self._pause = 0.0, min(2 * self._pause, LONGEST_PAUSE)
-        return Condition("restarting", reason)
+        return ServiceCondition("restarting", reason)
 
     def _launch(self) -> bool:
         """Start it, unless another command is at it."""
@@ -98,42 +98,42 @@ class Tender:
         except BlockingIOError:
             return False
         else:
-            cluster.launch(self._cluster)
+            cluster.launch_server(self._cluster)
             return True
         finally:
             os.close(handle)
 
-    def _present(self, main: int, pids: set[int], seconds: float) -> Condition:
+    def _present(self, main: int, pids: set[int], seconds: float) -> ServiceCondition:
         if self._main is None or self._main[0] != main:
-            self._main, self._asked = (main, Stillness(main)), ASK_EVERY
+            self._main, self._asked = (main, ProcessStillness(main)), ASK_EVERY
         still = self._main[1]
         still.look(seconds)
         self._asked += seconds
         if not self._silent and not self._said and self._asked < ASK_EVERY:
-            return Condition("running")
+            return ServiceCondition("running")
         self._asked = 0.0
-        answer = cluster.ask(self._cluster)
+        answer = cluster.query_server_status(self._cluster)
         if answer == "accepts":
             if self._said:
                 log.warning("Postgres runs again")
             self._silent, self._said = 0.0, ""
             self._pause = self._paused = FIRST_PAUSE
-            return Condition("running")
+            return ServiceCondition("running")
         if answer == "rejects":  # it recovers, which takes as long as it takes
             self._silent = 0.0
-            return Condition("starting", "it makes good what its end left undone")
+            return ServiceCondition("starting", "it makes good what its end left undone")
         self._say("it does not answer")
         self._silent += max(seconds, LOOK_EVERY)
         if self._silent >= COMPUTING_FOR or min(self._silent, still.idle) >= SILENT_FOR:
             log.warning("Postgres has not answered for %d s; it is ended and started again", self._silent)
             _signal(pids, signal.SIGKILL)
-        return Condition("restarting", "it does not answer")
+        return ServiceCondition("restarting", "it does not answer")
 
     def _say(self, reason: str) -> None:
         """Log why it does not run: once, with what it said itself."""
         if self._said != reason:
             self._said = reason
-            log.warning("Postgres: %s; its last words: %s", reason, cluster.last_words(self._cluster))
+            log.warning("Postgres: %s; its last words: %s", reason, cluster.read_log_tail(self._cluster))
 
 
 def _signal(pids: Iterable[int], number: signal.Signals) -> None:

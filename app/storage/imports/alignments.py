@@ -7,9 +7,9 @@ from sqlalchemy.orm import Session
 
 from app.domain.alignment import NO_SOURCE, alignment_fault
 from app.domain.errors import Place
-from app.storage.imports.merge import MOST_PLACES, Contradiction
+from app.storage.imports.merge import MOST_PLACES, ImportContradiction
 from app.storage.imports.staging import OUTPUTS_OF
-from app.storage.walking import walk
+from app.storage.walking import stream_full_scan
 
 ANY = "SELECT EXISTS (SELECT FROM staged_alignments)"
 _OUTPUTS = OUTPUTS_OF.format(table="staged_alignments")
@@ -21,7 +21,7 @@ UPDATE outputs o SET alignment = w.alignment FROM {_OUTPUTS}
 WHERE o.campaign_id = :campaign AND o.id = x.id AND o.alignment IS NULL"""
 
 
-def declare(session: Session, campaign_id: int) -> int:
+def insert_staged_alignments(session: Session, campaign_id: int) -> int:
     """Store the staged alignments, once the outputs that they are about are there; how many are new.
 
     Raises Contradiction, with file and line, where one names a word that the source does not have, or where the output
@@ -31,12 +31,12 @@ def declare(session: Session, campaign_id: int) -> int:
     if not session.execute(text(ANY)).scalar_one():
         return 0
     places: list[Place] = []
-    for file, line, what, alignment, source, stored in walk(session, STAGED, keys, batch=500):
+    for file, line, what, alignment, source, stored in stream_full_scan(session, STAGED, keys, batch=500):
         wrong = NO_SOURCE if source is None else alignment_fault(alignment, source=source, text=None)
         if wrong is None and stored is not None and stored != alignment:
             wrong = f"the output of {what} has another alignment elsewhere"
         if wrong is not None:
             places.append(Place((file, line, "alignment"), wrong))
     if places:
-        raise Contradiction(places=tuple(places[:MOST_PLACES]))
+        raise ImportContradiction(places=tuple(places[:MOST_PLACES]))
     return int(getattr(session.execute(text(STORE), keys), "rowcount", 0))

@@ -39,20 +39,20 @@ BLOCK = 1000  # lines of a block of bytes
 
 
 @dataclass(frozen=True, slots=True)
-class StagedName:
+class StagingTable:
     """Columns of one staging table, in the order in which rows are written."""
 
     table: str
     columns: tuple[str, ...]
 
 
-NAMES: Mapping[str, StagedName] = {
-    table: StagedName(table, tuple(part.split()[0] for part in columns.split(", ")))
+NAMES: Mapping[str, StagingTable] = {
+    table: StagingTable(table, tuple(part.split()[0] for part in columns.split(", ")))
     for table, columns in TABLES.items()
 }
 
 
-class Lines:
+class CopyLines:
     """COPY lines by staging table, held as the bytes that they will be sent as.
 
     give: takes each block of bytes with the name of its table as soon as it is whole, instead of it being held.
@@ -64,7 +64,7 @@ class Lines:
         self._give = give or self.hold
 
     def add(self, table: str, line: str) -> None:
-        """Take one line (see `line`)."""
+        """Take one line (see `format_copy_row`)."""
         lines = self._lines[table]
         lines.append(line)
         if len(lines) >= BLOCK:
@@ -101,26 +101,26 @@ class Lines:
             lines.clear()
 
 
-def line(values: Iterable[object]) -> str:
+def format_copy_row(values: Iterable[object]) -> str:
     """One row in COPY's text format.
 
-    >>> line(["a", None, 1, True, "tab\\t"])
+    >>> format_copy_row(["a", None, 1, True, "tab\\t"])
     'a\\t\\\\N\\t1\\tt\\ttab\\\\t\\n'
     """
-    return fields(values) + "\n"
+    return format_copy_fields(values) + "\n"
 
 
-def fields(values: Iterable[object]) -> str:
+def format_copy_fields(values: Iterable[object]) -> str:
     """Several values side by side; a call for each None would be half the cost of a judgment's line."""
-    return "\t".join([NULL if value is None else field(value) for value in values])
+    return "\t".join([NULL if value is None else format_copy_field(value) for value in values])
 
 
-def field(value: object) -> str:
+def format_copy_field(value: object) -> str:
     """One value in COPY's text format: None, bool, number, text, time, mapping (as JSON) or sequence (as array)."""
     if value is None:
         return NULL
     if isinstance(value, str):
-        return escape(value)
+        return escape_copy_text(value)
     if isinstance(value, bool):
         return "t" if value else "f"
     if isinstance(value, int | float):
@@ -128,14 +128,14 @@ def field(value: object) -> str:
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, Mapping):
-        return escape(json_text(value))
+        return escape_copy_text(canonical_json(value))
     if isinstance(value, tuple):
         quoted = (str(v).replace("\\", "\\\\").replace('"', '\\"') for v in value)
-        return escape("{" + ",".join(f'"{v}"' for v in quoted) + "}")
+        return escape_copy_text("{" + ",".join(f'"{v}"' for v in quoted) + "}")
     raise TypeError(f"no COPY text for {type(value).__name__}")
 
 
-def escape(value: str) -> str:
+def escape_copy_text(value: str) -> str:
     """Text as COPY wants it."""
     if "\\" in value:
         value = value.replace("\\", "\\\\")
@@ -159,6 +159,6 @@ _MADE: Final = c_make_encoder and c_make_encoder(
 )
 
 
-def json_text(value: object) -> str:
+def canonical_json(value: object) -> str:
     """JSON in one fixed form: keys sorted, no spaces, text as it is."""
     return "".join(_MADE(value, 0)) if _MADE else _ENCODER.encode(value)

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.storage.credited_systems import ITS_CREDITS
-from app.storage.walking import walk
+from app.storage.walking import stream_full_scan
 
 _LINKED = """
 SELECT r.key AS rater, r.person_id AS person, EXISTS (
@@ -48,14 +48,14 @@ class LinkedPerson:
     several: bool
 
 
-def linked_persons(session: Session, campaign_id: int, raters: Sequence[str]) -> dict[str, LinkedPerson]:
+def load_linked_persons(session: Session, campaign_id: int, raters: Sequence[str]) -> dict[str, LinkedPerson]:
     """Those of the raters, by key, who are linked to a person."""
     rows = session.execute(sa.text(_LINKED), {"campaign": campaign_id, "raters": list(raters)})
     return {row.rater: LinkedPerson(row.person, row.several) for row in rows}
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class OutputStretch:
     """Segments from first to last of one system's output on a document."""
 
     first: int
@@ -66,13 +66,13 @@ class Stretch:
         return segment is None or self.first <= segment <= self.last
 
 
-def by_other_accounts(
+def load_other_accounts_work(
     session: Session, campaign_id: int, raters: Sequence[str], documents: Sequence[str]
-) -> dict[tuple[str, str, str], list[Stretch]]:
+) -> dict[tuple[str, str, str], list[OutputStretch]]:
     """What other accounts of a rater's person hold or judged, by (rater, document, system)."""
     keys = {"campaign": campaign_id, "raters": list(raters), "documents": list(documents)}
-    ranges: dict[tuple[str, str, str], list[Stretch]] = {}
+    ranges: dict[tuple[str, str, str], list[OutputStretch]] = {}
     for query in (_HELD, _DONE):
-        for row in walk(session, query, keys):
-            ranges.setdefault((row.rater, row.document, row.system), []).append(Stretch(row.first, row.last))
+        for row in stream_full_scan(session, query, keys):
+            ranges.setdefault((row.rater, row.document, row.system), []).append(OutputStretch(row.first, row.last))
     return ranges

@@ -72,7 +72,7 @@ WHERE j.campaign_id = :campaign AND j.item_id = ANY(:items) ORDER BY j.item_id, 
 Question = tuple[str, str, int | None, str]
 
 
-def planned_for(session: Session, campaign_id: int, asked: Sequence[Question]) -> dict[int, PlannedItem]:
+def find_planned_for_raters(session: Session, campaign_id: int, asked: Sequence[Question]) -> dict[int, PlannedItem]:
     """What plans gave to raters of (rater, document, segment, system), by the number of the question from 0.
 
     A text that several systems share is one item: the first of them, by key, stands for it. A stretch has no judgment
@@ -106,12 +106,12 @@ WITH taken AS (
 INSERT INTO leases (campaign_id, task_id, n, rater_id) SELECT :campaign, :task, lease, :rater FROM taken"""
 
 
-def hold(session: Session, campaign_id: int, task_id: int, rater_id: int) -> None:
+def note_task_held(session: Session, campaign_id: int, task_id: int, rater_id: int) -> None:
     """Note a free task as held by its rater, who may then write to it when it is reopened."""
     session.execute(sa.text(_HOLD), {"campaign": campaign_id, "task": task_id, "rater": rater_id})
 
 
-def find_named(session: Session, campaign_id: int, names: Sequence[str]) -> dict[str, list[NamedJudgment]]:
+def find_named_judgments(session: Session, campaign_id: int, names: Sequence[str]) -> dict[str, list[NamedJudgment]]:
     """Stored judgments by the name that their sender gave them."""
     stored: dict[str, list[NamedJudgment]] = {}
     for row in session.execute(sa.text(_NAMED), {"campaign": campaign_id, "names": list(names)}):
@@ -120,22 +120,22 @@ def find_named(session: Session, campaign_id: int, names: Sequence[str]) -> dict
     return stored
 
 
-def raters_among(session: Session, campaign_id: int, keys: Sequence[str]) -> set[str]:
+def filter_known_raters(session: Session, campaign_id: int, keys: Sequence[str]) -> set[str]:
     """Those of the keys that are raters of the campaign."""
     return _among(session, raters, campaign_id, keys)
 
 
-def systems_among(session: Session, campaign_id: int, keys: Sequence[str]) -> set[str]:
+def filter_known_systems(session: Session, campaign_id: int, keys: Sequence[str]) -> set[str]:
     """Those of the keys that are systems of the campaign."""
     return _among(session, systems, campaign_id, keys)
 
 
-def documents_among(session: Session, campaign_id: int, keys: Sequence[str]) -> set[str]:
+def filter_known_documents(session: Session, campaign_id: int, keys: Sequence[str]) -> set[str]:
     """Those of the keys that are documents of the campaign."""
     return _among(session, documents, campaign_id, keys)
 
 
-def segments_of(session: Session, campaign_id: int, keys: Sequence[str]) -> set[tuple[str, int]]:
+def load_document_positions(session: Session, campaign_id: int, keys: Sequence[str]) -> set[tuple[str, int]]:
     """Document and position of the segments that documents with these keys have."""
     query = (
         sa.select(documents.c.key, segments.c.position)

@@ -25,12 +25,14 @@ class ImportCommitted(Conflict):
     """This import is committed; it takes no more files."""
 
 
-class FileExists(Conflict):
+class ImportFileExists(Conflict):
     """This import has a file of that name already, with other content."""
+
+    published = "FileExists"
 
 
 @dataclass(frozen=True, slots=True)
-class StoredFile:
+class StoredImportFile:
     """A file as it arrived."""
 
     name: str
@@ -38,7 +40,9 @@ class StoredFile:
     sha256: bytes
 
 
-def add(session: Session, *, campaign_id: int, public_id: str, format: str, options: Mapping[str, str]) -> None:
+def insert_import(
+    session: Session, *, campaign_id: int, public_id: str, format: str, options: Mapping[str, str]
+) -> None:
     """Announce an import."""
     session.execute(
         sa.insert(imports).values(
@@ -47,7 +51,7 @@ def add(session: Session, *, campaign_id: int, public_id: str, format: str, opti
     )
 
 
-def get(session: Session, campaign_id: int, public_id: str, *, lock: bool = False) -> ImportRecord:
+def load_import(session: Session, campaign_id: int, public_id: str, *, lock: bool = False) -> ImportRecord:
     """An import of this campaign. Raises ImportNotFound."""
     query = sa.select(imports).where(imports.c.campaign_id == campaign_id, imports.c.public_id == public_id)
     row = session.execute(query.with_for_update() if lock else query).one_or_none()
@@ -56,34 +60,39 @@ def get(session: Session, campaign_id: int, public_id: str, *, lock: bool = Fals
     return row
 
 
-def page(session: Session, campaign_id: int, *, after: str | None, limit: int) -> list[ImportRecord]:
+def load_imports_page(session: Session, campaign_id: int, *, after: str | None, limit: int) -> list[ImportRecord]:
     """Imports of this campaign, in the order in which they were announced, from after the one of this name."""
     query = sa.select(imports).where(imports.c.campaign_id == campaign_id).order_by(imports.c.id).limit(limit)
     if after is not None:
-        query = query.where(imports.c.id > get(session, campaign_id, after).id)
+        query = query.where(imports.c.id > load_import(session, campaign_id, after).id)
     return list(session.execute(query))
 
 
-def files_page(session: Session, import_id: int, *, after: str | None, limit: int) -> list[StoredFile]:
+def load_import_files_page(
+    session: Session, import_id: int, *, after: str | None, limit: int
+) -> list[StoredImportFile]:
     """Files that arrived, by name after `after`."""
     name = import_files.c.name.collate("C")
     query = sa.select(import_files.c.name, import_files.c.size, import_files.c.sha256)
     query = query.where(import_files.c.import_id == import_id).order_by(name).limit(limit)
-    return [StoredFile(*row) for row in session.execute(query if after is None else query.where(name > after))]
+    return [StoredImportFile(*row) for row in session.execute(query if after is None else query.where(name > after))]
 
 
-def files(session: Session, import_id: int) -> list[StoredFile]:
+def load_import_files(session: Session, import_id: int) -> list[StoredImportFile]:
     """The files that arrived, by name."""
     query = sa.select(import_files.c.name, import_files.c.size, import_files.c.sha256).where(
         import_files.c.import_id == import_id
     )
-    return sorted((StoredFile(*row) for row in session.execute(query)), key=lambda f: f.name)
+    return sorted((StoredImportFile(*row) for row in session.execute(query)), key=lambda f: f.name)
 
 
-def add_file(session: Session, import_id: int, name: str, chunks: Iterable[bytes]) -> StoredFile:
-    """Store a file; the same bytes under the same name again change nothing. Raises FileExists for other bytes."""
+def store_import_file(session: Session, import_id: int, name: str, chunks: Iterable[bytes]) -> StoredImportFile:
+    """Store a file; the same bytes under the same name again change nothing.
+
+    Raises ImportFileExists for other bytes.
+    """
     digest, size = hashlib.sha256(), 0
-    known = {f.name: f for f in files(session, import_id)}.get(name)
+    known = {f.name: f for f in load_import_files(session, import_id)}.get(name)
     if known is None:
         session.execute(sa.insert(import_files).values(import_id=import_id, name=name, size=0, sha256=bytes(32)))
     for n, data in enumerate(chunks):
@@ -91,23 +100,23 @@ def add_file(session: Session, import_id: int, name: str, chunks: Iterable[bytes
         size += len(data)
         if known is None:
             session.execute(sa.insert(import_chunks).values(import_id=import_id, name=name, n=n, data=data))
-    stored = StoredFile(name, size, digest.digest())
+    stored = StoredImportFile(name, size, digest.digest())
     if known is not None:
         if known != stored:
-            raise FileExists(name)
+            raise ImportFileExists(name)
         return known
     here = (import_files.c.import_id == import_id) & (import_files.c.name == name)
     session.execute(sa.update(import_files).where(here).values(size=size, sha256=stored.sha256))
     return stored
 
 
-def close(session: Session, import_id: int, report: Mapping[str, object]) -> None:
+def mark_import_committed(session: Session, import_id: int, report: Mapping[str, object]) -> None:
     """Mark an import as committed with its report, and let the raw bytes go."""
     session.execute(sa.update(imports).where(imports.c.id == import_id).values(state="committed", report=dict(report)))
     session.execute(sa.delete(import_chunks).where(import_chunks.c.import_id == import_id))
 
 
-class ChunkStream(io.RawIOBase):
+class StoredFileStream(io.RawIOBase):
     """A stored file as a stream, one chunk in memory at a time."""
 
     def __init__(self, session: Session, import_id: int, name: str) -> None:
@@ -133,6 +142,6 @@ class ChunkStream(io.RawIOBase):
         return bytes(self._session.execute(query).scalar() or b"")
 
 
-def stream(session: Session, import_id: int, name: str) -> IO[bytes]:
+def open_import_file(session: Session, import_id: int, name: str) -> IO[bytes]:
     """A stored file, from its start."""
-    return io.BufferedReader(ChunkStream(session, import_id, name), buffer_size=1 << 16)
+    return io.BufferedReader(StoredFileStream(session, import_id, name), buffer_size=1 << 16)

@@ -18,12 +18,14 @@ from app.storage.imports import staging
 MOST_PLACES = 100
 
 
-class Contradiction(Invalid):
+class ImportContradiction(Invalid):
     """The files contradict themselves or what is stored; nothing was stored."""
+
+    published = "Contradiction"
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class MergeCheck:
     """A query for rows (file, line, what) that must find nothing, and what to say of each."""
 
     sql: str
@@ -154,7 +156,7 @@ JOIN systems s ON s.campaign_id = :campaign AND s.key = j.system
 ORDER BY j.item_id, s.id"""
 
 # Before anything is created: a given position of an item must be free.
-POSITIONS = Check(
+POSITIONS = MergeCheck(
     """SELECT min(j.file), min(j.line), j.task || ' at ' || j.item_position
        FROM staged_items j LEFT JOIN tasks t ON t.campaign_id = :campaign AND t.key = j.task
        LEFT JOIN items i ON i.campaign_id = :campaign AND i.task_id = t.id AND i.position = j.item_position
@@ -177,7 +179,7 @@ DECLARATIONS = {
 }
 
 # Only where an output was not created: what was created is as staged.
-OTHER_OUTPUT = Check(
+OTHER_OUTPUT = MergeCheck(
     """SELECT o.file, o.line, o.system || ' on ' || o.document || ':' || o.position FROM staged_outputs o
        JOIN systems s ON s.campaign_id = :campaign AND s.key = o.system
        JOIN documents d ON d.campaign_id = :campaign AND d.key = o.document
@@ -188,21 +190,21 @@ OTHER_OUTPUT = Check(
 )
 
 CHECKS = (
-    Check(
+    MergeCheck(
         """SELECT s.file, s.line, s.document || ':' || s.position FROM staged_segments s
            JOIN documents d ON d.campaign_id = :campaign AND d.key = s.document
            JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id AND g.position = s.position
            WHERE s.source IS NOT NULL AND g.source IS DISTINCT FROM s.source ORDER BY s.file, s.line""",
         "segment {} has another source text elsewhere",
     ),
-    Check(
+    MergeCheck(
         """SELECT s.file, s.line, s.document || ':' || s.position FROM staged_segments s
            JOIN documents d ON d.campaign_id = :campaign AND d.key = s.document
            JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id AND g.position = s.position
            WHERE g.meta <> s.meta ORDER BY s.file, s.line""",
         "segment {} has other metadata elsewhere",
     ),
-    Check(
+    MergeCheck(
         """SELECT s.file, s.line, s.document || ':' || s.position || ' (' || r.key || ')'
            FROM staged_segments s CROSS JOIN jsonb_each_text(s.refs) r
            JOIN documents d ON d.campaign_id = :campaign AND d.key = s.document
@@ -212,14 +214,14 @@ CHECKS = (
         "segment {} has another reference text elsewhere",
     ),
     OTHER_OUTPUT,
-    Check(
+    MergeCheck(
         """SELECT DISTINCT ON (j.task) j.file, j.line, j.task FROM staged_items j
            JOIN placed p USING (n) JOIN tasks t ON t.campaign_id = :campaign AND t.id = p.task_id
            JOIN raters r ON r.id = t.rater_id
            WHERE r.key <> j.rater OR t.meta <> j.task_meta ORDER BY j.task, j.file, j.line""",
         "task {} has another rater or other metadata elsewhere",
     ),
-    Check(
+    MergeCheck(
         """SELECT DISTINCT ON (j.task, j.item) j.file, j.line, j.item FROM staged_items j
            JOIN placed p USING (n) JOIN items i ON i.campaign_id = :campaign AND i.id = p.item_id
                 AND i.id BETWEEN (SELECT min(item_id) FROM placed) AND (SELECT max(item_id) FROM placed)
@@ -236,7 +238,7 @@ CHECKS = (
            ORDER BY j.task, j.item, j.file, j.line""",
         "item {} has another document, system, role, place or metadata elsewhere",
     ),
-    Check(
+    MergeCheck(
         """SELECT d.file, d.line, d.key FROM staged_systems d
            JOIN systems s ON s.campaign_id = :campaign AND s.key = d.key
            WHERE d.name NOT IN (d.key, s.name) OR d.kind = 'human' AND NOT d.guessed AND s.kind <> 'human'
@@ -244,7 +246,7 @@ CHECKS = (
            ORDER BY d.file, d.line""",
         "system {} is stored already, and otherwise",
     ),
-    Check(
+    MergeCheck(
         """SELECT d.file, d.line, d.key FROM staged_documents d
            JOIN documents s ON s.campaign_id = :campaign AND s.key = d.key
            WHERE d.name NOT IN (d.key, s.name) OR d.kind <> 'test' AND s.kind <> d.kind OR s.domain IS DISTINCT FROM
@@ -252,7 +254,7 @@ CHECKS = (
               OR s.meta <> d.meta ORDER BY d.file, d.line""",
         "document {} is stored already, and otherwise",
     ),
-    Check(
+    MergeCheck(
         """SELECT d.file, d.line, d.key FROM staged_raters d
            JOIN raters s ON s.campaign_id = :campaign AND s.key = d.key
            LEFT JOIN people p ON p.id = s.person_id
@@ -263,13 +265,13 @@ CHECKS = (
 )
 
 
-def declare(session: Session, campaign_id: int) -> dict[str, int]:
+def insert_staged_nouns(session: Session, campaign_id: int) -> dict[str, int]:
     """Create everything that the staged rows name; rows created by table.
 
     Raises Contradiction, with file and line, where staged rows disagree with each other or with what is stored.
     """
     keys = {"campaign": campaign_id}
-    require(session, campaign_id, (POSITIONS,))
+    require_checks_pass(session, campaign_id, (POSITIONS,))
     newest = session.execute(text(NEWEST), keys).scalar_one()
     prefilled = session.execute(text(ANY_PREFILL)).scalar_one()
     created = {
@@ -277,11 +279,13 @@ def declare(session: Session, campaign_id: int) -> dict[str, int]:
         for noun, statement in DECLARATIONS.items()
     }
     session.execute(text(PLACED), {**keys, "newest": newest})
-    staging.sample(session, "placed")
+    staging.sample_staging_statistics(session, "placed")
     _run(session, CREDITS, keys)
     staged = session.execute(text("SELECT count(*) FROM staged_outputs")).scalar_one()
     as_staged = created["outputs"] == staged
-    require(session, campaign_id, tuple(check for check in CHECKS if not (as_staged and check is OTHER_OUTPUT)))
+    require_checks_pass(
+        session, campaign_id, tuple(check for check in CHECKS if not (as_staged and check is OTHER_OUTPUT))
+    )
     return created
 
 
@@ -295,14 +299,14 @@ def refresh_statistics(session: Session) -> None:
     session.execute(text("SELECT refresh_statistics()"))
 
 
-def require(session: Session, campaign_id: int, checks: tuple[Check, ...]) -> None:
+def require_checks_pass(session: Session, campaign_id: int, checks: tuple[MergeCheck, ...]) -> None:
     """Raise Contradiction with every row that the checks find."""
-    places = [place for check in checks for place in find(session, campaign_id, check)]
+    places = [place for check in checks for place in find_check_violations(session, campaign_id, check)]
     if places:
-        raise Contradiction(places=tuple(places[:MOST_PLACES]))
+        raise ImportContradiction(places=tuple(places[:MOST_PLACES]))
 
 
-def find(session: Session, campaign_id: int, check: Check) -> list[Place]:
+def find_check_violations(session: Session, campaign_id: int, check: MergeCheck) -> list[Place]:
     """The first places that a check finds."""
     rows = session.execute(text(f"{check.sql} LIMIT {MOST_PLACES}"), {"campaign": campaign_id})
     return [Place((row[0], row[1]), check.message.format(row[2])) for row in rows]

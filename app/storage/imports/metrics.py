@@ -8,7 +8,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.storage.imports import staging
-from app.storage.imports.merge import Check, require
+from app.storage.imports.merge import MergeCheck, require_checks_pass
 
 SCORED = """
 CREATE TEMP TABLE scored ON COMMIT DROP AS
@@ -20,14 +20,14 @@ LEFT JOIN documents d ON d.campaign_id = :campaign AND d.key = m.document AND d.
 LEFT JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id AND g.position = m.position"""
 LEFT = "SELECT count(*) FROM scored WHERE NOT is_here"
 CHECKS = (
-    Check(
+    MergeCheck(
         """SELECT file, line, metric FROM (
                SELECT *, row_number() OVER (PARTITION BY metric, system_id, segment_id ORDER BY file, line) AS n
                FROM scored WHERE is_here) x
            WHERE n > 1 ORDER BY file, line""",
         "{} scores this a second time",
     ),
-    Check(
+    MergeCheck(
         """SELECT file, line, metric FROM (
                SELECT *, first_value(higher_is_better) OVER (PARTITION BY metric ORDER BY file, line) AS said
                FROM scored) x
@@ -51,20 +51,20 @@ FROM scored WHERE is_here AND metric = ANY(:metrics)
 ORDER BY metric COLLATE "C", system_id, segment_id"""
 
 
-def resolve(session: Session, campaign_id: int) -> tuple[Sequence[str], int]:
+def find_changed_metrics(session: Session, campaign_id: int) -> tuple[Sequence[str], int]:
     """Metrics of which the staged set is another than the stored one, and scores of what the campaign does not have.
 
     Raises Contradiction, with file and line, where the files contradict themselves.
     """
     keys = {"campaign": campaign_id}
     session.execute(text(SCORED), keys)
-    staging.sample(session, "scored")
-    require(session, campaign_id, CHECKS)
+    staging.sample_staging_statistics(session, "scored")
+    require_checks_pass(session, campaign_id, CHECKS)
     left = int(session.execute(text(LEFT)).scalar_one())
     return list(session.execute(text(CHANGED), keys).scalars()), left
 
 
-def store(session: Session, campaign_id: int, metrics: Sequence[str], *, version: int) -> int:
-    """Store the sets of these metrics, once `resolve` has found them; how many scores."""
+def store_staged_metrics(session: Session, campaign_id: int, metrics: Sequence[str], *, version: int) -> int:
+    """Store the sets of these metrics, once `find_changed_metrics` has found them; how many scores."""
     keys = {"campaign": campaign_id, "metrics": list(metrics), "version": version}
     return int(getattr(session.execute(text(STORE), keys), "rowcount", 0))

@@ -7,10 +7,19 @@ from collections.abc import Iterable
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from app.storage.db import UNHURRIED, driver
-from app.storage.imports.copy_text import NAMES, TABLES, Lines, json_text
+from app.storage.db import UNHURRIED, driver_connection
+from app.storage.imports.copy_text import NAMES, TABLES, CopyLines, canonical_json
 
-__all__ = ["OUTPUTS_OF", "Lines", "analyze", "clear", "close_staging", "copy", "json_text", "open_staging"]
+__all__ = [
+    "OUTPUTS_OF",
+    "CopyLines",
+    "analyze_staging",
+    "canonical_json",
+    "clear_staging",
+    "close_staging",
+    "copy_into_staging",
+    "open_staging",
+]
 
 DERIVED = ("placed", "resolved", "told", "scored")  # made from what was staged
 WAITING = ("staged_voids", "staged_scores")  # for the last of an import
@@ -37,7 +46,7 @@ def open_staging(session: Session) -> None:
         session.execute(text(f"CREATE TEMP TABLE {table} ({columns}) ON COMMIT DROP"))
 
 
-def clear(session: Session) -> None:
+def clear_staging(session: Session) -> None:
     """Empty the temporary tables for the next records of the same import, but for what waits for the last."""
     session.execute(text("TRUNCATE " + ", ".join(table for table in TABLES if table not in WAITING)))
     _drop(session, DERIVED)
@@ -53,11 +62,14 @@ def _drop(session: Session, tables: Iterable[str]) -> None:
         session.execute(text(f"DROP TABLE IF EXISTS pg_temp.{table}"))
 
 
-def copy(session: Session, lines: Lines) -> None:
+def copy_into_staging(session: Session, lines: CopyLines) -> None:
     """COPY all lines into their tables."""
     for table, blocks in lines.take():
         columns = ", ".join(NAMES[table].columns)
-        with driver(session).cursor() as cursor, cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copying:
+        with (
+            driver_connection(session).cursor() as cursor,
+            cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copying,
+        ):
             for block in blocks:
                 copying.write(block)
 
@@ -71,12 +83,12 @@ ANALYZED = (
 )
 
 
-def analyze(session: Session) -> None:
+def analyze_staging(session: Session) -> None:
     """Tell the planner what was staged; by the size of the tables alone it walks items in loops once there are many."""
-    sample(session, *ANALYZED)
+    sample_staging_statistics(session, *ANALYZED)
 
 
-def sample(session: Session, *tables: str) -> None:
+def sample_staging_statistics(session: Session, *tables: str) -> None:
     """Tell the planner of temporary tables by a tenth of the usual sample, enough for joins."""
     session.execute(text(f"SET LOCAL default_statistics_target = {SAMPLED}"))
     session.execute(text(f"ANALYZE {', '.join(tables)}"))

@@ -7,9 +7,9 @@ from typing import Any
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from app.storage.db import driver
+from app.storage.db import driver_connection
 from app.storage.recorder.judgments import Connection
-from app.storage.seals import NOTHING, sealing
+from app.storage.seals import NOTHING, seal_version_sql
 
 _BUMP = (
     """bumped AS (
@@ -20,7 +20,7 @@ noted AS (
     SELECT %(campaign)s, data_version, clock_timestamp(), %(actor)s, 'surplus' FROM bumped
     RETURNING n, at, actor, what),
 sealed AS ("""
-    + sealing("noted", NOTHING, campaign="CAST(%(campaign)s AS bigint)")
+    + seal_version_sql("noted", NOTHING, campaign="CAST(%(campaign)s AS bigint)")
     + ")"
 )
 # A group that is half done is judged again whole, so the copy begins empty. Its name in addresses is new: whoever held
@@ -63,7 +63,7 @@ WHERE was.campaign_id = %(campaign)s AND was.task_id = %(task)s AND n.campaign_i
   AND n.task_id = %(copy)s AND n.of_item_id = was.id"""
 
 
-async def copy_task(connection: Connection, campaign_id: int, task_id: int, *, actor: str) -> int | None:
+async def replace_begun_task(connection: Connection, campaign_id: int, task_id: int, *, actor: str) -> int | None:
     """Withdraw a task that was begun, under the campaign's next data version; the id of its free, empty copy.
 
     None where it is neither free nor leased any more.
@@ -76,17 +76,17 @@ async def copy_task(connection: Connection, campaign_id: int, task_id: int, *, a
     return int(row[0])
 
 
-def copy_now(session: Session, campaign_id: int, task_id: int, *, actor: str) -> int:
+def replace_locked_task(session: Session, campaign_id: int, task_id: int, *, actor: str) -> int:
     """The same for a task that this transaction has locked."""
     keys: dict[str, Any] = {"campaign": campaign_id, "task": task_id, "actor": actor}
-    row = driver(session).execute(COPY, keys).fetchone()
+    row = driver_connection(session).execute(COPY, keys).fetchone()
     assert row is not None  # noqa: S101  (it is locked)
     copy = int(str(row[0]))
-    driver(session).execute(RELINK, {**keys, "copy": copy})
+    driver_connection(session).execute(RELINK, {**keys, "copy": copy})
     return copy
 
 
-def is_begun(session: Session, campaign_id: int, task_id: int, *, besides: int | None) -> bool:
+def has_task_judgments(session: Session, campaign_id: int, task_id: int, *, besides: int | None) -> bool:
     """Whether a task has judgments that would not count there. besides: whose do, but for surplus."""
     query = text(
         """SELECT EXISTS (SELECT FROM items i
@@ -109,7 +109,7 @@ SELECT EXISTS (
       AND (r.id = me.id OR r.person_id = me.person_id) AND (t.chain = mine.chain) IS NOT TRUE)"""
 
 
-def clashes(session: Session, campaign_id: int, task_id: int, rater_id: int) -> bool:
+def has_person_rating_clash(session: Session, campaign_id: int, task_id: int, rater_id: int) -> bool:
     """Whether the rater's person has another rating of something in a task."""
     keys = {"campaign": campaign_id, "task": task_id, "rater": rater_id}
     return bool(session.execute(text(CLASHES), keys).scalar())

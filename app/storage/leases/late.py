@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from app.storage.leases import leases
-from app.storage.leases.handover import copy_task
+from app.storage.leases.handover import replace_begun_task
 from app.storage.leases.one_person import HAS_ANOTHER
 from app.storage.recorder.judgments import LOCK, Connection
 
@@ -21,7 +21,7 @@ UPDATE tasks copy SET rater_id = was.rater_id, pooled = was.pooled FROM tasks wa
 WHERE was.campaign_id = %(campaign)s AND was.id = %(task)s AND copy.campaign_id = %(campaign)s AND copy.id = %(copy)s"""
 
 
-async def take_up(connection: Connection, task_id: int, asking: leases.Asking) -> None:
+async def retake_lapsed_task(connection: Connection, task_id: int, asking: leases.LeaseRequest) -> None:
     """Take a task up again for answers that came after its lease had run out, and are recorded after this.
 
     The lease is renewed, unless somebody has the task or the rater has another one. Where the rater's person was given
@@ -32,7 +32,7 @@ async def take_up(connection: Connection, task_id: int, asking: leases.Asking) -
     await connection.execute(leases.LOCK, keys)
     await connection.execute(LOCK, keys)
     if (await (await connection.execute(GIVEN_UP, keys)).fetchone()) is not None:
-        copy = await copy_task(connection, asking.campaign_id, task_id, actor=asking.actor)
+        copy = await replace_begun_task(connection, asking.campaign_id, task_id, actor=asking.actor)
         await connection.execute(DEALT, {**keys, "copy": copy})
     else:
-        await leases.renew_lapsed(connection, asking, task_id)
+        await leases.renew_lapsed_lease(connection, asking, task_id)

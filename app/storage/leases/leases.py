@@ -15,8 +15,8 @@ from typing import Any, Literal
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from app.storage.db import driver
-from app.storage.leases.handover import copy_task
+from app.storage.db import driver_connection
+from app.storage.leases.handover import replace_begun_task
 from app.storage.leases.one_person import HAS_ANOTHER, LOCKED
 from app.storage.recorder.judgments import LIVE, Connection
 from app.storage.recorder.judgments import LOCK as LOCK_CAMPAIGN
@@ -182,7 +182,7 @@ SELECT WHERE EXISTS (SELECT FROM leases WHERE campaign_id = %(campaign)s AND rat
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class LeaseRequest:
     """Who asks for a task. lasts: how long a lease goes on."""
 
     campaign_id: int
@@ -215,27 +215,27 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
-class Nothing:
+class NoTaskNow:
     """Why there is no task now, and in how many seconds to ask again; None: there will be none."""
 
     why: Why
     retry_after: int | None = None
 
 
-class NotLive:
+class CredentialEnded:
     """The credential has ended."""
 
 
-async def lease(connection: Connection, asking: Asking) -> Lease | Nothing | NotLive:
+async def lease_next_task(connection: Connection, asking: LeaseRequest) -> Lease | NoTaskNow | CredentialEnded:
     """The task that the rater holds, renewed, or the next one, or why there is none."""
     keys = asking.keys
     await connection.execute(LOCK, keys)
     enrolment_row = await (await connection.execute(RATER, keys)).fetchone()
     if enrolment_row is None or not enrolment_row[5]:
         return (
-            NotLive()
+            CredentialEnded()
             if enrolment_row is not None and enrolment_row[1] not in (None, "erased")
-            else Nothing("not_enrolled")
+            else NoTaskNow("not_enrolled")
         )
     campaign, enrolment, capacity, unit, person, _ = enrolment_row
     refusal = _refused(campaign, enrolment)
@@ -253,22 +253,22 @@ async def lease(connection: Connection, asking: Asking) -> Lease | Nothing | Not
         if task_id is None:
             return await _nothing(connection, keys)
         if not fits:
-            return Nothing("capacity")
+            return NoTaskNow("capacity")
         taken = await _take(connection, asking, task_id)
         if taken is not None:
             return taken
-    return Nothing("wait", SOONEST)
+    return NoTaskNow("wait", SOONEST)
 
 
-def _refused(campaign: str, enrolment: str | None) -> Nothing | None:
+def _refused(campaign: str, enrolment: str | None) -> NoTaskNow | None:
     """What the states of the campaign and of the enrolment say."""
     if enrolment not in {"active", "paused"}:
-        return Nothing("not_enrolled")
+        return NoTaskNow("not_enrolled")
     if campaign == "closed":
-        return Nothing("finished")
+        return NoTaskNow("finished")
     if campaign == "open":
-        return Nothing("paused", LATEST) if enrolment == "paused" else None
-    return Nothing("paused" if campaign == "paused" else "wait", LATEST)
+        return NoTaskNow("paused", LATEST) if enrolment == "paused" else None
+    return NoTaskNow("paused" if campaign == "paused" else "wait", LATEST)
 
 
 async def _room(connection: Connection, keys: Mapping[str, Any], capacity: int | None, unit: str) -> int | None:
@@ -294,7 +294,7 @@ async def _next(connection: Connection, keys: Mapping[str, Any]) -> tuple[int | 
     return None, False
 
 
-async def _take(connection: Connection, asking: Asking, task_id: int) -> Lease | None:
+async def _take(connection: Connection, asking: LeaseRequest, task_id: int) -> Lease | None:
     """Lease a free task; where it was begun in vain, a copy, and what was done stays with the original.
 
     None where it is free no more.
@@ -304,7 +304,7 @@ async def _take(connection: Connection, asking: Asking, task_id: int) -> Lease |
     if in_vain:
         await connection.execute(LOCK_CAMPAIGN, keys)
     for (begun,) in in_vain:
-        copy = await copy_task(connection, asking.campaign_id, begun, actor=asking.actor)
+        copy = await replace_begun_task(connection, asking.campaign_id, begun, actor=asking.actor)
         if copy is None:
             return None
         keys["task"] = copy if begun == task_id else keys["task"]
@@ -312,12 +312,12 @@ async def _take(connection: Connection, asking: Asking, task_id: int) -> Lease |
     return Lease(*taken) if taken is not None else None
 
 
-async def _nothing(connection: Connection, keys: Mapping[str, Any]) -> Nothing:
+async def _nothing(connection: Connection, keys: Mapping[str, Any]) -> NoTaskNow:
     row = await (await connection.execute(TO_COME, keys)).fetchone()
     if row is None:
         planned = await (await connection.execute(PLANNED, keys)).fetchone()
-        return Nothing("finished") if planned is not None else Nothing("nothing_planned", LATEST)
-    return Nothing("wait", max(SOONEST, min(LATEST, int(row[0]) + 1)))
+        return NoTaskNow("finished") if planned is not None else NoTaskNow("nothing_planned", LATEST)
+    return NoTaskNow("wait", max(SOONEST, min(LATEST, int(row[0]) + 1)))
 
 
 RELEASED = f"""
@@ -329,7 +329,7 @@ SELECT id FROM tasks WHERE campaign_id = %(campaign)s AND id = %(task)s AND stat
   AND NOT {HAS_ANOTHER.format(campaign="%(campaign)s", task="%(task)s", rater="%(rater)s")}"""
 
 
-async def renew_lapsed(connection: Connection, asking: Asking, task_id: int) -> Lease | None:
+async def renew_lapsed_lease(connection: Connection, asking: LeaseRequest, task_id: int) -> Lease | None:
     """Lease a task again whose lease ran out, for a write that came late; None where that cannot be."""
     keys = {**asking.keys, "task": task_id}
     await connection.execute(LOCK, keys)
@@ -342,15 +342,15 @@ DUE = """
 SELECT DISTINCT campaign_id FROM tasks WHERE state = 'leased' AND leased_until < clock_timestamp() ORDER BY 1"""
 
 
-def campaigns_due(session: Session) -> list[int]:
+def find_campaigns_with_expired(session: Session) -> list[int]:
     """Campaigns in which a lease has run out."""
     return list(session.execute(text(DUE)).scalars())
 
 
-def expire(session: Session, campaign_id: int) -> int:
+def expire_leases(session: Session, campaign_id: int) -> int:
     """Free the tasks of a campaign whose lease has run out; how many. Whoever leases does so, too."""
     keys = {"campaign": campaign_id, "lock": LOCKED | campaign_id, "most": MOST_DUE}
-    connection = driver(session)
+    connection = driver_connection(session)
     connection.execute(LOCK, keys)
     row = connection.execute(EXPIRE, keys).fetchone()
     return int(str(row[0])) if row else 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, cast
 
-from app.storage.recorder.judgments import HELD, LIVE, STANDING, Connection, Ledger
+from app.storage.recorder.judgments import HELD, LIVE, STANDING, CampaignLedger, Connection
 
 Standing = Literal["unauthorized", "outdated", "holds", "handed_in", "lapsed", "surplus", "unknown"]
 
@@ -37,7 +37,7 @@ SELECT s.standing, x.leased_until FROM standing s LEFT JOIN extended x ON x.id =
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ActivityEvent:
     """Something that a rater's page did. seq: unique in its session. at_ms: by the browser's clock."""
 
     session: str
@@ -55,18 +55,20 @@ class Heartbeat:
     token_id: int
     rater_id: int
     task_id: int
-    events: tuple[Event, ...]
+    events: tuple[ActivityEvent, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Beaten:
+class HeartbeatResult:
     """What the sender is to the task, and until when the lease goes on now."""
 
     standing: Standing
     leased_until: datetime | None
 
 
-async def beat(connection: Connection, ledger: Ledger, beats: Sequence[Heartbeat]) -> list[Beaten]:
+async def record_heartbeats(
+    connection: Connection, ledger: CampaignLedger, beats: Sequence[Heartbeat]
+) -> list[HeartbeatResult]:
     """Extend leases and note events; what became of each, in their order. No two may be of one task."""
     events = [(n, event) for n, one in enumerate(beats) for event in one.events]
     keys: dict[str, Any] = {
@@ -86,4 +88,4 @@ async def beat(connection: Connection, ledger: Ledger, beats: Sequence[Heartbeat
         "e_segment": [event.segment for _, event in events],
     }
     rows = await (await connection.execute(BEAT, keys)).fetchall()
-    return [Beaten(cast("Standing", row[0]), row[1]) for row in rows]
+    return [HeartbeatResult(cast("Standing", row[0]), row[1]) for row in rows]

@@ -14,16 +14,16 @@ from app.storage.recorder.judgments import (
     RELEASED,
     STANDING,
     TOLD,
+    AnswerOutcome,
+    CampaignLedger,
     Connection,
-    Ledger,
-    Outcome,
     Verdict,
 )
-from app.storage.seals import COMPARISON, rows_of, sealing
+from app.storage.seals import COMPARISON, seal_version_sql, sealed_rows_sql
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ScreenComparison:
     """One rater's answer about one screen; the fields as those of an `Answer`."""
 
     token_id: int
@@ -39,6 +39,7 @@ class Comparison:
 _HAD = """SELECT s.revision, s.payload, s.surplus FROM screen_judgments s
     WHERE s.campaign_id = %(campaign)s AND s.task_id = g.task_id AND s.screen = g.screen AND s.rater_id = g.rater_id"""
 
+STORED_ROWS = f"SELECT {sealed_rows_sql(COMPARISON, 'x')} FROM stored x"
 RECORD = f"""
 WITH given AS MATERIALIZED (
     SELECT n, token_id, rater_id, task_id, screen, seen, final, keep, payload::jsonb AS payload
@@ -78,13 +79,13 @@ stored AS (
     SELECT %(campaign)s, task_id, screen, rater_id, had + 1, payload, standing = 'surplus', data_version
     FROM judged CROSS JOIN bumped WHERE verdict = 'added'
     RETURNING *),
-sealed AS ({sealing("noted", f"SELECT {rows_of(COMPARISON, 'x')} FROM stored x", campaign="%(campaign)s")}),
+sealed AS ({seal_version_sql("noted", STORED_ROWS, campaign="%(campaign)s")}),
 {TOLD}"""
 
 
-async def record(
-    connection: Connection, ledger: Ledger, comparisons: Sequence[Comparison], actor: str
-) -> list[Outcome]:
+async def write_comparisons(
+    connection: Connection, ledger: CampaignLedger, comparisons: Sequence[ScreenComparison], actor: str
+) -> list[AnswerOutcome]:
     """Write the comparisons that can be written, within a transaction; what became of each, in their order.
 
     No two may be about one screen.
@@ -103,4 +104,4 @@ async def record(
     }
     await connection.execute(LOCK, keys)
     rows = await connection.execute(RECORD, {**keys, **given})
-    return [Outcome(cast("Verdict", row[0]), *row[1:]) for row in await rows.fetchall()]
+    return [AnswerOutcome(cast("Verdict", row[0]), *row[1:]) for row in await rows.fetchall()]

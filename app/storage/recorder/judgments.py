@@ -18,7 +18,7 @@ from typing import Any, Literal, cast
 import psycopg
 from psycopg.rows import TupleRow
 
-from app.storage.seals import JUDGMENT, rows_of, sealing
+from app.storage.seals import JUDGMENT, seal_version_sql, sealed_rows_sql
 
 Connection = psycopg.AsyncConnection[TupleRow]
 Verdict = Literal[
@@ -64,7 +64,7 @@ class RaterAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AnswerOutcome:
     """What became of an answer.
 
     revision: of the answer where it is stored, else the latest there is (0: none). payload: the latest one, where the
@@ -79,7 +79,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
+class CampaignLedger:
     """Where a campaign's answers are written. lasts: how long a lease that a write renews goes on.
 
     settings_version: what the answers were checked and scored by; under another one nothing is written.
@@ -154,6 +154,7 @@ SELECT CASE verdict WHEN 'replayed' THEN 'known' ELSE verdict END,
        CASE standing WHEN 'holds' THEN coalesce(r.leased_until, j.leased_until) END
 FROM judged j LEFT JOIN renewed r ON r.id = j.task_id ORDER BY n"""
 
+STORED_ROWS = f"SELECT {sealed_rows_sql(JUDGMENT, 'x')} FROM stored x"
 RECORD = f"""
 WITH given AS MATERIALIZED (
     SELECT n, token_id, rater_id, task_id, item_id, segment_id, seen, final, keep, payload::jsonb AS payload, score,
@@ -201,7 +202,7 @@ stored AS (
            (SELECT max(w.version) FROM guidelines w WHERE w.campaign_id = %(campaign)s AND w.kind = 'guidelines'),
            data_version FROM added CROSS JOIN bumped
     RETURNING *),
-sealed AS ({sealing("noted", f"SELECT {rows_of(JUDGMENT, 'x')} FROM stored x", campaign="%(campaign)s")}),
+sealed AS ({seal_version_sql("noted", STORED_ROWS, campaign="%(campaign)s")}),
 scored AS (
     INSERT INTO scores (campaign_id, profile_id, judgment_id, item_id, segment_id, rater_id, revision, n_errors,
                         version, at_us, score, surplus)
@@ -252,15 +253,17 @@ END $function$"""
 CALL = f"SELECT * FROM pg_temp.record_answers({', '.join(f'${n + 1}' for n in range(len(PARAMETERS)))})".encode()
 
 
-async def prepare(connection: Connection) -> None:
-    """Make a new connection fit for `record`."""
+async def prepare_connection(connection: Connection) -> None:
+    """Make a new connection fit for `write_judgments`."""
     await connection.execute(FUNCTION, prepare=False)
 
 
-async def record(connection: Connection, ledger: Ledger, answers: Sequence[RaterAnswer], actor: str) -> list[Outcome]:
+async def write_judgments(
+    connection: Connection, ledger: CampaignLedger, answers: Sequence[RaterAnswer], actor: str
+) -> list[AnswerOutcome]:
     """Write the answers that can be written; what became of each, in their order. No two may have one address.
 
-    Outside a transaction it is one by itself. The connection was made fit by `prepare`.
+    Outside a transaction it is one by itself. The connection was made fit by `prepare_connection`.
     """
     given = (
         ledger.campaign_id,
@@ -283,7 +286,7 @@ async def record(connection: Connection, ledger: Ledger, answers: Sequence[Rater
     )
     cursor = psycopg.AsyncRawCursor(connection)
     await cursor.execute(CALL, given)
-    return [Outcome(cast("Verdict", row[0]), *row[1:]) for row in await cursor.fetchall()]
+    return [AnswerOutcome(cast("Verdict", row[0]), *row[1:]) for row in await cursor.fetchall()]
 
 
 def _array(values: Iterable[object]) -> str:

@@ -19,15 +19,23 @@ import psycopg
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from app.domain.errors import AppError, Unavailable
-from app.storage.db import POOL_TIMEOUT, DatabaseBusy, DatabaseDown, sqlalchemy_url, translating
-from app.storage.pulse import SILENT, AsyncConnection, Pulse
-from app.storage.recorder.judgments import STORED, Connection, Ledger, Outcome, RaterAnswer, prepare, record
+from app.storage.db import POOL_TIMEOUT, DatabaseBusy, DatabaseDown, sqlalchemy_url, translate_database_errors
+from app.storage.pulse import SILENT, DatabasePulse, PulsedAsyncConnection
+from app.storage.recorder.judgments import (
+    STORED,
+    AnswerOutcome,
+    CampaignLedger,
+    Connection,
+    RaterAnswer,
+    prepare_connection,
+    write_judgments,
+)
 
 MOST = 64
 WAITING = 2048  # members of all campaigns together
 AGAINST_EACH_OTHER = "40"  # class of the states of deadlocks
 OTHERS_TURN = 0.1  # seconds: who was let go takes its locks; whoever came at once met it a second time
-RAW = AsyncConnectionPool[AsyncConnection]
+RAW = AsyncConnectionPool[PulsedAsyncConnection]
 LaneKey = tuple[str, int, int]  # what is written, of which campaign, by which version of its settings
 T = TypeVar("T")
 M = TypeVar("M")
@@ -38,12 +46,14 @@ PLANS = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c
 WAITS = "-c lock_timeout=1500 -c statement_timeout=8000 -c idle_in_transaction_session_timeout=10000"
 
 
-class ShuttingDown(Unavailable):
+class RecorderShuttingDown(Unavailable):
     """The service is stopping."""
+
+    published = "ShuttingDown"
 
 
 @dataclass(slots=True)
-class Member(Generic[M, T]):
+class WriteRequest(Generic[M, T]):
     """What one request wants written. whole: alone in its flush, and all of it or nothing."""
 
     wants: Sequence[M]
@@ -53,7 +63,7 @@ class Member(Generic[M, T]):
 
 
 @dataclass(slots=True)
-class Lane(Generic[M, T]):
+class CampaignWriteQueue(Generic[M, T]):
     """What waits for one campaign, and how it is flushed. address: what only one member of a flush may have.
 
     at_once: a flush is one statement, which is a transaction by itself unless all of it may have to be taken back.
@@ -63,14 +73,14 @@ class Lane(Generic[M, T]):
     address: Callable[[M], object]
     stored: Callable[[T], bool]
     at_once: bool = False
-    waiting: deque[Member[M, T]] = field(default_factory=deque)
+    waiting: deque[WriteRequest[M, T]] = field(default_factory=deque)
     task: asyncio.Task[None] | None = None
 
-    def take(self, most: int) -> list[Member[M, T]]:
+    def take(self, most: int) -> list[WriteRequest[M, T]]:
         """The first members that can go in one flush."""
         if self.waiting[0].whole:
             return [self.waiting.popleft()]
-        taken: list[Member[M, T]] = []
+        taken: list[WriteRequest[M, T]] = []
         addresses: set[object] = set()
         while self.waiting and len(taken) < most and not self.waiting[0].whole:
             at = self.address(self.waiting[0].wants[0])
@@ -85,13 +95,13 @@ class Recorder:
     """Writes what the hot routes bring. size: connections. most: members of one flush. pulse: of the server."""
 
     def __init__(
-        self, url: str, *, role: str | None = None, size: int = 4, most: int = MOST, pulse: Pulse | None = None
+        self, url: str, *, role: str | None = None, size: int = 4, most: int = MOST, pulse: DatabasePulse | None = None
     ) -> None:
         self.most = most
         self.pulse = pulse
         self.flushes = 0
         self.members = 0
-        self._lanes: dict[LaneKey, Lane[Any, Any]] = {}
+        self._lanes: dict[LaneKey, CampaignWriteQueue[Any, Any]] = {}
         self._waiting = 0
         self._closing = False
         options = f"-c timezone=UTC {PLANS} {WAITS}" + (f" -c role={role}" if role else "")
@@ -111,22 +121,22 @@ class Recorder:
             timeout=POOL_TIMEOUT,
             reconnect_timeout=POOL_TIMEOUT,
             max_waiting=WAITING,
-            connection_class=AsyncConnection,
+            connection_class=PulsedAsyncConnection,
             configure=self._prepare,
             kwargs=self._given,
         )
         await self._opened.open(wait=False)
 
-    async def _prepare(self, connection: AsyncConnection) -> None:
+    async def _prepare(self, connection: PulsedAsyncConnection) -> None:
         """Make a new connection fit for what is done on it."""
         connection.pulse = self.pulse
-        await prepare(connection)
+        await prepare_connection(connection)
 
     @property
     def _pool(self) -> RAW:
-        """The connections. Raises ShuttingDown where there are none yet, or none any more."""
+        """The connections. Raises RecorderShuttingDown where there are none yet, or none any more."""
         if self._opened is None:
-            raise ShuttingDown(retry_after=2)
+            raise RecorderShuttingDown(retry_after=2)
         return self._opened
 
     def _expect_answers(self) -> None:
@@ -142,37 +152,41 @@ class Recorder:
         await self._pool.close()
         self._opened = None
 
-    async def judge(self, ledger: Ledger, answers: Sequence[RaterAnswer], *, actor: str, whole: bool) -> list[Outcome]:
+    async def judge(
+        self, ledger: CampaignLedger, answers: Sequence[RaterAnswer], *, actor: str, whole: bool
+    ) -> list[AnswerOutcome]:
         """Record answers, in their order. whole: all of them, or none where one cannot be stored.
 
         Raises Unavailable, StorageFull, Conflict or Invalid for what the database refuses.
         """
 
-        async def flush(connection: Connection, wants: Sequence[RaterAnswer], by: str) -> list[Outcome]:
-            return await record(connection, ledger, wants, by)
+        async def flush(connection: Connection, wants: Sequence[RaterAnswer], by: str) -> list[AnswerOutcome]:
+            return await write_judgments(connection, ledger, wants, by)
 
-        def lane() -> Lane[RaterAnswer, Outcome]:
-            return Lane(flush, lambda answer: answer.address, lambda outcome: outcome.verdict in STORED, at_once=True)
+        def lane() -> CampaignWriteQueue[RaterAnswer, AnswerOutcome]:
+            return CampaignWriteQueue(
+                flush, lambda answer: answer.address, lambda outcome: outcome.verdict in STORED, at_once=True
+            )
 
         return await self.put(("judgments", *ledger.place), lane, answers, actor=actor, whole=whole)
 
     async def put(
-        self, key: LaneKey, make: Callable[[], Lane[M, T]], wants: Sequence[M], *, actor: str, whole: bool
+        self, key: LaneKey, make: Callable[[], CampaignWriteQueue[M, T]], wants: Sequence[M], *, actor: str, whole: bool
     ) -> list[T]:
         """Wait in a lane until it is flushed."""
         if self._closing:
-            raise ShuttingDown(retry_after=2)
+            raise RecorderShuttingDown(retry_after=2)
         if self._waiting >= WAITING:
             raise DatabaseBusy(retry_after=1)
-        lane: Lane[M, T] = self._lanes.setdefault(key, make())
+        lane: CampaignWriteQueue[M, T] = self._lanes.setdefault(key, make())
         done: asyncio.Future[list[T]] = asyncio.get_running_loop().create_future()
-        lane.waiting.append(Member(wants, actor, whole, done))
+        lane.waiting.append(WriteRequest(wants, actor, whole, done))
         self._waiting += 1
         if lane.task is None:
             lane.task = asyncio.create_task(self._drain(key, lane))
         return await done
 
-    async def _drain(self, key: LaneKey, lane: Lane[M, T]) -> None:
+    async def _drain(self, key: LaneKey, lane: CampaignWriteQueue[M, T]) -> None:
         try:
             while lane.waiting:
                 members = lane.take(self.most)
@@ -182,14 +196,14 @@ class Recorder:
                 finally:
                     for member in members:
                         if not member.done.done():
-                            member.done.set_exception(ShuttingDown(retry_after=1))
+                            member.done.set_exception(RecorderShuttingDown(retry_after=1))
         finally:
             del self._lanes[key]
             for member in lane.waiting:
                 member.done.cancel()
             self._waiting -= len(lane.waiting)
 
-    async def _answer(self, lane: Lane[M, T], members: list[Member[M, T]]) -> None:
+    async def _answer(self, lane: CampaignWriteQueue[M, T], members: list[WriteRequest[M, T]]) -> None:
         """Flush some members and tell each; after an error that is nobody's in particular, each alone."""
         try:
             results = await self._flush(lane, members)
@@ -207,7 +221,7 @@ class Recorder:
             if not member.done.done():
                 member.done.set_result(mine)
 
-    async def _flush(self, lane: Lane[M, T], members: list[Member[M, T]]) -> list[T]:
+    async def _flush(self, lane: CampaignWriteQueue[M, T], members: list[WriteRequest[M, T]]) -> list[T]:
         wants = [want for member in members for want in member.wants]
         actors = {member.actor for member in members}
         actor = actors.pop() if len(actors) == 1 else "raters"
@@ -236,7 +250,7 @@ class Recorder:
         Work that a broken connection interrupts, or that stood against another transaction, is done once more, so it
         must bear that. Raises Unavailable where it is in the way again: nothing is wrong with what was sent.
         """
-        with translating():
+        with translate_database_errors():
             try:
                 return await self._once(work, keep, at_once)
             except psycopg.OperationalError as error:

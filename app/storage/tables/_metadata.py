@@ -33,7 +33,7 @@ def identity_column() -> Column[int]:
     return Column("id", BigInteger, Identity(always=True), primary_key=True)
 
 
-def same_number() -> Column[int]:
+def shared_id_column() -> Column[int]:
     """The same number where (campaign, id) is the key: one index then serves the key and all that point to it."""
     return Column("id", BigInteger, Identity(always=True), nullable=False)
 
@@ -48,7 +48,7 @@ def bigint_column(name: str, *, nullable: bool = False) -> Column[int]:
     return Column(name, BigInteger, nullable=nullable)
 
 
-def label_column(name: str, *, nullable: bool = False) -> Column[str]:
+def text_column(name: str, *, nullable: bool = False) -> Column[str]:
     """A text of some words."""
     return Column(name, Text, nullable=nullable)
 
@@ -58,12 +58,12 @@ def json_column(name: str, *, nullable: bool = False) -> Column[object]:
     return Column(name, Json, nullable=nullable, server_default=None if nullable else text("'{}'::jsonb"))
 
 
-def moment_column(name: str, *, nullable: bool = False, now: bool = False) -> Column[object]:
+def timestamp_column(name: str, *, nullable: bool = False, now: bool = False) -> Column[object]:
     """A time with its zone; `now` takes the database clock."""
     return Column(name, DateTime(timezone=True), nullable=nullable, server_default=text("now()") if now else None)
 
 
-def in_campaign(column: str, table: str, *, ondelete: str | None = None) -> ForeignKeyConstraint:
+def same_campaign_reference(column: str, table: str, *, ondelete: str | None = None) -> ForeignKeyConstraint:
     """A reference to a row of the same campaign."""
     return ForeignKeyConstraint(["campaign_id", column], [f"{table}.campaign_id", f"{table}.id"], ondelete=ondelete)
 

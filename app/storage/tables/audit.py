@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKeyConstraint, Index, LargeBinary, Table
 
-from app.storage.tables._metadata import bigint_column, identity_column, label_column, metadata, moment_column
+from app.storage.tables._metadata import bigint_column, identity_column, metadata, text_column, timestamp_column
 
 # what: the JSON text that was hashed, so that no reading and writing back can change a byte of it.
 audit_log = Table(
@@ -13,10 +13,10 @@ audit_log = Table(
     identity_column(),
     bigint_column("campaign_id", nullable=True),
     Column("n", BigInteger, nullable=False),
-    moment_column("at"),
-    label_column("actor"),
-    label_column("action"),
-    label_column("what"),
+    timestamp_column("at"),
+    text_column("actor"),
+    text_column("action"),
+    text_column("what"),
     Column("hash", LargeBinary, nullable=False),
     ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
     CheckConstraint("n >= 1", name="counts_from_one"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, ForeignKeyConstraint, Index, Table, text
 
-from app.storage.tables._metadata import bigint_column, in_campaign, label_column, metadata, moment_column
+from app.storage.tables._metadata import bigint_column, metadata, same_campaign_reference, text_column, timestamp_column
 
 exclusions = Table(
     "exclusions",
@@ -18,17 +18,17 @@ exclusions = Table(
     bigint_column("system_id", nullable=True),
     # Made by withdrawing a system: it stands in every analysis, whatever the recipe says of standing exclusions.
     Column("withdrawal", Boolean, nullable=False, server_default=text("false")),
-    label_column("reason"),
-    label_column("actor"),
-    moment_column("at", now=True),
+    text_column("reason"),
+    text_column("actor"),
+    timestamp_column("at", now=True),
     bigint_column("lifted_version", nullable=True),
-    label_column("lifted_reason", nullable=True),
-    label_column("lifted_actor", nullable=True),
-    moment_column("lifted_at", nullable=True),
-    in_campaign("rater_id", "raters"),
-    in_campaign("task_id", "tasks"),
-    in_campaign("document_id", "documents"),
-    in_campaign("system_id", "systems"),
+    text_column("lifted_reason", nullable=True),
+    text_column("lifted_actor", nullable=True),
+    timestamp_column("lifted_at", nullable=True),
+    same_campaign_reference("rater_id", "raters"),
+    same_campaign_reference("task_id", "tasks"),
+    same_campaign_reference("document_id", "documents"),
+    same_campaign_reference("system_id", "systems"),
     ForeignKeyConstraint(["campaign_id", "version"], ["versions.campaign_id", "versions.n"]),
     ForeignKeyConstraint(["campaign_id", "lifted_version"], ["versions.campaign_id", "versions.n"]),
     Index(

@@ -19,9 +19,9 @@ from app.storage.tables._metadata import (
     campaign_column,
     identity_column,
     json_column,
-    label_column,
     metadata,
-    moment_column,
+    text_column,
+    timestamp_column,
 )
 
 imports = Table(
@@ -29,12 +29,12 @@ imports = Table(
     metadata,
     identity_column(),
     campaign_column(),
-    label_column("public_id"),
-    label_column("format"),
+    text_column("public_id"),
+    text_column("format"),
     json_column("options"),
-    label_column("state"),
+    text_column("state"),
     json_column("report", nullable=True),
-    moment_column("created_at", now=True),
+    timestamp_column("created_at", now=True),
     ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
     UniqueConstraint("public_id"),
     CheckConstraint("state in ('receiving', 'committed')", name="state_known"),

@@ -14,7 +14,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from app.storage.tables._metadata import bigint_column, json_column, label_column, metadata, moment_column
+from app.storage.tables._metadata import bigint_column, json_column, metadata, text_column, timestamp_column
 
 locks = Table(
     "locks",
@@ -24,10 +24,10 @@ locks = Table(
     Column("before_judgments", Boolean, nullable=False),
     json_column("recipe"),
     json_column("rules"),
-    label_column("reason", nullable=True),
+    text_column("reason", nullable=True),
     Column("hash", LargeBinary, nullable=False),
-    label_column("actor"),
-    moment_column("at"),
+    text_column("actor"),
+    timestamp_column("at"),
     bigint_column("version"),
     ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
     ForeignKeyConstraint(["campaign_id", "version"], ["versions.campaign_id", "versions.n"]),

@@ -8,9 +8,9 @@ from app.storage.tables._metadata import (
     bigint_column,
     campaign_column,
     identity_column,
-    in_campaign,
-    label_column,
     metadata,
+    same_campaign_reference,
+    text_column,
 )
 
 # segment_id: null for a score of the whole system. A score given again is a new row; the last version counts.
@@ -19,14 +19,14 @@ metric_scores = Table(
     metadata,
     identity_column(),
     campaign_column(),
-    label_column("metric"),
+    text_column("metric"),
     bigint_column("system_id"),
     bigint_column("segment_id", nullable=True),
     Column("score", Float(53), nullable=False),
     Column("higher_is_better", Boolean, nullable=False),
     bigint_column("version"),
-    in_campaign("system_id", "systems"),
-    in_campaign("segment_id", "segments"),
+    same_campaign_reference("system_id", "systems"),
+    same_campaign_reference("segment_id", "segments"),
     ForeignKeyConstraint(["campaign_id", "version"], ["versions.campaign_id", "versions.n"]),
     Index(
         "uq_metric_scores_output",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, ForeignKeyConstraint, Integer, Table, Text
 
-from app.storage.tables._metadata import json_column, key_check, label_column, metadata, moment_column
+from app.storage.tables._metadata import json_column, key_check, metadata, text_column, timestamp_column
 
 recipes = Table(
     "recipes",
@@ -13,8 +13,8 @@ recipes = Table(
     Column("name", Text, primary_key=True),
     Column("revision", Integer, primary_key=True, autoincrement=False),
     json_column("choices"),
-    label_column("actor"),
-    moment_column("at", now=True),
+    text_column("actor"),
+    timestamp_column("at", now=True),
     ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
     key_check("name"),
     CheckConstraint("revision >= 1", name="revision_from_one"),

@@ -8,9 +8,9 @@ from app.storage.tables._metadata import (
     bigint_column,
     campaign_column,
     identity_column,
-    label_column,
     metadata,
-    moment_column,
+    text_column,
+    timestamp_column,
 )
 
 reports = Table(
@@ -18,13 +18,13 @@ reports = Table(
     metadata,
     identity_column(),
     campaign_column(),
-    label_column("kind"),
+    text_column("kind"),
     bigint_column("data_version"),
-    label_column("recipe_hash"),
+    text_column("recipe_hash"),
     bigint_column("seed"),
-    label_column("method_version"),
+    text_column("method_version"),
     Column("body", LargeBinary, nullable=False),
-    moment_column("created_at", now=True),
+    timestamp_column("created_at", now=True),
     ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
     UniqueConstraint("campaign_id", "kind", "data_version", "recipe_hash", "seed", "method_version"),
 )

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, Integer, Table, Text
 
-from app.storage.tables._metadata import campaign_column, in_campaign, json_column, metadata, moment_column
+from app.storage.tables._metadata import (
+    campaign_column,
+    json_column,
+    metadata,
+    same_campaign_reference,
+    timestamp_column,
+)
 
 # The first answer to a segment, by the document's key: texts of a tutorial may be written anew. right: none where the
 # tutorial knows no answer.
@@ -17,7 +23,7 @@ tutorial_answers = Table(
     Column("position", Integer, primary_key=True, autoincrement=False),
     json_column("payload"),
     Column("right", Boolean),
-    moment_column("at", now=True),
-    in_campaign("rater_id", "raters"),
+    timestamp_column("at", now=True),
+    same_campaign_reference("rater_id", "raters"),
     CheckConstraint("position >= 1", name="position_from_one"),
 )

@@ -21,7 +21,7 @@ from app.services.campaigns import recipes
 from app.services.people import guidelines as guideline_texts
 from app.services.plans.plan_scope import load_plan_keys
 from app.storage.db import Session
-from app.storage.guidelines import Kind, NoTexts
+from app.storage.guidelines import GuidelinesNotFound, Kind
 from app.ui import markdown
 from app.ui.manager.answers import rater_forms_json
 from app.ui.manager.exports import list_offered_formats
@@ -153,7 +153,7 @@ def _latest(session: Session, campaign: str, kind: Kind) -> tuple[int, list[tupl
     """The latest version, 0 where there is none, and the text of each language as HTML."""
     try:
         current = guideline_texts.get_guidelines(session, campaign, kind)
-    except NoTexts:
+    except GuidelinesNotFound:
         return 0, []
     return current.version, [
         (language, markdown.markdown_to_html(current.texts[language])) for language in sorted(current.texts)

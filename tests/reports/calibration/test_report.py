@@ -18,7 +18,7 @@ from tests.spine import Spine, fresh
 
 
 @pytest.fixture(scope="module")
-def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
+def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Spine]:
     with fresh(postgres, migrated_template) as found:
         found.take("ka", "jsonl", lines(PLANTED[2]))
         rows = lines(PLANTED[0]).split(b"\n")

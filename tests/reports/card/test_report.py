@@ -25,7 +25,7 @@ from tests.spine import SHARED, TED, Spine, fresh, shared
 
 
 @pytest.fixture(scope="module")
-def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
+def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Spine]:
     with fresh(postgres, migrated_template) as found:
         found.take("mqm", "mqm-tsv", MQM.encode())
         found.take("da", "wmt-da", DA.encode())

@@ -44,7 +44,7 @@ def judged(rater: str, document: str, place: int | None, score: int, role: str =
 
 
 @pytest.fixture(scope="module")
-def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
+def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Spine]:
     with fresh(postgres, migrated_template) as found:
         for key, shift in (("one", 0), ("two", 5)):
             found.take(key, "jsonl", campaign(shift))

@@ -30,7 +30,7 @@ MODULES = [*Path(reports.__file__).parent.rglob("*.py")]
 
 
 @pytest.fixture(scope="module")
-def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
+def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Spine]:
     with fresh(postgres, migrated_template) as found:
         for world in PLANTED:
             found.take(f"en-{world.language}", "jsonl", lines(world))

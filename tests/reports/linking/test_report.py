@@ -20,7 +20,7 @@ SPRING = World("hi", 3.0, 0.0)
 
 
 @pytest.fixture(scope="module")
-def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
+def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Spine]:
     with fresh(postgres, migrated_template) as found:
         found.take("spring", "jsonl", lines(SPRING))
         found.take("autumn", "jsonl", lines(replace(SPRING, lenient=0.6), seed=8))

@@ -77,7 +77,7 @@ def random_records() -> list[Record]:
 
 
 @pytest.fixture(scope="module")
-def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
+def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Spine]:
     with fresh(postgres, migrated_template) as found:
         found.take("worked", "jsonl", worked())
         found.take("random", "jsonl", file("ABC", random_records()))

@@ -34,7 +34,7 @@ def as_da(given: bytes) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
+def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Spine]:
     with fresh(postgres, migrated_template) as found:
         found.take("xsts", "jsonl", lines(HINDI))
         found.take("da", "jsonl", as_da(lines(HINDI)))

@@ -44,7 +44,7 @@ def judged(rater: str, system: str, document: str, score: int, role: str) -> dic
 
 
 @pytest.fixture(scope="module")
-def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
+def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Spine]:
     """One person judged from Hindi as h1 and into it as h2, the calibration pair there only; who s is nobody said."""
     with fresh(postgres, migrated_template) as found:
         linked = {"h1": "asha"}, {"h2": "asha"}

@@ -37,7 +37,7 @@ LEFT_OUT = [{"reason": "excluded document:d3", "n": 30}, {"reason": "excluded ra
 
 
 @pytest.fixture(scope="module")
-def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
+def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Spine]:
     with fresh(postgres, migrated_template) as found:
         given = rows(raters=("ann", "bob", "cem"))
         for key in ("out", "whole"):

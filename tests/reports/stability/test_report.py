@@ -43,7 +43,7 @@ HEADINGS_OF_ALL = ("Kendall with all ratings", "Same claims as all ratings")
 
 
 @pytest.fixture(scope="module")
-def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
+def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Spine]:
     with fresh(postgres, migrated_template) as found:
         found.take("thrice", "mqm-tsv", as_mqm(made_up(1, documents=14)))
         found.take("once", "mqm-tsv", as_mqm(made_up(1, documents=4, pools=((0,), (1,)))))

@@ -37,7 +37,7 @@ def campaign(protocol: str = "xsts") -> bytes:
 
 
 def test_a_set_of_what_raters_agreed_about_is_stored_by_the_command(
-    postgres: embedded.Server, migrated_template: str
+    postgres: embedded.EmbeddedServer, migrated_template: str
 ) -> None:
     with fresh(postgres, migrated_template) as spine:
         spine.take("early", "jsonl", campaign())

@@ -20,7 +20,7 @@ HUMAN_DA = DA.replace(" B ", " HUMAN.0 ").encode()
 
 
 @pytest.fixture(scope="module")
-def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
+def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Spine]:
     with fresh(postgres, migrated_template) as found:
         found.take("da", "wmt-da", HUMAN_DA)
         found.take("mqm", "mqm-tsv", MQM.encode(), options={"human": "B"})

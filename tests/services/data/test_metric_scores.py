@@ -10,7 +10,7 @@ import pytest
 from app.domain.errors import Invalid
 from app.services.data import metrics, test_sets
 from app.services.data.test_sets import DocumentOutputs, TestSetPartInUse
-from app.storage.imports.merge import Contradiction
+from app.storage.imports.merge import ImportContradiction
 from tests.services.data.test_exports import place, there_and_back
 from tests.services.data.test_imports import judgment, lines
 from tests.spine import Spine, opened
@@ -79,7 +79,7 @@ def test_scores_of_what_the_campaign_does_not_have_are_counted(spine: Spine) -> 
 
 
 def test_a_metric_that_is_better_both_ways_is_refused_with_its_line(spine: Spine) -> None:
-    with pytest.raises(Contradiction) as refused:
+    with pytest.raises(ImportContradiction) as refused:
         spine.take("c", "jsonl", lines(*texts(), SET[0], {**SET[1], "higher_is_better": False}))
     assert [place.loc for place in refused.value.places] == [("file", len(texts()) + 3)]
     assert "whether higher is better by comet" in refused.value.places[0].msg

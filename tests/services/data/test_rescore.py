@@ -16,7 +16,7 @@ from tests.spine import Spine, fresh
 
 
 @pytest.fixture(scope="module")
-def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
+def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Spine]:
     with fresh(postgres, migrated_template) as found:
         found.take("mqm", "mqm-tsv", MQM.encode())
         found.take("da", "wmt-da", DA.encode())
@@ -77,14 +77,14 @@ def test_what_differs_and_what_is_missing_is_stored_block_by_block(
     assert found.different + found.missing == found.n
 
     blocks: list[int] = []
-    correct = stored_scores.correct
+    correct = stored_scores.update_scores
 
     def noted(session: rescore.Session, campaign_id: int, profile_id: int, rows: list[StoredScore]) -> None:
         blocks.append(len(rows))
         correct(session, campaign_id, profile_id, rows)
 
     monkeypatch.setattr(rescore, "BLOCK", 2)
-    monkeypatch.setattr(stored_scores, "correct", noted)
+    monkeypatch.setattr(stored_scores, "update_scores", noted)
     with spine.database.transaction() as session:
         done = rescore.rescore_campaign(session, "da", actor="test")
     assert (done.corrected, done.added) == (found.different, found.missing)

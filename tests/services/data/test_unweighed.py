@@ -22,7 +22,7 @@ PLAIN = {"normalize": "none"}
 
 
 @pytest.fixture(scope="module")
-def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
+def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Spine]:
     with fresh(postgres, migrated_template) as found:
         found.take("plain", "mqm-tsv", MQM.encode())
         found.take("critical", "mqm-tsv", CRITICAL.encode())

@@ -21,7 +21,7 @@ from app.services.jobs import jobs, report_requests
 from app.services.jobs.jobs import MOST_BEGUN, MOST_TRIES, STALLED_AFTER, JobView
 from app.storage import embedded, jobs_queue
 from app.storage import jobs as stored
-from app.storage.jobs_queue import Entry
+from app.storage.jobs_queue import QueueEntry
 from tests.reports.toy_reports import BOTH, ToyOptions
 from tests.spine import Spine, fresh
 from tests.stats.stability.worlds import as_mqm, made_up
@@ -31,7 +31,7 @@ DESIGNS = [StudyDesignIn(), StudyDesignIn(grouping="none", normalize="z")]
 
 
 @pytest.fixture(scope="module")
-def world(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
+def world(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Spine]:
     with fresh(postgres, migrated_template) as found:
         found.take("thrice", "mqm-tsv", as_mqm(made_up(1, documents=8)))
         yield found
@@ -46,7 +46,7 @@ def spine(world: Spine) -> Iterator[Spine]:
             session.execute(text(f"DELETE FROM {table}"))
     drained(world.database)
     with world.database.transaction() as session:
-        jobs_queue.look_into(session)
+        jobs_queue.set_queue_search_path(session)
         session.execute(text("DELETE FROM procrastinate_jobs"))
         session.execute(text("DELETE FROM procrastinate_workers"))
 
@@ -82,15 +82,15 @@ def report_of(spine: Spine, job: JobView) -> bytes:
         return jobs.get_job_report(session, jobs.get_job(session, job.job)).body
 
 
-def take(spine: Spine, *, ago: float) -> Entry:
+def take(spine: Spine, *, ago: float) -> QueueEntry:
     """What a worker does that takes an entry and is not heard of since."""
     with spine.database.transaction() as session:
-        jobs_queue.look_into(session)
+        jobs_queue.set_queue_search_path(session)
         worker = session.execute(text("SELECT worker_id FROM procrastinate_register_worker_v1()")).scalar_one()
         row = session.execute(text("SELECT * FROM procrastinate_fetch_job_v2(NULL, :w)"), {"w": worker}).one()
         heard = "UPDATE procrastinate_workers SET last_heartbeat = now() - make_interval(secs => :ago) WHERE id = :w"
         session.execute(text(heard), {"ago": ago, "w": worker})
-    return Entry(row.task_name, row.args["job"], row.args.get("n"))
+    return QueueEntry(row.task_name, row.args["job"], row.args.get("n"))
 
 
 def test_what_a_dead_worker_took_is_done_by_another_with_the_same_bytes(spine: Spine) -> None:
@@ -145,7 +145,7 @@ def test_a_paused_worker_that_wakes_cannot_damage_a_result(
     jobs.recover_stalled_jobs(spine.database)
     drained(spine.database, most=2)
     if broken:  # its look at the job was before the others stored anything
-        monkeypatch.setattr(stored, "has_result", lambda *_: False)
+        monkeypatch.setattr(stored, "has_chunk_result", lambda *_: False)
     late.do(taken.task, taken.job_id, taken.n)
     drained(spine.database)
     late.do(taken.task, taken.job_id, taken.n)
@@ -205,7 +205,7 @@ def test_a_first_crash_after_database_restarts_does_not_end_a_job(spine: Spine) 
     job = ask(spine)
     drained(spine.database, most=1)
     with spine.database.transaction() as session:
-        jobs_queue.look_into(session)
+        jobs_queue.set_queue_search_path(session)
         session.execute(text("UPDATE procrastinate_jobs SET attempts = 10"))  # what was away, again and again
         entry = session.execute(text("SELECT min(id) FROM procrastinate_jobs")).scalar_one()
     for _ in range(MOST_TRIES - 1):
@@ -223,7 +223,7 @@ def test_what_the_queue_has_lost_is_entered_again(spine: Spine, after: int) -> N
     job = ask(spine)
     drained(spine.database, most=after)
     with spine.database.transaction() as session:
-        jobs_queue.look_into(session)
+        jobs_queue.set_queue_search_path(session)
         session.execute(text("DELETE FROM procrastinate_jobs"))
     assert (drained(spine.database), now(spine, job).ended) == (0, False)
     assert jobs.recover_stalled_jobs(spine.database) == 1
@@ -236,7 +236,7 @@ def test_what_is_lost_again_and_again_ends(spine: Spine) -> None:
     for _ in range(MOST_BEGUN):
         assert not now(spine, job).ended
         with spine.database.transaction() as session:
-            jobs_queue.look_into(session)
+            jobs_queue.set_queue_search_path(session)
             session.execute(text("DELETE FROM procrastinate_jobs"))
         jobs.recover_stalled_jobs(spine.database)
     assert now(spine, job).state == "failed"

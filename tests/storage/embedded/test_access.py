@@ -16,7 +16,7 @@ import pytest
 from app.storage import embedded
 from app.storage.embedded import binaries, settings
 from app.storage.embedded.account import OsAccount
-from app.storage.embedded.cluster import processes
+from app.storage.embedded.cluster import find_server_processes
 from tests.scratch import PREFIX, walkable_folder
 
 RunAs = Callable[[int, Callable[[], object]], object]
@@ -34,7 +34,7 @@ def connect(url: str) -> str:
     return str(row[0]) if row else ""
 
 
-def open_folders(server: embedded.Server) -> None:
+def open_folders(server: embedded.EmbeddedServer) -> None:
     for path in (server.data_dir, server.cluster.sockets, *server.cluster.sockets.glob(".s.PGSQL.*")):
         path.chmod(0o777)
 
@@ -49,14 +49,14 @@ def owners(paths: Iterable[Path]) -> set[int]:
 
 
 def test_another_user_cannot_connect(data_dir: Path, run_as: RunAs) -> None:
-    with embedded.start(data_dir) as server:
+    with embedded.start_server(data_dir) as server:
         for role in ("owner", "app", "admin"):
             assert "Permission denied" in str(run_as(STRANGER, lambda role=role: connect(server.url(role))))
         assert isinstance(run_as(STRANGER, lambda: list(data_dir.iterdir())), PermissionError)
 
 
 def test_another_user_cannot_connect_even_through_open_folders(data_dir: Path, run_as: RunAs) -> None:
-    with embedded.start(data_dir) as server:
+    with embedded.start_server(data_dir) as server:
         open_folders(server)
         for uid in (STRANGER, NOBODY, server.cluster.account.uid):
             for role in ("owner", "app", "admin"):
@@ -73,13 +73,13 @@ def test_another_user_cannot_connect_even_through_open_folders(data_dir: Path, r
 def test_a_user_who_is_not_root_has_a_server_of_their_own(data_dir: Path, run_as: RunAs) -> None:
     data_dir.mkdir()
     os.chown(data_dir, NOBODY, NOBODY)
-    if run_as(NOBODY, lambda: os.access(binaries.server_programs() / "postgres", os.X_OK)) is not True:
+    if run_as(NOBODY, lambda: os.access(binaries.find_server_programs() / "postgres", os.X_OK)) is not True:
         pytest.skip("the programs lie where other users cannot reach them")
 
     def life() -> tuple[str, int, int]:
-        with embedded.start(data_dir) as server:
+        with embedded.start_server(data_dir) as server:
             found = connect(server.url()), len(list(data_dir.glob("pgpass"))), data_dir.stat().st_mode & 0o777
-        assert processes(server.cluster) == set()
+        assert find_server_processes(server.cluster) == set()
         return found
 
     assert run_as(NOBODY, life) == ("plumbline", 0, 0o700)
@@ -89,11 +89,11 @@ def test_a_user_who_is_not_root_has_a_server_of_their_own(data_dir: Path, run_as
 def test_peer_authentication_refuses_another_user_even_through_open_folders(data_dir: Path, run_as: RunAs) -> None:
     data_dir.mkdir()
     os.chown(data_dir, NOBODY, NOBODY)
-    if run_as(NOBODY, lambda: os.access(binaries.server_programs() / "postgres", os.X_OK)) is not True:
+    if run_as(NOBODY, lambda: os.access(binaries.find_server_programs() / "postgres", os.X_OK)) is not True:
         pytest.skip("the programs lie where other users cannot reach them")
 
     def begin() -> str:
-        server = embedded.start(data_dir, keep=True)
+        server = embedded.start_server(data_dir, keep=True)
         open_folders(server)
         return server.url("admin")
 
@@ -101,25 +101,25 @@ def test_peer_authentication_refuses_another_user_even_through_open_folders(data
     refusals = {uid: run_as(uid, lambda: connect(url)) for uid in (1, 0)}
     assert all("Peer authentication failed" in str(answer) for answer in refusals.values())
     assert run_as(NOBODY, lambda: connect(url)) == "plumbline_admin"
-    run_as(NOBODY, lambda: embedded.stop(data_dir))
+    run_as(NOBODY, lambda: embedded.stop_server(data_dir))
     with pytest.raises(embedded.BadDataFolder, match="belongs to user nobody"):
-        embedded.start(data_dir)
+        embedded.start_server(data_dir)
     shutil.rmtree(data_dir)
 
 
 def test_under_root_a_user_without_a_name_runs_the_server(data_dir: Path, run_as: RunAs) -> None:
-    with embedded.start(data_dir) as server:
+    with embedded.start_server(data_dir) as server:
         assert server.cluster.account.uid not in {0, NOBODY}
         account = {server.cluster.account.uid}
         assert owners(server.cluster.folder.rglob("*")) == account
-        assert owners(Path(f"/proc/{pid}") for pid in processes(server.cluster)) == account
+        assert owners(Path(f"/proc/{pid}") for pid in find_server_processes(server.cluster)) == account
 
 
 def test_under_root_a_folder_closed_to_the_servers_user_is_refused(data_dir: Path, run_as: RunAs) -> None:
     closed = data_dir.parent / "closed"
     closed.mkdir(mode=0o700)
     with pytest.raises(embedded.BadDataFolder, match=f"lies in {closed}, which .* /var/lib/plumbline"):
-        embedded.start(closed / "data")
+        embedded.start_server(closed / "data")
     assert closed.stat().st_uid == 0
 
 
@@ -132,10 +132,10 @@ def test_where_shared_memory_is_closed_to_the_servers_user_another_kind_is_used(
         folder.mkdir()
         folder.chmod(mode)
         monkeypatch.setattr(settings, "SHARED", folder)
-        settings.write_settings(data_dir.parent, folder, OsAccount(STRANGER, STRANGER))
+        settings.write_server_settings(data_dir.parent, folder, OsAccount(STRANGER, STRANGER))
         assert f"\ndynamic_shared_memory_type = {kind}\n" in (data_dir.parent / "postgresql.conf").read_text()
     monkeypatch.setattr(settings, "SHARED", closed)
-    with embedded.start(data_dir) as server, psycopg.connect(server.url("admin", "postgres")) as connection:
+    with embedded.start_server(data_dir) as server, psycopg.connect(server.url("admin", "postgres")) as connection:
         assert connection.execute("SHOW dynamic_shared_memory_type").fetchone() == ("sysv",)
         parallel = "SET debug_parallel_query = on; SELECT count(*) FROM pg_class"
         assert connection.execute(parallel).nextset()
@@ -150,7 +150,7 @@ def test_the_tests_pass_over_a_folder_that_is_closed_to_the_servers_user(data_di
         walkable_folder([closed])
 
 
-@pytest.mark.parametrize("error", [FileNotFoundError("gone meanwhile"), embedded.NotStopping("it hangs")])
+@pytest.mark.parametrize("error", [FileNotFoundError("gone meanwhile"), embedded.ServerNotStopping("it hangs")])
 def test_what_a_killed_test_run_left_fails_no_test(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
@@ -168,7 +168,7 @@ def test_what_a_killed_test_run_left_fails_no_test(
         tried.append(folder)
         raise error
 
-    monkeypatch.setattr(embedded, "stop", stop)
+    monkeypatch.setattr(embedded, "stop_server", stop)
     handle = os.open(room, os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)
     first = walkable_folder([room])
@@ -180,17 +180,17 @@ def test_what_a_killed_test_run_left_fails_no_test(
 
 
 def test_programs_out_of_reach_are_copied_whole(data_dir: Path, run_as: RunAs) -> None:
-    wheel = binaries.server_programs().parents[1]
+    wheel = binaries.find_server_programs().parents[1]
     if wheel.name != binaries.WHEEL:
         pytest.skip("the wheel with the programs is not installed")
     hidden, copies = data_dir.parent / "hidden", data_dir.parent / "copies"
     hidden.mkdir(mode=0o700)
-    install = binaries.server_programs().parent.name
+    install = binaries.find_server_programs().parent.name
     shutil.copytree(wheel / install, hidden / wheel.name / install)
     shutil.copytree(wheel.parent / f"{wheel.name}.libs", hidden / f"{wheel.name}.libs")
     account = OsAccount(STRANGER, STRANGER)
-    programs = binaries.reachable_by(account, hidden / wheel.name / install / "bin", copies)
+    programs = binaries.make_programs_reachable(account, hidden / wheel.name / install / "bin", copies)
     assert programs.is_relative_to(copies)
     for program in binaries.SERVER_PROGRAMS:
         assert "PostgreSQL" in account.run([programs / program, "--version"]).stdout
-    assert binaries.reachable_by(account, programs) == programs
+    assert binaries.make_programs_reachable(account, programs) == programs

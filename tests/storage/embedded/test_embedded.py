@@ -17,8 +17,8 @@ from app.cli import worker
 from app.cli.serving import service
 from app.storage import embedded
 from app.storage.embedded import folders
-from app.storage.embedded.account import server_account
-from app.storage.embedded.cluster import Cluster, processes
+from app.storage.embedded.account import choose_server_account
+from app.storage.embedded.cluster import Cluster, find_server_processes
 
 ROOT = Path(__file__).resolve().parents[2]
 STARTER = """
@@ -58,7 +58,7 @@ def is_open(path: Path) -> bool:
 
 def postmasters(cluster: Cluster) -> set[int]:
     """The server processes whose parent is no server process."""
-    found = processes(cluster)
+    found = find_server_processes(cluster)
     status: dict[int, str] = {}
     for pid in found:
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a child may end while it is looked at
@@ -68,14 +68,14 @@ def postmasters(cluster: Cluster) -> set[int]:
 
 def test_an_empty_folder_has_a_server_after_one_call(data_dir: Path) -> None:
     before = time.perf_counter()
-    with embedded.start(data_dir) as server:
+    with embedded.start_server(data_dir) as server:
         sys.stdout.write(f"served after {time.perf_counter() - before:.2f} s\n")
         assert ask(server.url(), "SELECT current_user") == "plumbline"
         assert server.started
 
 
 def test_folders_are_closed_to_others_and_no_address_holds_a_secret(data_dir: Path) -> None:
-    with embedded.start(data_dir) as server:
+    with embedded.start_server(data_dir) as server:
         folders = [data_dir, data_dir / "postgres", server.cluster.sockets]
         assert [mode(folder) for folder in folders] == [0o700, 0o700, 0o700]
         assert not [path for path in data_dir.rglob("*") if path.is_file() and is_open(path)]
@@ -85,7 +85,7 @@ def test_folders_are_closed_to_others_and_no_address_holds_a_secret(data_dir: Pa
             assert secret not in server.url()
 
 
-def test_there_is_no_network_address_and_commits_are_durable(postgres: embedded.Server) -> None:
+def test_there_is_no_network_address_and_commits_are_durable(postgres: embedded.EmbeddedServer) -> None:
     wanted = {"listen_addresses": "", "fsync": "on", "full_page_writes": "on", "synchronous_commit": "on"}
     wanted |= {"data_checksums": "on", "server_encoding": "UTF8", "TimeZone": "UTC", "max_connections": "100"}
     assert {name: ask(postgres.url(), f"SHOW {name}") for name in wanted} == wanted
@@ -93,15 +93,17 @@ def test_there_is_no_network_address_and_commits_are_durable(postgres: embedded.
 
 @pytest.mark.parametrize("role", ["owner", "app"])
 def test_neither_owner_nor_serving_role_has_any_power_over_the_server(
-    postgres: embedded.Server, role: embedded.Role
+    postgres: embedded.EmbeddedServer, role: embedded.Role
 ) -> None:
     query = "SELECT rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication OR rolbypassrls FROM pg_roles"
     assert ask(postgres.url(role), f"{query} WHERE rolname = current_user") is False
 
 
-def test_text_sorts_by_code_point_on_every_version(data_dir: Path, bin_dir15: Path, postgres: embedded.Server) -> None:
+def test_text_sorts_by_code_point_on_every_version(
+    data_dir: Path, bin_dir15: Path, postgres: embedded.EmbeddedServer
+) -> None:
     query = "SELECT string_agg(w, '' ORDER BY w) FROM unnest(ARRAY['é', 'a', 'Z', 'z', 'ß', '_', '字', '😀']) AS w"
-    with embedded.start(data_dir, bin_dir=bin_dir15) as server:
+    with embedded.start_server(data_dir, bin_dir=bin_dir15) as server:
         assert str(ask(server.url(), "SHOW server_version")).startswith("15.")
         assert ask(server.url(), query) == ask(postgres.url(), query) == "".join(sorted("éaZzß_字😀"))
 
@@ -110,37 +112,37 @@ def test_six_starters_at_once_have_one_server_and_the_last_one_stops_it(data_dir
     starters = [starter(data_dir) for _ in range(6)]
     answers = [process.stdout.readline().strip() for process in starters if process.stdout]
     assert sorted(answers) == ["False"] * 5 + ["True"]
-    with embedded.start(data_dir) as server:
+    with embedded.start_server(data_dir) as server:
         assert len(postmasters(server.cluster)) == 1
         for process in starters:
             process.communicate("")
         assert ask(server.url(), "SELECT 1") == 1
-    assert processes(server.cluster) == set()
+    assert find_server_processes(server.cluster) == set()
 
 
 def test_a_server_outlives_a_user_that_ends_without_a_word(data_dir: Path) -> None:
     process = starter(data_dir, end="import os; os._exit(1)")
     process.communicate("")
-    with embedded.start(data_dir) as server:
+    with embedded.start_server(data_dir) as server:
         assert not server.started
         assert ask(server.url(), "SELECT 1") == 1
 
 
 def test_a_server_started_to_stay_stays_until_it_is_stopped(data_dir: Path) -> None:
-    with embedded.start(data_dir, keep=True):
+    with embedded.start_server(data_dir, keep=True):
         pass
-    with embedded.start(data_dir) as server:
+    with embedded.start_server(data_dir) as server:
         assert not server.started
-    embedded.stop(data_dir)
-    assert processes(server.cluster) == set()
-    with embedded.start(data_dir) as server:
+    embedded.stop_server(data_dir)
+    assert find_server_processes(server.cluster) == set()
+    with embedded.start_server(data_dir) as server:
         assert server.started
-    assert processes(server.cluster) == set()
+    assert find_server_processes(server.cluster) == set()
 
 
 def test_a_path_too_long_for_a_socket_gets_a_short_private_one_that_all_starters_agree_on(data_dir: Path) -> None:
     deep = data_dir.parent / ("d" * 100)
-    with embedded.start(deep) as server, embedded.start(deep) as joined:
+    with embedded.start_server(deep) as server, embedded.start_server(deep) as joined:
         assert ask(server.url(), "SELECT 1") == 1
         assert not joined.started
         assert mode(server.cluster.sockets) == 0o700
@@ -149,7 +151,7 @@ def test_a_path_too_long_for_a_socket_gets_a_short_private_one_that_all_starters
 
 def test_a_name_full_of_special_characters_is_a_name_like_any_other(data_dir: Path) -> None:
     odd = data_dir.parent / "a b'c\"d,$(touch x)%20é"
-    with embedded.start(odd) as server:
+    with embedded.start_server(odd) as server:
         assert ask(server.url("app"), "SELECT current_user") == "plumbline_app"
     server.cluster.sockets.rmdir()  # libpq cannot have the comma, so the socket lies outside
 
@@ -158,7 +160,7 @@ def test_a_folder_with_other_things_in_it_is_left_alone(data_dir: Path) -> None:
     data_dir.mkdir(mode=0o755)
     (data_dir / "letter.txt").touch()
     with pytest.raises(embedded.BadDataFolder, match="not empty"):
-        embedded.start(data_dir)
+        embedded.start_server(data_dir)
     assert mode(data_dir) == 0o755
     (data_dir / "letter.txt").unlink()
 
@@ -172,9 +174,9 @@ def test_a_folder_that_held_only_signs_of_another_database_takes_a_server(data_d
     (data_dir / f".{worker.BEAT_FILE}.0123456789abcdef").touch()  # of a worker that was killed as it wrote
     (data_dir / "worker.beat.txt").touch()
     with pytest.raises(embedded.BadDataFolder, match="not empty"):
-        embedded.start(data_dir)
+        embedded.start_server(data_dir)
     (data_dir / "worker.beat.txt").unlink()
-    with embedded.start(data_dir) as server:
+    with embedded.start_server(data_dir) as server:
         assert ask(server.url(), "SELECT 1") == 1
     assert {name for name in signs if (data_dir / name).read_text() == name} == signs
     assert mode(data_dir) == 0o700
@@ -185,24 +187,24 @@ def test_a_socket_folder_that_is_not_private_any_more_is_not_used_again(data_dir
     """What the data folder remembers lies where others can write; it is made anew under another name."""
     deep = data_dir.parent / ("d" * 100)
     deep.mkdir(mode=0o700)
-    account = server_account(deep / "postgres")
-    noted = folders.socket_folder(deep, account)
-    assert folders.socket_folder(deep, account) == noted, "what is well is used again"
+    account = choose_server_account(deep / "postgres")
+    noted = folders.make_socket_folder(deep, account)
+    assert folders.make_socket_folder(deep, account) == noted, "what is well is used again"
     noted.rmdir()
     if now == "a file":
         noted.touch(mode=0o700)
-        folders.give(noted, account)
+        folders.change_owner(noted, account)
     elif now == "open to others":
         noted.mkdir()
         noted.chmod(0o755)
-        folders.give(noted, account)
+        folders.change_owner(noted, account)
     elif now == "a link":
         noted.symlink_to(deep)
-        folders.give(noted, account)
-    fresh = folders.socket_folder(deep, account)
+        folders.change_owner(noted, account)
+    fresh = folders.make_socket_folder(deep, account)
     assert fresh != noted
     assert (mode(fresh), fresh.lstat().st_uid) == (0o700, account.uid)
-    assert folders.socket_folder(deep, account) == fresh
+    assert folders.make_socket_folder(deep, account) == fresh
     for left in (noted, fresh):
         if left.is_dir() and not left.is_symlink():
             left.rmdir()

@@ -9,18 +9,18 @@ import psycopg
 import pytest
 
 from app.storage import embedded
-from app.storage.embedded import prepare_roles
+from app.storage.embedded import prepare_serving_role
 
 
 @pytest.fixture
-def bare(data_dir: Path) -> Iterator[embedded.Server]:
+def bare(data_dir: Path) -> Iterator[embedded.EmbeddedServer]:
     """A server as an administrator would give it: it has the owner of the database and no serving role."""
-    with embedded.start(data_dir) as server:
+    with embedded.start_server(data_dir) as server:
         administer(server, "DROP ROLE plumbline_app")
         yield server
 
 
-def administer(server: embedded.Server, statement: str) -> None:
+def administer(server: embedded.EmbeddedServer, statement: str) -> None:
     with psycopg.connect(server.url("admin"), autocommit=True) as connection:
         connection.execute(statement)
 
@@ -36,13 +36,15 @@ def acts_as(url: str, role: str) -> tuple[str, str]:
     return before[0], after[0]
 
 
-def test_the_owner_of_our_own_server_serves_as_the_lesser_role(postgres: embedded.Server) -> None:
-    role = prepare_roles(postgres.url())
+def test_the_owner_of_our_own_server_serves_as_the_lesser_role(postgres: embedded.EmbeddedServer) -> None:
+    role = prepare_serving_role(postgres.url())
     assert role == "plumbline_app"
     assert acts_as(postgres.url(), role) == ("plumbline_app", "plumbline_app")
 
 
-def test_the_lesser_role_cannot_touch_what_the_owner_owns(postgres: embedded.Server, empty_database_url: str) -> None:
+def test_the_lesser_role_cannot_touch_what_the_owner_owns(
+    postgres: embedded.EmbeddedServer, empty_database_url: str
+) -> None:
     with psycopg.connect(empty_database_url) as connection:
         connection.execute("CREATE TABLE mine ()")
     with psycopg.connect(empty_database_url, options="-c role=plumbline_app") as connection:
@@ -56,13 +58,13 @@ def test_the_lesser_role_cannot_touch_what_the_owner_owns(postgres: embedded.Ser
                 connection.execute(statement)
 
 
-def test_an_owner_who_may_not_create_roles_serves_alone(bare: embedded.Server) -> None:
-    assert prepare_roles(bare.url()) is None
+def test_an_owner_who_may_not_create_roles_serves_alone(bare: embedded.EmbeddedServer) -> None:
+    assert prepare_serving_role(bare.url()) is None
 
 
-def test_an_owner_who_may_not_act_as_an_existing_role_serves_alone(bare: embedded.Server) -> None:
+def test_an_owner_who_may_not_act_as_an_existing_role_serves_alone(bare: embedded.EmbeddedServer) -> None:
     administer(bare, "CREATE ROLE plumbline_app")
-    assert prepare_roles(bare.url()) is None
+    assert prepare_serving_role(bare.url()) is None
 
 
 @pytest.mark.parametrize("version", ["newest", "15"])
@@ -70,9 +72,9 @@ def test_an_owner_who_may_create_roles_has_the_lesser_role_made(
     data_dir: Path, version: str, request: pytest.FixtureRequest
 ) -> None:
     bin_dir = request.getfixturevalue("bin_dir15") if version == "15" else None
-    with embedded.start(data_dir, bin_dir=bin_dir) as server:
+    with embedded.start_server(data_dir, bin_dir=bin_dir) as server:
         administer(server, "DROP ROLE plumbline_app; ALTER ROLE plumbline CREATEROLE")
-        assert prepare_roles(server.url()) == prepare_roles(server.url()) == "plumbline_app"
+        assert prepare_serving_role(server.url()) == prepare_serving_role(server.url()) == "plumbline_app"
         assert acts_as(server.url(), "plumbline_app")[0] == "plumbline_app"
 
 

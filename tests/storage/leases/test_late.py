@@ -14,7 +14,7 @@ import pytest
 
 from app.storage.db import Database
 from app.storage.leases import late, leases
-from app.storage.recorder.judgments import Connection, Ledger, RaterAnswer, record
+from app.storage.recorder.judgments import CampaignLedger, Connection, RaterAnswer, write_judgments
 from app.storage.recorder.recorder import Recorder
 from tests.collecting import collect
 from tests.patience import patient
@@ -37,16 +37,16 @@ class Two:
     """Two accounts of one person. The first held the first of two ratings of a document, and answers it."""
 
     url: str
-    ledger: Ledger
+    ledger: CampaignLedger
     answer: RaterAnswer
-    asking: tuple[leases.Asking, leases.Asking]
+    asking: tuple[leases.LeaseRequest, leases.LeaseRequest]
 
     async def answers(self, connection: Connection) -> Any:
-        await late.take_up(connection, self.answer.task_id, self.asking[0])
-        return await record(connection, self.ledger, [self.answer], self.asking[0].actor)
+        await late.retake_lapsed_task(connection, self.answer.task_id, self.asking[0])
+        return await write_judgments(connection, self.ledger, [self.answer], self.asking[0].actor)
 
     async def leases(self, connection: Connection) -> Any:
-        return await leases.lease(connection, self.asking[1])
+        return await leases.lease_next_task(connection, self.asking[1])
 
     def rated(self) -> int:
         """How many ratings of the document the person has, or is about to give."""
@@ -78,8 +78,8 @@ def two(database_url: str) -> Two:
     said = json.dumps({"protocol": "da", "score": 50})
     answer = RaterAnswer(*who[0], *place, payload=said, score=50.0, n_errors=-1, lapsed=True)
     lasts = timedelta(hours=1)
-    asking = tuple(leases.Asking(live.id, rater, token, lasts, "test") for token, rater in who)
-    return Two(database_url, Ledger(live.id, profile[0], lasts, 1), answer, (asking[0], asking[1]))
+    asking = tuple(leases.LeaseRequest(live.id, rater, token, lasts, "test") for token, rater in who)
+    return Two(database_url, CampaignLedger(live.id, profile[0], lasts, 1), answer, (asking[0], asking[1]))
 
 
 def at_once(two: Two, first: Callable[[Connection], Awaitable[Any]], second: Callable[[Connection], Any]) -> None:

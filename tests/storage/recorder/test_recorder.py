@@ -21,7 +21,7 @@ from psycopg.conninfo import conninfo_to_dict
 from app.domain.errors import Invalid
 from app.storage import embedded
 from app.storage.db import Database
-from app.storage.recorder.judgments import Ledger, Outcome, RaterAnswer
+from app.storage.recorder.judgments import AnswerOutcome, CampaignLedger, RaterAnswer
 from app.storage.recorder.recorder import Recorder
 from tests.collecting import collect
 from tests.patience import patient
@@ -36,7 +36,7 @@ class Desk:
     """A campaign with one leased task, and an answer at each of its addresses."""
 
     url: str
-    ledger: Ledger
+    ledger: CampaignLedger
     answers: tuple[RaterAnswer, ...]
 
     def run(self, work: Callable[[Recorder], Awaitable[T]], **how: Any) -> T:
@@ -78,7 +78,7 @@ def desk_on(url: str, *, documents: int = 1, segments: int = 64) -> Desk:
         ).fetchall()
     assert profile is not None
     answers = tuple(RaterAnswer(*row, payload=said(50), score=50.0, n_errors=-1) for row in rows)
-    return Desk(url, Ledger(live.id, profile[0], timedelta(hours=1), 1), answers)
+    return Desk(url, CampaignLedger(live.id, profile[0], timedelta(hours=1), 1), answers)
 
 
 def said(score: float) -> str:
@@ -90,10 +90,10 @@ def desk(database_url: str) -> Desk:
     return desk_on(database_url)
 
 
-async def at_once(recorder: Recorder, desk: Desk, answers: list[RaterAnswer]) -> list[Outcome | BaseException]:
+async def at_once(recorder: Recorder, desk: Desk, answers: list[RaterAnswer]) -> list[AnswerOutcome | BaseException]:
     """What becomes of answers that come together."""
 
-    async def one(answer: RaterAnswer) -> Outcome:
+    async def one(answer: RaterAnswer) -> AnswerOutcome:
         (outcome,) = await recorder.judge(desk.ledger, [answer], actor="test", whole=False)
         return outcome
 
@@ -102,11 +102,11 @@ async def at_once(recorder: Recorder, desk: Desk, answers: list[RaterAnswer]) ->
 
 @pytest.mark.parametrize("most", [1, 64])
 def test_answers_that_come_together_share_a_flush_and_a_version(desk: Desk, most: int) -> None:
-    async def work(recorder: Recorder) -> tuple[list[Outcome | BaseException], int]:
+    async def work(recorder: Recorder) -> tuple[list[AnswerOutcome | BaseException], int]:
         return await at_once(recorder, desk, list(desk.answers)), recorder.flushes
 
     outcomes, flushes = desk.run(work, most=most)
-    assert {one.verdict for one in outcomes if isinstance(one, Outcome)} == {"added"}
+    assert {one.verdict for one in outcomes if isinstance(one, AnswerOutcome)} == {"added"}
     assert len(outcomes) == 64
     assert flushes == (64 if most == 1 else 1)
     versions = desk.ask("SELECT count(DISTINCT version), count(*) FROM judgments")
@@ -119,12 +119,12 @@ def test_one_bad_answer_of_64_fails_alone(desk: Desk) -> None:
     answers = list(desk.answers)
     answers[40] = replace(answers[40], payload='{"protocol": "da", "note": "\\u0000"}')
 
-    async def work(recorder: Recorder) -> tuple[list[Outcome | BaseException], int]:
+    async def work(recorder: Recorder) -> tuple[list[AnswerOutcome | BaseException], int]:
         return await at_once(recorder, desk, answers), recorder.flushes
 
     outcomes, flushes = desk.run(work)
     assert isinstance(outcomes[40], Invalid)
-    assert sum(isinstance(one, Outcome) and one.verdict == "added" for one in outcomes) == 63
+    assert sum(isinstance(one, AnswerOutcome) and one.verdict == "added" for one in outcomes) == 63
     assert flushes == 1 + 64
     assert desk.ask("SELECT count(*) FROM judgments") == [(63,)]
 
@@ -135,7 +135,7 @@ def test_a_recorder_that_does_not_try_again_alone_is_caught(desk: Desk, monkeypa
     answers[40] = replace(answers[40], payload='{"protocol": "da", "note": "\\u0000"}')
     give_up = Recorder._flush
 
-    async def work(recorder: Recorder) -> list[Outcome | BaseException]:
+    async def work(recorder: Recorder) -> list[AnswerOutcome | BaseException]:
         return await at_once(recorder, desk, answers)
 
     async def careless(self: Recorder, lane: Any, members: list[Any]) -> Any:
@@ -148,14 +148,14 @@ def test_a_recorder_that_does_not_try_again_alone_is_caught(desk: Desk, monkeypa
 
     monkeypatch.setattr(Recorder, "_answer", careless)
     outcomes = desk.run(work)
-    assert not any(isinstance(one, Outcome) for one in outcomes)
+    assert not any(isinstance(one, AnswerOutcome) for one in outcomes)
     assert desk.ask("SELECT count(*) FROM judgments") == [(0,)]
 
 
 def test_many_together_are_all_or_none(desk: Desk) -> None:
     answers = [replace(answer, seen=0) for answer in desk.answers[:10]]
 
-    async def work(recorder: Recorder) -> list[list[Outcome]]:
+    async def work(recorder: Recorder) -> list[list[AnswerOutcome]]:
         await recorder.judge(desk.ledger, [replace(answers[7], payload=said(1), score=1.0)], actor="a", whole=False)
         return [await recorder.judge(desk.ledger, answers, actor="a", whole=True)]
 
@@ -166,7 +166,7 @@ def test_many_together_are_all_or_none(desk: Desk) -> None:
 
 
 def test_what_waits_at_the_end_is_written(desk: Desk) -> None:
-    async def whole() -> list[Outcome | BaseException]:
+    async def whole() -> list[AnswerOutcome | BaseException]:
         recorder = Recorder(desk.url, role=ROLE, most=1)
         await recorder.open()
         under_way = asyncio.create_task(at_once(recorder, desk, list(desk.answers)))
@@ -176,12 +176,12 @@ def test_what_waits_at_the_end_is_written(desk: Desk) -> None:
 
     with patient():
         outcomes = asyncio.run(whole())
-    assert all(isinstance(one, Outcome) for one in outcomes)
+    assert all(isinstance(one, AnswerOutcome) for one in outcomes)
     assert desk.ask("SELECT count(*) FROM judgments") == [(64,)]
 
 
 def test_killed_connections_are_noticed_and_nobody_is_told(desk: Desk) -> None:
-    async def work(recorder: Recorder) -> list[Outcome | BaseException]:
+    async def work(recorder: Recorder) -> list[AnswerOutcome | BaseException]:
         found = await at_once(recorder, desk, list(desk.answers[:5]))
         for n in range(5):
             desk.ask(
@@ -193,7 +193,7 @@ def test_killed_connections_are_noticed_and_nobody_is_told(desk: Desk) -> None:
         return found
 
     outcomes = desk.run(work)
-    assert [one for one in outcomes if not isinstance(one, Outcome)] == []
+    assert [one for one in outcomes if not isinstance(one, AnswerOutcome)] == []
     assert desk.ask("SELECT count(*) FROM judgments") == [(30,)]
 
 
@@ -215,7 +215,7 @@ def deadlocks(desk: Desk) -> int:
     return int(n)
 
 
-def against_another(desk: Desk, server: embedded.Server) -> Outcome | BaseException:
+def against_another(desk: Desk, server: embedded.EmbeddedServer) -> AnswerOutcome | BaseException:
     """What becomes of an answer while another transaction has what it needs and wants what it has."""
     ours = conninfo_to_dict(desk.url)["dbname"]
 
@@ -228,7 +228,7 @@ def against_another(desk: Desk, server: embedded.Server) -> Outcome | BaseExcept
             with suppress(psycopg.errors.LockNotAvailable):
                 other.execute(ONCE_WAITED_FOR)
 
-    async def work(recorder: Recorder) -> list[Outcome | BaseException]:
+    async def work(recorder: Recorder) -> list[AnswerOutcome | BaseException]:
         held = threading.Event()
         other = asyncio.get_running_loop().run_in_executor(None, against, held)
         assert await asyncio.to_thread(held.wait, 60)
@@ -241,14 +241,14 @@ def against_another(desk: Desk, server: embedded.Server) -> Outcome | BaseExcept
 
 
 def test_an_answer_that_stands_against_another_transaction_is_written_all_the_same(
-    desk: Desk, postgres: embedded.Server
+    desk: Desk, postgres: embedded.EmbeddedServer
 ) -> None:
     for n in range(3):
         before = deadlocks(desk)
         outcome = against_another(replace(desk, answers=desk.answers[n:]), postgres)
         met = deadlocks(desk) - before
         print(f"\nthey met {met} times: {outcome!r}")  # noqa: T201  (a figure)
-        assert isinstance(outcome, Outcome), repr(outcome)
+        assert isinstance(outcome, AnswerOutcome), repr(outcome)
         assert outcome.verdict == "added"
         if met:
             return
@@ -336,7 +336,7 @@ def test_the_history_of_an_address_is_what_a_model_says(histories: type[Historie
     ],
 )
 def test_nobody_who_serves_changes_what_was_said(desk: Desk, change: str) -> None:
-    async def work(recorder: Recorder) -> list[Outcome | BaseException]:
+    async def work(recorder: Recorder) -> list[AnswerOutcome | BaseException]:
         return await at_once(recorder, desk, [desk.answers[0]])
 
     desk.run(work)

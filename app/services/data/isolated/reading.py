@@ -37,7 +37,7 @@ from app.services.data.parallel.dispatch import (
     make_reader_environment,
 )
 from app.services.data.parallel.messages import ReaderDone
-from app.storage.processes import Stillness
+from app.storage.processes import ProcessStillness
 
 FROM: Final = 1 << 20  # bytes unpacked: the limit of a body of JSON, which is parsed where it arrives
 LOOK_EVERY: Final = 0.5  # seconds
@@ -155,7 +155,7 @@ def _as_here(fault: ReaderFault, log: ReadLog) -> AppError:
 
 
 @contextmanager
-def _reader(begin: ReadRequest) -> Iterator[tuple[Connection, Stillness]]:
+def _reader(begin: ReadRequest) -> Iterator[tuple[Connection, ProcessStillness]]:
     """A process that reads, and the line to it; it ends with the block, whatever it does."""
     ours, theirs = Pipe()
     with closing(ours):
@@ -169,13 +169,13 @@ def _reader(begin: ReadRequest) -> Iterator[tuple[Connection, Stillness]]:
             )
         try:
             _say(ours.send, begin)
-            yield ours, Stillness(process.pid)
+            yield ours, ProcessStillness(process.pid)
         finally:
             process.kill()
             process.wait(PATIENCE)
 
 
-def _next(line: Connection, still: Stillness) -> object:
+def _next(line: Connection, still: ProcessStillness) -> object:
     """What it says next. Raises ReaderLost where it is gone, or stopped by a signal for long."""
     try:
         while not line.poll(LOOK_EVERY):

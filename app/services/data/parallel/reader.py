@@ -31,7 +31,7 @@ from app.services.data.parallel.messages import (
     StopReading,
 )
 from app.services.data.staging_writer import StagingWriter, reduce_garbage_collection
-from app.storage.imports.copy_text import Lines
+from app.storage.imports.copy_text import CopyLines
 
 
 @dataclass(slots=True)
@@ -92,7 +92,7 @@ def _give(outbox: Connection, part: DocumentLines, judge: MakeRecords, log: Read
     _forget(log, skip_bad_lines=judge.skip_bad_lines)
     protocol = protocols.get_protocol(judge.protocol)
     judged_by = protocol, resolve_scoring_options(protocol, judge.options)
-    stage = StagingWriter(lambda: judged_by, Lines(lambda table, data: outbox.send(CopyBlock(table, data))))
+    stage = StagingWriter(lambda: judged_by, CopyLines(lambda table, data: outbox.send(CopyBlock(table, data))))
     counted = _Counted()
     for record in part.records():
         if stage.n_held >= judge.chunk and stage.ends_before(record, by_segment=judge.by_segment):

@@ -28,7 +28,7 @@ installed = pytest.mark.skipif(find_spec("pyarrow") is None, reason="the extra p
 
 
 @pytest.fixture(scope="module")
-def spine(postgres: embedded.Server, migrated_template: str) -> Iterator[Spine]:
+def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Spine]:
     with fresh(postgres, migrated_template) as found:
         found.take("hi", "jsonl", lines(PLANTED[0]))
         yield found
