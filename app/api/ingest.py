@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from functools import partial
+
+from anyio import to_thread
+from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
-from app.services.data import ingest
+from app.api.kit.jobs import LATER, Prefer, job_response, ready
+from app.reports.kit.report import StoredReport
+from app.services.jobs import ingest_reports
+from app.services.jobs.jobs import JobView
 from app.web.access import Manager
 from app.web.answers import AnswerModel
-from app.web.deps import CampaignKey, SessionDep
+from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import shows
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/reports", tags=["test sets"])
@@ -58,7 +64,26 @@ EXAMPLE = IngestOut(
 )
 
 
-@router.get("/ingest", summary="Look at the test set", responses=shows(200, EXAMPLE))
-def get_ingest(caller: Manager, campaign: CampaignKey, session: SessionDep) -> IngestOut:  # noqa: ARG001  (says who may call)
-    """Counts, and what to look at: outputs missing, empty or identical, in another script, with broken markup."""
-    return IngestOut.model_validate(ingest.make_ingest_report(session, campaign))
+@router.get(
+    "/ingest", summary="Look at the test set", response_model=IngestOut, responses={**shows(200, EXAMPLE), **LATER}
+)
+async def get_ingest(
+    _: Manager, request: Request, campaign: CampaignKey, database: DatabaseDep, prefer: Prefer = ""
+) -> IngestOut | Response:
+    """Counts, and what to look at: outputs missing, empty or identical, in another script, with broken markup.
+
+    A job looks through more than 10,000 outputs; what it finds is stored until texts change.
+    """
+    outcome = await ready(request, database, prefer, partial(ingest_reports.find_or_queue_ingest, database, campaign))
+    if isinstance(outcome, JobView):
+        return job_response(outcome)
+    if isinstance(outcome, StoredReport):
+        read = partial(ingest_reports.read_current, database, campaign, outcome.body)
+        return IngestOut.model_validate(await to_thread.run_sync(read))
+    return IngestOut.model_validate(outcome)
+
+
+def of_ingest(report: StoredReport) -> Response:
+    """What a job found."""
+    ingested = IngestOut.model_validate_json(report.body)
+    return Response(ingested.model_dump_json(), media_type="application/json")

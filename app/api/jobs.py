@@ -10,15 +10,24 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.exclusions import of_exclusion
+from app.api.ingest import of_ingest
 from app.api.kit import report_routes
 from app.api.kit.jobs import EXAMPLE, LATER, JobOut, job_response
 from app.api.plans import of_plan
-from app.api.ranking import of_ranking
+from app.api.ranking import of_ranking, of_segments
 from app.api.side_by_side import of_rankings
 from app.domain.errors import Invalid, Place
 from app.reports.kit.report import StoredReport
 from app.services.access.tokens import Caller
-from app.services.jobs import exclusion_preview, jobs, rankings, report_requests, side_by_side
+from app.services.jobs import (
+    exclusion_preview,
+    ingest_reports,
+    jobs,
+    rankings,
+    report_requests,
+    segment_scores,
+    side_by_side,
+)
 from app.services.plans import plan_jobs, replan_jobs
 from app.web.access import Manager, RoleLacksIt, Viewer
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
@@ -113,9 +122,21 @@ def _of_plan(request: Request, _: Caller, report: StoredReport, picture: str) ->
     return of_plan(request, report)
 
 
+def _of_segments(_: Request, __: Caller, report: StoredReport, picture: str) -> Response:
+    _check_none(picture)
+    return of_segments(report)
+
+
+def _of_ingest(_: Request, __: Caller, report: StoredReport, picture: str) -> Response:
+    _check_none(picture)
+    return of_ingest(report)
+
+
 SHOWN: Mapping[str, Callable[[Request, Caller, StoredReport, str], Response]] = MappingProxyType(
     {
         rankings.KIND: of_ranking,
+        segment_scores.KIND: _of_segments,
+        ingest_reports.KIND: _of_ingest,
         exclusion_preview.KIND: _of_exclusion,
         replan_jobs.KIND: _of_plan,
         **dict.fromkeys(plan_jobs.KINDS, _of_plan),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -21,12 +21,11 @@ from app.domain.recipe import CHECKED_AGAINST, NAMED, Recipe
 from app.reports.kit.redact import hide_raters
 from app.reports.kit.render import parquet
 from app.reports.kit.report import StoredReport
-from app.reports.ranking import report as ranking_report
-from app.reports.ranking.renderings import MEDIA_TYPES, RANKING_TYPES, TABLES, render_ranking, render_segment_scores
+from app.reports.ranking.renderings import MEDIA_TYPES, RANKING_TYPES, TABLES, render_ranking
 from app.reports.source import named_recipes
 from app.services.access.tokens import Caller
 from app.services.campaigns import recipes
-from app.services.jobs import rankings
+from app.services.jobs import rankings, segment_scores
 from app.services.jobs.jobs import JobView
 from app.storage.db import Database
 from app.web.access import Public, Viewer
@@ -103,7 +102,8 @@ async def get_ranking(
 ) -> Response:
     """By a named recipe and the choices that replace its own; as JSON, or as what `Accept` prefers.
 
-    A ranking of many systems, which is expected to take more than five seconds, is made by a job.
+    A ranking of many systems, which is expected to take more than five seconds, is made by a job, and so is one of more
+    than 40,000 judgments.
     """
     kind, ask = _kind(request), partial(_ranking, request, caller, campaign, asked, database)
     return await _answer(caller, request, database, prefer, ask, kind, asked)
@@ -154,19 +154,40 @@ async def post_ranking(
     "/campaigns/{campaign}/ranking/segments",
     summary="The segment scores behind a ranking",
     response_class=StreamingResponse,
-    responses=sends(200, "A line a segment and system.", csv=("text/csv", "system,document,position,score\r\n")),
+    responses={
+        **sends(200, "A line a segment and system.", csv=("text/csv", "system,document,position,score\r\n")),
+        **LATER,
+    },
 )
-def get_segment_scores(
+async def get_segment_scores(
     caller: Viewer,
     request: Request,
     campaign: CampaignKey,
     asked: Annotated[RecipeQuery, Query()],
     database: DatabaseDep,
-) -> StreamingResponse:
-    """CSV: what the recipe averages into system scores."""
+    prefer: Prefer = "",
+) -> Response:
+    """CSV: what the recipe averages into system scores. With more than 40,000 judgments, a job makes it."""
+    ask = partial(_segments, request, caller, campaign, asked, database)
+    outcome: Iterator[bytes] | Found = await ready(request, database, prefer, ask)
+    return job_response(outcome) if isinstance(outcome, JobView) else _as_table(outcome, campaign)
+
+
+def _segments(
+    request: Request, caller: Caller, campaign: str, asked: RecipeQuery, database: Database
+) -> Iterator[bytes] | Found:
     recipe = _wanted(request, caller, campaign, asked, database)
-    ranking = ranking_report.compute_segment_ranking(database, campaign, recipe=recipe, as_of=moment(asked.as_of))
-    return stream(render_segment_scores(ranking), MEDIA_TYPES["csv"], filename=f"{campaign}.segments.csv")
+    return segment_scores.find_or_queue_segment_scores(database, campaign, recipe=recipe, as_of=moment(asked.as_of))
+
+
+def _as_table(table: Iterator[bytes] | StoredReport, campaign: str) -> StreamingResponse:
+    pieces = segment_scores.unpack(table.body) if isinstance(table, StoredReport) else table
+    return stream(pieces, MEDIA_TYPES["csv"], filename=f"{campaign}.segments.csv")
+
+
+def of_segments(report: StoredReport) -> StreamingResponse:
+    """The table that a job made."""
+    return stream(segment_scores.unpack(report.body), MEDIA_TYPES["csv"], filename="segments.csv")
 
 
 def _kind(request: Request) -> str:

@@ -14,7 +14,15 @@ from app.reports.kit.report import ReportWork
 from app.reports.kit.request import parse_options
 from app.reports.source.snapshot import load_snapshot
 from app.reports.stability import report as stability
-from app.services.jobs import exclusion_preview, jobs, rankings, report_requests, side_by_side
+from app.services.jobs import (
+    exclusion_preview,
+    ingest_reports,
+    jobs,
+    rankings,
+    report_requests,
+    segment_scores,
+    side_by_side,
+)
 from app.services.jobs.jobs import CHUNK, FINISH, PREPARE, WINDOW, JobInputsChanged, JobRequest, RandomDrawFailed
 from app.services.plans import plan_jobs, replan_jobs
 from app.storage import jobs as stored
@@ -38,6 +46,8 @@ OWN: Mapping[str, Callable[[Database, JobRequest], ReportWork[Any]]] = MappingPr
     {
         stability.EARLIER: _earlier_stability,
         rankings.KIND: rankings.make_ranking_work,
+        segment_scores.KIND: segment_scores.make_segment_scores_work,
+        ingest_reports.KIND: ingest_reports.make_ingest_work,
         exclusion_preview.KIND: exclusion_preview.make_preview_work,
         replan_jobs.KIND: replan_jobs.make_replan_work,
         **dict.fromkeys(plan_jobs.KINDS, plan_jobs.make_plan_work),

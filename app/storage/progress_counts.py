@@ -70,6 +70,9 @@ _ANSWERED = """
 SELECT count(*) FROM versions
 WHERE campaign_id = :campaign AND n > :after AND n <= :version AND what = ANY(:answering)"""
 
+_LAST_BUT_ANSWERS = """
+SELECT n FROM versions WHERE campaign_id = :campaign AND what <> ALL(:answering) ORDER BY n DESC LIMIT 1"""
+
 
 def count_all(session: Session, campaign_id: int, *, version: int, since: datetime) -> list[Row]:
     """Items, those in tasks that are done, those with judgments, and judgments: by task, by system, by group.
@@ -94,3 +97,9 @@ def only_answers_came(session: Session, campaign_id: int, *, after: int, version
     """Whether raters' work alone made the data versions after one."""
     keys = {"campaign": campaign_id, "after": after, "version": version, "answering": list(ANSWERING)}
     return bool(session.execute(text(_ANSWERED), keys).scalar_one() == version - after)
+
+
+def last_but_answers(session: Session, campaign_id: int) -> int:
+    """The last data version that raters' work did not make; 0 where there is none."""
+    keys = {"campaign": campaign_id, "answering": list(ANSWERING)}
+    return int(session.execute(text(_LAST_BUT_ANSWERS), keys).scalar() or 0)

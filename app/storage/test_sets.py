@@ -337,6 +337,12 @@ def count_documents(session: Session, campaign_id: int) -> int:
     return int(session.execute(query.where(*mine)).scalar_one())
 
 
+def count_outputs(session: Session, campaign_id: int, *, most: int) -> int:
+    """How many outputs there are; no more of them than `most` are looked at."""
+    some = sa.select(sa.literal(1)).where(outputs.c.campaign_id == campaign_id).limit(most).subquery()
+    return int(session.execute(sa.select(sa.func.count()).select_from(some)).scalar_one())
+
+
 def count_test_set(session: Session, campaign_id: int) -> tuple[int, int, int]:
     """How many systems there are, test documents, and segments of these."""
     of_systems = sa.select(sa.func.count()).select_from(systems).where(systems.c.campaign_id == campaign_id)

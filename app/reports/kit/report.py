@@ -11,6 +11,7 @@ from typing import Any, Generic, Literal, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.reports.kit.table import Cell, Table
+from app.reports.source.expected_time import QUICK_JUDGMENTS
 from app.reports.source.snapshot import Snapshot
 from app.stats.ranking.result import METHOD_VERSION
 from app.storage.db import Session
@@ -136,7 +137,7 @@ class Report(Generic[Options, Result]):
     """Names of the campaign's settings that it reads; it sees no others, and they belong to the report's key."""
     extra_key: Callable[[Session, Snapshot], Sequence[object]] | None = None
     """What else it reads that no data version counts: plain values of it, for the report's key."""
-    quick: int = 40_000
+    quick: int = QUICK_JUDGMENTS
     """Of one that is not always long: with more judgments than these a job does it, for who answers raters is not to
     compute for longer than some .2 s. The slowest of most take 5 µs a judgment (docs/benchmarks-reports.md)."""
     takes_long: Callable[[Session, Sequence[Snapshot], Options], bool] | None = None

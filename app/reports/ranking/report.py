@@ -66,9 +66,13 @@ def compute_segment_ranking(
 
     Raises as `find_or_compute_ranking`.
     """
+    return compute_ranking(database, campaign, recipe=drop_draws(recipe), as_of=as_of)
+
+
+def drop_draws(recipe: Recipe) -> Recipe:
+    """The recipe with as little drawn as can be: its segment scores are the same."""
     fewest = recipe.permutations if recipe.test not in DRAWN_TESTS else FEWEST_PERMUTATIONS
-    light = replace(recipe, permutations=fewest, rank_sets=False, influence=False)
-    return compute_ranking(database, campaign, recipe=light, as_of=as_of)
+    return replace(recipe, permutations=fewest, rank_sets=False, influence=False)
 
 
 def compute_ranking(

@@ -12,6 +12,8 @@ from app.storage.db import Session
 
 AT_ONCE = 5.0
 """Seconds, as long as a client waits that says nothing of it."""
+QUICK_JUDGMENTS = 40_000
+"""With more judgments than these a worker makes what reads all of them: who answers raters computes for some .2 s."""
 
 # Of one processor that another wants as well: twice the processor time where a fifth of the ratings is missing, so that
 # each pair has segments of its own; with all of them there it is a sixth. Measured: 30 systems on 60, 180 and 900

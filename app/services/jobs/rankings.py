@@ -11,10 +11,11 @@ from app.reports.ranking import report as ranking_report
 from app.reports.ranking.input import RANKING, load_ranking_input
 from app.reports.ranking.report import RankingLookup
 from app.reports.source import snapshot
-from app.reports.source.expected_time import AT_ONCE, CampaignSize, seconds_to_make_ranking
+from app.reports.source.expected_time import AT_ONCE, QUICK_JUDGMENTS, CampaignSize, seconds_to_make_ranking
 from app.reports.source.registration import read_stored_recipe
 from app.services.jobs import jobs
 from app.services.jobs.jobs import JobInputsChanged, JobView
+from app.storage import judgments
 from app.storage.db import Database, Session
 
 KIND = RANKING
@@ -44,7 +45,10 @@ def find_or_queue_ranking(
 def are_rankings_slow(session: Session, wanted: Iterable[RankingLookup]) -> bool:
     """Whether making those that are not stored, one after another, is expected to be worth a job."""
     missing = [one for one in wanted if one.body is None]
-    sizes = {number: CampaignSize.of(session, number) for number in {one.about.campaign_id for one in missing}}
+    numbers = sorted({one.about.campaign_id for one in missing})
+    if judgments.more_than(session, numbers, QUICK_JUDGMENTS):
+        return True
+    sizes = {number: CampaignSize.of(session, number) for number in numbers}
     return sum(seconds_to_make_ranking(sizes[one.about.campaign_id], one.recipe) for one in missing) > AT_ONCE
 
 

@@ -7,6 +7,7 @@ import { chooseColumns, mapOf, tableIn } from "./columns.js";
 import { formatOf, guessed, TABLE } from "./guessing.js";
 import { api, change, facts, figure, foreign, get, here, resting, say, table, tell, told } from "./parts.js";
 import { reading } from "./reading.js";
+import { outcome } from "./waiting.js";
 
 const form = $("#upload");
 const said = $(".said", form);
@@ -152,8 +153,11 @@ function report(body) {
 }
 
 const held = reading($("#held"), async () => {
-  const found = await get(`${api}/reports/ingest`);
-  fill($("#held"), found.segments ? ingest(found) : h("p", {}, t("Nothing yet. Choose a file above.")));
+  const place = $("#held");
+  const answer = await get(`${api}/reports/ingest`);
+  const found = answer.job ? await outcome({ status: 202, body: answer }, { place, said }) : answer;
+  if (!found) return;
+  fill(place, found.segments ? ingest(found) : h("p", {}, t("Nothing yet. Choose a file above.")));
 });
 
 function ingest(body) {

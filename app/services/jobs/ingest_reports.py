@@ -1,0 +1,61 @@
+"""The look at a test set: of many outputs a worker takes it, and it is stored until texts change."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from app.reports.kit.report import ReportWork, StoredReport, make_undivided_work
+from app.reports.kit.store import make_report_key
+from app.services.data import ingest
+from app.services.jobs import jobs
+from app.services.jobs.jobs import JobInputsChanged, JobView
+from app.storage import campaigns, progress_counts, reports, test_sets
+from app.storage.db import Database, Session
+from app.storage.reports import ReportKey
+
+KIND = "ingest"
+VERSION = "1"
+QUICK_OUTPUTS = 10_000
+"""With more, a worker looks through them: each takes 20 µs, and who answers raters computes for no more than .2 s."""
+
+
+def find_or_queue_ingest(database: Database, campaign: str) -> dict[str, Any] | StoredReport | JobView:
+    """The report where it is quickly made or stored, else the job that makes it. Raises NotFound."""
+    with database.transaction(snapshot=True) as session:
+        row = campaigns.get(session, campaign)
+        if test_sets.count_outputs(session, row.id, most=QUICK_OUTPUTS + 1) <= QUICK_OUTPUTS:
+            return asdict(ingest.make_ingest_report(session, campaign))
+        key = _key(session, row)
+        body = reports.find(session, key)
+    if body is None:
+        return jobs.request_job(database, jobs.JobRequest(KIND, key, {campaign: key.data_version}, {}, role="manager"))
+    return StoredReport.of(body, key.data_version)
+
+
+def read_current(database: Database, campaign: str, body: bytes) -> dict[str, Any]:
+    """The report of a stored body, at the present data version: judgments have come since, and no texts."""
+    with database.transaction() as session:
+        version = campaigns.get(session, campaign).data_version
+    return {**json.loads(body), "data_version": version}
+
+
+def make_ingest_work(database: Database, request: jobs.JobRequest) -> ReportWork[bytes]:
+    """Look through the texts as they are. Raises JobInputsChanged where they were changed since it was asked for."""
+    (campaign,) = request.campaigns
+    return make_undivided_work(lambda: _made(database, campaign, request.key))
+
+
+def _made(database: Database, campaign: str, key: ReportKey) -> bytes:
+    with database.transaction(snapshot=True) as session:
+        if _key(session, campaigns.get(session, campaign)) != key:
+            raise JobInputsChanged
+        looked = asdict(ingest.make_ingest_report(session, campaign))
+    return json.dumps(looked, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _key(session: Session, row: campaigns.CampaignRecord) -> ReportKey:
+    """By the last data version that raters' work did not make: no judgment changes a text."""
+    version = progress_counts.last_but_answers(session, row.id)
+    return make_report_key(row.id, KIND, version, [row.key], seed=0, method_version=VERSION)

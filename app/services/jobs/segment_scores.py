@@ -1,0 +1,79 @@
+"""The segment scores behind a ranking: of many judgments a worker makes the table, and it is stored."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+
+from app.domain.recipe import Recipe
+from app.reports.kit.report import ReportWork, StoredReport, make_undivided_work
+from app.reports.ranking import report as ranking_report
+from app.reports.ranking.input import load_ranking_input, make_ranking_key
+from app.reports.ranking.renderings import render_segment_scores
+from app.reports.source.expected_time import QUICK_JUDGMENTS
+from app.reports.source.registration import read_stored_recipe
+from app.reports.source.snapshot import Snapshot, load_snapshot
+from app.services.jobs import jobs
+from app.services.jobs.jobs import JobInputsChanged, JobView
+from app.storage import judgments, reports
+from app.storage.db import Database
+from app.storage.reports import ReportKey
+
+KIND = "segments"
+BLOCK = 1 << 18
+
+
+def find_or_queue_segment_scores(
+    database: Database, campaign: str, *, recipe: Recipe, as_of: int | datetime | None = None
+) -> Iterator[bytes] | StoredReport | JobView:
+    """The table as CSV where it is quickly made, as `unpack` reads it where it is stored, else the job that makes it.
+
+    Raises as `ranking_report.compute_segment_ranking`, and what a worker has found the recipe to be refused for.
+    """
+    light = ranking_report.drop_draws(recipe)
+    with database.transaction(snapshot=True) as session:
+        about = load_snapshot(session, campaign, as_of)
+        key = _key(about, light)
+        body = reports.find(session, key)
+        is_long = judgments.more_than(session, [about.campaign_id], QUICK_JUDGMENTS)
+    if body is not None:
+        return StoredReport.of(body, about.version)
+    if not is_long:
+        return render_segment_scores(
+            ranking_report.compute_segment_ranking(database, campaign, recipe=recipe, as_of=as_of)
+        )
+    return jobs.request_job(
+        database, jobs.JobRequest(KIND, key, {campaign: about.version}, {"recipe": light.as_json()})
+    )
+
+
+def unpack(body: bytes) -> Iterator[bytes]:
+    """The table of a stored body, in pieces: all of it may take as much memory as a process has."""
+    packed = zlib.decompressobj()
+    piece = packed.decompress(body, BLOCK)
+    while piece:
+        yield piece
+        piece = packed.decompress(packed.unconsumed_tail, BLOCK)
+
+
+def make_segment_scores_work(database: Database, request: jobs.JobRequest) -> ReportWork[bytes]:
+    """What remains to be done once the data are read. Raises JobInputsChanged, and as `load_ranking_input`."""
+    ((campaign, version),) = request.campaigns.items()
+    with database.transaction() as session:
+        about, light = load_snapshot(session, campaign, version), read_stored_recipe(request.given["recipe"])
+        if _key(about, light) != request.key:
+            raise JobInputsChanged
+        given = load_ranking_input(session, about, light)
+    return make_undivided_work(lambda: _pack(render_segment_scores(given.ranking())))
+
+
+def _pack(pieces: Iterator[bytes]) -> bytes:
+    packing = zlib.compressobj()
+    return b"".join([*map(packing.compress, pieces), packing.flush()])
+
+
+def _key(about: Snapshot, light: Recipe) -> ReportKey:
+    """The table names nothing but keys, so no name belongs to its key."""
+    return replace(make_ranking_key(about, light, ""), kind=KIND)
