@@ -24,11 +24,11 @@ QUICK_OUTPUTS = 10_000
 def find_or_queue_ingest(database: Database, campaign: str) -> dict[str, Any] | StoredReport | JobView:
     """The report where it is quickly made or stored, else the job that makes it. Raises NotFound."""
     with database.transaction(snapshot=True) as session:
-        row = campaigns.get(session, campaign)
+        row = campaigns.load_campaign(session, campaign)
         if test_sets.count_outputs(session, row.id, most=QUICK_OUTPUTS + 1) <= QUICK_OUTPUTS:
             return asdict(ingest.make_ingest_report(session, campaign))
         key = _key(session, row)
-        body = reports.find(session, key)
+        body = reports.find_report(session, key)
     if body is None:
         return jobs.request_job(database, jobs.JobRequest(KIND, key, {campaign: key.data_version}, {}, role="manager"))
     return StoredReport.of(body, key.data_version)
@@ -37,7 +37,7 @@ def find_or_queue_ingest(database: Database, campaign: str) -> dict[str, Any] | 
 def read_current(database: Database, campaign: str, body: bytes) -> dict[str, Any]:
     """The report of a stored body, at the present data version: judgments have come since, and no texts."""
     with database.transaction() as session:
-        version = campaigns.get(session, campaign).data_version
+        version = campaigns.load_campaign(session, campaign).data_version
     return {**json.loads(body), "data_version": version}
 
 
@@ -49,7 +49,7 @@ def make_ingest_work(database: Database, request: jobs.JobRequest) -> ReportWork
 
 def _made(database: Database, campaign: str, key: ReportKey) -> bytes:
     with database.transaction(snapshot=True) as session:
-        if _key(session, campaigns.get(session, campaign)) != key:
+        if _key(session, campaigns.load_campaign(session, campaign)) != key:
             raise JobInputsChanged
         looked = asdict(ingest.make_ingest_report(session, campaign))
     return json.dumps(looked, ensure_ascii=False, separators=(",", ":")).encode()

@@ -46,7 +46,7 @@ def are_rankings_slow(session: Session, wanted: Iterable[RankingLookup]) -> bool
     """Whether making those that are not stored, one after another, is expected to be worth a job."""
     missing = [one for one in wanted if one.body is None]
     numbers = sorted({one.about.campaign_id for one in missing})
-    if judgments.more_than(session, numbers, QUICK_JUDGMENTS):
+    if judgments.has_more_judgments_than(session, numbers, QUICK_JUDGMENTS):
         return True
     sizes = {number: CampaignSize.of(session, number) for number in numbers}
     return sum(seconds_to_make_ranking(sizes[one.about.campaign_id], one.recipe) for one in missing) > AT_ONCE

@@ -36,8 +36,8 @@ def find_or_queue_segment_scores(
     with database.transaction(snapshot=True) as session:
         about = load_snapshot(session, campaign, as_of)
         key = _key(about, light)
-        body = reports.find(session, key)
-        is_long = judgments.more_than(session, [about.campaign_id], QUICK_JUDGMENTS)
+        body = reports.find_report(session, key)
+        is_long = judgments.has_more_judgments_than(session, [about.campaign_id], QUICK_JUDGMENTS)
     if body is not None:
         return StoredReport.of(body, about.version)
     if not is_long:
