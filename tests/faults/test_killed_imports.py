@@ -32,7 +32,7 @@ inputs = [InputFile(Path(f).name, partial(open, f, "rb")) for f in files]
 how = dict(format="mqm-tsv", options={}, dry_run=False, skip_bad_lines=False, actor="test")
 print("ready", flush=True)
 for batch in [inputs] if mode == "whole" else [[one] for one in inputs]:
-    imports.run(database, "c", files=batch, **how)
+    imports.run_import(database, "c", files=batch, **how)
     if mode != "whole":
         sys.stdin.read()  # until it is killed: else it may have come to its end before anybody looks
 print("done", flush=True)

@@ -27,7 +27,9 @@ from tests.faults.serving import Service, service
 from tests.working import LIMIT, until
 
 ROOT = Path(__file__).resolve().parents[2]
-START = "import sys; from pathlib import Path; from app.storage import embedded; embedded.start(Path(sys.argv[1]))"
+START = (
+    "import sys; from pathlib import Path; from app.storage import embedded; embedded.start_server(Path(sys.argv[1]))"
+)
 KEY, PATH = "frozen", "/v1/campaigns/frozen"
 PLANNED = ("plans", "tasks", "items", "bucket_raters")
 

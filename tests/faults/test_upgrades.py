@@ -30,14 +30,14 @@ from tests.working import LIMIT, until
 OLD = "2026_11_20_spine"
 POSTERS, MOST, AFTER = 4, 20_000, 10
 SLOWEST = 8.0  # seconds: longer than the lock timeout of migrations
-UPGRADE = "import sys; from app.storage import migrate; migrate.upgrade(sys.argv[1])"
+UPGRADE = "import sys; from app.storage import migrate; migrate.upgrade_schema(sys.argv[1])"
 ALONE = """
 import sys, sqlalchemy as sa
 from alembic import command
 from app.storage import migrate
 from app.storage.db import sqlalchemy_url
 with sa.create_engine(sqlalchemy_url(sys.argv[1]), poolclass=sa.NullPool).connect() as connection:
-    command.upgrade(migrate.config(connection), "head")
+    command.upgrade(migrate.make_alembic_config(connection), "head")
     connection.commit()
 """
 # The negative control of a kill: each statement is a transaction of its own, so half of a schema stays behind.

@@ -25,7 +25,7 @@ STARTER = """
 import sys
 from pathlib import Path
 from app.storage import embedded
-server = embedded.start(Path(sys.argv[1]))
+server = embedded.start_server(Path(sys.argv[1]))
 print(server.started, flush=True)
 sys.stdin.read()
 {end}

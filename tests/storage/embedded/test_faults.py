@@ -19,7 +19,9 @@ from app.storage.embedded import cluster
 from app.storage.embedded.cluster import find_server_processes
 
 ROOT = Path(__file__).resolve().parents[2]
-START = "import sys; from pathlib import Path; from app.storage import embedded; embedded.start(Path(sys.argv[1]))"
+START = (
+    "import sys; from pathlib import Path; from app.storage import embedded; embedded.start_server(Path(sys.argv[1]))"
+)
 
 
 def tables(server: embedded.EmbeddedServer) -> int:
