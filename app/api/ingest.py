@@ -6,62 +6,17 @@ from functools import partial
 
 from anyio import to_thread
 from fastapi import APIRouter, Request, Response
-from pydantic import Field
 
 from app.api.kit.jobs import LATER, Prefer, job_response, ready
+from app.api.models.ingest import EXAMPLE, IngestOut
 from app.reports.kit.report import StoredReport
 from app.services.jobs import ingest_reports
 from app.services.jobs.jobs import JobView
 from app.web.access import Manager
-from app.web.answers import AnswerModel
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import shows
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/reports", tags=["test sets"])
-
-
-class SystemCountOut(AnswerModel):
-    """The outputs of one system."""
-
-    system: str
-    outputs: int
-    missing: int = Field(description="Segments of test documents without an output.")
-    empty: int
-    identical: int = Field(description="Outputs equal to another system's: judged once and credited to each.")
-    words: int
-
-
-class FindingOut(AnswerModel):
-    """Something to look at before raters do."""
-
-    what: str
-    n: int
-    examples: list[str] = Field(description="The first addresses: system, document and segment.")
-
-
-class IngestOut(AnswerModel):
-    """The test set of a campaign, counted and looked through."""
-
-    campaign: str
-    data_version: int
-    documents: int
-    segments: int
-    words: int
-    references: list[str]
-    systems: list[SystemCountOut]
-    findings: list[FindingOut]
-
-
-EXAMPLE = IngestOut(
-    campaign="ted-ende",
-    data_version=3,
-    documents=5,
-    segments=529,
-    words=9812,
-    references=["refA"],
-    systems=[SystemCountOut(system="Online-W", outputs=529, missing=0, empty=0, identical=12, words=9650)],
-    findings=[FindingOut(what="broken markup in an output", n=1, examples=["Online-W talk-1:17"])],
-)
 
 
 @router.get(

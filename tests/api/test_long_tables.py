@@ -10,8 +10,8 @@ import psycopg
 import pytest
 
 from app.main import create_app
+from app.reports import ingest
 from app.services.access import tokens
-from app.services.data import ingest
 from app.services.jobs import ingest_reports, rankings, segment_scores
 from app.storage import campaigns, embedded
 from tests.api.conftest import OPTIONS, TestClient

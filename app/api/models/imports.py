@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
-from app.api.ingest import IngestOut
+from app.api.models.ingest import IngestOut
 from app.api.models.times import Time
 from app.services.data.imports import ImportView
 from app.web.answers import AnswerModel

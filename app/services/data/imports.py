@@ -13,9 +13,10 @@ from app import formats
 from app.domain.errors import Forbidden, Invalid, NotFound, Place
 from app.domain.keys import make_key
 from app.formats.base import MOST_ERRORS, CampaignRow, InputFile, ReadContext, ReaderLimits, ReadLog, Record
+from app.reports import ingest
 from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns.campaigns import NewCampaign, create_campaign, get_campaign
-from app.services.data import exports, ingest
+from app.services.data import exports
 from app.services.data.import_options import (
     FormatNotReadable,
     check_import_options,

@@ -6,9 +6,9 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+from app.reports import ingest
 from app.reports.kit.report import ReportWork, StoredReport, make_undivided_work
 from app.reports.kit.store import make_report_key
-from app.services.data import ingest
 from app.services.jobs import jobs
 from app.services.jobs.jobs import JobInputsChanged, JobView
 from app.storage import campaigns, progress_counts, reports, test_sets

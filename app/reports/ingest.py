@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from app.domain.languages import detect_script, scripts_of_language
-from app.services.campaigns.campaigns import get_campaign
 from app.storage import campaigns, test_sets
 from app.storage.db import Session
 
@@ -74,10 +73,10 @@ class _Tally:
 
 def make_ingest_report(session: Session, campaign: str) -> IngestReport:
     """Count the test set and look through its texts. Raises NotFound."""
-    view, row = get_campaign(session, campaign), campaigns.load_campaign(session, campaign)
+    row = campaigns.load_campaign(session, campaign)
     keys = test_sets.load_active_systems(session, row.id)
-    tally, wanted = _Tally(), scripts_of_language(view.target_language)
-    written = scripts_of_language(view.source_language)
+    tally, wanted = _Tally(), scripts_of_language(row.target_language)
+    written = scripts_of_language(row.source_language)
     segments = words = 0
     names: set[str] = set()
     for segment in test_sets.stream_test_set(session, row.id):
@@ -90,7 +89,7 @@ def make_ingest_report(session: Session, campaign: str) -> IngestReport:
         _count(tally, keys, segment, address, wanted)
     return IngestReport(
         campaign=campaign,
-        data_version=view.data_version,
+        data_version=row.data_version,
         documents=test_sets.count_documents(session, row.id),
         segments=segments,
         words=words,

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from app.reports import ingest
 from app.services.campaigns import campaigns
 from app.services.campaigns.campaigns import NewCampaign
-from app.services.data import ingest, test_sets
+from app.services.data import test_sets
 from app.services.data.test_sets import DocumentOutputs, DocumentText, SegmentText, SystemText
 from tests.spine import Spine, opened
 

@@ -1,0 +1,51 @@
+"""The ingest report as JSON, with an example."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from app.web.answers import AnswerModel
+
+
+class SystemCountOut(AnswerModel):
+    """The outputs of one system."""
+
+    system: str
+    outputs: int
+    missing: int = Field(description="Segments of test documents without an output.")
+    empty: int
+    identical: int = Field(description="Outputs equal to another system's: judged once and credited to each.")
+    words: int
+
+
+class FindingOut(AnswerModel):
+    """Something to look at before raters do."""
+
+    what: str
+    n: int
+    examples: list[str] = Field(description="The first addresses: system, document and segment.")
+
+
+class IngestOut(AnswerModel):
+    """The test set of a campaign, counted and looked through."""
+
+    campaign: str
+    data_version: int
+    documents: int
+    segments: int
+    words: int
+    references: list[str]
+    systems: list[SystemCountOut]
+    findings: list[FindingOut]
+
+
+EXAMPLE = IngestOut(
+    campaign="ted-ende",
+    data_version=3,
+    documents=5,
+    segments=529,
+    words=9812,
+    references=["refA"],
+    systems=[SystemCountOut(system="Online-W", outputs=529, missing=0, empty=0, identical=12, words=9650)],
+    findings=[FindingOut(what="broken markup in an output", n=1, examples=["Online-W talk-1:17"])],
+)
