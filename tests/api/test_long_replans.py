@@ -187,10 +187,10 @@ def test_raters_who_begin_tasks_ask_another_question_and_the_third_time_everybod
     assert live.begin("r2")
     assert live.replan(dry_run=True).status_code == 202, "to be looked at it can wait for another job"
     done: list[str] = []
-    for name in ("hold", "compile_replan"):
+    for name in ("block_judging", "compile_replan"):
         monkeypatch.setattr(replanning, name, _noting(done, name, getattr(replanning, name)))
     assert live.replan().status_code == 201, "compiled in the request, as no job was fast enough twice"
-    assert done[:2] == ["hold", "compile_replan"]
+    assert done[:2] == ["block_judging", "compile_replan"]
     assert {row[3] for row in live.in_force() if row[2] == "leased"} == {"r1", "r2"}
 
 

@@ -193,6 +193,7 @@ def test_a_statement_that_looks_in_its_own_snapshot_is_caught(run: Service) -> N
                    WHERE t.campaign_id = %s AND t.state = 'leased' LIMIT 1""",
                 (live.id,),
             ).fetchone()
+            settings = db.execute("SELECT settings_version FROM campaigns WHERE id = %s", (live.id,)).fetchone()
             profile = db.execute(
                 """INSERT INTO profiles (campaign_id, name, digest) VALUES (%s, 'score', 'score')
                    ON CONFLICT (campaign_id, digest) DO UPDATE SET name = 'score' RETURNING id""",
@@ -200,11 +201,13 @@ def test_a_statement_that_looks_in_its_own_snapshot_is_caught(run: Service) -> N
             ).fetchone()
         assert row is not None
         assert profile is not None
+        assert settings is not None
         names = ("token", "rater", "task", "item", "segment")
         keys = {name: [value] for name, value in zip(names, row, strict=True)}
         keys |= {"n": [0], "seen": [0], "final": [False], "keep": [False], "errors": [-1], "guidelines": [None]}
         keys |= {"payload": [json.dumps({"protocol": "da", "score": 50})], "score": [50.0]}
         alone = {**keys, "campaign": live.id, "profile": profile[0], "lasts": "1 hour", "actor": "a"}
+        alone["settings"] = settings[0]
 
         def careless(_: int) -> str:
             with psycopg.connect(run.url) as db:

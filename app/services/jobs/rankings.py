@@ -45,6 +45,8 @@ def find_or_queue_ranking(
 def are_rankings_slow(session: Session, wanted: Iterable[RankingLookup]) -> bool:
     """Whether making those that are not stored, one after another, is expected to be worth a job."""
     missing = [one for one in wanted if one.body is None]
+    if not missing:
+        return False
     numbers = sorted({one.about.campaign_id for one in missing})
     if judgments.has_more_judgments_than(session, numbers, QUICK_JUDGMENTS):
         return True
