@@ -27,6 +27,8 @@ from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.written_judgments import NOWHERE, Address
 
 TEXT, ANSWER = "0", "1"
+NOT_WRITTEN = frozenset({"item_id", "src", "ref", "tgt", "models", "error_spans", "validation", "form"})
+"""What may not stand in an item beside its texts: it would say something else there."""
 
 
 @dataclass(slots=True)
@@ -40,6 +42,8 @@ class PearmutNames:
     raters: NameAliases
     voided: set[Address]
     left: frozenset[str]
+    alike: bool = True
+    """Whether all documents of the test have outputs of the same systems."""
 
 
 @dataclass(slots=True)
@@ -50,6 +54,12 @@ class PearmutDocument:
     segments: dict[int, SegmentRow] = field(default_factory=dict)
     outputs: dict[int, dict[str, OutputRow]] = field(default_factory=dict)
     answers: list[JudgmentRow] = field(default_factory=list)
+
+    @property
+    def systems(self) -> list[str]:
+        """Those of which there is an output or an answer."""
+        judged = {system for answer in self.answers for system in answer.systems}
+        return sorted(judged.union(*self.outputs.values()))
 
     @property
     def length(self) -> int:
@@ -66,6 +76,7 @@ def read_pearmut_names(records: Iterable[Record], lost: Counter[str]) -> Pearmut
     raters: dict[str, str] = {}
     left: set[str] = set()
     voided: set[Address] = set()
+    shown: dict[str, set[str]] = {}
     for record in records:
         if isinstance(record, CampaignRow):
             campaign = record
@@ -86,20 +97,28 @@ def read_pearmut_names(records: Iterable[Record], lost: Counter[str]) -> Pearmut
             voided.add((record.task, record.item, record.position, record.rater))
         elif isinstance(record, MetricRow):
             lost[BY_METRICS] += 1
+        elif isinstance(record, OutputRow):
+            shown.setdefault(record.document, set()).add(record.system)
         elif isinstance(record, SegmentRow):
-            lost["what is known of segments"] += record.meta is not None
+            lost["what is known of segments"] += bool(record.meta and not record.meta.keys().isdisjoint(NOT_WRITTEN))
     lost["documents that are not of the test"] += len(left)
     options = (campaign.options if campaign else None) or {}
     criteria = options.get("criteria")
     return PearmutNames(
         protocol=(campaign.protocol if campaign else None) or "",
         criteria=[one for one in criteria if isinstance(one, Mapping)] if isinstance(criteria, list | tuple) else [],
-        systems=NameAliases(bool, lost, systems),
+        systems=NameAliases(_is_no_number, lost, systems),
         documents=NameAliases(_plain, lost, document_names),
         raters=NameAliases(bool, lost, raters),
         voided=voided,
         left=frozenset(left),
+        alike=len({frozenset(systems) for key, systems in shown.items() if key not in left}) < 2,
     )
+
+
+def _is_no_number(name: str) -> bool:
+    """Whether a system is called so that Pearmut takes it: the page would put numbers before the other names."""
+    return bool(name) and not name.isdigit()
 
 
 def _plain(name: str) -> bool:
@@ -132,7 +151,8 @@ def _document(key: str, entries: Iterable[tuple[list[str], str]], lost: Counter[
         records = [decode_record(json.loads(text), NOWHERE) for _, text in same]
         last = records[-1]
         if isinstance(last, SegmentRow):
-            document.segments[last.position] = last
+            if last.meta is not None or last.position not in document.segments:  # shown again, it says less
+                document.segments[last.position] = last
         elif isinstance(last, OutputRow):
             document.outputs.setdefault(last.position, {})[last.system] = last
         elif isinstance(last, JudgmentRow):
@@ -154,7 +174,7 @@ def _has_place(judgment: JudgmentRow, names: PearmutNames, lost: Counter[str]) -
 
 def _left_out(judgment: JudgmentRow, names: PearmutNames) -> str | None:
     payload = judgment.payload.get("protocol")
-    if payload not in ("da", "esa", "mqm", "rating"):
+    if payload not in ("da", "esa", "cesa", "mqm", "rating"):
         return f"judgments by {str(payload)[:40]}"
     if judgment.position is None:
         return "judgments of whole items"

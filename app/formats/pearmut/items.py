@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
+from typing import TypeGuard
 
 from app.domain.errors import Invalid
 from app.domain.keys import make_key
@@ -25,14 +26,27 @@ from app.formats.kit.names import KeyNames
 from app.formats.kit.parallel_lines import parse_list_option
 from app.formats.kit.records import LONGEST_NAME
 from app.formats.kit.strict_json import canonical_json
-from app.formats.pearmut.spans import SpanReader, skips_line_ends
+from app.formats.pearmut.spans import TOKENS, SpanReader, skips_line_ends
 
-PROTOCOLS: Mapping[str, str] = {"da": "da", "esa": "esa", "cesa": "esa", "mqm": "mqm"}
+PROTOCOLS: Mapping[str, str] = {"da": "da", "esa": "esa", "cesa": "cesa", "mqm": "mqm"}
 BY_CRITERIA = "rating"  # where a campaign has sliders of its own
 CHECKS = "documents of tutorials, checks and forms"
 MOST_SEGMENTS = 2_000_000
 OTHERS = "campaigns that were not asked for"
 USED = frozenset({"item_id", "src", "ref", "tgt", "models", "error_spans"})
+UNANSWERED = "unanswered"  # a member of an answer that we write where there is none
+PROGRESS = "users whose progress stands in a file of its own"
+NAMING = frozenset({"campaign_id", "token"})
+SETTINGS_READ = frozenset({"protocol", "sliders", "special_tokens"})
+# Those of 1.1.6 beside them, so that a file cannot fill the report with names of its own.
+SETTINGS = frozenset(
+    {
+        *("assignment", "users", "docs_per_user", "shuffle", "seed", "template", "textfield", "slider_colors"),
+        *("show_model_names", "show_alignment", "show_progress", "word_level", "mqm_categories", "mqm_severities"),
+        *("instructions", "instructions_goodbye", "validation_threshold", "data_random_prob", "dynamic_models"),
+        *("dynamic_coldstart", "dynamic_coldstart_pool", "dynamic_warmup"),
+    }
+)
 FIRST = re.compile(r"(?P<document>.+?)(_#+_|[-_.:/# ])0+")
 Item = Mapping[str, object]
 
@@ -75,16 +89,27 @@ class PearmutItems:
                 yield from self._piece(JsonPiece(at, key, part, isinstance(value, list)))
 
     def _piece(self, piece: JsonPiece) -> Iterator[Record]:
-        if piece.key == "info" and isinstance(piece.value, dict):
+        if is_progress(piece.value):
+            self._log.dropped[PROGRESS] += len(piece.value)
+        elif piece.key == "info" and isinstance(piece.value, dict):
             yield from self._campaign(piece.at, piece.value)
         elif piece.key == "data":
             for document in _documents(piece):
                 yield from self._tried(piece.at, document)
         elif piece.key is None or piece.key.startswith("data_"):
             self._log.dropped[CHECKS] += 1
+        elif piece.key not in NAMING:
+            self._log.dropped["members of the file that have no place here"] += 1
 
     def _campaign(self, at: FileLine, info: Item) -> Iterator[Record]:
-        self.protocol = PROTOCOLS.get(str(info.get("protocol")).casefold(), self.protocol)
+        """What its settings say. A protocol that is not named is cESA, and one that Pearmut does not know a score."""
+        self.protocol = PROTOCOLS.get(str(info.get("protocol", "cESA")).casefold(), "da")
+        for setting in info:
+            if setting not in SETTINGS_READ:
+                told = setting if setting in SETTINGS else "others"
+                self._log.dropped[f"settings (info) that have no place here: {told}"] += 1
+        tokens = info.get("special_tokens")
+        self.spans.tokens = [str(token) for token in tokens] if isinstance(tokens, list) else TOKENS
         criteria = _criteria(info.get("sliders"))
         if criteria:
             self.protocol = BY_CRITERIA
@@ -151,6 +176,16 @@ class PearmutItems:
                 self._first[key] = name
                 return key
         raise ValueError(f"item_id: another document is called {first[:80]} too")
+
+
+def is_progress(value: object) -> TypeGuard[dict[str, object]]:
+    """Whether a member is what Pearmut keeps of users, by user: how far each is.
+
+    >>> is_progress({"ann": {"progress": [None], "time": 0}}), is_progress({"protocol": "ESA"})
+    (True, False)
+    """
+    users = list(value.values()) if isinstance(value, dict) else []
+    return bool(users) and all(isinstance(user, dict) and "progress" in user for user in users)
 
 
 def document_items(document: object) -> list[Item]:

@@ -15,13 +15,13 @@ from app.formats.kit.judgment_rows import LATEST_TIME
 from app.formats.kit.names import KeyNames
 from app.formats.kit.reading import read_blocks, read_lines
 from app.formats.kit.strict_json import NotStrictError, parse_json_value
-from app.formats.pearmut.items import OTHERS, PearmutItems, document_items, is_check_document, item_outputs
+from app.formats.pearmut.items import OTHERS, UNANSWERED, PearmutItems, document_items, is_check_document, item_outputs
 
 RESET = "__RESET__"
 APART = ("welcome_", "random_", "goodbye_")
 CHECKS = "answers to tutorials, checks and forms"
 TAKEN_BACK = "answers that were taken back (__RESET__)"
-UNANSWERED = "outputs without an answer"
+OPEN = "outputs without an answer"
 LONGEST_LINE = 16 << 20
 DOWNLOADED = re.compile(
     rb'\s*+\{\s*+"(?!data["_]|(?:annotation|actions|item|validations)")(?:[^"\\]++|\\.)*+"\s*+:\s*+\['
@@ -107,9 +107,9 @@ class PearmutLog:
         for item, (document, position), answers in zip(items, self._items.places(items), given, strict=True):
             texts = item_outputs(item)
             for model, answer in _answered(answers, texts):
-                payload = self._payload(answer, texts[model])
+                payload = None if answer.get(UNANSWERED) is True else self._payload(answer, texts[model])
                 if payload is None:
-                    self._log.dropped[UNANSWERED] += 1
+                    self._log.dropped[OPEN] += 1
                     continue
                 key = make_key(model)
                 yield JudgmentRow(

@@ -3,6 +3,9 @@
 Since 1.1.5 a place is an offset in UTF-16 units of the text as it was given: line ends and tags are counted, though no
 mark can stand on them. Up to 1.1.4 line ends were not counted. Logs do not say which version wrote them.
 
+Special tokens stand behind the text, one place each. `[missing]` is an omission; one that speaks of instructions is an
+error of cESA's own category; of any other one, a note says which it was.
+
 Source: `contentToCharSpans` and `special_token` of web/src in zouharvi/pearmut 1.1.4 and 1.1.6.
 """
 
@@ -14,8 +17,14 @@ from collections.abc import Mapping, Sequence
 from app.domain.errors import Invalid
 from app.domain.spans import parse_severity
 from app.formats.base import ReadLog
+from app.protocols.cesa import FAULT
 
 UNDECIDED = "undecided"
+MISSING = "[missing]"
+INSTRUCTIONS = "[instructions fault]"
+TOKENS = (MISSING,)
+"""The special tokens of a campaign that names none."""
+_NOTE = re.compile(r"token (\d{1,4}) behind the text")
 COUNTS_LINE_ENDS = (1, 1, 5)
 _VERSION = re.compile(r"\d{1,4}(?:\.\d{1,4}){1,3}")
 
@@ -43,11 +52,26 @@ def code_point_positions(text: str, *, skip_line_ends: bool = False) -> Sequence
     return [n for n, char in enumerate(text) if char != skipped for _ in range(1 + (char > "\uffff"))]
 
 
+def find_token(error: Mapping[str, object]) -> int | None:
+    """Which special token an error without a place was marked on, from 0; None where it says nothing of it.
+
+    >>> find_token({"omission": True}), find_token({"note": "token 3 behind the text"}), find_token({})
+    (0, 2, None)
+    """
+    if error.get("omission"):
+        return 0
+    if error.get("category") == FAULT:
+        return 1
+    match = _NOTE.fullmatch(str(error.get("note")))
+    return int(match[1]) - 1 if match else None
+
+
 class SpanReader:
-    """Reads marked errors by the rule of one version."""
+    """Reads marked errors by the rule of one version. tokens: the special tokens that the page shows behind a text."""
 
     def __init__(self, skip_line_ends: bool, log: ReadLog) -> None:
         self._skip_line_ends, self._log = skip_line_ends, log
+        self.tokens: Sequence[str] = TOKENS
 
     def parse(self, given: object, text: str) -> list[dict[str, object]]:
         """Marked errors as payloads have them. Raises ValueError."""
@@ -69,10 +93,17 @@ class SpanReader:
         if isinstance(category, str) and category:
             mark["category"] = category
         places = code_point_positions(text, skip_line_ends=self._skip_line_ends)
-        if start == len(places):
-            return {**mark, "omission": True}
-        if start > len(places):
-            return {**mark, "note": f"token {start - len(places) + 1} behind the text"}
+        if start >= len(places):
+            return {**mark, **self._token(start - len(places), "category" in mark)}
         if end >= len(places):
             self._log.repaired["errors that reach beyond the end of a text, cut there"] += 1
         return {**mark, "start": places[start], "end": places[min(end, len(places) - 1)] + 1}
+
+    def _token(self, number: int, has_category: bool) -> dict[str, object]:
+        """What was marked on a special token. number: from 0."""
+        token = self.tokens[number].casefold() if number < len(self.tokens) else ""
+        if "missing" in token or (number == 0 and not self.tokens):
+            return {"omission": True}
+        if "instruction" in token and not has_category:
+            return {"category": FAULT}
+        return {"note": f"token {number + 1} behind the text"}

@@ -1,8 +1,13 @@
-"""Writing `pearmut`: the test set as a campaign file, and judgments as its log.
+"""Writing `pearmut`: the test set as a campaign file, and judgments as its logs with the progress of each user.
 
 A document is `NAME`, its items are `NAME_#_0`, `NAME_#_1` …; a line of the log is one rater's answers to one document,
 of all systems that they judged in it. Offsets count what the page makes a place of, and both ends are inclusive: the
 conventions of reading (`pearmut`).
+
+The assignment `dynamic` says of each model who judged it, and wants the same models everywhere. Where documents differ,
+it is `single-stream`, which knows only whole documents: what a user did not answer of one stands there unanswered.
+
+Source: `_add_single_campaign`, `_add_existing` of cli.py in zouharvi/pearmut 1.1.6.
 """
 
 from __future__ import annotations
@@ -14,39 +19,77 @@ from itertools import chain, groupby
 
 from app.formats.base import CampaignContents, JudgmentRow
 from app.formats.kit.strict_json import canonical_json
-from app.formats.pearmut.documents import PearmutDocument, PearmutNames, group_documents, read_pearmut_names
-from app.formats.pearmut.items import BY_CRITERIA
-from app.formats.pearmut.spans import code_point_positions
+from app.formats.pearmut.documents import (
+    NOT_WRITTEN,
+    PearmutDocument,
+    PearmutNames,
+    group_documents,
+    read_pearmut_names,
+)
+from app.formats.pearmut.items import BY_CRITERIA, UNANSWERED
+from app.formats.pearmut.progress import PearmutProgress
+from app.formats.pearmut.spans import INSTRUCTIONS, MISSING, code_point_positions, find_token
+from app.protocols.cesa import FAULT
 
-PROTOCOLS: Mapping[str, str] = {"da": "DA", "esa": "ESA", "mqm": "MQM", BY_CRITERIA: "DA"}
+PROTOCOLS: Mapping[str, str] = {"da": "DA", "esa": "ESA", "cesa": "cESA", "mqm": "MQM", BY_CRITERIA: "DA"}
+OPEN: Mapping[str, object] = {"score": None, "error_spans": [], "textfield": None, UNANSWERED: True}
+"""The page wants an entry of each model; without our member, one by MQM would read as free of errors."""
 Answer = tuple[int, str, JudgmentRow]
 
 
 def write_tree(contents: CampaignContents, lost: Counter[str]) -> Iterator[tuple[str, Iterable[bytes]]]:
-    """`campaign.json` and, where anything was judged, `annotations.jsonl`; what has no place is counted in `lost`."""
+    """`campaign.json` and, where anything was judged, `annotations.json` and `progress.json`.
+
+    What has no place is counted in `lost`. The files are to be read one after another.
+    """
     names = read_pearmut_names(contents.records(), lost)
-    yield "campaign.json", _campaign(contents, names, lost)
-    lines = _log(contents, names, lost)
+    progress = PearmutProgress(contents.key, names.alike)
+    yield "campaign.json", _campaign(contents, names, progress, lost)
+    lines = _log(contents, names, progress, lost)
     first = next(lines, None)
     if first is not None:
-        yield "annotations.jsonl", chain((first,), lines)
+        yield "annotations.json", _keyed(contents.key, chain((first,), lines))
+        yield "progress.json", progress.lines()
     for what in [what for what, n in lost.items() if not n]:
         del lost[what]
 
 
-def _campaign(contents: CampaignContents, names: PearmutNames, lost: Counter[str]) -> Iterator[bytes]:
+def _keyed(key: str, lines: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines of a log as the member of an object."""
+    before = f"{{{canonical_json(key)}:[\n".encode()
+    for line in lines:
+        yield before + line
+        before = b",\n"
+    yield b"]}\n"
+
+
+def _shown_documents(
+    contents: CampaignContents, names: PearmutNames, lost: Counter[str]
+) -> Iterator[tuple[PearmutDocument, list[str]]]:
+    """The documents of the campaign file in its order, each with the systems that it shows."""
+    for document in group_documents(contents.records(), names, lost, judgments=True):
+        if systems := document.systems:
+            yield document, systems
+        else:
+            lost["documents without outputs"] += 1
+
+
+def _campaign(
+    contents: CampaignContents, names: PearmutNames, progress: PearmutProgress, lost: Counter[str]
+) -> Iterator[bytes]:
     """Campaign, then a document a line, so that nothing but one document is held."""
-    info: dict[str, object] = {"assignment": "dynamic", "protocol": PROTOCOLS.get(names.protocol, "DA")}
+    info: dict[str, object] = {
+        "assignment": "dynamic" if names.alike else "single-stream",
+        "protocol": PROTOCOLS.get(names.protocol, "DA"),
+    }
     sliders = [_slider(one, lost) for one in names.criteria]
     info |= {"sliders": sliders} if sliders else {}
+    info |= {"special_tokens": [MISSING, INSTRUCTIONS]} if names.protocol == "cesa" else {}
     yield f'{{"campaign_id":{canonical_json(contents.key)},"info":{canonical_json(info)},\n'.encode()
     before = '"data":[\n'
-    for document in group_documents(contents.records(), names, Counter(), judgments=False):
-        shown = sorted({system for texts in document.outputs.values() for system in texts})
-        if not shown:
-            lost["documents without outputs"] += 1
-            continue
-        yield f"{before}{canonical_json(_items(document, shown, names, lost, prefill=True))}".encode()
+    for document, systems in _shown_documents(contents, names, Counter()):
+        progress.add_document([names.systems.of(key) for key in systems])
+        yield f"{before}{canonical_json(_items(document, systems, names, lost, prefill=True))}".encode()
         before = ",\n"
     yield b"]}\n" if before == ",\n" else b'"data":[]}\n'
 
@@ -66,7 +109,9 @@ def _items(
     items = []
     for position in range(1, document.length + 1):
         segment, texts = document.segments.get(position), document.outputs.get(position, {})
-        item: dict[str, object] = {"item_id": f"{name}_#_{position - 1}"}
+        meta = (segment.meta if segment else None) or {}
+        item: dict[str, object] = {key: value for key, value in meta.items() if key not in NOT_WRITTEN}
+        item["item_id"] = f"{name}_#_{position - 1}"
         if segment is not None and segment.source is not None:
             item["src"] = segment.source
         references = list((segment.references if segment else None) or {})
@@ -86,14 +131,17 @@ def _items(
     return items
 
 
-def _log(contents: CampaignContents, names: PearmutNames, lost: Counter[str]) -> Iterator[bytes]:
-    for item_i, document in enumerate(group_documents(contents.records(), names, lost, judgments=True)):
+def _log(
+    contents: CampaignContents, names: PearmutNames, progress: PearmutProgress, lost: Counter[str]
+) -> Iterator[bytes]:
+    for item_i, (document, systems) in enumerate(_shown_documents(contents, names, lost)):
         for rater, group in groupby(document.answers, key=lambda one: one.rater):
-            rater_answers = list(_counted(group, document, lost))
-            if rater_answers:
-                yield (
-                    canonical_json(_line(names.raters.of(rater), item_i, rater_answers, document, names, lost)) + "\n"
-                ).encode()
+            answers = list(_counted(group, document, lost))
+            if answers:
+                user, judged = names.raters.of(rater), sorted({key for _, key, _ in answers})
+                line = _line(user, item_i, answers, document, judged if names.alike else systems, names, lost)
+                progress.add_answer(user, item_i, [names.systems.of(key) for key in judged], _times(answers))
+                yield canonical_json(line).encode()
 
 
 def _counted(answers: Iterable[JudgmentRow], document: PearmutDocument, lost: Counter[str]) -> Iterator[Answer]:
@@ -116,41 +164,48 @@ def _line(
     item_i: int,
     answers: Sequence[Answer],
     document: PearmutDocument,
+    shown: Sequence[str],
     names: PearmutNames,
     lost: Counter[str],
 ) -> dict[str, object]:
-    annotation: list[dict[str, object]] = [{} for _ in range(document.length)]
+    unanswered = {names.systems.of(key): OPEN for key in shown}
+    annotation: list[dict[str, object]] = [dict(unanswered) for _ in range(document.length)]
     for position, key, answer in answers:
         output = document.outputs.get(position, {}).get(key)
         annotation[position - 1][names.systems.of(key)] = _answer(answer, output.text if output else None, lost)
-    shown = sorted({key for _, key, _ in answers})
     line: dict[str, object] = {"user_id": rater, "item_i": item_i, "annotation": annotation}
     line["item"] = _items(document, shown, names, lost)
-    line["actions"] = _actions([answer for _, _, answer in answers], lost)
+    line["actions"] = _actions(answers, lost)
     return line
 
 
 def _answer(judgment: JudgmentRow, text: str | None, lost: Counter[str]) -> dict[str, object]:
     payload = judgment.payload
-    answer: dict[str, object] = {}
-    if "errors" in payload:
-        answer["error_spans"] = _marks(payload["errors"], text, lost)
+    answer: dict[str, object] = {"error_spans": _marks(payload.get("errors"), text, lost)}
     if "score" in payload:
         answer["score"] = payload["score"]
     if isinstance(payload.get("scores"), Mapping):
         answer["sliders"] = payload["scores"]
     kept = (judgment.meta or {}).get("textfield")
     lost["what else is kept with judgments"] += bool(set(judgment.meta or ()) - {"textfield"})
-    return {**answer, "textfield": kept} if kept else answer
+    return {"score": None, **answer, "textfield": kept or None}
 
 
-def _actions(answers: Sequence[JudgmentRow], lost: Counter[str]) -> list[dict[str, object]]:
+def _actions(answers: Sequence[Answer], lost: Counter[str]) -> list[dict[str, object]]:
     """When the first answer was begun and the last handed in."""
-    started = sorted({answer.started_at.timestamp() for answer in answers if answer.started_at})
-    ended = sorted({answer.submitted_at.timestamp() for answer in answers if answer.submitted_at})
-    lost["times of single answers"] += len(answers) if len(started) > 1 or len(ended) > 1 else 0
-    actions: list[dict[str, object]] = [{"action": "load", "time": started[0]}] if started else []
-    return actions + ([{"action": "submit", "time": ended[-1]}] if ended else [])
+    begun = {answer.started_at for _, _, answer in answers if answer.started_at}
+    ended = {answer.submitted_at for _, _, answer in answers if answer.submitted_at}
+    lost["times of single answers"] += len(answers) if len(begun) > 1 or len(ended) > 1 else 0
+    first, last = _times(answers)
+    actions: list[dict[str, object]] = [] if first is None else [{"action": "load", "time": first}]
+    return actions if last is None else [*actions, {"action": "submit", "time": last}]
+
+
+def _times(answers: Sequence[Answer]) -> tuple[float | None, float | None]:
+    """When the first answer was begun and the last handed in, Unix seconds."""
+    begun = [answer.started_at.timestamp() for _, _, answer in answers if answer.started_at]
+    ended = [answer.submitted_at.timestamp() for _, _, answer in answers if answer.submitted_at]
+    return min(begun, default=None), max(ended, default=None)
 
 
 def _marks(errors: object, text: str | None, lost: Counter[str]) -> list[dict[str, object]]:
@@ -161,9 +216,10 @@ def _marks(errors: object, text: str | None, lost: Counter[str]) -> list[dict[st
     for error in payload_errors:
         severity = error.get("severity")
         start, end = _ends(error, places, text is None, lost)
-        lost["notes on errors"] += bool(error.get("note"))
+        lost["notes on errors"] += bool(error.get("note")) and find_token(error) is None
         lost["which prefilled error an error came from"] += bool(error.get("prefill"))
-        said = {"severity": None if severity == "undecided" else severity, "category": error.get("category") or None}
+        category = None if start == len(places) + 1 and error.get("category") == FAULT else error.get("category")
+        said = {"severity": None if severity == "undecided" else severity, "category": category or None}
         marks.append({"start_i": start, "end_i": end, **said})
     return marks
 
@@ -172,9 +228,10 @@ def _ends(error: Mapping[str, object], places: Sequence[int], unknown: bool, los
     """Both ends, inclusive, as places of the page; behind the text where the error has none."""
     start, end = error.get("start"), error.get("end")
     placed = isinstance(start, int) and isinstance(end, int)
-    if error.get("omission"):
+    token = find_token(error)
+    if token is not None and (error.get("omission") or not placed):
         lost["places of omissions"] += placed
-        return len(places), len(places)
+        return len(places) + token, len(places) + token
     if not isinstance(start, int) or not isinstance(end, int) or error.get("side", "target") != "target":
         lost["errors without a place on the output: behind it"] += 1
         return len(places) + 1, len(places) + 1

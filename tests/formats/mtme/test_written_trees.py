@@ -140,11 +140,13 @@ def test_names_that_a_path_cannot_hold_are_other_names_and_no_judgment_is_lost(r
     )
 
 
-@pytest.mark.parametrize("protocol", ["da", "esa", "mqm"])
+@pytest.mark.parametrize("protocol", ["da", "esa", "cesa", "mqm"])
 def test_pearmut_out_and_in_again_is_the_same_judgments_and_texts(protocol: str) -> None:
     @CALM
     @given(campaigns(protocol, WILD))
     def there_and_back(records: list[Record]) -> None:
+        names = [one.name for one in records if isinstance(one, SystemRecord)]
+        assume(not any(name.isdigit() for name in names))  # Pearmut takes no such model
         found = again("pearmut", tree("pearmut", contents(records)), protocol)
         assert said(found.records) == said(records)
         assert texts(found.records) == texts(records)

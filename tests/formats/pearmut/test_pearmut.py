@@ -17,6 +17,7 @@ from tests.formats.conftest import Read
 TEXTS = {"A": "Eins.", "B B": "eins"}
 ITEM = {"item_id": "news_###_a_###_0", "src": "One.", "ref": "1.", "tgt": TEXTS, "instructions": "Look."}
 NEXT = {"item_id": "news_###_a_###_1", "src": "Two.", "tgt": {"A": "Zwei.", "B B": "zwei"}, "note": 3}
+ASSIGNMENT = "settings (info) that have no place here: assignment"
 CHECK = {**ITEM, "item_id": "c-0", "validation": {"A": {"score": [0, 10]}}}
 
 
@@ -44,7 +45,7 @@ def test_documents_come_from_a_pool_from_tasks_and_from_users(read: Read, data: 
     ]
     assert [r.name for r in found.of(DocumentRecord)] == ["news_###_a"]
     assert [r.text for r in found.of(OutputRow)] == ["Eins.", "eins", "Zwei.", "zwei"]
-    assert found.of(CampaignRow)[0].protocol == "esa"
+    assert found.of(CampaignRow)[0].protocol == "cesa"
     assert list(found.log.mapped["system"].values()) == ["B B"]
 
 
@@ -54,7 +55,7 @@ def test_checks_tutorials_and_forms_are_left_out(read: Read) -> None:
     found = read("pearmut", campaign([[CHECK], [ITEM], [form]], data_welcome=[[form], [CHECK]]))
 
     assert {r.source for r in found.of(SegmentRow)} == {"One."}
-    assert found.log.dropped == {"documents of tutorials, checks and forms": 4}
+    assert found.log.dropped == {"documents of tutorials, checks and forms": 4, ASSIGNMENT: 1}
 
 
 def test_one_document_shown_with_other_models_is_one_document(read: Read) -> None:
@@ -94,7 +95,7 @@ def test_ends_are_inclusive_and_the_end_of_the_text_is_missing(read: Read) -> No
 
     (judgment,) = found.judgments
     assert judgment.payload == {
-        "protocol": "esa",
+        "protocol": "cesa",
         "errors": [
             {"severity": "minor", "category": "Accuracy/Addition", "start": 0, "end": 1},
             {"severity": "major", "omission": True},
@@ -149,6 +150,64 @@ def test_an_older_version_counted_no_line_ends(read: Read, version: str | None, 
     assert "a\nbc"[error["start"] : error["end"]] == word
 
 
+@pytest.mark.parametrize(
+    ("tokens", "errors"),
+    [
+        (None, [{"omission": True}, {"note": "token 2 behind the text"}, {"note": "token 3 behind the text"}]),
+        (["[MISSING]"], [{"omission": True}, {"note": "token 2 behind the text"}, {"note": "token 3 behind the text"}]),
+        (
+            ["[MISSING]", "[instructions fault]", "[other]"],
+            [{"omission": True}, {"category": "Instructions fault"}, {"note": "token 3 behind the text"}],
+        ),
+        (
+            ["[not followed: instructions]", "[missing]"],
+            [{"category": "Instructions fault"}, {"omission": True}, {"note": "token 3 behind the text"}],
+        ),
+    ],
+)
+def test_special_tokens_say_what_is_wrong_with_an_output_as_a_whole(
+    read: Read, tokens: list[str] | None, errors: list[dict[str, object]]
+) -> None:
+    info = {"protocol": "cESA", **({} if tokens is None else {"special_tokens": tokens})}
+    spans = [{"start_i": n, "end_i": n, "severity": "major", "category": None} for n in (5, 6, 7)]
+    files = {
+        "c.json": json.dumps({"info": info, "data": [[ITEM]]}).encode(),
+        "c.jsonl": log(answer("u", 1, annotation=[{"A": {"score": 1, "error_spans": spans}}])),
+    }
+
+    (judgment,) = read("pearmut", files).judgments
+
+    assert judgment.payload["errors"] == [{"severity": "major", **error} for error in errors]
+
+
+@pytest.mark.parametrize(
+    ("info", "protocol"),
+    [({}, "cesa"), ({"protocol": "XSTSRP"}, "da"), ({"protocol": "mqm"}, "mqm"), ({"protocol": "ESA"}, "esa")],
+)
+def test_what_pearmut_does_not_know_is_a_score_and_what_is_not_named_is_cesa(
+    read: Read, info: dict[str, object], protocol: str
+) -> None:
+    found = read("pearmut", json.dumps({"info": info, "data": [[ITEM]]}).encode())
+
+    assert [row.protocol for row in found.of(CampaignRow)] == [protocol]
+
+
+def test_what_of_a_campaign_has_no_place_here_is_counted(read: Read) -> None:
+    info = {"protocol": "ESA", "users": 3, "shuffle": False, "mine": 1, "ours": 2}
+    body = json.dumps({"info": info, "data": [[ITEM]], "token": "0123456789", "comment": "x", "campaign_id": "c"})
+    progress = {"c": {"ann": {"progress": [None], "time": 0}}, "d": {"bob": {"progress": []}}}
+
+    found = read("pearmut", {"c.json": body.encode(), "progress.json": json.dumps(progress).encode()})
+
+    assert found.log.dropped == {
+        "settings (info) that have no place here: users": 1,
+        "settings (info) that have no place here: shuffle": 1,
+        "settings (info) that have no place here: others": 2,
+        "members of the file that have no place here": 1,
+        "users whose progress stands in a file of its own": 2,
+    }
+
+
 @pytest.mark.parametrize("version", ["", "new", "1", "1.1.5-beta", "1.1.1.1.1", "9" * 50])
 def test_what_is_no_version_is_named(read: Read, version: str) -> None:
     with pytest.raises(Invalid, match="is no version"):
@@ -175,7 +234,7 @@ def test_logs_as_the_dashboard_lets_download_them(read: Read, indent: int | None
 
     assert sorted(j.payload["score"] for j in every.judgments) == [2.0, 3.0]
     assert [j.payload["score"] for j in one.judgments] == [3.0]
-    assert one.log.dropped == {"lines of campaigns that were not asked for": 3}
+    assert one.log.dropped == {"lines of campaigns that were not asked for": 3, ASSIGNMENT: 1}
 
 
 def test_campaigns_as_the_dashboard_lets_download_them(read: Read) -> None:

@@ -1,0 +1,165 @@
+"""Campaigns and logs as they are written for Pearmut: what it reads, and what comes back."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.formats.base import Record
+from tests.formats.conftest import Read
+from tests.formats.trees import contents, tree
+
+INFO = {"protocol": "cESA", "special_tokens": ["[missing]", "[instructions fault]"]}
+TEXTS = {"A": "Eins.\n<b>Zwei</b> 😀", "B": "eins"}
+ALIKE = [
+    [{"item_id": "d_#_0", "src": "One.", "tgt": TEXTS, "instructions": "<b>Formal!</b>", "domain": "news"}],
+    [{"item_id": "e_#_0", "src": "Two.", "tgt": {"A": "Zwei.", "B": "zwei"}}],
+]
+UNLIKE = [ALIKE[0], [{"item_id": "e_#_0", "src": "Two.", "tgt": {"A": "Zwei.", "C": "zwei"}}]]
+LENGTH = len(TEXTS["A"].encode("utf-16-le")) // 2
+ANSWERS: dict[str, dict[str, object]] = {
+    "A": {
+        "score": 73,
+        "error_spans": [
+            {"start_i": 6, "end_i": 11, "severity": "minor", "category": None},
+            {"start_i": LENGTH, "end_i": LENGTH, "severity": "major", "category": None},
+            {"start_i": LENGTH + 1, "end_i": LENGTH + 1, "severity": "minor", "category": None},
+        ],
+        "textfield": None,
+    },
+    "B": {"score": 0, "error_spans": [], "textfield": "no German"},
+}
+
+
+def line(user: str, item_i: int, document: Sequence[object], answers: Mapping[str, object]) -> dict[str, object]:
+    actions = [{"action": "load", "time": 100.0 + item_i}, {"action": "submit", "time": 160.0 + item_i}]
+    return {"user_id": user, "item_i": item_i, "annotation": [answers], "item": document, "actions": actions}
+
+
+def written(read: Read, data: Sequence[Any], *lines: object, lost: Counter[str] | None = None) -> dict[str, Any]:
+    """A campaign with a log, read and written again: the files, by name."""
+    files = {
+        "c.json": json.dumps({"campaign_id": "talks", "info": INFO, "data": data}).encode(),
+        **({"c.jsonl": "".join(f"{json.dumps(one)}\n" for one in lines).encode()} if lines else {}),
+    }
+    records: list[Record] = read("pearmut", files).records
+    return {name: json.loads(body) for name, body in tree("pearmut", contents(records), lost).items()}
+
+
+def test_answers_by_cesa_come_out_as_they_were_logged(read: Read) -> None:
+    lost = Counter[str]()
+
+    files = written(read, ALIKE, line("ann", 0, ALIKE[0], ANSWERS), lost=lost)
+
+    (entry,) = files["annotations.json"]["talks"]
+    assert entry == line("ann", 0, ALIKE[0], ANSWERS)
+    assert files["campaign.json"]["info"] == {"assignment": "dynamic", **INFO}
+    assert files["campaign.json"]["data"] == ALIKE
+    assert not lost
+
+
+def test_what_is_written_is_read_again_as_it_was(read: Read) -> None:
+    first = written(read, UNLIKE, line("ann", 0, UNLIKE[0], ANSWERS), line("bob", 1, UNLIKE[1], {"C": ANSWERS["B"]}))
+    records = read("pearmut", {name: json.dumps(body).encode() for name, body in first.items()}).records
+
+    again = {name: json.loads(body) for name, body in tree("pearmut", contents(records)).items()}
+
+    assert again == first
+
+
+def test_progress_says_of_each_model_who_judged_it_where_all_documents_have_the_same(read: Read) -> None:
+    only = {"A": ANSWERS["A"]}
+
+    files = written(read, ALIKE, line("ann", 0, ALIKE[0], ANSWERS), line("bob", 1, ALIKE[1], only))
+
+    progress = files["progress.json"]["talks"]
+    assert [one["user_id"] for one in files["annotations.json"]["talks"]] == ["ann", "bob"]
+    assert files["annotations.json"]["talks"][1]["item"][0]["tgt"] == {"A": "Zwei."}
+    assert progress["ann"]["progress"] == [
+        {"A": "completed", "B": "completed"},
+        {"A": "completed_foreign", "B": None},
+    ]
+    assert progress["bob"]["progress"] == [
+        {"A": "completed_foreign", "B": "completed_foreign"},
+        {"A": "completed", "B": None},
+    ]
+    assert (progress["ann"]["time_start"], progress["ann"]["time_end"], progress["ann"]["time"]) == (100, 160, 60)
+    assert progress["ann"]["url"] == "annotate?campaign_id=talks&user_id=ann"
+
+
+def test_documents_with_different_systems_are_one_stream_of_whole_documents(read: Read) -> None:
+    files = written(read, UNLIKE, line("ann", 0, UNLIKE[0], ANSWERS), line("bob", 1, UNLIKE[1], {"A": ANSWERS["A"]}))
+
+    assert files["campaign.json"]["info"]["assignment"] == "single-stream"
+    assert {user: one["progress"] for user, one in files["progress.json"]["talks"].items()} == {
+        "ann": ["completed", "completed_foreign"],
+        "bob": ["completed_foreign", "completed"],
+    }
+    answers = files["annotations.json"]["talks"][1]["annotation"][0]
+    assert list(answers) == ["A", "C"]
+    assert answers["C"] == {"score": None, "error_spans": [], "textfield": None, "unanswered": True}
+
+
+def test_a_campaign_that_nobody_judged_has_neither_log_nor_progress(read: Read) -> None:
+    assert set(written(read, ALIKE)) == {"campaign.json"}
+
+
+def test_a_model_is_not_called_by_a_number_alone(read: Read) -> None:
+    lost = Counter[str]()
+
+    files = written(read, [[{"item_id": "d_#_0", "tgt": {"1": "x", "B2": "y"}}]], lost=lost)
+
+    assert files["campaign.json"]["data"][0][0]["tgt"] == {"_1": "x", "B2": "y"}
+    assert sum(lost.values()) == 1
+
+
+@pytest.fixture
+def pearmut(tmp_path: Path) -> Callable[..., str]:
+    """Run the real program, which PLUMBLINE_TEST_PEARMUT names, in a folder of its own."""
+    program = os.environ.get("PLUMBLINE_TEST_PEARMUT")
+    if not program:
+        pytest.skip("PLUMBLINE_TEST_PEARMUT names no program `pearmut` (it needs Python 3.12)")
+
+    def run(*arguments: str) -> str:
+        environment = {**os.environ, "PEARMUT_ROOT": str(tmp_path)}
+        done = subprocess.run(
+            [program, *arguments],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("data", [ALIKE, UNLIKE], ids=["alike", "unlike"])
+def test_the_real_program_takes_campaigns_and_judged_work(
+    read: Read, pearmut: Callable[..., str], tmp_path: Path, data: list[Any]
+) -> None:
+    lines = [line("ann", 0, data[0], ANSWERS), line("bob", 1, data[1], {"A": ANSWERS["A"]})]
+    for name, body in written(read, data, *lines).items():
+        (tmp_path / name).write_text(json.dumps(body))
+
+    added = pearmut("add", "campaign.json")
+    judged = pearmut(
+        *("add-existing", "-o", "--campaigns", "campaign.json", "--annotations", "annotations.json"),
+        *("--progress", "progress.json"),
+    )
+
+    assert "annotate?campaign_id=talks" in added
+    assert "Successfully imported campaign talks" in judged
+    log = (tmp_path / "data" / "annotations" / "talks.jsonl").read_text().splitlines()
+    assert json.loads(log[0])["annotation"] == [ANSWERS]
