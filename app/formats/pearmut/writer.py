@@ -31,6 +31,8 @@ from app.formats.pearmut.progress import PearmutProgress
 from app.formats.pearmut.spans import INSTRUCTIONS, MISSING, code_point_positions, find_token
 from app.protocols.cesa import FAULT
 
+TOKENS: Mapping[str, object] = {"cESA": [MISSING, INSTRUCTIONS]}
+"""Special tokens by the protocol of Pearmut, where they are others than it shows by itself."""
 PROTOCOLS: Mapping[str, str] = {"da": "DA", "esa": "ESA", "cesa": "cESA", "mqm": "MQM", BY_CRITERIA: "DA"}
 OPEN: Mapping[str, object] = {"score": None, "error_spans": [], "textfield": None, UNANSWERED: True}
 """The page wants an entry of each model; without our member, one by MQM would read as free of errors."""
@@ -78,13 +80,11 @@ def _campaign(
     contents: CampaignContents, names: PearmutNames, progress: PearmutProgress, lost: Counter[str]
 ) -> Iterator[bytes]:
     """Campaign, then a document a line, so that nothing but one document is held."""
-    info: dict[str, object] = {
-        "assignment": "dynamic" if names.alike else "single-stream",
-        "protocol": PROTOCOLS.get(names.protocol, "DA"),
-    }
+    protocol = PROTOCOLS.get(names.protocol, "DA")
+    info: dict[str, object] = {"assignment": "dynamic" if names.alike else "single-stream", "protocol": protocol}
     sliders = [_slider(one, lost) for one in names.criteria]
     info |= {"sliders": sliders} if sliders else {}
-    info |= {"special_tokens": [MISSING, INSTRUCTIONS]} if names.protocol == "cesa" else {}
+    info |= {"special_tokens": TOKENS[protocol]} if protocol in TOKENS else {}
     yield f'{{"campaign_id":{canonical_json(contents.key)},"info":{canonical_json(info)},\n'.encode()
     before = '"data":[\n'
     for document, systems in _shown_documents(contents, names, Counter()):
