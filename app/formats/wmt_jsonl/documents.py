@@ -34,6 +34,7 @@ from app.formats.kit.whitespace import WhitespaceStripper
 from app.formats.wmt_jsonl.scores import parse_judgments
 
 BLANK_LINE = "\n\n"
+MARKED_PARAGRAPH = re.compile(r"\s*+<p(?:\s[^<>]*+)?>(.*?)</p\s*+>\s*+", re.DOTALL | re.IGNORECASE)
 MOST_PAIRS = 1000
 USED = frozenset({"doc_id", "domain", "src_lang", "tgt_lang", "src_text", "refs", "tgt_text", "scores", "hypothesis"})
 BETWEEN, INDEX = "_#_", re.compile(r"[0-9]{1,6}")
@@ -143,7 +144,7 @@ class WmtJsonlDocuments:
     def _aligned(self, line: Object, field: str, n: int) -> dict[str, list[str]]:
         """Texts by name, each with as many paragraphs as the source. Raises ValueError."""
         given = _mapping(line, field)
-        texts = {name: self._cut(_reference(v), f"{field}.{name}") for name, v in given.items() if v is not None}
+        texts = {name: self._cut(_reference(v), f"{field}.{name}", n) for name, v in given.items() if v is not None}
         for name, paragraphs in texts.items():
             if len(paragraphs) != n:
                 raise ValueError(f"{field}.{name[:80]} has {len(paragraphs)} paragraphs, the source has {n}")
@@ -159,7 +160,7 @@ class WmtJsonlDocuments:
         if line["hypothesis"] is None:
             self._log.dropped["documents without an output"] += 1
             return
-        paragraphs = self._cut(line["hypothesis"], "hypothesis")
+        paragraphs = self._cut(line["hypothesis"], "hypothesis", known.segments)
         if len(paragraphs) != known.segments:
             raise ValueError(f"the output has {len(paragraphs)} paragraphs, the source has {known.segments}")
         yield from self._outputs(at, system, key, known, 1, paragraphs)
@@ -181,13 +182,24 @@ class WmtJsonlDocuments:
         human = system in self._human or REFERENCE.fullmatch(system) is not None
         yield known.pair, 0, 0, SystemRecord(at, key, system, "human" if human else "mt")
 
-    def _cut(self, value: object, what: str) -> list[str]:
-        """The paragraphs of a text. Raises ValueError."""
+    def _cut(self, value: object, what: str, wanted: int | None = None) -> list[str]:
+        """The paragraphs of a text. wanted: how many the source has, None for the source. Raises ValueError.
+
+        A system may have lost the marks or blank lines of the source: if its lines are as many as the source's
+        paragraphs, they are taken for these, and that is counted.
+        """
         if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
             return [BLANK_LINE.join(value)] if self._whole else list(value)
         if not isinstance(value, str):
             raise ValueError(f"{what[:80]}: must be a text")
-        return [value] if self._whole else value.split(BLANK_LINE)
+        if self._whole:
+            return [value]
+        paragraphs = split_paragraphs(value)
+        lines = [text for text in value.splitlines() if text.strip()]
+        if wanted is not None and len(paragraphs) != wanted == len(lines):
+            self._log.repaired["outputs without the source's paragraphs, cut at their line ends"] += 1
+            return lines
+        return paragraphs
 
     def _pair(self, line: Object) -> int:
         """The number of the line's language pair. Raises ValueError."""
@@ -233,6 +245,19 @@ class WmtJsonlDocuments:
                 self._log.bad_line(at, str(fault))
                 continue
             yield at, line_object
+
+
+def split_paragraphs(text: str) -> list[str]:
+    """The paragraphs of a text: what stands between `<p>` and `</p>` if nothing stands outside, else by blank lines.
+
+    >>> split_paragraphs("<p>One.</p>\\n<p>Two <b>now</b>.</p>"), split_paragraphs("One.\\n\\n<p>Two.</p>")
+    (['One.', 'Two <b>now</b>.'], ['One.', '<p>Two.</p>'])
+    """
+    marked, end = list[str](), 0
+    while match := MARKED_PARAGRAPH.match(text, end):
+        marked.append(match[1])
+        end = match.end()
+    return marked if marked and end == len(text) else text.split(BLANK_LINE)
 
 
 def split_numbered_name(name: str) -> tuple[str, int] | None:

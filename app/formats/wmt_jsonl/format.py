@@ -2,9 +2,10 @@
 
 A line with `src_text` is a document of the test set (`doc_id`, `domain`, `src_lang`, `tgt_lang`, `refs`: name → text or
 `{"ref": text}`), perhaps with outputs in `tgt_text` (system → text); one with `hypothesis` is a system's output on
-`doc_id`, the system being the name of the file. Texts are strings that blank lines cut into paragraphs, each of which
-is a segment, or lists of paragraphs. A document that stands in several lines goes on in the next: then each is a
-paragraph, as in the files with judgments (whose `doc_id` may end in `_#_` and its number from 0, as a fourth part).
+`doc_id`, the system being the name of the file. Texts are strings of paragraphs, each of which is a segment, with `<p>`
+and `</p>` around each or blank lines between them; or they are lists of paragraphs. A document that stands in several
+lines goes on in the next: then each is a paragraph, as in the files with judgments (whose `doc_id` may end in `_#_` and
+its number from 0, as a fourth part).
 
 The test set may be in the same import, or in the campaign. A text with another number of paragraphs than the source is
 a bad line: nobody can tell which belong together. `--option segments=documents` does not cut.

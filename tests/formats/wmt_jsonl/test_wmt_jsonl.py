@@ -50,6 +50,52 @@ def test_paragraphs_are_segments_and_files_are_systems(read: Read) -> None:
     assert (head.source_language, head.target_language, head.protocol) == ("en", "cs_CZ", None)
 
 
+MARKED = "<p>One.</p>\n<p>Two <b>now</b>.</p>\n"
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "segments", "repaired"),
+    [
+        ("<p>Eins.</p>\n<p>Zwei <b>jetzt</b>.</p>", ["Eins.", "Zwei <b>jetzt</b>."], 0),
+        ("<P>Eins.</P> <p class='x'>Zwei.</p >", ["Eins.", "Zwei."], 0),
+        ("<p>Eins\nund.</p><p></p>", ["Eins\nund.", ""], 0),
+        ("Eins.\n\nZwei.", ["Eins.", "Zwei."], 0),
+        ("Eins.\nZwei.\n", ["Eins.", "Zwei."], 1),
+    ],
+)
+def test_paragraphs_of_wmt26_are_marked(read: Read, hypothesis: str, segments: list[str], repaired: int) -> None:
+    marked = {**SET, "src_text": MARKED, "refs": {"refA": "<p>Jedna.</p>\n<p>Dvě.</p>"}}
+
+    found = read("wmt-jsonl", {"set.jsonl": jsonl(marked), "A.jsonl": jsonl({**OUT, "hypothesis": hypothesis})})
+
+    assert [(r.source, r.references) for r in found.of(SegmentRow)] == [
+        ("One.", {"refA": "Jedna."}),
+        ("Two <b>now</b>.", {"refA": "Dvě."}),
+    ]
+    assert [r.text for r in found.of(OutputRow)] == segments
+    assert found.log.repaired["outputs without the source's paragraphs, cut at their line ends"] == repaired
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "number"),
+    [("<p>Eins.</p>", 1), ("<p>1</p><p>2</p><p>3</p>", 3), ("<p>Eins.</p> und <p>zwei.</p>", 1)],
+)
+def test_an_output_with_other_paragraphs_than_the_marked_ones_is_a_bad_line(
+    read: Read, hypothesis: str, number: int
+) -> None:
+    with pytest.raises(Invalid) as raised:
+        read(
+            "wmt-jsonl",
+            {
+                "set.jsonl": jsonl({**SET, "src_text": MARKED, "refs": {}}),
+                "A.jsonl": jsonl({**OUT, "hypothesis": hypothesis}),
+            },
+        )
+
+    assert raised.value.places[0].loc == ("A.jsonl", 1)
+    assert f"has {number} paragraphs, the source has 2" in raised.value.places[0].msg
+
+
 def test_several_language_pairs_are_named_and_can_be_split(read: Read, parts: Parts) -> None:
     files = {"set.jsonl": jsonl(SET, OTHER), "A.jsonl": jsonl(OUT, {"doc_id": OTHER["doc_id"], "hypothesis": "Eins."})}
 
