@@ -18,6 +18,7 @@ from app.domain.recipe_choices import (
     ClusterRule,
     ConstantRaters,
     ExclusionRule,
+    ImplausibleRaters,
     IntervalKind,
     Method,
     Moments,
@@ -47,6 +48,7 @@ __all__ = [
     "ClusterRule",
     "ConstantRaters",
     "ExclusionRule",
+    "ImplausibleRaters",
     "IntervalKind",
     "Method",
     "Moments",
@@ -175,6 +177,8 @@ def _contradictions(recipe: Recipe, options: Mapping[str, object]) -> Iterator[t
     yield "unit", recipe.test == "marot" and not segments, "marot randomizes segments: use segment"
     yield "alternative", recipe.test in STRATIFIED_TESTS and one_sided, f"{recipe.test} is two-sided: use two-sided"
     yield "unit", recipe.test in STRATIFIED_TESTS and not segments, f"{recipe.test} ranks segments: use segment"
+    bca = "wmt26_bootstrap is one-sided: use greater"
+    yield "alternative", recipe.test == "wmt26_bootstrap" and not one_sided, bca
     half = "rank_sum_legacy is half the two-sided p in the ranking's direction: use greater"
     yield "alternative", recipe.test == "rank_sum_legacy" and not one_sided, half
     joint = recipe.adjust == "maxT" and (recipe.test != "permutation" or one_sided)

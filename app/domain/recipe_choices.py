@@ -9,6 +9,7 @@ Role = Literal["rating", "repeat", "reference", "degraded", "calibration"]
 Normalize = Literal["auto", "none", "mean", "center", "error", "error_rate", "z"]
 Moments = Literal["ratings", "all", "calibration"]
 ConstantRaters = Literal["drop", "zero", "drop_z"]
+ImplausibleRaters = Literal["keep", "drop"]
 Repeats = Literal["average", "pool", "latest", "first", "separate"]
 Unit = Literal["document", "segment"]
 Aggregate = Literal["mean", "median", "macro_domain"]
@@ -23,6 +24,7 @@ Test = Literal[
     "stouffer",
     "stouffer_signed",
     "wmt26_or",
+    "wmt26_bootstrap",
     "bootstrap",
     "none",
 ]

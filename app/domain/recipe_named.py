@@ -65,7 +65,15 @@ NAMED: Mapping[str, Recipe] = MappingProxyType(
                 correction=False,
                 clusters="wmt25",
             ),
-            Recipe(name="wmt26", roles=("rating",), unit="segment", test="wmt26_or", clusters="wmt26"),
+            Recipe(
+                name="wmt26",
+                roles=("rating",),
+                unit="segment",
+                implausible_raters="drop",
+                test="wmt26_bootstrap",
+                alternative="greater",
+                clusters="wmt26",
+            ),
             Recipe(
                 name="nllb-xsts",
                 roles=("rating",),
@@ -104,7 +112,7 @@ CHECKED_AGAINST: Mapping[str, str] = MappingProxyType(
         "wmt24-esa": "ESA campaigns on WMT23 en-de with aggregate=mean and test=signed_rank (means, p, wins, chains); "
         "the macro mean and Stouffer as described, unchecked",
         "wmt25": "as described, unchecked",
-        "wmt26": "as described, unchecked; sidedness is not stated there: two-sided",
+        "wmt26": "claims of pairs equal those of SciPy's BCa interval with the same draws; the rest as described",
         "nllb-xsts": "as described, unchecked; language pairs are calibrated by the comparison `xsts`",
         "srp-paper": "worked example F4 and explicit assignments of side-by-side MQM; the paper states no p-values",
         "recommended": "worked examples of document permutation, Holm and intervals; no publication uses it whole",

@@ -23,6 +23,7 @@ from app.domain.recipe_choices import (
     ClusterRule,
     ConstantRaters,
     ExclusionRule,
+    ImplausibleRaters,
     IntervalKind,
     Method,
     Moments,
@@ -126,6 +127,10 @@ class Recipe:
     normalize: Annotated[Normalize, ChoiceWording("How the scores of raters are put on one scale.")] = "none"
     moments: Annotated[Moments, ChoiceWording("Which rows a rater's mean and deviation come from.")] = "ratings"
     sd0: Annotated[ConstantRaters, ChoiceWording("What becomes of raters whose scores do not vary.")] = "drop"
+    implausible_raters: Annotated[
+        ImplausibleRaters,
+        ChoiceWording("What becomes of raters whose differences between outputs are far from those of all raters."),
+    ] = "keep"
     repeats: Annotated[Repeats, ChoiceWording("How several ratings of a segment are combined.")] = "average"
     unit: Annotated[Unit, ChoiceWording("What the test resamples or ranks.")] = "document"
     aggregate: Annotated[Aggregate, ChoiceWording("How segment scores become a system's score.")] = "mean"
@@ -166,8 +171,12 @@ class Recipe:
 
     @property
     def hash(self) -> str:
-        """Digest of every choice but the name: equal recipes under two names are one analysis."""
-        choices = {k: v for k, v in self.as_json().items() if k != "name"}
+        """Digest of every choice but the name: equal recipes under two names are one analysis.
+
+        A choice that came later counts only where it is made, so that a recipe keeps its digest.
+        """
+        plain = self.as_json()
+        choices = {k: v for k, v in plain.items() if k != "name" and (k, v) != ("implausible_raters", "keep")}
         text = json.dumps(choices, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import ExclusionRule, Recipe
+from app.stats.rater_plausibility import LEAST_PLAUSIBLE, compute_rater_plausibility
 from app.stats.ratings import Bools, Codes, RatingRole, Ratings
 
 
@@ -25,7 +26,7 @@ class RowSelection:
     """Rows of one analysis.
 
     ratings: segment ratings without what the recipe excludes by name.
-    ranked: the rows of it that the ranking uses (role and acceptance), one boolean a row.
+    ranked: the rows of it that the ranking uses (role, acceptance, plausible raters), one boolean a row.
     dropped: rows left out by reason, only reasons that occurred.
     """
 
@@ -52,7 +53,13 @@ def select_rows(ratings: Ratings, recipe: Recipe) -> RowSelection:
     accepted = rows.accepted if recipe.accepted_only else np.ones(len(rows), dtype=np.bool_)
     dropped.append(DroppedRows("role not ranked", int((~roles).sum())))
     dropped.append(DroppedRows("task rejected by quality control", int((roles & ~accepted).sum())))
-    return RowSelection(rows, roles & accepted, tuple(d for d in dropped if d.n))
+    ranked = roles & accepted
+    if recipe.implausible_raters == "drop":
+        with np.errstate(invalid="ignore"):
+            implausible = compute_rater_plausibility(rows.where(ranked)) < LEAST_PLAUSIBLE
+        dropped.append(DroppedRows("implausible rater", int((ranked & implausible[rows.rater]).sum())))
+        ranked &= ~implausible[rows.rater]
+    return RowSelection(rows, ranked, tuple(d for d in dropped if d.n))
 
 
 def drop_excluded(ratings: Ratings, exclusions: Sequence[ExclusionRule]) -> Ratings:

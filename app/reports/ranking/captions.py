@@ -20,6 +20,7 @@ _TESTS = {
     "rank_sum": "rank-sum test",
     "rank_sum_legacy": "rank-sum test (half the two-sided p)",
     "welch": "Welch's t-test",
+    "wmt26_bootstrap": "BCa bootstrap of the mean difference, paired or unpaired",
     "none": "no test",
 }
 _ADJUSTED = {"none": "no adjustment for multiple pairs", "holm": "Holm", "bh": "Benjamini–Hochberg"}

@@ -14,7 +14,7 @@ Dimension = Literal["scoring", "exclusion", "normalize", "test", "adjust"]
 DIMENSIONS: Final[tuple[Dimension, ...]] = ("scoring", "exclusion", "normalize", "test", "adjust")
 NORMALIZATIONS: Final[tuple[Normalize, ...]] = ("none", "mean", "center", "error", "error_rate", "z")
 ADJUSTMENTS: Final[tuple[Adjust, ...]] = ("none", "holm", "bh", "maxT")
-ONE_SIDED: Final = frozenset({"marot", "rank_sum_legacy"})
+ONE_SIDED: Final = frozenset({"marot", "rank_sum_legacy", "wmt26_bootstrap"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,7 @@ TESTS: Final[Mapping[str, TestAndUnit]] = MappingProxyType(
             TestAndUnit("stouffer", "segment"),
             TestAndUnit("stouffer_signed", "segment"),
             TestAndUnit("wmt26_or", "segment"),
+            TestAndUnit("wmt26_bootstrap", "segment"),
         )
     }
 )

@@ -37,12 +37,12 @@ _UNDIRECTED = (
     "Stouffer's combination of two-sided p-values ignores direction, so opposite effects in two domains can add up to "
     "a claim: check the signed p-value"
 )
+_TWO_CHANCES = "the smaller p of two tests counts, so there are two chances to reject and more false claims than alpha"
 _LEGACY: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "stouffer": (_UNDIRECTED,),
-        "wmt26_or": (
-            "the smaller p of two tests counts, so there are two chances to reject and more false claims than alpha",
-        ),
+        "wmt26_or": (_TWO_CHANCES,),
+        "wmt26_bootstrap": (_TWO_CHANCES,),
     }
 )
 

@@ -31,11 +31,14 @@ def assign_clusters(wins: Bools, rule: ClusterRule, *, apart: Bools | None = Non
 def compute_rank_ranges(wins: Bools, rule: ClusterRule = "none") -> tuple[tuple[int, int], ...]:
     """[1 + losses, S − wins] of each system: pairwise, not simultaneous.
 
-    Under `wmt25` a range grows from the system's own rank over its neighbours, up to the first that beats it and down
-    to the first that it beats: what lies beyond is not looked at, so a significant reversal there is missed.
+    Under `wmt25` and `wmt26` a range grows from the system's own rank over its neighbours, up to the first that beats
+    it and down to the first that it beats. What lies beyond is not looked at: a significant reversal is missed there.
+    Under `wmt26` only the last system's range reaches the last rank.
     """
     if rule == "wmt25":
         return _grown(wins)
+    if rule == "wmt26":
+        return _cut_short(_grown(wins))
     won, lost = wins.sum(axis=1), wins.sum(axis=0)
     return tuple((1 + int(b), len(wins) - int(a)) for a, b in zip(won, lost, strict=True))
 
@@ -67,6 +70,12 @@ def _grown(wins: Bools) -> tuple[tuple[int, int], ...]:
         start = int(beaten_by[-1]) + 2 if beaten_by.size else 1
         ranges.append((start, i + 1 + int(beats[0]) if beats.size else len(wins)))
     return tuple(ranges)
+
+
+def _cut_short(ranges: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+    """As WMT26's script counts them: its loop ends one rank early, so only the last system has the last rank."""
+    last = len(ranges)
+    return tuple((start, end if i == last else min(end, last - 1)) for i, (start, end) in enumerate(ranges, 1))
 
 
 def _paper(wins: Bools) -> Bools:

@@ -23,6 +23,7 @@ SEGMENT_SIZES: Mapping[str, tuple[float, float]] = MappingProxyType(
         "signed_rank": (0.22, 0.35),
         "stouffer": (0.20, 0.42),
         "wmt26_or": (0.15, 0.27),
+        "wmt26_bootstrap": (0.27, 0.40),
     }
 )
 """Pairs of equal systems that a test by segments claims at .05, in either direction: 30 documents of 10 segments, where

@@ -14,6 +14,7 @@ from app.domain.recipe import STRATIFIED_TESTS, Recipe
 from app.stats.aggregate import ScoreMatrix, round_scores
 from app.stats.ratings import Bools, Floats
 from app.stats.testing import resampling
+from app.stats.testing.bca import NOT_TESTED, RESAMPLES, bootstrap_paired_difference, bootstrap_two_samples
 from app.stats.testing.paired import DirectionalPValues, paired_t_test, stouffer, stouffer_signed, wilcoxon_signed_rank
 from app.stats.testing.permutation import (
     MOST_PERMUTATIONS,
@@ -35,7 +36,7 @@ FEWEST_DOCUMENTS = 6
 
 SIGN_TESTS = frozenset({"permutation", "marot"})
 DRAWN_TESTS = SIGN_TESTS | {"bootstrap"}
-PAIRED_TESTS = SIGN_TESTS | STRATIFIED_TESTS | {"signed_rank", "paired_t", "wmt26_or", "bootstrap"}
+PAIRED_TESTS = SIGN_TESTS | STRATIFIED_TESTS | {"signed_rank", "paired_t", "wmt26_or", "wmt26_bootstrap", "bootstrap"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,8 @@ def _run_test(panel: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: 
         return _by_bootstrap(shared, recipe)
     if recipe.test in STRATIFIED_TESTS:
         return _by_domains(panel, recipe, sign)
+    if recipe.test == "wmt26_bootstrap":
+        return _by_bca(panel, recipe, sign)
     if recipe.test in PAIRED_TESTS:
         return _by_differences(panel, shared, recipe, sign)
     return _by_two_samples(panel, recipe, sign)
@@ -174,6 +177,28 @@ def _by_differences(panel: ScoreMatrix, shared: CommonSegments, recipe: Recipe, 
             lean[pairs] = tests.lean
     if recipe.test == "wmt26_or":
         return _either(_without_floor(p, reverse, lean), _by_two_samples(panel, replace(recipe, test="welch"), sign))
+    return _without_floor(p, reverse, lean)
+
+
+def _by_bca(panel: ScoreMatrix, recipe: Recipe, sign: int) -> PairTests:
+    """The smaller p of a paired and an unpaired bootstrap of the difference of means: WMT26's rule."""
+    first, second = all_system_pairs(len(panel.systems))
+    p, reverse = np.full(first.size, np.nan), np.full(first.size, np.nan)
+    lean = np.zeros(first.size, dtype=np.int8)
+    resamples = recipe.permutations or RESAMPLES
+    fewest = FEWEST_DOCUMENTS if recipe.unit == "document" else 2
+    for pairs, differences in unit_differences(panel, sign, unit=recipe.unit):
+        for pair, values in zip(pairs, differences, strict=True):
+            if values.size >= fewest:
+                claim = bootstrap_paired_difference(values, alpha=recipe.alpha, seed=recipe.seed, resamples=resamples)
+                p[pair], reverse[pair], lean[pair] = claim.p_value, claim.p_reverse, np.sign(values.mean())
+    whole = [_sample(panel, i, panel.present[i], recipe.unit, sign) for i in range(len(panel.systems))]
+    for pair, (i, j) in enumerate(zip(first, second, strict=True)):
+        x, y, claim = whole[i], whole[j], NOT_TESTED
+        if min(x.size, y.size) >= fewest:
+            claim = bootstrap_two_samples(x, y, alpha=recipe.alpha, seed=recipe.seed, resamples=resamples)
+            lean[pair] = lean[pair] or np.sign(x.mean() - y.mean())
+        p[pair], reverse[pair] = np.fmin(p[pair], claim.p_value), np.fmin(reverse[pair], claim.p_reverse)
     return _without_floor(p, reverse, lean)
 
 

@@ -134,10 +134,35 @@ def signed_rank(a: Scores, b: Scores, world: World) -> Found:
     return Found(_wilcoxon(d, "greater"), _wilcoxon(d, "less"), 0)
 
 
-def either_t(a: Scores, b: Scores, world: World) -> Found:
+def either_bootstrap(a: Scores, b: Scores, world: World) -> Found:
     d = apart(a, b, world)
-    unpaired = stats.ttest_ind(list(a.values()), list(b.values()), equal_var=False).pvalue
-    return Found(min(stats.ttest_1samp(d, 0).pvalue, unpaired), None, d.mean())
+    x, y = ([scores[u] for u in world.units if u in scores] for scores in (a, b))
+    p, reverse = np.min([_bca_levels(d), _bca_levels(np.array(x), np.array(y))], axis=0)
+    return Found(p, reverse, d.mean())
+
+
+def _bca_levels(*samples: np.ndarray) -> tuple[float, float]:
+    """The smallest level at which SciPy's one-sided interval of a mean or a difference of means leaves out 0."""
+
+    def mean(x: np.ndarray, y: np.ndarray | None = None, axis: int = -1) -> np.ndarray:
+        return np.round(np.mean(x, axis=axis) - (0.0 if y is None else np.mean(y, axis=axis)), 10)
+
+    drawn = stats.bootstrap(samples, mean, n_resamples=100, rng=np.random.default_rng(SEED))
+
+    def leaves_out(level: float, side: str) -> bool:
+        interval = stats.bootstrap(
+            samples, mean, n_resamples=0, bootstrap_result=drawn, confidence_level=1 - level, alternative=side
+        ).confidence_interval
+        return bool(interval.low > 0 if side == "greater" else interval.high < 0)
+
+    levels = []
+    for side in ("greater", "less"):
+        low, high = 1 / 101, 1.0
+        for _ in range(0 if leaves_out(low, side) else 45):
+            middle = (low + high) / 2
+            low, high = (low, middle) if leaves_out(middle, side) else (middle, high)
+        levels.append(low)
+    return levels[0], levels[1]
 
 
 def bootstrap(a: Scores, b: Scores, world: World) -> Found:

@@ -43,6 +43,11 @@ def grown(wins: Table) -> list[tuple[int, int]]:
     return ranges
 
 
+def cut_short(wins: Table) -> list[tuple[int, int]]:
+    ranges, n = grown(wins), len(wins)
+    return [(first, min(last, n - 1)) for first, last in ranges[:-1]] + ranges[-1:]
+
+
 def all_beat_all(wins: Table, told: Table, i: int) -> bool:
     return all(wins[a][b] for a in range(i) for b in range(i, len(wins)))
 
@@ -114,7 +119,9 @@ TWINS = {
         weights=rows_of.domains_alike,
         ranges=grown,
     ),
-    "wmt26": Twin(rows_of.as_given(RATING), rows_of.mean_of_raters, pairs_of.either_t, all_beat_all),
+    "wmt26": Twin(
+        rows_of.as_given(RATING), rows_of.mean_of_raters, pairs_of.either_bootstrap, all_beat_all, ranges=cut_short
+    ),
     "nllb-xsts": Twin(
         rows_of.as_given(RATING), rows_of.median_of_raters, pairs_of.bootstrap, None, interval=pairs_of.percentile
     ),

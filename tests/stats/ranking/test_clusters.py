@@ -121,3 +121,5 @@ def test_lines_agree_with_their_slow_twin(rows: list[list[bool]], rule: str) -> 
         expected.append(number)
     assert assign_clusters(wins, rule) == pytest.approx(expected)
     assert compute_rank_ranges(wins, "wmt25") == tuple(grown(wins, i) for i in range(n))
+    ranges = [grown(wins, i) for i in range(n)]
+    assert compute_rank_ranges(wins, "wmt26") == (*((a, min(b, n - 1)) for a, b in ranges[:-1]), ranges[-1])

@@ -141,6 +141,8 @@ def test_legacy_tests_say_what_is_wrong_with_them() -> None:
     assert lost in rank_systems(ratings, WMT24, documents()).warnings
     assert lost not in rank_systems(ratings, replace(WMT24, test="stouffer_signed"), documents()).warnings
     assert twice in rank_systems(ratings, NAMED["wmt26"]).warnings
+    draft = replace(NAMED["wmt26"], test="wmt26_or", alternative="two-sided")
+    assert twice in rank_systems(ratings, draft).warnings
 
 
 def test_every_named_recipe_ranks_a_campaign_with_domains() -> None:

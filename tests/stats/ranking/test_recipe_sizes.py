@@ -83,7 +83,7 @@ def test_studentizing_flips_of_equal_documents_changes_no_p_value() -> None:
 
 
 def test_a_few_campaigns_are_claimed_about_as_often_as_the_warning_says() -> None:
-    low, high = recipe_caveats.SEGMENT_SIZES["wmt26_or"]
+    low, high = recipe_caveats.SEGMENT_SIZES["wmt26_bootstrap"]
     assert low - 0.1 <= claimed("wmt26", campaigns=4, seed=8, within=0.25) <= high + 0.15
 
 

@@ -149,7 +149,7 @@ CHANGES: dict[str, tuple[object, ...]] = {
     "unit": ("document", "segment"),
     "aggregate": ("mean", "median", "macro_domain"),
     "test": ("permutation", "signed_rank", "paired_t", "rank_sum", "rank_sum_legacy", "welch", "marot", "stouffer",
-             "stouffer_signed", "wmt26_or", "bootstrap", "none"),
+             "stouffer_signed", "wmt26_or", "wmt26_bootstrap", "bootstrap", "none"),
     "alternative": ("two-sided", "greater"),
     "permutations": (None, 500, 10_000),
     "plus_one": (False,),
@@ -169,8 +169,9 @@ CHANGES: dict[str, tuple[object, ...]] = {
 
 
 # Fields that no look can see: a name; what storage and services act on; who flips a pair, which the twins leave out; a
-# test in the place of one that the data cannot support, where these can; and exclusions, which name a campaign's own.
-NOT_LOOKED_AT = {"name", "scoring", "standing", "calibration", "influence", "fallback", "exclude"}
+# test in the place of one that the data cannot support, where these can; exclusions, which name a campaign's own; and
+# implausible raters, of whom there are none (tests/stats/test_rater_plausibility.py).
+NOT_LOOKED_AT = {"name", "scoring", "standing", "calibration", "influence", "fallback", "exclude", "implausible_raters"}
 
 # What changes nothing, and why.
 NOT_NORMALIZED = {("moments", "all"), ("sd0", "zero"), ("sd0", "drop_z")}
@@ -192,7 +193,8 @@ CHANGES_NOTHING: dict[str, set[tuple[str, object]]] = {
     "wmt24-esa": PAIRED | NOT_DRAWN | SAME_LINES_AS_STRICT | {("unit", "document"), ("alternative", "greater")},
     # With more than 13 differences and ties among them `auto` is the asymptotic one.
     "wmt25": PAIRED | NOT_DRAWN | {("method", "asymptotic")},
-    "wmt26": NOT_NORMALIZED | BY_MEANS | NOT_DRAWN | NO_RANKS | SAME_LINES | {("clusters", "strict")},
+    # The bootstrap is one-sided whatever `alternative` says.
+    "wmt26": PAIRED | NO_RANKS | {("plus_one", False), ("alternative", "two-sided")},
     # A bootstrap always counts the observed arrangement.
     "nllb-xsts": PAIRED | NO_RANKS | {("permutations", 10_000), ("plus_one", False)},
     "srp-paper": PAIRED | NO_RANKS | SAME_LINES,

@@ -1,0 +1,123 @@
+"""The test of WMT26: one mean is above another where the lower end of a BCa bootstrap interval is above 0.
+
+It is made twice, with differences on common units and with two independent samples, and one of them is enough. The
+draws are those of `scipy.stats.bootstrap` with `numpy.random.default_rng(seed)` for each pair; means are rounded to ten
+decimals, so that equal ones are ties on every machine.
+
+Source: humeval/02b-analyze_results.py of wmt-conference/wmt26-general-mt (`is_significantly_better`); BCa: Efron 1987.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from app.stats.ratings import Floats
+
+RESAMPLES = 100
+_DECIMALS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class BootstrapClaim:
+    """Of a difference of means. p_value: that it is above 0; p_reverse: that it is below 0; both NaN if not tested."""
+
+    p_value: float
+    p_reverse: float
+
+
+NOT_TESTED = BootstrapClaim(np.nan, np.nan)
+
+
+def bootstrap_paired_difference(
+    differences: Floats, *, alpha: float, seed: int, resamples: int = RESAMPLES
+) -> BootstrapClaim:
+    """Of the mean of differences, shape (n,). Fewer than two, or equal ones, are not tested; none above 0: no claim."""
+    if differences.size < 2:
+        return NOT_TESTED
+    drawn = _draw(differences, resamples, np.random.default_rng(seed))
+    estimate = float(differences.mean())
+    claim = _claim(drawn, estimate, [differences], alpha)
+    return BootstrapClaim(
+        p_value=claim.p_value if differences.max() > 0 else max(claim.p_value, 1.0),
+        p_reverse=claim.p_reverse if differences.min() < 0 else max(claim.p_reverse, 1.0),
+    )
+
+
+def bootstrap_two_samples(
+    x: Floats, y: Floats, *, alpha: float, seed: int, resamples: int = RESAMPLES
+) -> BootstrapClaim:
+    """Of the mean of x, shape (n,), less that of y, shape (m,). Fewer than two of one are not tested."""
+    if min(x.size, y.size) < 2:
+        return NOT_TESTED
+    rng = np.random.default_rng(seed)
+    drawn = _draw(x, resamples, rng) - _draw(y, resamples, rng)
+    return _claim(drawn, float(x.mean() - y.mean()), [x, -y], alpha)
+
+
+def _draw(sample: Floats, resamples: int, rng: np.random.Generator) -> Floats:
+    """Means of draws with replacement, shape (resamples,)."""
+    return np.asarray(sample[rng.integers(0, sample.size, size=(resamples, sample.size))].mean(axis=1))
+
+
+def _claim(drawn: Floats, estimate: float, samples: Sequence[Floats], alpha: float) -> BootstrapClaim:
+    """samples: those whose means, added up, are the estimate."""
+    acceleration = _accelerate(samples)
+    return BootstrapClaim(
+        _p_value(drawn, estimate, acceleration, alpha), _p_value(-drawn, -estimate, -acceleration, alpha)
+    )
+
+
+def _accelerate(samples: Sequence[Floats]) -> float:
+    """From leaving out one value at a time; NaN where no value differs from the others.
+
+    Source: Efron & Tibshirani 1993, §14.3 and §25.6 (several samples).
+    """
+    cubes = squares = 0.0
+    for sample in samples:
+        n = sample.size
+        influence = sample - sample.mean()  # (n − 1)·(mean of the means without one − the mean without this one)
+        cubes += float((influence**3).sum()) / n**3
+        squares += float((influence**2).sum()) / n**2
+    return cubes / (6 * squares**1.5) if squares > 0 else np.nan
+
+
+def _p_value(drawn: Floats, estimate: float, acceleration: float, alpha: float) -> float:
+    """The smallest level at which the lower end is above 0, from 1/(B + 1); it is below α exactly where that end is."""
+    drawn, estimate = np.round(drawn, _DECIMALS), round(estimate, _DECIMALS)
+    below = float((drawn < estimate).mean() + (drawn <= estimate).mean()) / 2
+    if not np.isfinite(acceleration):
+        return np.nan  # no value differs from another
+    if not 0 < below < 1:
+        return 1.0  # no interval, so no claim
+    bias = float(special.ndtri(below))
+    lower = float(special.ndtr(_corrected(bias, acceleration, float(special.ndtri(alpha)))))
+    is_claimed = bool(np.quantile(drawn, lower) > 0)
+    least = 1 / (drawn.size + 1)
+    level = float(special.ndtr(_uncorrected(bias, acceleration, _level_of_zero(drawn))))
+    if is_claimed:
+        return float(np.clip(level, least, np.nextafter(alpha, 0))) if least < alpha else least
+    return float(np.clip(level, alpha, 1.0))
+
+
+def _corrected(bias: float, acceleration: float, z: float) -> float:
+    moved = bias + z
+    return bias + moved / (1 - acceleration * moved)
+
+
+def _uncorrected(bias: float, acceleration: float, z: float) -> float:
+    moved = (z - bias) / (1 + acceleration * (z - bias)) if np.isfinite(z) else z
+    return moved - bias
+
+
+def _level_of_zero(drawn: Floats) -> float:
+    """The normal quantile of the level whose percentile, by linear interpolation, is 0."""
+    ordered = np.sort(drawn)
+    n = int((ordered <= 0).sum())
+    if n in (0, ordered.size):
+        return -np.inf if n == 0 else np.inf
+    share = (n - 1 - ordered[n - 1] / (ordered[n] - ordered[n - 1])) / (ordered.size - 1)
+    return float(special.ndtri(np.clip(share, 0.0, 1.0)))
