@@ -112,7 +112,9 @@ def rerank_systems(rows: Ratings, recipe: Recipe, unshown: frozenset[str], facts
     gone = [code for code, key in enumerate(rows.labels.systems) if key in unshown]
     shown = scored.where(~np.isin(scored.system, gone)).canonical()
     # What the recipe says of rows and normalization is done.
-    rest = replace(_plain(recipe), normalize="none", roles=EVERY_ROLE, accepted_only=False, exclude=())
+    rest = replace(
+        _plain(recipe), normalize="none", roles=EVERY_ROLE, accepted_only=False, exclude=(), implausible_raters="keep"
+    )
     return rank_systems(shown, rest, facts.documents)
 
 

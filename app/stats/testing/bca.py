@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy import special
@@ -38,7 +39,7 @@ def bootstrap_paired_difference(
     """Of the mean of differences, shape (n,). Fewer than two, or equal ones, are not tested; none above 0: no claim."""
     if differences.size < 2:
         return NOT_TESTED
-    drawn = _draw(differences, resamples, np.random.default_rng(seed))
+    drawn = _draw_shares((differences.size,), resamples, seed)[0] @ differences
     estimate = float(differences.mean())
     claim = _claim(drawn, estimate, [differences], alpha)
     return BootstrapClaim(
@@ -53,14 +54,24 @@ def bootstrap_two_samples(
     """Of the mean of x, shape (n,), less that of y, shape (m,). Fewer than two of one are not tested."""
     if min(x.size, y.size) < 2:
         return NOT_TESTED
-    rng = np.random.default_rng(seed)
-    drawn = _draw(x, resamples, rng) - _draw(y, resamples, rng)
+    of_x, of_y = _draw_shares((x.size, y.size), resamples, seed)
+    drawn = of_x @ x - of_y @ y
     return _claim(drawn, float(x.mean() - y.mean()), [x, -y], alpha)
 
 
-def _draw(sample: Floats, resamples: int, rng: np.random.Generator) -> Floats:
-    """Means of draws with replacement, shape (resamples,)."""
-    return np.asarray(sample[rng.integers(0, sample.size, size=(resamples, sample.size))].mean(axis=1))
+@lru_cache(maxsize=64)
+def _draw_shares(sizes: tuple[int, ...], resamples: int, seed: int) -> tuple[Floats, ...]:
+    """How often each value is drawn with replacement, as a share of its sample; of each sample (resamples, size).
+
+    Pairs with as many common units have the same draws, and most have.
+    """
+    rng = np.random.default_rng(seed)
+    shares = []
+    for size in sizes:
+        picked = rng.integers(0, size, size=(resamples, size)) + size * np.arange(resamples)[:, None]
+        counts = np.bincount(picked.ravel(), minlength=resamples * size).reshape(resamples, size)
+        shares.append(np.asarray(counts / size))
+    return tuple(shares)
 
 
 def _claim(drawn: Floats, estimate: float, samples: Sequence[Floats], alpha: float) -> BootstrapClaim:
