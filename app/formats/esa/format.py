@@ -3,11 +3,16 @@
 Conventions: `username,targetID,itemID,itemType,src3,tgt3,score,documentID,isCompleteDocument,mqm,start,end`, and
 perhaps `batch,item` behind them. `targetID` is a test set, a dot and the system, or several systems joined by `+` whose
 outputs are identical. `documentID` is document, system and marks joined by `#`: `#bad…` and `#ref` tell copies apart;
-`#dup…` (filler repetitions), `#incomplete` and tutorials are left out. `itemID` numbers the screens of a task, so a
-segment's position is its place among the items of its document; where a task shows fewer items of a document than
-others do, nobody can tell which, and they are left out, unless `batch,item` are `plumbline` and the position: so this
-program writes it. Of several answers to one item the latest counts. Times are
-Unix seconds; offsets as in `_appraise_marks`. Texts are unknown.
+`#dup…` (filler repetitions), `#incomplete` and tutorials are left out.
+
+In WMT23 `itemID` numbers the screens of a task, so a segment's position is its place among the items of its document;
+where a task shows fewer items of a document than others do, nobody can tell which, and they are left out, unless
+`batch,item` are `plumbline` and the position: so this program writes it. In WMT24 `itemID` is the line of the test set:
+then all tasks number a document alike, and a position counts from its first line. No file says which it is, but the
+numbers do.
+
+Of several answers to one item the latest counts. Times are Unix seconds; offsets as in `_appraise_marks`. Texts are
+unknown.
 """
 
 from __future__ import annotations
@@ -99,7 +104,8 @@ def _reader(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> J
 class _Presentations:
     """Where the items of each document begin in each task, and how many a document has; read beforehand.
 
-    A document is a run of items one after the other; the longest run anywhere is the document whole.
+    A document is a run of items one after the other; the longest run anywhere is the document whole. Where all tasks
+    that show a document number its items alike, for every document of the files, an item number names a segment.
     """
 
     def __init__(self, files: Sequence[InputFile], context: ReadContext) -> None:
@@ -110,10 +116,14 @@ class _Presentations:
                 _see(line, items)
         self._first: dict[Shown, dict[int, tuple[int, int]]] = {}
         self._longest: dict[str, int] = {}
+        lines: dict[str, set[int]] = {}
         for shown, numbers in items.items():
             name = parse_appraise_document(shown[-1], shown[1])[0]
             runs = self._first[shown] = _runs(sorted(numbers))
             self._longest[name] = max(self._longest.get(name, 0), *(length for _, length in runs.values()))
+            lines.setdefault(name, set()).update(numbers)
+        self._first_line = {name: min(numbers) for name, numbers in lines.items()}
+        self._named = all(len(numbers) == self._longest[name] for name, numbers in lines.items())
 
     def __call__(self, cells: RowCells, columns: ColumnMap, at: FileLine) -> SortableRow | str:
         """The row of a judgment, or why it is left out. Raises ValueError with what is wrong."""
@@ -131,7 +141,9 @@ class _Presentations:
         if (told := cells.beyond())[:1] == [PLACED]:
             return row._replace(position=f"{parse_position(told[1] if len(told) > 1 else '', 1):010d}")
         first, length = self._first[shown][int(row.position)]
-        if length < self._longest[document]:
+        if self._named:
+            first = self._first_line[document]
+        elif length < self._longest[document]:
             return CUT
         return row._replace(position=f"{int(row.position) - first + 1:010d}")
 

@@ -85,6 +85,37 @@ def test_a_document_shown_in_part_is_left_out_and_counted(read: Read) -> None:
     assert "shows in part" in next(iter(found.log.dropped))
 
 
+def test_an_item_that_is_the_line_of_the_test_set_says_which_segment_it_is(read: Read) -> None:
+    whole = [row(item) for item in (41, 42, 43)]
+    part = [row(item, user="u2", target="wmt24.B", kind="BAD", document="d1#B#bad1") for item in (42, 43)]
+    other = [row(7, user="u2", document="d2#A")]
+
+    found = read("esa", lines(*whole, *part, *other))
+
+    assert sorted((j.rater, j.document, j.position) for j in found.judgments) == [
+        *[("u1", "d1", position) for position in (1, 2, 3)],
+        *[("u2", "d1", position) for position in (2, 3)],
+        ("u2", "d2", 1),
+    ]
+    assert not found.log.dropped
+
+
+def test_one_document_that_is_numbered_otherwise_makes_items_screens(read: Read) -> None:
+    """Then the numbers of no document can be trusted, also where those of one happen to be alike."""
+    alike, part = [row(41), row(42)], [row(42, user="u2")]
+    moved = [row(3, document="d2#A"), row(9, user="u2", document="d2#A")]
+
+    found = read("esa", lines(*alike, *part, *moved))
+
+    assert sorted((j.rater, j.document, j.position) for j in found.judgments) == [
+        ("u1", "d1", 1),
+        ("u1", "d1", 2),
+        ("u1", "d2", 1),
+        ("u2", "d2", 1),
+    ]
+    assert sum(found.log.dropped.values()) == 1
+
+
 @pytest.mark.parametrize(
     ("document", "reason"),
     [
