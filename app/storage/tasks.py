@@ -50,6 +50,9 @@ SELECT i.id AS item_id, i.position AS item, i.screen, i.column_, i.side_order, i
        g.position, g.source, {_TEXT} AS text, {_PREFILL} AS prefill,
        CASE WHEN i.reference IS NULL AND (v.kind IS NULL OR v.kind = 'degraded') THEN o.alignment END AS alignment,
        o.text AS output,
+       coalesce(g.meta ->> 'instructions', (
+         SELECT coalesce(d.meta ->> 'instructions', d.meta ->> 'evaluation_instruction') FROM documents d
+         WHERE d.campaign_id = g.campaign_id AND d.id = g.document_id)) AS instructions,
        (SELECT jsonb_object_agg(x.name, x.text) FROM reference_texts x
         WHERE x.campaign_id = i.campaign_id AND x.segment_id = g.id) AS refs
 FROM items i {_SHOWN}

@@ -58,6 +58,9 @@ class ShownSegmentOut(BaseModel):
         description="`0-0 1-2`: words of the source with words of the text, by their places between white space, "
         "from 0; null where none is given.",
     )
+    instructions: str | None = Field(
+        None, description="What to heed in judging this segment, as text; null where nothing is said."
+    )
     texts: list[TextOut]
     judgment: GivenOut | None
 
@@ -72,6 +75,7 @@ class ShownSegmentOut(BaseModel):
             references=None if view.references is None else list(view.references),
             prefill=None if view.prefill is None else [dict(span) for span in view.prefill],
             alignment=view.alignment,
+            instructions=view.instructions,
             texts=[TextOut.model_validate(text) for text in view.texts],
             judgment=_given(view.judgment),
         )

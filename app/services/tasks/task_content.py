@@ -9,6 +9,7 @@ from typing import Any
 
 from app.domain import alignment
 from app.domain.errors import NotFound
+from app.domain.instructions import read_instructions
 from app.protocols import RaterForm, assign_error_ids
 from app.protocols.base import Basis, Level, Protocol, Side, Span
 from app.services.tasks.judging_rules import load_judging_rules
@@ -28,7 +29,8 @@ class TaskAddressNotFound(NotFound):
 class SegmentSheet:
     """One segment as shown. text: None where there is no output, so that nothing is asked of it.
 
-    alignment: of the words of the text with those of the source, where one was given.
+    alignment: of the words of the text with those of the source, where one was given. instructions: what to heed in
+    judging this segment, as text.
     """
 
     id: int
@@ -37,6 +39,7 @@ class SegmentSheet:
     references: Mapping[str, str]
     prefill: tuple[Span, ...] | None
     alignment: str | None = None
+    instructions: str | None = None
 
     @property
     def sha256(self) -> str | None:
@@ -138,7 +141,8 @@ def _items(session: Session, row: tasks.Row) -> dict[int, ItemSheet]:
 def _segment(row: tasks.Row) -> SegmentSheet:
     lengths: dict[Side, int] = {"source": len(row.source or ""), "target": len(row.text or "")}
     spans = None if row.prefill is None else visible_prefilled_errors(row.prefill, lengths)
-    return SegmentSheet(row.segment_id, row.source, row.text, row.refs or {}, spans, _alignment(row))
+    instructions = read_instructions(row.instructions)
+    return SegmentSheet(row.segment_id, row.source, row.text, row.refs or {}, spans, _alignment(row), instructions)
 
 
 def _alignment(row: tasks.Row) -> str | None:

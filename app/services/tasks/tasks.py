@@ -70,6 +70,7 @@ class SegmentView:
     references: tuple[str, ...] | None
     prefill: tuple[Mapping[str, Any], ...] | None
     alignment: str | None
+    instructions: str | None
     texts: tuple[LabelledText, ...]
     judgment: OwnAnswer | None
 
@@ -310,6 +311,7 @@ def _segment(sheet: TaskContent, item: ItemSheet, n: int, segment: SegmentSheet,
         references=references if seen.references and not hidden else None,
         prefill=None if segment.prefill is None else tuple(span.model_dump() for span in segment.prefill),
         alignment=segment.alignment if seen.source and not hidden else None,
+        instructions=segment.instructions,
         texts=texts,
         judgment=answers.at.get((item.id, segment.id)),
     )

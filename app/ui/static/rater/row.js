@@ -84,6 +84,11 @@ export class Row {
     if (column >= 0) this.activate(column);
   }
 
+  // What to heed in judging this segment.
+  get instructions() {
+    return this.cells[0].segment.instructions ?? null;
+  }
+
   get answers() {
     return this.cells.map((cell) => cell.answer).filter(Boolean);
   }

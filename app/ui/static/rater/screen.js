@@ -17,7 +17,7 @@ export class Screen {
       "div",
       { class: `sheet columns-${screen.items.length}` },
       context(screen.context.before, t("What comes before")),
-      this.rows.map((row) => row.element),
+      this.rows.map((row, i) => [instructions(row, this.rows[i - 1]), row.element]),
       context(screen.context.after, t("What follows")),
       this.wholes.map((one) => one.box),
     );
@@ -148,6 +148,14 @@ export function rowsOf(items, answers) {
     i + 1,
     items.map((item) => ({ segment: item.segments[i], answer: answers.at(`${item.item}/${i + 1}`) ?? null })),
   ]);
+}
+
+// What to heed in judging: once, above the first of the segments that share it.
+function instructions(row, before) {
+  if (!row.instructions || row.instructions === before?.instructions) return null;
+  const label = t("Instructions for this text");
+  return h("div", { class: "item-instructions", role: "note", "aria-label": label },
+    h("span", { class: "label" }, label), h("p", { dir: "auto" }, row.instructions));
 }
 
 function context(sentences, label) {
