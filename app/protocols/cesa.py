@@ -1,9 +1,8 @@
 """Contrastive error span annotation: ESA on several outputs side by side, its slider in five bands.
 
-Source: the cESA of WMT26 (Zouhar et al. 2026, arXiv 2607.26640). Our slider goes in steps of five, so that each score
-lies in one band; that of Pearmut, which WMT26 used, gives every whole number. The words of the bands are ours. An
-output is free of errors where nothing is marked and the score is in the highest band. What did not follow the
-instructions of a task is an error of its own category, with a place or without.
+Source: the cESA of WMT26 (Zouhar et al. 2026, arXiv 2607.26640). Scores go in steps of five, so that each lies in one
+band; the words of the bands are ours. An output is free of errors where nothing is marked and the score is in the
+highest band. What did not follow the instructions of a task is an error of its own category, with a place or without.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from app.protocols.kit.scales import Number
 from app.stats.ratings import ScoreScale
 
 STEP = 5.0
-SCALE = ScoreScale(0.0, 100.0, 1.0)
+SCALE = ScoreScale(0.0, 100.0, STEP)
 SHARE = ScoreScale(0.0, 1.0, 1.0)
 GOOD = 85.0  # where the highest band begins
 FAULT = "Instructions fault"
@@ -66,7 +65,7 @@ def list_measures(options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:  # no
 
 
 def check_payload(payload: CESAPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
-    """Raise Invalid naming every error that does not fit the texts, and a score off the scale."""
+    """Raise Invalid naming every error that does not fit the texts, and a score that lies in no band."""
     check_errors_and_score(payload.errors, payload.score, shown, SCALE)
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ import pytest
 
 from app.formats.base import Record
 from tests.formats.conftest import Read
+from tests.formats.pearmut.program import ADD_EXISTING, PearmutProgram
 from tests.formats.trees import contents, tree
 
 INFO = {"protocol": "cESA", "special_tokens": ["[missing]", "[instructions fault]"]}
@@ -26,7 +25,7 @@ UNLIKE = [ALIKE[0], [{"item_id": "e_#_0", "src": "Two.", "tgt": {"A": "Zwei.", "
 LENGTH = len(TEXTS["A"].encode("utf-16-le")) // 2
 ANSWERS: dict[str, dict[str, object]] = {
     "A": {
-        "score": 73,
+        "score": 75,
         "error_spans": [
             {"start_i": 6, "end_i": 11, "severity": "minor", "category": None},
             {"start_i": LENGTH, "end_i": LENGTH, "severity": "major", "category": None},
@@ -120,46 +119,13 @@ def test_a_model_is_not_called_by_a_number_alone(read: Read) -> None:
     assert sum(lost.values()) == 1
 
 
-@pytest.fixture
-def pearmut(tmp_path: Path) -> Callable[..., str]:
-    """Run the real program, which PLUMBLINE_TEST_PEARMUT names, in a folder of its own."""
-    program = os.environ.get("PLUMBLINE_TEST_PEARMUT")
-    if not program:
-        pytest.skip("PLUMBLINE_TEST_PEARMUT names no program `pearmut` (it needs Python 3.12)")
-
-    def run(*arguments: str) -> str:
-        environment = {**os.environ, "PEARMUT_ROOT": str(tmp_path)}
-        done = subprocess.run(
-            [program, *arguments],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    return run
-
-
 @pytest.mark.soak
 @pytest.mark.parametrize("data", [ALIKE, UNLIKE], ids=["alike", "unlike"])
-def test_the_real_program_takes_campaigns_and_judged_work(
-    read: Read, pearmut: Callable[..., str], tmp_path: Path, data: list[Any]
-) -> None:
+def test_the_real_program_takes_campaigns_and_judged_work(read: Read, tmp_path: Path, data: list[Any]) -> None:
     lines = [line("ann", 0, data[0], ANSWERS), line("bob", 1, data[1], {"A": ANSWERS["A"]})]
-    for name, body in written(read, data, *lines).items():
-        (tmp_path / name).write_text(json.dumps(body))
+    pearmut = PearmutProgram(tmp_path)
+    pearmut.write({name: json.dumps(body).encode() for name, body in written(read, data, *lines).items()})
 
-    added = pearmut("add", "campaign.json")
-    judged = pearmut(
-        *("add-existing", "-o", "--campaigns", "campaign.json", "--annotations", "annotations.json"),
-        *("--progress", "progress.json"),
-    )
-
-    assert "annotate?campaign_id=talks" in added
-    assert "Successfully imported campaign talks" in judged
-    log = (tmp_path / "data" / "annotations" / "talks.jsonl").read_text().splitlines()
-    assert json.loads(log[0])["annotation"] == [ANSWERS]
+    assert "annotate?campaign_id=talks" in pearmut.run("add", "campaign.json")
+    assert "Successfully imported campaign talks" in pearmut.run(*ADD_EXISTING)
+    assert json.loads(pearmut.log("talks").splitlines()[0])["annotation"] == [ANSWERS]
