@@ -37,6 +37,8 @@ class TestSetNames:
     references: NameAliases
     raters: dict[str, str]
     voided: set[Address]
+    human: frozenset[str] = frozenset()
+    """Human systems that stand in for references, by key; mt-metrics-eval loads nothing without a reference."""
     order: dict[str, int] = field(default_factory=dict)
     names: Sequence[tuple[str, str]] = ()
     positions: Sequence[Sequence[int]] = ()
@@ -63,7 +65,7 @@ def read_test_set_names(records: Iterable[Record], lost: Counter[str]) -> TestSe
     systems: dict[str, str] = {}
     raters: dict[str, str] = {}
     references: set[str] = set()
-    human: set[str] = set()
+    human: dict[str, str] = {}
     documents: dict[str, DocumentRecord | None] = {}
     positions: dict[str, set[int]] = {}
     voided: set[Address] = set()
@@ -72,7 +74,7 @@ def read_test_set_names(records: Iterable[Record], lost: Counter[str]) -> TestSe
             campaign = record
         elif isinstance(record, SystemRecord):
             systems[record.key] = record.name
-            human |= {record.name} if record.kind == "human" else set()
+            human |= {record.key: record.name} if record.kind == "human" else {}
             lost["labs and tags of systems"] += bool(record.lab or record.tags)
         elif isinstance(record, RaterRow):
             raters[record.key] = record.name
@@ -88,7 +90,11 @@ def read_test_set_names(records: Iterable[Record], lost: Counter[str]) -> TestSe
                 positions.setdefault(record.document, set()).add(record.position)
             if isinstance(record, SegmentRow):
                 references.update(record.references or ())
-    lost["that systems are human, where no reference has their name"] += len(human - references)
+    stand_in = frozenset(key for key, name in human.items() if not references and _in_reference(name))
+    lost["that systems are human, where no reference has their name"] += sum(
+        name not in references for key, name in human.items() if key not in stand_in
+    )
+    lost["references, without which mt-metrics-eval cannot load the files"] += not references and not stand_in
     protocol, pair = _about(campaign, lost)
     known_protocol = protocols.ALL.get(protocol)
     known = TestSetNames(
@@ -100,13 +106,15 @@ def read_test_set_names(records: Iterable[Record], lost: Counter[str]) -> TestSe
         references=NameAliases(_in_reference, lost, {}),
         raters=raters,
         voided=voided,
+        human=stand_in,
     )
     _set_order(known, documents, positions, lost)
     return known
 
 
 def _in_reference(name: str) -> bool:
-    return fits_path(name) and "." not in name
+    """Whether mt-metrics-eval takes a name for a reference: `all` and `src` say something else in names of metrics."""
+    return fits_path(name) and not set(name) & set(".-") and name not in {"all", "src"}
 
 
 def _about(campaign: CampaignRow | None, lost: Counter[str]) -> tuple[str, str]:

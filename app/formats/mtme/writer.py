@@ -4,7 +4,8 @@ Documents stand in their order, each with all its segments; outputs that nobody 
 is better there, so penalties are negated. `PAIR.PROTOCOL.LEVEL.score` are means over raters, then over segments. The
 ratings themselves are `PAIR.PROTOCOL-N.seg.rating`, the n-th rating of each output with its rater: marked errors, or
 none where the protocol marks none, and numbers in `PAIR.PROTOCOL-N.seg.score`. `human=PROTOCOL-*` reads them all.
-Automatic metrics are `metric-scores/PAIR/NAME.{seg,sys}.score`, which `metric=*` reads.
+Automatic metrics are `metric-scores/PAIR/NAME.{seg,sys}.score`, which `metric=*` reads. A campaign without references
+has its human systems as references too.
 
 Source: README ("File organization") and ratings.py of google-research/mt-metrics-eval: ends are exclusive, offsets are
 numbers, so that an error without a place is at −1.
@@ -103,7 +104,10 @@ class _Lines:
         pair = self._known.pair
         if isinstance(record, OutputRow):
             self._lost["errors shown with outputs"] += record.prefill is not None
-            self._text(f"system-outputs/{pair}/{self._known.systems.of(record.system)}.txt", place, record.text)
+            name = self._known.systems.of(record.system)
+            self._text(f"system-outputs/{pair}/{name}.txt", place, record.text)
+            if record.system in self._known.human:
+                self._text(f"references/{pair}.{name}.txt", place, record.text)
             return
         self._lost["what is known of segments"] += record.meta is not None
         if record.source is not None:

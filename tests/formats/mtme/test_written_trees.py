@@ -130,6 +130,34 @@ def test_mtme_out_and_in_again_is_the_same_judgments_and_texts(protocol: str) ->
     there_and_back()
 
 
+@pytest.mark.parametrize(
+    ("references", "human", "written", "lost"),
+    [
+        (None, True, ["H"], 0),
+        (None, False, [], 1),
+        ({"refA": "R"}, True, ["refA"], 0),
+    ],
+)
+def test_human_systems_stand_in_for_references(
+    references: dict[str, str] | None, human: bool, written: list[str], lost: int
+) -> None:
+    records: list[Record] = [
+        CampaignRow(NOWHERE, "da", "en", "de"),
+        SystemRecord(NOWHERE, "A", "A"),
+        SystemRecord(NOWHERE, "H", "H", "human" if human else "mt"),
+        SegmentRow(NOWHERE, "d", 1, "source", references),
+        OutputRow(NOWHERE, "A", "d", 1, "by A"),
+        OutputRow(NOWHERE, "H", "d", 1, "by H"),
+    ]
+    counted = Counter[str]()
+
+    files = tree("mtme", contents(records), counted)
+
+    assert [name for name in files if name.startswith("references/")] == [f"references/en-de.{n}.txt" for n in written]
+    assert files.get("references/en-de.H.txt", b"by H\n") == files["system-outputs/en-de/H.txt"] == b"by H\n"
+    assert counted["references, without which mt-metrics-eval cannot load the files"] == lost
+
+
 @CALM
 @given(campaigns("da", WILD))
 def test_names_that_a_path_cannot_hold_are_other_names_and_no_judgment_is_lost(records: list[Record]) -> None:
@@ -204,6 +232,7 @@ def test_what_trees_cannot_hold_is_counted() -> None:
         "tasks of judgments": 2,
         "that identical outputs were judged once": 2,
         "times of judgments": 1,
+        "references, without which mt-metrics-eval cannot load the files": 1,
     }
     assert lost["pearmut"]["judgments of the kind degraded"] == lost["pearmut"]["judgments of the kind repeat"] == 1
     assert lost["pearmut"]["judgments of whole items"] == lost["pearmut"]["judgments of rejected tasks"] == 1
@@ -218,6 +247,7 @@ def test_what_says_nothing_more_in_a_payload_is_no_loss(deleted: list[str], lost
     ]
     counted = Counter[str]()
     files = tree("mtme", contents(records), counted)
+    del counted["references, without which mt-metrics-eval cannot load the files"]
     assert counted == ({"judgments with more than a score and errors: means only": 1} if lost else {})
     assert ("human-scores/und-und.mqm_reannotation-1.seg.rating" in files) is not bool(lost)
 
