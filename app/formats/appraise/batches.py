@@ -32,6 +32,8 @@ COPIES = "control items (BAD, REF)"
 WHOLE = "items that stand for a whole document"
 MOST_SEGMENTS = 2_000_000
 LINE_END = re.compile(r"<br\s*/?>|</br>")
+UNKNOWN = "unknown"
+"""The one document of batches that name none."""
 OURS = "plumbline.source"
 PLACED = re.compile(r"[A-Za-z0-9._~:@+-]{1,128}:([1-9][0-9]{0,8})")
 Languages = tuple[str | None, str | None]
@@ -39,14 +41,20 @@ Languages = tuple[str | None, str | None]
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """One item that shows an output. digest: of its source. position: of the segment, where the item says it."""
+    """One item that shows an output. digest: of its source. position: of the segment, where the item says it.
+
+    name: of the document, with the marks of a copy. is_copy: a control item, which stands for its segment but shows
+    another text than the system's.
+    """
 
     document: str
+    name: str
     systems: tuple[str, ...]
     source: str
     text: str
     prefill: tuple[Mapping[str, object], ...] | None
     position: int | None
+    is_copy: bool = False
 
     @property
     def digest(self) -> bytes:
@@ -54,7 +62,7 @@ class _Item:
 
 
 class AppraiseBatches:
-    """Files of batches. at: where the first one begins."""
+    """Files of batches. at: where the first one begins. documents_known: an item names its document."""
 
     def __init__(self, context: ReadContext, log: ReadLog) -> None:
         self._context, self._log = context, log
@@ -62,6 +70,10 @@ class AppraiseBatches:
         self._said: dict[Languages, FileLine] = {}
         self._documents, self._systems = KeyNames("document", log), KeyNames("system", log)
         self.at = FileLine("", 0)
+        self.documents_known = False
+        self._at_line: dict[int, bytes] = {}
+        self._by_source: dict[bytes, int] = {}
+        self._lines_tell = True
 
     def look(self, files: Sequence[InputFile]) -> None:
         """See how long each document is, and which language pair the batches are of."""
@@ -71,13 +83,26 @@ class AppraiseBatches:
             for piece in stream_json_pieces(file, self._context.limits, quiet):
                 self.at = piece.at if not self.at.line else self.at
                 self._said.setdefault(_languages(piece.value), piece.at)
-                for run in _runs(item for item in _items(piece, quiet) if item.position is None):
+                items = list(_items(piece, quiet))
+                self._see_lines(items)
+                for run in _runs(item for item in items if item.position is None):
                     longest = self._longest.setdefault(run[0].document, [])
                     if len(run) > len(longest):
                         n += len(run) - len(longest)
                         longest[:] = [item.digest for item in run]
                     if n > MOST_SEGMENTS:
                         raise Invalid(f"more than {MOST_SEGMENTS:,} segments")
+
+    def _see_lines(self, items: Sequence[_Item]) -> None:
+        """Note the sources of items whose document nobody names, and whether a number always means the same one."""
+        for item in items:
+            if item.name != UNKNOWN or item.position is None:
+                self.documents_known = True
+                continue
+            self._lines_tell &= self._at_line.setdefault(item.position, item.digest) == item.digest
+            self._by_source.setdefault(item.digest, len(self._by_source) + 1)
+            if len(self._by_source) > MOST_SEGMENTS:
+                raise Invalid(f"more than {MOST_SEGMENTS:,} segments")
 
     def languages(self) -> Languages:
         """Source and target language. Raises Invalid where there are several pairs."""
@@ -91,6 +116,8 @@ class AppraiseBatches:
         """Documents, segments, systems and outputs of a file."""
         for piece in stream_json_pieces(file, self._context.limits, self._log):
             for run in _runs(_items(piece, self._log)):
+                if all(item.is_copy for item in run):
+                    continue
                 try:
                     first = 0 if run[0].position is not None else self._first(run)
                 except ValueError as fault:
@@ -114,7 +141,11 @@ class AppraiseBatches:
         if is_new:
             yield DocumentRecord(at, key, document)
         for n, item in enumerate(run, first + 1):
+            if item.is_copy:
+                continue
             position = item.position or n
+            if item.name == UNKNOWN and not self._lines_tell:
+                position = self._by_source[item.digest]
             yield SegmentRow(at, key, position, item.source)
             for name in item.systems:
                 system, is_new = self._systems.of(name)
@@ -124,9 +155,12 @@ class AppraiseBatches:
 
 
 def _runs(items: Iterator[_Item]) -> Iterator[list[_Item]]:
-    """Items one after another that show the same systems on the same document."""
-    for _, group in groupby(items, key=lambda item: (item.document, item.systems, item.position is None)):
-        yield list(group)
+    """Items of one document that follow each other and show the same systems, control items among them."""
+    for _, group in groupby(items, key=lambda item: (item.name, item.position is None)):
+        by_systems: dict[tuple[str, ...], list[_Item]] = {}
+        for item in group:
+            by_systems.setdefault(item.systems, []).append(item)
+        yield from by_systems.values()
 
 
 def _items(piece: JsonPiece, log: ReadLog) -> Iterator[_Item]:
@@ -153,19 +187,32 @@ def _item(item: object, log: ReadLog) -> list[_Item]:
     shown = [{**item, **one} for one in targets if isinstance(one, dict)] if isinstance(targets, list) else [item]
     shown_outputs = []
     for target_item in shown:
-        target = _text(target_item, "targetID")
-        document, _, reason = parse_appraise_document(_text(target_item, "documentID"), target)
-        reason = reason or (COPIES if target_item.get("itemType", "TGT") not in SHOWN else None)
+        target = _text(target_item, "targetID").partition("::")[0]  # what follows are lines of the file that it names
+        named = target_item.get("documentID") is not None
+        name = _text(target_item, "documentID") if named else UNKNOWN
+        document, _, reason = parse_appraise_document(name, target)
+        is_copy = target_item.get("itemType", "TGT") not in SHOWN
         reason = reason or (WHOLE if target_item.get("isCompleteDocument") is True else None)
-        if reason:
-            log.dropped[reason] += 1
+        if reason or is_copy:
+            log.dropped[reason or COPIES] += 1
+        if reason or (is_copy and not named):
             continue
-        source, text = (_plain(_text(target_item, name, empty=True)) for name in ("sourceText", "targetText"))
+        source_field = "segmentText" if "segmentText" in target_item else "sourceText"
+        source, text = (_plain(_text(target_item, field, empty=True)) for field in (source_field, "targetText"))
         systems = tuple(name for name in parse_appraise_systems(target).split("+") if name)
         if not systems:
             raise ValueError("targetID names no system")
         shown_outputs.append(
-            _Item(document, systems, source, text, _prefill(target_item.get("mqm"), text, log), _position(target_item))
+            _Item(
+                document,
+                name,
+                systems,
+                source,
+                text,
+                None if is_copy else _prefill(target_item.get("mqm"), text, log),
+                _position(target_item) if named else _line(target_item),
+                is_copy,
+            )
         )
     return shown_outputs
 
@@ -174,6 +221,14 @@ def _position(item: Mapping[str, object]) -> int | None:
     """Of the segment in its document, as our own batches say it: their tasks may show parts, in any order."""
     said = PLACED.fullmatch(str(item.get("_item")))
     return int(said[1]) if said and item.get("sourceID") == OURS else None
+
+
+def _line(item: Mapping[str, object]) -> int:
+    """Of a segment whose document nobody names: its line in the test set. Raises ValueError."""
+    line = item.get("itemID")
+    if type(line) is not int or not 0 <= line < MOST_SEGMENTS:
+        raise ValueError(f"itemID must be a line of the test set, from 0 to {MOST_SEGMENTS - 1:,}, without documentID")
+    return line + 1
 
 
 def _prefill(mqm: object, text: str, log: ReadLog) -> tuple[Mapping[str, object], ...] | None:

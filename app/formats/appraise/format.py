@@ -1,12 +1,16 @@
 """`appraise`: batches as Appraise takes them (JSON) as a test set, or its results (CSV) as judgments.
 
-A batch is `{"items": […], "task": {…}}`; an item shows `sourceText` and `targetText` of `targetID` at a place of
-`documentID`, which has marks as in `esa`. Segments are numbered by the longest run of a document's items anywhere;
-where a task shows fewer, their sources say which. `sysA+sysB` are identical outputs, stored for each. Copies (BAD,
-REF), whole documents, tutorials, `#dup` and `#incomplete` are left out and counted. `<br>` is one character, a line
-end. Errors in `mqm` were filled in beforehand: they are shown with the output, their ends are exclusive as in `esa`.
+A batch is `{"items": […], "task": {…}}`; an item shows `sourceText` (`segmentText` of pairs) and `targetText` of
+`targetID` at a place of `documentID`, which has marks as in `esa`. Segments are numbered by the longest run of a
+document's items anywhere; where a task shows fewer, their sources say which. `sysA+sysB` are identical outputs, stored
+for each. Copies (BAD, REF), whole documents, tutorials, `#dup` and `#incomplete` are left out and counted; copies among
+the items of a document count for its positions. Items without `documentID` are of a test set whose documents are
+unknown: `itemID` is the line, or, where batches number other sources alike, sources tell segments apart. `<br>` is one
+character, a line end. Errors in `mqm` were filled in beforehand: they are shown with the output, their ends are
+exclusive as in `esa`.
 
-Source: Examples/MQM+ESA and Examples/DocumentSQM+Context in AppraiseDev/Appraise. Results are read as `esa` is.
+Source: Examples (MQM+ESA, Document, DocumentSQM+Context, Direct, Data, PairwiseDocument) of AppraiseDev/Appraise.
+Results are read as `esa` is.
 """
 
 from __future__ import annotations
@@ -39,7 +43,9 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
     batches = AppraiseBatches(context, log)
     batches.look(files)
     log.finish()
-    yield CampaignRow(batches.at, context.protocol or context.options.get("protocol", "esa"), *batches.languages())
+    protocol = context.protocol or context.options.get("protocol", "esa")
+    known = None if batches.documents_known else False
+    yield CampaignRow(batches.at, protocol, *batches.languages(), documents_known=known)
     strip = WhitespaceStripper(log)
     for file in files:
         for record in batches.read(file):

@@ -154,3 +154,91 @@ def _expected(value: object) -> Iterator[tuple[str | None, object, bool]]:
     elif isinstance(value, dict):
         for key, one in value.items():
             yield from ((key, each, True) for each in one) if isinstance(one, list) else ((key, one, False),)
+
+
+def batch(*items: dict[str, object]) -> bytes:
+    task = {"sourceLanguage": "eng", "targetLanguage": "deu"}
+    return json.dumps([{"items": list(items), "task": task}]).encode()
+
+
+def shown(number: int, source: str, *, kind: str = "TGT", system: str = "A", **more: object) -> dict[str, object]:
+    text = f"{system} of {source}" if kind == "TGT" else "degraded"
+    return {
+        "itemID": number,
+        "itemType": kind,
+        "sourceText": source,
+        "targetID": f"t.{system}",
+        "targetText": text,
+        **more,
+    }
+
+
+def test_control_items_among_others_count_for_positions_and_show_nothing(read: Read) -> None:
+    whole = [shown(n, f"s{n}", documentID="d") for n in range(4)]
+    mixed = [shown(n, f"s{n}", kind="BAD" if n % 2 else "TGT", system="B", documentID="d") for n in range(4)]
+    copies = [shown(n, f"s{n}", kind="BAD", system="B", documentID="d#bad1") for n in range(2)]
+
+    found = read("appraise", batch(*whole, *mixed, *copies))
+
+    assert sorted((r.system, r.position, r.text) for r in found.of(OutputRow)) == [
+        *[("A", n + 1, f"A of s{n}") for n in range(4)],
+        ("B", 1, "B of s0"),
+        ("B", 3, "B of s2"),
+    ]
+    assert found.log.dropped == {"control items (BAD, REF)": 4}
+    assert found.of(CampaignRow)[0].documents_known is None
+
+
+def test_items_of_no_document_are_lines_of_a_test_set(read: Read) -> None:
+    items = [shown(68, "x"), shown(3, "y"), shown(68, "x", system="B"), shown(3, "y", kind="BAD")]
+
+    found = read("appraise", batch(*items))
+
+    assert found.of(CampaignRow)[0].documents_known is False
+    assert {(r.document, r.position, r.source) for r in found.of(SegmentRow)} == {
+        ("unknown", 69, "x"),
+        ("unknown", 4, "y"),
+    }
+    assert [(r.system, r.position) for r in found.of(OutputRow)] == [("A", 69), ("A", 4), ("B", 69)]
+
+
+def test_where_batches_number_sources_otherwise_the_sources_tell_segments_apart(read: Read) -> None:
+    first, second = batch(shown(1, "x"), shown(2, "y")), batch(shown(1, "y", system="B"), shown(2, "x", system="B"))
+
+    found = read("appraise", {"1.json": first, "2.json": second})
+
+    assert [(r.system, r.position, r.text) for r in found.of(OutputRow)] == [
+        ("A", 1, "A of x"),
+        ("A", 2, "A of y"),
+        ("B", 2, "B of y"),
+        ("B", 1, "B of x"),
+    ]
+
+
+@pytest.mark.parametrize("number", [None, "7", -1, 2_000_000, True])
+def test_an_item_of_no_document_must_say_its_line(read: Read, number: object) -> None:
+    with pytest.raises(Invalid) as raised:
+        read("appraise", batch({**shown(1, "x"), "itemID": number}))
+
+    assert "itemID must be a line of the test set" in raised.value.places[0].msg
+
+
+def test_pairs_show_two_systems_an_item(read: Read) -> None:
+    items = [
+        {
+            "itemType": "TGT",
+            "documentID": "d",
+            "segmentText": f"s{n}",
+            "targets": [{"targetID": f"t.{system}", "targetText": f"{system}{n}"} for system in "AB"],
+        }
+        for n in range(2)
+    ]
+
+    found = read("appraise", batch(*items))
+
+    assert [(r.system, r.position, r.text) for r in found.of(OutputRow)] == [
+        ("A", 1, "A0"),
+        ("A", 2, "A1"),
+        ("B", 1, "B0"),
+        ("B", 2, "B1"),
+    ]
