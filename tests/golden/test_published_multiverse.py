@@ -72,7 +72,7 @@ def test_unpaired_campaigns_list_paired_universes_without_counting_them(publishe
     counted = {c["choice"] for c in told["choices"] if c["dimension"] == "test"}
     assert counted == {"rank_sum:segment", "rank_sum_legacy:segment", "welch:segment", "welch:document"}
     assert told["n"] == 4 * 3 * 3
-    whole = 2 * 6 * 14 * 4  # exclusions, normalizations, tests, adjustments
+    whole = 2 * 6 * 15 * 4  # exclusions, normalizations, tests, adjustments
     assert told["n"] + sum(one["n"] for one in told["missing"]) == whole
     assert any("unpaired design" in one["reason"] for one in told["missing"])
 

@@ -59,7 +59,9 @@ class ShownSegmentOut(BaseModel):
         "from 0; null where none is given.",
     )
     instructions: str | None = Field(
-        None, description="What to heed in judging this segment, as text; null where nothing is said."
+        None,
+        description="What to heed in judging this segment, as text; absent where nothing is said.",
+        exclude_if=lambda said: said is None,  # of 400 segments it would be a page's last ten kilobytes
     )
     texts: list[TextOut]
     judgment: GivenOut | None

@@ -11,6 +11,7 @@ from app.formats.base import (
     CampaignRow,
     DocumentRecord,
     MetricRow,
+    OutputRow,
     RaterRow,
     Record,
     SegmentRow,
@@ -66,6 +67,7 @@ def read_test_set_names(records: Iterable[Record], lost: Counter[str]) -> TestSe
     raters: dict[str, str] = {}
     references: set[str] = set()
     human: dict[str, str] = {}
+    has_texts: set[str] = set()
     documents: dict[str, DocumentRecord | None] = {}
     positions: dict[str, set[int]] = {}
     voided: set[Address] = set()
@@ -88,9 +90,9 @@ def read_test_set_names(records: Iterable[Record], lost: Counter[str]) -> TestSe
             documents.setdefault(record.document, None)
             if record.position is not None:
                 positions.setdefault(record.document, set()).add(record.position)
-            if isinstance(record, SegmentRow):
-                references.update(record.references or ())
-    stand_in = frozenset(key for key, name in human.items() if not references and _in_reference(name))
+            references.update((record.references or ()) if isinstance(record, SegmentRow) else ())
+            has_texts |= {record.system} if isinstance(record, OutputRow) else set()
+    stand_in = frozenset(key for key in has_texts & human.keys() if not references and _in_reference(human[key]))
     lost["that systems are human, where no reference has their name"] += sum(
         name not in references for key, name in human.items() if key not in stand_in
     )
