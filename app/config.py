@@ -11,10 +11,10 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 from pydantic_settings import SettingsConfigDict as ConfigDict
 
 from app.domain.errors import Invalid, Place
-from app.web.rate_limits import Allowance
+from app.web.rate_limits import StrangerLimits
 
 SECRETS = Path("/run/secrets")
-USUAL = Allowance()
+USUAL = StrangerLimits()
 
 
 def default_data_dir() -> Path:

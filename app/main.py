@@ -27,9 +27,9 @@ from app.web.fast import route as fast_routes
 from app.web.fast.rater_cache import RaterCache
 from app.web.head_requests import HeadRequestsLayer
 from app.web.hosts import HostsLayer
-from app.web.live import STOPPING, Live
+from app.web.live import STOPPING, LiveStreams
 from app.web.metrics import RequestMetrics
-from app.web.rate_limits import Allowance
+from app.web.rate_limits import StrangerLimits
 from app.web.request_log import RequestLogLayer
 from app.web.strangers import KnownCredentials, StrangersLayer
 
@@ -52,14 +52,14 @@ def create_app(database: Database, options: Options) -> FastAPI:
     for router in api.routers():
         app.router.routes.extend(router.routes)
     app.include_router(ui.router)
-    fast_routes.put_first(app)
-    problems.install(app, page=ui.render_problem_page)
+    fast_routes.put_fast_routes_first(app)
+    problems.install_problem_handlers(app, page=ui.render_problem_page)
     app.add_middleware(AdmissionLayer, limit=PER_CONNECTION * database.size, page=ui.render_problem_page)
-    cors.install(app, options.cors_origins)
+    cors.install_cors(app, options.cors_origins)
     app.openapi = openapi.OpenApiDocument(app)  # type: ignore[method-assign]  # the framework's way to bring one's own
     app.state.metrics = RequestMetrics()
     app.state.raters = RaterCache()
-    app.state.live = Live()
+    app.state.live = LiveStreams()
     app.state.counts = CountsKeeper()
     app.state.judging = JudgingService(
         Recorder(database.url, role=database.role, pulse=database.pulse), database, AnswerableTaskCache()
@@ -107,7 +107,7 @@ def options(settings: Settings) -> Options:
         public_url=settings.public_url,
         cors_origins=settings.cors_origins,
         allowed_hosts=_hosts(settings),
-        strangers=Allowance(
+        strangers=StrangerLimits(
             rate=settings.stranger_rate, burst=int(10 * settings.stranger_rate), failures=settings.failed_sign_ins
         ),
     )
@@ -115,8 +115,8 @@ def options(settings: Settings) -> Options:
 
 def _hosts(settings: Settings) -> frozenset[str] | None:
     if settings.allowed_hosts:
-        return frozenset(hosts.name_of(name) for name in settings.allowed_hosts)
-    return None if settings.public_url else hosts.own_names(settings.host)
+        return frozenset(hosts.parse_host_name(name) for name in settings.allowed_hosts)
+    return None if settings.public_url else hosts.list_own_host_names(settings.host)
 
 
 @asynccontextmanager

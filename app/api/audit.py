@@ -13,7 +13,7 @@ from app.services.campaigns import audit
 from app.web.access import Manager
 from app.web.answers import AnswerModel
 from app.web.deps import SessionDep
-from app.web.examples import shows
+from app.web.examples import example_response
 from app.web.pagination import CHECK_DIGITS, Key, Limit, Page, cursor_of, page_of
 
 router = APIRouter(prefix="/v1/audit", tags=["audit"])
@@ -59,7 +59,7 @@ EXAMPLE = AuditOut.model_validate(
     "",
     summary="Who changed what",
     responses={
-        **shows(200, Page[AuditOut](items=[EXAMPLE], next=None)),
+        **example_response(200, Page[AuditOut](items=[EXAMPLE], next=None)),
         404: {"description": "There is no such campaign, or it is not yours."},
     },
 )

@@ -13,7 +13,7 @@ from app.web.access import Manager, UnboundManager
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
-from app.web.examples import shows
+from app.web.examples import example_response
 from app.web.pagination import Limit, Number, Page, page_of
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/back-translations", tags=["test sets"])
@@ -65,7 +65,9 @@ AUTHOR = AuthorOut.model_validate(
 
 
 @router.post(
-    "", summary="Make texts that raters wrote outputs of another campaign", responses={**shows(200, EXAMPLE), **REFUSED}
+    "",
+    summary="Make texts that raters wrote outputs of another campaign",
+    responses={**example_response(200, EXAMPLE), **REFUSED},
 )
 def pass_on(
     caller: UnboundManager,
@@ -80,7 +82,11 @@ def pass_on(
     return PassedOut.model_validate(outcome)
 
 
-@router.get("", summary="List who wrote the outputs", responses=shows(200, Page[AuthorOut](items=[AUTHOR], next=None)))
+@router.get(
+    "",
+    summary="List who wrote the outputs",
+    responses=example_response(200, Page[AuthorOut](items=[AUTHOR], next=None)),
+)
 def list_authors(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,

@@ -16,7 +16,7 @@ from app.web.access import Manager, UnboundManager
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
-from app.web.examples import shows
+from app.web.examples import example_response
 from app.web.pagination import Cursor, Limit, Page, page_of
 
 router = APIRouter(prefix="/v1", tags=["test sets"])
@@ -104,7 +104,11 @@ EXAMPLE = SetOut.model_validate(
 ROW = SetRow(key="xsts-v1", version=1, protocol="xsts", pairs=2, frozen_at=None)
 
 
-@router.put("/calibration-sets/{set}", summary="Put a calibration set", responses=shows(200, EXAMPLE, "As it is now."))
+@router.put(
+    "/calibration-sets/{set}",
+    summary="Put a calibration set",
+    responses=example_response(200, EXAMPLE, "As it is now."),
+)
 def put_calibration_set(
     caller: UnboundManager,
     key: SetKey,
@@ -113,10 +117,12 @@ def put_calibration_set(
 ) -> SetOut:
     """Pairs with a consensus. Once a campaign uses a version it stays; other pairs are then a new version."""
     pairs = [CalibrationPair(**one.model_dump()) for one in body.pairs]
-    return out(calibration_sets.put_calibration_set(session, key, body.protocol, pairs, actor=caller.actor))
+    return calibration_set_out(
+        calibration_sets.put_calibration_set(session, key, body.protocol, pairs, actor=caller.actor)
+    )
 
 
-@router.get("/calibration-sets/{set}", summary="Look at a calibration set", responses=shows(200, EXAMPLE))
+@router.get("/calibration-sets/{set}", summary="Look at a calibration set", responses=example_response(200, EXAMPLE))
 def get_calibration_set(
     caller: UnboundManager,  # noqa: ARG001  (says who may call)
     key: SetKey,
@@ -124,11 +130,13 @@ def get_calibration_set(
     version: Version = None,
 ) -> SetOut:
     """With its pairs."""
-    return out(calibration_sets.get_calibration_set(session, key, version))
+    return calibration_set_out(calibration_sets.get_calibration_set(session, key, version))
 
 
 @router.get(
-    "/calibration-sets", summary="List calibration sets", responses=shows(200, Page[SetRow](items=[ROW], next=None))
+    "/calibration-sets",
+    summary="List calibration sets",
+    responses=example_response(200, Page[SetRow](items=[ROW], next=None)),
 )
 def list_calibration_sets(
     caller: UnboundManager,  # noqa: ARG001  (says who may call)
@@ -144,7 +152,7 @@ def list_calibration_sets(
 @router.post(
     "/campaigns/{campaign}/calibration",
     summary="Take a calibration set in",
-    responses={**shows(200, EXAMPLE), **REFUSED},
+    responses={**example_response(200, EXAMPLE), **REFUSED},
 )
 def take_in(
     caller: Manager,
@@ -153,10 +161,12 @@ def take_in(
     session: SessionDep,
 ) -> SetOut:
     """As documents of kind calibration, which a design can then ask for; the version is frozen."""
-    return out(calibration_sets.add_calibration_set(session, campaign, body.set, body.version, actor=caller.actor))
+    return calibration_set_out(
+        calibration_sets.add_calibration_set(session, campaign, body.set, body.version, actor=caller.actor)
+    )
 
 
-def out(calibration_set: CalibrationSet) -> SetOut:
+def calibration_set_out(calibration_set: CalibrationSet) -> SetOut:
     """A set as it is told."""
     return SetOut(
         set=calibration_set.key,

@@ -19,15 +19,15 @@ from app.web.access import Manager, UnboundManager
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
-from app.web.examples import shows
-from app.web.idempotency import OnceDep, created_answer
+from app.web.examples import example_response
+from app.web.idempotency import OnceDep, created_response
 from app.web.ifmatch import quote_tag
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["campaigns"])
 
 Other = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(check_addressable)]
 REFUSED: dict[int | str, dict[str, Any]] = {409: {"description": "The state of the campaign does not lead there."}}
-STEPPED: dict[int | str, dict[str, Any]] = {**shows(200, EXAMPLE, "As it is now."), **REFUSED}
+STEPPED: dict[int | str, dict[str, Any]] = {**example_response(200, EXAMPLE, "As it is now."), **REFUSED}
 
 
 class CloneIn(BodyModel):
@@ -77,7 +77,9 @@ def close_campaign(caller: Manager, campaign: CampaignKey, session: SessionDep, 
     return _stepped(session, campaign, "close", caller, response)
 
 
-@router.post("/clone", status_code=201, summary="Set up a campaign like this one", responses=shows(201, EXAMPLE))
+@router.post(
+    "/clone", status_code=201, summary="Set up a campaign like this one", responses=example_response(201, EXAMPLE)
+)
 def clone_campaign(
     caller: UnboundManager,
     campaign: CampaignKey,
@@ -89,12 +91,12 @@ def clone_campaign(
 
     def make() -> IdempotentAnswer:
         view = cloning.clone_campaign(session, campaign, **body.model_dump(), actor=caller.actor)
-        return created_answer(CampaignOut.model_validate(view), location=f"/v1/campaigns/{view.key}")
+        return created_response(CampaignOut.model_validate(view), location=f"/v1/campaigns/{view.key}")
 
     return once(session, caller, make)
 
 
-@router.post("/carry-over", summary="Carry judgments over", responses={**shows(200, CARRIED), **REFUSED})
+@router.post("/carry-over", summary="Carry judgments over", responses={**example_response(200, CARRIED), **REFUSED})
 def carry_over(
     caller: UnboundManager,
     campaign: CampaignKey,

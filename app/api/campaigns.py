@@ -18,8 +18,8 @@ from app.web.access import Manager, UnboundManager, Viewer
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
-from app.web.examples import shows
-from app.web.idempotency import OnceDep, created_answer
+from app.web.examples import example_response
+from app.web.idempotency import OnceDep, created_response
 from app.web.ifmatch import IfMatchDep, quote_tag
 from app.web.pagination import Cursor, Limit, Page, page_of
 
@@ -128,7 +128,9 @@ Source = Annotated[str | None, Query(max_length=35, description="From this langu
 Target = Annotated[str | None, Query(max_length=35, description="Into this language only.", examples=["de"])]
 
 
-@router.post("", status_code=201, summary="Make a campaign", responses=shows(201, EXAMPLE, "Made, in state draft."))
+@router.post(
+    "", status_code=201, summary="Make a campaign", responses=example_response(201, EXAMPLE, "Made, in state draft.")
+)
 def create_campaign(
     caller: UnboundManager,
     body: Annotated[CampaignIn, json_body(CampaignIn, mqm=NEW, da={"key": "wiki-bnhi", "protocol": "da"})],
@@ -139,12 +141,14 @@ def create_campaign(
 
     def make() -> IdempotentAnswer:
         view = campaigns.create_campaign(session, NewCampaign(**body.model_dump()), actor=caller.actor)
-        return created_answer(CampaignOut.model_validate(view), location=f"/v1/campaigns/{view.key}")
+        return created_response(CampaignOut.model_validate(view), location=f"/v1/campaigns/{view.key}")
 
     return once(session, caller, make)
 
 
-@router.get("", summary="List campaigns", responses=shows(200, Page[CampaignOut](items=[EXAMPLE], next=None)))
+@router.get(
+    "", summary="List campaigns", responses=example_response(200, Page[CampaignOut](items=[EXAMPLE], next=None))
+)
 def list_campaigns(
     caller: Viewer,
     session: SessionDep,
@@ -167,13 +171,15 @@ def list_campaigns(
     return page_of([CampaignOut.model_validate(view) for view in views], limit, lambda campaign: campaign.key)
 
 
-@router.get("/{campaign}", summary="Look at a campaign", responses=shows(200, EXAMPLE, etag=ETAG))
+@router.get("/{campaign}", summary="Look at a campaign", responses=example_response(200, EXAMPLE, etag=ETAG))
 def get_campaign(caller: Viewer, campaign: CampaignKey, session: SessionDep, response: Response) -> CampaignOut:  # noqa: ARG001  (says who may call)
     """Its settings, its state and the version of its data."""
     return _shown(campaigns.get_campaign(session, campaign), response)
 
 
-@router.patch("/{campaign}", summary="Change a campaign", responses=shows(200, EXAMPLE, "As it is now.", etag=ETAG))
+@router.patch(
+    "/{campaign}", summary="Change a campaign", responses=example_response(200, EXAMPLE, "As it is now.", etag=ETAG)
+)
 def patch_campaign(
     caller: Manager,
     campaign: CampaignKey,

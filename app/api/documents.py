@@ -15,7 +15,7 @@ from app.web.access import Manager, Viewer
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
-from app.web.examples import shows
+from app.web.examples import example_response
 from app.web.pagination import Cursor, Limit, Page, page_of
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/documents", tags=["test sets"])
@@ -88,7 +88,7 @@ class PutOut(AnswerModel):
     data_version: int
 
 
-STORED: dict[int | str, dict[str, Any]] = shows(
+STORED: dict[int | str, dict[str, Any]] = example_response(
     200, PutOut(created=True, changed=True, repaired=0, data_version=3), "Stored."
 )
 REFUSED: dict[int | str, dict[str, Any]] = {
@@ -124,7 +124,7 @@ def put_document(
     return PutOut.model_validate(put)
 
 
-@router.get("/{document}", summary="Look at a document", responses=shows(200, EXAMPLE))
+@router.get("/{document}", summary="Look at a document", responses=example_response(200, EXAMPLE))
 def get_document(caller: Viewer, campaign: CampaignKey, document: DocumentKey, session: SessionDep) -> DocumentOut:  # noqa: ARG001  (says who may call)
     """With its segments and references."""
     return DocumentOut.model_validate(views.get_document(session, campaign, document))
@@ -133,7 +133,7 @@ def get_document(caller: Viewer, campaign: CampaignKey, document: DocumentKey, s
 @router.get(
     "",
     summary="List the documents",
-    responses=shows(200, Page[DocumentRow](items=[DocumentRow.model_validate(ROW)], next=None)),
+    responses=example_response(200, Page[DocumentRow](items=[DocumentRow.model_validate(ROW)], next=None)),
 )
 def list_documents(
     caller: Viewer,  # noqa: ARG001  (says who may call)

@@ -9,7 +9,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from app.api.kit.jobs import LATER, Prefer, job_response, ready
+from app.api.kit.jobs import LATER, Prefer, job_response, report_or_job
 from app.api.models.exclusions import EFFECT, EXAMPLE, LIFTED, EffectOut, ExclusionIn, ExclusionOut, Reason
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
@@ -25,10 +25,10 @@ from app.services.jobs.jobs import JobView
 from app.storage.db import Database
 from app.web.access import Manager
 from app.web.bodies import json_body
-from app.web.conditional import answer
+from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
-from app.web.examples import shows
-from app.web.idempotency import Once, OnceDep, created_answer
+from app.web.examples import example_response
+from app.web.idempotency import IdempotentCreation, OnceDep, created_response
 from app.web.pagination import Limit, Page, page_of
 from app.web.pagination import Number as Cursor
 
@@ -58,8 +58,8 @@ class HowToExclude(BaseModel):
     status_code=201,
     summary="Exclude a rater, task, document or system",
     responses={
-        **shows(201, EXAMPLE, "It stands from this data version on."),
-        **shows(200, EFFECT, "With `dry_run`: what it would do."),
+        **example_response(201, EXAMPLE, "It stands from this data version on."),
+        **example_response(200, EFFECT, "With `dry_run`: what it would do."),
         **LATER,
     },
 )
@@ -88,25 +88,27 @@ async def create_exclusion(
     wanted = _one(body.named())
     if not asked.dry_run:
         return await to_thread.run_sync(_stored, caller, campaign, wanted, body.reason, database, once)
-    preview = await ready(request, database, prefer, partial(_previewed, campaign, wanted, asked.recipe, database))
+    preview = await report_or_job(
+        request, database, prefer, partial(_previewed, campaign, wanted, asked.recipe, database)
+    )
     if isinstance(preview, JobView):
         return job_response(preview)
     return Response(await to_thread.run_sync(_shown, preview), media_type=JSON)
 
 
-def of_exclusion(request: Request, report: StoredReport) -> Response:
+def exclusion_preview_response(request: Request, report: StoredReport) -> Response:
     """A stored preview, which is JSON only, with its ETag."""
-    return answer(request, lambda: _shown(report), JSON, report.etag)
+    return conditional_response(request, lambda: _shown(report), JSON, report.etag)
 
 
 def _stored(
-    caller: Caller, campaign: str, wanted: ExclusionRule, reason: str, database: Database, once: Once
+    caller: Caller, campaign: str, wanted: ExclusionRule, reason: str, database: Database, once: IdempotentCreation
 ) -> Response:
     with database.transaction() as session:
 
         def make() -> IdempotentAnswer:
             view = exclusions.create_exclusion(session, campaign, wanted, reason=reason, actor=caller.actor)
-            return created_answer(ExclusionOut.of(view), location=f"/v1/campaigns/{campaign}/exclusions/{view.n}")
+            return created_response(ExclusionOut.of(view), location=f"/v1/campaigns/{campaign}/exclusions/{view.n}")
 
         return once(session, caller, make)
 
@@ -122,7 +124,9 @@ def _shown(outcome: ExclusionEffect | StoredReport) -> bytes:
     return EffectOut.of(effect).model_dump_json().encode()
 
 
-@router.get("", summary="List exclusions", responses=shows(200, Page[ExclusionOut](items=[EXAMPLE], next=None)))
+@router.get(
+    "", summary="List exclusions", responses=example_response(200, Page[ExclusionOut](items=[EXAMPLE], next=None))
+)
 def list_exclusions(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
@@ -135,13 +139,15 @@ def list_exclusions(
     return page_of([ExclusionOut.of(view) for view in standing], limit, lambda one: str(one.exclusion))
 
 
-@router.get("/{exclusion}", summary="Look at an exclusion", responses=shows(200, EXAMPLE))
+@router.get("/{exclusion}", summary="Look at an exclusion", responses=example_response(200, EXAMPLE))
 def get_exclusion(caller: Manager, campaign: CampaignKey, n: Number, session: SessionDep) -> ExclusionOut:  # noqa: ARG001  (says who may call)
     """What it leaves out and why, who made it and when, and how it ended."""
     return ExclusionOut.of(exclusions.get_exclusion(session, campaign, n))
 
 
-@router.delete("/{exclusion}", summary="Lift an exclusion", responses=shows(200, LIFTED, "Lifted, and kept."))
+@router.delete(
+    "/{exclusion}", summary="Lift an exclusion", responses=example_response(200, LIFTED, "Lifted, and kept.")
+)
 def lift_exclusion(
     caller: Manager, campaign: CampaignKey, n: Number, reason: WhyLifted, session: SessionDep
 ) -> ExclusionOut:

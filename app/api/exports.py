@@ -10,8 +10,8 @@ from fastapi.responses import StreamingResponse
 from app.services.data import bundle, exports
 from app.web.access import Manager
 from app.web.deps import CampaignKey, DatabaseDep
-from app.web.examples import sends, shows
-from app.web.streams import stream
+from app.web.examples import example_response, other_media_response
+from app.web.streams import stream_response
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/exports", tags=["exports"])
 
@@ -26,7 +26,7 @@ SENT |= {"jsonl": (exports.MEDIA_TYPES["jsonl"], LINES), "any": ("application/oc
     "/{format}",
     summary="Export a campaign",
     response_class=StreamingResponse,
-    responses=sends(200, "The file, as it is made.", **SENT),
+    responses=other_media_response(200, "The file, as it is made.", **SENT),
 )
 def export_campaign(caller: Manager, campaign: CampaignKey, format: Format, database: DatabaseDep) -> StreamingResponse:  # noqa: ARG001  (says who may call)
     """One consistent state, however long it takes. `jsonl` loses nothing; other formats hold what they can.
@@ -36,19 +36,19 @@ def export_campaign(caller: Manager, campaign: CampaignKey, format: Format, data
     """
     if format == bundle.NAME:
         pieces = bundle.stream_bundle_archive(database, campaign)
-        return stream(pieces, exports.TAR, filename=f"{campaign}.bundle.tar", heavy=True)  # it ranks
+        return stream_response(pieces, exports.TAR, filename=f"{campaign}.bundle.tar", heavy=True)  # it ranks
     target = exports.find_export_target(format)
     pieces = exports.export_campaign(database, campaign, format)
-    return stream(pieces, target.media_type, filename=f"{campaign}.{target.suffix}")
+    return stream_response(pieces, target.media_type, filename=f"{campaign}.{target.suffix}")
 
 
 @router.get(
     "/{format}/losses",
     summary="What an export leaves out",
     response_class=StreamingResponse,
-    responses=shows(200, exports.Losses(format="esa", losses={"domain": 12})),
+    responses=example_response(200, exports.Losses(format="esa", losses={"domain": 12})),
 )
 def count_losses(caller: Manager, campaign: CampaignKey, format: Format, database: DatabaseDep) -> StreamingResponse:  # noqa: ARG001  (says who may call)
     """What the format cannot carry of the campaign as it is now, counted; it takes as long as the export."""
     counts = exports.count_export_losses(database, campaign, format)
-    return stream(counts, "application/json", filename=f"{campaign}.{format}.losses.json", heavy=True)
+    return stream_response(counts, "application/json", filename=f"{campaign}.{format}.losses.json", heavy=True)

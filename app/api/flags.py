@@ -16,7 +16,7 @@ from app.web.access import Manager, RaterCaller
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
-from app.web.examples import shows
+from app.web.examples import example_response
 from app.web.idempotency import OnceDep
 from app.web.pagination import Limit, Number, Page, page_of
 
@@ -92,7 +92,7 @@ EXAMPLE = FlagOut(
     "/tasks/{task}/flags",
     status_code=201,
     summary="Report a problem",
-    responses=shows(201, FlaggedOut(flag="f_" + "0" * 32)),
+    responses=example_response(201, FlaggedOut(flag="f_" + "0" * 32)),
 )
 def create_flag(
     rater: RaterCaller,
@@ -111,7 +111,9 @@ def create_flag(
 
 
 @router.get(
-    "/campaigns/{campaign}/flags", summary="List flags", responses=shows(200, Page[FlagOut](items=[EXAMPLE], next=None))
+    "/campaigns/{campaign}/flags",
+    summary="List flags",
+    responses=example_response(200, Page[FlagOut](items=[EXAMPLE], next=None)),
 )
 def list_flags(
     caller: Manager,  # noqa: ARG001  (says who may call)
@@ -127,7 +129,9 @@ def list_flags(
     return page_of([_out(view) for view in reported], limit, lambda _: str(last))
 
 
-@router.post("/campaigns/{campaign}/flags/{flag}/answer", summary="Answer a flag", responses=shows(200, EXAMPLE))
+@router.post(
+    "/campaigns/{campaign}/flags/{flag}/answer", summary="Answer a flag", responses=example_response(200, EXAMPLE)
+)
 def answer_flag(
     caller: Manager,
     campaign: CampaignKey,

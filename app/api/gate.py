@@ -9,8 +9,8 @@ from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from app.api.kit.choices import AsOf
-from app.api.kit.jobs import LATER, Prefer, job_response, ready
-from app.api.kit.report_routes import KNOWN, TEXTS, Shape, asking, for_caller
+from app.api.kit.jobs import LATER, Prefer, job_response, report_or_job
+from app.api.kit.report_routes import KNOWN, TEXTS, Shape, make_report_request, report_response
 from app.reports.gate.report import REPORT as GATE
 from app.reports.gate.report import GateOptions
 from app.reports.gate.view import GateView
@@ -20,12 +20,12 @@ from app.services.jobs.jobs import JobView
 from app.storage.db import Database
 from app.web.access import Viewer
 from app.web.deps import CampaignKey, DatabaseDep
-from app.web.examples import sends, shows
+from app.web.examples import example_response, other_media_response
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["reports"])
 
-IN_TEXT = sends(200, "The verdict.", **TEXTS)
-IN_JSON = shows(200, GateView.model_validate(GATE.example), "The verdict.")
+IN_TEXT = other_media_response(200, "The verdict.", **TEXTS)
+IN_JSON = example_response(200, GateView.model_validate(GATE.example), "The verdict.")
 ANY: dict[int | str, dict[str, Any]] = {
     200: {**IN_JSON[200], "content": {**IN_JSON[200]["content"], **IN_TEXT[200]["content"]}},
     **KNOWN,
@@ -73,8 +73,8 @@ async def get_gate_as(
 async def _answer(
     caller: Caller, request: Request, campaign: str, given: GateQuery, database: Database, prefer: str, shape: str = ""
 ) -> Response:
-    ask = partial(report_requests.find_or_queue_report, database, asking(GATE, (campaign,), given))
-    report = await ready(request, database, prefer, ask)
+    ask = partial(report_requests.find_or_queue_report, database, make_report_request(GATE, (campaign,), given))
+    report = await report_or_job(request, database, prefer, ask)
     if isinstance(report, JobView):
         return job_response(report)
-    return await to_thread.run_sync(partial(for_caller, request, caller, GATE, report, shape=shape))
+    return await to_thread.run_sync(partial(report_response, request, caller, GATE, report, shape=shape))

@@ -11,10 +11,10 @@ from app.api.models.raters import Language
 from app.api.models.times import Time
 from app.services.people import guidelines
 from app.web.access import AnyRole, Manager
-from app.web.answers import AnswerModel, answer
+from app.web.answers import AnswerModel, json_response
 from app.web.bodies import json_body
 from app.web.deps import CampaignKey, SessionDep
-from app.web.examples import shows
+from app.web.examples import example_response
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["raters"])
 
@@ -43,7 +43,7 @@ EXAMPLE = TextsOut.model_validate({"version": 1, "texts": ENGLISH, "at": "2026-1
 CONSENT = TextsOut.model_validate({"version": 2, "texts": AGREE, "at": "2026-11-20T12:00:00Z"})
 
 
-@router.put("/guidelines", summary="Write the guidelines", responses=shows(200, EXAMPLE, "As they are now."))
+@router.put("/guidelines", summary="Write the guidelines", responses=example_response(200, EXAMPLE, "As they are now."))
 def put_guidelines(
     caller: Manager,
     campaign: CampaignKey,
@@ -51,16 +51,18 @@ def put_guidelines(
     session: SessionDep,
 ) -> Response:
     """Other texts are a new version; judgments record the version that they were made under."""
-    return answer(_out(guidelines.put_guidelines(session, campaign, "guidelines", body.root, actor=caller.actor)))
+    return json_response(
+        _out(guidelines.put_guidelines(session, campaign, "guidelines", body.root, actor=caller.actor))
+    )
 
 
-@router.get("/guidelines", summary="Read the guidelines", responses=shows(200, EXAMPLE))
+@router.get("/guidelines", summary="Read the guidelines", responses=example_response(200, EXAMPLE))
 def get_guidelines(caller: AnyRole, campaign: CampaignKey, session: SessionDep, version: Version = None) -> TextsOut:  # noqa: ARG001  (says who may call)
     """For everybody in the campaign, raters included."""
     return _out(guidelines.get_guidelines(session, campaign, "guidelines", version=version))
 
 
-@router.put("/consent", summary="Write the text of consent", responses=shows(200, CONSENT, "As it is now."))
+@router.put("/consent", summary="Write the text of consent", responses=example_response(200, CONSENT, "As it is now."))
 def put_consent(
     caller: Manager,
     campaign: CampaignKey,
@@ -68,10 +70,10 @@ def put_consent(
     session: SessionDep,
 ) -> Response:
     """Another text is a new version: nobody gets a task before agreeing to it."""
-    return answer(_out(guidelines.put_guidelines(session, campaign, "consent", body.root, actor=caller.actor)))
+    return json_response(_out(guidelines.put_guidelines(session, campaign, "consent", body.root, actor=caller.actor)))
 
 
-@router.get("/consent", summary="Read the text of consent", responses=shows(200, CONSENT))
+@router.get("/consent", summary="Read the text of consent", responses=example_response(200, CONSENT))
 def get_consent(caller: AnyRole, campaign: CampaignKey, session: SessionDep, version: Version = None) -> TextsOut:  # noqa: ARG001  (says who may call)
     """The latest, or the version that somebody agreed to."""
     return _out(guidelines.get_guidelines(session, campaign, "consent", version=version))

@@ -17,7 +17,7 @@ from app.stats.ranking.result import METHOD_VERSION
 from app.web import supervision
 from app.web.access import Public
 from app.web.deps import DatabaseDep
-from app.web.examples import sends, shows
+from app.web.examples import example_response, other_media_response
 from app.web.metrics import MEDIA_TYPE, RequestMetrics
 
 router = APIRouter(tags=["health"])
@@ -63,13 +63,13 @@ class Version(BaseModel):
 READY = Readiness(parts={"postgres": PartOfService(state="running"), "web": PartOfService(state="running")})
 
 
-@router.get("/livez", summary="Is the process alive", responses=shows(200, Health()))
+@router.get("/livez", summary="Is the process alive", responses=example_response(200, Health()))
 async def livez(_: Public) -> Health:
     """Answers as long as the process can answer; it does not look at the database."""
     return Health()
 
 
-@router.get("/readyz", summary="Can requests be served", responses=shows(200, READY))
+@router.get("/readyz", summary="Can requests be served", responses=example_response(200, READY))
 async def readyz(_: Public, database: DatabaseDep) -> Readiness:
     """Asks the database; 503 while it cannot be reached or has the schema of another version.
 
@@ -90,7 +90,9 @@ async def readyz(_: Public, database: DatabaseDep) -> Readiness:
     "/metrics",
     summary="What was answered",
     response_class=PlainTextResponse,
-    responses=sends(200, "Counters of this process in Prometheus' text format.", any=("text/plain", METRIC)),
+    responses=other_media_response(
+        200, "Counters of this process in Prometheus' text format.", any=("text/plain", METRIC)
+    ),
 )
 async def metrics(_: Public, request: Request, database: DatabaseDep) -> PlainTextResponse:
     """By route and status, with requests and database connections in use. No names stand in it."""
@@ -106,7 +108,7 @@ async def metrics(_: Public, request: Request, database: DatabaseDep) -> PlainTe
 EXAMPLE = Version(version="0.1.0", method_version=METHOD_VERSION)
 
 
-@router.get("/version", summary="Which version", responses=shows(200, EXAMPLE))
+@router.get("/version", summary="Which version", responses=example_response(200, EXAMPLE))
 async def version(_: Public) -> Version:
     """The version of the program and of its statistics."""
     return Version(version=installed("plumbline"), method_version=METHOD_VERSION)

@@ -13,7 +13,7 @@ from app.services.people.hours import HoursEntry
 from app.web.access import Coordinator, Manager
 from app.web.bodies import json_body
 from app.web.deps import CampaignKey, SessionDep
-from app.web.examples import sends, shows
+from app.web.examples import example_response, other_media_response
 from app.web.idempotency import OnceDep
 from app.web.negotiation import preferred_type
 from app.web.pagination import Limit, Page, page_of
@@ -21,7 +21,7 @@ from app.web.pagination import Limit, Page, page_of
 router = APIRouter(prefix="/v1/campaigns/{campaign}/hours", tags=["raters"])
 
 CSV = "text/csv"
-TABLE = sends(
+TABLE = other_media_response(
     200,
     "A line a rater and day.",
     csv=(CSV, "campaign,team,rater,day,active_seconds,adjusted_seconds\r\nted-ende,bonn,r1,2026-11-20,5400.0,600\r\n"),
@@ -34,7 +34,7 @@ WHAT = {"rater": "r1", "seconds": 600, "reason": "a call about the guidelines"}
 
 
 def _either() -> dict[int | str, dict[str, Any]]:
-    in_json = shows(200, HOURS, "By rater and day, and by team.")
+    in_json = example_response(200, HOURS, "By rater and day, and by team.")
     return {200: {**in_json[200], "content": {**in_json[200]["content"], **TABLE[200]["content"]}}}
 
 
@@ -72,7 +72,7 @@ def get_hours_as(
 @router.get(
     "/adjustments",
     summary="Messages about hours",
-    responses=shows(200, Page[EntryOut](items=[ENTRY], next=None)),
+    responses=example_response(200, Page[EntryOut](items=[ENTRY], next=None)),
 )
 def list_adjustments(
     caller: Coordinator, campaign: CampaignKey, session: SessionDep, limit: Limit = 50, cursor: After = 0
@@ -83,7 +83,10 @@ def list_adjustments(
 
 
 @router.post(
-    "/adjustments", status_code=201, summary="Adjust hours", responses={**shows(201, ENTRY, "Added."), **ANSWERED}
+    "/adjustments",
+    status_code=201,
+    summary="Adjust hours",
+    responses={**example_response(201, ENTRY, "Added."), **ANSWERED},
 )
 def adjust_hours(
     caller: Manager,
@@ -101,7 +104,10 @@ def adjust_hours(
 
 
 @router.post(
-    "/refusals", status_code=201, summary="Refuse a dispute", responses={**shows(201, ENTRY, "Answered."), **ANSWERED}
+    "/refusals",
+    status_code=201,
+    summary="Refuse a dispute",
+    responses={**example_response(201, ENTRY, "Answered."), **ANSWERED},
 )
 def refuse_dispute(
     caller: Manager,

@@ -29,8 +29,8 @@ from app.storage.db import Database, Session
 from app.web.access import Manager
 from app.web.bodies import JsonBody, JsonOrFile, Upload, UploadDep
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
-from app.web.examples import shows
-from app.web.idempotency import Once, OnceDep, created_answer
+from app.web.examples import example_response
+from app.web.idempotency import IdempotentCreation, OnceDep, created_response
 from app.web.pagination import Cursor, Limit, Page, page_of
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/imports", tags=["imports"])
@@ -84,8 +84,8 @@ class AtOnce(BaseModel):
     status_code=201,
     summary="Announce an import, or do it in one request",
     responses={
-        **shows(201, ANNOUNCED, "Announced; send its files, then commit it."),
-        **shows(200, REPORT, "With `format`: the file was read and stored."),
+        **example_response(201, ANNOUNCED, "Announced; send its files, then commit it."),
+        **example_response(200, REPORT, "With `format`: the file was read and stored."),
     },
 )
 def create_import(
@@ -104,13 +104,13 @@ def create_import(
         return once(session, caller, lambda: _announced(session, campaign, *announced))
 
 
-@router.get("/{import}", summary="Look at an import", responses=shows(200, ANNOUNCED))
+@router.get("/{import}", summary="Look at an import", responses=example_response(200, ANNOUNCED))
 def get_import(caller: Manager, campaign: CampaignKey, id: ImportId, session: SessionDep) -> ImportOut:  # noqa: A002, ARG001  (the contract's word; who may call)
     """Its files so far and, once it is committed, its report."""
     return ImportOut.of(imports.get_import(session, campaign, id))
 
 
-@router.get("", summary="List imports", responses=shows(200, Page[ImportRowOut](items=[ROW], next=None)))
+@router.get("", summary="List imports", responses=example_response(200, Page[ImportRowOut](items=[ROW], next=None)))
 def list_imports(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
@@ -124,7 +124,9 @@ def list_imports(
 
 
 @router.get(
-    "/{import}/files", summary="List an import's files", responses=shows(200, Page[FileOut](items=[FILE], next=None))
+    "/{import}/files",
+    summary="List an import's files",
+    responses=example_response(200, Page[FileOut](items=[FILE], next=None)),
 )
 def list_import_files(
     caller: Manager,  # noqa: ARG001  (says who may call)
@@ -139,7 +141,7 @@ def list_import_files(
     return page_of([FileOut.model_validate(one) for one in files], limit, lambda one: one.name)
 
 
-@router.put("/{import}/files/{name}", summary="Send a file", responses=shows(200, FILE, "Received."))
+@router.put("/{import}/files/{name}", summary="Send a file", responses=example_response(200, FILE, "Received."))
 def put_import_file(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
@@ -152,7 +154,9 @@ def put_import_file(
     return FileOut.model_validate(imports.add_import_file(session, campaign, id, name, upload.pieces()))
 
 
-@router.post("/{import}/commit", summary="Commit an import", responses=shows(200, REPORT, "Read and stored."))
+@router.post(
+    "/{import}/commit", summary="Commit an import", responses=example_response(200, REPORT, "Read and stored.")
+)
 def commit_import(
     caller: Manager,
     campaign: CampaignKey,
@@ -175,7 +179,7 @@ def commit_import(
 
 
 def _import_now(
-    database: Database, campaign: str, asked: AtOnce, upload: Upload, caller: Caller, once: Once
+    database: Database, campaign: str, asked: AtOnce, upload: Upload, caller: Caller, once: IdempotentCreation
 ) -> Response:
     """Read and store in one transaction, the Idempotency-Key within it: an import that fails leaves nothing."""
     options = asked.options()
@@ -204,4 +208,4 @@ def _import_now(
 
 def _announced(session: Session, campaign: str, format: str, options: dict[str, str]) -> IdempotentAnswer:
     announced = ImportOut.of(imports.create_import(session, campaign, format=format, options=options))
-    return created_answer(announced, location=f"/v1/campaigns/{campaign}/imports/{announced.id}")
+    return created_response(announced, location=f"/v1/campaigns/{campaign}/imports/{announced.id}")

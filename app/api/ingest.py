@@ -7,20 +7,23 @@ from functools import partial
 from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 
-from app.api.kit.jobs import LATER, Prefer, job_response, ready
+from app.api.kit.jobs import LATER, Prefer, job_response, report_or_job
 from app.api.models.ingest import EXAMPLE, IngestOut
 from app.reports.kit.report import StoredReport
 from app.services.jobs import ingest_reports
 from app.services.jobs.jobs import JobView
 from app.web.access import Manager
 from app.web.deps import CampaignKey, DatabaseDep
-from app.web.examples import shows
+from app.web.examples import example_response
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/reports", tags=["test sets"])
 
 
 @router.get(
-    "/ingest", summary="Look at the test set", response_model=IngestOut, responses={**shows(200, EXAMPLE), **LATER}
+    "/ingest",
+    summary="Look at the test set",
+    response_model=IngestOut,
+    responses={**example_response(200, EXAMPLE), **LATER},
 )
 async def get_ingest(
     _: Manager, request: Request, campaign: CampaignKey, database: DatabaseDep, prefer: Prefer = ""
@@ -29,7 +32,9 @@ async def get_ingest(
 
     A job looks through more than 10,000 outputs; what it finds is stored until texts change.
     """
-    outcome = await ready(request, database, prefer, partial(ingest_reports.find_or_queue_ingest, database, campaign))
+    outcome = await report_or_job(
+        request, database, prefer, partial(ingest_reports.find_or_queue_ingest, database, campaign)
+    )
     if isinstance(outcome, JobView):
         return job_response(outcome)
     if isinstance(outcome, StoredReport):
@@ -38,7 +43,7 @@ async def get_ingest(
     return IngestOut.model_validate(outcome)
 
 
-def of_ingest(report: StoredReport) -> Response:
+def parse_stored_ingest(report: StoredReport) -> Response:
     """What a job found."""
     ingested = IngestOut.model_validate_json(report.body)
     return Response(ingested.model_dump_json(), media_type="application/json")

@@ -15,13 +15,13 @@ from app.services.access.idempotency import IdempotentAnswer
 from app.services.people import invitations
 from app.storage.db import Session
 from app.web.access import Manager, Public
-from app.web.answers import AnswerModel, answer
+from app.web.answers import AnswerModel, json_response
 from app.web.bodies import BodyModel, json_body
 from app.web.cookies import check_not_cross_site, session_cookie, set_session_cookie
 from app.web.deps import CampaignKey, SessionDep
-from app.web.examples import shows
-from app.web.idempotency import OnceDep, created_answer
-from app.web.links import link
+from app.web.examples import example_response
+from app.web.idempotency import OnceDep, created_response
+from app.web.links import make_landing_link
 from app.web.pagination import Cursor, Limit, Number, Page, page_of
 
 router = APIRouter(prefix="/v1", tags=["raters"])
@@ -172,7 +172,7 @@ DONE = CompletionOut.model_validate(
     "/campaigns/{campaign}/invitations",
     status_code=201,
     summary="Invite by count",
-    responses=shows(201, INVITED, "Made; the secret is shown once."),
+    responses=example_response(201, INVITED, "Made; the secret is shown once."),
 )
 def create_invitation(
     caller: Manager,
@@ -189,12 +189,12 @@ def create_invitation(
         made = invitations.create_invitation(session, campaign, seats=body.count, by=caller, **given)
         plain = {name: getattr(made.invitation, name) for name in PLAIN}
         name = f"{made.invitation.public_id}.{made.secret}"
-        address = link(request, query=QUERIES.get(body.platform or "", ""), invitation=name)
+        address = make_landing_link(request, query=QUERIES.get(body.platform or "", ""), invitation=name)
         out = Invitation.model_validate(
             {**plain, "link": address, "secret": made.secret, "signing_key": made.signing_key}
         )
         here = f"/v1/campaigns/{campaign}/invitations/{made.invitation.public_id}"
-        return created_answer(out, location=here, secret=True)
+        return created_response(out, location=here, secret=True)
 
     return once(session, caller, make)
 
@@ -202,7 +202,7 @@ def create_invitation(
 @router.get(
     "/campaigns/{campaign}/invitations",
     summary="List invitations",
-    responses=shows(200, Page[InvitationOut](items=[EXAMPLE], next=None)),
+    responses=example_response(200, Page[InvitationOut](items=[EXAMPLE], next=None)),
 )
 def list_invitations(
     caller: Manager,  # noqa: ARG001  (says who may call)
@@ -217,7 +217,9 @@ def list_invitations(
 
 
 @router.get(
-    "/campaigns/{campaign}/invitations/{invitation}", summary="Look at an invitation", responses=shows(200, EXAMPLE)
+    "/campaigns/{campaign}/invitations/{invitation}",
+    summary="Look at an invitation",
+    responses=example_response(200, EXAMPLE),
 )
 def get_invitation(caller: Manager, campaign: CampaignKey, invitation: PublicId, session: SessionDep) -> InvitationOut:  # noqa: ARG001  (says who may call)
     """How many came by it."""
@@ -238,7 +240,7 @@ def revoke_invitation(caller: Manager, campaign: CampaignKey, invitation: Public
 @router.get(
     "/campaigns/{campaign}/completions",
     summary="List codes of completion",
-    responses=shows(200, Page[CompletionOut](items=[DONE], next=None)),
+    responses=example_response(200, Page[CompletionOut](items=[DONE], next=None)),
 )
 def list_completions(
     caller: Manager,  # noqa: ARG001  (says who may call)
@@ -257,7 +259,7 @@ def list_completions(
     "/invitations/{invitation}/claim",
     status_code=201,
     summary="Take a seat",
-    responses={**ENDED, **shows(201, CLAIMED, "Enrolled, or known from before.")},
+    responses={**ENDED, **example_response(201, CLAIMED, "Enrolled, or known from before.")},
 )
 def claim_invitation(
     _: Public,
@@ -278,9 +280,9 @@ def claim_invitation(
     made = invitations.claim_seat(session, invitation, given, days=STAYS)
     who = {"campaign": made.campaign, "rater": made.rater}
     if body.want == "token":
-        return answer(ClaimOut(**who, expires_at=made.expires_at, csrf=None, token=made.secret), 201)
+        return json_response(ClaimOut(**who, expires_at=made.expires_at, csrf=None, token=made.secret), 201)
     opened = sessions.open_session(session, made.secret, lifetime=timedelta(days=STAYS))
-    response = answer(ClaimOut(**who, expires_at=opened.expires_at, csrf=opened.csrf, token=None), 201)
+    response = json_response(ClaimOut(**who, expires_at=opened.expires_at, csrf=opened.csrf, token=None), 201)
     set_session_cookie(request, response, opened.secret, "rater", lifetime=opened.lifetime)
     return response
 

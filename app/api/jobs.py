@@ -9,13 +9,13 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.api.exclusions import of_exclusion
-from app.api.ingest import of_ingest
+from app.api.exclusions import exclusion_preview_response
+from app.api.ingest import parse_stored_ingest
 from app.api.kit import report_routes
 from app.api.kit.jobs import EXAMPLE, LATER, JobOut, job_response
-from app.api.plans import of_plan
-from app.api.ranking import of_ranking, of_segments
-from app.api.side_by_side import of_rankings
+from app.api.plans import plan_response
+from app.api.ranking import parse_segment_scores, ranking_response
+from app.api.side_by_side import side_by_side_response
 from app.domain.errors import Invalid, Place
 from app.reports.kit.report import StoredReport
 from app.services.access.tokens import Caller
@@ -31,7 +31,7 @@ from app.services.jobs import (
 from app.services.plans import plan_jobs, replan_jobs
 from app.web.access import Manager, RoleLacksIt, Viewer
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
-from app.web.examples import shows
+from app.web.examples import example_response
 from app.web.pagination import CHECK_DIGITS, Key, Limit, Page, cursor_of, page_of
 
 router = APIRouter(prefix="/v1", tags=["reports"])
@@ -47,7 +47,7 @@ After = Annotated[
     ),
     Key,
 ]
-IN_JSON = shows(200, EXAMPLE, "The job.")
+IN_JSON = example_response(200, EXAMPLE, "The job.")
 
 
 class PictureQuery(BaseModel):
@@ -73,7 +73,9 @@ def delete_job(caller: Manager, job: JobId, session: SessionDep) -> Response:
 
 
 @router.get(
-    "/campaigns/{campaign}/jobs", summary="List jobs", responses=shows(200, Page[JobOut](items=[EXAMPLE], next=None))
+    "/campaigns/{campaign}/jobs",
+    summary="List jobs",
+    responses=example_response(200, Page[JobOut](items=[EXAMPLE], next=None)),
 )
 def list_jobs(
     caller: Viewer, campaign: CampaignKey, session: SessionDep, limit: Limit = 50, cursor: After = None
@@ -102,39 +104,39 @@ def get_job_report(
     shown = SHOWN.get(view.kind)
     if shown is not None:
         return shown(request, caller, report, drawn.picture)
-    return report_routes.for_caller(
+    return report_routes.report_response(
         request, caller, report_requests.find_report_of_job(view.kind), report, drawn.picture
     )
 
 
 def _of_rankings(request: Request, caller: Caller, report: StoredReport, picture: str) -> Response:
     _check_none(picture)
-    return of_rankings(request, caller, report)
+    return side_by_side_response(request, caller, report)
 
 
 def _of_exclusion(request: Request, _: Caller, report: StoredReport, picture: str) -> Response:
     _check_none(picture)
-    return of_exclusion(request, report)
+    return exclusion_preview_response(request, report)
 
 
 def _of_plan(request: Request, _: Caller, report: StoredReport, picture: str) -> Response:
     _check_none(picture)
-    return of_plan(request, report)
+    return plan_response(request, report)
 
 
 def _of_segments(_: Request, __: Caller, report: StoredReport, picture: str) -> Response:
     _check_none(picture)
-    return of_segments(report)
+    return parse_segment_scores(report)
 
 
 def _of_ingest(_: Request, __: Caller, report: StoredReport, picture: str) -> Response:
     _check_none(picture)
-    return of_ingest(report)
+    return parse_stored_ingest(report)
 
 
 SHOWN: Mapping[str, Callable[[Request, Caller, StoredReport, str], Response]] = MappingProxyType(
     {
-        rankings.KIND: of_ranking,
+        rankings.KIND: ranking_response,
         segment_scores.KIND: _of_segments,
         ingest_reports.KIND: _of_ingest,
         exclusion_preview.KIND: _of_exclusion,

@@ -16,7 +16,7 @@ from app.services.people import raters
 from app.web.access import Frontend
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
-from app.web.examples import shows
+from app.web.examples import example_response
 from app.web.idempotency import OnceDep
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/judgments", tags=["imports"])
@@ -83,7 +83,7 @@ ONE = {
 }
 
 
-@router.post("", summary="Send judgments made elsewhere", responses=shows(200, EXAMPLE, "Stored."))
+@router.post("", summary="Send judgments made elsewhere", responses=example_response(200, EXAMPLE, "Stored."))
 def record_judgments(
     caller: Frontend,
     campaign: CampaignKey,

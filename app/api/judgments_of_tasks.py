@@ -13,8 +13,8 @@ from app.api.models.payloads import (
     JudgmentPayload,
     ManyIn,
     Seen,
-    examples,
     payload_body,
+    payload_examples,
 )
 from app.api.models.tasks import (
     RECEIPT,
@@ -31,7 +31,7 @@ from app.services.people.raters import ActingRater
 from app.services.tasks import judging
 from app.services.tasks.judging import AnswerAddress, JudgingService, ScreenAddress, SentAnswer
 from app.web.deps import JudgingServiceDep
-from app.web.examples import shows
+from app.web.examples import example_response
 from app.web.fast.rater_cache import CachedRater
 from app.web.fast.route import FastRoute
 from app.web.ifmatch import quote_tag
@@ -59,7 +59,7 @@ class ManyOut(BaseModel):
 @fast.put(
     "/screens/{screen}",
     summary="Compare the columns of a screen",
-    responses={**shows(200, ComparedOut(revision=1), "On disk.", etag=ETAG), **REFUSED},
+    responses={**example_response(200, ComparedOut(revision=1), "On disk.", etag=ETAG), **REFUSED},
 )
 async def put_comparison(
     rater: CachedRater,
@@ -79,7 +79,7 @@ async def put_comparison(
 @fast.put(
     "/{item}/{segment}",
     summary="Judge a segment",
-    responses={**shows(200, RECEIPT, "On disk.", etag=ETAG), **REFUSED},
+    responses={**example_response(200, RECEIPT, "On disk.", etag=ETAG), **REFUSED},
 )
 async def put_judgment(
     rater: CachedRater,
@@ -87,7 +87,7 @@ async def put_judgment(
     item: ItemNumber,
     segment: SegmentNumber,
     seen: Seen,
-    body: Annotated[JudgmentPayload, payload_body(JudgmentPayload, examples())],
+    body: Annotated[JudgmentPayload, payload_body(JudgmentPayload, payload_examples())],
     service: JudgingServiceDep,
 ) -> Response:
     """The same answer again changes nothing; another one is a new revision.
@@ -100,21 +100,23 @@ async def put_judgment(
 @fast.put(
     "/{item}",
     summary="Judge a document as a whole",
-    responses={**shows(200, RECEIPT, "On disk.", etag=ETAG), **REFUSED},
+    responses={**example_response(200, RECEIPT, "On disk.", etag=ETAG), **REFUSED},
 )
 async def put_document_judgment(
     rater: CachedRater,
     task: TaskId,
     item: ItemNumber,
     seen: Seen,
-    body: Annotated[JudgmentPayload, payload_body(JudgmentPayload, examples())],
+    body: Annotated[JudgmentPayload, payload_body(JudgmentPayload, payload_examples())],
     service: JudgingServiceDep,
 ) -> Response:
     """Where the campaign asks for it; by the rules of the judgment of a segment."""
     return await _judge(service, task, SentAnswer(AnswerAddress(item, None), body.root, seen), rater)
 
 
-@router.post("", summary="Judge many at once", responses={**shows(200, ManyOut(judgments=[RECEIPT])), **REFUSED})
+@router.post(
+    "", summary="Judge many at once", responses={**example_response(200, ManyOut(judgments=[RECEIPT])), **REFUSED}
+)
 async def post_judgments(
     rater: CachedRater,
     task: TaskId,

@@ -13,7 +13,7 @@ from app.services.tasks import leases
 from app.storage.recorder.activity import ActivityEvent
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, JudgingServiceDep
-from app.web.examples import shows
+from app.web.examples import example_response
 from app.web.fast.rater_cache import CachedRater
 
 router = APIRouter(prefix="/v1", tags=["tasks"])
@@ -51,7 +51,9 @@ class AliveOut(BaseModel):
 BEAT = {"events": [{"session": "s1", "seq": 0, "kind": "focus", "at_ms": 1795190400000, "item": 1, "segment": 1}]}
 
 
-@router.post("/campaigns/{campaign}/lease", summary="Get the next task", responses=shows(200, LeaseOut(task=EXAMPLE)))
+@router.post(
+    "/campaigns/{campaign}/lease", summary="Get the next task", responses=example_response(200, LeaseOut(task=EXAMPLE))
+)
 async def lease_task(rater: CachedRater, campaign: CampaignKey, service: JudgingServiceDep) -> LeaseOut:  # noqa: ARG001  (CachedRater reads it)
     """The task that the rater holds already, or the next one, or why there is none now."""
     return LeaseOut.of(await leases.lease_task(service, rater=rater))
@@ -61,7 +63,7 @@ async def lease_task(rater: CachedRater, campaign: CampaignKey, service: Judging
     "/tasks/{task}/heartbeat",
     summary="Extend a lease",
     responses={
-        **shows(200, AliveOut(leased_until=EXAMPLE.leased_until)),
+        **example_response(200, AliveOut(leased_until=EXAMPLE.leased_until)),
         409: {"description": "The task is handed in."},
     },
 )

@@ -14,9 +14,9 @@ from app.services.people import links
 from app.web.access import Coordinator
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
-from app.web.examples import sends, shows
-from app.web.idempotency import OnceDep, created_answer
-from app.web.links import link
+from app.web.examples import example_response, other_media_response
+from app.web.idempotency import OnceDep, created_response
+from app.web.links import make_landing_link
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["raters"])
 
@@ -57,7 +57,7 @@ FILE = f"rater,link,expires_at\r\nr1,https://plumbline.example.org/#token={SECRE
     status_code=201,
     summary="Give a rater a link",
     responses={
-        **shows(201, EXAMPLE, "Made; the secret is shown once."),
+        **example_response(201, EXAMPLE, "Made; the secret is shown once."),
         409: {"description": "Erased, or not enrolled."},
     },
 )
@@ -74,8 +74,8 @@ def create_link(
 
     def make() -> IdempotentAnswer:
         made = links.renew_link(session, campaign, rater, days=days, by=caller)
-        out = LinkOut(rater=made.rater, link=link(request, token=made.secret), expires_at=made.expires_at)
-        return created_answer(out, location=f"/v1/campaigns/{campaign}/raters/{rater}", secret=True)
+        out = LinkOut(rater=made.rater, link=make_landing_link(request, token=made.secret), expires_at=made.expires_at)
+        return created_response(out, location=f"/v1/campaigns/{campaign}/raters/{rater}", secret=True)
 
     return once(session, caller, make)
 
@@ -85,7 +85,7 @@ def create_link(
     status_code=201,
     summary="Give a team its links",
     response_class=Response,
-    responses=sends(201, "Made; the secrets are shown once.", csv=("text/csv", FILE)),
+    responses=other_media_response(201, "Made; the secrets are shown once.", csv=("text/csv", FILE)),
 )
 def create_links(
     caller: Coordinator,
@@ -99,7 +99,7 @@ def create_links(
 
     def make() -> IdempotentAnswer:
         made = links.renew_team_links(session, campaign, body.team, days=body.days, by=caller)
-        data = links.write_links_csv(made, lambda secret: link(request, token=secret))
+        data = links.write_links_csv(made, lambda secret: make_landing_link(request, token=secret))
         return IdempotentAnswer(201, data, content_type=CSV, secret=True)
 
     return once(session, caller, make)

@@ -17,8 +17,8 @@ from app.services.campaigns.locks import LockChain, LockRequest
 from app.web.access import Manager, Viewer
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
-from app.web.examples import shows
-from app.web.idempotency import OnceDep, created_answer
+from app.web.examples import example_response
+from app.web.idempotency import OnceDep, created_response
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/lock", tags=["campaigns"])
 
@@ -71,7 +71,7 @@ class LockOut(BaseModel):
     entries: list[LockEntryOut]
 
 
-def out(chain: LockChain) -> LockOut:
+def lock_out(chain: LockChain) -> LockOut:
     """The lock as everybody is told of it."""
     entries = [
         LockEntryOut(
@@ -132,7 +132,9 @@ EXAMPLE = LockOut.model_validate(
 )
 
 
-@router.post("", status_code=201, summary="Lock the analysis, or amend the lock", responses=shows(201, EXAMPLE))
+@router.post(
+    "", status_code=201, summary="Lock the analysis, or amend the lock", responses=example_response(201, EXAMPLE)
+)
 def create_lock(
     caller: Manager,
     campaign: CampaignKey,
@@ -148,12 +150,12 @@ def create_lock(
 
     def make() -> IdempotentAnswer:
         chain = locks.lock_analysis(session, campaign, LockRequest(**body.model_dump()), actor=caller.actor)
-        return created_answer(out(chain), location=f"/v1/campaigns/{campaign}/lock")
+        return created_response(lock_out(chain), location=f"/v1/campaigns/{campaign}/lock")
 
     return once(session, caller, make)
 
 
-@router.get("", summary="Look at the lock", responses=shows(200, EXAMPLE))
+@router.get("", summary="Look at the lock", responses=example_response(200, EXAMPLE))
 def get_lock(caller: Viewer, campaign: CampaignKey, session: SessionDep) -> LockOut:
     """What is locked, since when, and every amendment with its reason.
 
@@ -161,5 +163,5 @@ def get_lock(caller: Viewer, campaign: CampaignKey, session: SessionDep) -> Lock
     """
     lock = locks.get_lock(session, campaign)
     if caller.may("manager"):
-        return out(lock)
-    return LockOut.model_validate(hide_keys(out(locks.redact_lock_raters(session, lock)).model_dump()))
+        return lock_out(lock)
+    return LockOut.model_validate(hide_keys(lock_out(locks.redact_lock_raters(session, lock)).model_dump()))

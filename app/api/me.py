@@ -12,9 +12,15 @@ from app.services.access import sessions
 from app.services.access.tokens import Caller, Role
 from app.web.access import AnyRole, Public
 from app.web.bodies import BodyModel, json_body
-from app.web.cookies import Who, check_not_cross_site, clear_session_cookie, either_cookie, set_session_cookie
+from app.web.cookies import (
+    Who,
+    check_not_cross_site,
+    clear_session_cookie,
+    find_staff_or_rater_cookie,
+    set_session_cookie,
+)
 from app.web.deps import SessionDep, get_options
-from app.web.examples import shows
+from app.web.examples import example_response
 from app.web.strangers import recognize_sender
 
 router = APIRouter(prefix="/v1", tags=["access"])
@@ -66,13 +72,15 @@ EXAMPLE = Me.model_validate(
 SESSION = SessionOut.model_validate({"me": EXAMPLE, "csrf": "5e" * 32, "expires_at": "2026-11-21T00:00:00Z"})
 
 
-@router.get("/me", summary="Who am I", responses=shows(200, EXAMPLE))
+@router.get("/me", summary="Who am I", responses=example_response(200, EXAMPLE))
 def get_me(caller: AnyRole) -> Me:
     """Role, campaign and end of the credential that was sent."""
     return _me(caller)
 
 
-@router.post("/session", status_code=201, summary="Sign a browser in", responses={**DENIED, **shows(201, SESSION)})
+@router.post(
+    "/session", status_code=201, summary="Sign a browser in", responses={**DENIED, **example_response(201, SESSION)}
+)
 def open_session(
     _: Public,
     request: Request,
@@ -89,7 +97,7 @@ def open_session(
     return SessionOut(me=_me(opened.caller), csrf=opened.csrf, expires_at=opened.expires_at)
 
 
-@router.get("/session", summary="Look at the browser's session", responses={**NONE, **shows(200, SESSION)})
+@router.get("/session", summary="Look at the browser's session", responses={**NONE, **example_response(200, SESSION)})
 def get_session(caller: AnyRole, request: Request, session: SessionDep) -> SessionOut:
     """The session of the cookie that was sent, with its CSRF token for a page that was loaded anew."""
     _, secret = _cookie(request)
@@ -109,7 +117,7 @@ def close_session(caller: AnyRole, request: Request, response: Response, session
 
 
 def _cookie(request: Request) -> tuple[Who, str]:
-    cookie = either_cookie(request)
+    cookie = find_staff_or_rater_cookie(request)
     if cookie is None:
         raise sessions.SessionNotFound
     return cookie

@@ -12,7 +12,7 @@ from app.services.people import hours
 from app.web.access import RaterCaller
 from app.web.bodies import json_body
 from app.web.deps import SessionDep
-from app.web.examples import shows
+from app.web.examples import example_response
 from app.web.idempotency import OnceDep
 
 router = APIRouter(prefix="/v1/me/hours", tags=["raters"])
@@ -20,7 +20,7 @@ router = APIRouter(prefix="/v1/me/hours", tags=["raters"])
 WHAT = {"seconds": 600, "reason": "the page was closed while I looked a term up"}
 
 
-@router.get("", summary="My hours", responses=shows(200, OWN))
+@router.get("", summary="My hours", responses=example_response(200, OWN))
 def get_own_hours(rater: RaterCaller, session: SessionDep, utc_offset: Offset = 0) -> OwnHoursOut:
     """By day, with what was added or taken off and why, and my disputes with their answers."""
     return OwnHoursOut.model_validate(hours.get_own_hours(session, rater, utc_offset=utc_offset))
@@ -30,7 +30,7 @@ def get_own_hours(rater: RaterCaller, session: SessionDep, utc_offset: Offset = 
     "/disputes",
     status_code=201,
     summary="Say that hours are missing",
-    responses={**shows(201, DISPUTE, "Noted."), 409: {"description": "Too many are not answered yet."}},
+    responses={**example_response(201, DISPUTE, "Noted."), 409: {"description": "Too many are not answered yet."}},
 )
 def dispute_hours(
     rater: RaterCaller,

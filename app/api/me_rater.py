@@ -13,11 +13,11 @@ from app.api.models.raters import Language
 from app.api.models.times import Time
 from app.services.people import guidelines, invitations, rater_data
 from app.web.access import RaterCaller
-from app.web.answers import AnswerModel, answer
+from app.web.answers import AnswerModel, json_response
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import DatabaseDep, SessionDep
-from app.web.examples import sends, shows
-from app.web.streams import stream
+from app.web.examples import example_response, other_media_response
+from app.web.streams import stream_response
 
 router = APIRouter(prefix="/v1/me", tags=["raters"])
 
@@ -75,7 +75,7 @@ CODES = CompletionsOwn(
 )
 
 
-@router.get("/consent", summary="What am I to agree to", responses=shows(200, EXAMPLE))
+@router.get("/consent", summary="What am I to agree to", responses=example_response(200, EXAMPLE))
 def get_own_consent(rater: RaterCaller, session: SessionDep) -> ConsentOut:
     """The text that is asked now, and what was agreed to last."""
     asked, given = guidelines.find_requested_consent(session, rater)
@@ -86,7 +86,7 @@ def get_own_consent(rater: RaterCaller, session: SessionDep) -> ConsentOut:
     )
 
 
-@router.post("/consent", summary="Agree", responses={**shows(200, GIVEN, "Agreed."), **STALE})
+@router.post("/consent", summary="Agree", responses={**example_response(200, GIVEN, "Agreed."), **STALE})
 def give_consent(
     rater: RaterCaller,
     body: Annotated[ConsentIn, json_body(ConsentIn, english={"version": 2, "language": "en"})],
@@ -94,10 +94,10 @@ def give_consent(
 ) -> Response:
     """To the latest text. The same again changes nothing."""
     given = guidelines.record_consent(session, rater, version=body.version, language=body.language)
-    return answer(AgreementOut.model_validate(given))
+    return json_response(AgreementOut.model_validate(given))
 
 
-@router.get("/completions", summary="My codes of completion", responses=shows(200, CODES))
+@router.get("/completions", summary="My codes of completion", responses=example_response(200, CODES))
 def list_own_completions(rater: RaterCaller, session: SessionDep) -> CompletionsOwn:
     """Of the tasks that I handed in, with the way back to the platform that I came from."""
     completions = invitations.list_own_completions(session, rater.campaign_id, rater.rater_id)
@@ -108,7 +108,9 @@ def list_own_completions(rater: RaterCaller, session: SessionDep) -> Completions
     "/export",
     summary="Everything stored about me",
     response_class=StreamingResponse,
-    responses=sends(200, "One JSON object, as it is made.", json=("application/json", '{"rater": {"key": "r1"}}')),
+    responses=other_media_response(
+        200, "One JSON object, as it is made.", json=("application/json", '{"rater": {"key": "r1"}}')
+    ),
 )
 def export_own_data(rater: RaterCaller, database: DatabaseDep) -> StreamingResponse:
     """Enrolment, contact, consents, attempts at the test, answers, hours and flags; nothing of what was compared.
@@ -116,4 +118,4 @@ def export_own_data(rater: RaterCaller, database: DatabaseDep) -> StreamingRespo
     Through a front-end without contact, external id, person and credentials.
     """
     pieces = rater_data.export_rater_data(database, rater)
-    return stream(pieces, "application/json", filename="my-data.json")
+    return stream_response(pieces, "application/json", filename="my-data.json")

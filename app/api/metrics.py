@@ -13,7 +13,7 @@ from app.web.access import Manager, Viewer
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
-from app.web.examples import shows
+from app.web.examples import example_response
 from app.web.pagination import Page
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/metrics", tags=["test sets"])
@@ -71,7 +71,7 @@ GIVEN = {
 }
 
 
-@router.put("/{metric}", summary="Store the scores of a metric", responses=shows(200, EXAMPLE))
+@router.put("/{metric}", summary="Store the scores of a metric", responses=example_response(200, EXAMPLE))
 def put_metric(
     caller: Manager,
     campaign: CampaignKey,
@@ -89,13 +89,15 @@ def put_metric(
     return MetricOut.model_validate(metrics.put_metric(session, campaign, metric, given, actor=caller.actor))
 
 
-@router.get("/{metric}", summary="Read what is stored of a metric", responses=shows(200, EXAMPLE))
+@router.get("/{metric}", summary="Read what is stored of a metric", responses=example_response(200, EXAMPLE))
 def get_metric(caller: Viewer, campaign: CampaignKey, metric: MetricName, session: SessionDep) -> MetricOut:  # noqa: ARG001  (says who may call)
     """How many scores there are, and since when."""
     return MetricOut.model_validate(metrics.get_metric(session, campaign, metric))
 
 
-@router.get("", summary="List the metrics", responses=shows(200, Page[MetricOut](items=[EXAMPLE], next=None)))
+@router.get(
+    "", summary="List the metrics", responses=example_response(200, Page[MetricOut](items=[EXAMPLE], next=None))
+)
 def list_metrics(caller: Viewer, campaign: CampaignKey, session: SessionDep) -> Page[MetricOut]:  # noqa: ARG001  (says who may call)
     """All of them, by name."""
     items = [MetricOut.model_validate(one) for one in metrics.list_metrics(session, campaign)]

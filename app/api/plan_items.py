@@ -14,9 +14,9 @@ from app.services.plans.items import PlannedItemView
 from app.web.access import Manager
 from app.web.answers import AnswerModel
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
-from app.web.examples import sends, shows
+from app.web.examples import example_response, other_media_response
 from app.web.pagination import CHECK_DIGITS, Key, Limit, Page, cursor_of, page_of
-from app.web.streams import stream
+from app.web.streams import stream_response
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/plan", tags=["plans"])
 
@@ -121,7 +121,7 @@ EXAMPLE = PlannedItemOut.model_validate(
 @router.get(
     "/items",
     summary="List the items of the plan",
-    responses=shows(200, Page[PlannedItemOut](items=[EXAMPLE], next=None)),
+    responses=example_response(200, Page[PlannedItemOut](items=[EXAMPLE], next=None)),
 )
 def list_plan_items(
     caller: Manager,  # noqa: ARG001  (says who may call)
@@ -142,7 +142,7 @@ def list_plan_items(
     "/items.jsonl",
     summary="Export the items of the plan",
     response_class=StreamingResponse,
-    responses=sends(200, "A line for each item.", jsonl=(LINES, EXAMPLE.model_dump_json() + "\n")),
+    responses=other_media_response(200, "A line for each item.", jsonl=(LINES, EXAMPLE.model_dump_json() + "\n")),
 )
 def export_plan_items(
     caller: Manager,  # noqa: ARG001  (says who may call)
@@ -152,7 +152,7 @@ def export_plan_items(
 ) -> StreamingResponse:
     """All that the list holds, as JSON lines from one consistent state, streamed."""
     pieces = _lines(plan_items.stream_plan_items(database, campaign, version))
-    return stream(pieces, LINES, filename=f"{campaign}.plan.jsonl")
+    return stream_response(pieces, LINES, filename=f"{campaign}.plan.jsonl")
 
 
 def _lines(pages: Iterator[Sequence[PlannedItemView]]) -> Iterator[bytes]:

@@ -11,7 +11,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import Field, JsonValue, RootModel, StringConstraints
 
-from app.api.kit.jobs import LATER, Prefer, job_response, ready
+from app.api.kit.jobs import LATER, Prefer, job_response, report_or_job
 from app.api.models.design import DesignJson, ReportJson
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
@@ -24,13 +24,13 @@ from app.services.plans import plan_jobs, plan_report, plans, replan_jobs, stale
 from app.services.plans.plan_jobs import PlanNeedsJob
 from app.services.plans.plans import PlanView
 from app.storage.db import Database, Session
-from app.web.access import Manager, all_seen
+from app.web.access import Manager, check_all_campaigns_visible
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
-from app.web.conditional import answer
+from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
-from app.web.examples import sends, shows
-from app.web.idempotency import Once, OnceDep, created_answer
+from app.web.examples import example_response, other_media_response
+from app.web.idempotency import IdempotentCreation, OnceDep, created_response
 from app.web.pagination import Limit, Number, Page, page_of
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["plans"])
@@ -129,8 +129,8 @@ REFUSED: dict[int | str, dict[str, Any]] = {
     status_code=201,
     summary="Compile a design",
     responses={
-        **shows(201, EXAMPLE, "Frozen."),
-        **shows(200, EXAMPLE, "With `dry_run`: as it would be."),
+        **example_response(201, EXAMPLE, "Frozen."),
+        **example_response(200, EXAMPLE, "With `dry_run`: as it would be."),
         **LATER,
         **REFUSED,
     },
@@ -152,7 +152,7 @@ async def create_plan(
     plan is compiled by a job, and frozen by the same request, sent again once the job is done.
     """
     if pilot is not None:
-        all_seen(caller, (campaign, pilot))
+        check_all_campaigns_visible(caller, (campaign, pilot))
     given: Given = {"given": body.root, "pilot": pilot, "actor": caller.actor}
     make = partial(plan_jobs.compile_or_queue_plan, campaign=campaign, dry_run=dry_run, **given)
     return await _answer(request, database, prefer, partial(_made, caller, campaign, database, once, make, dry_run))
@@ -177,8 +177,8 @@ class ReplanIn(BodyModel):
     status_code=201,
     summary="Plan anew what is left",
     responses={
-        **shows(201, EXAMPLE, "Frozen."),
-        **shows(200, EXAMPLE, "With `dry_run`: as it would be."),
+        **example_response(201, EXAMPLE, "Frozen."),
+        **example_response(200, EXAMPLE, "With `dry_run`: as it would be."),
         **LATER,
         **REFUSED,
     },
@@ -211,26 +211,34 @@ async def create_replan(
     return await _answer(request, database, prefer, partial(_made, caller, campaign, database, once, make, dry_run))
 
 
-def of_plan(request: Request, report: StoredReport) -> Response:
+def plan_response(request: Request, report: StoredReport) -> Response:
     """A plan that a job has compiled, which is JSON only, as it would be, with its ETag."""
-    return answer(
-        request, lambda: out(plan_jobs.parse_stored_plan(report.body)).model_dump_json().encode(), JSON, report.etag
+    return conditional_response(
+        request,
+        lambda: plan_out(plan_jobs.parse_stored_plan(report.body)).model_dump_json().encode(),
+        JSON,
+        report.etag,
     )
 
 
 def _made(
-    caller: Caller, campaign: str, database: Database, once: Once, make: Callable[[Session], PlanView], dry_run: bool
+    caller: Caller,
+    campaign: str,
+    database: Database,
+    once: IdempotentCreation,
+    make: Callable[[Session], PlanView],
+    dry_run: bool,
 ) -> Response:
     """A plan that is looked at, or frozen once. Raises Later, which leaves nothing under an Idempotency-Key."""
     if dry_run:
         with database.transaction(snapshot=True) as session:
-            return Response(out(make(session)).model_dump_json(), media_type=JSON)
+            return Response(plan_out(make(session)).model_dump_json(), media_type=JSON)
 
     with database.transaction() as session:
 
         def frozen() -> IdempotentAnswer:
             view = make(session)
-            return created_answer(out(view), location=f"/v1/campaigns/{campaign}/plans/{view.version}")
+            return created_response(plan_out(view), location=f"/v1/campaigns/{campaign}/plans/{view.version}")
 
         return once(session, caller, frozen)
 
@@ -244,23 +252,23 @@ async def _answer(request: Request, database: Database, prefer: str, made: Calla
         except PlanNeedsJob as later:
             return jobs.request_job(database, later.request)
 
-    outcome = await ready(request, database, prefer, ask)
+    outcome = await report_or_job(request, database, prefer, ask)
     if isinstance(outcome, StoredReport):  # compiled meanwhile
         outcome = await to_thread.run_sync(ask)
     return job_response(outcome) if isinstance(outcome, JobView) else outcome
 
 
-@router.get("/plan", summary="Look at the plan in force", responses=shows(200, EXAMPLE))
+@router.get("/plan", summary="Look at the plan in force", responses=example_response(200, EXAMPLE))
 def get_plan(caller: Manager, campaign: CampaignKey, session: SessionDep) -> PlanOut:  # noqa: ARG001  (says who may call)
     """With its report, and with what has changed since it was compiled."""
-    return out(staleness.get_plan_in_force(session, campaign))
+    return plan_out(staleness.get_plan_in_force(session, campaign))
 
 
 @router.get(
     "/plan.svg",
     summary="Look at the plan as a picture",
     response_class=Response,
-    responses={**sends(200, "The picture.", svg=("image/svg+xml", "<svg/>")), **REFUSED},
+    responses={**other_media_response(200, "The picture.", svg=("image/svg+xml", "<svg/>")), **REFUSED},
 )
 def get_plan_picture(caller: Manager, campaign: CampaignKey, session: SessionDep) -> Response:  # noqa: ARG001  (says who may call)
     """Work by rater, and how often each rater judges each system."""
@@ -270,16 +278,16 @@ def get_plan_picture(caller: Manager, campaign: CampaignKey, session: SessionDep
     return Response(plan_report.draw_plan_picture(campaign, view.version, view.report), media_type="image/svg+xml")
 
 
-@router.get("/plans/{plan}", summary="Look at a plan", responses=shows(200, EXAMPLE))
+@router.get("/plans/{plan}", summary="Look at a plan", responses=example_response(200, EXAMPLE))
 def get_plan_version(caller: Manager, campaign: CampaignKey, plan: Version, session: SessionDep) -> PlanOut:  # noqa: ARG001  (says who may call)
     """By its version, with its report."""
-    return out(plans.get_plan(session, campaign, plan))
+    return plan_out(plans.get_plan(session, campaign, plan))
 
 
 @router.get(
     "/plans",
     summary="List the plans",
-    responses=shows(200, Page[PlanRow](items=[PlanRow.model_validate(EXAMPLE.model_dump())], next=None)),
+    responses=example_response(200, Page[PlanRow](items=[PlanRow.model_validate(EXAMPLE.model_dump())], next=None)),
 )
 def list_plans(
     caller: Manager,  # noqa: ARG001  (says who may call)
@@ -293,6 +301,6 @@ def list_plans(
     return page_of([PlanRow.model_validate(one) for one in views], limit, lambda one: str(one.version))
 
 
-def out(view: PlanView) -> PlanOut:
+def plan_out(view: PlanView) -> PlanOut:
     """A plan as it is told."""
     return PlanOut.model_validate({"plan": view.version, **asdict(view)})

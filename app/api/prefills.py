@@ -13,7 +13,7 @@ from app.web.access import UnboundManager
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
-from app.web.examples import shows
+from app.web.examples import example_response
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/prefills", tags=["test sets"])
 
@@ -45,7 +45,9 @@ class PrefillsOut(AnswerModel):
 EXAMPLE = PrefillsOut(outputs=529, errors=611, raters=4, left={"output changed or not there": 3}, data_version=5)
 
 
-@router.post("", summary="Prefill errors from another campaign", responses={**shows(200, EXAMPLE), **REFUSED})
+@router.post(
+    "", summary="Prefill errors from another campaign", responses={**example_response(200, EXAMPLE), **REFUSED}
+)
 def take_over(
     caller: UnboundManager,
     campaign: CampaignKey,

@@ -10,9 +10,9 @@ from app.api.models.progress import EXAMPLE
 from app.services.tasks import progress
 from app.services.tasks.progress_view import Sight
 from app.web.access import ViewerOrCoordinator
-from app.web.conditional import answer
+from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, SessionDep
-from app.web.examples import shows
+from app.web.examples import example_response
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/progress", tags=["campaigns"])
 
@@ -23,7 +23,10 @@ KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "As known: `If-No
     "",
     summary="How far a campaign is",
     response_class=Response,
-    responses={**shows(200, EXAMPLE, etag="The same tag is the same progress, in the same minute."), **KNOWN},
+    responses={
+        **example_response(200, EXAMPLE, etag="The same tag is the same progress, in the same minute."),
+        **KNOWN,
+    },
 )
 def get_progress(caller: ViewerOrCoordinator, request: Request, campaign: CampaignKey, session: SessionDep) -> Response:
     """Counts, pace, forecast, balance and completeness; asking again with the ETag is the documented way to follow it.
@@ -32,7 +35,7 @@ def get_progress(caller: ViewerOrCoordinator, request: Request, campaign: Campai
     """
     sight = Sight.of(caller)
     seen = progress.glance(session, campaign, sight)
-    return answer(
+    return conditional_response(
         request,
         lambda: progress.look(session, seen, sight, request.app.state.counts).model_dump_json().encode(),
         "application/json",

@@ -12,7 +12,7 @@ from app import protocols
 from app.protocols.base import JudgmentMeasure, Protocol, Widget, WorkedExample, resolve_scoring_options
 from app.stats.ratings import ScoreScale
 from app.web.access import Public
-from app.web.examples import shows
+from app.web.examples import example_response
 from app.web.pagination import Page
 
 # Fields of a protocol that are told as they are.
@@ -158,13 +158,13 @@ FIRST = _told(next(name for name, protocol in protocols.ALL.items() if protocol.
 Name = Annotated[str, Path(pattern="^[a-z0-9_]{1,64}$", examples=[FIRST.name])]
 
 
-@router.get("", summary="List protocols", responses=shows(200, Page[ProtocolOut](items=[FIRST], next=None)))
+@router.get("", summary="List protocols", responses=example_response(200, Page[ProtocolOut](items=[FIRST], next=None)))
 async def list_protocols(_: Public) -> Page[ProtocolOut]:
     """Every way of judging that this version knows."""
     return Page[ProtocolOut](items=[_told(name) for name in protocols.ALL], next=None)
 
 
-@router.get("/{protocol}", summary="Look at a protocol", responses={404: {}, **shows(200, FIRST)})
+@router.get("/{protocol}", summary="Look at a protocol", responses={404: {}, **example_response(200, FIRST)})
 async def get_protocol(_: Public, protocol: Name) -> ProtocolOut:
     """One way of judging."""
     return _told(protocol)

@@ -14,10 +14,10 @@ from app.services.people import qualification
 from app.services.people.qualification import QualificationAttempt, QualificationTest
 from app.services.people.qualification_marks import QualificationAnswer, QualificationItem
 from app.web.access import Manager, RaterCaller
-from app.web.answers import AnswerModel, answer
+from app.web.answers import AnswerModel, json_response
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
-from app.web.examples import shows
+from app.web.examples import example_response
 from app.web.idempotency import OnceDep
 from app.web.pagination import Cursor, Limit, Page, page_of
 
@@ -204,7 +204,9 @@ RESULT = TestResultOut.model_validate(
 
 
 @router.put(
-    "/campaigns/{campaign}/qualification", summary="Write the test", responses=shows(200, EXAMPLE, "As it is now.")
+    "/campaigns/{campaign}/qualification",
+    summary="Write the test",
+    responses=example_response(200, EXAMPLE, "As it is now."),
 )
 def put_qualification(
     caller: Manager,
@@ -217,13 +219,13 @@ def put_qualification(
     test = qualification.put_qualification(
         session, campaign, items, pass_mark=body.pass_mark, attempts=body.attempts, actor=caller.actor
     )
-    return answer(TestOut.model_validate(test))
+    return json_response(TestOut.model_validate(test))
 
 
 @router.get(
     "/campaigns/{campaign}/qualification",
     summary="Look at the test with its answers",
-    responses={**shows(200, EXAMPLE), **NONE},
+    responses={**example_response(200, EXAMPLE), **NONE},
 )
 def get_qualification(
     caller: Manager,  # noqa: ARG001  (says who may call)
@@ -238,7 +240,7 @@ def get_qualification(
 @router.get(
     "/campaigns/{campaign}/qualification/results",
     summary="List who passed",
-    responses=shows(200, Page[TestResultOut](items=[RESULT], next=None)),
+    responses=example_response(200, Page[TestResultOut](items=[RESULT], next=None)),
 )
 def list_qualification_results(
     caller: Manager,  # noqa: ARG001  (says who may call)
@@ -270,7 +272,9 @@ def waive_qualification(
     qualification.waive_qualification(session, campaign, rater, reason=body.reason, by=caller)
 
 
-@router.get("/me/qualification", summary="The test that I am to pass", responses={**shows(200, SHOWN), **NONE})
+@router.get(
+    "/me/qualification", summary="The test that I am to pass", responses={**example_response(200, SHOWN), **NONE}
+)
 def get_own_qualification(rater: RaterCaller, session: SessionDep) -> TestShown:
     """Its items without the answers, and how many attempts are left."""
     test, standing, protocol = qualification.get_rater_qualification(session, rater)
@@ -281,7 +285,7 @@ def get_own_qualification(rater: RaterCaller, session: SessionDep) -> TestShown:
     "/me/qualification/attempts",
     status_code=201,
     summary="Take the test",
-    responses={**shows(201, TRIED, "Judged."), **OVER},
+    responses={**example_response(201, TRIED, "Judged."), **OVER},
 )
 def attempt_qualification(
     rater: RaterCaller,

@@ -11,11 +11,11 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from app.api.kit.choices import AsOf, RecipeQuery, check_exclusions, recipe_of
-from app.api.kit.jobs import LATER, Prefer, job_response, ready
+from app.api.kit.choices import AsOf, RecipeQuery, check_exclusions, choose_recipe
+from app.api.kit.jobs import LATER, Prefer, job_response, report_or_job
 from app.api.models.ranking import EXAMPLE, RECIPE, RecipeOut
 from app.api.models.recipe import RecipeIn
-from app.api.models.times import moment
+from app.api.models.times import parse_as_of
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import CHECKED_AGAINST, NAMED, Recipe
 from app.reports.kit.redact import hide_raters
@@ -30,12 +30,12 @@ from app.services.jobs.jobs import JobView
 from app.storage.db import Database
 from app.web.access import Public, Viewer
 from app.web.bodies import json_body
-from app.web.conditional import answer
+from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep
-from app.web.examples import sends, shows
+from app.web.examples import example_response, other_media_response
 from app.web.negotiation import preferred_type
 from app.web.pagination import Page
-from app.web.streams import stream
+from app.web.streams import stream_response
 
 router = APIRouter(prefix="/v1", tags=["reports"])
 
@@ -44,7 +44,7 @@ Table = Annotated[Literal["systems", "pairs"], Query(description="Which table, w
 JSON = "application/json"
 KINDS = {JSON: "json", **{media_type.partition(";")[0]: kind for kind, media_type in RANKING_TYPES.items()}}
 PICTURE = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
-TEXTS = sends(
+TEXTS = other_media_response(
     200,
     "The ranking.",
     csv=("text/csv", "rank,system,score\r\n1,ref,0.9115\r\n"),
@@ -54,7 +54,7 @@ TEXTS = sends(
     parquet=(parquet.MEDIA_TYPE, "PAR1"),
 )
 KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "As known: `If-None-Match` has its ETag."}}
-IN_JSON = shows(200, EXAMPLE, "The ranking.")
+IN_JSON = example_response(200, EXAMPLE, "The ranking.")
 ANY: dict[int | str, dict[str, Any]] = {
     200: {**IN_JSON[200], "content": {**IN_JSON[200]["content"], **TEXTS[200]["content"]}},
     **KNOWN,
@@ -85,7 +85,9 @@ class ChoicesOfTable(RecipeQuery):
     )
 
 
-@router.get("/recipes", summary="List recipes", responses=shows(200, Page[RecipeOut](items=[RECIPE_OUT], next=None)))
+@router.get(
+    "/recipes", summary="List recipes", responses=example_response(200, Page[RecipeOut](items=[RECIPE_OUT], next=None))
+)
 async def list_recipes(_: Public) -> Page[RecipeOut]:
     """The named recipes follow published practice; each says which published figures it was checked against."""
     return Page[RecipeOut](items=[_recipe(recipe) for recipe in NAMED.values()], next=None)
@@ -155,7 +157,9 @@ async def post_ranking(
     summary="The segment scores behind a ranking",
     response_class=StreamingResponse,
     responses={
-        **sends(200, "A line a segment and system.", csv=("text/csv", "system,document,position,score\r\n")),
+        **other_media_response(
+            200, "A line a segment and system.", csv=("text/csv", "system,document,position,score\r\n")
+        ),
         **LATER,
     },
 )
@@ -169,7 +173,7 @@ async def get_segment_scores(
 ) -> Response:
     """CSV: what the recipe averages into system scores. With more than 40,000 judgments, a job makes it."""
     ask = partial(_segments, request, caller, campaign, asked, database)
-    outcome: Iterator[bytes] | Found = await ready(request, database, prefer, ask)
+    outcome: Iterator[bytes] | Found = await report_or_job(request, database, prefer, ask)
     return job_response(outcome) if isinstance(outcome, JobView) else _as_table(outcome, campaign)
 
 
@@ -177,17 +181,19 @@ def _segments(
     request: Request, caller: Caller, campaign: str, asked: RecipeQuery, database: Database
 ) -> Iterator[bytes] | Found:
     recipe = _wanted(request, caller, campaign, asked, database)
-    return segment_scores.find_or_queue_segment_scores(database, campaign, recipe=recipe, as_of=moment(asked.as_of))
+    return segment_scores.find_or_queue_segment_scores(
+        database, campaign, recipe=recipe, as_of=parse_as_of(asked.as_of)
+    )
 
 
 def _as_table(table: Iterator[bytes] | StoredReport, campaign: str) -> StreamingResponse:
     pieces = segment_scores.unpack(table.body) if isinstance(table, StoredReport) else table
-    return stream(pieces, MEDIA_TYPES["csv"], filename=f"{campaign}.segments.csv")
+    return stream_response(pieces, MEDIA_TYPES["csv"], filename=f"{campaign}.segments.csv")
 
 
-def of_segments(report: StoredReport) -> StreamingResponse:
+def parse_segment_scores(report: StoredReport) -> StreamingResponse:
     """The table that a job made."""
-    return stream(segment_scores.unpack(report.body), MEDIA_TYPES["csv"], filename="segments.csv")
+    return stream_response(segment_scores.unpack(report.body), MEDIA_TYPES["csv"], filename="segments.csv")
 
 
 def _kind(request: Request) -> str:
@@ -206,19 +212,19 @@ def _wanted(request: Request, caller: Caller, campaign: str, asked: RecipeQuery,
     """The recipe that a query asks for: one that the campaign knows by name, and the choices that replace its own."""
     check_exclusions(caller, asked.exclude)
     with database.transaction(snapshot=True) as session:
-        return recipe_of(request, named_recipes.find_recipe(session, campaign, asked.recipe))
+        return choose_recipe(request, named_recipes.find_recipe(session, campaign, asked.recipe))
 
 
 def _ranking(request: Request, caller: Caller, campaign: str, asked: RecipeQuery, database: Database) -> Found:
     recipe = _wanted(request, caller, campaign, asked, database)
-    return rankings.find_or_queue_ranking(database, campaign, recipe=recipe, as_of=moment(asked.as_of))
+    return rankings.find_or_queue_ranking(database, campaign, recipe=recipe, as_of=parse_as_of(asked.as_of))
 
 
 def _by_sent(caller: Caller, campaign: str, asked: AsOf, body: RecipeIn, database: Database) -> Found:
     check_exclusions(caller, body.exclude)
     with database.transaction(snapshot=True) as session:
         recipe = recipes.recipe_from_json(session, campaign, body.given())
-    return rankings.find_or_queue_ranking(database, campaign, recipe=recipe, as_of=moment(asked.as_of))
+    return rankings.find_or_queue_ranking(database, campaign, recipe=recipe, as_of=parse_as_of(asked.as_of))
 
 
 async def _answer(
@@ -230,7 +236,7 @@ async def _answer(
     kind: str,
     asked: ChoicesOfTable,
 ) -> Response:
-    outcome = await ready(request, database, prefer, ask)
+    outcome = await report_or_job(request, database, prefer, ask)
     if isinstance(outcome, JobView):
         return job_response(outcome)
     return await to_thread.run_sync(
@@ -238,7 +244,7 @@ async def _answer(
     )
 
 
-def of_ranking(request: Request, caller: Caller, report: StoredReport, picture: str) -> Response:
+def ranking_response(request: Request, caller: Caller, report: StoredReport, picture: str) -> Response:
     """A stored ranking as `Accept` prefers. Raises Invalid for a picture that there is not."""
     if picture not in (*TABLES, ""):
         places = (Place(("query", "picture"), f"there are: {', '.join(TABLES)}"),)
@@ -252,7 +258,9 @@ def _shown(request: Request, caller: Caller, report: StoredReport, kind: str, ta
     if not caller.may("manager"):
         report = hide_raters(report)
     if kind == "json":
-        return answer(request, report.body, JSON, report.etag)
+        return conditional_response(request, report.body, JSON, report.etag)
     headers = PICTURE if kind == "svg" else {}
     tag = f"{report.etag}.{kind}.{table}"
-    return answer(request, lambda: render_ranking(report.body, kind, table), RANKING_TYPES[kind], tag, headers)
+    return conditional_response(
+        request, lambda: render_ranking(report.body, kind, table), RANKING_TYPES[kind], tag, headers
+    )

@@ -24,11 +24,11 @@ from app.services.access.idempotency import IdempotentAnswer
 from app.services.people import enrolment, idle_raters, raters
 from app.services.people.raters import RaterView
 from app.web.access import Coordinator, Manager
-from app.web.answers import answer
+from app.web.answers import json_response
 from app.web.bodies import json_body
 from app.web.deps import CampaignKey, SessionDep
-from app.web.examples import shows
-from app.web.idempotency import OnceDep, created_answer
+from app.web.examples import example_response
+from app.web.idempotency import OnceDep, created_response
 from app.web.ifmatch import IfMatchOnChange
 from app.web.pagination import Cursor, Limit, Page, page_of
 
@@ -50,7 +50,7 @@ IN_USE: dict[int | str, dict[str, Any]] = {409: {"description": "The campaign is
 @router.put(
     "/{rater}",
     summary="Enrol or change a rater",
-    responses={**shows(200, RECEIPT, "As it is now.", etag=ETAG), **CHANGED},
+    responses={**example_response(200, RECEIPT, "As it is now.", etag=ETAG), **CHANGED},
 )
 def put_rater(
     caller: Manager,
@@ -75,14 +75,17 @@ def put_rater(
     )
     told = EnrolmentOut.model_validate(view)
     told = told.model_copy(update={"warnings": idle_raters.list_enrolment_warnings(session, campaign, [rater])})
-    return answer(told, etag=str(view.settings_version))
+    return json_response(told, etag=str(view.settings_version))
 
 
 @router.post(
     "",
     status_code=201,
     summary="Enrol a list of raters",
-    responses={**shows(201, ENROLLED, "All are enrolled."), **shows(200, ENROLLED, "The list has no fault.")},
+    responses={
+        **example_response(201, ENROLLED, "All are enrolled."),
+        **example_response(200, ENROLLED, "The list has no fault."),
+    },
 )
 def post_raters(
     caller: Manager,
@@ -100,12 +103,12 @@ def post_raters(
         out = EnrolledOut(enrolled=body.keys, dry_run=dry_run, warnings=idle)
         if dry_run:
             return IdempotentAnswer(200, out.model_dump_json().encode())
-        return created_answer(out, location=f"/v1/campaigns/{campaign}/raters")
+        return created_response(out, location=f"/v1/campaigns/{campaign}/raters")
 
     return once(session, caller, make)
 
 
-@router.get("", summary="List raters", responses=shows(200, Page[RaterOut](items=[EXAMPLE], next=None)))
+@router.get("", summary="List raters", responses=example_response(200, Page[RaterOut](items=[EXAMPLE], next=None)))
 def list_raters(
     caller: Coordinator,
     campaign: CampaignKey,
@@ -120,7 +123,7 @@ def list_raters(
     return page_of([RaterOut.model_validate(view) for view in views], limit, lambda rater: rater.key)
 
 
-@router.get("/{rater}", summary="Look at a rater", responses=shows(200, EXAMPLE, etag=ETAG))
+@router.get("/{rater}", summary="Look at a rater", responses=example_response(200, EXAMPLE, etag=ETAG))
 def get_rater(caller: Coordinator, campaign: CampaignKey, rater: RaterKey, session: SessionDep) -> Response:
     """Enrolment and contact."""
     return _shown(raters.get_rater(session, campaign, rater, by=caller))
@@ -133,4 +136,4 @@ def delete_rater(caller: Manager, campaign: CampaignKey, rater: RaterKey, sessio
 
 
 def _shown(view: RaterView) -> Response:
-    return answer(RaterOut.model_validate(view), etag=str(view.settings_version))
+    return json_response(RaterOut.model_validate(view), etag=str(view.settings_version))

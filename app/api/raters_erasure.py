@@ -11,9 +11,9 @@ from app.api.models.raters import RaterKey
 from app.domain.keys import KEY_PATTERN
 from app.services.people import erasure
 from app.web.access import Manager
-from app.web.answers import AnswerModel, answer
+from app.web.answers import AnswerModel, json_response
 from app.web.deps import SessionDep
-from app.web.examples import shows
+from app.web.examples import example_response
 
 router = APIRouter(prefix="/v1/raters", tags=["raters"])
 
@@ -40,11 +40,11 @@ class ErasedOut(BaseModel):
 EXAMPLE = ErasedOut(erased=[AccountOut(campaign="ted-ende", rater="r1")])
 
 
-@router.delete("/{rater}", summary="Erase a rater", responses={**shows(200, EXAMPLE, "Erased."), **SEVERAL})
+@router.delete("/{rater}", summary="Erase a rater", responses={**example_response(200, EXAMPLE, "Erased."), **SEVERAL})
 def erase_rater(caller: Manager, rater: RaterKey, session: SessionDep, campaign: Which = None) -> Response:
     """Contact, external id, name, attributes and credentials are removed, for every account of the same person.
 
     What they judged stays under the pseudonym. It needs rights in every campaign concerned, and cannot be undone.
     """
     erased = erasure.erase_rater(session, rater, campaign=campaign, by=caller)
-    return answer(ErasedOut(erased=[AccountOut.model_validate(one) for one in erased]))
+    return json_response(ErasedOut(erased=[AccountOut.model_validate(one) for one in erased]))

@@ -18,7 +18,7 @@ from app.services.campaigns import recipes
 from app.web.access import Manager, Viewer
 from app.web.bodies import json_body
 from app.web.deps import CampaignKey, SessionDep
-from app.web.examples import shows
+from app.web.examples import example_response
 from app.web.pagination import Cursor, Limit, Page, page_of
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/recipes", tags=["reports"])
@@ -67,7 +67,7 @@ RESERVED: dict[int | str, dict[str, Any]] = {409: {"description": "The name is b
 @router.put(
     "/{recipe}",
     summary="Store a recipe by name",
-    responses={**shows(200, EXAMPLE, "As it is stored now."), **RESERVED},
+    responses={**example_response(200, EXAMPLE, "As it is stored now."), **RESERVED},
 )
 def put_recipe(
     caller: Manager,
@@ -83,7 +83,7 @@ def put_recipe(
     return _out(recipes.put_recipe(session, campaign, name, body.given(), actor=caller.actor), caller)
 
 
-@router.get("/{recipe}", summary="Look at a recipe of the campaign", responses=shows(200, EXAMPLE))
+@router.get("/{recipe}", summary="Look at a recipe of the campaign", responses=example_response(200, EXAMPLE))
 def get_recipe(
     caller: Viewer,
     campaign: CampaignKey,
@@ -96,7 +96,9 @@ def get_recipe(
 
 
 @router.get(
-    "", summary="List the campaign's recipes", responses=shows(200, Page[NamedRecipeOut](items=[EXAMPLE], next=None))
+    "",
+    summary="List the campaign's recipes",
+    responses=example_response(200, Page[NamedRecipeOut](items=[EXAMPLE], next=None)),
 )
 def list_campaign_recipes(
     caller: Viewer,

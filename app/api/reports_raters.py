@@ -10,8 +10,8 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
 from app.api.kit.choices import AsOf
-from app.api.kit.jobs import LATER, Prefer, job_response, ready
-from app.api.kit.report_routes import KNOWN, asking, for_caller
+from app.api.kit.jobs import LATER, Prefer, job_response, report_or_job
+from app.api.kit.report_routes import KNOWN, make_report_request, report_response
 from app.reports.kit.report import Report, StoredReport
 from app.reports.quality import report as quality
 from app.reports.quality.view import QualityOptions, QualityView
@@ -24,16 +24,16 @@ from app.services.people import quality_verdicts
 from app.services.people.quality_verdicts import VerdictsView
 from app.storage.db import Database
 from app.web.access import Coordinator, Manager
-from app.web.conditional import answer
+from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep
-from app.web.examples import sends, shows
+from app.web.examples import example_response, other_media_response
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/reports", tags=["reports"])
 
 AnyReport = Report[Any, Any]
 Kind = Literal["csv", "tex", "md", "svg"]
 JSON = "application/json"
-TEXTS = sends(
+TEXTS = other_media_response(
     200,
     "A line a rater.",
     csv=("text/csv", "rater,judgments\r\nrater1,1850\r\n"),
@@ -44,7 +44,7 @@ TEXTS = sends(
 
 
 def _any(example: Any) -> dict[int | str, dict[str, Any]]:
-    in_json = shows(200, example, "A line a rater.")
+    in_json = example_response(200, example, "A line a rater.")
     both = {**in_json[200], "content": {**in_json[200]["content"], **TEXTS[200]["content"]}}
     return {200: both, **KNOWN, **LATER}
 
@@ -80,7 +80,7 @@ async def get_quality(
         if isinstance(report, JobView):
             return job_response(report, at=request.url.path)
         body = await to_thread.run_sync(quality_verdicts.make_team_verdicts, database, campaign, report, caller)
-        return answer(request, body, JSON, sha256(body).hexdigest()[:32])
+        return conditional_response(request, body, JSON, sha256(body).hexdigest()[:32])
     return await _answer(caller, request, campaign, quality.REPORT, asked, database, prefer)
 
 
@@ -172,11 +172,11 @@ async def _answer(
     stored = await _made(request, campaign, report, asked, database, prefer)
     if isinstance(stored, JobView):
         return job_response(stored)
-    return await to_thread.run_sync(partial(for_caller, request, caller, report, stored, shape=shape))
+    return await to_thread.run_sync(partial(report_response, request, caller, report, stored, shape=shape))
 
 
 async def _made(
     request: Request, campaign: str, report: AnyReport, asked: AsOf, database: Database, prefer: str
 ) -> StoredReport | JobView:
-    ask = partial(report_requests.find_or_queue_report, database, asking(report, (campaign,), asked))
-    return await ready(request, database, prefer, ask)
+    ask = partial(report_requests.find_or_queue_report, database, make_report_request(report, (campaign,), asked))
+    return await report_or_job(request, database, prefer, ask)

@@ -12,9 +12,9 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, StringConstraints
 
 from app.api.kit.choices import AsOf
-from app.api.kit.jobs import LATER, Prefer, job_response, ready
+from app.api.kit.jobs import LATER, Prefer, job_response, report_or_job
 from app.api.models.side_by_side import EXAMPLE, SideBySideOut
-from app.api.models.times import moment
+from app.api.models.times import parse_as_of
 from app.domain.recipe import NAMED
 from app.reports.kit.redact import hide_keys
 from app.reports.kit.report import StoredReport
@@ -26,9 +26,9 @@ from app.services.jobs import side_by_side
 from app.services.jobs.jobs import JobView
 from app.storage.db import Database
 from app.web.access import Viewer
-from app.web.conditional import answer
+from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep
-from app.web.examples import sends, shows
+from app.web.examples import example_response, other_media_response
 from app.web.negotiation import preferred_type
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/reports", tags=["reports"])
@@ -38,7 +38,7 @@ JSON = "application/json"
 KINDS = {JSON: "json", **{media_type.partition(";")[0]: kind for kind, media_type in MEDIA_TYPES.items()}}
 PICTURE = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
 NAMES = r"^[A-Za-z0-9._~:@+\-]{1,128}(,[A-Za-z0-9._~:@+\-]{1,128}){0,11}$"
-TEXTS = sends(
+TEXTS = other_media_response(
     200,
     "The rankings.",
     csv=("text/csv", "system,ranking,rank\r\nref,recommended,1\r\n"),
@@ -47,7 +47,7 @@ TEXTS = sends(
     svg=("image/svg+xml", '<svg xmlns="http://www.w3.org/2000/svg"/>'),
 )
 KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "As known: `If-None-Match` has its ETag."}}
-IN_JSON = shows(200, EXAMPLE, "The rankings.")
+IN_JSON = example_response(200, EXAMPLE, "The rankings.")
 ANY: dict[int | str, dict[str, Any]] = {
     200: {**IN_JSON[200], "content": {**IN_JSON[200]["content"], **TEXTS[200]["content"]}},
     **KNOWN,
@@ -109,7 +109,7 @@ async def get_recipes_report_as(
 async def _answer(
     caller: Caller, request: Request, campaign: str, asked: RecipesQuery, database: Database, prefer: str, kind: str
 ) -> Response:
-    ask = partial(side_by_side.find_or_queue_recipes, database, campaign, asked.names(), as_of=moment(asked.as_of))
+    ask = partial(side_by_side.find_or_queue_recipes, database, campaign, asked.names(), as_of=parse_as_of(asked.as_of))
     return await rankings_or_job(caller, request, database, prefer, ask, kind)
 
 
@@ -117,15 +117,15 @@ async def rankings_or_job(
     caller: Caller, request: Request, database: Database, prefer: str, ask: Ask, kind: str
 ) -> Response:
     """The rankings as soon as they are there, else the job that makes them."""
-    outcome = await ready(request, database, prefer, ask)
+    outcome = await report_or_job(request, database, prefer, ask)
     if isinstance(outcome, JobView):
         return job_response(outcome)
     if isinstance(outcome, StoredReport):
-        return await to_thread.run_sync(of_rankings, request, caller, outcome, kind)
+        return await to_thread.run_sync(side_by_side_response, request, caller, outcome, kind)
     return await to_thread.run_sync(comparison_response, request, caller, outcome, kind)
 
 
-def of_rankings(request: Request, caller: Caller, report: StoredReport, kind: str = "") -> Response:
+def side_by_side_response(request: Request, caller: Caller, report: StoredReport, kind: str = "") -> Response:
     """A stored report of a kind, else as `Accept` prefers."""
     return comparison_response(
         request,
@@ -135,7 +135,7 @@ def of_rankings(request: Request, caller: Caller, report: StoredReport, kind: st
     )
 
 
-def without_raters(rankings: RankingsSideBySide) -> RankingsSideBySide:
+def hide_raters(rankings: RankingsSideBySide) -> RankingsSideBySide:
     """The same without the keys of raters and tasks, which only warnings and reasons have."""
     return replace(rankings, columns=tuple(map(_blind, rankings.columns)))
 
@@ -151,9 +151,11 @@ def _blind(column: ComparedRanking) -> ComparedRanking:
 def comparison_response(request: Request, caller: Caller, rankings: RankingsSideBySide, kind: str) -> Response:
     """A representation, with an ETag of its own; who only views learns nothing of the raters."""
     if not caller.may("manager"):
-        rankings = without_raters(rankings)
+        rankings = hide_raters(rankings)
     if kind == "json":
-        return answer(request, lambda: SideBySideOut.of(rankings).model_dump_json().encode(), JSON, rankings.etag)
+        return conditional_response(
+            request, lambda: SideBySideOut.of(rankings).model_dump_json().encode(), JSON, rankings.etag
+        )
     headers = PICTURE if kind == "svg" else {}
     tag = f"{rankings.etag}.{kind}"
-    return answer(request, lambda: render_side_by_side(rankings, kind), MEDIA_TYPES[kind], tag, headers)
+    return conditional_response(request, lambda: render_side_by_side(rankings, kind), MEDIA_TYPES[kind], tag, headers)

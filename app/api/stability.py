@@ -10,9 +10,9 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from app.api.kit.choices import AsOf
-from app.api.kit.jobs import LATER, Prefer, job_response, ready
-from app.api.kit.report_routes import for_caller
-from app.api.models.times import moment
+from app.api.kit.jobs import LATER, Prefer, job_response, report_or_job
+from app.api.kit.report_routes import report_response
+from app.api.models.times import parse_as_of
 from app.reports.kit.request import ReportRequest
 from app.reports.stability.options import StabilityIn
 from app.reports.stability.report import REPORT
@@ -22,7 +22,7 @@ from app.services.jobs.jobs import JobView
 from app.web.access import Viewer
 from app.web.bodies import json_body
 from app.web.deps import CampaignKey, DatabaseDep
-from app.web.examples import sends, shows
+from app.web.examples import example_response, other_media_response
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["reports"])
 
@@ -33,7 +33,7 @@ ASKED: dict[str, Any] = {
     "studies": 100,
     "seed": 1,
 }
-TEXTS = sends(
+TEXTS = other_media_response(
     200,
     "The report.",
     csv=("text/csv", "grouping,documents,srp\r\npsxs,20,0.9418\r\n"),
@@ -41,7 +41,7 @@ TEXTS = sends(
     md=("text/markdown", "| Design | Documents | SRP |\n| :-- | --: | --: |\n| pSxS | 20 | 0.942 |\n"),
     svg=("image/svg+xml", '<svg xmlns="http://www.w3.org/2000/svg"/>'),
 )
-IN_JSON = shows(200, StabilityView.model_validate(REPORT.example), "The report.")
+IN_JSON = example_response(200, StabilityView.model_validate(REPORT.example), "The report.")
 ANY: Final[dict[int | str, dict[str, Any]]] = {
     200: {**IN_JSON[200], "content": {**IN_JSON[200]["content"], **TEXTS[200]["content"]}},
     304: {"description": "As known: `If-None-Match` has its ETag."},
@@ -72,8 +72,10 @@ async def post_stability(
 
     The same request about the same data is the same report, with the same ETag, and the same job while it takes long.
     """
-    asking = ReportRequest(REPORT, (campaign,), body, moment(shown.as_of))
-    report = await ready(request, database, prefer, partial(report_requests.find_or_queue_report, database, asking))
+    asking = ReportRequest(REPORT, (campaign,), body, parse_as_of(shown.as_of))
+    report = await report_or_job(
+        request, database, prefer, partial(report_requests.find_or_queue_report, database, asking)
+    )
     if isinstance(report, JobView):
         return job_response(report)
-    return await to_thread.run_sync(for_caller, request, caller, REPORT, report, shown.picture)
+    return await to_thread.run_sync(report_response, request, caller, REPORT, report, shown.picture)

@@ -14,7 +14,7 @@ from app.services.tasks.progress_view import Glance, Sight
 from app.storage.db import Database
 from app.web.access import ViewerOrCoordinator
 from app.web.deps import CampaignKey, DatabaseDep
-from app.web.live import HEADERS, MEDIA_TYPE, EventStream, Live, LiveState, event
+from app.web.live import HEADERS, MEDIA_TYPE, EventStream, LiveState, LiveStreams, format_event
 from app.web.negotiation import preferred_type
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/progress", tags=["campaigns"])
@@ -40,12 +40,14 @@ async def stream_progress(
 
     Who does not ask for `text/event-stream`, as `EventSource` does, gets one event and the end.
     """
-    live: Live = request.app.state.live
+    live: LiveStreams = request.app.state.live
     sight = Sight.of(caller)
     look = partial(_look, database, request.app.state.counts, campaign, sight)
     if preferred_type(request, ("application/json", MEDIA_TYPE)) != MEDIA_TYPE:
         first = await live.thread(partial(look, None))
-        return Response(event(first) if isinstance(first, LiveState) else b"", media_type=MEDIA_TYPE, headers=HEADERS)
+        return Response(
+            format_event(first) if isinstance(first, LiveState) else b"", media_type=MEDIA_TYPE, headers=HEADERS
+        )
     await live.thread(partial(_glance, database, campaign, sight))
     return EventStream(live, (campaign, sight), look, partial(tokens.is_credential_valid, database, caller), request)
 

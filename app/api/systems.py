@@ -17,7 +17,7 @@ from app.web.access import Manager, Viewer
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
-from app.web.examples import shows
+from app.web.examples import example_response
 from app.web.pagination import Cursor, Limit, Page, page_of
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/systems", tags=["test sets"])
@@ -123,13 +123,15 @@ def put_system(
     return PutOut.model_validate(test_sets.put_system(session, campaign, system, body.text(), actor=caller.actor))
 
 
-@router.get("/{system}", summary="Look at a system", responses=shows(200, EXAMPLE))
+@router.get("/{system}", summary="Look at a system", responses=example_response(200, EXAMPLE))
 def get_system(caller: Viewer, campaign: CampaignKey, system: SystemKey, session: SessionDep) -> SystemOut:  # noqa: ARG001  (says who may call)
     """What is known of it."""
     return SystemOut.model_validate(views.get_system(session, campaign, system))
 
 
-@router.get("", summary="List the systems", responses=shows(200, Page[SystemOut](items=[EXAMPLE], next=None)))
+@router.get(
+    "", summary="List the systems", responses=example_response(200, Page[SystemOut](items=[EXAMPLE], next=None))
+)
 def list_systems(
     caller: Viewer,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
@@ -167,7 +169,9 @@ def put_outputs(
 @router.get(
     "/{system}/outputs",
     summary="List a system's outputs",
-    responses=shows(200, Page[OutputsRow](items=[OutputsRow(document="talk-1", segments=12, outputs=12)], next=None)),
+    responses=example_response(
+        200, Page[OutputsRow](items=[OutputsRow(document="talk-1", segments=12, outputs=12)], next=None)
+    ),
 )
 def list_outputs(
     caller: Viewer,  # noqa: ARG001  (says who may call)
@@ -182,7 +186,9 @@ def list_outputs(
     return page_of([OutputsRow.model_validate(one) for one in outputs], limit, lambda one: one.document)
 
 
-@router.get("/{system}/outputs/{document}", summary="Look at a system's outputs", responses=shows(200, OUTPUTS))
+@router.get(
+    "/{system}/outputs/{document}", summary="Look at a system's outputs", responses=example_response(200, OUTPUTS)
+)
 def get_outputs(
     caller: Viewer,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,

@@ -10,7 +10,7 @@ from app.api.protocols import WidgetOut, widget_out
 from app.services.tasks import quality_policy, tasks
 from app.web.access import RaterCaller
 from app.web.deps import DatabaseDep, SessionDep
-from app.web.examples import shows
+from app.web.examples import example_response
 
 router = APIRouter(prefix="/v1/tasks/{task}", tags=["tasks"])
 
@@ -21,7 +21,7 @@ class HandedInOut(BaseModel):
     completion_code: str = Field(description="The same one again for whoever asks twice.")
 
 
-@router.get("", summary="Look at a task", responses=shows(200, EXAMPLE))
+@router.get("", summary="Look at a task", responses=example_response(200, EXAMPLE))
 def get_task(rater: RaterCaller, task: TaskId, session: SessionDep) -> TaskOut:
     """What is shown and asked, your own answers, and what is missing. Nothing says whose the texts are."""
     return TaskOut.of(tasks.load_task_view(session, task, rater=rater))
@@ -56,7 +56,7 @@ FORMS = FormsOut(
 )
 
 
-@router.get("/forms", summary="Look at what is asked", responses=shows(200, FORMS))
+@router.get("/forms", summary="Look at what is asked", responses=example_response(200, FORMS))
 def get_forms(rater: RaterCaller, task: TaskId, session: SessionDep) -> FormsOut:
     """Widgets, rubric and labels as the campaign has them: its criteria, its number of points, its basis."""
     return FormsOut(
@@ -77,7 +77,7 @@ def get_forms(rater: RaterCaller, task: TaskId, session: SessionDep) -> FormsOut
     "/submit",
     summary="Hand a task in",
     responses={
-        **shows(200, HandedInOut(completion_code="9F3A01C7DE")),
+        **example_response(200, HandedInOut(completion_code="9F3A01C7DE")),
         409: {"description": "Judgments are missing, somebody else has the task, or the campaign is closed."},
     },
 )

@@ -16,7 +16,7 @@ from app.web.access import Manager
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
-from app.web.examples import shows
+from app.web.examples import example_response
 from app.web.pagination import Limit, Number, Page, page_of
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/tasks", tags=["tasks"])
@@ -105,7 +105,7 @@ EXAMPLE = BatchOut(
 )
 
 
-@router.get("", summary="List tasks", responses=shows(200, Page[BatchOut](items=[EXAMPLE], next=None)))
+@router.get("", summary="List tasks", responses=example_response(200, Page[BatchOut](items=[EXAMPLE], next=None)))
 def list_tasks(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
@@ -124,7 +124,9 @@ def list_tasks(
     return page_of([BatchOut.model_validate(one) for one in rows], limit, lambda _: str(last))
 
 
-@router.post("/{task}/reassign", summary="Give a task to another rater", responses={**shows(200, EXAMPLE), **REFUSED})
+@router.post(
+    "/{task}/reassign", summary="Give a task to another rater", responses={**example_response(200, EXAMPLE), **REFUSED}
+)
 def reassign_task(
     caller: Manager,
     campaign: CampaignKey,
@@ -137,7 +139,7 @@ def reassign_task(
     return BatchOut.model_validate(batch)
 
 
-@router.post("/{task}/reopen", summary="Reopen a task", responses={**shows(200, EXAMPLE), **REFUSED})
+@router.post("/{task}/reopen", summary="Reopen a task", responses={**example_response(200, EXAMPLE), **REFUSED})
 def reopen_task(
     caller: Manager,
     campaign: CampaignKey,

@@ -11,10 +11,10 @@ from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN, check_addressable
 from app.services.people import teams
 from app.web.access import Coordinator, Manager
-from app.web.answers import AnswerModel, answer
+from app.web.answers import AnswerModel, json_response
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
-from app.web.examples import shows
+from app.web.examples import example_response
 from app.web.pagination import Cursor, Limit, Page, page_of
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/teams", tags=["raters"])
@@ -47,7 +47,7 @@ EXAMPLE = TeamOut.model_validate(
 )
 
 
-@router.put("/{team}", summary="Make or name a team", responses=shows(200, EXAMPLE))
+@router.put("/{team}", summary="Make or name a team", responses=example_response(200, EXAMPLE))
 def put_team(
     caller: Manager,
     campaign: CampaignKey,
@@ -56,10 +56,10 @@ def put_team(
     session: SessionDep,
 ) -> Response:
     """Its coordinator's token names it and sees its enrolments, and no others."""
-    return answer(TeamOut.model_validate(teams.put_team(session, campaign, team, body.name, by=caller)))
+    return json_response(TeamOut.model_validate(teams.put_team(session, campaign, team, body.name, by=caller)))
 
 
-@router.get("", summary="List teams", responses=shows(200, Page[TeamOut](items=[EXAMPLE], next=None)))
+@router.get("", summary="List teams", responses=example_response(200, Page[TeamOut](items=[EXAMPLE], next=None)))
 def list_teams(
     caller: Coordinator, campaign: CampaignKey, session: SessionDep, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[TeamOut]:
@@ -68,7 +68,7 @@ def list_teams(
     return page_of([TeamOut.model_validate(view) for view in views], limit, lambda team: team.key)
 
 
-@router.get("/{team}", summary="Look at a team", responses=shows(200, EXAMPLE))
+@router.get("/{team}", summary="Look at a team", responses=example_response(200, EXAMPLE))
 def get_team(caller: Coordinator, campaign: CampaignKey, team: TeamKey, session: SessionDep) -> TeamOut:
     """Its name and how many are in it."""
     return TeamOut.model_validate(teams.get_team(session, campaign, team, by=caller))

@@ -16,8 +16,8 @@ from app.web.access import AnyRole, Manager
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import SessionDep
-from app.web.examples import shows
-from app.web.idempotency import OnceDep, created_answer
+from app.web.examples import example_response
+from app.web.idempotency import OnceDep, created_response
 from app.web.pagination import Cursor, Limit, Page, page_of
 
 router = APIRouter(prefix="/v1/tokens", tags=["access"])
@@ -86,7 +86,9 @@ OUT = TokenOut.model_validate(EXAMPLE)
     summary="Make a token",
     responses={
         404: {"description": "No such campaign or team."},
-        **shows(201, TokenIssued.model_validate({**EXAMPLE, "token": SECRET}), "Made; the secret is shown once."),
+        **example_response(
+            201, TokenIssued.model_validate({**EXAMPLE, "token": SECRET}), "Made; the secret is shown once."
+        ),
     },
 )
 def create_token(
@@ -112,19 +114,19 @@ def create_token(
         issued = tokens.issue_token(session, **body.model_dump(), by=caller)
         shown = TokenOut.model_validate(issued.token).model_dump()
         made = TokenIssued.model_validate({**shown, "token": issued.secret})
-        return created_answer(made, location=f"/v1/tokens/{issued.token.prefix}", secret=True)
+        return created_response(made, location=f"/v1/tokens/{issued.token.prefix}", secret=True)
 
     return once(session, caller, make)
 
 
-@router.get("", summary="List tokens", responses=shows(200, Page[TokenOut](items=[OUT], next=None)))
+@router.get("", summary="List tokens", responses=example_response(200, Page[TokenOut](items=[OUT], next=None)))
 def list_tokens(caller: Manager, session: SessionDep, limit: Limit = 50, cursor: Cursor = None) -> Page[TokenOut]:
     """The tokens that you manage, without their secrets."""
     views = tokens.list_tokens(session, by=caller, after=cursor, limit=limit + 1)
     return page_of([TokenOut.model_validate(view) for view in views], limit, lambda token: token.prefix)
 
 
-@router.get("/{prefix}", summary="Look at a token", responses=shows(200, OUT))
+@router.get("/{prefix}", summary="Look at a token", responses=example_response(200, OUT))
 def get_token(caller: AnyRole, prefix: Prefix, session: SessionDep) -> TokenOut:
     """A token that you manage, or your own."""
     return TokenOut.model_validate(tokens.get_token(session, prefix, by=caller))

@@ -14,7 +14,7 @@ from app.web.access import Manager, RaterCaller
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
-from app.web.examples import shows
+from app.web.examples import example_response
 from app.web.pagination import Cursor, Limit, Page, page_of
 
 router = APIRouter(prefix="/v1", tags=["raters"])
@@ -94,7 +94,7 @@ RESULT = TutorialResultOut.model_validate(
 )
 
 
-@router.get("/me/tutorial", summary="The tutorial before my first task", responses=shows(200, COURSE))
+@router.get("/me/tutorial", summary="The tutorial before my first task", responses=example_response(200, COURSE))
 def get_own_tutorial(rater: RaterCaller, session: SessionDep) -> CourseOut:
     """Texts without their answers; none where the campaign has no tutorial."""
     return _out(tutorials.get_tutorial(session, rater))
@@ -103,7 +103,7 @@ def get_own_tutorial(rater: RaterCaller, session: SessionDep) -> CourseOut:
 @router.put(
     "/me/tutorial/answers/{item}",
     summary="Answer in the tutorial",
-    responses={**shows(200, MARKED, "Judged."), **UNKNOWN},
+    responses={**example_response(200, MARKED, "Judged."), **UNKNOWN},
 )
 def put_tutorial_answer(
     rater: RaterCaller,
@@ -122,7 +122,7 @@ def put_tutorial_answer(
 @router.get(
     "/campaigns/{campaign}/tutorial/results",
     summary="List how raters did in the tutorial",
-    responses=shows(200, Page[TutorialResultOut](items=[RESULT], next=None)),
+    responses=example_response(200, Page[TutorialResultOut](items=[RESULT], next=None)),
 )
 def list_tutorial_results(
     caller: Manager,  # noqa: ARG001  (says who may call)

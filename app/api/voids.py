@@ -18,10 +18,10 @@ from app.web.access import Manager
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
-from app.web.examples import shows
+from app.web.examples import example_response
 from app.web.idempotency import OnceDep
-from app.web.pagination import LARGEST_PAGE, NUMBER, Page, number_of, page_of
-from app.web.streams import stream
+from app.web.pagination import LARGEST_PAGE, NUMBER, Page, page_of, parse_number_cursor
+from app.web.streams import stream_response
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/judgments", tags=["tasks"])
 
@@ -64,7 +64,7 @@ class Listing(BaseModel):
         "json", description="ndjson: all of them, a line each, from one snapshot; no paging."
     )
     limit: Annotated[int, Field(ge=1, le=LARGEST_PAGE)] = Field(50, description="Items on a page.", examples=[50])
-    cursor: Annotated[int, Field(ge=0, le=2**63 - 1), AfterValidator(number_of)] = Field(
+    cursor: Annotated[int, Field(ge=0, le=2**63 - 1), AfterValidator(parse_number_cursor)] = Field(
         0, description="`next` of the page before.", examples=[NUMBER]
     )
 
@@ -120,7 +120,7 @@ EXAMPLE = JudgmentOut(
 
 
 NDJSON = "application/x-ndjson"
-LISTED: dict[int | str, dict[str, Any]] = shows(200, Page[JudgmentOut](items=[EXAMPLE], next=None))
+LISTED: dict[int | str, dict[str, Any]] = example_response(200, Page[JudgmentOut](items=[EXAMPLE], next=None))
 LISTED[200]["content"][NDJSON] = {
     "schema": {"type": "string", "description": "With `format=ndjson`: a judgment a line."},
     "example": EXAMPLE.model_dump_json() + "\n",
@@ -147,7 +147,7 @@ def list_judgments(
     """
     if asked.format == "ndjson":
         pieces = voids.stream_judgments(database, campaign, asked.wanted)
-        return stream(pieces, NDJSON, filename=f"{campaign}.ndjson")
+        return stream_response(pieces, NDJSON, filename=f"{campaign}.ndjson")
     judgments, reached = voids.list_judgments(
         session, campaign, asked.wanted, after=asked.cursor, limit=asked.limit + 1
     )
@@ -155,7 +155,9 @@ def list_judgments(
     return page_of(shown, asked.limit, lambda one: str(one.id), reached=None if reached is None else str(reached))
 
 
-@router.post("/void", summary="Set judgments aside", responses=shows(200, VoidedOut(judgments=12, data_version=9)))
+@router.post(
+    "/void", summary="Set judgments aside", responses=example_response(200, VoidedOut(judgments=12, data_version=9))
+)
 def void_judgments(
     caller: Manager,
     campaign: CampaignKey,

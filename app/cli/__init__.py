@@ -15,7 +15,7 @@ from app.domain.errors import AppError
 FAILED = 2
 
 
-def build(command: str | None = None) -> typer.Typer:
+def build_command_line(command: str | None = None) -> typer.Typer:
     """The whole command line; or, of one command, no more of it than its file; or, of none that there is, the list.
 
     Importing all commands takes some two seconds, one of them half of that or less, and the list a tenth.
@@ -41,7 +41,7 @@ def _built() -> typer.Typer:
     """The command line of what is asked for. No import is garbage, and to look for some is a tenth of a start."""
     gc.disable()
     try:
-        return build(sys.argv[1] if len(sys.argv) > 1 else "")
+        return build_command_line(sys.argv[1] if len(sys.argv) > 1 else "")
     finally:
         gc.freeze()
         gc.enable()
@@ -59,7 +59,7 @@ def main() -> None:
     try:
         _built()()
     except AppError as error:
-        print(explain(error), file=sys.stderr)  # noqa: T201  (this is the command line)
+        print(explain_error(error), file=sys.stderr)  # noqa: T201  (this is the command line)
         sys.exit(FAILED)
     except BrokenPipeError:
         # Whoever read has gone: what is still held back goes nowhere, not into a complaint at the end.
@@ -72,10 +72,10 @@ def main() -> None:
         sys.exit(FAILED)
 
 
-def explain(error: AppError) -> str:
+def explain_error(error: AppError) -> str:
     """An error in one line; the places that are wrong stand on lines of their own below it.
 
-    >>> explain(AppError("no"))
+    >>> explain_error(AppError("no"))
     'plumbline: something went wrong: no'
     """
     title = error.title()

@@ -45,7 +45,7 @@ def audit(
         what = "the hashes are computed from the database, so not over a server"
         raise Invalid("the options are not valid", places=(Place(("--check",), what),))
     remote = (
-        None if check else _remote.configured_remote(server)
+        None if check else _remote.find_configured_remote(server)
     )  # a check is of the database, whatever the settings name
     _say(_from_database(check=check) if remote is None else _from_server(remote), check=check)
 

@@ -30,7 +30,7 @@ def back_translations(
     server: _remote.Server = None,
 ) -> None:
     """Make the texts that raters wrote the outputs of the same systems in another campaign."""
-    if (remote := _remote.configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote(server)) is not None:
         path = f"/v1/campaigns/{quote(campaign, safe='')}/back-translations"
         body = remote.write("POST", path, {}, {"to": to, "rater": rater})
     else:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import typer
 
 from app.cli.kit import context
-from app.cli.kit.files import fill, write
+from app.cli.kit.files import fill_folder, write_file
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.services.data import bundle as bundles
@@ -47,11 +47,11 @@ def bundle(
         return
     if file is not None:
         raise Invalid("the options are not valid", places=(Place(("FILE",), f"goes with {VERIFY}; write with -o"),))
-    if (remote := _remote.configured_remote(server)) is not None:
-        write(_archive(remote, campaign), output)
+    if (remote := _remote.find_configured_remote(server)) is not None:
+        write_file(_archive(remote, campaign), output)
         return
     with context.database() as database:
-        write(bundles.stream_bundle_archive(database, campaign), output)
+        write_file(bundles.stream_bundle_archive(database, campaign), output)
 
 
 def release(
@@ -60,11 +60,11 @@ def release(
     server: _remote.Server = None,
 ) -> None:
     """Fill a folder with the release bundle of a campaign, and verify it."""
-    if (remote := _remote.configured_remote(server)) is not None:
-        fill(fetch_archive(remote, campaign), output)
+    if (remote := _remote.find_configured_remote(server)) is not None:
+        fill_folder(fetch_archive(remote, campaign), output)
     else:
         with context.database() as database:
-            fill(bundles.make_bundle_files(database, campaign), output)
+            fill_folder(bundles.make_bundle_files(database, campaign), output)
     _say(_verified(output))
 
 
@@ -75,7 +75,7 @@ def fetch_archive(remote: _remote.Remote, campaign: str) -> Iterator[tuple[str, 
     """
     with tempfile.TemporaryDirectory(prefix="plumbline-") as name:
         archive, folder = Path(name) / "bundle.tar", Path(name) / "bundle"
-        write(_archive(remote, campaign), archive)
+        write_file(_archive(remote, campaign), archive)
         folder.mkdir()
         bundle_check.unpack_bundle(archive, folder)
         for file in sorted(path for path in folder.rglob("*") if path.is_file()):

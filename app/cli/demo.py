@@ -17,9 +17,9 @@ from app.cli.kit import context
 from app.cli.kit.progress_bar import bar
 from app.cli.kit.raters_at_work import RaterPace
 from app.cli.kit.terminal import ranking_table
-from app.cli.report import show
+from app.cli.report import print_report
 from app.cli.serving.own_server import serve_beside
-from app.cli.serving.service import CannotListen, keep, listening, origin_of, prepare, stoppable
+from app.cli.serving.service import CannotListen, listening, origin_of, prepare, serve_database, stoppable
 from app.cli.simulate import rehearse, summary_lines
 from app.client.managing import CampaignClient
 from app.client.remote import Remote
@@ -80,7 +80,7 @@ def demo(
             links = {} if leave else _links(settings.public_url or origin_of(listener), managed, secret)
         if links:
             _say_where(console, links)
-            keep(url, own, role, listener, answering=settings.workers)
+            serve_database(url, own, role, listener, answering=settings.workers)
 
 
 def _load(database: Database) -> str:
@@ -140,7 +140,7 @@ def _report(console: Console, database: Database, campaign: str) -> None:
     with bar("simulating studies") as on_progress:
         asking = ReportRequest(STABILITY_REPORT, (campaign,), STABILITY)
         stored = find_or_compute_report(database, asking, on_progress=on_progress)
-    show(console, STABILITY_REPORT, stored.body)
+    print_report(console, STABILITY_REPORT, stored.body)
 
 
 def _issue(database: Database, campaign: str, *, ours: bool) -> str:

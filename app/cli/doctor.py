@@ -36,7 +36,7 @@ def register(app: typer.Typer) -> None:
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="The findings as JSON.")] = False) -> None:
     """Say what is wrong here and what to do; start, stop and change nothing. Exit code 1 where anything is wrong."""
     settings = Settings.load()
-    results = list(findings(settings))
+    results = list(check_everything(settings))
     if as_json:
         typer.echo(json.dumps([asdict(one) for one in results]))
     else:
@@ -49,7 +49,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="The findings as
         sys.exit(1)
 
 
-def findings(settings: Settings) -> Iterator[CheckFinding]:
+def check_everything(settings: Settings) -> Iterator[CheckFinding]:
     """Everything that is looked at, one after another."""
     yield CheckFinding("version", "ok", f"Plumbline {version('plumbline')}, Python {platform.python_version()}")
     if settings.database_url:

@@ -39,7 +39,7 @@ def register(app: typer.Typer) -> None:
 
 def list_exclusions(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
     """Exclusions in the order in which they were made, lifted ones included."""
-    remote = _remote.configured_remote(server)
+    remote = _remote.find_configured_remote(server)
     rows = list(remote.items(_path(campaign))) if remote is not None else _stored(campaign)
     if as_json:
         write([json.dumps({"items": rows, "next": None}, ensure_ascii=False).encode()])
@@ -60,7 +60,7 @@ def add(
 ) -> None:
     """Leave something out from the next data version on. Nothing is deleted."""
     wanted = _named(what)
-    if (remote := _remote.configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote(server)) is not None:
         body = _over_http(remote, campaign, {wanted.what: wanted.key, "reason": reason}, recipe if dry_run else None)
     else:
         body = _effect(campaign, wanted, recipe) if dry_run else _exclude(campaign, wanted, reason)
@@ -75,7 +75,7 @@ def lift(
     server: _remote.Server = None,
 ) -> None:
     """Let an exclusion end with the next data version; it is kept with both reasons."""
-    if (remote := _remote.configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote(server)) is not None:
         body = remote.write("DELETE", f"{_path(campaign)}/{exclusion}", {"reason": reason})
     else:
         with context.database() as database, database.transaction() as session:
@@ -110,7 +110,7 @@ def _over_http(remote: _remote.Remote, campaign: str, body: Mapping[str, str], p
         return remote.write("POST", _path(campaign), {}, body)
     query = {"dry_run": "true", "recipe": preview}
     with bar("ranking without it") as on_progress:
-        return long_reports.report(remote, "POST", _path(campaign), query, body=body, on_progress=on_progress)
+        return long_reports.wait_for_report(remote, "POST", _path(campaign), query, body=body, on_progress=on_progress)
 
 
 def _effect(campaign: str, wanted: ExclusionRule, recipe: str) -> bytes:

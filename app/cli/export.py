@@ -11,7 +11,7 @@ from urllib.parse import quote
 import typer
 
 from app.cli.kit import context
-from app.cli.kit.files import fill, write
+from app.cli.kit.files import fill_folder, write_file
 from app.client import remote as _remote
 from app.services.data import exports
 
@@ -40,18 +40,18 @@ def export(
     Formats that are several files (mtme, appraise, pearmut) fill a new folder, or a tar archive where the output is
     called *.tar or is standard output.
     """
-    if (remote := _remote.configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote(server)) is not None:
         path = f"/v1/campaigns/{quote(campaign, safe='')}/exports/{quote(format, safe='')}"
-        write(remote.pieces(path), output)
+        write_file(remote.pieces(path), output)
         if format != exports.BUNDLE:  # which holds `jsonl`, and so all
             _say(format, exports.Losses.model_validate_json(remote.body(f"{path}/losses")).losses)
         return
     with context.database() as database:
         lost = Counter[str]()
         if output is not None and exports.find_export_target(format).files and output.suffix != ".tar":
-            fill(exports.export_campaign_files(database, campaign, format, lost=lost), output)
+            fill_folder(exports.export_campaign_files(database, campaign, format, lost=lost), output)
         else:
-            write(exports.export_campaign(database, campaign, format, lost=lost), output)
+            write_file(exports.export_campaign(database, campaign, format, lost=lost), output)
     _say(format, lost)
 
 

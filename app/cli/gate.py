@@ -17,10 +17,10 @@ from pydantic import ValidationError
 from rich.console import Console
 from rich.text import Text
 
-from app.api.models.times import moment
+from app.api.models.times import parse_as_of
 from app.cli import FAILED
 from app.cli.kit import context, long_reports
-from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, kind_of, write
+from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, choose_output_format, write
 from app.cli.kit.terminal import plain_table
 from app.client import remote as _remote
 from app.domain.errors import AppError
@@ -102,7 +102,7 @@ def gate(
     server: _remote.Server = None,
 ) -> None:
     """May the candidate replace the baseline?"""
-    shape = kind_of(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
+    shape = choose_output_format(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
     options: dict[str, str | float | None] = {
         "candidate": candidate,
         "baseline": baseline,
@@ -119,7 +119,7 @@ def gate(
     }
     given = {name: str(value) for name, value in options.items() if value is not None}
     with UnforeseenIsTwo():
-        remote = _remote.configured_remote(server)
+        remote = _remote.find_configured_remote(server)
         body = _here(campaign, given, as_of) if remote is None else _there(remote, campaign, given, as_of, wait)
         view = _view(body, remote)
         _put(body if shape == "json" else render_report(GATE, body, shape) if shape else _table(view))
@@ -127,7 +127,7 @@ def gate(
 
 
 def _here(campaign: str, given: dict[str, str], as_of: str | None) -> bytes:
-    asking = ReportRequest(GATE, (campaign,), request.parse_options(GATE, given, place="options"), moment(as_of))
+    asking = ReportRequest(GATE, (campaign,), request.parse_options(GATE, given, place="options"), parse_as_of(as_of))
     with context.database() as database:
         return store.find_or_compute_report(database, asking).body
 
@@ -139,7 +139,7 @@ def _there(remote: _remote.Remote, campaign: str, given: dict[str, str], as_of: 
     until = time.monotonic() + wait
     while True:
         try:
-            return long_reports.report(remote, "GET", path, query, on_progress=lambda _done, _total: None)
+            return long_reports.wait_for_report(remote, "GET", path, query, on_progress=lambda _done, _total: None)
         except (KeyError, TypeError, json.JSONDecodeError, UnicodeDecodeError) as error:  # of a job that is none
             raise _not_a_gate(remote) from error
         except (_remote.ServerRefusal, _remote.ServerUnreachable) as error:

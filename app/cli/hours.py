@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from rich.console import Console
 
 from app.cli.kit import context
-from app.cli.kit.outputs import Csv, Json, kind_of, write
+from app.cli.kit.outputs import Csv, Json, choose_output_format, write
 from app.cli.kit.terminal import plain_table
 from app.client import remote as _remote
 from app.reports.kit.table import Table
@@ -37,8 +37,8 @@ def payable(
     server: _remote.Server = None,
 ) -> None:
     """Payable hours by rater and day, and by team."""
-    shape = kind_of(json=as_json, csv=csv, latex=False, markdown=False, svg=False)
-    remote = _remote.configured_remote(server)
+    shape = choose_output_format(json=as_json, csv=csv, latex=False, markdown=False, svg=False)
+    remote = _remote.find_configured_remote(server)
     if remote is None:
         with context.database() as database, database.transaction(snapshot=True) as session:
             answer = hours.make_hours_report(session, campaign, by=THE_OPERATOR, team=team, utc_offset=utc_offset)

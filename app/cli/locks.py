@@ -9,7 +9,7 @@ from urllib.parse import quote
 import typer
 from rich.console import Console
 
-from app.api.locks import out
+from app.api.locks import lock_out
 from app.cli.kit import context
 from app.cli.kit.outputs import Json, write
 from app.cli.kit.terminal import plain_table
@@ -29,11 +29,11 @@ def locks(
     server: _remote.Server = None,
 ) -> None:
     """What is locked in a campaign, since when, and every amendment with its reason."""
-    if (remote := _remote.configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote(server)) is not None:
         body = remote.body(f"/v1/campaigns/{quote(campaign, safe='')}/lock", accept="application/json")
     else:
         with context.database() as database, database.transaction(snapshot=True) as session:
-            body = out(service.get_lock(session, campaign)).model_dump_json().encode()
+            body = lock_out(service.get_lock(session, campaign)).model_dump_json().encode()
     if as_json:
         write([body])
         return

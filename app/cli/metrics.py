@@ -44,7 +44,7 @@ def import_(
         raise Invalid("name the metric: --name NAME" if not said else f"several metrics: {', '.join(sorted(said))}")
     metric = name or said.pop()
     given = metrics_files.read_metric_files(texts, higher_is_better=not lower_is_better)
-    if (remote := _remote.configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote(server)) is not None:
         body = remote.write("PUT", f"{_path(campaign)}/{quote(metric, safe='')}", {}, asdict(given))
     else:
         with context.database() as database, database.transaction() as session:
@@ -64,7 +64,7 @@ def import_(
 
 def list_(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
     """The metrics of a campaign."""
-    if (remote := _remote.configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote(server)) is not None:
         items = json.loads(remote.body(_path(campaign), accept="application/json"))["items"]
     else:
         with context.database() as database, database.transaction(snapshot=True) as session:

@@ -74,7 +74,7 @@ def _found(
     campaign: str, design: Path | None, *, dry_run: bool, replan: _Replan | None, pilot: str | None, server: str | None
 ) -> dict[str, Any]:
     given = None if design is None else _read(design)
-    remote = _remote.configured_remote(server)
+    remote = _remote.find_configured_remote(server)
     if remote is not None:
         return _asked(remote, campaign, given, dry_run=dry_run, replan=replan, pilot=pilot)
     actor = context.actor()
@@ -108,7 +108,7 @@ def _asked(
 def _read(path: Path) -> object:
     """A design as strictly as over HTTP. Raises Invalid."""
     try:
-        return strict_json.loads(sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes())
+        return strict_json.parse_json(sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes())
     except OSError as error:
         raise Invalid(places=(Place((str(path),), f"cannot be read: {type(error).__name__}"),)) from None
     except (strict_json.NotJson, strict_json.NotStrict) as error:

@@ -13,10 +13,10 @@ from urllib.parse import quote
 import typer
 from rich.console import Console
 
-from app.api.models.times import moment
+from app.api.models.times import parse_as_of
 from app.cli.kit import context as _context
 from app.cli.kit import long_reports
-from app.cli.kit.files import write
+from app.cli.kit.files import write_file
 from app.cli.kit.outputs import When
 from app.cli.kit.progress_bar import bar
 from app.cli.kit.terminal import ranking_table
@@ -83,12 +83,12 @@ def rank(
         )
     _check_table(table, kinds)
     asked = RankArguments(campaign, recipe, as_of, _choices(context.args), kinds[0] if kinds else "", table)
-    remote = _remote.configured_remote(server)
+    remote = _remote.find_configured_remote(server)
     pieces = _from_database(asked) if remote is None else _from_server(remote, asked)
     if not kinds:
         Console().print(ranking_table(json.loads(b"".join(pieces))))
     elif to_parquet is not None:
-        write(pieces, to_parquet)
+        write_file(pieces, to_parquet)
     else:
         _print(pieces)
 
@@ -115,7 +115,7 @@ class RankArguments:
 
 
 def _from_database(asked: RankArguments) -> Iterator[bytes]:
-    when = moment(asked.as_of)
+    when = parse_as_of(asked.as_of)
     if asked.kind == parquet.SUFFIX:
         parquet.check_parquet_installed()
     with _context.database() as database:
@@ -139,7 +139,7 @@ def _from_server(remote: _remote.Remote, asked: RankArguments) -> Iterator[bytes
     if asked.table == SEGMENTS:
         return remote.pieces(f"{path}/segments", query)
     with bar("ranking") as on_progress:
-        body = long_reports.report(remote, "GET", path, query, on_progress=on_progress)
+        body = long_reports.wait_for_report(remote, "GET", path, query, on_progress=on_progress)
     if asked.kind in ("", "json"):
         return iter((body,))
     query["as_of"] = json.loads(body)["data_version"]  # stored by now
@@ -160,7 +160,7 @@ def _check_table(table: str, kinds: list[str]) -> None:
 
 def recipes(server: _remote.Server = None) -> None:
     """The named recipes, and what each was checked against."""
-    remote = _remote.configured_remote(server)
+    remote = _remote.find_configured_remote(server)
     sources = {name: CHECKED_AGAINST[name] for name in NAMED}
     if remote is not None:
         items = json.loads(remote.body("/v1/recipes", accept="application/json"))["items"]

@@ -46,7 +46,7 @@ def register(app: typer.Typer) -> None:
 
 def list_raters(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
     """Raters by key, those who are known from judgments only included."""
-    remote = _remote.configured_remote(server)
+    remote = _remote.find_configured_remote(server)
     listed = list(remote.items(_path(campaign))) if remote is not None else _stored(campaign)
     if as_json:
         write([json.dumps({"items": listed, "next": None}, ensure_ascii=False).encode()])
@@ -70,7 +70,7 @@ def add(
 ) -> None:
     """Enrol a rater. One who is enrolled already is changed by `raters change`."""
     contact = RaterContact(name, email) if name or email else None
-    if (remote := _remote.configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote(server)) is not None:
         body: dict[str, object] = {"team": team, "capacity": capacity, "capacity_unit": unit}
         body |= {"person": person} if person else {}
         body |= {"contact": {"name": name, "email": email}} if contact else {}
@@ -107,7 +107,7 @@ def change(
         {} if capacity is None else {"capacity": capacity}
     )
     path = f"{_path(campaign)}/{quote(key, safe='')}"
-    if (remote := _remote.configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote(server)) is not None:
         seen = json.loads(remote.body(path, accept="application/json"))
         etag = f'"{seen["settings_version"]}"'
         body = {name: value for name, value in seen.items() if name in RaterIn.model_fields and name != "contact"}
@@ -138,7 +138,7 @@ def _checked(body: dict[str, object]) -> RaterIn:
 
 def link(campaign: Campaign, key: Key, days: Days = 90, server: _remote.Server = None) -> None:
     """Print a new link for a rater; the one before ends, and this one cannot be shown again."""
-    if (remote := _remote.configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote(server)) is not None:
         made = remote.write("POST", f"{_path(campaign)}/{quote(key, safe='')}/link", {"days": days})
         typer.echo(json.loads(made)["link"])
         return
@@ -158,7 +158,7 @@ def erase(
     """Remove who a rater is, in every campaign of theirs; what they judged stays under the pseudonym."""
     if not yes:
         typer.confirm(f"Erase the personal data of {key}? This cannot be undone", abort=True)
-    if (remote := _remote.configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote(server)) is not None:
         query = {"campaign": campaign} if campaign else {}
         erased = json.loads(remote.write("DELETE", f"/v1/raters/{quote(key, safe='')}", query))["erased"]
         names = [(one["campaign"], one["rater"]) for one in erased]

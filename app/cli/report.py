@@ -11,10 +11,10 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from app.api.models.times import moment
+from app.api.models.times import parse_as_of
 from app.cli import side_by_side
 from app.cli.kit import context, long_reports
-from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, When, kind_of, write
+from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, When, choose_output_format, write
 from app.cli.kit.progress_bar import bar
 from app.cli.kit.terminal import plain_table
 from app.client import remote as _remote
@@ -52,7 +52,7 @@ def register(app: typer.Typer) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class How:
+class OutputForm:
     """How a report is wanted. shape: `json`, `csv`, `tex`, `md`, `svg`, or empty for the terminal."""
 
     as_of: str | None
@@ -61,7 +61,7 @@ class How:
     remote: _remote.Remote | None
 
 
-def _command(argument: Any, run: Callable[[list[str], Options, How], None]) -> Callable[..., None]:
+def _command(argument: Any, run: Callable[[list[str], Options, OutputForm], None]) -> Callable[..., None]:
     """A command with the options that both have; what it is called with beside them is its own."""
 
     def command(
@@ -76,8 +76,8 @@ def _command(argument: Any, run: Callable[[list[str], Options, How], None]) -> C
         svg: Svg = False,
         server: _remote.Server = None,
     ) -> None:
-        shape = kind_of(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
-        run(*_read(words, option or []), How(as_of, shape, picture, _remote.configured_remote(server)))
+        shape = choose_output_format(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
+        run(*_read(words, option or []), OutputForm(as_of, shape, picture, _remote.find_configured_remote(server)))
 
     command.__annotations__["words"] = Annotated[list[str], argument]
     return command
@@ -92,7 +92,7 @@ def _options(kind: AnyKind) -> str:
     return " ".join(f"--{name.replace('_', '-')}" for name in kind.options.model_fields)
 
 
-def report(names: list[str], options: Options, how: How) -> None:
+def report(names: list[str], options: Options, how: OutputForm) -> None:
     """A report on a campaign."""
     if len(names) != 2:
         raise Invalid("the arguments are not valid", places=(Place(("CAMPAIGN", "KIND"), "both are needed"),))
@@ -107,7 +107,7 @@ def report(names: list[str], options: Options, how: How) -> None:
     return _answer(ReportArguments(kind, (campaign,), options, how))
 
 
-def compare(names: list[str], options: Options, how: How) -> None:
+def compare(names: list[str], options: Options, how: OutputForm) -> None:
     """Campaigns beside each other."""
     if len(names) < 3:
         raise Invalid("the arguments are not valid", places=(Place(("CAMPAIGN…",), "two or more are needed"),))
@@ -133,7 +133,7 @@ def _recipes(options: Options) -> list[str]:
 
 
 def _version(as_of: str | None) -> int | None:
-    told = moment(as_of)
+    told = parse_as_of(as_of)
     if told is None or isinstance(told, int):
         return told
     raise Invalid("the options are not valid", places=(Place(("--as-of",), "must be a data version here"),))
@@ -146,14 +146,14 @@ class ReportArguments:
     kind: AnyKind
     campaigns: tuple[str, ...]
     options: Options
-    how: How
+    how: OutputForm
 
     def asking(self) -> ReportRequest:
         """As the database is asked. Raises Invalid."""
         given = {name: values if self._is_list(name) else values[-1] for name, values in self.options.items()}
         question = request.parse_options(self.kind, given, place="options")
         campaigns = request.list_report_campaigns(self.kind, self.campaigns, question)
-        return ReportRequest(self.kind, campaigns, question, moment(self.how.as_of))
+        return ReportRequest(self.kind, campaigns, question, parse_as_of(self.how.as_of))
 
     def path(self) -> str:
         """Where a server has it."""
@@ -179,14 +179,14 @@ def _answer(wanted: ReportArguments) -> None:
             body = store.find_or_compute_report(database, wanted.asking(), on_progress=on_progress).body
     else:
         with bar("computing") as on_progress:
-            body = long_reports.report(remote, "GET", wanted.path(), wanted.query(), on_progress=on_progress)
+            body = long_reports.wait_for_report(remote, "GET", wanted.path(), wanted.query(), on_progress=on_progress)
     if shape:
         write([body if shape == "json" else render_report(wanted.kind, body, shape, wanted.how.picture)])
     else:
-        show(Console(), wanted.kind, body)
+        print_report(Console(), wanted.kind, body)
 
 
-def show(console: Console, kind: AnyKind, body: bytes, *, most: int | None = None) -> None:
+def print_report(console: Console, kind: AnyKind, body: bytes, *, most: int | None = None) -> None:
     """Print a report, its first tables or all: title, tables, caption and warnings."""
     view = kind.result.model_validate_json(body)
     if kind.single is None:

@@ -92,7 +92,7 @@ def _read(path: Path) -> Manifest:
 
 @contextmanager
 def _backend(server: str | None) -> Iterator[SeriesBackend]:
-    remote = _remote.configured_remote(server)
+    remote = _remote.find_configured_remote(server)
     if remote is not None:
         yield RemoteBackend(remote)
         return

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from app.cli.kit import context
-from app.cli.serving.service import announce, keep, listening, origin_of, prepare, stoppable
+from app.cli.serving.service import announce, listening, origin_of, prepare, serve_database, stoppable
 from app.config import Settings
 
 
@@ -32,4 +32,4 @@ def serve(
         with listening(host or settings.host, settings.port if port is None else port) as server:
             origin = settings.public_url or origin_of(server)
             announce(url, role, origin, settings.data_dir)
-            keep(url, own, role, server, answering=workers or settings.workers, with_worker=not no_worker)
+            serve_database(url, own, role, server, answering=workers or settings.workers, with_worker=not no_worker)

@@ -13,7 +13,7 @@ from rich.console import Console, RenderableType
 
 from app.api.models.side_by_side import SideBySideOut
 from app.cli.kit import context, long_reports
-from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, kind_of, write
+from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, choose_output_format, write
 from app.cli.kit.progress_bar import bar
 from app.cli.kit.terminal import plain_table
 from app.client import remote as _remote
@@ -58,10 +58,10 @@ def rank_series(
     server: _remote.Server = None,
 ) -> None:
     """The campaigns of a series beside each other: rank and cluster of each system in each."""
-    wanted = kind_of(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
+    wanted = choose_output_format(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
     path = f"/v1/series/{quote(series, safe='')}/ranking"
     ask: Ask = partial(all_series.find_or_compute_series, name=series, recipe=recipe)
-    _answer(_remote.configured_remote(server), path, {"recipe": recipe}, wanted, ask)
+    _answer(_remote.find_configured_remote(server), path, {"recipe": recipe}, wanted, ask)
 
 
 def _answer(remote: _remote.Remote | None, path: str, query: Mapping[str, str | int], kind: str, ask: Ask) -> None:
@@ -86,7 +86,7 @@ def _from_server(remote: _remote.Remote, path: str, query: Mapping[str, str | in
     told = kind in ("", "json")
     where, accept = (path, "application/json") if told else (f"{path}.{kind}", MEDIA_TYPES[kind].partition(";")[0])
     with bar("ranking") as on_progress:
-        return long_reports.report(remote, "GET", where, query, accept=accept, on_progress=on_progress)
+        return long_reports.wait_for_report(remote, "GET", where, query, accept=accept, on_progress=on_progress)
 
 
 def _shown(rankings: dict[str, Any]) -> RenderableType:

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 from app.cli.kit import context
-from app.cli.kit.raters_at_work import RaterPace, Tally, first_error, work
+from app.cli.kit.raters_at_work import RaterPace, WorkTally, first_error, run_raters
 from app.cli.serving.own_server import own_server
 from app.cli.serving.service import prepare, stoppable
 from app.client import remote as _remote
@@ -60,7 +60,7 @@ def simulate(
         raise Invalid("the options are not valid", places=(Place(("--raters",), "give this or --template"),))
     qualities = _qualities(quality)
     model = None if raters is None else _model(raters, campaign, seed)
-    with stoppable(), managing(campaign, server) as managed:
+    with stoppable(), open_managed_campaign(campaign, server) as managed:
         if model is not None:
             _say(rehearse(managed, model, RaterPace(workers, speed, patience)), as_json=as_json)
             return
@@ -76,7 +76,7 @@ def _model(path: Path, campaign: str, seed: int | None) -> RaterModel:
     return model if seed is None else model.model_copy(update={"seed": seed})
 
 
-def rehearse(managed: CampaignClient, model: RaterModel, pace: RaterPace) -> Tally:
+def rehearse(managed: CampaignClient, model: RaterModel, pace: RaterPace) -> WorkTally:
     """Let the raters of a model judge on a server, with a bar on standard error. Raises NobodyComes, NotServed."""
     there = sorted(model.raters.keys() & set(managed.raters()))
     if not there:
@@ -84,7 +84,7 @@ def rehearse(managed: CampaignClient, model: RaterModel, pace: RaterPace) -> Tal
     total, links = managed.open_judgments(), managed.links(there)
     with Progress(*COLUMNS, console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task("judging", total=total)
-        judging = work(managed.remote.url, model, links, pace, judged=lambda n: progress.advance(bar, n))
+        judging = run_raters(managed.remote.url, model, links, pace, judged=lambda n: progress.advance(bar, n))
         try:
             return asyncio.run(judging)
         except BaseExceptionGroup as group:
@@ -92,12 +92,12 @@ def rehearse(managed: CampaignClient, model: RaterModel, pace: RaterPace) -> Tal
 
 
 @contextmanager
-def managing(campaign: str | None, server: str | None) -> Iterator[CampaignClient]:
+def open_managed_campaign(campaign: str | None, server: str | None) -> Iterator[CampaignClient]:
     """A campaign under its manager's credential: on the server that is named, or on one of our own over the database.
 
     campaign None: a credential that is good for all.
     """
-    remote = _remote.configured_remote(server)
+    remote = _remote.find_configured_remote(server)
     if remote is not None:
         yield CampaignClient(remote, campaign or "")
         return
@@ -143,7 +143,7 @@ def _write(data: bytes, output: Path | None) -> None:
         output.write_bytes(data)
 
 
-def _say(tally: Tally, *, as_json: bool) -> None:
+def _say(tally: WorkTally, *, as_json: bool) -> None:
     told = tally.summary()
     if as_json:
         typer.echo(json.dumps(told))
@@ -153,7 +153,7 @@ def _say(tally: Tally, *, as_json: bool) -> None:
         console.print(line, highlight=False, markup=False)
 
 
-def summary_lines(tally: Tally) -> list[str]:
+def summary_lines(tally: WorkTally) -> list[str]:
     """The summary in words: what was judged, how fast, and who did not finish."""
     told = tally.summary()
     unfinished = {rater: why for rater, why in sorted(tally.ended.items()) if why != "finished"}

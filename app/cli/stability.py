@@ -13,9 +13,9 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from app.cli.kit import context, long_reports
-from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, kind_of, write
+from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, choose_output_format, write
 from app.cli.kit.progress_bar import bar
-from app.cli.report import show
+from app.cli.report import print_report
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.domain.faults import list_first_faults
@@ -63,7 +63,7 @@ def stability(
     server: _remote.Server = None,
 ) -> None:
     """Would the ranking hold if the study were run again? Stable Ranking Probability by design and documents."""
-    wanted = kind_of(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
+    wanted = choose_output_format(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
     if picture not in list_chart_names(REPORT):
         what = f"there are: {', '.join(list_chart_names(REPORT))}"
         raise Invalid("the options are not valid", places=(Place(("--picture",), what),))
@@ -77,12 +77,12 @@ def stability(
         "designs": "paper" if paper else _designs(grouping, balance, ratings_per_item, normalize),
     }
     asked = _read(request, {name: value for name, value in given.items() if value is not None})
-    remote = _remote.configured_remote(server)
+    remote = _remote.find_configured_remote(server)
     body = _here(campaign, asked, workers) if remote is None else _there(remote, campaign, asked)
     if wanted:
         write([body if wanted == "json" else render_report(REPORT, body, wanted, picture)])
     else:
-        show(Console(), REPORT, body)
+        print_report(Console(), REPORT, body)
 
 
 def _designs(
@@ -139,4 +139,4 @@ def _there(remote: _remote.Remote, campaign: str, asked: StabilityIn) -> bytes:
     path = f"/v1/campaigns/{quote(campaign, safe='')}/stability"
     with bar("simulating") as on_progress:
         body = asked.model_dump(exclude_unset=True)
-        return long_reports.report(remote, "POST", path, {}, body=body, on_progress=on_progress)
+        return long_reports.wait_for_report(remote, "POST", path, {}, body=body, on_progress=on_progress)

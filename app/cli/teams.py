@@ -48,7 +48,7 @@ def put(
     server: _remote.Server = None,
 ) -> None:
     """Make a team, or name it otherwise."""
-    if (remote := _remote.configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote(server)) is not None:
         remote.write("PUT", f"{_path(campaign)}/{quote(key, safe='')}", {}, {"name": name or key})
         return
     with context.database() as database, database.transaction() as session:
@@ -56,7 +56,7 @@ def put(
 
 
 def _found(campaign: str, server: str | None) -> list[dict[str, object]]:
-    if (remote := _remote.configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote(server)) is not None:
         return list(remote.items(_path(campaign)))
     with context.database() as database, database.transaction() as session:
         views = service.list_teams(session, campaign, by=THE_OPERATOR, after=None, limit=MOST)

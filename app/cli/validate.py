@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, kind_of
-from app.cli.report import How, report
+from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, choose_output_format
+from app.cli.report import OutputForm, report
 from app.client import remote
 from app.reports.kit.render.representations import PICTURE
 
@@ -37,5 +37,5 @@ def validate(
     """Try a recipe on studies made of the campaign's own documents and raters, where the truth is known."""
     asked = {"recipe": recipe, "studies": studies, "worlds": worlds or None, "seed": seed}
     options = {name: [str(value)] for name, value in asked.items() if value is not None}
-    shape = kind_of(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
-    report([campaign, "validation"], options, How(as_of, shape, PICTURE, remote.configured_remote(server)))
+    shape = choose_output_format(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
+    report([campaign, "validation"], options, OutputForm(as_of, shape, PICTURE, remote.find_configured_remote(server)))

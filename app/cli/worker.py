@@ -70,7 +70,7 @@ def worker(
             delete_expired_data(database)
             return None
         beat = _beat()
-        n = processes or computing(os.cpu_count() or 1, beside=supervisor is not None)
+        n = processes or count_computing_processes(os.cpu_count() or 1, beside=supervisor is not None)
         alive_now = supervisor.beat if supervisor else lambda: None
         loop.run(
             database,
@@ -84,13 +84,13 @@ def worker(
     return None
 
 
-def computing(cores: int, *, beside: bool) -> int:
+def count_computing_processes(cores: int, *, beside: bool) -> int:
     """How many processes compute by themselves: one a core; beside a server one core is left to who answers raters.
 
     Yielding alone does not do it (P12): where all cores are busy, who waits for the disk waits for their slice too.
 
-    >>> computing(4, beside=False), computing(4, beside=True), computing(1, beside=True)
-    (4, 3, 1)
+    >>> [count_computing_processes(cores, beside=True) for cores in (1, 2, 4)]
+    [1, 1, 3]
     """
     return max(1, cores - 1) if beside else cores
 

@@ -132,7 +132,7 @@ class Remote:
         return b"".join(self.pieces(path, query, accept=accept))
 
 
-def configured_remote(server: str | None) -> Remote | None:
+def find_configured_remote(server: str | None) -> Remote | None:
     """The server that the option or the settings name; None for the database."""
     settings = Settings.load()
     url = server or settings.server
@@ -141,7 +141,7 @@ def configured_remote(server: str | None) -> Remote | None:
 
 def explicit_remote(server: str | None) -> Remote | None:
     """The server that the option names; None for the database, whatever the settings name."""
-    return configured_remote(server) if server else None
+    return find_configured_remote(server) if server else None
 
 
 @contextmanager

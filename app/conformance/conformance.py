@@ -28,7 +28,7 @@ Told = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class ShownText:
     """An output to judge, and what is shown with it."""
 
     source: str
@@ -43,7 +43,7 @@ class CampaignSetup:
     protocol: str
     options: Mapping[str, object]
     basis: str
-    texts: Sequence[Sequence[Text]]
+    texts: Sequence[Sequence[ShownText]]
     raters: Sequence[str] = ("r1",)
 
 
@@ -121,7 +121,7 @@ def _session(bench: ConformanceRun, protocol: Told) -> list[CheckResult]:
     first, *rest = [one for one in protocol["examples"] if one["prefill"] is None]
     same = [one for one in rest if _key(one, protocol) == _key(first, protocol)]
     other = next((one for one in same if one["payload"] != first["payload"]), first)
-    text = Text(first["source"], _longer(first["output"], other["output"]))
+    text = ShownText(first["source"], _longer(first["output"], other["output"]))
     options, basis = _options(first, protocol), protocol["bases"][0]
     setup = CampaignSetup(protocol["name"], options, basis, [[text] * 3, [text] * 3], ("r1", "r2"))
     managed, fronts = bench.campaign(setup)
@@ -149,7 +149,7 @@ def _examples(bench: ConformanceRun, protocol: Told) -> Iterator[CheckResult]:
 def _check_examples(
     bench: ConformanceRun, protocol: Told, members: Sequence[tuple[int, Told]], names: Mapping[int, str]
 ) -> Iterator[CheckResult]:
-    texts = [[Text(one["source"], one["output"], one["prefill"])] for _, one in members]
+    texts = [[ShownText(one["source"], one["output"], one["prefill"])] for _, one in members]
     options = _options(members[0][1], protocol)
     _, (front,) = bench.campaign(CampaignSetup(protocol["name"], options, protocol["bases"][0], texts))
     left, checks = dict(members), {}

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from app.domain.errors import StorageFull, Unavailable
-from app.jobs.work import Computer
+from app.jobs.work import QueueComputer
 from app.storage.db import Database
 from app.storage.jobs_queue import QueueEntry
 from app.storage.processes import ProcessStillness
@@ -112,7 +112,7 @@ class ComputingProcess:
         context = get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(
-            target=compute, args=(theirs, self.url, self.role, self.name, self.yielding), daemon=True
+            target=run_computing_process, args=(theirs, self.url, self.role, self.name, self.yielding), daemon=True
         )
         process.start()
         theirs.close()
@@ -120,7 +120,7 @@ class ComputingProcess:
         return ours
 
 
-class Processes:
+class ComputingProcesses:
     """So many processes, each for one entry of the queue at a time."""
 
     def __init__(self, n: int, url: str, role: str | None, name: str, *, yielding: bool = True) -> None:
@@ -199,12 +199,12 @@ def _tell(weight: int, nice: bytes) -> None:
             return
 
 
-def compute(line: Connection, url: str, role: str | None, name: str, yielding: bool = True) -> None:
+def run_computing_process(line: Connection, url: str, role: str | None, name: str, yielding: bool = True) -> None:
     """In the child: do what comes down the line, one after another. What goes wrong ends the process."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _step_back(yielding=yielding)
     database = Database(url, size=2, role=role)
-    computer = Computer(database, name)
+    computer = QueueComputer(database, name)
     while True:
         try:
             task, job_id, n = line.recv()

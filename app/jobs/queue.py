@@ -14,7 +14,7 @@ from procrastinate.jobs import DeleteJobCondition, Job
 from procrastinate.retry import BaseRetryStrategy
 
 from app.domain.errors import AppError
-from app.jobs.computing import ComputingFailed, Processes
+from app.jobs.computing import ComputingFailed, ComputingProcesses
 from app.services.jobs import jobs
 from app.services.jobs.jobs import CHUNK, FINISH, PREPARE, STALLED_AFTER
 from app.storage import jobs as stored
@@ -51,7 +51,7 @@ class Worker:
         self._database, self._stop, self._n = database, stop, processes
         self._name = f"{socket.gethostname()}:{os.getpid()}"
         n = processes + len(LANES) - 1
-        self.processes = Processes(n, database.url, database.role, self._name, yielding=yielding)
+        self.processes = ComputingProcesses(n, database.url, database.role, self._name, yielding=yielding)
 
     def run(self) -> None:
         """Work; where the database goes away, or gives our place to others, begin again."""

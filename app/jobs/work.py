@@ -61,7 +61,7 @@ class TooManyChunks(Invalid):
     """This is more than a job may take."""
 
 
-class Results(Sequence[bytes]):
+class ChunkResults(Sequence[bytes]):
     """The results of all chunks of a job, in order, read as they are needed."""
 
     def __init__(self, database: Database, job_id: int, n: int) -> None:
@@ -87,7 +87,7 @@ class Results(Sequence[bytes]):
             return stored.load_chunk_result(session, self._job_id, range(self._n)[index])
 
 
-class Computer:
+class QueueComputer:
     """Does what entries of the queue say, and holds the data of the jobs that it did something for last.
 
     name: of the worker, to be kept with the results.
@@ -157,7 +157,7 @@ class Computer:
     def _finish(self, row: stored.Row) -> None:
         if row.state != "finishing":
             return
-        body = store.finish_report(self._work(row), Results(self._database, row.id, row.n_chunks))
+        body = store.finish_report(self._work(row), ChunkResults(self._database, row.id, row.n_chunks))
         key = JobRequest.of(row.kind, row.request).key
         with self._database.transaction() as session:
             held = stored.lock_job(session, row.id)
@@ -170,14 +170,14 @@ class Computer:
         """What remains to be done once the data are read; they are read once, as long as they are held."""
         work = self._held.pop(row.id, None)
         if work is None:
-            work = work_of(self._database, JobRequest.of(row.kind, row.request))
+            work = load_job_work(self._database, JobRequest.of(row.kind, row.request))
         self._held[row.id] = work
         while len(self._held) > MOST_HELD:
             self._held.popitem(last=False)
         return work
 
 
-def work_of(database: Database, request: JobRequest) -> ReportWork[Any]:
+def load_job_work(database: Database, request: JobRequest) -> ReportWork[Any]:
     """Read what a job needs, at the versions that were asked about. Raises what the question is refused for."""
     own = OWN.get(request.kind)
     if own is not None:

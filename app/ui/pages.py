@@ -21,7 +21,7 @@ from app.ui import messages
 from app.ui.assets import asset_address, list_modules
 from app.web.cookies import Who, session_cookie
 from app.web.negotiation import preferred_type
-from app.web.problems import STATUS, again
+from app.web.problems import STATUS, retry_after_header
 
 TEMPLATES = Path(__file__).parent / "templates"
 HEADERS: Mapping[str, str] = MappingProxyType(
@@ -62,7 +62,9 @@ class PageRoute(APIRoute):
             except Unauthorized:
                 return RedirectResponse(f"/#{urlencode({'next': request.url.path})}", 303)
             except AppError as error:
-                return _problem(request, STATUS.get(error.kind, 500), error.title(), error.detail, again(error))
+                return _problem(
+                    request, STATUS.get(error.kind, 500), error.title(), error.detail, retry_after_header(error)
+                )
             except RequestValidationError:
                 return _problem(request, 404, NO_PAGE, "", {})
 

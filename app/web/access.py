@@ -20,7 +20,7 @@ from app.services.access.tokens import Caller, Role
 from app.services.people import raters
 from app.services.people.raters import ActingRater
 from app.storage.campaigns import CampaignNotFound
-from app.web.cookies import Who, check_same_origin, either_cookie, session_cookie
+from app.web.cookies import Who, check_same_origin, find_staff_or_rater_cookie, session_cookie
 from app.web.deps import database_of
 from app.web.queries import check_query
 from app.web.strangers import recognize_sender
@@ -60,7 +60,7 @@ RaterHeader = Annotated[
 ]
 
 
-class Needs:
+class RequiredRole:
     """A dependency: the caller, with the rights of a role; `role` None takes any valid credential."""
 
     def __init__(self, role: Role | None, *, unbound: bool = False) -> None:
@@ -81,22 +81,22 @@ class Needs:
         return caller
 
 
-class NeedsEither(Needs):
+class RequiredEitherRole(RequiredRole):
     """A dependency: the caller, with the rights of one of two roles; what each of them sees differs."""
 
     def __init__(self, first: Role, second: Role) -> None:
         super().__init__(first)
-        self._second = Needs(second)
+        self._second = RequiredRole(second)
 
     def __call__(self, request: Request) -> Caller:
-        """The caller. Raises as `Needs` does."""
+        """The caller. Raises as `RequiredRole` does."""
         try:
             return super().__call__(request)
         except RoleLacksIt:
             return self._second(request)
 
 
-class NeedsRater:
+class RequiredRater:
     """A dependency: the rater who asks, by its own credential or through a front-end of its campaign."""
 
     def __call__(self, request: Request, named: RaterHeader = None) -> ActingRater:  # noqa: ARG002  (declares it)
@@ -125,7 +125,7 @@ class NeedsRater:
             return raters.find_acting_rater(session, caller, campaign=campaign, rater=given[0])
 
 
-class Anyone:
+class NoCredentialNeeded:
     """A dependency: no credential is asked, and none is looked at."""
 
     async def __call__(self, request: Request) -> None:
@@ -141,7 +141,7 @@ def _check_campaign(request: Request, caller: Caller) -> str | None:
     return asked
 
 
-def all_seen(caller: Caller, campaigns: tuple[str, ...]) -> tuple[str, ...]:
+def check_all_campaigns_visible(caller: Caller, campaigns: tuple[str, ...]) -> tuple[str, ...]:
     """The campaigns, all of which the caller must see. Raises CampaignNotFound, as for one that is not there."""
     if caller.campaign is not None and set(campaigns) != {caller.campaign}:
         raise CampaignNotFound
@@ -177,17 +177,17 @@ def _authenticate(request: Request, who: Who | None) -> Caller:
 def _cookie(request: Request, who: Who | None) -> str | None:
     if who is not None:
         return session_cookie(request, who)
-    cookie = either_cookie(request)
+    cookie = find_staff_or_rater_cookie(request)
     return cookie[1] if cookie else None
 
 
-Public = Annotated[None, Depends(Anyone())]
-AnyRole = Annotated[Caller, Depends(Needs(None))]
-RaterCaller = Annotated[ActingRater, Depends(NeedsRater())]
-Frontend = Annotated[Caller, Depends(Needs("frontend"))]
-Coordinator = Annotated[Caller, Depends(Needs("coordinator"))]
-Viewer = Annotated[Caller, Depends(Needs("viewer"))]
-ViewerOrCoordinator = Annotated[Caller, Depends(NeedsEither("viewer", "coordinator"))]
-Manager = Annotated[Caller, Depends(Needs("manager"))]
-UnboundManager = Annotated[Caller, Depends(Needs("manager", unbound=True))]
-Admin = Annotated[Caller, Depends(Needs("admin"))]
+Public = Annotated[None, Depends(NoCredentialNeeded())]
+AnyRole = Annotated[Caller, Depends(RequiredRole(None))]
+RaterCaller = Annotated[ActingRater, Depends(RequiredRater())]
+Frontend = Annotated[Caller, Depends(RequiredRole("frontend"))]
+Coordinator = Annotated[Caller, Depends(RequiredRole("coordinator"))]
+Viewer = Annotated[Caller, Depends(RequiredRole("viewer"))]
+ViewerOrCoordinator = Annotated[Caller, Depends(RequiredEitherRole("viewer", "coordinator"))]
+Manager = Annotated[Caller, Depends(RequiredRole("manager"))]
+UnboundManager = Annotated[Caller, Depends(RequiredRole("manager", unbound=True))]
+Admin = Annotated[Caller, Depends(RequiredRole("admin"))]

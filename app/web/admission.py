@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.domain.errors import Unavailable
-from app.web.problems import ErrorPage, problem
+from app.web.problems import ErrorPage, problem_response
 
 PER_CONNECTION = 4  # requests at once for each database connection
 RETRY_AFTER = 1  # seconds
@@ -25,7 +25,7 @@ class TooBusy(Unavailable):
     """Too many requests at once."""
 
 
-class Slot:
+class AdmissionSlot:
     """The slot of one admitted request. Requests that stand aside while their body arrives have a bound of their own.
 
     of_stranger: the request shows no credential at all; such requests have a part of the slots only.
@@ -67,15 +67,15 @@ class Slot:
         self._aside = False
 
 
-def slot_of(scope: Scope) -> Slot | None:
+def find_admission_slot(scope: Scope) -> AdmissionSlot | None:
     """The slot of a request; None for those that need none."""
-    slot: Slot | None = scope.get("state", {}).get(SLOT)
+    slot: AdmissionSlot | None = scope.get("state", {}).get(SLOT)
     return slot
 
 
 def release_slot(scope: Scope) -> None:
     """Give back the slot of a request that will stay for long and do little."""
-    slot = slot_of(scope)
+    slot = find_admission_slot(scope)
     if slot is not None:
         slot.leave()
 
@@ -98,7 +98,7 @@ class AdmissionLayer:
         if not self.has_room(of_stranger=of_stranger):
             await self._refusal(Request(scope))(scope, receive, send)
             return
-        slot = Slot(self, of_stranger=of_stranger)
+        slot = AdmissionSlot(self, of_stranger=of_stranger)
         scope.setdefault("state", {})[SLOT] = slot
         try:
             await self.app(scope, receive, send)
@@ -118,4 +118,4 @@ class AdmissionLayer:
     def _refusal(self, request: Request) -> Response:
         headers = {"Retry-After": str(RETRY_AFTER)}
         shown = self.page(request, 503, headers)
-        return shown or problem(request, 503, "Too many requests at once", kind="too-busy", headers=headers)
+        return shown or problem_response(request, 503, "Too many requests at once", kind="too-busy", headers=headers)

@@ -18,7 +18,7 @@ class AnswerModel(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
 
-def answer(model: BaseModel, status: int = 200, *, etag: str | None = None) -> Response:
+def json_response(model: BaseModel, status: int = 200, *, etag: str | None = None) -> Response:
     """The model as JSON."""
     headers = {"ETag": quote_tag(etag)} if etag is not None else None
     return Response(model.model_dump_json(by_alias=True), status, headers=headers, media_type="application/json")

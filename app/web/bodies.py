@@ -20,7 +20,7 @@ from starlette.types import Message
 from app.domain.errors import AppError, StorageFull, TooLarge
 from app.domain.faults import list_first_faults
 from app.web import strict_json
-from app.web.admission import slot_of
+from app.web.admission import find_admission_slot
 from app.web.deps import get_options
 
 IN_MEMORY = 1 << 20
@@ -95,17 +95,17 @@ async def read_json(request: Request) -> bytes:
     if kind.strip().lower() != "application/json" or parameters.strip().lower() not in {"", "charset=utf-8"}:
         raise WrongContentType("send application/json in UTF-8")
     _refuse_encoded(request)
-    pieces = [piece async for piece in arriving(request, get_options(request).body_limit)]
+    pieces = [piece async for piece in stream_body_pieces(request, get_options(request).body_limit)]
     data = b"".join(pieces)
     request.state.body_digest = hashlib.sha256(data).digest()
     if len(data) <= AT_ONCE:
-        strict_json.loads(data)
+        strict_json.parse_json(data)
     else:
-        await to_thread.run_sync(strict_json.loads, data)
+        await to_thread.run_sync(strict_json.parse_json, data)
     return data
 
 
-async def arriving(request: Request, limit: int) -> AsyncIterator[bytes]:
+async def stream_body_pieces(request: Request, limit: int) -> AsyncIterator[bytes]:
     """The pieces of a body as they come, at most `limit` bytes in all.
 
     Meanwhile others have the slot of this request. Raises BodyTooLarge, BodyTooSlow, Cut, TooBusy.
@@ -114,7 +114,7 @@ async def arriving(request: Request, limit: int) -> AsyncIterator[bytes]:
         raise BodyTooLarge(f"at most {limit} bytes")
     size, timeout = 0, get_options(request).body_timeout
     begun = anyio.current_time()
-    slot = slot_of(request.scope)
+    slot = find_admission_slot(request.scope)
     if slot is not None:
         slot.stand_aside()
     while True:
@@ -195,7 +195,7 @@ class _View(io.RawIOBase):
         return len(data)
 
 
-async def receive(request: Request) -> AsyncIterator[Upload]:
+async def receive_body_file(request: Request) -> AsyncIterator[Upload]:
     """The body of any type as a file, never whole in memory; it is gone when the request is over."""
     if request.headers.get("content-type", "").lower().startswith("multipart/"):
         raise WrongContentType("send the bytes of the file themselves as the body, not a form")
@@ -203,7 +203,7 @@ async def receive(request: Request) -> AsyncIterator[Upload]:
     digest = hashlib.sha256()
     with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as file:
         size, held = 0, bytearray()
-        async for piece in arriving(request, get_options(request).upload_limit):
+        async for piece in stream_body_pieces(request, get_options(request).upload_limit):
             held += piece
             size += len(piece)
             if len(held) >= PIECE:
@@ -236,11 +236,11 @@ class JsonOrFile(Generic[M]):
         if self.parameter not in request.query_params:
             yield await self.body(request)
             return
-        async for upload in receive(request):
+        async for upload in receive_body_file(request):
             yield upload
 
 
-UploadDep = Annotated[Upload, Depends(receive)]
+UploadDep = Annotated[Upload, Depends(receive_body_file)]
 """A file as the body."""
 
 

@@ -9,7 +9,7 @@ from fastapi import Request, Response
 VARY = "Accept, Authorization, Cookie"
 
 
-def answer(
+def conditional_response(
     request: Request,
     body: bytes | Callable[[], bytes],
     media_type: str,
@@ -19,12 +19,12 @@ def answer(
     """304 where the client has the body already, else 200; a callable body is called only for 200."""
     tag = f'"{etag}"'
     common = {"ETag": tag, "Vary": VARY, "Cache-Control": "private, no-cache", **(headers or {})}
-    if is_known(request, tag):
+    if client_has_tag(request, tag):
         return Response(status_code=304, headers=common)
     return Response(body() if callable(body) else body, media_type=media_type, headers=common)
 
 
-def is_known(request: Request, tag: str) -> bool:
+def client_has_tag(request: Request, tag: str) -> bool:
     """Whether If-None-Match has the tag (weak comparison, as RFC 9110 says)."""
     given = ",".join(request.headers.getlist("if-none-match"))
     known = {part.strip().removeprefix("W/") for part in given.split(",")}

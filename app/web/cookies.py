@@ -40,7 +40,7 @@ def session_cookie(request: Request, who: Who = "staff") -> str | None:
     return request.cookies.get(cookie_name(request, who)) or None
 
 
-def either_cookie(request: Request) -> tuple[Who, str] | None:
+def find_staff_or_rater_cookie(request: Request) -> tuple[Who, str] | None:
     """For routes of both: the session that the CSRF token belongs to, else that of staff, else that of a rater."""
     both: tuple[Who, Who] = ("staff", "rater")
     there = [(who, secret) for who in both if (secret := session_cookie(request, who)) is not None]

@@ -7,7 +7,7 @@ from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import Receive, Scope, Send
 
-from app.web.problems import problem
+from app.web.problems import problem_response
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 SENT = ("Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "Prefer", "Plumbline-Rater")
@@ -24,13 +24,13 @@ class Cors(CORSMiddleware):
             if "origin" in headers and "access-control-request-method" in headers:
                 answer = self.preflight_response(headers)
                 if answer.status_code >= 400:
-                    answer = problem(Request(scope), answer.status_code, "This origin may not do that")
+                    answer = problem_response(Request(scope), answer.status_code, "This origin may not do that")
                 await answer(scope, receive, send)
                 return
         await super().__call__(scope, receive, send)
 
 
-def install(app: FastAPI, origins: tuple[str, ...]) -> None:
+def install_cors(app: FastAPI, origins: tuple[str, ...]) -> None:
     """Let these origins in; none, and nothing is added."""
     if origins:
         app.add_middleware(

@@ -12,7 +12,7 @@ from fastapi import Depends, Path, Request
 from app.domain.keys import KEY_PATTERN
 from app.services.tasks.judging import JudgingService
 from app.storage.db import Database, Session
-from app.web.rate_limits import Allowance
+from app.web.rate_limits import StrangerLimits
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Options:
     public_url: str | None = None
     cors_origins: tuple[str, ...] = ()
     allowed_hosts: frozenset[str] | None = None
-    strangers: Allowance | None = None
+    strangers: StrangerLimits | None = None
 
 
 def get_options(request: Request) -> Options:

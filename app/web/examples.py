@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 
-def shows(
+def example_response(
     status: int, example: BaseModel, description: str = "Done.", *, etag: str | None = None
 ) -> dict[int | str, dict[str, Any]]:
     """An answer of the example's type, with the example; etag: what the header of that name says."""
@@ -18,7 +18,9 @@ def shows(
     return {status: answer}
 
 
-def sends(status: int, description: str, **media_types: tuple[str, str]) -> dict[int | str, dict[str, Any]]:
+def other_media_response(
+    status: int, description: str, **media_types: tuple[str, str]
+) -> dict[int | str, dict[str, Any]]:
     """An answer in other media types than JSON, each given by any name as (type, example)."""
     content = {kind: {"schema": {"type": "string"}, "example": example} for kind, example in media_types.values()}
     return {status: {"description": description, "content": content}}

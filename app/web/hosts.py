@@ -15,12 +15,12 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.web.admission import ALWAYS
-from app.web.problems import problem
+from app.web.problems import problem_response
 
 ANY = "*"
 
 
-def own_names(*further: str) -> frozenset[str]:
+def list_own_host_names(*further: str) -> frozenset[str]:
     """Names of this machine that need no look-up, and further ones."""
     return frozenset({"localhost", socket.gethostname().lower(), *map(str.lower, further)})
 
@@ -39,18 +39,18 @@ class HostsLayer:
             return
         title = "This service is not known under this name"
         detail = "name it in PLUMBLINE_ALLOWED_HOSTS, or set PLUMBLINE_PUBLIC_URL"
-        await problem(Request(scope), 421, title, kind="not-our-name", detail=detail)(scope, receive, send)
+        await problem_response(Request(scope), 421, title, kind="not-our-name", detail=detail)(scope, receive, send)
 
     def _ours(self, given: list[str]) -> bool:
         """Whether one of our names is given. IP addresses are always allowed: nobody can point one to us."""
-        name = name_of(given[0]) if len(given) == 1 else ""
+        name = parse_host_name(given[0]) if len(given) == 1 else ""
         return ANY in self.names or name in self.names or _is_number(name)
 
 
-def name_of(host: str) -> str:
+def parse_host_name(host: str) -> str:
     """The name in a Host header, in lower case, without its port.
 
-    >>> name_of("Mt.Example.org:8000"), name_of("[::1]:80"), name_of("::1")
+    >>> parse_host_name("Mt.Example.org:8000"), parse_host_name("[::1]:80"), parse_host_name("::1")
     ('mt.example.org', '::1', '::1')
     """
     if host.startswith("["):

@@ -25,7 +25,7 @@ Key = Annotated[
 ]
 
 
-class HasToken(Protocol):
+class TokenHolder(Protocol):
     """A caller or a rater, identified by a token."""
 
     @property
@@ -33,14 +33,14 @@ class HasToken(Protocol):
         """Of the credential that was sent."""
 
 
-class Once:
+class IdempotentCreation:
     """Carries a creation out once."""
 
     def __init__(self, request: Request, key: str | None) -> None:
         self._request = request
         self._key = key
 
-    def __call__(self, session: Session, caller: HasToken, make: Callable[[], IdempotentAnswer]) -> Response:
+    def __call__(self, session: Session, caller: TokenHolder, make: Callable[[], IdempotentAnswer]) -> Response:
         """The answer of `make`, or the one kept from the first time."""
         answer = self.answer(session, caller, make)
         response = Response(answer.body, answer.status, media_type=answer.content_type)
@@ -50,7 +50,7 @@ class Once:
             response.headers["Idempotent-Replayed"] = "true"
         return response
 
-    def answer(self, session: Session, caller: HasToken, make: Callable[[], IdempotentAnswer]) -> IdempotentAnswer:
+    def answer(self, session: Session, caller: TokenHolder, make: Callable[[], IdempotentAnswer]) -> IdempotentAnswer:
         """The same as a value, for a creation that is only the first half of an answer."""
         return run_once_per_key(session, make, token_id=caller.token_id, key=self._key, request_hash=self._digest())
 
@@ -68,14 +68,14 @@ class Once:
         return hashlib.sha256(head + body_digest(self._request)).digest()
 
 
-def created_answer(model: BaseModel, *, location: str, secret: bool = False) -> IdempotentAnswer:
+def created_response(model: BaseModel, *, location: str, secret: bool = False) -> IdempotentAnswer:
     """201 with the new thing and its address."""
     return IdempotentAnswer(201, model.model_dump_json(by_alias=True).encode(), location=location, secret=secret)
 
 
-async def get_once(request: Request, key: Key = None) -> Once:
+async def get_idempotent_creation(request: Request, key: Key = None) -> IdempotentCreation:
     """Read the key."""
-    return Once(request, key)
+    return IdempotentCreation(request, key)
 
 
-OnceDep = Annotated[Once, Depends(get_once)]
+OnceDep = Annotated[IdempotentCreation, Depends(get_idempotent_creation)]

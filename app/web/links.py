@@ -9,6 +9,6 @@ from fastapi import Request
 from app.web.cookies import own_origin
 
 
-def link(request: Request, *, query: str = "", **secret: str) -> str:
+def make_landing_link(request: Request, *, query: str = "", **secret: str) -> str:
     """An address of the landing page. query: what others are to fill in, taken as it is."""
     return f"{own_origin(request)}/{query}#{urlencode(secret)}"

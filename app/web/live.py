@@ -21,7 +21,7 @@ from starlette.types import Receive, Scope, Send
 
 from app.domain.errors import Unavailable
 from app.web.admission import release_slot
-from app.web.problems import problem
+from app.web.problems import problem_response
 
 STOPPING = "stopping"  # in the state of the application's lifespan: set once the server stops
 MEDIA_TYPE = "text/event-stream"
@@ -58,7 +58,7 @@ class _Shared:
     task: asyncio.Task[LiveState] | None = None
 
 
-class Live:
+class LiveStreams:
     """The streams of one process."""
 
     def __init__(
@@ -105,7 +105,7 @@ class Live:
                 if seen.tag != sent or time.monotonic() - said >= self.alive:
                     if not await self.thread(may_stay):
                         return
-                    yield event(seen) if seen.tag != sent else b": still here\n\n"
+                    yield format_event(seen) if seen.tag != sent else b": still here\n\n"
                     sent, said = seen.tag, time.monotonic()
             except Unavailable:
                 yield b": the database is away\n\n"
@@ -149,10 +149,10 @@ def _heard(task: asyncio.Task[LiveState]) -> None:
         task.exception()
 
 
-def event(seen: LiveState) -> bytes:
+def format_event(seen: LiveState) -> bytes:
     """One event: a name, and the body as its data. JSON has no line breaks of its own.
 
-    >>> event(LiveState("t", b'{"a": 1}'))
+    >>> format_event(LiveState("t", b'{"a": 1}'))
     b'event: progress\\ndata: {"a": 1}\\n\\n'
     """
     return b"event: progress\ndata: " + seen.body + b"\n\n"
@@ -161,7 +161,9 @@ def event(seen: LiveState) -> bytes:
 class EventStream(StreamingResponse):
     """An answer of events, with a place among the streams instead of one among the requests."""
 
-    def __init__(self, live: Live, key: object, look: Look, may_stay: Callable[[], bool], request: Request) -> None:
+    def __init__(
+        self, live: LiveStreams, key: object, look: Look, may_stay: Callable[[], bool], request: Request
+    ) -> None:
         stopping: asyncio.Event | None = getattr(request.state, STOPPING, None)
         super().__init__(live.events(key, look, may_stay, stopping), media_type=MEDIA_TYPE, headers=HEADERS)
         self._live = live
@@ -171,7 +173,7 @@ class EventStream(StreamingResponse):
         if self._live.open >= self._live.most:
             headers = {"Retry-After": "30"}
             title = "Too many streams at once"
-            await problem(Request(scope), 503, title, kind="too-busy", headers=headers)(scope, receive, send)
+            await problem_response(Request(scope), 503, title, kind="too-busy", headers=headers)(scope, receive, send)
             return
         self._live.open += 1
         release_slot(scope)

@@ -16,10 +16,10 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from app.web.access import Needs, NeedsRater
-from app.web.bodies import JsonBody, JsonOrFile, receive
+from app.web.access import RequiredRater, RequiredRole
+from app.web.bodies import JsonBody, JsonOrFile, receive_body_file
 from app.web.deps import get_database, get_session
-from app.web.idempotency import get_once
+from app.web.idempotency import get_idempotent_creation
 from app.web.ifmatch import get_if_match
 from app.web.openapi_shared import (
     drop_repeated_descriptions,
@@ -30,7 +30,7 @@ from app.web.openapi_shared import (
 )
 from app.web.openapi_suffixes import fold_suffixes
 from app.web.problems import MEDIA_TYPE, Problem
-from app.web.queries import Routes
+from app.web.queries import RouteListKey
 
 TITLES = {
     400: "The request cannot be read.",
@@ -102,7 +102,7 @@ class OpenApiDocument:
         """The document."""
         with self._making:
             if not self._built:
-                self._built.update(document(self._app))
+                self._built.update(build_openapi_document(self._app))
             return self._built
 
     def body(self) -> bytes:
@@ -114,14 +114,14 @@ class OpenApiDocument:
             return self._bytes
 
 
-def document(app: FastAPI) -> Mapping[str, Any]:
+def build_openapi_document(app: FastAPI) -> Mapping[str, Any]:
     """The document of every route of the app that is in the schema, built once for the same routes."""
     routes = (route for route in app.routes if isinstance(route, APIRoute) and route.include_in_schema)
-    return MappingProxyType(_build(app.version, Routes(tuple(routes))))
+    return MappingProxyType(_build(app.version, RouteListKey(tuple(routes))))
 
 
 @lru_cache(maxsize=2)
-def _build(version: str, route_index: Routes) -> dict[str, Any]:
+def _build(version: str, route_index: RouteListKey) -> dict[str, Any]:
     routes = list(route_index.routes)
     document = get_openapi(
         title="Plumbline",
@@ -160,15 +160,15 @@ def _close(part: object) -> None:
         _close(child)
 
 
-def dependencies(dependant: Dependant) -> Iterator[Any]:
+def list_dependencies(dependant: Dependant) -> Iterator[Any]:
     """Every callable that a handler depends on."""
     for inner in dependant.dependencies:
         yield inner.call
-        yield from dependencies(inner)
+        yield from list_dependencies(inner)
 
 
 def _schemas(routes: list[APIRoute]) -> dict[str, Any]:
-    calls = [call for route in routes for call in dependencies(route.dependant)]
+    calls = [call for route in routes for call in list_dependencies(route.dependant)]
     bodies = {call.model for call in calls if isinstance(call, JsonBody)}
     bodies |= {call.body.model for call in calls if isinstance(call, JsonOrFile)}
     wanted: list[type[BaseModel]] = [Problem, *sorted(bodies, key=lambda model: model.__name__)]
@@ -181,13 +181,13 @@ def _schemas(routes: list[APIRoute]) -> dict[str, Any]:
 
 def _complete(operation: dict[str, Any], route: APIRoute) -> None:
     """Add name, body, security and problems to one operation."""
-    calls = list(dependencies(route.dependant))
+    calls = list(list_dependencies(route.dependant))
     operation["operationId"] = route.name
     operation["security"] = []
     for call in calls:
-        if isinstance(call, Needs):
+        if isinstance(call, RequiredRole):
             operation["security"] = [{"token": []}, {"session": []}]
-        if isinstance(call, NeedsRater):
+        if isinstance(call, RequiredRater):
             operation["security"] = [{"token": []}, {"rater_session": []}]
         if (body := _body(call)) is not None:
             operation["requestBody"] = body
@@ -210,20 +210,20 @@ def _body(call: Any) -> dict[str, Any] | None:
         both = {**_json_body(call.body)["content"], **_file_body()["content"]}
         described = f"A file where the query has `{call.parameter}`, else JSON."
         return {"required": True, "description": described, "content": both}
-    return _file_body() if call is receive else None
+    return _file_body() if call is receive_body_file else None
 
 
 def _problems(calls: list[Any], route: APIRoute) -> set[int]:
     """What can go wrong, by what a handler depends on."""
     statuses = {400, 422}
     for call in calls:
-        if isinstance(call, Needs | NeedsRater):
+        if isinstance(call, RequiredRole | RequiredRater):
             statuses |= {401, 403, 503} | ({404} if route.param_convertors else set())
         elif _body(call) is not None:
             statuses |= {408, 413, 415, 507}
         elif call is get_if_match:
             statuses |= {409, 412, 428}
-        elif call is get_once:
+        elif call is get_idempotent_creation:
             statuses |= {409, 507}
         elif call in (get_database, get_session):
             statuses |= {503}

@@ -38,7 +38,7 @@ def key_of_cursor(cursor: str) -> str:
     return key
 
 
-def number_of(cursor: int) -> int:
+def parse_number_cursor(cursor: int) -> int:
     """The number that a cursor names; 0 names the start. Raises ValueError where no page gave it."""
     return int(key_of_cursor(str(cursor))) if cursor else 0
 
@@ -61,7 +61,7 @@ NUMBER = int(cursor_of("8"))
 Number = Annotated[
     int,
     Query(alias="cursor", ge=0, le=2**63 - 1, description="`next` of the page before.", examples=[NUMBER]),
-    AfterValidator(number_of),
+    AfterValidator(parse_number_cursor),
 ]
 
 

@@ -73,7 +73,7 @@ class Problem(BaseModel):
     errors: list[ErrorPlace] = Field(description="What is wrong with the input, and where.")
 
 
-def problem(
+def problem_response(
     request: Request,
     status: int,
     title: str,
@@ -94,21 +94,21 @@ def problem(
         "status": status,
         "detail": detail or title,
         "instance": request_id(request.scope),
-        "errors": [{"loc": [safe_name(part) for part in place.loc], "msg": place.msg} for place in places],
+        "errors": [{"loc": [printable_name(part) for part in place.loc], "msg": place.msg} for place in places],
         **members,
     }
     body = json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
     return Response(body, status, media_type=MEDIA_TYPE, headers={"Cache-Control": "no-store", **(headers or {})})
 
 
-def safe_name(name: str | int) -> str | int:
+def printable_name(name: str | int) -> str | int:
     """A name that was sent, or `(name)` where it is long, no key, or might hold a secret."""
     if isinstance(name, int) or (is_key(name) and len(name) <= LONGEST_NAME and MARK not in name):
         return name
     return "(name)"
 
 
-def install(app: FastAPI, *, page: ErrorPage) -> None:
+def install_problem_handlers(app: FastAPI, *, page: ErrorPage) -> None:
     """Register the handlers. page: of errors that no route has made a page of."""
     app.add_exception_handler(AppError, _app_error)
     app.add_exception_handler(RequestValidationError, _validation_error)
@@ -119,12 +119,12 @@ def install(app: FastAPI, *, page: ErrorPage) -> None:
 def _app_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, AppError)  # noqa: S101  (as registered)
     status = STATUS.get(error.kind, 500)
-    headers = again(error)
+    headers = retry_after_header(error)
     if status == 401:
         headers["WWW-Authenticate"] = 'Bearer realm="plumbline"'
     if status == 500:
-        return problem(request, 500, BROKEN, headers=headers)
-    return problem(
+        return problem_response(request, 500, BROKEN, headers=headers)
+    return problem_response(
         request,
         status,
         error.title(),
@@ -136,7 +136,7 @@ def _app_error(request: Request, error: Exception) -> Response:
     )
 
 
-def again(error: AppError) -> dict[str, str]:
+def retry_after_header(error: AppError) -> dict[str, str]:
     """`Retry-After`, where an error is temporary."""
     if error.retry_after is None and STATUS.get(error.kind) not in {429, 503}:
         return {}
@@ -146,7 +146,7 @@ def again(error: AppError) -> dict[str, str]:
 def _validation_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101  (as registered)
     places = [Place(tuple(fault["loc"]), str(fault["msg"])) for fault in error.errors()]
-    return problem(request, 422, "The input is not valid", kind="invalid", places=places)
+    return problem_response(request, 422, "The input is not valid", kind="invalid", places=places)
 
 
 def _http_exception(request: Request, error: Exception, *, page: ErrorPage) -> Response:
@@ -155,15 +155,15 @@ def _http_exception(request: Request, error: Exception, *, page: ErrorPage) -> R
     if (shown_page := page(request, status, error.headers or {})) is not None:
         return shown_page
     if status >= 500:
-        return problem(request, status, BROKEN)
+        return problem_response(request, status, BROKEN)
     headers = dict(error.headers or {})
     if status == 405:
         headers["Allow"] = ", ".join(allowed_methods(request))
-    return problem(request, status, TITLES.get(status, "The request cannot be answered"), headers=headers)
+    return problem_response(request, status, TITLES.get(status, "The request cannot be answered"), headers=headers)
 
 
 def _unhandled(request: Request, error: Exception, *, page: ErrorPage) -> Response:  # noqa: ARG001  (the server logs it with its trace)
-    return page(request, 500, {}) or problem(request, 500, BROKEN)
+    return page(request, 500, {}) or problem_response(request, 500, BROKEN)
 
 
 def allowed_methods(request: Request) -> list[str]:

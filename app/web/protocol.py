@@ -18,12 +18,12 @@ MEDIA_TYPE = "application/problem+json"
 MOST_FILES = 1 << 14  # that are reckoned with, whatever the system allows
 
 
-def files() -> int:
+def count_allowed_files() -> int:
     """How many files and connections this process may open."""
     return min(resource.getrlimit(resource.RLIMIT_NOFILE)[0], MOST_FILES)
 
 
-class Idle:
+class IdleConnections:
     """Connections on which no request is under way: new ones, those whose headers arrive, and those kept alive.
 
     Where there are too many, the oldest of the address that has most is closed, so that a new client always finds one.
@@ -68,7 +68,7 @@ class BoundedProtocol(HttpToolsProtocol):
     headers_up_to = 1 << 16
     reads_within = 30.0
 
-    idle = Idle(files() // 2)
+    idle = IdleConnections(count_allowed_files() // 2)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -17,7 +17,7 @@ from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute
 
 from app.domain.errors import AppError, Invalid, Place
-from app.web.problems import safe_name
+from app.web.problems import printable_name
 
 MOST = 200
 LONGEST = 8192
@@ -34,13 +34,13 @@ class BadQuery(Invalid):
 
 
 @dataclass(frozen=True, eq=False)
-class Routes:
+class RouteListKey:
     """A hashable key of routes: equal where each of them is the very same object."""
 
     routes: tuple[APIRoute, ...]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Routes) and self._ids() == other._ids()
+        return isinstance(other, RouteListKey) and self._ids() == other._ids()
 
     def __hash__(self) -> int:
         return hash(self._ids())
@@ -60,7 +60,7 @@ def check_query(request: Request) -> None:
     for name, value in _parsed(raw):
         if name not in known:
             there = f"there are: {', '.join(known)}" if known else "there are none here"
-            wrong.append(Place(("query", safe_name(name)), f"unknown parameter; {there}"))
+            wrong.append(Place(("query", printable_name(name)), f"unknown parameter; {there}"))
         elif name in seen and not known[name]:
             wrong.append(Place(("query", name), "give it once"))
         elif "\0" in value:
@@ -85,11 +85,11 @@ def declared_parameters(route: BaseRoute, method: str) -> Mapping[str, bool]:
     """The parameters of an address, and whether each may be repeated."""
     if not isinstance(route, APIRoute) or not route.include_in_schema:
         return {}
-    return _described(Routes((route,))).get(method.lower(), {})
+    return _described(RouteListKey((route,))).get(method.lower(), {})
 
 
 @lru_cache(maxsize=1024)
-def _described(routes: Routes) -> Mapping[str, Mapping[str, bool]]:
+def _described(routes: RouteListKey) -> Mapping[str, Mapping[str, bool]]:
     """The same of one route, by method in small letters, as the document of that route alone says it."""
     (route,) = routes.routes
     document = get_openapi(title="", version="", routes=[route])

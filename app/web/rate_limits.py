@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Allowance:
+class StrangerLimits:
     """Limits that all strangers of one address share.
 
     body: bytes of one body. seconds: until it is whole. places: bodies that arrive at once.
@@ -73,7 +73,7 @@ class _Bucket:
     since: float
 
 
-class Rates:
+class TokenBuckets:
     """A token bucket for each address: requests a second, and a burst after a rest."""
 
     def __init__(self, rate: float, burst: int, clock: Clock = time.monotonic) -> None:
@@ -91,7 +91,7 @@ class Rates:
         return 0
 
 
-class Turns:
+class RefusalPacing:
     """Spaces out the refusals of each address: so many a second, however many clients try again and however soon.
 
     A client that is refused at once tries again at once, and a thousand of them keep a process busy with refusals.
@@ -109,7 +109,7 @@ class Turns:
         return turn - now
 
 
-class Failures:
+class FailedSignIns:
     """Failed sign-ins of each address within a window. The same wrong secret counts once.
 
     A success does not reset them: else the owner of one credential could try any number of others.

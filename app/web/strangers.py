@@ -22,8 +22,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.web.admission import ALWAYS, STRANGER
 from app.web.bodies import BodyTooLarge, BodyTooSlow
 from app.web.logs import REQUEST
-from app.web.problems import ErrorPage, problem
-from app.web.rate_limits import Allowance, Failures, Rates, Turns, address_of
+from app.web.problems import ErrorPage, problem_response
+from app.web.rate_limits import FailedSignIns, RefusalPacing, StrangerLimits, TokenBuckets, address_of
 from app.web.request_log import request_id
 
 COOKIES = frozenset({"staff", "rater", "__Host-staff", "__Host-rater"})
@@ -54,7 +54,7 @@ class KnownCredentials:
             self._seen.popitem(last=False)
 
 
-class Stranger:
+class StrangerRequest:
     """One request of a stranger. Reading its body raises BodyTooLarge and BodyTooSlow."""
 
     def __init__(
@@ -116,15 +116,15 @@ class Stranger:
 class StrangersLayer:
     """Applies an allowance to strangers. page: the error page for browsers."""
 
-    def __init__(self, app: ASGIApp, allowance: Allowance, familiar: KnownCredentials, page: ErrorPage) -> None:
+    def __init__(self, app: ASGIApp, allowance: StrangerLimits, familiar: KnownCredentials, page: ErrorPage) -> None:
         self.app = app
         self.allowance = allowance
         self._familiar, self._page = familiar, page
-        self._rates = Rates(allowance.rate, allowance.burst)
-        self._failures = Failures(allowance.failures, allowance.window)
-        self._turns = Turns(REFUSALS, HELD)
+        self._rates = TokenBuckets(allowance.rate, allowance.burst)
+        self._failures = FailedSignIns(allowance.failures, allowance.window)
+        self._turns = RefusalPacing(REFUSALS, HELD)
         self._held = 0
-        self._arriving: defaultdict[str, OrderedDict[Stranger, None]] = defaultdict(OrderedDict)
+        self._arriving: defaultdict[str, OrderedDict[StrangerRequest, None]] = defaultdict(OrderedDict)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it with 429."""
@@ -142,14 +142,14 @@ class StrangersLayer:
             await self._hold(address)
             await self._refuse(scope, receive, send, wait)
             return
-        stranger = Stranger(self, address, receive, scope, shows_nothing=not shown)
+        stranger = StrangerRequest(self, address, receive, scope, shows_nothing=not shown)
         scope.setdefault("state", {})[STRANGER] = stranger
         try:
             await self.app(scope, stranger.receive, self._watched(stranger, shown, send) if tries else send)
         finally:
             stranger.leave()
 
-    def enter(self, address: str, stranger: Stranger) -> None:
+    def enter(self, address: str, stranger: StrangerRequest) -> None:
         """Count an arriving body. Where there are too many, the oldest of the same address is dropped."""
         arriving = self._arriving[address]
         if stranger in arriving:
@@ -158,7 +158,7 @@ class StrangersLayer:
             arriving.popitem(last=False)[0].give_up()
         arriving[stranger] = None
 
-    def forget(self, address: str, stranger: Stranger) -> None:
+    def forget(self, address: str, stranger: StrangerRequest) -> None:
         """Count it no more: it has arrived, or will not."""
         arriving = self._arriving.get(address)
         if arriving is not None:
@@ -166,7 +166,7 @@ class StrangersLayer:
             if not arriving:
                 del self._arriving[address]
 
-    def _watched(self, stranger: Stranger, shown: list[bytes], send: Send) -> Send:
+    def _watched(self, stranger: StrangerRequest, shown: list[bytes], send: Send) -> Send:
         """A `send` that counts refused credentials, of the headers or of a body that was read."""
 
         async def watched(message: Message) -> None:
@@ -192,7 +192,9 @@ class StrangersLayer:
     async def _refuse(self, scope: Scope, receive: Receive, send: Send, wait: int) -> None:
         request, headers = Request(scope), {"Retry-After": str(wait), **CLOSE}
         title = "Too many requests of this address by who has not signed in"
-        answer = self._page(request, 429, headers) or problem(request, 429, title, kind="too-many", headers=headers)
+        answer = self._page(request, 429, headers) or problem_response(
+            request, 429, title, kind="too-many", headers=headers
+        )
         await answer(scope, receive, send)
 
 
@@ -202,7 +204,7 @@ def recognize_sender(request: HTTPConnection, secret: str) -> None:
     if isinstance(familiar, KnownCredentials):
         familiar.keep(_digest(secret.encode("utf-8", "replace")))
     stranger = request.scope.get("state", {}).get(STRANGER)
-    if isinstance(stranger, Stranger):
+    if isinstance(stranger, StrangerRequest):
         stranger.recognize()
 
 

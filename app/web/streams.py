@@ -45,7 +45,9 @@ class FileStream(StreamingResponse):
         await super().__call__(scope, receive, send)
 
 
-def stream(pieces: Iterator[bytes], media_type: str, *, filename: str, heavy: bool = False) -> StreamingResponse:
+def stream_response(
+    pieces: Iterator[bytes], media_type: str, *, filename: str, heavy: bool = False
+) -> StreamingResponse:
     """Send pieces in threads; what made them is closed whether or not the client stays to the end.
 
     filename: a key, so it needs no quoting. heavy: making a piece takes computing, so however many ask, only a few are

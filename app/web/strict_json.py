@@ -21,7 +21,7 @@ class NotStrict(Invalid):
     """The body is JSON that cannot be used."""
 
 
-def decode(data: bytes) -> str:
+def decode_utf8(data: bytes) -> str:
     """The bytes as text. Raises NotJson for anything but UTF-8 without a byte order mark."""
     try:
         text = data.decode("utf-8")
@@ -32,14 +32,14 @@ def decode(data: bytes) -> str:
     return text
 
 
-def loads(data: bytes) -> object:
+def parse_json(data: bytes) -> object:
     """Parse one JSON value.
 
     Raises NotJson where it is none, NotStrict for what strict JSON refuses, and for more than MOST_OBJECTS objects or
     MOST_NAMES names in one.
     """
     try:
-        return strict_json.parse_strict_json(decode(data), most_objects=MOST_OBJECTS, most_names=MOST_NAMES)
+        return strict_json.parse_strict_json(decode_utf8(data), most_objects=MOST_OBJECTS, most_names=MOST_NAMES)
     except json.JSONDecodeError as error:
         raise NotJson(f"{error.msg} at character {error.pos + 1}") from None
     except strict_json.NotStrictError as error:

@@ -10,7 +10,7 @@ import pytest
 from app.main import create_app
 from app.storage.db import Database
 from app.web.deps import Options
-from app.web.pagination import cursor_of, key_of_cursor, number_of, page_of
+from app.web.pagination import cursor_of, key_of_cursor, page_of, parse_number_cursor
 from tests.described import parameters
 
 LARGEST = 2**63 - 1
@@ -73,11 +73,11 @@ def test_a_cursor_is_its_key_with_check_digits_and_one_digit_else_is_none(key: s
 
 
 def test_a_number_begins_at_nought_and_a_page_gives_what_the_next_one_takes() -> None:
-    assert number_of(0) == 0
+    assert parse_number_cursor(0) == 0
     page = page_of([7, 8, 9], 2, str)
     assert page.next is not None
-    assert number_of(int(page.next)) == 8
+    assert parse_number_cursor(int(page.next)) == 8
     assert page_of([7, 8], 2, str).next is None
     rest = page_of([7], 2, str, reached="30").next
     assert rest is not None
-    assert number_of(int(rest)) == 30
+    assert parse_number_cursor(int(rest)) == 30

@@ -80,7 +80,7 @@ def test_a_cancelled_preview_is_begun_again_and_one_of_older_names_is_not_kept(w
     assert world.client.delete(place, headers=world.manager).json()["state"] == "cancelled"
     assert world.get(f"{place}/report").status_code == 409
     assert look(world, recipe="wmt22", document="d1").headers["Location"] == place
-    work = job_work.work_of(world.spine.database, jobs_of(world, place).request)
+    work = job_work.load_job_work(world.spine.database, jobs_of(world, place).request)
     rename(world, "Anew")
     with pytest.raises(jobs.JobInputsChanged):
         work.chunk(0)

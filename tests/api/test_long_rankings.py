@@ -166,7 +166,7 @@ def test_who_only_views_is_not_told_by_a_job_who_the_raters_are(world: World) ->
 def test_what_was_renamed_after_it_was_asked_for_is_not_stored_under_the_older_name(world: World) -> None:
     alone, beside = world.later(RANKING, seed="12"), world.later(BESIDE, recipes="google-mqm,wmt22")
     requests = [jobs_of(world, place).request for place in (alone, beside)]
-    work = job_work.work_of(world.spine.database, requests[1])
+    work = job_work.load_job_work(world.spine.database, requests[1])
     rename(world, "Anew")
     with pytest.raises(jobs.JobInputsChanged):
         work.chunk(0)

@@ -123,7 +123,7 @@ def test_a_cancelled_series_is_begun_again_and_one_of_older_names_is_not_kept(se
     assert world.client.delete(place, headers=world.manager).json()["state"] == "cancelled"
     assert world.get(f"{place}/report").status_code == 409
     assert world.later(SERIES, recipe="wmt26") == place
-    work = job_work.work_of(world.spine.database, jobs_of(world, place).request)
+    work = job_work.load_job_work(world.spine.database, jobs_of(world, place).request)
     rename(world, "Anew")
     for n in range(2):
         with pytest.raises(jobs.JobInputsChanged):

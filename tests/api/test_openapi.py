@@ -21,9 +21,9 @@ from app.api.models.recipe import RecipeIn
 from app.domain.recipe import CHOICES, NAMED
 from app.main import create_app
 from app.storage.db import Database
-from app.web.access import Anyone, Needs, NeedsRater
+from app.web.access import NoCredentialNeeded, RequiredRater, RequiredRole
 from app.web.deps import Options
-from app.web.openapi import dependencies
+from app.web.openapi import list_dependencies
 from app.web.queries import declared_parameters
 from tests.described import parameters, resolved, with_suffixes
 
@@ -224,10 +224,12 @@ def test_every_handler_says_first_who_may_call(unconnected: FastAPI) -> None:
     routes = [route for route in unconnected.routes if isinstance(route, APIRoute)]
     assert routes
     for route in routes:
-        calls = list(dependencies(route.dependant))
-        assert isinstance(calls[0], Needs | NeedsRater | Anyone), route.name
-        assert sum(isinstance(call, Needs | NeedsRater | Anyone) for call in calls) == 1, route.name
-        assert isinstance(calls[0], Anyone) is (route.name in PUBLIC), route.name
+        calls = list(list_dependencies(route.dependant))
+        assert isinstance(calls[0], RequiredRole | RequiredRater | NoCredentialNeeded), route.name
+        assert sum(isinstance(call, RequiredRole | RequiredRater | NoCredentialNeeded) for call in calls) == 1, (
+            route.name
+        )
+        assert isinstance(calls[0], NoCredentialNeeded) is (route.name in PUBLIC), route.name
 
 
 def test_everything_but_the_public_part_asks_for_a_credential(app: FastAPI, anonymous: httpx.Client) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.cli.worker import computing
+from app.cli.worker import count_computing_processes
 from tests.patience import soon
 from tests.working import LIMIT, until
 
@@ -39,7 +39,10 @@ def test_a_worker_that_never_ran_is_not_alive(environment: dict[str, str]) -> No
 
 @pytest.mark.parametrize(("cores", "alone", "beside"), [(1, 1, 1), (2, 2, 1), (8, 8, 7)])
 def test_a_worker_beside_a_server_leaves_it_a_core(cores: int, alone: int, beside: int) -> None:
-    assert (computing(cores, beside=False), computing(cores, beside=True)) == (alone, beside)
+    assert (count_computing_processes(cores, beside=False), count_computing_processes(cores, beside=True)) == (
+        alone,
+        beside,
+    )
 
 
 def test_a_worker_gives_a_sign_of_life_and_ends_on_sigterm(environment: dict[str, str], tmp_path: Path) -> None:

@@ -205,7 +205,7 @@ def test_a_chunk_that_ends_its_process_is_tried_so_often_and_ends_the_job_with_i
 ) -> None:
     traces = tmp_path / "traces"
     monkeypatch.setenv(poison.TRACES, str(traces))
-    monkeypatch.setattr(computing, "compute", poison.compute)
+    monkeypatch.setattr(computing, "run_computing_process", poison.compute)
     monkeypatch.setattr(registry, "ALL", poison.KINDS)
     for module in (jobs, queue):  # a worker that the machine lets stand still would count as one more that ended
         monkeypatch.setattr(module, "STALLED_AFTER", LIMIT)

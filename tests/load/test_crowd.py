@@ -13,7 +13,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from app.cli.kit.raters_at_work import RaterPace, Tally, work
+from app.cli.kit.raters_at_work import RaterPace, WorkTally, run_raters
 from app.client.managing import CampaignClient
 from app.simulation import RaterModel, model_of, write_model
 from app.storage.db import Database
@@ -97,11 +97,11 @@ def kill_some(url: str, served: Served, found: RaterModel, path: Path) -> None:
     assert one(url, "SELECT count(*) FROM tasks WHERE state = 'leased'") > 0
 
 
-async def with_sleepers(url: str, served: Served, found: RaterModel, links: Mapping[str, str]) -> Tally:
+async def with_sleepers(url: str, served: Served, found: RaterModel, links: Mapping[str, str]) -> WorkTally:
     """All others judge; some fall asleep, and their leases run out before they wake."""
     awake = tuple(rater for rater in RATERS if rater not in KILLED)
     working = asyncio.create_task(
-        work(served.url, only(found, awake), links, RaterPace(workers=len(RATERS), patience=4 * SLEEP))
+        run_raters(served.url, only(found, awake), links, RaterPace(workers=len(RATERS), patience=4 * SLEEP))
     )
     ran_out = n = 0
     while n < SLEEP / 0.2 or not (ran_out or working.done()):  # where the machine is slow they have no lease so soon
@@ -133,7 +133,9 @@ def crowd(url: str, path: Path, documents: int) -> None:
         run_out(url, KILLED)
         links = managed.links(RATERS)
         tally = asyncio.run(with_sleepers(url, served, found, links))
-        back = asyncio.run(work(served.url, only(found, KILLED), links, RaterPace(workers=len(KILLED), patience=1)))
+        back = asyncio.run(
+            run_raters(served.url, only(found, KILLED), links, RaterPace(workers=len(KILLED), patience=1))
+        )
 
     check(url, live)
     acked = one(
@@ -169,7 +171,7 @@ def test_leases_that_do_not_look_who_has_a_task_are_found_out(
     with serving(database_url, size=10) as served:
         managed = served.managed(live.key)
         found = model(managed, {})
-        asyncio.run(work(served.url, found, live.secrets, RaterPace(workers=len(RATERS), patience=0.0)))
+        asyncio.run(run_raters(served.url, found, live.secrets, RaterPace(workers=len(RATERS), patience=0.0)))
 
     assert one(database_url, TWICE_HELD) > 0
     with pytest.raises(AssertionError):

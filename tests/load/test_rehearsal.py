@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from scipy.stats import kendalltau
 
-from app.cli.kit.raters_at_work import RaterPace, Tally, work
+from app.cli.kit.raters_at_work import RaterPace, WorkTally, run_raters
 from app.cli.serving.own_server import own_server
 from app.client.managing import CampaignClient
 from app.services.access import tokens
@@ -34,11 +34,11 @@ SMALL = Made([2, 1, 2, 1, 2, 1, 2] * 2, {"A": 90.0, "B": 70.0, "C": 50.0, "D": 3
 FULL = Made([8] * 48 + [7] * 133, {f"S{n:02}": 90.0 - 2.5 * n for n in range(15)}, RATERS)
 
 
-def judged(managed: CampaignClient, made: Made, pace: RaterPace) -> tuple[RaterModel, Tally]:
+def judged(managed: CampaignClient, made: Made, pace: RaterPace) -> tuple[RaterModel, WorkTally]:
     """Let the raters judge all that there is."""
     planted = model_of(managed.about(), managed.outputs(), managed.raters(), seed=7, qualities=made.systems)
     links = managed.links(made.raters)
-    return planted, asyncio.run(work(managed.remote.url, planted, links, pace))
+    return planted, asyncio.run(run_raters(managed.remote.url, planted, links, pace))
 
 
 def closed_and_ranked(managed: CampaignClient, planted: RaterModel) -> tuple[list[str], float]:
@@ -99,7 +99,7 @@ def test_raters_who_ignore_the_texts_do_not_recover_it(database_url: str) -> Non
         planted = model_of(managed.about(), managed.outputs(), managed.raters(), seed=7, qualities=SMALL.systems)
         careless = {key: one.model_copy(update={"careless": True}) for key, one in planted.raters.items()}
         blind = planted.model_copy(update={"raters": careless})
-        asyncio.run(work(served.url, blind, managed.links(RATERS), RaterPace(workers=7, patience=LONG)))
+        asyncio.run(run_raters(served.url, blind, managed.links(RATERS), RaterPace(workers=7, patience=LONG)))
         order, _ = closed_and_ranked(managed, planted)
 
     assert tuple(order) != planted.order

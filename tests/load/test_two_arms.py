@@ -10,7 +10,7 @@ import httpx
 import psycopg
 import pytest
 
-from app.cli.kit.raters_at_work import RaterPace, work
+from app.cli.kit.raters_at_work import RaterPace, run_raters
 from app.simulation import model_of
 from app.storage import embedded
 from tests.load.server import Made, Served, serving, set_up
@@ -58,7 +58,7 @@ def judged(served: Served, key: str, design: dict[str, Any]) -> None:
     model = model_of(managed.about(), managed.outputs(), managed.raters(), seed=7, qualities=MADE.systems)
     tempers = {rater: one.model_copy(update={"revisions": 0.2}) for rater, one in model.raters.items()}
     planted = model.model_copy(update={"raters": tempers})
-    asyncio.run(work(served.url, planted, managed.links(MADE.raters), RaterPace(workers=4)))
+    asyncio.run(run_raters(served.url, planted, managed.links(MADE.raters), RaterPace(workers=4)))
     managed.step("close")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import anyio
 
-from app.web.streams import MOST_HEAVY, stream
+from app.web.streams import MOST_HEAVY, stream_response
 from tests.working import LIMIT
 
 STREAMS, PIECES = 8, 4
@@ -40,7 +40,7 @@ def taken(*, heavy: bool) -> tuple[int, list[bytes]]:
     kitchen, came = Kitchen(0.01 if heavy else LIMIT), list[bytes]()
 
     async def take() -> None:
-        answer = stream(kitchen.pieces(), "text/plain", filename="a", heavy=heavy)
+        answer = stream_response(kitchen.pieces(), "text/plain", filename="a", heavy=heavy)
         came.append(b"".join([bytes(piece) async for piece in answer.body_iterator]))
 
     async def all_at_once() -> None:

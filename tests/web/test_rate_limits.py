@@ -7,7 +7,7 @@ import hashlib
 import pytest
 
 from app.web import strangers
-from app.web.rate_limits import Failures, Rates, Turns, address_of
+from app.web.rate_limits import FailedSignIns, RefusalPacing, TokenBuckets, address_of
 
 Address = tuple[str, int]
 
@@ -23,7 +23,7 @@ class Clock:
 
 def test_turns_are_by_address_and_have_a_longest() -> None:
     now = 100.0
-    turns = Turns(10.0, 0.25, lambda: now)
+    turns = RefusalPacing(10.0, 0.25, lambda: now)
     assert [round(turns.wait("a"), 6) for _ in range(5)] == [0.0, 0.1, 0.2, 0.25, 0.25]
     assert turns.wait("b") == 0.0
     now += 0.3
@@ -34,7 +34,7 @@ def test_turns_are_by_address_and_have_a_longest() -> None:
 
 def test_failures_end_with_their_window() -> None:
     clock = Clock()
-    failures = Failures(2, 60, clock)
+    failures = FailedSignIns(2, 60, clock)
     assert (failures.note("a", b"1"), failures.wait("a")) == (1, 0)
     clock.now += 10
     assert failures.note("a", b"2") == 2
@@ -49,7 +49,7 @@ def test_failures_end_with_their_window() -> None:
 
 def test_a_rate_gives_back_what_time_brings() -> None:
     clock = Clock()
-    rates = Rates(2, 3, clock)
+    rates = TokenBuckets(2, 3, clock)
     assert [rates.wait("a") for _ in range(4)] == [0, 0, 0, 1]
     assert rates.wait("b") == 0
     clock.now += 0.5

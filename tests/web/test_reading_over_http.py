@@ -15,7 +15,7 @@ from sqlalchemy import text
 
 from app.cli import bundle
 from app.cli.kit import long_reports
-from app.cli.kit.files import fill
+from app.cli.kit.files import fill_folder
 from app.client.remote import Remote
 from app.domain.recipe import ExclusionRule
 from app.main import create_app
@@ -223,8 +223,8 @@ def test_a_release_over_http_has_the_files_that_it_has_on_the_database(
 ) -> None:
     with database.transaction() as session:
         secret = tokens.issue_token(session, role="manager", campaign="demo").secret
-    fill(bundle.fetch_archive(Remote(origin, secret), "demo"), tmp_path / "far")
-    fill(bundles.make_bundle_files(database, "demo"), tmp_path / "near")
+    fill_folder(bundle.fetch_archive(Remote(origin, secret), "demo"), tmp_path / "far")
+    fill_folder(bundles.make_bundle_files(database, "demo"), tmp_path / "near")
     near, far = (
         {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
         for root in (tmp_path / "near", tmp_path / "far")

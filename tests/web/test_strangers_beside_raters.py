@@ -23,8 +23,8 @@ from starlette.types import ASGIApp
 
 from app.cli.serving.own_server import own_server
 from app.storage.db import Database
-from app.web.admission import Slot
-from app.web.rate_limits import Allowance
+from app.web.admission import AdmissionSlot
+from app.web.rate_limits import StrangerLimits
 from tests.collecting import Collecting, collect
 from tests.patience import soon
 from tests.working import LIMIT
@@ -135,7 +135,7 @@ def test_raters_judge_beside_slow_strangers(
     make_app: Callable[..., ASGIApp], serving: Serving, database: Database
 ) -> None:
     live = collect(database, raters=RATERS, documents=len(RATERS), pooled=False)
-    with serving(make_app(strangers=Allowance())) as address:
+    with serving(make_app(strangers=StrangerLimits())) as address:
         judge(address, live, 0.5)
 
         def slower() -> float:
@@ -156,7 +156,7 @@ def test_without_their_budget_strangers_shut_raters_out(
     live = collect(database, raters=RATERS, documents=len(RATERS), pooled=False)
     with serving(make_app()) as address:
         judge(address, live, 0.2)
-        monkeypatch.setattr(Slot, "stand_aside", lambda _: None)
+        monkeypatch.setattr(AdmissionSlot, "stand_aside", lambda _: None)
         tasks = [f"/v1/tasks/{task}" for task in live.tasks]
         with thread(address, 40, 0, 3.0), httpx.Client(base_url=f"http://{address[0]}:{address[1]}") as client:
             told = [client.get(tasks[0], headers=live.auth(RATERS[0])).status_code for _ in range(10)]

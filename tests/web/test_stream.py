@@ -20,7 +20,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from app.services.access import tokens
 from app.storage.db import Database
 from app.web import live as live_module
-from app.web.live import Live
+from app.web.live import LiveStreams
 from app.web.protocol import BoundedProtocol
 from tests.collecting import Collecting, collect
 from tests.patience import as_served, soon
@@ -39,7 +39,7 @@ def campaign(database: Database) -> Collecting:
 @pytest.fixture
 def app(make_app: Callable[..., FastAPI]) -> FastAPI:
     made = make_app()
-    made.state.live = Live(every=0.1, alive=0.3)
+    made.state.live = LiveStreams(every=0.1, alive=0.3)
     return made
 
 
@@ -143,7 +143,7 @@ def test_a_hundred_streams_share_a_look_and_take_nobodys_place_or_connection(
     app: FastAPI, client: httpx.Client, campaign: Collecting, manager: dict[str, str], database: Database
 ) -> None:
     """Two connections: eight requests at once, so a hundred streams would leave room for nobody."""
-    app.state.live = Live(every=0.5, alive=60)
+    app.state.live = LiveStreams(every=0.5, alive=60)
     with ExitStack() as stack:
         streams = [stack.enter_context(watching(client, campaign, manager)) for _ in range(100)]
         streams[-1].wait(lambda: all(one.events for one in streams))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from app.api.models.recipe import Excluded, number_type, with_choices
+from app.api.models.recipe import Excluded, add_recipe_choices, bounded_number_type
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import Recipe, parse_recipe_options
 from app.domain.recipe_choices import Role
@@ -45,11 +45,11 @@ EXAMPLES: Mapping[str, list[Any]] = {
 
 
 def _in_query(choice: RecipeChoice) -> tuple[Any, Any]:
-    value = QUERY_TYPES.get(choice.name, number_type(choice))
+    value = QUERY_TYPES.get(choice.name, bounded_number_type(choice))
     return value | None, Field(None, description=choice.description, examples=EXAMPLES.get(choice.name))
 
 
-@with_choices(_in_query)
+@add_recipe_choices(_in_query)
 class RecipeQuery(AsOf):
     """A named recipe, and choices that replace its own."""
 
@@ -63,7 +63,7 @@ class RecipeQuery(AsOf):
     )
 
 
-def recipe_of(request: Request, base: Recipe) -> Recipe:
+def choose_recipe(request: Request, base: Recipe) -> Recipe:
     """A recipe with the choices that a query puts in the place of its own. Raises Invalid, naming the option."""
     query = request.query_params
     ours = {"recipe", "as_of", "table", "picture"}

@@ -74,7 +74,7 @@ class JobOut(BaseModel):
             seconds=round(view.seconds, 1),
             created_at=view.created_at,
             waiting=view.waiting,
-            report=f"{address(view)}/report" if view.state == "done" else None,
+            report=f"{job_address(view)}/report" if view.state == "done" else None,
             error=told,
             workers=dict(view.workers),
         )
@@ -107,7 +107,7 @@ LATER: dict[int | str, dict[str, Any]] = {
 }
 
 
-def address(view: JobView) -> str:
+def job_address(view: JobView) -> str:
     """Where a job is."""
     return f"/v1/jobs/{view.job}"
 
@@ -116,25 +116,25 @@ def job_response(view: JobView, status: int = 202, *, at: str | None = None) -> 
     """The job as an answer; it says when to look again, or where the report is. at: where to, if not at the job."""
     headers = {"Cache-Control": "no-store"}
     if status == 202:
-        headers["Location"] = at or address(view)
+        headers["Location"] = at or job_address(view)
     elif view.state == "done":
-        headers["Location"] = f"{address(view)}/report"
+        headers["Location"] = f"{job_address(view)}/report"
     if not view.ended:
         headers["Retry-After"] = str(RETRY_AFTER)
     return Response(JobOut.of(view).model_dump_json(), status, headers=headers, media_type="application/json")
 
 
-def wait_of(prefer: str) -> int:
+def parse_prefer_wait(prefer: str) -> int:
     """Seconds to wait, from a `Prefer` header (RFC 7240).
 
-    >>> wait_of(""), wait_of("respond-async, wait=12"), wait_of("wait=900")
+    >>> parse_prefer_wait(""), parse_prefer_wait("respond-async, wait=12"), parse_prefer_wait("wait=900")
     (5, 12, 30)
     """
     match = _WAIT.search(prefer)
     return min(int(match[1]), LONGEST_WAIT) if match else WAIT
 
 
-async def ready(
+async def report_or_job(
     request: Request, database: Database, prefer: str, ask: Callable[[], Found | JobView]
 ) -> Found | StoredReport | JobView:
     """The report, if it comes within the time that the client waits; else the job.
@@ -142,7 +142,7 @@ async def ready(
     Whoever waits holds no thread, no connection and no place among the requests. Raises as `ask`, and what the job
     failed for.
     """
-    until = time.monotonic() + wait_of(prefer)
+    until = time.monotonic() + parse_prefer_wait(prefer)
     answer = await to_thread.run_sync(ask)
     if not isinstance(answer, JobView) or not _let_wait(request):
         return answer

@@ -12,8 +12,8 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, Field, StringConstraints, create_model
 
 from app.api.kit.choices import AsOf
-from app.api.kit.jobs import LATER, Prefer, job_response, ready
-from app.api.models.times import moment
+from app.api.kit.jobs import LATER, Prefer, job_response, report_or_job
+from app.api.models.times import parse_as_of
 from app.reports.kit import store
 from app.reports.kit.render import representations
 from app.reports.kit.report import Report, StoredReport
@@ -23,10 +23,10 @@ from app.services.access.tokens import Caller
 from app.services.jobs import report_requests
 from app.services.jobs.jobs import JobView
 from app.storage.db import Database
-from app.web.access import Manager, Viewer, all_seen
-from app.web.conditional import answer
+from app.web.access import Manager, Viewer, check_all_campaigns_visible
+from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep
-from app.web.examples import sends, shows
+from app.web.examples import example_response, other_media_response
 from app.web.naming import check_naming
 from app.web.negotiation import preferred_type
 
@@ -47,7 +47,10 @@ TEXTS = {
 ANY_REPORT: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The report.",
-        "content": {JSON: {"schema": {"type": "object"}, "example": {}}, **sends(200, "", **TEXTS)[200]["content"]},
+        "content": {
+            JSON: {"schema": {"type": "object"}, "example": {}},
+            **other_media_response(200, "", **TEXTS)[200]["content"],
+        },
     },
     **KNOWN,
 }
@@ -101,13 +104,13 @@ def _camel(kind: AnyKind) -> str:
 
 
 def _responses(kind: AnyKind, *, by_suffix: bool) -> dict[int | str, dict[str, Any]]:
-    texts = sends(200, kind.title, **TEXTS)
+    texts = other_media_response(200, kind.title, **TEXTS)
     known = {**KNOWN, **LATER}
     if kind.over == "campaigns" or kind.other_campaigns is not None:
         known = {**known, **UNKNOWN}
     if by_suffix:
         return {**texts, **known}
-    in_json = shows(200, kind.result.model_validate(kind.example), kind.title)[200]
+    in_json = example_response(200, kind.result.model_validate(kind.example), kind.title)[200]
     return {200: {**in_json, "content": {**in_json["content"], **texts[200]["content"]}}, **known}
 
 
@@ -125,12 +128,12 @@ def _handler(kind: AnyKind, query: type[BaseModel], *, by_suffix: bool) -> Handl
     ) -> Response:
         check_naming(caller, kind, given.model_fields_set)
         named = (campaign,) if kind.over == "campaign" else given.keys()
-        campaigns = all_seen(caller, list_report_campaigns(kind, named, given))
-        ask = partial(report_requests.find_or_queue_report, database, asking(kind, campaigns, given))
-        report = await ready(request, database, prefer, ask)
+        campaigns = check_all_campaigns_visible(caller, list_report_campaigns(kind, named, given))
+        ask = partial(report_requests.find_or_queue_report, database, make_report_request(kind, campaigns, given))
+        report = await report_or_job(request, database, prefer, ask)
         if isinstance(report, JobView):
             return job_response(report)
-        return await to_thread.run_sync(for_caller, request, caller, kind, report, given.picture, shape)
+        return await to_thread.run_sync(report_response, request, caller, kind, report, given.picture, shape)
 
     get_report.__name__ = f"get_{kind.over}_{kind.name.replace('-', '_')}" + ("_as" if by_suffix else "")
     get_report.__signature__ = _signature(kind, query, by_suffix=by_suffix)  # type: ignore[attr-defined]  # what FastAPI reads
@@ -149,19 +152,19 @@ def _signature(kind: AnyKind, query: type[BaseModel], *, by_suffix: bool) -> Sig
     return Signature(parameters, return_annotation=Response)
 
 
-def asking(kind: AnyKind, campaigns: tuple[str, ...], given: Any) -> ReportRequest:
+def make_report_request(kind: AnyKind, campaigns: tuple[str, ...], given: Any) -> ReportRequest:
     """What a query asks, which has the options of the report among others."""
     ours = given.model_dump(include=set(kind.options.model_fields), exclude_unset=True)
-    return ReportRequest(kind, campaigns, kind.options.model_validate(ours), moment(given.as_of))
+    return ReportRequest(kind, campaigns, kind.options.model_validate(ours), parse_as_of(given.as_of))
 
 
-def for_caller(
+def report_response(
     request: Request, caller: Caller, kind: AnyKind, report: StoredReport, picture: str = "", shape: str = ""
 ) -> Response:
     """What a caller sees of a report, as the suffix says or `Accept` prefers; who only views learns no rater."""
     if kind.role == "viewer" and not caller.may("manager"):
         report = store.report_for_viewers(kind, report)
-    return representation(
+    return representation_response(
         request,
         kind,
         report,
@@ -170,13 +173,15 @@ def for_caller(
     )
 
 
-def representation(request: Request, kind: AnyKind, report: StoredReport, shape: str, picture: str) -> Response:
+def representation_response(
+    request: Request, kind: AnyKind, report: StoredReport, shape: str, picture: str
+) -> Response:
     """A representation, with an ETag of its own."""
     if shape == "json":
-        return answer(request, report.body, JSON, report.etag)
+        return conditional_response(request, report.body, JSON, report.etag)
     headers = PICTURE if shape == "svg" else {}
     tag = f"{report.etag}.svg.{picture}" if shape == "svg" else f"{report.etag}.{shape}"
-    return answer(
+    return conditional_response(
         request,
         lambda: representations.render_report(kind, report.body, shape, picture),
         MEDIA_TYPES[shape],

@@ -81,7 +81,7 @@ def payload_body(model: type[BaseModel], examples: Mapping[str, Any]) -> Any:
     return Depends(PayloadBody(model, {name: {"value": value} for name, value in examples.items()}))
 
 
-def examples() -> dict[str, Any]:
+def payload_examples() -> dict[str, Any]:
     """The first worked example of each protocol."""
     return {name: one.examples[0].payload.model_dump(mode="json") for name, one in ALL.items()}
 
@@ -115,7 +115,7 @@ SeenRevision = Annotated[
 ]
 
 
-async def get_seen(request: Request, seen: SeenRevision = None) -> int | None:  # noqa: ARG001  (declares the header)
+async def get_seen_revision(request: Request, seen: SeenRevision = None) -> int | None:  # noqa: ARG001  (declares the header)
     """The revision that the sender saw. Raises Invalid for a tag that is none."""
     given = request.headers.getlist("if-match")
     if not given:
@@ -127,4 +127,4 @@ async def get_seen(request: Request, seen: SeenRevision = None) -> int | None:  
     return int(digits)
 
 
-Seen = Annotated[int | None, Depends(get_seen)]
+Seen = Annotated[int | None, Depends(get_seen_revision)]

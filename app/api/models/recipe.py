@@ -44,13 +44,13 @@ BODY_TYPES: Mapping[str, Any] = {
 }
 
 
-def number_type(choice: RecipeChoice) -> Any:
+def bounded_number_type(choice: RecipeChoice) -> Any:
     """The type of a choice, with its limits if it is a number."""
     limits = choice.limits
     return choice.type if limits is None else Annotated[choice.type, Field(ge=limits.least, le=limits.most)]
 
 
-def with_choices(field_of: Callable[[RecipeChoice], tuple[Any, Any]]) -> Callable[[type[M]], type[M]]:
+def add_recipe_choices(field_of: Callable[[RecipeChoice], tuple[Any, Any]]) -> Callable[[type[M]], type[M]]:
     """Give a model a field for every choice of a recipe, after its own. field_of: type and field of a choice."""
 
     def extend(model: type[M]) -> type[M]:
@@ -62,11 +62,11 @@ def with_choices(field_of: Callable[[RecipeChoice], tuple[Any, Any]]) -> Callabl
 
 
 def _in_body(choice: RecipeChoice) -> tuple[Any, Any]:
-    value = BODY_TYPES.get(choice.name, number_type(choice))
+    value = BODY_TYPES.get(choice.name, bounded_number_type(choice))
     return value | None if choice.nullable else value, _left_out(choice.wording.sentence)
 
 
-@with_choices(_in_body)
+@add_recipe_choices(_in_body)
 class RecipeIn(BodyModel):
     """A recipe: every choice of an analysis."""
 

@@ -107,7 +107,7 @@ class SideBySideOut(BaseModel):
                 DisagreementOut(
                     pair=[flip.a, flip.b],
                     kind=flip.kind,
-                    verdicts=dict(zip(names, map(verdict, flip.verdicts), strict=True)),
+                    verdicts=dict(zip(names, map(verdict_out, flip.verdicts), strict=True)),
                 )
                 for flip in shown.flips()
             ],
@@ -129,7 +129,7 @@ def _place(column: ComparedRanking, system: str) -> RankedPlaceOut | None:
     return RankedPlaceOut(rank=line.rank, relative_rank=relative, cluster=line.cluster, score=line.score)
 
 
-def verdict(told: PairVerdict | None) -> VerdictOut | None:
+def verdict_out(told: PairVerdict | None) -> VerdictOut | None:
     """From what the service knows."""
     return None if told is None else VerdictOut(better=told.better, significant=told.claims)
 

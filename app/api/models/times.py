@@ -42,7 +42,7 @@ TimeIn = Annotated[AwareDatetime, AfterValidator(_storable), BeforeValidator(_wr
 _TIME: TypeAdapter[datetime] = TypeAdapter(TimeIn)
 
 
-def moment(as_of: str | None) -> int | datetime | None:
+def parse_as_of(as_of: str | None) -> int | datetime | None:
     """A data version or a time. Raises Invalid."""
     if as_of is None:
         return None

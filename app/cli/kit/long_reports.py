@@ -22,7 +22,7 @@ class ChangesTooFast(Conflict):
     """The campaign changes faster than a plan of it is compiled; ask again when it rests, or pause it."""
 
 
-def report(
+def wait_for_report(
     remote: Remote,
     method: str,
     path: str,

@@ -18,7 +18,7 @@ Svg = Annotated[bool, typer.Option("--svg", help="A picture.")]
 When = Annotated[str | None, typer.Option(help="Data version or time; default: the latest.")]
 
 
-def kind_of(*, json: bool, csv: bool, latex: bool, markdown: bool, svg: bool) -> str:
+def choose_output_format(*, json: bool, csv: bool, latex: bool, markdown: bool, svg: bool) -> str:
     """`json`, `csv`, `tex`, `md` or `svg`; empty for the terminal. Raises Invalid where two are asked for."""
     given = {"--json": json, "--csv": csv, "--latex": latex, "--markdown": markdown, "--svg": svg}
     flags = [flag for flag, is_given in given.items() if is_given]

@@ -49,7 +49,7 @@ class NotServed(Unavailable):
 
 
 @dataclass(slots=True)
-class Tally:
+class WorkTally:
     """What happened. seconds: each request's, in the order of the answers. ended: why each rater stopped."""
 
     seconds: list[float] = field(default_factory=list)
@@ -93,15 +93,15 @@ class RaterPace:
     patience: float = 30.0
 
 
-async def work(
+async def run_raters(
     server: str, model: RaterModel, secrets_of: Mapping[str, str], pace: RaterPace, *, judged: Judged | None = None
-) -> Tally:
+) -> WorkTally:
     """Let the raters of a model judge until there is nothing left for them.
 
     secrets_of: tokens of raters by key; those without one do not come. Raises NotServed where the server stops
     answering, NotFound and Invalid where the model does not fit this version.
     """
-    tally, forms, began = Tally(), CampaignForms.of(model), time.monotonic()
+    tally, forms, began = WorkTally(), CampaignForms.of(model), time.monotonic()
     room = asyncio.Semaphore(pace.workers)
     async with _client(server, pace.workers) as client, asyncio.TaskGroup() as group:
         for rater in sorted(secrets_of.keys() & model.raters.keys()):
@@ -133,7 +133,7 @@ class _Rater:
     client: httpx.AsyncClient
     secret: str
     pace: RaterPace
-    tally: Tally
+    tally: WorkTally
     judged: Judged
     waited: float = 0.0
 

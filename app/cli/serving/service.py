@@ -31,7 +31,7 @@ class CannotListen(AppError):
     """This address cannot be listened on."""
 
 
-def keep(
+def serve_database(
     url: str,
     own: embedded.EmbeddedServer | None,
     role: str | None,
@@ -164,7 +164,7 @@ def run(parts: Sequence[SupervisedPart], server: socket.socket) -> None:
     """Keep the parts running until told to stop; then nobody is let in any more, and what is under way is finished."""
     logging.config.dictConfig(LOGGING)
     try:
-        supervisor.keep(parts)
+        supervisor.supervise_parts(parts)
     finally:
         server.close()
         supervisor.end(parts, GRACE + 1)

@@ -23,7 +23,7 @@ class NotStarted(Unavailable):
     """The server did not start."""
 
 
-def keep(parts: Sequence[SupervisedPart]) -> NoReturn:
+def supervise_parts(parts: Sequence[SupervisedPart]) -> NoReturn:
     """Keep the parts running until told to stop, by an exception of a signal handler.
 
     Raises NotStarted where the first start of a part fails by itself: another would fail alike.
@@ -40,14 +40,14 @@ def keep(parts: Sequence[SupervisedPart]) -> NoReturn:
             )
             if isinstance(part, SupervisedProcess) and part.failed is not None:
                 raise NotStarted(f"{part.name} ended with exit code {part.failed}; the log says why")
-        current = conditions(parts)
+        current = list_part_conditions(parts)
         if current != said or now - told >= TELL_EVERY:
             said, told = current, now
             for part in parts:
                 part.tell(current)
 
 
-def conditions(parts: Sequence[SupervisedPart]) -> dict[str, dict[str, str]]:
+def list_part_conditions(parts: Sequence[SupervisedPart]) -> dict[str, dict[str, str]]:
     """How each part is."""
     return {part.name: {"state": part.condition.state, "reason": part.condition.reason} for part in parts}
 

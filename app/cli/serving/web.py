@@ -16,7 +16,7 @@ import uvicorn
 
 from app.cli.serving.line import Line
 from app.config import Settings
-from app.web.protocol import MOST_FILES, BoundedProtocol, files
+from app.web.protocol import MOST_FILES, BoundedProtocol, count_allowed_files
 
 FACTORY = "app.main:from_environment"
 GRACE = 8  # seconds that requests under way have to finish
@@ -56,7 +56,7 @@ def _allow_files() -> None:
     wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-    BoundedProtocol.idle.most = files() // 2
+    BoundedProtocol.idle.most = count_allowed_files() // 2
 
 
 def answer(listener: socket.socket) -> None:

@@ -28,7 +28,7 @@ from app.ui.manager.pages import render_campaign_page
 from app.ui.manager.table import PAGES, ManagerPage
 from app.ui.messages import request_language
 from app.ui.pages import PageRoute
-from app.web.access import RoleLacksIt, all_seen
+from app.web.access import RoleLacksIt, check_all_campaigns_visible
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.naming import check_naming
 
@@ -87,7 +87,7 @@ def _page(
         return render_campaign_page(request, page, about, caller, values)
     try:
         question = parse_options(kind, given)
-        read = all_seen(caller, list_report_campaigns(kind, (campaign,), question))
+        read = check_all_campaigns_visible(caller, list_report_campaigns(kind, (campaign,), question))
         outcome = report_requests.find_or_queue_report(
             database, ReportRequest(kind, read, question), ask=find_running_job
         )

@@ -33,7 +33,7 @@ from app.ui.manager.reports import describe_error
 from app.ui.manager.table import PAGES
 from app.ui.messages import message, request_language
 from app.ui.pages import PageRoute
-from app.web.conditional import answer
+from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep
 
 Shape = Literal["csv", "tex", "md", "svg", "json"]
@@ -163,9 +163,11 @@ def stability_report(
     report = lookup.stored(lookup.body)
     tag = f"{report.etag}.{shape}.{picture}"
     if shape == "json":
-        return answer(request, report.body, "application/json", tag)
+        return conditional_response(request, report.body, "application/json", tag)
     headers = PICTURE if shape == "svg" else {}
-    return answer(request, lambda: render_report(REPORT, report.body, shape, picture), MEDIA_TYPES[shape], tag, headers)
+    return conditional_response(
+        request, lambda: render_report(REPORT, report.body, shape, picture), MEDIA_TYPES[shape], tag, headers
+    )
 
 
 def group_alike_warnings(warnings: Iterable[str]) -> list[list[str]]:

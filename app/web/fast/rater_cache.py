@@ -3,7 +3,7 @@
 Whether the token still holds is asked by the very statement that writes, so a revoked one writes nothing from that
 moment on (`app.storage.recorder.judgments.LIVE`).
 
-What it buys: the thread and the transaction that `NeedsRater` needs. Without it a judgment takes 4.3 times as much
+What it buys: the thread and the transaction that `RequiredRater` needs. Without it a judgment takes 4.3 times as much
 processor time (decision 33).
 """
 
@@ -20,7 +20,7 @@ from fastapi import Depends, Request
 
 from app.services.people.raters import ActingRater
 from app.storage.campaigns import CampaignNotFound
-from app.web.access import RATER_HEADER, NeedsRater, RaterHeader
+from app.web.access import RATER_HEADER, RaterHeader, RequiredRater
 from app.web.queries import check_query
 
 MOST_RATERS = 10_000
@@ -48,11 +48,11 @@ class RaterCache:
             self._entries.popitem(last=False)
 
 
-class NeedsCachedRater(NeedsRater):
-    """A dependency: the rater who asks, as `NeedsRater` finds it, from the cache where it is there."""
+class NeedsCachedRater(RequiredRater):
+    """A dependency: the rater who asks, as `RequiredRater` finds it, from the cache where it is there."""
 
     async def __call__(self, request: Request, named: RaterHeader = None) -> ActingRater:  # type: ignore[override]  # FastAPI awaits it
-        """The rater. Raises as `NeedsRater` does; a token that ended since is refused by what writes."""
+        """The rater. Raises as `RequiredRater` does; a token that ended since is refused by what writes."""
         credentials = request.headers.getlist("authorization")
         names = request.headers.getlist(RATER_HEADER)
         look_up = partial(super().__call__, request, named)

@@ -34,7 +34,7 @@ class NotValid(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Dependency:
+class HandlerDependency:
     """A dependency of a handler. argument: the handler's name for it; request: its own name for the request."""
 
     argument: str
@@ -79,7 +79,7 @@ class FastRoute(APIRoute):
         return path, [_validated(dependency.headers, request.headers) for dependency in self.dependencies_in_order]
 
 
-def put_first(app: FastAPI) -> None:
+def put_fast_routes_first(app: FastAPI) -> None:
     """Have fast routes looked at before all others, as each route before them costs a regular expression."""
     app.router.routes.sort(key=lambda route: not isinstance(route, FastRoute))
 
@@ -96,14 +96,14 @@ def _validated(parameters: Parameters, received: Mapping[str, Any]) -> dict[str,
     return values
 
 
-def _dependency(dependant: Dependant) -> Dependency:
+def _dependency(dependant: Dependant) -> HandlerDependency:
     """A dependency as the framework found it. Raises NotFast."""
     _check(dependant, FROM_DEPENDENCY)
     name, call, request = dependant.name, dependant.call, dependant.request_param_name
     required = [field.name for field in dependant.header_params if field.field_info.is_required()]
     if name is None or call is None or request is None or required:
         raise NotFast(f"{call} has to take the request, and headers that may be missing")
-    return Dependency(name, call, request, dependant.header_params)
+    return HandlerDependency(name, call, request, dependant.header_params)
 
 
 def _check(dependant: Dependant, allowed: frozenset[str]) -> None:

@@ -127,12 +127,12 @@ def test_a_job_whose_settings_changed_before_it_read_them_makes_nothing(spine: S
     wanted = asking(robustness_over_campaigns.REPORT, CAMPAIGNS[:2], seed="7")
     job = report_requests.find_or_queue_report(spine.database, wanted)
     assert isinstance(job, jobs.JobView)
-    job_work.work_of(spine.database, job.request)
+    job_work.load_job_work(spine.database, job.request)
     change(spine, CAMPAIGNS[0], style="expert")
     with pytest.raises(jobs.JobInputsChanged):
-        job_work.work_of(spine.database, job.request)
+        job_work.load_job_work(spine.database, job.request)
     change(spine, CAMPAIGNS[0], style="crowd")
-    job_work.work_of(spine.database, job.request)
+    job_work.load_job_work(spine.database, job.request)
 
 
 def test_what_a_campaign_without_data_may_change_is_in_its_keys(spine: Spine) -> None:

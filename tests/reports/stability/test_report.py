@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from app.domain.errors import Invalid, NotFound
-from app.jobs.work import work_of
+from app.jobs.work import load_job_work
 from app.reports.kit import store
 from app.reports.kit.processes import compute_in_processes
 from app.reports.kit.render.representations import render_report
@@ -129,7 +129,7 @@ def test_a_job_that_was_begun_by_the_version_before_goes_on_with_the_chunks_that
         {"thrice": lookup.about[0].version},
         json.loads(json.dumps(given)),
     )
-    work = work_of(spine.database, before)
+    work = load_job_work(spine.database, before)
     finished = store.finish_report(work, [work.chunk(n) for n in range(work.n_chunks)])
     assert finished == stored(spine, options).body
     assert report_requests.find_report_of_job(before.kind) is REPORT

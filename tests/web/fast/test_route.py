@@ -17,7 +17,7 @@ from app.web import problems
 from app.web.access import NoCredential
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import Options
-from app.web.fast.route import FastRoute, NotFast, put_first
+from app.web.fast.route import FastRoute, NotFast, put_fast_routes_first
 
 REQUESTS: list[dict[str, Any]] = [
     {},
@@ -82,7 +82,7 @@ def app_of(route_class: type[APIRoute]) -> FastAPI:
     """An application of one route of this class."""
     app = FastAPI()
     app.state.options = Options()
-    problems.install(app, page=lambda *_: None)
+    problems.install_problem_handlers(app, page=lambda *_: None)
     router = APIRouter(route_class=route_class)
     router.put("/things/{id}", responses={201: {"description": "Made."}})(put_thing)
     app.router.routes.extend(router.routes)
@@ -112,7 +112,7 @@ def test_fast_routes_are_looked_at_first_in_their_order() -> None:
         fast.put(path)(no_arguments)
     app.get("/c")(no_arguments)
     app.router.routes.extend(fast.routes)
-    put_first(app)
+    put_fast_routes_first(app)
     paths = [getattr(route, "path", "") for route in app.router.routes]
     assert paths[:2] == ["/b", "/a"]
     assert paths[-1] == "/c"
