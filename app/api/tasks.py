@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 
 from app.api.models.tasks import EXAMPLE, TaskId, TaskOut
 from app.api.protocols import WidgetOut, widget_out
+from app.protocols import RaterForm
 from app.services.tasks import quality_policy, tasks
 from app.web.access import RaterCaller
 from app.web.deps import DatabaseDep, SessionDep
@@ -36,6 +37,17 @@ class FormOut(BaseModel):
     labels: list[str] = Field(description="Of the texts, in the order of the screen.")
     instructions: list[str]
 
+    @classmethod
+    def of(cls, form: RaterForm) -> FormOut:
+        """From what the protocol asks."""
+        return cls(
+            level=form.level,
+            widgets=[widget_out(widget) for widget in form.widgets],
+            rubric=list(form.rubric),
+            labels=list(form.labels),
+            instructions=list(form.instructions),
+        )
+
 
 class FormsOut(BaseModel):
     """What is asked in a task."""
@@ -59,18 +71,7 @@ FORMS = FormsOut(
 @router.get("/forms", summary="Look at what is asked", responses=example_response(200, FORMS))
 def get_forms(rater: RaterCaller, task: TaskId, session: SessionDep) -> FormsOut:
     """Widgets, rubric and labels as the campaign has them: its criteria, its number of points, its basis."""
-    return FormsOut(
-        forms=[
-            FormOut(
-                level=form.level,
-                widgets=[widget_out(widget) for widget in form.widgets],
-                rubric=list(form.rubric),
-                labels=list(form.labels),
-                instructions=list(form.instructions),
-            )
-            for form in tasks.load_task_forms(session, task, rater=rater)
-        ]
-    )
+    return FormsOut(forms=[FormOut.of(form) for form in tasks.load_task_forms(session, task, rater=rater)])
 
 
 @router.post(

@@ -23,7 +23,7 @@ CATALOGUES = Path(__file__).parent / "static" / "messages"
 ENGLISH = "en"
 ALL = "all"
 RATER = "rater"
-WITH_WIDGETS = frozenset({"manager/qualification", "manager/tutorial"})
+WITH_WIDGETS = frozenset({"manager/preview", "manager/qualification", "manager/tutorial"})
 """Pages of managers with the widgets of raters, which speak as they do for raters."""
 COOKIE = "language"
 PLACE = re.compile(r"\{(\w+)\}")

@@ -305,7 +305,9 @@ def test_the_first_page_weighs_little(sign_in, demo):
     named = {attributes.get("href") or attributes.get("src") or "" for _, attributes in page.elements}
     loaded = [asset for name, asset in assets.load_static_files().items() if assets.asset_address(name) in named]
     assert len(loaded) == 3
-    assert len(answer.content) + sum(len(asset.content) for asset in loaded) < 60_000
+    assert (
+        len(answer.content) + sum(len(asset.content) for asset in loaded) < 70_000
+    )  # some 15 kB as they are sent, by gzip
 
 
 def test_a_form_that_is_sent_before_its_script_is_there_stays_as_it_is():

@@ -169,8 +169,15 @@ def load_task_view(session: Session, public_id: str, *, rater: ActingRater) -> T
     sheet = load_task_content(session, public_id)
     answers = OwnAnswers.read(session, sheet.campaign_id, sheet.task_id, rater.rater_id, since=rater.answers_since)
     state = rater_task_state(session, row, rater)
+    return make_task_view(sheet, answers, state, row.leased_until if state == "leased" else None)
+
+
+def make_task_view(
+    sheet: TaskContent, answers: OwnAnswers, state: State, leased_until: datetime | None = None
+) -> TaskView:
+    """A task with a rater's own answers, blind."""
     return TaskView(
-        task=public_id,
+        task=sheet.public_id,
         campaign=sheet.campaign,
         protocol=sheet.protocol.name,
         protocol_version=sheet.protocol.version,
@@ -178,7 +185,7 @@ def load_task_view(session: Session, public_id: str, *, rater: ActingRater) -> T
         presentation=sheet.presentation,
         guidelines=sheet.guidelines,
         state=state,
-        leased_until=row.leased_until if state == "leased" else None,
+        leased_until=leased_until,
         words=sheet.words,
         asked=tuple(sheet.forms),
         screens=_screens(sheet, answers),

@@ -20,6 +20,7 @@ from app.services.access.tokens import Caller
 from app.services.campaigns import recipes
 from app.services.people import guidelines as guideline_texts
 from app.services.plans.plan_scope import load_plan_keys
+from app.services.tasks.preview import list_preview_documents
 from app.storage.db import Session
 from app.storage.guidelines import GuidelinesNotFound, Kind
 from app.ui import markdown
@@ -31,9 +32,9 @@ Values = Mapping[str, object]
 
 NONE: Values = MappingProxyType({})
 MOST_OWN = 200
-# What can be done with a campaign in a state: the step as the interface names it, and what it is called.
+# What can be done with a campaign in a state: the step as the interface names it, and what it is called. One that is
+# planned is opened by a step of its way.
 STEPS: dict[str, tuple[tuple[str, str], ...]] = {
-    "planned": (("open", message("Open")),),
     "open": (("pause", message("Pause")), ("close", message("Close"))),
     "paused": (("open", message("Open again")), ("close", message("Close"))),
     "closed": (("open", message("Open again")),),
@@ -121,6 +122,11 @@ def replan_page_values(visit: PageVisit) -> Values:
     """Documents and systems as they are now."""
     scope = load_plan_keys(visit.session, visit.campaign.key)
     return {"documents": json.dumps(scope.documents), "systems": json.dumps(scope.systems)}
+
+
+def preview_page_values(visit: PageVisit) -> Values:
+    """The documents that can be shown."""
+    return {"documents": list_preview_documents(visit.session, visit.campaign.key)}
 
 
 def invitations_page_values(_: PageVisit) -> Values:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 from urllib.parse import quote, unquote
 
@@ -14,18 +14,45 @@ from app.reports.source.campaign import CampaignInfo
 from app.services.access import sessions
 from app.services.access.tokens import Caller, Role
 from app.services.campaigns import campaigns
+from app.services.campaigns.setup import SetupFacts, get_setup_facts
 from app.storage.campaigns import CampaignNotFound
 from app.ui.assets import FOLDER
 from app.ui.manager.contents import PageVisit
-from app.ui.manager.table import COORDINATOR, GROUPS, MANAGER, PAGES, VIEWER, Contents, ManagerPage
+from app.ui.manager.table import COORDINATOR, GROUPS, MANAGER, PAGES, VIEWER, WHY_NOT, Contents, ManagerPage
+from app.ui.manager.way import DRAFT, find_next_step, make_way
+from app.ui.messages import load_page_messages, request_language
 from app.ui.pages import render_page
 from app.web.access import NoCredential, NoTeam, RoleLacksIt
 from app.web.cookies import session_cookie
-from app.web.deps import CampaignKey, DatabaseDep
+from app.web.deps import CampaignKey, DatabaseDep, database_of
 from app.web.strangers import recognize_sender
 
-Menu = list[tuple[str, list[tuple[str, str]]]]
-"""Groups of pages by name: address and name of each page."""
+
+@dataclass(frozen=True, slots=True)
+class MenuPage:
+    """A page in the menu. why_not: when it will show something; None where it does already."""
+
+    name: str
+    address: str
+    why_not: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MenuSection:
+    """An entry of the menu, which leads to the first of its pages. open: whether the page shown is one of them."""
+
+    name: str
+    icon: str
+    pages: tuple[MenuPage, ...]
+    open: bool
+
+    @property
+    def address(self) -> str:
+        """Where the entry leads."""
+        return self.pages[0].address
+
+
+Menu = list[MenuSection]
 
 
 @dataclass(frozen=True)
@@ -51,18 +78,38 @@ class RequireSession:
         return caller
 
 
+SECTIONS_OF_THE_WAY = ("Texts", "People", "Design", "Settings")
+PAGES_OF_THE_WAY = [page for section, pages in GROUPS if section in SECTIONS_OF_THE_WAY for page in pages]
+"""The pages that say what comes next; the overview shows the whole way instead."""
+WAY = "manager/base"
+
 Onlooker = Annotated[Caller, Depends(RequireSession(VIEWER | COORDINATOR))]
 Manager = Annotated[Caller, Depends(RequireSession(MANAGER))]
 
 
-def make_menu(campaign: str, caller: Caller) -> Menu:
-    """The pages of a campaign that the caller may open, by group; groups without any are left out."""
+def make_menu(campaign: str, caller: Caller, facts: SetupFacts, here: str) -> Menu:
+    """The pages of a campaign that the caller may open, by section; sections without any are left out.
+
+    here: the address of the page shown; what lies below a page of the menu belongs to it.
+    """
     start = f"/campaigns/{quote(campaign, safe='')}"
-    links = [
-        (group, [(start + page.path, page.name) for page in pages if any(caller.may(role) for role in page.roles)])
-        for group, pages in GROUPS
-    ]
-    return [(group, pages) for group, pages in links if pages]
+    menu = []
+    for section, group in GROUPS:
+        pages = tuple(
+            MenuPage(page.name, start + page.path, _why_not(page, facts))
+            for page in group
+            if any(caller.may(role) for role in page.roles)
+        )
+        if pages:
+            menu.append(MenuSection(section, section.lower(), pages, here in {page.address for page in pages}))
+    if not any(section.open for section in menu):
+        above = here.rpartition("/")[0]
+        menu = [replace(one, open=above in {page.address for page in one.pages}) for one in menu]
+    return menu
+
+
+def _why_not(page: ManagerPage, facts: SetupFacts) -> str | None:
+    return None if page.needs is None or getattr(facts, page.needs) else WHY_NOT[page.needs]
 
 
 def page_address(request: Request) -> str:
@@ -80,12 +127,21 @@ def render_campaign_page(
     status: int = 200,
 ) -> HTMLResponse:
     """A page of a campaign with the menu. values: what its template needs beside the campaign."""
+    with database_of(request).transaction(snapshot=True) as session:
+        facts = get_setup_facts(session, about.key)
+    base = f"/campaigns/{quote(about.key, safe='')}"
+    way = make_way(facts, about, load_page_messages(request_language(request), WAY))
     shared = {
         "heading": shown.name,
         "campaign": about,
-        "menu": make_menu(about.key, caller),
+        "menu": make_menu(about.key, caller, facts, page_address(request)),
         "here": page_address(request),
+        "base": base,
         "caller": caller,
+        "facts": facts,
+        "way": way if caller.may("manager") else [],
+        "next": find_next_step(way),
+        "tells_next": caller.may("manager") and about.state in DRAFT and shown in PAGES_OF_THE_WAY,
         "start": None,
     }
     return render_page(request, shown.template, {**shared, **values}, status=status)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from app.services.access.tokens import Role
 from app.ui.manager import contents
 from app.ui.messages import message
 
 Roles = frozenset[Role]
+Need = Literal["outputs", "plan", "tasks", "judgments"]
 Contents = Callable[[contents.PageVisit], contents.Values]
 
 VIEWER: Roles = frozenset({"viewer"})
@@ -25,6 +27,7 @@ class ManagerPage:
     roles: one of them may open it. purpose: the page's line in the documents.
     contents: what its template is given beside the campaign; None for a page with a handler of its own.
     end, file: the end of the address and the template where they are not the name.
+    needs: what the campaign must have before the page shows anything; the menu says so until then.
     """
 
     name: str
@@ -34,6 +37,7 @@ class ManagerPage:
     end: str | None = None
     file: str | None = None
     of_campaign: bool = True
+    needs: Need | None = None
 
     @property
     def path(self) -> str:
@@ -59,87 +63,37 @@ class ManagerPage:
         return f"manager/{self.file or self.name.lower()}.html"
 
 
-# The pages of a campaign by what they are about, in the order of its menu.
+# The pages of a campaign by what they are about: the six entries of its menu, each with its pages in their order.
 GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
     (
-        message("Campaign"),
+        message("Overview"),
         (
             ManagerPage(
                 message("Overview"),
                 VIEWER | COORDINATOR,
-                "live progress; open, pause, close",
+                "what comes next; live progress; open, pause, close",
                 contents.overview_page_values,
             ),
-            ManagerPage(
-                message("Settings"), MANAGER, "name, series, languages, notes, deadline", contents.settings_page_values
-            ),
-            ManagerPage(
-                message("Lock"),
-                VIEWER,
-                "the registered analysis and its amendments, which managers write",
-                contents.lock_page_values,
-            ),
-            ManagerPage(
-                message("Jobs"),
-                VIEWER,
-                "progress of long reports; managers can cancel them",
-                contents.empty_page_values,
-            ),
-            ManagerPage(
-                message("Exports"), MANAGER, "the release bundle and every format", contents.export_page_values
-            ),
-            ManagerPage(message("Clone"), MANAGER, "copy this campaign; copy judgments", contents.empty_page_values),
-            ManagerPage(message("Audit"), MANAGER, "who changed what in the campaign", contents.empty_page_values),
         ),
     ),
     (
-        message("Results"),
-        (
-            ManagerPage(
-                message("Ranking"),
-                VIEWER,
-                "clusters, intervals, pairs as a matrix and a table, the recipe in words",
-                end="",
-            ),
-            ManagerPage(message("Recipes"), VIEWER, "recipes side by side, and pairs on which they disagree"),
-            ManagerPage(message("Reports"), VIEWER, "all reports", contents.report_list_values),
-            ManagerPage(message("Stability"), VIEWER, "would another study give the same ranking?"),
-            ManagerPage(message("Gate"), VIEWER, "one claim about two systems", file="report"),
-            ManagerPage(
-                message("Study size for a difference"),
-                VIEWER,
-                "documents, raters and ratings needed for a difference",
-                end="/reports/power",
-                file="report",
-            ),
-            ManagerPage(
-                message("Comparisons"), VIEWER, "this campaign compared with others", contents.comparison_list_values
-            ),
-            ManagerPage(message("Series"), VIEWER, "the language pairs of a series in one table"),
-            ManagerPage(message("Print"), VIEWER, "ranking, data card and score distribution on one page"),
-        ),
-    ),
-    (
-        message("Texts and tasks"),
+        message("Texts"),
         (
             ManagerPage(
                 message("Texts"), MANAGER, "import of files, contents of the campaign", contents.texts_page_values
+            ),
+            ManagerPage(
+                message("Items"),
+                MANAGER,
+                "texts with all judgments and marked errors",
+                contents.empty_page_values,
+                needs="outputs",
             ),
             ManagerPage(
                 message("Guidelines"),
                 MANAGER,
                 "guidelines and consent, by language and version",
                 contents.guidelines_page_values,
-            ),
-            ManagerPage(message("Design"), MANAGER, "preview and freeze a plan", contents.design_page_values),
-            ManagerPage(
-                message("Replan"),
-                MANAGER,
-                "change the plan of a running campaign: preview, then apply",
-                contents.replan_page_values,
-            ),
-            ManagerPage(
-                message("Items"), MANAGER, "texts with all judgments and marked errors", contents.empty_page_values
             ),
         ),
     ),
@@ -170,6 +124,7 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
                 COORDINATOR,
                 "evidence on each rater; exclusions; timing",
                 contents.quality_page_values,
+                needs="judgments",
             ),
             ManagerPage(
                 message("Exclusions"),
@@ -178,8 +133,102 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
                 contents.exclusions_page_values,
             ),
             ManagerPage(
-                message("Problems"), MANAGER, "flags and disputes about hours, with answers", contents.empty_page_values
+                message("Problems"),
+                MANAGER,
+                "flags and disputes about hours, with answers",
+                contents.empty_page_values,
+                needs="tasks",
             ),
+        ),
+    ),
+    (
+        message("Design"),
+        (
+            ManagerPage(message("Design"), MANAGER, "preview and freeze a plan", contents.design_page_values),
+            ManagerPage(
+                message("Preview"),
+                MANAGER,
+                "a task as raters will see it, with the campaign's texts",
+                contents.preview_page_values,
+                needs="outputs",
+            ),
+            ManagerPage(
+                message("Study size for a difference"),
+                VIEWER,
+                "documents, raters and ratings needed for a difference",
+                end="/reports/power",
+                file="report",
+                needs="judgments",
+            ),
+            ManagerPage(
+                message("Lock"),
+                VIEWER,
+                "the registered analysis and its amendments, which managers write",
+                contents.lock_page_values,
+            ),
+            ManagerPage(
+                message("Replan"),
+                MANAGER,
+                "change the plan of a running campaign: preview, then apply",
+                contents.replan_page_values,
+                needs="plan",
+            ),
+        ),
+    ),
+    (
+        message("Results"),
+        (
+            ManagerPage(
+                message("Ranking"),
+                VIEWER,
+                "what can be claimed; clusters, intervals, pairs; all reports by what they answer",
+                end="",
+                needs="judgments",
+            ),
+            ManagerPage(message("Stability"), VIEWER, "would another study give the same ranking?", needs="judgments"),
+            ManagerPage(
+                message("Recipes"),
+                VIEWER,
+                "recipes side by side, and pairs on which they disagree",
+                needs="judgments",
+            ),
+            ManagerPage(
+                message("Reports"),
+                VIEWER,
+                "all reports, by the question that they answer",
+                contents.report_list_values,
+                needs="judgments",
+            ),
+            ManagerPage(message("Gate"), VIEWER, "one claim about two systems", file="report", needs="judgments"),
+            ManagerPage(
+                message("Comparisons"), VIEWER, "this campaign compared with others", contents.comparison_list_values
+            ),
+            ManagerPage(message("Series"), VIEWER, "the language pairs of a series in one table"),
+            ManagerPage(
+                message("Print"),
+                VIEWER,
+                "ranking, data card and score distribution on one page",
+                needs="judgments",
+            ),
+            ManagerPage(
+                message("Exports"), MANAGER, "the release bundle and every format", contents.export_page_values
+            ),
+            ManagerPage(
+                message("Jobs"),
+                VIEWER,
+                "progress of long reports; managers can cancel them",
+                contents.empty_page_values,
+            ),
+        ),
+    ),
+    (
+        message("Settings"),
+        (
+            ManagerPage(
+                message("Settings"), MANAGER, "name, series, languages, notes, deadline", contents.settings_page_values
+            ),
+            ManagerPage(message("Clone"), MANAGER, "copy this campaign; copy judgments", contents.empty_page_values),
+            ManagerPage(message("Audit"), MANAGER, "who changed what in the campaign", contents.empty_page_values),
         ),
     ),
 )
@@ -197,5 +246,13 @@ ALL_AUDIT = ManagerPage(
     message("Audit"), MANAGER, "who changed what in all campaigns", file="all_audit", of_campaign=False
 )
 TOKENS = ManagerPage(message("Tokens"), MANAGER, "create, list and revoke tokens", of_campaign=False)
+WHY_NOT: Mapping[Need, str] = {
+    "outputs": message("after texts are imported"),
+    "plan": message("after a plan is frozen"),
+    "tasks": message("after tasks are planned"),
+    "judgments": message("after the first judgments"),
+}
+"""When a page shows something, by what it needs."""
+
 ABOVE: tuple[ManagerPage, ...] = (CAMPAIGNS, NEW_CAMPAIGN, ALL_AUDIT, TOKENS)
 """The pages that belong to no campaign."""

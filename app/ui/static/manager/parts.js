@@ -102,7 +102,10 @@ export async function change(method, path, { body, said, headers = {}, key = ide
   const sent = method === "POST" ? { "Idempotency-Key": key, ...headers } : headers;
   try {
     const answer = await call(method, path, { body, headers: sent, timeout });
-    if (answer.ok) return answer;
+    if (answer.ok) {
+      showNextStep();
+      return answer;
+    }
     tell(said, told(answer));
     refused(answer);
   } catch (error) {
@@ -110,6 +113,16 @@ export async function change(method, path, { body, said, headers = {}, key = ide
     say(said, t("The server cannot be reached. Try again in a moment."));
   }
   return null;
+}
+
+// What comes next on the campaign's way, after something was changed: the page says it, and is asked for it again.
+export async function showNextStep() {
+  const shown = $("#next-step");
+  if (!shown) return;
+  const answer = await fetch(location.href, { headers: { Accept: "text/html" } }).catch(() => null);
+  if (!answer?.ok) return;
+  const anew = $("#next-step", new DOMParser().parseFromString(await answer.text(), "text/html"));
+  if (anew) shown.replaceWith(document.adoptNode(anew));
 }
 
 export class Refused extends Error {

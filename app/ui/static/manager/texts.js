@@ -5,7 +5,7 @@ import { $, bringIntoView, fill, fresh, h } from "../shared/dom.js";
 import { count, language, t } from "../shared/messages.js";
 import { chooseColumns, mapOf, tableIn } from "./columns.js";
 import { formatOf, guessed, TABLE } from "./guessing.js";
-import { api, change, facts, figure, foreign, get, here, resting, say, table, tell, told } from "./parts.js";
+import { api, change, facts, figure, foreign, get, here, resting, say, showNextStep, table, tell, told } from "./parts.js";
 import { reading } from "./reading.js";
 import { outcome } from "./waiting.js";
 
@@ -119,6 +119,7 @@ async function read(dryRun) {
   };
   const done = await change("POST", `${path}/commit?${query}`, { said, timeout: LONG, refused });
   if (!done) return;
+  if (!dryRun) await showNextStep();
   fill(result, report(done.body));
   bringIntoView(result, "start");
   if (!dryRun) await held();
@@ -144,8 +145,7 @@ function badLines({ count: n, first }) {
 function report(body) {
   return [
     h("h2", {}, body.dry_run ? t("As it would be stored") : t("Stored")),
-    body.dry_run ? null : h("p", { class: "actions" },
-      body.stored.judgments ? h("a", { class: "button", href: here }, t("See the ranking")) : h("a", { class: "button", href: `${here}/raters` }, t("Enrol raters"))),
+    body.dry_run ? null : $("#next-step"),
     h("p", {}, count(body.lines, "{n} line of {files}.", "{n} lines of {files}.", { files: body.files.join(", ") })),
     counts(body.dry_run ? t("Would be stored") : t("Stored"), body.stored), counts(t("Repaired"), body.repaired),
     counts(t("Dropped"), body.dropped), counts(t("Notes"), body.notes), badLines(body.bad_lines), mapped(body.mapped),

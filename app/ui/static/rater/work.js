@@ -19,12 +19,12 @@ import { advice } from "./unsaved.js";
 import { noteWhereabouts, returnTo, whereabouts } from "./whereabouts.js";
 
 export class Work {
-  constructor({ task, forms, outbox, status, next }) {
+  constructor({ task, forms, outbox, status, next, beats = new Beats(task.task) }) {
     Object.assign(this, { task, forms, outbox, status, next });
     const { sourceLanguage: source, targetLanguage: target } = $("main").dataset;
     this.locale = { source, target };
     this.answers = new Answers(task, forms, outbox);
-    this.beats = new Beats(task.task);
+    this.beats = beats;
     this.ended = new AbortController();
     this.listen();
   }

@@ -1,0 +1,49 @@
+"""A task as raters would see it, from the campaign's texts as they are now."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel
+
+from app.api.models.tasks import EXAMPLE, TaskOut
+from app.api.tasks import FORMS, FormOut
+from app.domain.keys import KEY_PATTERN
+from app.services.tasks.preview import load_preview
+from app.web.access import Manager
+from app.web.deps import CampaignKey, SessionDep
+from app.web.examples import example_response
+
+router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["campaigns"])
+
+
+class PreviewOut(BaseModel):
+    """A task that nobody has, and what it asks."""
+
+    task: TaskOut
+    forms: list[FormOut]
+
+
+@router.get(
+    "/preview",
+    summary="Preview a task",
+    responses={
+        **example_response(200, PreviewOut(task=EXAMPLE, forms=FORMS.forms)),
+        409: {"description": "The campaign has no outputs yet."},
+    },
+)
+def preview_task(
+    caller: Manager,  # noqa: ARG001  (says who may call)
+    campaign: CampaignKey,
+    session: SessionDep,
+    document: Annotated[
+        str | None, Query(pattern=KEY_PATTERN, description="Key of a document; the first by default.")
+    ] = None,
+    presentation: Annotated[
+        Literal["document", "segment", "side_by_side"] | None, Query(description="The campaign's by default.")
+    ] = None,
+) -> PreviewOut:
+    """At most 30 segments, of the first system, or of the first three side by side. Nothing is stored or counted."""
+    view, forms = load_preview(session, campaign, document=document, presentation=presentation)
+    return PreviewOut(task=TaskOut.of(view), forms=[FormOut.of(form) for form in forms])

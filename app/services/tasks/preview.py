@@ -1,0 +1,111 @@
+"""A task as raters would see it, made of the campaign's texts as they are now: nothing is planned or stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from app.design.design import Presentation
+from app.domain.errors import Conflict
+from app.domain.instructions import read_instructions
+from app.protocols import RaterForm
+from app.protocols.base import Side
+from app.services.campaigns.campaigns import PRESENTATIONS
+from app.services.tasks.judging_rules import load_judging_rules
+from app.services.tasks.task_content import ItemSheet, SegmentSheet, TaskContent, visible_prefilled_errors
+from app.services.tasks.tasks import OwnAnswers, TaskView, make_task_view
+from app.storage import campaigns, test_sets
+from app.storage.db import Session
+
+TASK = "preview"
+MOST_SEGMENTS = 30
+MOST_DOCUMENTS = 200
+COLUMNS = 3
+"""Systems side by side, where the campaign has as many."""
+
+
+class NothingToPreview(Conflict):
+    """The campaign has no texts with outputs yet."""
+
+
+def load_preview(
+    session: Session, campaign: str, *, document: str | None = None, presentation: Presentation | None = None
+) -> tuple[TaskView, tuple[RaterForm, ...]]:
+    """A task of one document, and what is asked of it.
+
+    document: by key; the first by default. presentation: what the campaign says by default. The first system shows its
+    outputs, or the first three side by side.
+
+    Raises NotFound for a campaign or document that there is not, NothingToPreview where there is no output.
+    """
+    rules = load_judging_rules(session, campaign)
+    row = campaigns.load_campaign(session, campaign)
+    chosen = presentation or str(row.settings.get("presentation", PRESENTATIONS[0]))
+    text = _document(session, row.id, document)
+    systems = test_sets.load_active_systems(session, row.id)[: COLUMNS if chosen == "side_by_side" else 1]
+    if text is None or not systems:
+        raise NothingToPreview
+    items = {item.position: item for item in _items(session, row.id, text, systems)}
+    if not any(segment.text is not None for item in items.values() for segment in item.segments):
+        raise NothingToPreview
+    sheet = TaskContent(
+        task_id=0,
+        public_id=TASK,
+        campaign=campaign,
+        campaign_id=row.id,
+        protocol=rules.protocol,
+        basis=rules.basis,
+        presentation=chosen,
+        guidelines=None,
+        words=None,
+        forms=rules.forms,
+        items=items,
+    )
+    return make_task_view(sheet, OwnAnswers({}, {}), "leased"), tuple(rules.forms.values())
+
+
+def list_preview_documents(session: Session, campaign: str) -> list[str]:
+    """Keys of the first documents of the test set. Raises NotFound."""
+    return [row.key for row in _documents(session, campaigns.load_campaign(session, campaign).id)]
+
+
+def _document(session: Session, campaign_id: int, key: str | None) -> test_sets.Row | None:
+    """The document that is meant. Raises DocumentNotFound."""
+    if key is not None:
+        found = test_sets.find_document(session, campaign_id, key)
+        if found is None:
+            raise test_sets.DocumentNotFound
+        return found
+    return next(iter(_documents(session, campaign_id)), None)
+
+
+def _documents(session: Session, campaign_id: int) -> list[test_sets.Row]:
+    rows = test_sets.load_documents_page(session, campaign_id, after=None, limit=MOST_DOCUMENTS)
+    return [row for row in rows if row.kind == "test"]
+
+
+def _items(session: Session, campaign_id: int, document: test_sets.Row, systems: Sequence[str]) -> Iterator[ItemSheet]:
+    """An item for each system, in columns of one screen."""
+    sources = test_sets.load_segments(session, campaign_id, document.id)[:MOST_SEGMENTS]
+    for n, key in enumerate(systems, 1):
+        system = test_sets.find_system(session, campaign_id, key)
+        if system is None:
+            continue
+        found = {one.segment_id: one for one in test_sets.load_outputs(session, campaign_id, system.id, document.id)}
+        shown = tuple(_segment(one, found[one.id], document) for one in sources)
+        yield ItemSheet(id=n, position=n, screen=1, column=n, side_order=0, segments=shown)
+
+
+def _segment(source: test_sets.Row, output: test_sets.Row, document: test_sets.Row) -> SegmentSheet:
+    lengths: dict[Side, int] = {"source": len(source.source or ""), "target": len(output.text or "")}
+    prefill = None if output.prefill is None else visible_prefilled_errors(output.prefill, lengths)
+    said = next((str(one) for one in _instructions(source, document) if one is not None), None)
+    return SegmentSheet(
+        source.id, source.source, output.text, source.references, prefill, output.alignment, read_instructions(said)
+    )
+
+
+def _instructions(source: test_sets.Row, document: test_sets.Row) -> Iterator[object]:
+    """What may be said of a segment, the nearest first, as for tasks."""
+    yield (source.meta or {}).get("instructions")
+    yield (document.meta or {}).get("instructions")
+    yield (document.meta or {}).get("evaluation_instruction")

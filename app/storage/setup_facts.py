@@ -1,0 +1,72 @@
+"""What is there of a campaign's set-up, in one statement: what a manager has still to do follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from app.storage.tables import (
+    campaigns,
+    documents,
+    enrolments,
+    guidelines,
+    judgments,
+    locks,
+    outputs,
+    plans,
+    systems,
+    tasks,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetupFacts:
+    """What a campaign has.
+
+    documents, systems, raters: how many; documents: of the test set; raters: those who are active.
+
+    The rest says whether there is any: outputs of systems, guidelines, a text of consent, a plan, tasks that are not
+    handed in, tasks of all kinds, judgments, a registered analysis.
+    """
+
+    documents: int
+    systems: int
+    raters: int
+    outputs: bool
+    guidelines: bool
+    consent: bool
+    plan: bool
+    work_left: bool
+    tasks: bool
+    judgments: bool
+    lock: bool
+
+
+def load_setup_facts(session: Session, key: str) -> SetupFacts:
+    """The set-up of the campaign with this key; nothing of it where there is no such campaign."""
+    campaign = sa.select(campaigns.c.id).where(campaigns.c.key == key).scalar_subquery()
+
+    def number(table: sa.Table, *where: sa.ColumnElement[bool]) -> sa.ScalarSelect[int]:
+        query = sa.select(sa.func.count()).select_from(table)
+        return query.where(table.c.campaign_id == campaign, *where).scalar_subquery()
+
+    def any_of(table: sa.Table, *where: sa.ColumnElement[bool]) -> sa.Exists:
+        return sa.exists().where(table.c.campaign_id == campaign, *where)
+
+    query = sa.select(
+        number(documents, documents.c.kind == "test").label("documents"),
+        number(systems).label("systems"),
+        number(enrolments, enrolments.c.state == "active").label("raters"),
+        any_of(outputs).label("outputs"),
+        any_of(guidelines, guidelines.c.kind == "guidelines").label("guidelines"),
+        any_of(guidelines, guidelines.c.kind == "consent").label("consent"),
+        any_of(plans).label("plan"),
+        # Each state has an index of its own.
+        sa.or_(any_of(tasks, tasks.c.state == "free"), any_of(tasks, tasks.c.state == "leased")).label("work_left"),
+        any_of(tasks).label("tasks"),
+        any_of(judgments).label("judgments"),
+        any_of(locks).label("lock"),
+    )
+    return SetupFacts(**session.execute(query).one()._mapping)

@@ -1,0 +1,172 @@
+"""The way of a campaign from texts to publication: the steps, what each still needs, and the page that does it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from app.reports.source.campaign import CampaignInfo, campaign_protocol
+from app.services.campaigns.setup import SetupFacts
+from app.ui.messages import PageMessages, message
+
+StepState = Literal["done", "next", "later", "optional", "skipped"]
+DRAFT = ("draft", "planned")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A step of the way.
+
+    name: in the page. state: `next` is the first that must be done; `skipped` is what imported judgments make needless.
+    said: what there is, or what is missing. page: the end of the address of the page that does it, and action what the
+    link to it says. post: what the interface is asked for instead, below the campaign's address.
+    """
+
+    name: str
+    state: StepState
+    said: str
+    page: str
+    action: str
+    post: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A step before it is known which one is the next. done: None where it is not asked for."""
+
+    name: str
+    done: bool | None
+    said: str
+    page: str
+    action: str
+    post: str | None = None
+    of_collecting: bool = False
+
+
+def make_way(facts: SetupFacts, campaign: CampaignInfo, words: PageMessages) -> list[Step]:
+    """The steps in their order, in the language of the words."""
+    imported = facts.judgments and not facts.plan
+    steps = []
+    found = False
+    for one in _drafts(facts, campaign.state, campaign_protocol(campaign).title, words):
+        if imported and one.of_collecting:
+            stands: StepState = "skipped"
+        elif one.done is None:
+            stands = "optional"
+        elif one.done:
+            stands = "done"
+        else:
+            stands = "later" if found else "next"
+            found = True
+        said = words.say(message("not needed: the judgments are imported")) if stands == "skipped" else one.said
+        steps.append(
+            Step(name=one.name, state=stands, said=said, page=one.page, action=words.say(one.action), post=one.post)
+        )
+    return steps
+
+
+def find_next_step(steps: list[Step]) -> Step | None:
+    """The step that comes next; None where all is done."""
+    return next((one for one in steps if one.state == "next"), None)
+
+
+def _drafts(facts: SetupFacts, state: str, protocol: str, words: PageMessages) -> Iterator[_Draft]:
+    say = words.say
+    enough = facts.outputs and facts.systems > 1
+    yield _Draft(say(message("Texts")), enough, _texts(facts, words), "/texts", message("Add texts"))
+    chosen = True  # with the campaign
+    yield _Draft(say(message("Protocol")), chosen, protocol, "/settings", message("Settings"))
+    guided = (
+        say(message("Guidelines are there, and a text of consent."))
+        if facts.consent
+        else say(message("Guidelines are there."))
+    )
+    yield _Draft(
+        say(message("Guidelines and consent")),
+        True if facts.guidelines else None,
+        guided if facts.guidelines else say(message("Raters see only the protocol's own instructions.")),
+        "/guidelines",
+        message("Write guidelines"),
+        of_collecting=True,
+    )
+    yield _Draft(
+        say(message("Raters")),
+        facts.raters > 0,
+        words.count(facts.raters, message("{n} active rater"), message("{n} active raters"))
+        if facts.raters
+        else say(message("Nobody is enrolled yet.")),
+        "/raters",
+        message("Enrol raters"),
+        of_collecting=True,
+    )
+    yield _Draft(
+        say(message("Design and plan")),
+        facts.plan,
+        say(message("The plan is frozen."))
+        if facts.plan
+        else say(message("Nothing is assigned yet. Preview a plan; it costs nothing.")),
+        "/design",
+        message("Make a plan"),
+        of_collecting=True,
+    )
+    yield _Draft(
+        say(message("Rehearsal")),
+        None,
+        say(message("See what raters will see, with your own texts.")),
+        "/preview",
+        message("Preview as a rater"),
+        of_collecting=True,
+    )
+    opened = state not in DRAFT
+    yield _Draft(
+        say(message("Opening")),
+        opened,
+        say(message("Raters can work.")) if opened else say(message("Raters cannot work yet.")),
+        "/overview",
+        message("Open the campaign"),
+        post="open" if state == "planned" else None,
+        of_collecting=True,
+    )
+    finished = state == "closed" or (opened and facts.tasks and not facts.work_left)
+    yield _Draft(
+        say(message("Watching")),
+        finished,
+        say(message("All tasks are handed in.")) if finished else say(message("Progress, pace and quality of raters.")),
+        "/quality" if facts.judgments else "/overview",
+        message("Check quality") if facts.judgments else message("Watch progress"),
+        of_collecting=True,
+    )
+    yield _Draft(
+        say(message("Analysis")),
+        facts.lock,
+        _analysis(facts, words),
+        "" if facts.judgments else "/lock",
+        message("See the ranking") if facts.judgments else message("Register the analysis"),
+    )
+    yield _Draft(
+        say(message("Publication")),
+        None,
+        say(message("A release bundle holds judgments, plan, recipes and figures.")),
+        "/exports",
+        message("Export"),
+    )
+
+
+def _texts(facts: SetupFacts, words: PageMessages) -> str:
+    if not facts.outputs:
+        return words.say(message("There are no outputs yet. Upload source texts and the outputs of your systems."))
+    documents = words.count(facts.documents, message("{n} document"), message("{n} documents"))
+    if facts.systems < 2:
+        return words.say(message("{documents}, one system. A ranking needs two systems."), documents=documents)
+    return words.say(
+        message("{documents}, {systems} systems"), documents=documents, systems=words.figure(facts.systems)
+    )
+
+
+def _analysis(facts: SetupFacts, words: PageMessages) -> str:
+    if facts.lock:
+        return words.say(message("The analysis is registered."))
+    if facts.judgments:
+        return words.say(message("The analysis is not registered."))
+    return words.say(message("There are no judgments yet. You can register the analysis before you see any."))
