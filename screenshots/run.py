@@ -109,7 +109,7 @@ def _others(chromium: Browser, served: Demo) -> Sequence[Shot]:
     """The pages that no document shows: the ways of the demo campaign, and those beside it."""
     with signed_in(chromium, served, "manager", LOOKS[0]) as page:
         page.goto(f"{served.origin}/campaigns/demo")
-        ways = page.locator(".sidebar .below, .sidebar .entry").evaluate_all("all => all.map((one) => one.getAttribute('href'))")
+        ways = page.locator(".sidebar a").evaluate_all("all => all.map((one) => one.getAttribute('href'))")
     of_raters = ("/rate/guidelines", "/rate/hours", "/rate/codes", "/rate/consent", "/rate/test")
     staff = [*ways, "/campaigns", "/new-campaign", "/tokens", "/audit"]
     return [

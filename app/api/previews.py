@@ -33,7 +33,7 @@ class PreviewOut(BaseModel):
         409: {"description": "The campaign has no outputs yet."},
     },
 )
-def preview_task(
+def get_preview(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,

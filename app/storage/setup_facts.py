@@ -8,14 +8,17 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.storage.tables import (
+    arms,
     campaigns,
     documents,
     enrolments,
     guidelines,
     judgments,
     locks,
+    metric_scores,
     outputs,
     plans,
+    screen_judgments,
     systems,
     tasks,
 )
@@ -41,6 +44,9 @@ class SetupFacts:
     work_left: bool
     tasks: bool
     judgments: bool
+    side_by_side: bool
+    arms: bool
+    metrics: bool
     lock: bool
 
 
@@ -67,6 +73,9 @@ def load_setup_facts(session: Session, key: str) -> SetupFacts:
         sa.or_(any_of(tasks, tasks.c.state == "free"), any_of(tasks, tasks.c.state == "leased")).label("work_left"),
         any_of(tasks).label("tasks"),
         any_of(judgments).label("judgments"),
+        any_of(screen_judgments).label("side_by_side"),
+        any_of(arms).label("arms"),
+        any_of(metric_scores).label("metrics"),
         any_of(locks).label("lock"),
     )
     return SetupFacts(**session.execute(query).one()._mapping)

@@ -16,8 +16,8 @@ from app.storage.db import Database
 from tests.collecting import Collecting, collect
 from tests.described import with_suffixes
 
-SCORES = {1: 71.25, 2: 13.5}
-LATER = 44.75
+SCORES = {1: 71.25, 2: 83.5}  # no seconds of a time
+LATER = 94.75
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A preview is what raters get, made of the texts alone: for every protocol, in every presentation; nothing is stored."""
+"""A preview is what raters get, made of the texts alone, for every protocol and presentation; nothing is stored."""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ from types import ModuleType
 from app import protocols
 from app.protocols.kit.forms import LEVEL_SAYS, RESTS_ON
 from app.reports import registry
-from app.reports.gate.report import REPORT as GATE
 from app.reports.kit import captions
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking import tables as ranking_tables
@@ -20,7 +19,7 @@ from app.ui.manager.forms import make_form_fields
 from app.ui.manager.stability import StabilityForm
 from app.ui.messages import WITH_WIDGETS
 
-KINDS = (*registry.ALL.values(), GATE)
+KINDS = (*registry.ALL.values(), *registry.WITH_OWN_ROUTES.values())
 REPORTS = {"manager/reports", "manager/report", "manager/print", "manager/comparisons", "manager/comparison"}
 # Pages that show tables which these modules lay out.
 TABLES = {

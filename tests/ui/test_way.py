@@ -27,6 +27,9 @@ NOTHING = SetupFacts(
     work_left=False,
     tasks=False,
     judgments=False,
+    side_by_side=False,
+    arms=False,
+    metrics=False,
     lock=False,
 )
 TEXTS = replace(NOTHING, documents=2, systems=2, outputs=True)
@@ -103,6 +106,9 @@ def test_the_facts_are_those_of_the_campaign(database: Database, campaign: Campa
         "work_left": False,
         "tasks": True,
         "judgments": True,
+        "side_by_side": False,
+        "arms": False,
+        "metrics": False,
         "lock": False,
     }
 

@@ -71,10 +71,10 @@ def list_preview_documents(session: Session, campaign: str) -> list[str]:
 def _document(session: Session, campaign_id: int, key: str | None) -> test_sets.Row | None:
     """The document that is meant. Raises DocumentNotFound."""
     if key is not None:
-        found = test_sets.find_document(session, campaign_id, key)
-        if found is None:
+        document = test_sets.find_document(session, campaign_id, key)
+        if document is None:
             raise test_sets.DocumentNotFound
-        return found
+        return document
     return next(iter(_documents(session, campaign_id)), None)
 
 
@@ -90,8 +90,9 @@ def _items(session: Session, campaign_id: int, document: test_sets.Row, systems:
         system = test_sets.find_system(session, campaign_id, key)
         if system is None:
             continue
-        found = {one.segment_id: one for one in test_sets.load_outputs(session, campaign_id, system.id, document.id)}
-        shown = tuple(_segment(one, found[one.id], document) for one in sources)
+        rows = test_sets.load_outputs(session, campaign_id, system.id, document.id)
+        outputs = {row.segment_id: row for row in rows}
+        shown = tuple(_segment(source, outputs[source.id], document) for source in sources)
         yield ItemSheet(id=n, position=n, screen=1, column=n, side_order=0, segments=shown)
 
 

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from urllib.parse import quote
 
 from app import formats
 from app.domain.languages import KNOWN
@@ -18,6 +19,7 @@ from app.reports import registry
 from app.reports.source.campaign import CampaignInfo
 from app.services.access.tokens import Caller
 from app.services.campaigns import recipes
+from app.services.campaigns.setup import get_setup_facts
 from app.services.people import guidelines as guideline_texts
 from app.services.plans.plan_scope import load_plan_keys
 from app.services.tasks.preview import list_preview_documents
@@ -26,6 +28,7 @@ from app.storage.guidelines import GuidelinesNotFound, Kind
 from app.ui import markdown
 from app.ui.manager.answers import rater_forms_json
 from app.ui.manager.exports import list_offered_formats
+from app.ui.manager.report_groups import group_reports
 from app.ui.messages import message
 
 Values = Mapping[str, object]
@@ -93,8 +96,10 @@ def export_page_values(visit: PageVisit) -> Values:
 
 
 def report_list_values(visit: PageVisit) -> Values:
-    """Every report that the caller may see."""
-    return {"kinds": [one for one in registry.ALL.values() if one.over == "campaign" and visit.caller.may(one.role)]}
+    """Every report that the caller may see, by what it is about."""
+    facts = get_setup_facts(visit.session, visit.campaign.key)
+    base = f"/campaigns/{quote(visit.campaign.key, safe='')}"
+    return {"groups": group_reports(visit.campaign, facts, visit.caller, base)}
 
 
 def comparison_list_values(visit: PageVisit) -> Values:

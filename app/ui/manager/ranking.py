@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Query, Request, Response
@@ -26,11 +26,13 @@ from app.services.jobs import rankings
 from app.services.jobs.jobs import JobNotBegun, JobView, find_running_job
 from app.storage.db import Session
 from app.ui.access import Reader
+from app.ui.manager.claims import describe_claims
 from app.ui.manager.contents import list_recipe_names
+from app.ui.manager.evidence import list_evidence
 from app.ui.manager.long import make_start_button
 from app.ui.manager.pages import render_campaign_page
 from app.ui.manager.table import PAGES
-from app.ui.messages import message
+from app.ui.messages import load_page_messages, message, request_language
 from app.ui.pages import PageRoute
 from app.web.deps import CampaignKey, DatabaseDep
 
@@ -80,6 +82,10 @@ def ranking_page(
     if isinstance(outcome, JobView):
         return render_campaign_page(request, PAGE, about, reader, {**shared, "job": outcome, "script": "job"})
     shown = _shown(ranking_view_for(reader, outcome), about, chosen)
+    words = load_page_messages(request_language(request), "manager/ranking")
+    with database.transaction(snapshot=True) as session:
+        shown["evidence"] = list_evidence(session, campaign, reader, words)
+    shown["claims"] = describe_claims(shown["view"], words)
     return render_campaign_page(request, PAGE, about, reader, {**shared, **shown})
 
 
@@ -121,7 +127,7 @@ def merge_document_warnings(warnings: Iterable[str]) -> list[str]:
     return ["; ".join([first, *(text.removeprefix(head) for text in rest)]) for head, (first, *rest) in groups.items()]
 
 
-def _shown(view: RankingView, about: CampaignInfo, recipe: str) -> dict[str, object]:
+def _shown(view: RankingView, about: CampaignInfo, recipe: str) -> dict[str, Any]:
     return {
         "view": view,
         "captions": captions,

@@ -47,28 +47,28 @@ class _Draft:
 def make_way(facts: SetupFacts, campaign: CampaignInfo, words: PageMessages) -> list[Step]:
     """The steps in their order, in the language of the words."""
     imported = facts.judgments and not facts.plan
-    steps = []
-    found = False
-    for one in _drafts(facts, campaign.state, campaign_protocol(campaign).title, words):
-        if imported and one.of_collecting:
-            stands: StepState = "skipped"
-        elif one.done is None:
-            stands = "optional"
-        elif one.done:
-            stands = "done"
-        else:
-            stands = "later" if found else "next"
-            found = True
-        said = words.say(message("not needed: the judgments are imported")) if stands == "skipped" else one.said
-        steps.append(
-            Step(name=one.name, state=stands, said=said, page=one.page, action=words.say(one.action), post=one.post)
-        )
+    steps: list[Step] = []
+    for draft in _drafts(facts, campaign.state, campaign_protocol(campaign).title, words):
+        state = _state(draft, skipped=imported and draft.of_collecting, before=steps)
+        said = words.say(message("not needed: the judgments are imported")) if state == "skipped" else draft.said
+        action = words.say(draft.action)
+        steps.append(Step(name=draft.name, state=state, said=said, page=draft.page, action=action, post=draft.post))
     return steps
+
+
+def _state(draft: _Draft, *, skipped: bool, before: list[Step]) -> StepState:
+    if skipped:
+        return "skipped"
+    if draft.done is None:
+        return "optional"
+    if draft.done:
+        return "done"
+    return "next" if find_next_step(before) is None else "later"
 
 
 def find_next_step(steps: list[Step]) -> Step | None:
     """The step that comes next; None where all is done."""
-    return next((one for one in steps if one.state == "next"), None)
+    return next((step for step in steps if step.state == "next"), None)
 
 
 def _drafts(facts: SetupFacts, state: str, protocol: str, words: PageMessages) -> Iterator[_Draft]:

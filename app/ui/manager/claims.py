@@ -1,0 +1,66 @@
+"""What a ranking lets its readers claim, and what it does not, in two sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.reports.ranking.view import PairLine, RankingView
+from app.ui.messages import PageMessages, message
+
+MOST_NAMES = 6
+"""Systems that are named; of more, their number is told."""
+
+
+def describe_claims(view: RankingView, words: PageMessages) -> tuple[str, ...]:
+    """What may be claimed of the best system and how many pairs differ; nothing of a ranking without systems.
+
+    A claim is a pair whose adjusted p-value is significant under the recipe, in the order of the ranking. The best
+    system is the first machine translation: which human translation is best, nobody asks. Where there are fewer than
+    two machine translations, every system counts.
+    """
+    tested = [pair for pair in view.pairs if pair.testable and pair.p_value is not None]
+    if len(view.systems) < 2:
+        return ()
+    if not tested:
+        return (words.say(message("This recipe tests no differences. The order of the systems is no claim.")),)
+    names = {line.system: line.name or line.system for line in view.systems}
+    machines = [line.system for line in view.systems if line.kind != "human"]
+    asked = machines if len(machines) > 1 else list(names)
+    best = asked[0]
+    beaten = [pair.worse for pair in tested if pair.better == best and pair.significant and pair.worse in asked]
+    rest = [key for key in asked[1:] if key not in beaten]
+    first = _of_the_best(best, beaten, rest, names, words)
+    if len(asked) < len(names):
+        first = words.say(message("Human translations aside: {claim}"), claim=first)
+    return first, _of_all(tested, len(view.pairs), words)
+
+
+def _of_the_best(
+    best: str, beaten: Sequence[str], rest: Sequence[str], names: dict[str, str], words: PageMessages
+) -> str:
+    if not rest:
+        return words.say(message("You may claim that {best} is better than every other system."), best=names[best])
+    if not beaten:
+        return words.say(
+            message("{best} ranks first, but you may not claim that it is better than any other system."),
+            best=names[best],
+        )
+    told = ", ".join(names[key] for key in rest[:MOST_NAMES])
+    if len(rest) > MOST_NAMES:
+        told = words.say(message("{n} other systems"), n=words.figure(len(rest)))
+    return words.say(
+        message("{best} ranks first. You may not claim that it is better than {rest}; of all others you may."),
+        best=names[best],
+        rest=told,
+    )
+
+
+def _of_all(tested: Sequence[PairLine], pairs: int, words: PageMessages) -> str:
+    significant = sum(pair.significant for pair in tested)
+    if significant == pairs:
+        return words.say(message("Every pair of systems differs significantly: the whole order may be claimed."))
+    return words.say(
+        message("{n} of {all} pairs differ significantly. The order within a cluster may not be claimed."),
+        n=words.figure(significant),
+        all=words.figure(pairs),
+    )

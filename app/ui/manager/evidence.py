@@ -1,0 +1,88 @@
+"""Whether a ranking can be trusted: what stored reports say of it, and the pages that say more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.reports.kit.request import ReportRequest, parse_options
+from app.reports.kit.store import find_report
+from app.reports.quality.report import REPORT as QUALITY
+from app.reports.quality.view import QualityView
+from app.reports.stability.report import REPORT as STABILITY
+from app.reports.stability.view import PointView, StabilityView
+from app.services.access.tokens import Caller
+from app.storage.db import Session
+from app.ui.manager.stability import parse_stability_form
+from app.ui.messages import PageMessages, message
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A question about a ranking. said: what is known of the answer. page: the end of the address that says more."""
+
+    question: str
+    said: str
+    page: str
+
+
+def list_evidence(session: Session, campaign: str, caller: Caller, words: PageMessages) -> list[Evidence]:
+    """The questions that the caller may ask; only reports that are stored are read. Raises NotFound."""
+    return list(_evidence(session, campaign, caller, words))
+
+
+def _evidence(session: Session, campaign: str, caller: Caller, words: PageMessages) -> Iterator[Evidence]:
+    say = words.say
+    yield Evidence(
+        say(message("Would another study give the same ranking?")), _stability(session, campaign, words), STABILITY_PAGE
+    )
+    yield Evidence(
+        say(message("Does it hold under other choices?")),
+        say(message("Recipes side by side, and the pairs on which they disagree.")),
+        "/recipes",
+    )
+    if caller.may("manager"):
+        yield Evidence(say(message("Did the raters work well?")), _quality(session, campaign, words), "/quality")
+        yield Evidence(
+            say(message("What did raters mark?")),
+            say(message("The judgments behind each score, in their texts.")),
+            "/items",
+        )
+    yield Evidence(
+        say(message("Do raters agree?")), say(message("Agreement by every usual coefficient.")), "/reports/agreement"
+    )
+
+
+STABILITY_PAGE = "/stability?designs=by+grouping"
+
+
+def _stability(session: Session, campaign: str, words: PageMessages) -> str:
+    asked = ReportRequest(STABILITY, (campaign,), parse_stability_form({}).options())
+    body = find_report(session, asked).body
+    last = None if body is None else _last_point(StabilityView.model_validate_json(body))
+    if last is None:
+        return words.say(message("Not computed yet; it takes a while."))
+    return words.say(
+        message("{share} % of studies with {documents} documents would contradict no claim of one another."),
+        share=words.figure(round(100 * last.srp)),
+        documents=words.figure(last.documents),
+    )
+
+
+def _last_point(view: StabilityView) -> PointView | None:
+    """Of the first design, the study with the most documents."""
+    points = view.curves[0].points if view.curves else []
+    return points[-1] if points else None
+
+
+def _quality(session: Session, campaign: str, words: PageMessages) -> str:
+    body = find_report(session, ReportRequest(QUALITY, (campaign,), parse_options(QUALITY, {}))).body
+    if body is None:
+        return words.say(message("Control items, repeats, pace and habits of each rater."))
+    counts = QualityView.model_validate_json(body).counts
+    return words.say(
+        message("Control items: {passed} raters pass, {failed} fail, {few} have too few."),
+        passed=words.figure(counts.get("pass", 0)),
+        failed=words.figure(counts.get("fail", 0)),
+        few=words.figure(counts.get("not_testable", 0)),
+    )

@@ -1,0 +1,122 @@
+"""Reports by the question that they answer, and why one does not apply to a campaign."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.protocols.base import Protocol, Spans, TextEdit
+from app.reports import registry
+from app.reports.kit.report import Report
+from app.reports.source.campaign import CampaignInfo, campaign_protocol
+from app.services.access.tokens import Caller
+from app.services.campaigns.setup import SetupFacts
+from app.ui.messages import message
+
+GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (message("Ranking and claims"), ("gate", "multiverse", "robustness", "validation", "preferences")),
+    (message("Stability and study size"), ("stability", "forecast", "power", "components")),
+    (
+        message("Raters and agreement"),
+        (
+            "agreement",
+            "quality",
+            "distributions",
+            "calibration",
+            "composition",
+            "timing",
+            "revisions",
+            "arms",
+            "protocols",
+        ),
+    ),
+    (message("Texts and difficulty"), ("difficulty", "document_scores", "mqm2", "postediting")),
+    (message("Metrics|reports"), ("metrics",)),
+    (message("Publication"), ("card", "datasheet")),
+)
+"""Names of reports by what they are about, in the order of the page."""
+PAGES_OF_THEIR_OWN: Mapping[str, str] = {
+    "gate": "/gate",
+    "stability": "/stability",
+    "quality": "/quality",
+    "timing": "/quality",
+    "revisions": "/quality",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What a report needs of a campaign. why: said where it is not there."""
+
+    met: Callable[[SetupFacts, Protocol[Any]], bool]
+    why: str
+
+
+NEEDS: Mapping[str, Need] = {
+    "preferences": Need(
+        lambda facts, _: facts.side_by_side, message("It needs outputs that raters compared side by side.")
+    ),
+    "arms": Need(lambda facts, _: facts.arms, message("It needs a plan with arms.")),
+    "metrics": Need(lambda facts, _: facts.metrics, message("It needs scores of automatic metrics.")),
+    "mqm2": Need(
+        lambda _, protocol: any(isinstance(one, Spans) for one in protocol.form), message("It needs marked errors.")
+    ),
+    "postediting": Need(
+        lambda _, protocol: any(isinstance(one, TextEdit) for one in protocol.form), message("It needs post-edits.")
+    ),
+    "document_scores": Need(
+        lambda _, protocol: bool(protocol.document_form), message("It needs scores of whole documents.")
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedReport:
+    """A report on the page. why_not: None where it applies."""
+
+    title: str
+    summary: str
+    address: str
+    long: bool
+    why_not: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReportGroup:
+    """Reports about one thing: those that apply, and the others."""
+
+    title: str
+    fitting: tuple[OfferedReport, ...]
+    others: tuple[OfferedReport, ...]
+
+
+def group_reports(campaign: CampaignInfo, facts: SetupFacts, caller: Caller, base: str) -> list[ReportGroup]:
+    """Every report of one campaign that the caller may see. base: the address of the campaign's pages."""
+    protocol = campaign_protocol(campaign)
+    groups = []
+    for title, names in GROUPS:
+        offered = [
+            _offered(report, facts, protocol, base)
+            for report in map(find_campaign_report, names)
+            if caller.may(report.role)
+        ]
+        fitting = tuple(report for report in offered if report.why_not is None)
+        others = tuple(report for report in offered if report.why_not is not None)
+        groups.append(ReportGroup(title, fitting, others))
+    return groups
+
+
+def find_campaign_report(name: str) -> Report[Any, Any]:
+    """A report of one campaign by its name, with routes of its own or without. Raises KeyError."""
+    of_campaign = f"campaign/{name}"
+    return (
+        registry.WITH_OWN_ROUTES[of_campaign] if of_campaign in registry.WITH_OWN_ROUTES else registry.ALL[of_campaign]
+    )
+
+
+def _offered(report: Report[Any, Any], facts: SetupFacts, protocol: Protocol[Any], base: str) -> OfferedReport:
+    need = NEEDS.get(report.name)
+    why_not = None if need is None or need.met(facts, protocol) else need.why
+    address = base + PAGES_OF_THEIR_OWN.get(report.name, f"/reports/{report.name}")
+    return OfferedReport(report.title, report.summary, address, report.long, why_not)
