@@ -18,7 +18,7 @@ from app.config import Settings
 from app.services.tasks.addresses import AnswerableTaskCache
 from app.services.tasks.judging import JudgingService
 from app.services.tasks.kept_counts import CountsKeeper
-from app.storage.db import HURRIED, Database
+from app.storage.db import REQUEST_TIMEOUT, Database
 from app.storage.recorder.recorder import Recorder
 from app.web import cors, hosts, openapi, problems
 from app.web.admission import PER_CONNECTION, AdmissionLayer
@@ -88,7 +88,9 @@ def from_environment() -> FastAPI:
     if settings.database_url is None:
         raise SystemExit("PLUMBLINE_DATABASE_URL is not set; `plumbline serve` brings its own database")
     role = settings.database_role or None
-    database = Database(settings.database_url, size=settings.pool_size, role=role, timeout=HURRIED, watched=True)
+    database = Database(
+        settings.database_url, size=settings.pool_size, role=role, timeout=REQUEST_TIMEOUT, watched=True
+    )
     app = create_app(database, options(settings))
     gc.collect()
     gc.freeze()

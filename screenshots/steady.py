@@ -32,11 +32,11 @@ def steady_svg(picture: bytes) -> bytes:
 def steady_pictures(page: Page) -> None:
     """Have the drawn reports of all pages to come without their data version."""
 
-    def pass_on(route: Route) -> None:
+    def pass_on_back_translations(route: Route) -> None:
         answer = route.fetch()
         route.fulfill(response=answer, body=steady_svg(answer.body()))
 
-    page.route(DRAWN, pass_on)
+    page.route(DRAWN, pass_on_back_translations)
 
 
 def steady_words(page: Page, hidden: tuple[str, ...]) -> None:

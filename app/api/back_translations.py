@@ -69,16 +69,14 @@ AUTHOR = AuthorOut.model_validate(
     summary="Make texts that raters wrote outputs of another campaign",
     responses={**example_response(200, EXAMPLE), **REFUSED},
 )
-def pass_on(
+def pass_on_back_translations(
     caller: UnboundManager,
     campaign: CampaignKey,
     body: Annotated[PassOnIn, json_body(PassOnIn, second_campaign={"to": "ende-msts"})],
     session: SessionDep,
 ) -> PassedOut:
     """Of the same systems, on the same segments. Asking again takes what is new; what a task shows there stays."""
-    outcome = back_translations.pass_on_back_translations(
-        session, campaign, body.to, rater=body.rater, actor=caller.actor
-    )
+    outcome = back_translations.copy_back_translations(session, campaign, body.to, rater=body.rater, actor=caller.actor)
     return PassedOut.model_validate(outcome)
 
 

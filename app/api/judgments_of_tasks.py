@@ -50,7 +50,7 @@ MANY = [
 ]
 
 
-class ManyOut(BaseModel):
+class JudgmentsStoredOut(BaseModel):
     """Answers that are on disk, in the order in which they came."""
 
     judgments: list[ReceiptOut | ComparedOut]
@@ -115,21 +115,23 @@ async def put_document_judgment(
 
 
 @router.post(
-    "", summary="Judge many at once", responses={**example_response(200, ManyOut(judgments=[RECEIPT])), **REFUSED}
+    "",
+    summary="Judge many at once",
+    responses={**example_response(200, JudgmentsStoredOut(judgments=[RECEIPT])), **REFUSED},
 )
 async def post_judgments(
     rater: CachedRater,
     task: TaskId,
     body: Annotated[ManyIn, payload_body(ManyIn, {"da": MANY})],
     service: JudgingServiceDep,
-) -> ManyOut:
+) -> JudgmentsStoredOut:
     """All of them or none; an error names `["body", i]`, counted from 0. Sent again, they change nothing.
 
     Of segments, of documents as a whole (`"segment": null`), and of the columns of a screen (`"screen"`).
     """
     given = [SentAnswer(_address(one), one.payload, one.if_match) for one in body.root]
     receipts = await judging.record_answers(service, task, given, rater=rater, whole=True)
-    return ManyOut(judgments=[receipt_of(one) for one in receipts])
+    return JudgmentsStoredOut(judgments=[receipt_of(one) for one in receipts])
 
 
 def _address(judgment: AddressedIn | ComparedIn) -> AnswerAddress | ScreenAddress:

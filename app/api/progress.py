@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 
 from app.api.models.progress import EXAMPLE
 from app.services.tasks import progress
-from app.services.tasks.progress_view import Sight
+from app.services.tasks.progress_view import ProgressScope
 from app.web.access import ViewerOrCoordinator
 from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, SessionDep
@@ -33,7 +33,7 @@ def get_progress(caller: ViewerOrCoordinator, request: Request, campaign: Campai
 
     Viewers see no raters; coordinators see their team, and no systems.
     """
-    sight = Sight.of(caller)
+    sight = ProgressScope.of(caller)
     seen = progress.glance(session, campaign, sight)
     return conditional_response(
         request,

@@ -83,7 +83,7 @@ class TestOut(AnswerModel):
     at: Time
 
 
-class TestItemShown(BaseModel):
+class QualificationItemOut(BaseModel):
     """An item as raters see it."""
 
     item: int = Field(description="From 1.")
@@ -93,12 +93,12 @@ class TestItemShown(BaseModel):
     choices: list[str] = Field(description="Empty where a judgment is asked.")
 
 
-class TestShown(BaseModel):
+class QualificationTestOut(BaseModel):
     """The test as raters see it, and where they stand."""
 
     version: int
     protocol: str
-    items: list[TestItemShown]
+    items: list[QualificationItemOut]
     pass_mark: float
     attempts_left: int | None
     passed: bool
@@ -173,10 +173,10 @@ EXAMPLE = TestOut.model_validate(
         "at": "2026-11-20T12:00:00Z",
     }
 )
-SHOWN = TestShown(
+SHOWN = QualificationTestOut(
     version=1,
     protocol="esa",
-    items=[TestItemShown(item=1, **{name: CHOICE[name] for name in ("source", "text", "question", "choices")})],
+    items=[QualificationItemOut(item=1, **{name: CHOICE[name] for name in ("source", "text", "question", "choices")})],
     pass_mark=0.8,
     attempts_left=3,
     passed=False,
@@ -275,7 +275,7 @@ def waive_qualification(
 @router.get(
     "/me/qualification", summary="The test that I am to pass", responses={**example_response(200, SHOWN), **NONE}
 )
-def get_own_qualification(rater: RaterCaller, session: SessionDep) -> TestShown:
+def get_own_qualification(rater: RaterCaller, session: SessionDep) -> QualificationTestOut:
     """Its items without the answers, and how many attempts are left."""
     test, standing, protocol = qualification.get_rater_qualification(session, rater)
     return _shown(test, protocol, standing.left, passed=standing.passed)
@@ -303,12 +303,12 @@ def attempt_qualification(
     return once(session, rater, make)
 
 
-def _shown(test: QualificationTest, protocol: str, left: int | None, *, passed: bool) -> TestShown:
+def _shown(test: QualificationTest, protocol: str, left: int | None, *, passed: bool) -> QualificationTestOut:
     items = [
-        TestItemShown(item=n, source=one.source, text=one.text, question=one.question, choices=list(one.choices))
+        QualificationItemOut(item=n, source=one.source, text=one.text, question=one.question, choices=list(one.choices))
         for n, one in enumerate(test.items, 1)
     ]
-    return TestShown(
+    return QualificationTestOut(
         version=test.version,
         protocol=protocol,
         items=items,

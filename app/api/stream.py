@@ -10,7 +10,7 @@ from app.api.models.progress import EXAMPLE
 from app.services.access import tokens
 from app.services.tasks import progress
 from app.services.tasks.kept_counts import CountsKeeper
-from app.services.tasks.progress_view import Glance, Sight
+from app.services.tasks.progress_view import ProgressScope, ProgressSnapshot
 from app.storage.db import Database
 from app.web.access import ViewerOrCoordinator
 from app.web.deps import CampaignKey, DatabaseDep
@@ -41,7 +41,7 @@ async def stream_progress(
     Who does not ask for `text/event-stream`, as `EventSource` does, gets one event and the end.
     """
     live: LiveStreams = request.app.state.live
-    sight = Sight.of(caller)
+    sight = ProgressScope.of(caller)
     look = partial(_look, database, request.app.state.counts, campaign, sight)
     if preferred_type(request, ("application/json", MEDIA_TYPE)) != MEDIA_TYPE:
         first = await live.thread(partial(look, None))
@@ -52,13 +52,15 @@ async def stream_progress(
     return EventStream(live, (campaign, sight), look, partial(tokens.is_credential_valid, database, caller), request)
 
 
-def _glance(database: Database, campaign: str, sight: Sight) -> Glance:
+def _glance(database: Database, campaign: str, sight: ProgressScope) -> ProgressSnapshot:
     """Raises NotFound, before anything is sent."""
     with database.transaction() as session:
         return progress.glance(session, campaign, sight)
 
 
-def _look(database: Database, counts: CountsKeeper, campaign: str, sight: Sight, known: str | None) -> LiveState | None:
+def _look(
+    database: Database, counts: CountsKeeper, campaign: str, sight: ProgressScope, known: str | None
+) -> LiveState | None:
     """The progress, unless it is what is known already: then a few look-ups tell."""
     with database.transaction(snapshot=True) as session:
         seen = progress.glance(session, campaign, sight)

@@ -35,7 +35,7 @@ def back_translations(
         body = remote.write("POST", path, {}, {"to": to, "rater": rater})
     else:
         with context.database() as database, database.transaction() as session:
-            outcome = service.pass_on_back_translations(session, campaign, to, rater=rater, actor=context.actor())
+            outcome = service.copy_back_translations(session, campaign, to, rater=rater, actor=context.actor())
         body = PassedOut.model_validate(outcome).model_dump_json().encode()
     if as_json:
         write([body])

@@ -71,7 +71,7 @@ class TaskCapacity:
 
     def fits(self, shown: Sequence[Screen], quota: ControlQuota | None = None) -> bool:
         """Whether these screens and their controls fit: with controls of mean size, and with the shortest ones."""
-        regular = total_work([piece for screen in shown for piece in screen])
+        regular = sum_work([piece for screen in shown for piece in screen])
         if not self.within(regular, self.regular_share):
             return False
         own = sorted((piece for screen in shown for piece in screen if piece.role == "rating"), key=_length)
@@ -80,9 +80,9 @@ class TaskCapacity:
         shortest = self._shortest_controls(shown, own, quota)
         mean, number = regular + WorkSize(items=len(shortest)), len(shortest)
         if len(own) > 1:
-            size = total_work(own)
+            size = sum_work(own)
             mean += WorkSize(0, -(-size.segments * number // len(own)), -(-size.words * number // len(own)))
-        return self.within(regular + total_work(shortest)) and self.within(mean)
+        return self.within(regular + sum_work(shortest)) and self.within(mean)
 
     def _shortest_controls(
         self, shown: Sequence[Screen], own: Sequence[UnplacedItem], quota: ControlQuota | None
@@ -113,10 +113,10 @@ def _length(piece: UnplacedItem) -> tuple[int, int]:
 def sort_screens_by_size(shown: Sequence[Screen]) -> list[Screen]:
     """The screens of ratings, by what they ask."""
     rated = [screen for screen in shown if screen[0].role == "rating"]
-    return sorted(rated, key=lambda screen: (total_work(screen).segments, total_work(screen).words))
+    return sorted(rated, key=lambda screen: (sum_work(screen).segments, sum_work(screen).words))
 
 
-def total_work(pieces: Sequence[UnplacedItem]) -> WorkSize:
+def sum_work(pieces: Sequence[UnplacedItem]) -> WorkSize:
     """What these items ask together."""
     segments = sum([piece.last - piece.first for piece in pieces]) + len(pieces)
     return WorkSize(len(pieces), segments, sum([piece.words for piece in pieces]))

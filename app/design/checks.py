@@ -37,7 +37,7 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
-class Departure:
+class DesignDeviation:
     """A recommendation (Riley et al. 2024, §3) that a design does not follow, and what that costs."""
 
     recommendation: str
@@ -89,7 +89,7 @@ class PlanChecks:
     rated_twice: int
     rater_pairs: tuple[int, int]
     total: WorkSize
-    departures: tuple[Departure, ...]
+    departures: tuple[DesignDeviation, ...]
     estimable: tuple[str, ...]
 
 
@@ -260,7 +260,7 @@ def _rater_pairs(plan: Plan) -> tuple[int, int]:
     return len(rater_pairs), n * (n - 1) // 2
 
 
-def list_departures(plan: Plan) -> tuple[Departure, ...]:
+def list_departures(plan: Plan) -> tuple[DesignDeviation, ...]:
     """Where a design leaves what Riley et al. 2024 (§3) recommend, and what it costs (figures: methods, PB-4)."""
     design = plan.design
     sentences = []
@@ -269,15 +269,15 @@ def list_departures(plan: Plan) -> tuple[Departure, ...]:
             "none": "2.3 to 3.4 times as many documents for the precision of pSxS (MQM of 2023)",
             "system_balanced": "1.3 to 1.7 times as many documents for the precision of pSxS (MQM of 2023)",
         }[design.grouping]
-        sentences.append(Departure("one rater judges all outputs of a document (pSxS)", design.grouping, cost))
+        sentences.append(DesignDeviation("one rater judges all outputs of a document (pSxS)", design.grouping, cost))
     if design.balance.kind != "full":
         balance = "by capacity" if design.balance.kind == "capacity" else f"entropy {design.balance.entropy:g}"
         cost = "a few raters decide the ranking: their leanings weigh more, and fewer pairs come out the same again"
-        sentences.append(Departure("equal work for all raters", balance, cost))
+        sentences.append(DesignDeviation("equal work for all raters", balance, cost))
     if design.ratings_per_item > 1:
         balance = f"{design.ratings_per_item} ratings per item"
         cost = "for the same money fewer documents; a double-rated half of the documents was less stable than all once"
-        sentences.append(Departure("one rating per item, more documents", balance, cost))
+        sentences.append(DesignDeviation("one rating per item, more documents", balance, cost))
     return tuple(sentences)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.design.batches import PartialTask, TaskCapacity, total_work
+from app.design.batches import PartialTask, TaskCapacity, sum_work
 from app.design.design import ControlRules
 from app.design.grouping import control_counts
 from app.design.order import Screen, UnplacedItem
@@ -84,14 +84,14 @@ def _choose(
                 able = [piece for piece in able if references.get(piece.document)]
             picked = [able[n % len(able)] for n in range(count)] if able else []
             chosen += [make_control_item(kind, piece, room.controls, references) for piece in picked]
-        if room.within(total_work([*controls, *chosen])):
+        if room.within(sum_work([*controls, *chosen])):
             break
     while top_up:
         kind = tuple(needed)[len(chosen) % len(needed)]
         fitting = [
             piece
             for piece in ratings
-            if room.within(total_work([*controls, *chosen, piece]))
+            if room.within(sum_work([*controls, *chosen, piece]))
             and (kind != "reference" or references.get(piece.document))
         ]
         if not fitting:
@@ -137,7 +137,7 @@ def _insert_repeats(
     seen: RaterHistory,
 ) -> None:
     """Show ratings again, each in place of one that was chosen; a longer one only where the task has room for it."""
-    size = total_work([*(piece for screen in screens for piece in screen), *(p for p in chosen if p.role == "repeat")])
+    size = sum_work([*(piece for screen in screens for piece in screen), *(p for p in chosen if p.role == "repeat")])
     for piece in chosen:
         if piece.role != "repeat":
             continue

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.design.batches import ControlQuota, PartialTask, TaskCapacity, sort_screens_by_size, total_work
+from app.design.batches import ControlQuota, PartialTask, TaskCapacity, sort_screens_by_size, sum_work
 from app.design.control_items import DRAWS, MissingControl, make_control_item
 from app.design.grouping import minimum_control_counts, screens_needed
 from app.design.order import Screen
@@ -47,7 +47,7 @@ def add_control_screens(
         chosen = _screens_to_repeat(rng, screens, room, references, draft.quota)
         needed = draft.quota.kinds if draft.quota else _least_controls_of(screens, chosen, room)
         assigned = _assign_kinds(rng, chosen, needed, references)
-        size = total_work([piece for screen in (*screens, *(again.screen for again in assigned)) for piece in screen])
+        size = sum_work([piece for screen in (*screens, *(again.screen for again in assigned)) for piece in screen])
         for again in assigned:
             planned = PlannedRepeat(room, size, again.screen)
             size = planned.with_instead(_insert(rng, screens, again, planned, references, seen))
@@ -77,13 +77,13 @@ def _screens_to_repeat(
     """Screens to show again that fit: random ones, or the smallest where 20 draws did not fit."""
     own = sort_screens_by_size(screens)
     able = [screen for screen in own if references.get(screen[0].document)] if room.controls.reference else own
-    size = total_work([piece for screen in screens for piece in screen])
+    size = sum_work([piece for screen in screens for piece in screen])
     for draw in range(DRAWS + 1):
         drawn = [(able or own)[n] for n in rng.permutation(len(able or own))] if draw < DRAWS else own
         widths = [len(screen) for screen in drawn]
         count = quota.screens if quota else screens_needed(room.controls, _n_rated(screens), widths)
         chosen = [drawn[n % len(drawn)] for n in range(count)]
-        if room.within(size + total_work([piece for screen in chosen for piece in screen])):
+        if room.within(size + sum_work([piece for screen in chosen for piece in screen])):
             break
     return chosen
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from app.design.batches import TaskCapacity, total_work
+from app.design.batches import TaskCapacity, sum_work
 from app.design.order import Screen, UnplacedItem
 from app.design.values import WorkSize
 
@@ -53,15 +53,15 @@ class PlannedRepeat:
 
     def gives_way_to(self, other: Screen) -> bool:
         """Whether another screen can come again in its place: no longer, or within the limits of the task."""
-        mine, theirs = total_work(self.screen), total_work(other)
+        mine, theirs = sum_work(self.screen), sum_work(other)
         longer = theirs.segments > mine.segments or theirs.words > mine.words
         return not longer or self.room.within(self.with_instead(other))
 
     def with_instead(self, other: Screen) -> WorkSize:
         """What the task asks with another screen in its place."""
-        mine = total_work(self.screen)
+        mine = sum_work(self.screen)
         rest = WorkSize(self.size.items - mine.items, self.size.segments - mine.segments, self.size.words - mine.words)
-        return rest + total_work(other)
+        return rest + sum_work(other)
 
 
 def choose_repeat(
@@ -82,7 +82,7 @@ def choose_repeat(
     ----------
     seen : the rater's earlier tasks. fits : whether a screen can be the one; one of the task's can at least.
     """
-    ends = np.cumsum([0] + [total_work(screen).segments for screen in screens]).tolist()
+    ends = np.cumsum([0] + [sum_work(screen).segments for screen in screens]).tolist()
     here = [(screen, ends[n + 1]) for n, screen in enumerate(screens) if screen[0].role == "rating"]
     open_gaps = find_control_gaps(screens, range(len(screens) + 1), room)
     gaps = [open_gaps[n] for n in rng.permutation(len(open_gaps))]

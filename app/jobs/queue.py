@@ -20,7 +20,7 @@ from app.services.jobs.jobs import CHUNK, FINISH, PREPARE, STALLED_AFTER
 from app.storage import jobs as stored
 from app.storage import jobs_queue
 from app.storage.db import Database
-from app.storage.jobs_queue import LANES, QUEUES, SEARCH_PATH, UNHURRIED, QueueEntry
+from app.storage.jobs_queue import COMMIT_SETTING, LANES, QUEUES, SEARCH_PATH, QueueEntry
 
 HEARTBEAT = 2.0  # seconds
 POLL = 2.0  # where no notification came
@@ -104,7 +104,7 @@ class Worker:
 
     def _app(self) -> App:
         # What an entry says is in our tables: one that a crash of the server takes is entered again by the sweep.
-        options = f"-c search_path={SEARCH_PATH} -c {UNHURRIED}=off"
+        options = f"-c search_path={SEARCH_PATH} -c {COMMIT_SETTING}=off"
         if self._database.role:
             options += f" -c role={self._database.role}"
         app = App(

@@ -1,4 +1,6 @@
-"""The database handle: one pool, one kind of transaction, the one place that commits."""
+"""The database handle: one pool, one kind of transaction.
+
+Nothing else commits but the recorder of judgments (`storage/recorder`), which writes many answers in one flush."""
 
 from __future__ import annotations
 
@@ -23,8 +25,8 @@ __all__ = ["Database", "Session", "driver_connection", "sqlalchemy_url", "transl
 APP_ROLE = "plumbline_app"
 POOL_TIMEOUT = 2.0
 CONNECT_TIMEOUT = 2  # seconds, the least that libpq knows
-HURRIED = 60.0  # seconds for one statement of a request, lest a few of them hold every connection
-UNHURRIED = 3600.0  # the same for imports, jobs and commands
+REQUEST_TIMEOUT = 60.0  # seconds for one statement of a request, lest a few of them hold every connection
+COMMAND_TIMEOUT = 3600.0  # the same for imports, jobs and commands
 
 
 class DatabaseBusy(Unavailable):
@@ -85,7 +87,7 @@ class Database:
         *,
         size: int = 10,
         role: str | None = None,
-        timeout: float = UNHURRIED,
+        timeout: float = COMMAND_TIMEOUT,
         watched: bool = False,
     ) -> None:
         self.url = url

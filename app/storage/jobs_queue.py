@@ -26,7 +26,7 @@ QUEUES: Mapping[Weight, str] = MappingProxyType({"light": "rankings", "heavy": "
 LANES: tuple[tuple[Weight, ...], ...] = (("light", "heavy"), ("light",))
 """What a worker listens to: with all its processes to both, and with one more to what is light alone."""
 SEARCH_PATH = f"{SCHEMA},public"
-UNHURRIED = "synchronous_commit"  # off for entries and results of chunks alone
+COMMIT_SETTING = "synchronous_commit"  # off for entries and results of chunks alone
 Ended = Literal["crashed", "stalled"]
 """crashed: the process that computed it ended by itself. stalled: its worker did."""
 SWEEP_LOCK = 7_215_340_914  # any constant: one sweep at a time, however many workers there are
@@ -71,7 +71,7 @@ def commit_asynchronously(session: Session) -> None:
     For what is computed again where a crash of the server takes it: the log is kept in order, so a result is never
     without what it entered into the queue, nor the other way round.
     """
-    session.execute(sa.text(f"SET LOCAL {UNHURRIED} = off"))
+    session.execute(sa.text(f"SET LOCAL {COMMIT_SETTING} = off"))
 
 
 def enqueue(session: Session, entries: Iterable[QueueEntry]) -> None:

@@ -65,7 +65,7 @@ SELECT version, report -> 'balance' ->> 'normalized_entropy' AS normalized_entro
 WHERE campaign_id = :campaign ORDER BY version DESC LIMIT 1"""
 
 
-def glance(session: Session, key: str) -> Row:
+def load_progress_basis(session: Session, key: str) -> Row:
     """All that decides what the progress of a campaign is. Raises CampaignNotFound."""
     row = session.execute(text(_GLANCE), {"key": key}).one_or_none()
     if row is None:
@@ -73,12 +73,12 @@ def glance(session: Session, key: str) -> Row:
     return row
 
 
-def tasks(session: Session, campaign_id: int) -> list[Row]:
+def load_counted_tasks(session: Session, campaign_id: int) -> list[Row]:
     """All tasks that were not withdrawn."""
     return list(session.execute(text(_TASKS), {"campaign": campaign_id}))
 
 
-def imported_tasks(session: Session, campaign_id: int, *, characters: int | None) -> list[Row]:
+def load_imported_tasks(session: Session, campaign_id: int, *, characters: int | None) -> list[Row]:
     """Segments and words of their sources, by task that came with its answers.
 
     characters: how many are a word, where the language has no spaces; None where it has.
@@ -87,16 +87,16 @@ def imported_tasks(session: Session, campaign_id: int, *, characters: int | None
     return list(stream_full_scan(session, _IMPORTED, keys))
 
 
-def raters(session: Session, campaign_id: int) -> list[Row]:
+def load_raters(session: Session, campaign_id: int) -> list[Row]:
     """All raters, with when they began, and whether the plan in force counts on them."""
     return list(session.execute(text(_RATERS), {"campaign": campaign_id}))
 
 
-def systems(session: Session, campaign_id: int) -> list[Row]:
+def load_systems(session: Session, campaign_id: int) -> list[Row]:
     """All systems."""
     return list(session.execute(text(_SYSTEMS), {"campaign": campaign_id}))
 
 
-def plan(session: Session, campaign_id: int) -> Row | None:
+def load_plan(session: Session, campaign_id: int) -> Row | None:
     """Version and normalized entropy of the plan in force."""
     return session.execute(text(_PLAN), {"campaign": campaign_id}).one_or_none()

@@ -27,7 +27,7 @@ class RatingsFrame:
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedRatings:
+class RatingsWithIds:
     """Ratings in canonical order, and the id of the judgment behind each row."""
 
     ratings: Ratings
@@ -65,7 +65,7 @@ class CampaignNames:
     segment_position: Ints
 
 
-def encode_ratings(columns: dict[str, npt.NDArray[Any]], names: CampaignNames, frame: RatingsFrame) -> LoadedRatings:
+def encode_ratings(columns: dict[str, npt.NDArray[Any]], names: CampaignNames, frame: RatingsFrame) -> RatingsWithIds:
     """Ratings of joined columns, in canonical order.
 
     columns: by name the codes `system`, `document` and `task`, the ids `judgment_id`, `segment_id` (−1 for a whole
@@ -99,9 +99,9 @@ def encode_ratings(columns: dict[str, npt.NDArray[Any]], names: CampaignNames, f
         standardised=frame.standardised,
     )
     if order is not None:
-        return LoadedRatings(ratings, columns["judgment_id"])
+        return RatingsWithIds(ratings, columns["judgment_id"])
     order = ratings.canonical_order()
-    return LoadedRatings(ratings.canonical(order), columns["judgment_id"][order])
+    return RatingsWithIds(ratings.canonical(order), columns["judgment_id"][order])
 
 
 _KINDS: Mapping[str, type[np.generic]] = {

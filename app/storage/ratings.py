@@ -25,13 +25,13 @@ from app.storage.rating_codes import (
     CampaignNames,
     CodedNames,
     Columns,
-    LoadedRatings,
     RatingsFrame,
+    RatingsWithIds,
     encode_ratings,
     filter_rows,
 )
 
-__all__ = ["LoadedRatings", "RatingsFrame", "load_ratings"]
+__all__ = ["RatingsFrame", "RatingsWithIds", "load_ratings"]
 
 _SCORES = {
     "judgment_id": "int8",
@@ -113,7 +113,7 @@ def has_segment_ratings(session: Session, *, campaign_id: int, profile_id: int, 
 
 def load_ratings(
     session: Session, *, campaign_id: int, profile_id: int, version: int, frame: RatingsFrame, statement: str = LOAD
-) -> LoadedRatings:
+) -> RatingsWithIds:
     """All ratings of a campaign as they stood at a data version, in canonical order.
 
     Of several revisions at one address the latest counts; surplus and void judgments are no ratings. statement:

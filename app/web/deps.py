@@ -55,14 +55,14 @@ def get_session(request: Request) -> Iterator[Session]:
         yield session
 
 
-async def get_desk(request: Request) -> JudgingService:
+async def get_judging_service(request: Request) -> JudgingService:
     """What judging needs of this process."""
     service: JudgingService = request.app.state.judging
     return service
 
 
 DatabaseDep = Annotated[Database, Depends(get_database)]
-JudgingServiceDep = Annotated[JudgingService, Depends(get_desk)]
+JudgingServiceDep = Annotated[JudgingService, Depends(get_judging_service)]
 SessionDep = Annotated[Session, Depends(get_session, scope="function")]
 CampaignKey = Annotated[
     str, Path(alias="campaign", pattern=KEY_PATTERN, description="Key of the campaign.", examples=["ted-ende"])

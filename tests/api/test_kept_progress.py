@@ -14,13 +14,13 @@ import pytest
 
 from app.services.tasks import kept_counts, progress
 from app.services.tasks.kept_counts import CountsKeeper
-from app.services.tasks.progress_view import Progress, Sight
+from app.services.tasks.progress_view import Progress, ProgressScope
 from app.storage import campaigns
 from app.storage import progress as stored
 from app.storage.db import Database
 from tests.collecting import Collecting, collect
 
-ALL = Sight(raters=True, systems=True, team=None)
+ALL = ProgressScope(raters=True, systems=True, team=None)
 EVENTS = 20
 
 
@@ -183,13 +183,13 @@ def test_what_came_with_its_answers_is_sized_once_until_data_come(
     with psycopg.connect(database_url) as db:
         db.execute(IMPORTED, {"c": walk.live.id})
     sized: list[int] = []
-    of_all = stored.imported_tasks
+    of_all = stored.load_imported_tasks
 
     def counted(*given: Any, **how: Any) -> Any:
         sized.append(1)
         return of_all(*given, **how)
 
-    monkeypatch.setattr(stored, "imported_tasks", counted)
+    monkeypatch.setattr(stored, "load_imported_tasks", counted)
     for _ in range(3):
         walk.answer()
         state = next(one for one in walk.look(walk.keeper).states if one.state == "imported")

@@ -41,7 +41,15 @@ VERBS = {
 WITHOUT_VERB = {"livez", "metrics", "readyz", "version"}
 SENT = ("In", "Patch", "Payload")
 ANSWERED = ("Out", "View", "Own", "Out_", "Row_")
-OLDER_THAN_THE_RULE = {"Health", "ImportReport", "Invitation", "Losses", "Me", "Progress", "Readiness", "TestShown"}
+OLDER_THAN_THE_RULE = {
+    "Health",
+    "ImportReport",
+    "Invitation",
+    "Losses",
+    "Me",
+    "Progress",
+    "Readiness",
+}
 OLDER_THAN_THE_RULE |= {"TokenIssued", "Version"}
 
 

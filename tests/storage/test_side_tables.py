@@ -55,7 +55,7 @@ def spine(database_url: str) -> Iterator[Spine]:
         yield found
 
 
-def _load(session: Session) -> tuple[int, int, ratings.LoadedRatings]:
+def _load(session: Session) -> tuple[int, int, ratings.RatingsWithIds]:
     asked = snapshot.load_snapshot(session, "c", None)
     read = resolve_score_reading(get_campaign(session, "c"), ScoringChoice())
     profile = find_profile_id(session, asked.campaign_id, read)

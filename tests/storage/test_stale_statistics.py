@@ -150,7 +150,7 @@ WALKS: dict[str, Work] = {
     "counts of progress": lambda s, c: progress_counts.count_all(
         s, c.new, version=99, since=s.execute(text("SELECT now()")).scalar_one()
     ),
-    "imported progress": lambda s, c: progress.imported_tasks(s, c.new, characters=None),
+    "imported progress": lambda s, c: progress.load_imported_tasks(s, c.new, characters=None),
     "segments with metrics": lambda s, c: metrics.load_scorable_segments(s, c.new),
     "metrics": lambda s, c: metrics.load_metrics_at_version(s, c.new, 99),
     "scores of a metric": lambda s, c: metrics.load_metric_scores(s, c.new, "comet", 2),

@@ -58,7 +58,7 @@ KEYS = r"^[A-Za-z0-9._~:@+\-]{1,128}(,[A-Za-z0-9._~:@+\-]{1,128}){0,19}$"
 WHO = {"viewer": Viewer, "manager": Manager}
 
 
-class Several(BaseModel):
+class ComparedCampaigns(BaseModel):
     """Which campaigns are compared."""
 
     campaigns: Annotated[str, StringConstraints(pattern=KEYS)] = Field(
@@ -93,7 +93,11 @@ def _path(kind: AnyKind) -> str:
 
 def _query(kind: AnyKind) -> type[BaseModel]:
     """The question of a kind as a query: which data, which campaigns and which picture beside it."""
-    bases: tuple[type[BaseModel], ...] = (AsOf, *((Several,) if kind.over == "campaigns" else ()), kind.options)
+    bases: tuple[type[BaseModel], ...] = (
+        AsOf,
+        *((ComparedCampaigns,) if kind.over == "campaigns" else ()),
+        kind.options,
+    )
     names = representations.list_chart_names(kind)
     picture: Any = (Literal[names], Field(names[0], description="Which picture, where the answer is SVG."))
     return create_model(f"{_camel(kind)}Query", __base__=bases, picture=picture)

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, JsonVal
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from app.design.checks import Departure, Spread
+from app.design.checks import DesignDeviation, Spread
 from app.design.design import (
     Arm,
     Calibration,
@@ -244,7 +244,7 @@ class PlanReport(_Loose):
     srp: ForecastSrp | None = None
     pilot: dict[str, JsonValue] | None = None
     sequence: Sequence | None = None
-    recommendations: list[Departure] | None = None
+    recommendations: list[DesignDeviation] | None = None
     estimable: list[str] | None = None
     unmet: list[Unmet] | None = Field(None, description="What the design asks that could not be met, and why.")
     notes: list[str] | None = None

@@ -61,7 +61,7 @@ class _Item:
         return blake2b(self.source.encode(), digest_size=8).digest()
 
 
-class AppraiseBatches:
+class AppraiseBatchReader:
     """Files of batches. at: where the first one begins. documents_known: an item names its document."""
 
     def __init__(self, context: ReadContext, log: ReadLog) -> None:

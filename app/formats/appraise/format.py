@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from app.domain.errors import Invalid
-from app.formats.appraise.batches import AppraiseBatches
+from app.formats.appraise.batches import AppraiseBatchReader
 from app.formats.appraise.writer import write_tree
 from app.formats.base import CampaignRow, Format, InputFile, ReadContext, ReadLog, Record
 from app.formats.esa import format as esa
@@ -40,7 +40,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
     unknown = sorted(set(context.options) - {"protocol"})
     if unknown:
         raise Invalid(f"batches of appraise have no option {unknown[0][:40]!r}; there is protocol")
-    batches = AppraiseBatches(context, log)
+    batches = AppraiseBatchReader(context, log)
     batches.look(files)
     log.finish()
     protocol = context.protocol or context.options.get("protocol", "esa")

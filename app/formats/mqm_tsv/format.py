@@ -48,7 +48,7 @@ FIRST_LINE = "; the first line was taken for data, as it names no columns"
 class MQMDocumentLines:
     """Rows of the lines that this reader has, sorted; see `Part`."""
 
-    def __init__(self, names: Sequence[str], context: ReadContext, log: ReadLog) -> None:  # noqa: ARG002 (see Spread)
+    def __init__(self, names: Sequence[str], context: ReadContext, log: ReadLog) -> None:  # noqa: ARG002 (see LineSharing)
         _check_options(context)
         self._human = parse_list_option(context.options, HUMAN)
         if "split" in context.options:

@@ -43,8 +43,8 @@ from app.formats.wmt_da.rows import (
     UNKNOWN,
     DaRow,
     DaRowReader,
+    describe_header_fault,
     document_or_position,
-    header_fault,
     split_da_cells,
 )
 from app.formats.wmt_da.writer import write
@@ -144,7 +144,7 @@ def route_line(at: FileLine, line: str, log: ReadLog) -> tuple[Callable[[str], s
 
 def _header(at: FileLine, line: str, log: ReadLog) -> list[str]:
     header = split_da_cells(line.replace('"', ""))
-    fault = header_fault(header)
+    fault = describe_header_fault(header)
     if fault:
         refuse_file(log, at, fault)
     return header

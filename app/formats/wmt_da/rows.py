@@ -97,7 +97,7 @@ def document_or_position(sid: str) -> str:
     return place["document"] or f"#{int(place['position'])}"
 
 
-def header_fault(cells: list[str]) -> str | None:
+def describe_header_fault(cells: list[str]) -> str | None:
     """Why the first line is not the header that is needed."""
     if sorted(cells) == sorted(COLUMNS):
         return None

@@ -12,7 +12,7 @@ from pydantic import Field
 from app.domain.recipe_choices import LARGEST_SEED
 from app.reports.calibration.view import (
     CalibrationView,
-    OffsetView,
+    RaterOffsetView,
     SeverityView,
     SystemView,
     make_caption,
@@ -105,7 +105,7 @@ def _view(parts: CampaignParts, options: CalibrationOptions) -> CalibrationView:
         n_items=int(np.isfinite(agreed).sum()),
         level=options.level,
         higher_is_better=parts.sign > 0,
-        raters=[OffsetView(lenient=-one.shift * parts.sign + 0.0, **asdict(one)) for one in rater_offsets],
+        raters=[RaterOffsetView(lenient=-one.shift * parts.sign + 0.0, **asdict(one)) for one in rater_offsets],
         unknown=[{"rater": name} for name in unknown],
         without_z=[{"rater": name} for name in constant],
         systems=_systems(parts, test, rater_offsets, scaled),

@@ -17,7 +17,7 @@ from app.reports.ranking.tables import format_interval
 PLACES = 3
 
 
-class OffsetView(FiniteResultPart):
+class RaterOffsetView(FiniteResultPart):
     """One rater on calibration items; mean and sd are what z-scores are made with."""
 
     rater: str
@@ -67,7 +67,7 @@ class CalibrationView(ReportHead):
     n_items: int
     level: float
     higher_is_better: bool
-    raters: list[OffsetView]
+    raters: list[RaterOffsetView]
     unknown: list[dict[str, str]] = Field(description="Raters without calibration items: nothing is known of them.")
     without_z: list[dict[str, str]] = Field(description="Raters of one score throughout, or of a single item.")
     systems: list[SystemView]

@@ -8,7 +8,7 @@ from typing import Any
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.postediting.charts import closest_references_picture, edit_rates_picture, reference_curve_picture
 from app.reports.postediting.view import (
-    ClosestLine,
+    ClosestReferenceLine,
     CurvePoint,
     EditedSystem,
     LabLine,
@@ -126,8 +126,8 @@ def _operations(post_edits: PostEdits, segments: Sequence[SegmentEdits], code: i
     )
 
 
-def _closest(post_edits: PostEdits, counts: ClosestReferences) -> ClosestLine:
-    return ClosestLine(
+def _closest(post_edits: PostEdits, counts: ClosestReferences) -> ClosestReferenceLine:
+    return ClosestReferenceLine(
         system=post_edits.systems[counts.system],
         origin=None if counts.origin == EXTERNAL else post_edits.systems[counts.origin],
         own=counts.system == counts.origin,

@@ -55,7 +55,7 @@ class OperationLine(ResultPart):
     tokens: int = Field(description="Of the post-edits.")
 
 
-class ClosestLine(ResultPart):
+class ClosestReferenceLine(ResultPart):
     """How often references of one origin are closest to a system's output."""
 
     system: str
@@ -106,7 +106,7 @@ class PosteditingView(ReportHead):
     n_raters: int
     systems: list[EditedSystem] = Field(description="By mTER, fewest edits first.")
     operations: list[OperationLine]
-    closest: list[ClosestLine]
+    closest: list[ClosestReferenceLine]
     labs: list[LabLine]
     curve: list[CurvePoint]
     curve_segments: int = Field(description="Segments of which every post-edited output was edited.")

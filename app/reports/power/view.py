@@ -37,7 +37,7 @@ class ComponentsLine(ResultPart):
     source: str
 
 
-class PointLine(ResultPart):
+class StudySizeLine(ResultPart):
     """One size of one design. Each power by another way; null where a way is not open."""
 
     documents: int
@@ -82,7 +82,7 @@ class DesignLine(ResultPart):
         None, description="With fewer raters no number of documents is enough; null beyond a million."
     )
     floor: float = Field(description="Standard error that no number of documents goes below: rater × system.")
-    points: list[PointLine]
+    points: list[StudySizeLine]
 
 
 class PowerView(ReportHead):
@@ -200,7 +200,7 @@ def _points(view: PowerView) -> Table:
     return make_aligned_table(heads, rows)
 
 
-def _size(point: PointLine) -> str:
+def _size(point: StudySizeLine) -> str:
     """Three places: it is small."""
     return "–" if point.size is None else captions.format_number(point.size, 3)
 

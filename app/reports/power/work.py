@@ -14,7 +14,7 @@ import numpy as np
 from app.domain.errors import Invalid
 from app.reports.power.scores import ScoreModel, make_score_model
 from app.reports.power.sizes import StudySizes
-from app.reports.power.view import ComponentsLine, DesignLine, PointLine
+from app.reports.power.view import ComponentsLine, DesignLine, StudySizeLine
 from app.reports.source.model_ratings import Draw, parse_bootstrap_draws
 from app.stats.components.generalizability import (
     contrast_components,
@@ -327,12 +327,12 @@ class PowerPlanner(StudySizes):
 
     def _point(
         self, components: VarianceComponents, draws: Sequence[VarianceComponents], layout: StudyLayout, drawing: Drawing
-    ) -> PointLine:
+    ) -> StudySizeLine:
         variance = planning.contrast_variance(components, layout)
         powers = [self._power(layout, planning.contrast_variance(draw, layout)) for draw in draws]
         bill = self._cost(layout)
         drawn_here = {name: drawing.get(name) for name in _DRAWN}
-        return PointLine(
+        return StudySizeLine(
             documents=layout.documents,
             standard_error=sqrt(variance),
             detectable=planning.detectable_difference(variance, alpha=self.alpha_each, power=self.options.power),

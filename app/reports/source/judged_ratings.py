@@ -87,7 +87,7 @@ def load_control_ratings(session: Session, snapshot: Snapshot) -> tuple[Ratings,
     return loaded.ratings, of_segments
 
 
-def _loaded(session: Session, snapshot: Snapshot, statement: str) -> tuple[ratings.LoadedRatings, int]:
+def _loaded(session: Session, snapshot: Snapshot, statement: str) -> tuple[ratings.RatingsWithIds, int]:
     """Ratings as they were given, and the profile that scored them."""
     read = resolve_score_reading(snapshot.campaign, ScoringChoice())
     frame = ratings.RatingsFrame(

@@ -40,7 +40,7 @@ from app.stats.normalize import moments_per_rater, normalize_ratings
 from app.stats.ratings import Ratings
 from app.stats.selection import drop_excluded, select_rows
 from app.stats.stability import curves
-from app.stats.stability.chunks import METHOD_VERSION, ChunkOutcome, StabilitySimulator
+from app.stats.stability.chunks import STABILITY_VERSION, ChunkOutcome, StabilitySimulator
 from app.stats.stability.curves import FIXED_POOL, StabilityCurve, impossible_design_error, refuses_whole_request
 from app.stats.stability.extraction import extract_multiply_rated
 from app.stats.stability.pairs import reported_rank_distance
@@ -142,7 +142,7 @@ def _result(origin: _Origin, simulator: StabilitySimulator, parts: Sequence[byte
         campaign=origin.about.campaign.key,
         data_version=origin.about.version,
         data_hash=origin.data_hash,
-        method_version=METHOD_VERSION,
+        method_version=STABILITY_VERSION,
         request=_request(request, origin.recipe),
         seed=request.seed,
         higher_is_better=data.higher_is_better,
@@ -278,7 +278,7 @@ REPORT: Report[StabilityIn, StabilityView] = Report(
     caption=make_caption,
     warnings=list_stability_warnings,
     long=True,
-    version=METHOD_VERSION,
+    version=STABILITY_VERSION,
     own_routes=True,
     options_in="body",
     single=SingleTableLayout(

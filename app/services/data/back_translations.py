@@ -96,7 +96,7 @@ class _CampaignTexts:
         return latest
 
 
-def pass_on_back_translations(
+def copy_back_translations(
     session: Session, campaign: str, target: str, *, rater: str | None, actor: str
 ) -> BackTranslationResult:
     """Make the texts that raters of a campaign wrote the outputs of the same systems in another.

@@ -22,7 +22,7 @@ class AmbiguousRaterKey(Conflict):
     published = "SeveralRaters"
 
 
-class RaterNotErased(Conflict):
+class ErasureRequired(Conflict):
     """This rater is not erased; erase them first."""
 
     published = "NotErased"
@@ -87,12 +87,12 @@ def purge_rater_judgments(session: Session, campaign: str, key: str, *, actor: s
 
     The audit log keeps what each row hashed to. Rankings of earlier data versions lose the answers too.
 
-    Raises NotFound, and RaterNotErased: who is to be forgotten is erased first.
+    Raises NotFound, and ErasureRequired: who is to be forgotten is erased first.
     """
     row = campaigns.load_campaign(session, campaign, lock=True)
     account = raters.load_rater(session, row.id, key)
     if account.state != "erased":
-        raise RaterNotErased
+        raise ErasureRequired
     hashes = purging.purge_rater(session, row.id, account.id)
     if hashes:
         campaigns.take_next_version(session, row.id, actor=actor, what="purge")

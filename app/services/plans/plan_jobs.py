@@ -68,7 +68,7 @@ def encode_stored_plan(view: PlanView, compiled: bytes) -> bytes:
 def parse_stored_plan(body: bytes) -> PlanView:
     """The plan of a stored report, as it would be."""
     shown = StoredPlan.model_validate_json(body).model_dump(exclude={"compiled"})
-    return PlanView(**shown, version=None, method_version=plans.METHOD_VERSION, actor=None, at=None, stale=())
+    return PlanView(**shown, version=None, method_version=plans.PLAN_VERSION, actor=None, at=None, stale=())
 
 
 def compile_or_queue_plan(
@@ -110,7 +110,7 @@ def _key(session: Session, wanted: PlanRequest, about: Snapshot | None) -> store
         None if about is None else _of_pilot(session, about),
     ]
     kind, version, seed = KIND if about is None else PILOTED, int(wanted.row.data_version), wanted.design.seed or 0
-    return make_report_key(wanted.row.id, kind, version, parts, seed=seed, method_version=plans.METHOD_VERSION)
+    return make_report_key(wanted.row.id, kind, version, parts, seed=seed, method_version=plans.PLAN_VERSION)
 
 
 def list_plan_dependencies(session: Session, view: CampaignInfo, campaign_id: int, material: PlanInput) -> list[object]:

@@ -26,7 +26,7 @@ from app.services.plans.plan_input import PlanInput
 from app.storage import campaigns, plans
 from app.storage.db import Session
 
-METHOD_VERSION = "1"
+PLAN_VERSION = "1"
 _PLANS = TypeAdapter(Plan)
 LARGEST_SEED = 2**53  # what JSON numbers hold exactly
 BODY = ("body",)
@@ -217,7 +217,7 @@ def store_frozen_plan(
         "report": dict(report),
         "compiled": pack_plan(plan),
         "change": None if change is None else dict(change),
-        "method_version": METHOD_VERSION,
+        "method_version": PLAN_VERSION,
         "data_version": data_version,
         "actor": actor,
     }
@@ -266,7 +266,7 @@ def make_plan_preview(
         design=_design(given, plan.design, plan.seed),
         report=report,
         change=change,
-        method_version=METHOD_VERSION,
+        method_version=PLAN_VERSION,
         data_version=data_version,
         actor=None,
         at=None,

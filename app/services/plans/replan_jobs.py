@@ -125,7 +125,7 @@ def _key(left: RemainingWork, given: Mapping[str, Any]) -> stored.ReportKey:
     parts = [given["question"], given["tasks"]]
     before, seed = left.before, left.old.seed
     version = int(before.data_version)
-    return make_report_key(before.campaign_id, KIND, version, parts, seed=seed, method_version=plans.METHOD_VERSION)
+    return make_report_key(before.campaign_id, KIND, version, parts, seed=seed, method_version=plans.PLAN_VERSION)
 
 
 def make_replan_work(database: Database, request: JobRequest) -> ReportWork[bytes]:

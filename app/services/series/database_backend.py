@@ -18,7 +18,7 @@ from app.services.plans.plans import PlanView
 from app.services.series.manifest import ManifestCampaign, ManifestFiles, ManifestRater
 from app.services.series.steps import ExistingCampaign, FrozenPlan
 from app.services.tasks import progress
-from app.services.tasks.progress import Sight
+from app.services.tasks.progress import ProgressScope
 from app.storage.db import Database
 
 PAGE = 200
@@ -113,7 +113,7 @@ class DatabaseBackend:
 
     def progress(self, campaign: str) -> Mapping[str, object]:
         """How far a campaign is."""
-        sight = Sight(raters=True, systems=True, team=None)
+        sight = ProgressScope(raters=True, systems=True, team=None)
         with self._database.transaction(snapshot=True) as session:
             seen = progress.glance(session, campaign, sight)
             return progress.look(session, seen, sight).model_dump(mode="json")

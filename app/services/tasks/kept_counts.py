@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from app.domain.languages import has_word_spaces
 from app.services.campaigns.campaigns import get_campaign
 from app.services.plans.plan_input import CHARACTERS_A_WORD
-from app.services.tasks.progress_view import Glance
+from app.services.tasks.progress_view import ProgressSnapshot
 from app.storage import progress, progress_counts
 from app.storage.db import Session
 
@@ -95,7 +95,7 @@ class CountsKeeper:
         self._campaigns: OrderedDict[int, _Campaign] = OrderedDict()
         self._lock = threading.Lock()
 
-    def count(self, session: Session, seen: Glance, tasks: Sequence[progress.Row]) -> ProgressTallies:
+    def count(self, session: Session, seen: ProgressSnapshot, tasks: Sequence[progress.Row]) -> ProgressTallies:
         """What is judged as of this look. tasks: of the campaign, those not withdrawn."""
         with self._lock:
             campaign = self._campaigns.setdefault(seen.campaign_id, _Campaign())
@@ -110,7 +110,9 @@ class CountsKeeper:
         self._forget_others()
         return counts
 
-    def _count(self, session: Session, kept: _Kept | None, seen: Glance, tasks: Sequence[progress.Row]) -> _Kept:
+    def _count(
+        self, session: Session, kept: _Kept | None, seen: ProgressSnapshot, tasks: Sequence[progress.Row]
+    ) -> _Kept:
         known = frozenset(row.id for row in tasks)
         if kept is not None and _goes_on(session, kept, seen, known):
             _add_answers(session, kept, seen)
@@ -132,7 +134,7 @@ class CountsKeeper:
                 held -= sizes.get(self._campaigns.popitem(last=False)[0], 0)
 
 
-def _goes_on(session: Session, kept: _Kept, seen: Glance, known: frozenset[int]) -> bool:
+def _goes_on(session: Session, kept: _Kept, seen: ProgressSnapshot, known: frozenset[int]) -> bool:
     """Whether nothing but answers has come since, and no task came or went."""
     if (kept.plan, kept.known) != (seen.plan, known) or kept.version > seen.data_version or kept.at > seen.at:
         return False
@@ -140,7 +142,7 @@ def _goes_on(session: Session, kept: _Kept, seen: Glance, known: frozenset[int])
     return kept.version == seen.data_version or progress_counts.only_answers_came(session, seen.campaign_id, **versions)
 
 
-def _count_anew(session: Session, seen: Glance, known: frozenset[int]) -> _Kept:
+def _count_anew(session: Session, seen: ProgressSnapshot, known: frozenset[int]) -> _Kept:
     kept = _Kept(seen.data_version, seen.plan, seen.at, known)
     by_kind: Mapping[str, dict[int, ProgressTally]] = {
         "task": kept.counts.tasks,
@@ -159,13 +161,13 @@ def _count_anew(session: Session, seen: Glance, known: frozenset[int]) -> _Kept:
     return kept
 
 
-def _count_imported(session: Session, seen: Glance) -> Mapping[int, progress.Row]:
+def _count_imported(session: Session, seen: ProgressSnapshot) -> Mapping[int, progress.Row]:
     """The size of tasks that came with their answers, by task: no answer of a rater changes it."""
     characters = None if has_word_spaces(get_campaign(session, seen.key).source_language) else CHARACTERS_A_WORD
-    return {row.id: row for row in progress.imported_tasks(session, seen.campaign_id, characters=characters)}
+    return {row.id: row for row in progress.load_imported_tasks(session, seen.campaign_id, characters=characters)}
 
 
-def _add_answers(session: Session, kept: _Kept, seen: Glance) -> None:
+def _add_answers(session: Session, kept: _Kept, seen: ProgressSnapshot) -> None:
     """Count the judgments between the kept data version and this one."""
     after, counts = kept.newest, kept.counts
     begun: set[int] = set()

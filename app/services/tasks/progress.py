@@ -13,30 +13,40 @@ from app.services.people import idle_raters
 from app.services.tasks import progress_counts as counted
 from app.services.tasks.kept_counts import DAY, DONE, CountsKeeper, ProgressTallies, ProgressTally
 from app.services.tasks.progress_counts import CountedTask
-from app.services.tasks.progress_view import Deadline, Forecast, Glance, Groups, OfSystem, Progress, Sight
+from app.services.tasks.progress_view import (
+    Deadline,
+    Forecast,
+    Groups,
+    OfSystem,
+    Progress,
+    ProgressScope,
+    ProgressSnapshot,
+)
 from app.storage import progress
 from app.storage.db import Session
 
-__all__ = ["Glance", "Sight", "glance", "look"]
+__all__ = ["ProgressScope", "ProgressSnapshot", "glance", "look"]
 
 
-def glance(session: Session, campaign: str, sight: Sight) -> Glance:
+def glance(session: Session, campaign: str, sight: ProgressScope) -> ProgressSnapshot:
     """Whether anything changed, by a few look-ups. Raises NotFound."""
-    row = progress.glance(session, campaign)
+    row = progress.load_progress_basis(session, campaign)
     said = f"{tuple(row)}|{sight.raters}|{sight.systems}|{sight.team}"
     tag = hashlib.sha256(said.encode()).hexdigest()[:32]
-    return Glance(row.id, row.key, row.state, int(row.data_version), row.plan, row.at, tag)
+    return ProgressSnapshot(row.id, row.key, row.state, int(row.data_version), row.plan, row.at, tag)
 
 
-def look(session: Session, seen: Glance, sight: Sight, keeper: CountsKeeper | None = None) -> Progress:
+def look(
+    session: Session, seen: ProgressSnapshot, sight: ProgressScope, keeper: CountsKeeper | None = None
+) -> Progress:
     """The progress of a campaign as far as somebody sees it. keeper: has what was counted at earlier looks."""
-    everybody = progress.raters(session, seen.campaign_id)
+    everybody = progress.load_raters(session, seen.campaign_id)
     raters = [one for one in everybody if sight.team is None or one.team == sight.team]
-    rows = progress.tasks(session, seen.campaign_id)
+    rows = progress.load_counted_tasks(session, seen.campaign_id)
     sources = _ProgressCounts(sight, raters, (keeper or CountsKeeper()).count(session, seen, rows))
     tasks = sources.tasks(rows)
-    plan = progress.plan(session, seen.campaign_id) if sight.team is None else None
-    balance = counted.balance(raters, tasks, plan) if sight.team is None else None
+    plan = progress.load_plan(session, seen.campaign_id) if sight.team is None else None
+    balance = counted.measure_balance(raters, tasks, plan) if sight.team is None else None
     forecast = counted.forecast(raters, tasks, seen)
     return Progress(
         campaign=seen.key,
@@ -55,19 +65,19 @@ def look(session: Session, seen: Glance, sight: Sight, keeper: CountsKeeper | No
         open_flags=sum(one.open_flags for one in raters),
         buckets=counted.buckets(tasks) if sight.team is None else None,
         raters=counted.raters(raters, tasks, seen.at) if sight.raters else None,
-        systems=sources.systems(progress.systems(session, seen.campaign_id)) if sight.systems else None,
+        systems=sources.systems(progress.load_systems(session, seen.campaign_id)) if sight.systems else None,
         warnings=[*counted.warnings(balance), *_idle(session, seen, sight, raters)],
     )
 
 
-def _idle(session: Session, seen: Glance, sight: Sight, raters: Sequence[progress.Row]) -> list[str]:
+def _idle(session: Session, seen: ProgressSnapshot, sight: ProgressScope, raters: Sequence[progress.Row]) -> list[str]:
     """Whom the plan gives nothing, of those whom somebody sees."""
     ours = None if sight.team is None else {one.key for one in raters}
     return idle_raters.list_idle_warnings(session, seen.campaign_id, seen.state, of=ours, named=sight.raters)
 
 
 def _deadline(
-    at: datetime | None, seen: Glance, tasks: Sequence[CountedTask], forecast: Forecast | None
+    at: datetime | None, seen: ProgressSnapshot, tasks: Sequence[CountedTask], forecast: Forecast | None
 ) -> Deadline | None:
     """What the deadline asks for from now on, and whether raters who go on as before meet it."""
     if at is None:
@@ -85,7 +95,7 @@ def _deadline(
 class _ProgressCounts:
     """What was counted, and whose of it is to be seen."""
 
-    sight: Sight
+    sight: ProgressScope
     raters: Sequence[progress.Row]
     counts: ProgressTallies
 

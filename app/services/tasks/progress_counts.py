@@ -16,13 +16,13 @@ from app.services.tasks.progress_view import (
     Balance,
     Expired,
     Forecast,
-    Glance,
     Leases,
     OfBucket,
     OfRater,
     OfState,
     Pace,
-    Sight,
+    ProgressScope,
+    ProgressSnapshot,
 )
 from app.stats.timing.pace import RaterWorkload, forecast_campaign_end
 from app.stats.timing.pace import tasks_per_time_unit as usual_pace
@@ -109,7 +109,7 @@ def _workloads(raters: Sequence[progress.Row], tasks: Sequence[CountedTask]) -> 
     return workloads
 
 
-def forecast(raters: Sequence[progress.Row], tasks: Sequence[CountedTask], seen: Glance) -> Forecast | None:
+def forecast(raters: Sequence[progress.Row], tasks: Sequence[CountedTask], seen: ProgressSnapshot) -> Forecast | None:
     """By gaps between hand-ins drawn anew, from a seed that only the data decide; None while nobody works."""
     if seen.state != "open":
         return None
@@ -190,7 +190,9 @@ def _items_by_rater(tasks: Iterable[CountedTask]) -> Mapping[int, int]:
     return counts
 
 
-def balance(raters: Sequence[progress.Row], tasks: Sequence[CountedTask], plan: progress.Row | None) -> Balance | None:
+def measure_balance(
+    raters: Sequence[progress.Row], tasks: Sequence[CountedTask], plan: progress.Row | None
+) -> Balance | None:
     """Normalized entropy of regular items over all raters that the plan counts on (Riley et al. 2024, §6.1.2)."""
     items = _items_by_rater(tasks)
     counted = [items.get(one.id, 0) for one in raters if one.planned or one.id in items]
@@ -206,7 +208,7 @@ def balance(raters: Sequence[progress.Row], tasks: Sequence[CountedTask], plan: 
     )
 
 
-def leases(tasks: Sequence[CountedTask], raters: Sequence[progress.Row], sight: Sight) -> Leases:
+def leases(tasks: Sequence[CountedTask], raters: Sequence[progress.Row], sight: ProgressScope) -> Leases:
     """Tasks in somebody's hands, and leases that ran out."""
     names = {one.id: one.key for one in raters} if sight.raters else {}
     gone = [one.row for one in tasks if one.row.expired]

@@ -11,7 +11,7 @@ from app.services.access.tokens import Caller
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class ProgressScope:
     """What a reader sees. team: the only one whose raters count; None: the whole campaign."""
 
     raters: bool
@@ -19,7 +19,7 @@ class Sight:
     team: str | None
 
     @classmethod
-    def of(cls, caller: Caller) -> Sight:
+    def of(cls, caller: Caller) -> ProgressScope:
         """Managers see all, viewers no raters, coordinators their team and no systems."""
         if caller.may("manager"):
             return cls(raters=True, systems=True, team=None)
@@ -29,7 +29,7 @@ class Sight:
 
 
 @dataclass(frozen=True, slots=True)
-class Glance:
+class ProgressSnapshot:
     """A campaign at a moment; the same tag is the same progress. plan: the one in force."""
 
     campaign_id: int

@@ -8,7 +8,7 @@ import numpy as np
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import STRATIFIED_TESTS, Recipe
-from app.stats import rater_moments
+from app.stats import recipe_normalization
 from app.stats.aggregate import (
     Indices,
     ScoreMatrix,
@@ -59,7 +59,7 @@ def rank_systems(
     selection = select_rows(rows, recipe)
     ranked = selection.ratings.where(selection.ranked)
     resolved, warnings = _resolve_normalization(ranked, recipe)
-    normalized = rater_moments.normalize_ranked_rows(selection, ranked, resolved)
+    normalized = recipe_normalization.normalize_ranked_rows(selection, ranked, resolved)
     scored, unscaled = _rows_to_aggregate(normalized, resolved)
     median = resolved.aggregate == "median"
     scores = average_segment_scores(scored, repeats=resolved.repeats, median=median)

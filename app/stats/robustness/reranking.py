@@ -12,8 +12,8 @@ from app.domain.recipe import Recipe
 from app.stats.aggregate import ScoreMatrix, average_segment_scores, make_score_matrix, one_row_per_rating, round_scores
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
-from app.stats.rater_moments import normalize_ranked_rows
 from app.stats.ratings import Codes, RatingRole, Ratings
+from app.stats.recipe_normalization import normalize_ranked_rows
 from app.stats.robustness.changes import (
     Group,
     RankingFacts,

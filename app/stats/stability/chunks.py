@@ -35,7 +35,7 @@ from app.stats.stability.testing import (
     permutation_p_values,
 )
 
-METHOD_VERSION = "stability-2"
+STABILITY_VERSION = "stability-2"
 """Of a report. 2 tells the claims of each pair; chunks are those of 1, so that a job begun before goes on."""
 STUDIES_OF_A_CHUNK = 250
 STUDIES_AT_ONCE = 50

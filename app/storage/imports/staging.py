@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from app.storage.db import UNHURRIED, driver_connection
+from app.storage.db import COMMAND_TIMEOUT, driver_connection
 from app.storage.imports.copy_text import NAMES, TABLES, CopyLines, canonical_json
 
 __all__ = [
@@ -27,7 +27,7 @@ WAITING = ("staged_voids", "staged_scores")  # for the last of an import
 SAMPLED = 10  # of a table are sampled 300 times as many rows
 
 # Tables that this very transaction fills have no statistics yet, and their planner would walk them in nested loops.
-SETTINGS = ("enable_nestloop = off", "work_mem = '128MB'", "jit = off", f"statement_timeout = '{UNHURRIED:.0f}s'")
+SETTINGS = ("enable_nestloop = off", "work_mem = '128MB'", "jit = off", f"statement_timeout = '{COMMAND_TIMEOUT:.0f}s'")
 
 
 # The stored outputs that the rows of a staged table name, as a FROM clause: w is the row, g its segment, x the output.
