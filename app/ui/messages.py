@@ -19,6 +19,8 @@ from types import MappingProxyType
 from fastapi import Request
 from markupsafe import Markup
 
+from app.ui import plurals
+
 CATALOGUES = Path(__file__).parent / "static" / "messages"
 ENGLISH = "en"
 ALL = "all"
@@ -38,30 +40,48 @@ class Language:
     """A language of the pages.
 
     name: in itself. form: the form of plural of a whole number, as CLDR names it. thousands, decimal: marks in numbers.
+    managers: managers' pages speak it too, not only raters'. right_to_left: how it is written.
     """
 
     name: str
     form: Callable[[int], str]
     thousands: str
     decimal: str
-
-
-def _one_or_other(n: int) -> str:
-    return "one" if n == 1 else "other"
+    managers: bool = False
+    right_to_left: bool = False
 
 
 LANGUAGES: Mapping[str, Language] = MappingProxyType(
-    {ENGLISH: Language("English", _one_or_other, ",", "."), "de": Language("Deutsch", _one_or_other, ".", ",")}
+    {
+        ENGLISH: Language("English", plurals.one_or_other, ",", ".", managers=True),
+        "de": Language("Deutsch", plurals.one_or_other, ".", ",", managers=True),
+        "fr": Language("Français", plurals.french, "\u202f", ","),
+        "es": Language("Español", plurals.spanish, ".", ","),
+        "cs": Language("Čeština", plurals.czech, "\u00a0", ","),
+        "zh": Language("中文", plurals.only_other, ",", "."),
+        "ja": Language("日本語", plurals.only_other, ",", "."),
+        "ar": Language("العربية", plurals.arabic, ",", ".", right_to_left=True),
+        "hi": Language("हिन्दी", plurals.hindi, ",", "."),
+    }
 )
 NAMES: Mapping[str, str] = MappingProxyType({code: one.name for code, one in LANGUAGES.items()})
+MANAGERS_NAMES: Mapping[str, str] = MappingProxyType(
+    {code: one.name for code, one in LANGUAGES.items() if one.managers}
+)
+"""The languages of managers' pages."""
 
 
-def request_language(request: Request) -> str:
+def languages_of_page(page: str) -> Mapping[str, str]:
+    """The languages that a page is offered in, with their names. page: the name of its template, without the ending."""
+    return MANAGERS_NAMES if page.startswith("manager/") else NAMES
+
+
+def request_language(request: Request, offered: Mapping[str, str] = MANAGERS_NAMES) -> str:
     """What the reader chose (`?lang=`, then kept in a cookie), else what the browser asks for, else English."""
     for chosen in (request.query_params.get("lang"), request.cookies.get(COOKIE)):
-        if chosen is not None and chosen in NAMES:
+        if chosen is not None and chosen in offered:
             return chosen
-    return preferred_language(request.headers.get("accept-language", ""), tuple(NAMES)) or ENGLISH
+    return preferred_language(request.headers.get("accept-language", ""), tuple(offered)) or ENGLISH
 
 
 def preferred_language(header: str, offered: tuple[str, ...]) -> str | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -84,19 +86,35 @@ def render_problem_page(request: Request, status: int, headers: Mapping[str, str
 
 
 def render_page(
-    request: Request, template: str, values: Mapping[str, object], *, status: int = 200, who: Who = "staff"
+    request: Request,
+    template: str,
+    values: Mapping[str, object],
+    *,
+    status: int = 200,
+    who: Who = "staff",
+    phrases: Callable[[str], Mapping[str, str]] | None = None,
 ) -> HTMLResponse:
-    """A page from a template; everything put into it is escaped. who: whose session it speaks for."""
+    """A page from a template; everything put into it is escaped.
+
+    who: whose session it speaks for. phrases: what a campaign says in its own words, in a language.
+    """
     cookie = session_cookie(request, who)
-    language = messages.request_language(request)
-    words = messages.load_page_messages(language, template.removesuffix(".html"))
-    catalogue = messages.catalogue_file_name(language, template.removesuffix(".html"))
+    page = template.removesuffix(".html")
+    offered = messages.languages_of_page(page)
+    language = messages.request_language(request, offered)
+    words = messages.load_page_messages(language, page)
+    own = phrases(language) if phrases else {}
+    if own:
+        words = replace(words, known={**words.known, **own})
+    catalogue = messages.catalogue_file_name(language, page)
     shared = {
         "asset": asset_address,
         "modules": list_modules,
         "csrf": csrf_token(cookie) if cookie else None,
         "language": language,
-        "languages": [(code, name, address_in_language(request, code)) for code, name in messages.NAMES.items()],
+        "right_to_left": messages.LANGUAGES[language].right_to_left,
+        "languages": [(code, name, address_in_language(request, code)) for code, name in offered.items()],
+        "phrases": json.dumps(own, ensure_ascii=False) if own else None,
         "catalogue": asset_address(catalogue) if catalogue else None,
         "_": words.say,
         "count": words.count,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from fastapi import APIRouter, Request, Response
 
 from app.services.campaigns import campaigns
+from app.services.campaigns.phrases import get_phrases
 from app.services.people import guidelines, tutorials
 from app.services.people.guidelines import GuidelineTexts
 from app.services.people.raters import ActingRater
@@ -86,7 +88,8 @@ def _page(
         "tutorial": "" if not course.lessons else "outstanding" if course.outstanding else "done",
         "forms": campaign_forms_json(about) if name in BEFORE_A_TASK else None,
     }
-    return render_page(request, f"rater/{name}.html", {**shared, **values}, who="rater")
+    own = partial(get_phrases, about.settings)
+    return render_page(request, f"rater/{name}.html", {**shared, **values}, who="rater", phrases=own)
 
 
 def _texts(database: Database, rater: ActingRater) -> GuidelineTexts | None:
@@ -102,6 +105,6 @@ def _shown(request: Request, texts: GuidelineTexts | None) -> dict[str, object]:
     if texts is None:
         return {"text": None, "text_language": None}
     offered = tuple(sorted(texts.texts, key=lambda code: code != messages.ENGLISH))
-    wanted = (messages.request_language(request), request.headers.get("accept-language", ""))
+    wanted = (messages.request_language(request, messages.NAMES), request.headers.get("accept-language", ""))
     language = next((code for one in wanted if (code := messages.preferred_language(one, offered))), offered[0])
     return {"text": markdown.markdown_to_html(texts.texts[language]), "text_language": language}

@@ -45,6 +45,7 @@ EXPECTED: dict[str, str] = {
     "GET /campaigns/{campaign}/stability-report.{shape}": "page",
     "GET /campaigns/{campaign}/texts": "page",
     "GET /campaigns/{campaign}/clone": "page",
+    "GET /campaigns/{campaign}/wording": "page",
     "GET /campaigns/{campaign}/comparisons": "page",
     "GET /campaigns/{campaign}/comparisons/{kind}": "page",
     "GET /campaigns/{campaign}/exclusions": "page",

@@ -11,12 +11,16 @@ from tests.ui.from_services import may_say
 from tests.ui.literals import literal_strings
 
 OTHERS = [language for language in messages.NAMES if language != messages.ENGLISH]
+SAYS_THE_NUMBER = {"zero", "one", "two"}  # forms of plural that may be said without the figure
 PLURALS = {"zero", "one", "two", "few", "many", "other"}  # as CLDR names them
 
 
 @pytest.mark.parametrize("page", spoken.PAGES)
 @pytest.mark.parametrize("language", OTHERS)
 def test_a_catalogue_says_all_that_its_page_says(language, page):
+    if language not in messages.languages_of_page(page):
+        assert page.startswith("manager/")
+        return
     assert sorted(spoken.on(page) - set(messages.load_catalogue(language, page))) == []
 
 
@@ -31,7 +35,10 @@ def test_a_catalogue_says_nothing_that_no_page_says(language):
 
 
 def test_all_catalogues_have_the_same_messages():
-    assert all(spoken.keys(language) == spoken.keys(OTHERS[0]) for language in OTHERS)
+    managers = [language for language in OTHERS if language in messages.MANAGERS_NAMES]
+    assert all(spoken.keys(language) == spoken.keys(managers[0]) for language in managers)
+    of_raters = {key for key in spoken.keys(managers[0]) if not key[0].startswith("manager")}
+    assert all(spoken.keys(language) == of_raters for language in set(OTHERS) - set(managers))
 
 
 @pytest.mark.parametrize("language", OTHERS)
@@ -41,8 +48,10 @@ def test_every_translation_has_the_places_of_its_message(language):
             forms = {"other": entry} if isinstance(entry, str) else entry
             assert "other" in forms, message
             assert set(forms) <= PLURALS, message
-            for text in forms.values():
-                assert spoken.places(text) == spoken.places(message), message
+            for form, text in forms.items():
+                optional = {"{n}"} if form in SAYS_THE_NUMBER else set()
+                assert set(spoken.places(message)) - optional <= set(spoken.places(text)), message
+                assert set(spoken.places(text)) <= set(spoken.places(message)), message
                 assert text.strip(), message
 
 
@@ -77,7 +86,14 @@ def test_a_catalogue_is_served_with_all_that_its_page_says():
 
 @pytest.mark.parametrize(
     ("header", "language"),
-    [("de-DE,de;q=0.9,en;q=0.8", "de"), ("fr,en;q=0.5", "en"), ("", "en"), ("de;q=0, en", "en"), ("de;q=x", "en")],
+    [
+        ("de-DE,de;q=0.9,en;q=0.8", "de"),
+        ("fr,en;q=0.5", "fr"),
+        ("pl,en;q=0.5", "en"),
+        ("", "en"),
+        ("de;q=0, en", "en"),
+        ("de;q=x", "en"),
+    ],
 )
 def test_the_browser_says_which_language_and_a_choice_is_kept(browser, header, language):
     answer = browser.get("/", headers={"Accept-Language": header})
@@ -89,3 +105,17 @@ def test_the_browser_says_which_language_and_a_choice_is_kept(browser, header, l
 
 def test_a_language_that_there_is_not_is_english(browser):
     assert '<html lang="en">' in browser.get("/?lang=%22%3E").text
+
+
+def test_managers_pages_are_not_offered_in_a_language_that_only_raters_have(browser):
+    answer = browser.get("/", headers={"Accept-Language": "ar"})
+    assert '<html lang="ar" dir="rtl">' in answer.text
+    assert messages.languages_of_page("manager/overview") == {"en": "English", "de": "Deutsch"}
+    assert set(messages.languages_of_page("rater/task")) == set(messages.LANGUAGES)
+
+
+@pytest.mark.parametrize("language", messages.LANGUAGES)
+def test_a_number_takes_a_form_that_there_is(language):
+    forms = {messages.LANGUAGES[language].form(n) for n in (*range(130), 10**6)}
+    assert forms <= PLURALS
+    assert "other" in forms

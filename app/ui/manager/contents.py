@@ -26,10 +26,11 @@ from app.services.tasks.preview import list_preview_documents
 from app.storage.db import Session
 from app.storage.guidelines import GuidelinesNotFound, Kind
 from app.ui import markdown
+from app.ui.assets import asset_address
 from app.ui.manager.answers import rater_forms_json
 from app.ui.manager.exports import list_offered_formats
 from app.ui.manager.report_groups import group_reports
-from app.ui.messages import message
+from app.ui.messages import NAMES, RATER, catalogue_file_name, message
 
 Values = Mapping[str, object]
 
@@ -83,6 +84,13 @@ def overview_page_values(visit: PageVisit) -> Values:
 def settings_page_values(_: PageVisit) -> Values:
     """The languages that can be chosen."""
     return {"known_languages": KNOWN}
+
+
+def wording_page_values(_: PageVisit) -> Values:
+    """The languages of the raters' pages, each with the address of what they say; English is named in all of them."""
+    files = {language: catalogue_file_name(language, RATER) for language in NAMES}
+    addresses = {language: asset_address(name) for language, name in files.items() if name is not None}
+    return {"page_languages": list(NAMES.items()), "catalogues": json.dumps(addresses)}
 
 
 def lock_page_values(visit: PageVisit) -> Values:

@@ -227,6 +227,12 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
             ManagerPage(
                 message("Settings"), MANAGER, "name, series, languages, notes, deadline", contents.settings_page_values
             ),
+            ManagerPage(
+                message("Wording"),
+                MANAGER,
+                "phrases of the raters' pages in the campaign's own words",
+                contents.wording_page_values,
+            ),
             ManagerPage(message("Clone"), MANAGER, "copy this campaign; copy judgments", contents.empty_page_values),
             ManagerPage(message("Audit"), MANAGER, "who changed what in the campaign", contents.empty_page_values),
         ),

@@ -2,7 +2,7 @@
 
 import { call, comesBack, idempotencyKey, insist, Unreachable, why } from "../shared/api.js";
 import { $, fill, fresh, h } from "../shared/dom.js";
-import { language, loadMessages, t } from "../shared/messages.js";
+import { loadMessages, locale, t } from "../shared/messages.js";
 import { duration } from "./duration.js";
 
 const LONGEST = 4000;
@@ -34,7 +34,7 @@ function rule() {
 
 function day(iso) {
   const style = { dateStyle: "medium", timeZone: "UTC" };
-  return new Intl.DateTimeFormat(language(), style).format(new Date(`${iso}T00:00:00Z`));
+  return new Intl.DateTimeFormat(locale(), style).format(new Date(`${iso}T00:00:00Z`));
 }
 
 function days(found) {

@@ -2,12 +2,15 @@
 
 let known = Object.create(null);
 
+// What a campaign says in its own words counts before the catalogue.
 export async function loadMessages() {
+  const own = JSON.parse(document.querySelector("meta[name=phrases]")?.content ?? "{}");
+  known = Object.assign(Object.create(null), own);
   const address = document.querySelector("meta[name=messages]")?.content;
   if (!address) return;
   try {
     const answer = await fetch(address);
-    if (answer.ok) known = Object.assign(Object.create(null), await answer.json());
+    if (answer.ok) known = Object.assign(Object.create(null), await answer.json(), own);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error; // without a network the page speaks English
   }
@@ -26,7 +29,8 @@ export const languageOf = (message) => (message in known || language() === "en" 
 export const language = () => document.documentElement.lang || "en";
 
 // Dates in English are those of Britain, whose order of day and month most of the world knows.
-export const locale = () => (language() === "en" ? "en-GB" : language());
+// Arabic has the digits of the texts around it, as our tables have them.
+export const locale = () => ({ en: "en-GB", ar: "ar-u-nu-latn" })[language()] ?? language();
 
 // A number of things, named by its two English texts. A language with other forms of plural has them under the second.
 export function count(n, one, many, values = {}) {
@@ -38,5 +42,5 @@ export function count(n, one, many, values = {}) {
 }
 
 export function number(value, digits = 0) {
-  return new Intl.NumberFormat(language(), { maximumFractionDigits: digits }).format(value);
+  return new Intl.NumberFormat(locale(), { maximumFractionDigits: digits }).format(value);
 }

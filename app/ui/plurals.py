@@ -1,0 +1,70 @@
+"""The form of plural that a whole number takes in a language, as CLDR names it.
+
+Source: Unicode CLDR, plural rules of cardinal numbers, for whole numbers.
+"""
+
+from __future__ import annotations
+
+MILLION = 1_000_000
+
+
+def one_or_other(n: int) -> str:
+    """English and German.
+
+    >>> [one_or_other(n) for n in (0, 1, 2)]
+    ['other', 'one', 'other']
+    """
+    return "one" if n == 1 else "other"
+
+
+def only_other(n: int) -> str:  # noqa: ARG001  (one signature for all)
+    """Chinese and Japanese, which have one form."""
+    return "other"
+
+
+def hindi(n: int) -> str:
+    """None is said as one is.
+
+    >>> [hindi(n) for n in (0, 1, 2)]
+    ['one', 'one', 'other']
+    """
+    return "one" if n in (0, 1) else "other"
+
+
+def french(n: int) -> str:
+    """None is said as one is; whole millions have a form of their own.
+
+    >>> [french(n) for n in (0, 1, 2, 1_000_000)]
+    ['one', 'one', 'other', 'many']
+    """
+    return "one" if n in (0, 1) else "many" if n % MILLION == 0 else "other"
+
+
+def spanish(n: int) -> str:
+    """Whole millions have a form of their own.
+
+    >>> [spanish(n) for n in (0, 1, 2, 1_000_000)]
+    ['other', 'one', 'other', 'many']
+    """
+    return "one" if n == 1 else "many" if n and n % MILLION == 0 else "other"
+
+
+def czech(n: int) -> str:
+    """Two to four have a form of their own.
+
+    >>> [czech(n) for n in (0, 1, 2, 4, 5, 22)]
+    ['other', 'one', 'few', 'few', 'other', 'other']
+    """
+    return "one" if n == 1 else "few" if n in (2, 3, 4) else "other"
+
+
+def arabic(n: int) -> str:
+    """Six forms.
+
+    >>> [arabic(n) for n in (0, 1, 2, 3, 10, 11, 99, 100, 103)]
+    ['zero', 'one', 'two', 'few', 'few', 'many', 'many', 'other', 'few']
+    """
+    if n in (0, 1, 2):
+        return ("zero", "one", "two")[n]
+    rest = n % 100
+    return "few" if 3 <= rest <= 10 else "many" if rest >= 11 else "other"
