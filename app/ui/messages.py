@@ -27,6 +27,8 @@ ALL = "all"
 RATER = "rater"
 WITH_WIDGETS = frozenset({"manager/preview", "manager/qualification", "manager/tutorial"})
 """Pages of managers with the widgets of raters, which speak as they do for raters."""
+OF_MANAGERS = ("manager/", "archive/")
+"""Folders of pages in the languages of managers alone."""
 COOKIE = "language"
 PLACE = re.compile(r"\{(\w+)\}")
 NUMBER = re.compile(r"(?<![\w.,])(?<!\w-)(?:\d{1,3}(?:,\d{3})++|\d++)(?:\.\d++)?+(?![.,]*+\d|\w)")
@@ -73,7 +75,7 @@ MANAGERS_NAMES: Mapping[str, str] = MappingProxyType(
 
 def languages_of_page(page: str) -> Mapping[str, str]:
     """The languages that a page is offered in, with their names. page: the name of its template, without the ending."""
-    return MANAGERS_NAMES if page.startswith("manager/") else NAMES
+    return MANAGERS_NAMES if page.startswith(OF_MANAGERS) else NAMES
 
 
 def request_language(request: Request, offered: Mapping[str, str] = MANAGERS_NAMES) -> str:

@@ -257,6 +257,7 @@ def populate(admin: httpx.Client, url: str) -> dict[str, str]:
     assert lifted.status_code == 200, lifted.text
     return {
         "campaign": "demo",
+        "archive": "x" * 22,
         "import": announced.json()["import"],
         "name": "ratings.tsv",
         "format": "jsonl",

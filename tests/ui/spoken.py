@@ -19,7 +19,8 @@ from app.ui.pages import make_template_environment
 from tests.ui.from_services import of_services
 
 TEMPLATES = Path(_TEMPLATES)
-NOT_PAGES = {"base", "manager/base", "manager/plain", "manager/parts", "manager/job", "rater/base"}
+PARTS = {"archive/contents", "archive/file", "archive/texts"}
+NOT_PAGES = PARTS | {"base", "manager/base", "manager/plain", "manager/parts", "manager/job", "rater/base"}
 PAGES = sorted(
     name
     for path in TEMPLATES.rglob("*.html")

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 # By name, in the order of the list: those that are one command each, then those that are groups.
 COMMANDS = {
+    "archive": (
+        "archive",
+        "Write a closed campaign as pages and JSON: its texts with all judgments, without the names of raters.",
+    ),
     "audit": (
         "audit",
         "The last hash of every campaign's chain: noted elsewhere, it proves that nothing before it was changed.",

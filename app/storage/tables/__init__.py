@@ -1,7 +1,7 @@
 """All tables. Constraints stand in the database first; composite keys keep every row inside its campaign."""
 
 from app.storage.tables._metadata import metadata
-from app.storage.tables.access import idempotency, sessions, tokens
+from app.storage.tables.access import archive_links, idempotency, sessions, tokens
 from app.storage.tables.audit import audit_log
 from app.storage.tables.campaigns import campaigns, seals, versions
 from app.storage.tables.exclusions import exclusions
@@ -40,6 +40,7 @@ from app.storage.tables.work import (
 
 __all__ = [
     "activity",
+    "archive_links",
     "arms",
     "audit_log",
     "bucket_raters",

@@ -68,6 +68,22 @@ sessions = Table(
     UniqueConstraint("hash"),
 )
 
+# Addresses of campaigns' public archives. Whoever has one may read, so the address is no secret of ours to hash.
+archive_links = Table(
+    "archive_links",
+    metadata,
+    identity_column(),
+    bigint_column("campaign_id"),
+    text_column("address"),
+    text_column("actor"),
+    timestamp_column("created_at", now=True),
+    timestamp_column("revoked_at", nullable=True),
+    ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
+    UniqueConstraint("address"),
+    # One that can be opened at a time.
+    Index("ix_archive_links_open", "campaign_id", unique=True, postgresql_where=text("revoked_at IS NULL")),
+)
+
 idempotency = Table(
     "idempotency",
     metadata,

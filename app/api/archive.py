@@ -1,0 +1,201 @@
+"""The public archive of a finished campaign: its address, and what everybody may read there."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import BaseModel, Field
+
+from app.api.models.times import Time
+from app.domain.keys import KEY_PATTERN
+from app.services.data import archive
+from app.web.access import Manager, Public
+from app.web.answers import AnswerModel, json_response
+from app.web.cookies import own_origin
+from app.web.deps import CampaignKey, SessionDep
+from app.web.examples import example_response
+
+router = APIRouter(prefix="/v1", tags=["campaigns"])
+
+Address = Annotated[
+    str, Path(alias="archive", pattern=r"^[A-Za-z0-9_-]{1,64}$", description="Of the archive.", examples=["x" * 22])
+]
+
+
+class ArchiveLinkOut(BaseModel):
+    """Where the archive is."""
+
+    address: str = Field(description="The last part of the link.")
+    link: str = Field(description="Everybody who has it can read the campaign while it is closed.")
+    created_at: Time
+
+
+class ArchivedJudgmentOut(AnswerModel):
+    """The last answer of a rater."""
+
+    rater: int = Field(description="A number in place of the name, the same in all documents of the campaign.")
+    score: float | None
+    payload: dict[str, Any] = Field(description="Without notes, comments and links, in which raters write freely.")
+
+
+class ArchivedOutputOut(AnswerModel):
+    """What a system gave for a segment."""
+
+    system: str
+    text: str | None
+    judgments: list[ArchivedJudgmentOut]
+
+
+class ArchivedSegmentOut(AnswerModel):
+    """A segment with the outputs of all systems."""
+
+    position: int
+    source: str | None
+    outputs: list[ArchivedOutputOut]
+
+
+class ArchivedDocumentScoreOut(AnswerModel):
+    """A judgment of a whole document."""
+
+    systems: list[str]
+    judgment: ArchivedJudgmentOut
+
+
+class ArchivedDocumentOut(AnswerModel):
+    """A document with all judgments that count."""
+
+    document: str
+    name: str
+    segments: list[ArchivedSegmentOut]
+    document_scores: list[ArchivedDocumentScoreOut]
+
+
+class ArchivedDocumentName(BaseModel):
+    """A document in the list."""
+
+    document: str
+    name: str
+
+
+class ArchiveOut(BaseModel):
+    """A campaign that everybody may look at."""
+
+    campaign: str
+    name: str
+    protocol: str
+    source_language: str | None
+    target_language: str | None
+    documents: list[ArchivedDocumentName]
+    next: str | None = Field(description="The list goes on with `?after=` and this; null: these are all.")
+
+
+LINK = ArchiveLinkOut.model_validate(
+    {
+        "address": "x" * 22,
+        "link": f"https://plumbline.example.org/archive/{'x' * 22}",
+        "created_at": "2026-11-20T12:00:00Z",
+    }
+)
+INDEX = ArchiveOut(
+    campaign="ted-ende",
+    name="TED",
+    protocol="mqm",
+    source_language="en",
+    target_language="de",
+    documents=[ArchivedDocumentName(document="talk.1", name="talk.1")],
+    next=None,
+)
+DOCUMENT = ArchivedDocumentOut.model_validate(
+    {
+        "document": "talk.1",
+        "name": "talk.1",
+        "segments": [
+            {
+                "position": 1,
+                "source": "The dog barked.",
+                "outputs": [
+                    {
+                        "system": "A",
+                        "text": "Der Hund bellte.",
+                        "judgments": [{"rater": 1, "score": 0.0, "payload": {"protocol": "mqm", "errors": []}}],
+                    }
+                ],
+            }
+        ],
+        "document_scores": [],
+    }
+)
+
+
+@router.put(
+    "/campaigns/{campaign}/archive",
+    summary="Open the campaign to everybody who has the link",
+    responses={
+        **example_response(200, LINK, "The link, the same until it is taken back."),
+        409: {"description": "The campaign is not closed."},
+    },
+)
+def put_archive(caller: Manager, request: Request, campaign: CampaignKey, session: SessionDep) -> Response:
+    """Of a closed campaign. The archive shows texts, systems, scores and marked errors, and no names of raters."""
+    return json_response(_link(request, archive.open_archive(session, campaign, actor=caller.actor)))
+
+
+@router.get(
+    "/campaigns/{campaign}/archive",
+    summary="Read where the archive is",
+    responses=example_response(200, LINK),
+)
+def get_archive_link(caller: Manager, request: Request, campaign: CampaignKey, session: SessionDep) -> ArchiveLinkOut:  # noqa: ARG001  (says who may call)
+    """404 where there is none."""
+    return _link(request, archive.get_archive_link(session, campaign))
+
+
+@router.delete("/campaigns/{campaign}/archive", status_code=204, summary="Take the link back")
+def delete_archive(caller: Manager, campaign: CampaignKey, session: SessionDep) -> None:
+    """The address never opens again; a new one can be made."""
+    archive.close_archive(session, campaign, actor=caller.actor)
+
+
+@router.get("/archive/{archive}", summary="Look at a finished campaign", responses=example_response(200, INDEX))
+def get_archive(
+    caller: Public,  # noqa: ARG001  (says who may call)
+    address: Address,
+    session: SessionDep,
+    after: Annotated[
+        str | None, Query(pattern=KEY_PATTERN, description="The document after which the list goes on.")
+    ] = None,
+) -> ArchiveOut:
+    """For everybody who has the address; at most 200 documents at a time."""
+    index = archive.load_archive_index(session, archive.find_archived_campaign(session, address), after=after)
+    about = index.campaign
+    return ArchiveOut(
+        campaign=about.key,
+        name=about.name,
+        protocol=about.protocol,
+        source_language=about.source_language,
+        target_language=about.target_language,
+        documents=[ArchivedDocumentName(document=key, name=name) for key, name in index.documents],
+        next=index.next,
+    )
+
+
+@router.get(
+    "/archive/{archive}/documents/{document}",
+    summary="Look at a document of a finished campaign",
+    responses=example_response(200, DOCUMENT),
+)
+def get_archived_document(
+    caller: Public,  # noqa: ARG001  (says who may call)
+    address: Address,
+    document: Annotated[str, Path(pattern=KEY_PATTERN, examples=["talk.1"])],
+    session: SessionDep,
+) -> ArchivedDocumentOut:
+    """Its texts with all judgments that count, for everybody who has the address."""
+    campaign = archive.find_archived_campaign(session, address)
+    return ArchivedDocumentOut.model_validate(archive.load_archived_document(session, campaign, document))
+
+
+def _link(request: Request, link: archive.ArchiveLink) -> ArchiveLinkOut:
+    address = f"{own_origin(request)}/archive/{link.address}"
+    return ArchiveLinkOut.model_validate({"address": link.address, "link": address, "created_at": link.created_at})

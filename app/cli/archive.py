@@ -1,0 +1,64 @@
+"""`plumbline archive`: a finished campaign as files that any web server can show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic import TypeAdapter
+
+from app.cli.kit import context
+from app.cli.kit.files import fill_folder
+from app.services.data import archive
+from app.services.data.archive import ArchivedDocument, ArchiveIndex
+from app.ui.archive import number_files, render_archive_index, render_archived_document, style_sheet
+from app.ui.assets import STYLE
+
+DOCUMENT: TypeAdapter[ArchivedDocument] = TypeAdapter(ArchivedDocument)
+Loader = Callable[[str], ArchivedDocument]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("archive")(archive_campaign)
+
+
+def archive_campaign(
+    campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="A folder, new or empty.")],
+) -> None:
+    """Write a closed campaign as pages and JSON: its texts with all judgments, without the names of raters."""
+    with context.database() as database:
+        with database.transaction(snapshot=True) as session:
+            archive.require_closed(session, campaign)
+            indexes = list(_indexes(session, campaign))
+
+        def load(document: str) -> ArchivedDocument:
+            with database.transaction(snapshot=True) as session:
+                return archive.load_archived_document(session, campaign, document)
+
+        fill_folder(_files(indexes, load), output)
+
+
+def _indexes(session: Any, campaign: str) -> Iterator[ArchiveIndex]:
+    after: str | None = None
+    while True:
+        index = archive.load_archive_index(session, campaign, after=after)
+        yield index
+        after = index.next
+        if after is None:
+            return
+
+
+def _files(indexes: list[ArchiveIndex], load: Loader) -> Iterator[tuple[str, Iterator[bytes]]]:
+    documents = tuple(one for index in indexes for one in index.documents)
+    whole = ArchiveIndex(indexes[0].campaign, documents, None)
+    names = number_files([key for key, _ in documents])
+    yield "index.html", iter([render_archive_index(whole, lambda key: f"documents/{names[key]}.html").encode()])
+    yield STYLE, iter([style_sheet()])
+    for key, _ in documents:
+        document = load(key)
+        yield f"documents/{names[key]}.html", iter([render_archived_document(document).encode()])
+        yield f"documents/{names[key]}.json", iter([DOCUMENT.dump_json(document)])

@@ -1,0 +1,239 @@
+"""A finished campaign that others may look at: its texts with all judgments, read only and without names of raters.
+
+A manager makes the address and can take it back. It opens while the campaign is closed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from app.domain.errors import Conflict, NotFound
+from app.reports.source.campaign import CampaignInfo
+from app.services.campaigns import audit
+from app.services.campaigns.campaigns import get_campaign
+from app.services.tasks.voids import JudgmentFilter, JudgmentView, list_judgments
+from app.storage import archive_links, campaigns, test_sets
+from app.storage.db import Session
+
+PAGE = 200
+MOST_JUDGMENTS = 20_000
+"""Of one document; those of a longer one are in the exports."""
+WITHHELD = frozenset({"note", "link", "comment"})
+"""Fields of payloads in which raters write as they like, and may write about themselves."""
+
+
+class CampaignNotClosed(Conflict):
+    """Only a closed campaign has a public archive, because raters of an open one could read how others judged."""
+
+
+class ArchiveNotFound(NotFound):
+    """There is no archive at this address, or it was taken back."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveLink:
+    """An address that opens a campaign to everybody who has it."""
+
+    address: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedJudgment:
+    """The last answer of a rater. rater: a number in place of the name, the same in all documents of the campaign."""
+
+    rater: int
+    score: float | None
+    payload: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedOutput:
+    """What a system gave for a segment. system: its key. text: None where the system has none there."""
+
+    system: str
+    text: str | None
+    judgments: tuple[ArchivedJudgment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedSegment:
+    """A segment with the outputs of all systems."""
+
+    position: int
+    source: str | None
+    outputs: tuple[ArchivedOutput, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedDocumentScore:
+    """A judgment of a whole document."""
+
+    systems: tuple[str, ...]
+    judgment: ArchivedJudgment
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedDocument:
+    """A document as everybody may see it."""
+
+    document: str
+    name: str
+    segments: tuple[ArchivedSegment, ...]
+    document_scores: tuple[ArchivedDocumentScore, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveIndex:
+    """A campaign and its documents, each by key and name. next: after which key the list goes on."""
+
+    campaign: CampaignInfo
+    documents: tuple[tuple[str, str], ...]
+    next: str | None
+
+
+def open_archive(session: Session, campaign: str, *, actor: str) -> ArchiveLink:
+    """Make the address; the same one as long as it is not taken back. Raises NotFound, CampaignNotClosed."""
+    row = campaigns.load_campaign(session, campaign, lock=True)
+    require_closed(session, campaign)
+    if archive_links.find_open_link(session, row.id) is None:
+        archive_links.insert_link(session, row.id, address=secrets.token_urlsafe(16), actor=actor)
+        audit.record_action(session, row.id, actor=actor, action="archive opened")
+    return get_archive_link(session, campaign)
+
+
+def require_closed(session: Session, campaign: str) -> None:
+    """Raises CampaignNotClosed where the campaign is in another state, NotFound where there is none."""
+    state = campaigns.load_campaign(session, campaign).state
+    if state != "closed":
+        raise CampaignNotClosed(f"it is {state}")
+
+
+def get_archive_link(session: Session, campaign: str) -> ArchiveLink:
+    """The address that is in use. Raises NotFound."""
+    link = archive_links.find_open_link(session, campaigns.load_campaign(session, campaign).id)
+    if link is None:
+        raise ArchiveNotFound
+    return ArchiveLink(link.address, link.created_at)
+
+
+def close_archive(session: Session, campaign: str, *, actor: str) -> None:
+    """Take the address back; it never opens again. Raises NotFound where there is none."""
+    row = campaigns.load_campaign(session, campaign, lock=True)
+    if not archive_links.revoke_link(session, row.id):
+        raise ArchiveNotFound
+    audit.record_action(session, row.id, actor=actor, action="archive closed")
+
+
+def find_archived_campaign(session: Session, address: str) -> str:
+    """Key of the campaign behind an address. Raises ArchiveNotFound."""
+    campaign = archive_links.find_linked_campaign(session, address)
+    if campaign is None:
+        raise ArchiveNotFound
+    return campaign
+
+
+def load_archive_index(session: Session, campaign: str, *, after: str | None = None) -> ArchiveIndex:
+    """A page of the documents that have a test set's texts. Raises NotFound."""
+    row = campaigns.load_campaign(session, campaign)
+    documents = test_sets.load_documents_page(session, row.id, after=after, limit=PAGE + 1)
+    shown = tuple((one.key, one.name or one.key) for one in documents[:PAGE])
+    return ArchiveIndex(get_campaign(session, campaign), shown, shown[-1][0] if len(documents) > PAGE else None)
+
+
+def load_archived_document(session: Session, campaign: str, document: str) -> ArchivedDocument:
+    """A document with all judgments that count: the last of each rater, none void, surplus or of a control item.
+
+    Raises NotFound.
+    """
+    row = campaigns.load_campaign(session, campaign)
+    text = test_sets.find_document(session, row.id, document)
+    if text is None:
+        raise ArchiveNotFound("there is no such document")
+    numbers = number_raters(campaign, archive_links.list_rater_keys(session, row.id))
+    judgments = list(_counted(session, campaign, document))
+    systems = test_sets.load_active_systems(session, row.id)
+    rows = test_sets.load_segments(session, row.id, text.id)
+    texts = _texts(session, row.id, text.id, systems, [one.position for one in rows])
+    segments = tuple(
+        ArchivedSegment(
+            segment.position,
+            segment.source,
+            tuple(
+                ArchivedOutput(
+                    system, texts.get((system, segment.position)), _of(judgments, numbers, system, segment.position)
+                )
+                for system in systems
+            ),
+        )
+        for segment in rows
+    )
+    whole = tuple(ArchivedDocumentScore(one.systems, _shown(one, numbers)) for one in judgments if one.segment is None)
+    return ArchivedDocument(text.key, text.name or text.key, segments, whole)
+
+
+def number_raters(campaign: str, raters: Sequence[str]) -> Mapping[str, int]:
+    """A number for each rater, in an order that their names do not show.
+
+    >>> sorted(number_raters("c", ["anna", "ben"]).values())
+    [1, 2]
+    """
+
+    def hashed(rater: str) -> bytes:
+        return hashlib.sha256(f"{campaign}\0{rater}".encode()).digest()
+
+    return {rater: n for n, rater in enumerate(sorted(raters, key=hashed), 1)}
+
+
+def redact_payload(value: Any) -> Any:
+    """A payload without the fields in which raters write as they like.
+
+    >>> redact_payload({"score": 3, "errors": [{"severity": "minor", "note": "me"}]})
+    {'score': 3, 'errors': [{'severity': 'minor'}]}
+    """
+    if isinstance(value, Mapping):
+        return {name: redact_payload(one) for name, one in value.items() if name not in WITHHELD}
+    return [redact_payload(one) for one in value] if isinstance(value, list) else value
+
+
+def _counted(session: Session, campaign: str, document: str) -> Iterator[JudgmentView]:
+    latest: dict[tuple[object, ...], JudgmentView] = {}
+    after: int | None = 0
+    seen = 0
+    while after is not None and seen < MOST_JUDGMENTS:
+        rows, reached = list_judgments(session, campaign, JudgmentFilter(document=document), after=after, limit=PAGE)
+        for judgment in rows:
+            address = (judgment.task, judgment.item, judgment.segment, judgment.rater)
+            if address not in latest or latest[address].revision < judgment.revision:
+                latest[address] = judgment
+        seen += len(rows)
+        after = rows[-1].id if len(rows) == PAGE else reached
+    yield from (one for one in latest.values() if one.role == "rating" and one.void is None and not one.surplus)
+
+
+def _texts(
+    session: Session, campaign_id: int, document_id: int, systems: Sequence[str], positions: Sequence[int]
+) -> Mapping[tuple[str, int], str | None]:
+    texts: dict[tuple[str, int], str | None] = {}
+    for key in systems:
+        system = test_sets.find_system(session, campaign_id, key)
+        if system is not None:
+            outputs = test_sets.load_outputs(session, campaign_id, system.id, document_id)
+            texts.update({(key, at): one.text for at, one in zip(positions, outputs, strict=True)})
+    return texts
+
+
+def _of(
+    judgments: Sequence[JudgmentView], numbers: Mapping[str, int], system: str, position: int
+) -> tuple[ArchivedJudgment, ...]:
+    shown = [_shown(one, numbers) for one in judgments if one.segment == position and system in one.systems]
+    return tuple(sorted(shown, key=lambda one: one.rater))
+
+
+def _shown(judgment: JudgmentView, numbers: Mapping[str, int]) -> ArchivedJudgment:
+    return ArchivedJudgment(numbers[judgment.rater], judgment.score, redact_payload(judgment.payload))

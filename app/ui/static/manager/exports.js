@@ -1,0 +1,35 @@
+// The public archive of a closed campaign: its link is made, shown and taken back.
+
+import { $, button, fill, h } from "../shared/dom.js";
+import { t } from "../shared/messages.js";
+import { api, change, get, moment, resting, sure } from "./parts.js";
+import { reading } from "./reading.js";
+
+const section = $("#archive");
+const said = h("p", { class: "said", role: "alert" });
+const place = h("div");
+section.append(place, said);
+
+const read = reading(section, async () => show(await get(`${api}/archive`, { absent: null })));
+
+function show(link) {
+  if (link) {
+    fill(place,
+      h("p", {}, h("a", { href: link.link }, link.link), " ", h("span", { class: "quiet" }, t("since {when}", { when: moment(link.created_at) }))),
+      h("p", { class: "actions" }, button(t("Take the link back"), () =>
+        sure(t("Take the link back?"), t("The address stops working and never works again. You can make another one."), t("Take the link back"), close), { class: "quiet" })));
+  } else if (section.dataset.state === "closed") {
+    fill(place, h("p", { class: "actions" }, button(t("Make a public link"), (event) => resting(event.currentTarget, open))));
+  } else fill(place, h("p", {}, t("This is possible once the campaign is closed.")));
+}
+
+async function open() {
+  const answer = await change("PUT", `${api}/archive`, { said });
+  if (answer) show(answer.body);
+}
+
+async function close() {
+  if (await change("DELETE", `${api}/archive`, { said })) show(null);
+}
+
+await read();

@@ -1,0 +1,91 @@
+"""The public archive: closed campaigns only, no names, nothing void or written freely, and an address that ends."""
+
+from __future__ import annotations
+
+import json
+
+import psycopg
+import pytest
+
+from tests.collecting import collect
+
+URL = "/v1/campaigns/live"
+
+
+@pytest.fixture
+def live(database, admin):
+    """A closed campaign in which two raters judged one document."""
+    made = collect(database, protocol="mqm", documents=1, segments=2, raters=("anna", "ben"), ratings=2, pooled=False)
+    with psycopg.connect(database.url) as db:
+        tasks = db.execute(
+            """SELECT t.public_id, r.key, i.position FROM tasks t JOIN raters r ON r.id = t.rater_id
+            JOIN items i ON i.task_id = t.id WHERE t.campaign_id = %s ORDER BY 1, 3""",
+            [made.id],
+        ).fetchall()
+    error = {"start": 0, "end": 5, "severity": "minor", "category": "Style/Awkward", "note": "I, Anna, think so"}
+    for task, rater, item in tasks:
+        admin.post(f"{URL}/lease", headers=made.auth(rater))
+        for segment in (1, 2):
+            payload = {"protocol": "mqm", "errors": [error] if segment == 1 else []}
+            admin.put(
+                f"/v1/tasks/{task}/judgments/{item}/{segment}",
+                json=payload,
+                headers=made.auth(rater),
+            ).raise_for_status()
+    return made
+
+
+def close(client):
+    etag = client.get(URL).headers["ETag"]
+    assert client.post(f"{URL}/close", json={}, headers={"If-Match": etag}).status_code in (200, 204)
+
+
+def test_only_a_closed_campaign_has_one_and_its_address_ends_with_it(admin, live, database):
+    assert admin.put(f"{URL}/archive").status_code == 409
+    assert admin.get(f"{URL}/archive").status_code == 404
+    close(admin)
+    first = admin.put(f"{URL}/archive").json()
+    assert admin.put(f"{URL}/archive").json() == first == admin.get(f"{URL}/archive").json()
+    address = first["address"]
+    stranger = {"Authorization": ""}
+    assert admin.get(f"/v1/archive/{address}", headers=stranger).status_code == 200
+    assert admin.get("/v1/archive/" + "x" * 22, headers=stranger).status_code == 404
+
+    etag = admin.get(URL).headers["ETag"]
+    assert admin.post(f"{URL}/open", json={}, headers={"If-Match": etag}).status_code in (200, 204)
+    assert admin.get(f"/v1/archive/{address}", headers=stranger).status_code == 404
+    close(admin)
+    assert admin.get(f"/v1/archive/{address}", headers=stranger).status_code == 200
+
+    assert admin.delete(f"{URL}/archive").status_code == 204
+    assert admin.delete(f"{URL}/archive").status_code == 404
+    assert admin.get(f"/v1/archive/{address}", headers=stranger).status_code == 404
+    assert admin.put(f"{URL}/archive").json()["address"] != address
+
+
+def test_a_document_has_its_judgments_without_names_notes_and_what_is_void(admin, live):
+    close(admin)
+    address = admin.put(f"{URL}/archive").json()["address"]
+    [document] = admin.get(f"/v1/archive/{address}").json()["documents"]
+    path = f"/v1/archive/{address}/documents/{document['document']}"
+    shown = admin.get(path).json()
+    first, second = shown["segments"]
+    assert [len(one["judgments"]) for one in first["outputs"]] == [2, 2]
+    assert sorted(j["rater"] for j in first["outputs"][0]["judgments"]) == [1, 2]
+    assert first["outputs"][0]["judgments"][0]["payload"]["errors"][0]["category"] == "Style/Awkward"
+    assert second["outputs"][0]["judgments"][0]["score"] == 0
+    text = json.dumps(shown)
+    assert "anna" not in text.lower()
+    assert '"ben"' not in text
+
+    page = admin.get(f"/archive/{address}/documents/{document['document']}", headers={"Accept": "text/html"})
+    assert page.status_code == 200
+    assert '<mark class="is-minor">' in page.text
+    assert "anna" not in page.text.lower()
+    assert page.headers["x-robots-tag"] == "noindex"
+    assert admin.get(f"/v1/archive/{address}/documents/none").status_code == 404
+
+    sent = {"filter": {"rater": "anna"}, "reason": "did not read"}
+    assert admin.post(f"{URL}/judgments/void", json=sent, headers={"Idempotency-Key": "v"}).status_code == 200
+    outputs = admin.get(path).json()["segments"][0]["outputs"]
+    assert [len(one["judgments"]) for one in outputs] == [1, 1]
