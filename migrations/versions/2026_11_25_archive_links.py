@@ -19,9 +19,7 @@ def upgrade() -> None:
         sa.Column("actor", sa.Text(), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), server_default=sa.text("now()"), nullable=False),
         sa.Column("revoked_at", sa.DateTime(timezone=True), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["campaign_id"], ["campaigns.id"], name=op.f("fk_archive_links_campaign_id_campaigns")
-        ),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaigns.id"], name=op.f("fk_archive_links_campaign_id_campaigns")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_archive_links")),
         sa.UniqueConstraint("address", name=op.f("uq_archive_links_address")),
     )
