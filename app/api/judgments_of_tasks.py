@@ -68,7 +68,7 @@ async def put_comparison(
     seen: Seen,
     body: Annotated[
         PreferencePayload,
-        payload_body(PreferencePayload, {"ranking": {"protocol": "esa", "preference": [[2], [1, 3]]}}),
+        payload_body(PreferencePayload, {"ranking": {"protocol": "esa", "preference": [[2], [1, 3]]}}, aside=True),
     ],
     service: JudgingServiceDep,
 ) -> Response:
@@ -87,7 +87,7 @@ async def put_judgment(
     item: ItemNumber,
     segment: SegmentNumber,
     seen: Seen,
-    body: Annotated[JudgmentPayload, payload_body(JudgmentPayload, payload_examples())],
+    body: Annotated[JudgmentPayload, payload_body(JudgmentPayload, payload_examples(), aside=True)],
     service: JudgingServiceDep,
 ) -> Response:
     """The same answer again changes nothing; another one is a new revision.
@@ -107,7 +107,7 @@ async def put_document_judgment(
     task: TaskId,
     item: ItemNumber,
     seen: Seen,
-    body: Annotated[JudgmentPayload, payload_body(JudgmentPayload, payload_examples())],
+    body: Annotated[JudgmentPayload, payload_body(JudgmentPayload, payload_examples(), aside=True)],
     service: JudgingServiceDep,
 ) -> Response:
     """Where the campaign asks for it; by the rules of the judgment of a segment."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field, StringConstraints
 
 from app.api.models.tasks import EXAMPLE, LARGEST, LeaseOut, TaskId
@@ -15,8 +15,10 @@ from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, JudgingServiceDep
 from app.web.examples import example_response
 from app.web.fast.rater_cache import CachedRater
+from app.web.fast.route import FastRoute
 
 router = APIRouter(prefix="/v1", tags=["tasks"])
+fast = APIRouter(prefix="/v1", tags=["tasks"], route_class=FastRoute)
 
 MOST_EVENTS = 500
 Position = Annotated[int, Field(ge=1, le=LARGEST)]
@@ -59,7 +61,7 @@ async def lease_task(rater: CachedRater, campaign: CampaignKey, service: Judging
     return LeaseOut.of(await leases.lease_task(service, rater=rater))
 
 
-@router.post(
+@fast.post(
     "/tasks/{task}/heartbeat",
     summary="Extend a lease",
     responses={
@@ -70,10 +72,14 @@ async def lease_task(rater: CachedRater, campaign: CampaignKey, service: Judging
 async def extend_lease(
     rater: CachedRater,
     task: TaskId,
-    body: Annotated[HeartbeatIn, json_body(HeartbeatIn, focus=BEAT, silent={})],
+    body: Annotated[HeartbeatIn, json_body(HeartbeatIn, aside=True, focus=BEAT, silent={})],
     service: JudgingServiceDep,
-) -> AliveOut:
+) -> Response:
     """With what was done since, each event once however often it is sent."""
     events = [ActivityEvent(**one.model_dump()) for one in body.events]
     alive = await leases.extend_lease(service, task, events, rater=rater)
-    return AliveOut(leased_until=alive.leased_until, kept="surplus" if alive.surplus else None)
+    told = AliveOut(leased_until=alive.leased_until, kept="surplus" if alive.surplus else None)
+    return Response(told.model_dump_json(), media_type="application/json")
+
+
+router.routes.extend(fast.routes)

@@ -63,15 +63,20 @@ class BodyModel(BaseModel):
 
 
 class JsonBody(Generic[M]):
-    """A dependency that reads a JSON body as a model; the OpenAPI document finds the model and examples here."""
+    """A dependency that reads a JSON body as a model; the OpenAPI document finds the model and examples here.
 
-    def __init__(self, model: type[M], examples: Mapping[str, Mapping[str, Any]]) -> None:
+    aside: the request goes on without a slot, as one whose body arrives. It is for what waits in the recorder: many
+    requests share a connection there, and it has a bound of its own.
+    """
+
+    def __init__(self, model: type[M], examples: Mapping[str, Mapping[str, Any]], *, aside: bool = False) -> None:
         self.model = model
         self.examples = examples
+        self.aside = aside
 
     async def __call__(self, request: Request) -> M:
         """The body as the model. Raises WrongContentType, BodyTooLarge, BodyTooSlow, NotJson, Invalid."""
-        data = await read_json(request)
+        data = await read_json(request, aside=self.aside)
         try:
             if len(data) <= AT_ONCE:
                 return self._read(data)
@@ -84,18 +89,19 @@ class JsonBody(Generic[M]):
         return self.model.model_validate_json(data, strict=True)
 
 
-def json_body(model: type[BaseModel], **examples: Mapping[str, Any]) -> Any:
+def json_body(model: type[BaseModel], *, aside: bool = False, **examples: Mapping[str, Any]) -> Any:
     """Declare the JSON body of a handler, with worked examples by name."""
-    return Depends(JsonBody(model, {name: {"value": value} for name, value in examples.items()}))
+    return Depends(JsonBody(model, {name: {"value": value} for name, value in examples.items()}, aside=aside))
 
 
-async def read_json(request: Request) -> bytes:
-    """The bytes of a body that is strict JSON, as `strict_json.parse_strict_json` has it."""
+async def read_json(request: Request, *, aside: bool = False) -> bytes:
+    """The bytes of a body that is strict JSON, as `strict_json.parse_strict_json` has it. aside: see `JsonBody`."""
     kind, _, parameters = request.headers.get("content-type", "").partition(";")
     if kind.strip().lower() != "application/json" or parameters.strip().lower() not in {"", "charset=utf-8"}:
         raise WrongContentType("send application/json in UTF-8")
     _refuse_encoded(request)
-    pieces = [piece async for piece in stream_body_pieces(request, get_options(request).body_limit)]
+    limit = get_options(request).body_limit
+    pieces = [piece async for piece in stream_body_pieces(request, limit, aside=aside)]
     data = b"".join(pieces)
     request.state.body_digest = hashlib.sha256(data).digest()
     if len(data) <= AT_ONCE:
@@ -105,10 +111,11 @@ async def read_json(request: Request) -> bytes:
     return data
 
 
-async def stream_body_pieces(request: Request, limit: int) -> AsyncIterator[bytes]:
+async def stream_body_pieces(request: Request, limit: int, *, aside: bool = False) -> AsyncIterator[bytes]:
     """The pieces of a body as they come, at most `limit` bytes in all.
 
-    Meanwhile others have the slot of this request. Raises BodyTooLarge, BodyTooSlow, Cut, TooBusy.
+    Meanwhile others have the slot of this request; aside: and afterwards. Raises BodyTooLarge, BodyTooSlow, Cut,
+    TooBusy.
     """
     if int(_content_length(request)) > limit:
         raise BodyTooLarge(f"at most {limit} bytes")
@@ -126,7 +133,7 @@ async def stream_body_pieces(request: Request, limit: int) -> AsyncIterator[byte
         if size > limit:
             raise BodyTooLarge(f"at most {limit} bytes")
         whole = not message.get("more_body", False)
-        if whole and slot is not None:
+        if whole and slot is not None and not aside:
             slot.come_back()
         if piece:
             yield piece

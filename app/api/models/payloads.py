@@ -76,9 +76,9 @@ class PayloadBody(JsonBody[Any]):
             raise RequestValidationError([_placed(fault) for fault in error.errors()]) from None
 
 
-def payload_body(model: type[BaseModel], examples: Mapping[str, Any]) -> Any:
-    """Declare a body of payloads, with worked examples by name."""
-    return Depends(PayloadBody(model, {name: {"value": value} for name, value in examples.items()}))
+def payload_body(model: type[BaseModel], examples: Mapping[str, Any], *, aside: bool = False) -> Any:
+    """Declare a body of payloads, with worked examples by name. aside: see `JsonBody`."""
+    return Depends(PayloadBody(model, {name: {"value": value} for name, value in examples.items()}, aside=aside))
 
 
 def payload_examples() -> dict[str, Any]:

@@ -6,6 +6,7 @@ python -m app.cli.serving.web LINE LISTENER    # the descriptors of the line and
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import resource
 import socket
@@ -21,6 +22,8 @@ from app.web.protocol import MOST_FILES, BoundedProtocol, count_allowed_files
 FACTORY = "app.main:from_environment"
 GRACE = 8  # seconds that requests under way have to finish
 BEAT_EVERY = 1  # seconds
+KEEP_ALIVE = 75  # seconds: a page's heartbeat every 20 s, and a proxy's own limit, end before it
+SWITCH = 0.0005  # seconds after which a thread that computes lets the event loop go on; each system call asks for it
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -42,7 +45,7 @@ def config(**more: Any) -> uvicorn.Config:
         log_config=LOGGING,
         server_header=False,
         ws="none",
-        timeout_keep_alive=15,
+        timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=GRACE,
         proxy_headers=bool(proxies),
         forwarded_allow_ips=list(proxies),
@@ -70,8 +73,15 @@ def _server(**more: Any) -> uvicorn.Server:
     return uvicorn.Server(config(**more))
 
 
+def _log_no_threads() -> None:
+    """Leave out of log records what their lines do not have: threads and processes (a line for each request)."""
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
+
+
 def main(line: int, listener: int) -> None:
     """Answer requests until told to stop. The event loop gives the signs of life: who hears them is answered."""
+    sys.setswitchinterval(SWITCH)
+    _log_no_threads()
     from app.web import supervision
 
     ends = Line(line, told=supervision.keep_states, alone=lambda: os._exit(1))

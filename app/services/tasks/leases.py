@@ -28,6 +28,9 @@ from app.storage.tasks import TaskNotFound
 
 Why = Literal["finished", "nothing_planned", "wait", "paused", "capacity", "not_enrolled", "consent", "qualification"]
 
+BEATS_SHARE = 0.1
+"""Seconds that a heartbeat waits for others at most: nobody looks at its answer."""
+
 
 @dataclass(frozen=True, slots=True)
 class LeaseResult:
@@ -86,7 +89,7 @@ async def extend_lease(
             return await activity.record_heartbeats(connection, ledger, beats)
 
         def lane() -> CampaignWriteQueue[Heartbeat, HeartbeatResult]:
-            return CampaignWriteQueue(flush, lambda one: one.task_id, lambda _: True)
+            return CampaignWriteQueue(flush, lambda one: one.task_id, lambda _: True, at_once=True, sharing=BEATS_SHARE)
 
         beat = Heartbeat(rater.token_id, rater.rater_id, task.addresses.task_id, tuple(events))
         return service.recorder.put(("beats", *ledger.place), lane, [beat], actor=rater.actor, whole=False)

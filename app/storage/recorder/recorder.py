@@ -1,15 +1,15 @@
 """The recorder: the one place beside `storage.db` that commits, for the three hot routes.
 
 What waits for one campaign is written by one statement and one commit, and each of it is answered after that commit.
-A flush never waits to fill: it takes what came while the one before it was under way. After an error each member is
-tried again alone, so one bad answer never fails its neighbours. When a connection breaks, the flush is repeated: every
-statement here may be carried out twice.
+A flush takes what came while the one before it was under way, and waits a moment for more only where more is about to
+come (`app.storage.recorder.arrivals`). After an error each member is tried again alone, so one bad answer never fails
+its neighbours. When a connection breaks, the flush is repeated: every statement here may be carried out twice.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -21,6 +21,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from app.domain.errors import AppError, Unavailable
 from app.storage.db import POOL_TIMEOUT, DatabaseBusy, DatabaseDown, sqlalchemy_url, translate_database_errors
 from app.storage.pulse import SILENT, DatabasePulse, PulsedAsyncConnection
+from app.storage.recorder.arrivals import ENOUGH, RecentArrivals
 from app.storage.recorder.judgments import (
     STORED,
     AnswerOutcome,
@@ -33,6 +34,8 @@ from app.storage.recorder.judgments import (
 
 MOST = 64
 WAITING = 2048  # members of all campaigns together
+SHARING = 0.02  # seconds that an answer waits for others at most
+KNOWN_LANES = 1000  # whose last arrivals are kept
 AGAINST_EACH_OTHER = "40"  # class of the states of deadlocks
 OTHERS_TURN = 0.1  # seconds: who was let go takes its locks; whoever came at once met it a second time
 RAW = AsyncConnectionPool[PulsedAsyncConnection]
@@ -67,14 +70,22 @@ class CampaignWriteQueue(Generic[M, T]):
     """What waits for one campaign, and how it is flushed. address: what only one member of a flush may have.
 
     at_once: a flush is one statement, which is a transaction by itself unless all of it may have to be taken back.
+    sharing: seconds that the first member waits for others at most. timer: starts the flush when they are over.
     """
 
     flush: Callable[[Connection, Sequence[M], str], Awaitable[list[T]]]
     address: Callable[[M], object]
     stored: Callable[[T], bool]
     at_once: bool = False
+    sharing: float = SHARING
     waiting: deque[WriteRequest[M, T]] = field(default_factory=deque)
     task: asyncio.Task[None] | None = None
+    timer: asyncio.TimerHandle | None = None
+
+    @property
+    def has_enough(self) -> bool:
+        """Whether what waits is worth a flush of its own."""
+        return len(self.waiting) >= ENOUGH or self.waiting[0].whole
 
     def take(self, most: int) -> list[WriteRequest[M, T]]:
         """The first members that can go in one flush."""
@@ -102,6 +113,7 @@ class Recorder:
         self.flushes = 0
         self.members = 0
         self._lanes: dict[LaneKey, CampaignWriteQueue[Any, Any]] = {}
+        self._arrivals: OrderedDict[LaneKey, RecentArrivals] = OrderedDict()
         self._waiting = 0
         self._closing = False
         options = f"-c timezone=UTC {PLANS} {WAITS}" + (f" -c role={role}" if role else "")
@@ -147,6 +159,8 @@ class Recorder:
     async def close(self) -> None:
         """Write what waits, then let the connections go."""
         self._closing = True
+        for key, lane in self._lanes.items():
+            self._start(key, lane)
         under_way = [lane.task for lane in self._lanes.values() if lane.task is not None]
         await asyncio.gather(*under_way, return_exceptions=True)
         await self._pool.close()
@@ -182,9 +196,39 @@ class Recorder:
         done: asyncio.Future[list[T]] = asyncio.get_running_loop().create_future()
         lane.waiting.append(WriteRequest(wants, actor, whole, done))
         self._waiting += 1
+        arrivals = self._note_arrival(key, lane, actor)
+        if lane.has_enough or not arrivals.are_dense:
+            self._start(key, lane)
+        elif lane.task is None and lane.timer is None:
+            self._start_later(key, lane)
+        return await done
+
+    def _note_arrival(self, key: LaneKey, lane: CampaignWriteQueue[M, T], actor: str) -> RecentArrivals:
+        """What has come lately in a lane, which is kept longer than the lane."""
+        arrivals = self._arrivals.get(key)
+        if arrivals is None:
+            arrivals = self._arrivals[key] = RecentArrivals(lane.sharing)
+            if len(self._arrivals) > KNOWN_LANES:
+                self._arrivals.popitem(last=False)
+        arrivals.note(actor)
+        return arrivals
+
+    def _start(self, key: LaneKey, lane: CampaignWriteQueue[M, T]) -> None:
+        """Flush what waits, unless that is under way."""
+        if lane.timer is not None:
+            lane.timer.cancel()
+            lane.timer = None
         if lane.task is None:
             lane.task = asyncio.create_task(self._drain(key, lane))
-        return await done
+
+    def _start_later(self, key: LaneKey, lane: CampaignWriteQueue[M, T]) -> None:
+        """Flush once others have had the time to come."""
+        lane.timer = asyncio.get_running_loop().call_later(lane.sharing, self._start, key, lane)
+
+    def _shares(self, key: LaneKey, lane: CampaignWriteQueue[M, T]) -> bool:
+        """Whether what came during a flush waits for more."""
+        arrivals = self._arrivals.get(key)
+        return not self._closing and arrivals is not None and arrivals.are_dense and not lane.has_enough
 
     async def _drain(self, key: LaneKey, lane: CampaignWriteQueue[M, T]) -> None:
         try:
@@ -197,11 +241,20 @@ class Recorder:
                     for member in members:
                         if not member.done.done():
                             member.done.set_exception(RecorderShuttingDown(retry_after=1))
+                if lane.waiting and self._shares(key, lane):
+                    lane.task = None
+                    self._start_later(key, lane)
+                    return
         finally:
-            del self._lanes[key]
-            for member in lane.waiting:
-                member.done.cancel()
-            self._waiting -= len(lane.waiting)
+            if lane.timer is None:
+                self._end(key, lane)
+
+    def _end(self, key: LaneKey, lane: CampaignWriteQueue[M, T]) -> None:
+        """Forget a lane; what still waits there, after an error, is told."""
+        del self._lanes[key]
+        for member in lane.waiting:
+            member.done.cancel()
+        self._waiting -= len(lane.waiting)
 
     async def _answer(self, lane: CampaignWriteQueue[M, T], members: list[WriteRequest[M, T]]) -> None:
         """Flush some members and tell each; after an error that is nobody's in particular, each alone."""

@@ -1,0 +1,82 @@
+"""A flush waits for other raters where they are about to come, and only there."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from app.storage.recorder import arrivals
+from app.storage.recorder.arrivals import ENOUGH, RECENT, RecentArrivals
+from app.storage.recorder.judgments import AnswerOutcome
+from app.storage.recorder.recorder import SHARING, Recorder
+from tests.storage.recorder.test_recorder import Desk, desk  # noqa: F401  (a fixture)
+
+
+class Clock:
+    """Time that goes on when told so."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+def dense_after(monkeypatch: pytest.MonkeyPatch, gap: float, raters: int, n: int = 100) -> bool:
+    """Whether a flush waits after some arrivals of some raters in turn, each a gap after the one before."""
+    clock = Clock()
+    monkeypatch.setattr(arrivals, "time", clock)
+    recent = RecentArrivals(0.02)
+    for at in range(n):
+        clock.now += gap
+        recent.note(f"r{at % raters}")
+    return recent.are_dense
+
+
+def test_many_raters_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert dense_after(monkeypatch, 0.005, raters=1000)
+    assert dense_after(monkeypatch, 0.019, raters=1000)
+
+
+def test_nobody_waits_where_few_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not dense_after(monkeypatch, 0.03, raters=1000), "seldom"
+    assert not dense_after(monkeypatch, 0.001, raters=1), "a program"
+    assert not dense_after(monkeypatch, 0.001, raters=RECENT - 1), "programs that each wait for their answer"
+    assert not dense_after(monkeypatch, 0.001, raters=1000, n=RECENT - 1), "nothing is known yet"
+
+
+def test_who_waits_for_their_answer_are_never_fewer_than_enough() -> None:
+    """Else a flush would wait for raters who wait for it."""
+    assert ENOUGH < RECENT
+
+
+def test_answers_of_many_raters_share_commits_while_one_rater_has_their_own(desk: Desk) -> None:  # noqa: F811
+    async def send(recorder: Recorder, actors: list[str]) -> float:
+        """Answers, each a few milliseconds after the one before; how many a flush had."""
+        flushes, members = recorder.flushes, recorder.members
+        sent = []
+        for actor, answer in zip(actors, desk.answers, strict=False):
+            sent.append(asyncio.ensure_future(recorder.judge(desk.ledger, [answer], actor=actor, whole=False)))
+            await asyncio.sleep(SHARING / 5)
+        await asyncio.gather(*sent)
+        assert recorder.members - members == len(sent)
+        return (recorder.members - members) / (recorder.flushes - flushes)
+
+    async def work(recorder: Recorder) -> tuple[float, float]:
+        await recorder.judge(desk.ledger, desk.answers[:1], actor="r", whole=False)  # the first plans the statement
+        return await send(recorder, ["r"] * 60), await send(recorder, [f"r{n}" for n in range(60)])
+
+    alone, many = desk.run(work)
+    assert many >= 3 > alone
+
+
+def test_what_waits_for_others_is_written_at_the_end(desk: Desk) -> None:  # noqa: F811
+    async def work(recorder: Recorder) -> asyncio.Future[list[AnswerOutcome]]:
+        for n in range(RECENT):
+            await recorder.judge(desk.ledger, [desk.answers[n]], actor=f"r{n}", whole=False)
+        late = asyncio.ensure_future(recorder.judge(desk.ledger, [desk.answers[RECENT]], actor="late", whole=False))
+        await asyncio.sleep(0)
+        return late
+
+    assert [one.revision for one in desk.run(work).result()] == [1]
