@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import scipy
 
 from app.stats.plain import number_or_none
 from app.stats.quality.pairing import first_rows_of_judgments
@@ -118,7 +118,9 @@ def count_co_occurrence(ratings: Ratings, owner: Codes) -> Table:
     regular = np.isin(ratings.role, REGULAR)
     owners, place = np.unique(owner[regular], return_inverse=True)
     shape = (owners.size, ratings.n_systems)
-    occurrence = sparse.csr_array((np.ones(place.size, dtype=np.int64), (place, ratings.system[regular])), shape=shape)
+    occurrence = scipy.sparse.csr_array(
+        (np.ones(place.size, dtype=np.int64), (place, ratings.system[regular])), shape=shape
+    )
     occurrence.data[:] = 1
     return np.asarray((occurrence.T @ occurrence).toarray(), dtype=np.int64)
 

@@ -7,7 +7,7 @@ error and the degrees of freedom of Student's t come from `inference.by_document
 from __future__ import annotations
 
 import numpy as np
-from scipy import special
+import scipy
 
 from app.stats.aggregate import Indices, ScoreMatrix
 from app.stats.inference.by_document import EstimatePrecision
@@ -19,7 +19,7 @@ POWER = 0.8
 def t_quantile(probability: float, degrees: Floats | Indices) -> Floats:
     """Quantile of Student's t, NaN without degrees of freedom; shape of `degrees`."""
     usable = np.where(degrees > 0, degrees, 1).astype(np.float64)
-    return np.asarray(np.where(degrees > 0, special.stdtrit(usable, probability), np.nan), dtype=np.float64)
+    return np.asarray(np.where(degrees > 0, scipy.special.stdtrit(usable, probability), np.nan), dtype=np.float64)
 
 
 def interval_half_widths(known: EstimatePrecision, alpha: float) -> Floats:

@@ -16,7 +16,7 @@ from math import sqrt
 from typing import Literal
 
 import numpy as np
-from scipy import special
+import scipy
 
 from app.domain.errors import Invalid
 from app.stats.aggregate import Indices, round_scores
@@ -92,7 +92,7 @@ def forecast_replication(
     known = estimate_precision(sums, counts)
     error, degrees = float(known.error), float(known.degrees)
     spread, new_error = sqrt(2 * error**2 + extra_variance), sqrt(error**2 + extra_variance)
-    quantile = float(special.stdtrit(degrees, 1 - (alpha / 2 if two_sided and claim != "equivalent" else alpha)))
+    quantile = float(scipy.special.stdtrit(degrees, 1 - (alpha / 2 if two_sided and claim != "equivalent" else alpha)))
     if theta == 0.0:
         same, why = None, "the systems are equal: there is no direction to replicate"
     else:
@@ -119,7 +119,7 @@ def _below(distance: float, spread: float, degrees: float) -> float:
     """P(T·spread < distance); without spread 1 or 0."""
     if spread <= 1e-12 * max(1.0, abs(distance)):
         return 1.0 if distance > 0 else 0.0
-    return float(special.stdtr(degrees, distance / spread))
+    return float(scipy.special.stdtr(degrees, distance / spread))
 
 
 def _claim_holds(claim: Claim, theta: float, reach: float, margin: float, spread: float, degrees: float) -> float:

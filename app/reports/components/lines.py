@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 import numpy as np
-from scipy import special
+import scipy
 
 from app.reports.components.view import (
     AdjustedLine,
@@ -87,8 +87,8 @@ def make_contrast_lines(fitted: ComponentsFit, sign: int) -> list[ContrastLine]:
     t = np.divide(np.abs(differences), error, out=np.full(differences.shape, np.inf), where=error > 0)
     of = degrees.satterthwaite_degrees(fitted)
     own = np.array([of[i, j] for i, j, *_ in contrasts])
-    p = 2 * special.stdtr(own, -t)
-    reach = error * special.stdtrit(own, 0.975)
+    p = 2 * scipy.special.stdtr(own, -t)
+    reach = error * scipy.special.stdtrit(own, 0.975)
     return [
         ContrastLine(
             better=names[i],
@@ -125,7 +125,7 @@ def make_severity_lines(fitted: ComponentsFit) -> list[SeverityLine]:
 
 
 def _spans(estimates: RandomEffects) -> tuple[Floats, Floats]:
-    reach = float(special.ndtri(0.975)) * estimates.error
+    reach = float(scipy.special.ndtri(0.975)) * estimates.error
     return estimates.predicted - reach, estimates.predicted + reach
 
 

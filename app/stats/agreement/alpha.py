@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from app.stats.agreement.pooled_values import PooledValues, count_agreeing_pairs, pool_values
 from app.stats.agreement.units import OfDocuments, UnitValues
@@ -155,8 +155,8 @@ def _by_coincidence(units: UnitValues, pool: PooledValues) -> Callable[[Floats, 
         first = np.flatnonzero(units.unit[:-lag] == units.unit[lag:])
         unit = units.unit[first]
         at = (units.document[unit], pool.code[first] * k + pool.code[first + lag])
-        parts.append(sparse.coo_array((2 / (size[unit] - 1), at), shape=(units.n_documents, k * k)).tocsr())
-    coincidences = sum(parts[1:], parts[0]) if parts else sparse.csr_array((units.n_documents, k * k))
+        parts.append(scipy.sparse.coo_array((2 / (size[unit] - 1), at), shape=(units.n_documents, k * k)).tocsr())
+    coincidences = sum(parts[1:], parts[0]) if parts else scipy.sparse.csr_array((units.n_documents, k * k))
     lower, upper = np.divmod(np.arange(k * k), k)
 
     def inside(weights: Floats, ranks: Floats) -> Floats:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse, special
+import scipy
 
 from app.stats.agreement.units import UnitValues
 from app.stats.ratings import Floats
@@ -53,7 +53,7 @@ class UnitRaterVariances:
 
 def _within(variance: float, reach: float) -> float:
     """Probability that two independent normal values of this variance are at most so far apart."""
-    return float(special.erf(reach / np.sqrt(4 * variance))) if variance > 0 else 1.0
+    return float(scipy.special.erf(reach / np.sqrt(4 * variance))) if variance > 0 else 1.0
 
 
 def fit_unit_rater_variances(units: UnitValues) -> UnitRaterVariances | None:
@@ -94,9 +94,9 @@ class _Sufficient:
         mine = np.flatnonzero(size == k)
         rows = np.flatnonzero(size[units.unit] == k)
         at = np.searchsorted(mine, units.unit[rows])
-        rated = sparse.coo_array((np.ones(rows.size), (at, rater[rows] + 1)), shape=(mine.size, n_raters + 1))
+        rated = scipy.sparse.coo_array((np.ones(rows.size), (at, rater[rows] + 1)), shape=(mine.size, n_raters + 1))
         first = (np.arange(mine.size), np.zeros(mine.size, dtype=np.intp))
-        every = sparse.coo_array((np.full(mine.size, float(k)), first), shape=rated.shape)
+        every = scipy.sparse.coo_array((np.full(mine.size, float(k)), first), shape=rated.shape)
         counts = (rated + every).tocsr()
         outer = np.asarray((counts.T @ counts).toarray(), dtype=np.float64)
         return k, mine.size, outer, np.asarray(counts.T @ total[mine]), float(total[mine] @ total[mine])
@@ -144,9 +144,9 @@ def joint_category_probabilities(shares: Floats, correlation: float) -> Floats:
     both raters see.
     """
     rho = min(max(correlation, 0.0), 1 - 1e-9)
-    cut = special.ndtri(np.clip(np.cumsum(shares)[:-1], 0.0, 1.0))
+    cut = scipy.special.ndtri(np.clip(np.cumsum(shares)[:-1], 0.0, 1.0))
     nodes, weight = np.polynomial.hermite_e.hermegauss(64)
-    up = special.ndtr((cut[None, :] - np.sqrt(rho) * nodes[:, None]) / np.sqrt(1 - rho))
+    up = scipy.special.ndtr((cut[None, :] - np.sqrt(rho) * nodes[:, None]) / np.sqrt(1 - rho))
     edges = np.hstack((np.zeros((nodes.size, 1)), up, np.ones((nodes.size, 1))))
     chosen = np.diff(edges, axis=1)
     return np.asarray((chosen * (weight / weight.sum())[:, None]).T @ chosen, dtype=np.float64)

@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import Literal
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from app.stats.agreement.units import OfDocuments, UnitValues
 from app.stats.ratings import Bools, Floats
@@ -77,7 +77,7 @@ def find_complete_block(units: UnitValues) -> CompleteBlock | None:
 def _candidates(held: Bools) -> list[tuple[int, ...]]:
     sets = Counter(tuple(np.flatnonzero(row).tolist()) for row in np.unique(held, axis=0))
     candidates = set(sorted(sets)[:MOST_SETS])
-    where = sparse.csr_array(held, dtype=np.int32)
+    where = scipy.sparse.csr_array(held, dtype=np.int32)
     together = (where.T @ where).toarray()
     pairs = combinations(np.flatnonzero(held.any(axis=0)).tolist(), 2)
     most = sorted(pairs, key=lambda pair: -together[pair])[:MOST_SETS]

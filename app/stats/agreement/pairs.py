@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import scipy
 
 from app.stats.agreement.kappa import agreement_weights
 from app.stats.agreement.units import SLACK, Indices, OfDocuments, UnitValues
@@ -158,7 +158,7 @@ def mean_pearson(units: UnitValues) -> OfDocuments:
     x, y = pairs.first - centre, pairs.second - centre
     at = (units.document[pairs.unit], pairs.pair)
     shape = (units.n_documents, max(len(pairs.raters), 1))
-    parts = [sparse.coo_array((c, at), shape=shape).tocsr() for c in (np.ones(x.size), x, y, x * x, y * y, x * y)]
+    parts = [scipy.sparse.coo_array((c, at), shape=shape).tocsr() for c in (np.ones(x.size), x, y, x * x, y * y, x * y)]
 
     def value(weights: Floats) -> Floats:
         n, sx, sy, sxx, syy, sxy = (np.asarray((part.T @ weights.T).T) for part in parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from app.stats.agreement.units import SLACK, Indices, UnitValues
 from app.stats.ratings import Floats
@@ -17,7 +17,7 @@ class PooledValues:
 
     values: Floats
     code: Indices
-    counts: sparse.csr_array
+    counts: scipy.sparse.csr_array
 
     def drawn(self, weights: Floats) -> Floats:
         """How often each distinct value is there, where documents count `weights` times; shapes (B, D) → (B, K)."""
@@ -42,7 +42,7 @@ def pool_values(units: UnitValues) -> PooledValues:
     values, code = np.unique(units.value, return_inverse=True)
     shape = (units.n_documents, max(values.size, 1))
     at = (units.document[units.unit], code)
-    counts = sparse.coo_array((np.ones(code.size), at), shape=shape).tocsr()
+    counts = scipy.sparse.coo_array((np.ones(code.size), at), shape=shape).tocsr()
     return PooledValues(values, np.asarray(code, dtype=np.intp), counts)
 
 

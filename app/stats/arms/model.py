@@ -14,7 +14,7 @@ from math import exp, sqrt
 from typing import Final
 
 import numpy as np
-from scipy import special
+import scipy
 
 from app.stats.aggregate import Indices
 from app.stats.arms.times import encode_combinations
@@ -207,11 +207,11 @@ def _effect(name: Named, mixed: MixedModelFit, place: int, degrees: int | None, 
     interval, p = None, None
     if degrees is None or degrees > 0:
         upper = (1 + level) / 2
-        quantile = special.ndtri(upper) if degrees is None else special.stdtrit(degrees, upper)
+        quantile = scipy.special.ndtri(upper) if degrees is None else scipy.special.stdtrit(degrees, upper)
         ends = (estimate - float(quantile) * error, estimate + float(quantile) * error)
         interval = interval_or_none(*ends) if name[0] == "words" else interval_or_none(*(_exp(end) for end in ends))
         size = -abs(estimate) / error if error > 0 else -np.inf
-        p = min(1.0, 2 * float(special.ndtr(size) if degrees is None else special.stdtr(degrees, size)))
+        p = min(1.0, 2 * float(scipy.special.ndtr(size) if degrees is None else scipy.special.stdtr(degrees, size)))
     return TimeEffect(name[0], name[1], estimate, error, _exp(estimate), interval, p, degrees)
 
 

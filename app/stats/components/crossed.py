@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg, optimize, sparse
+import scipy
 
 from app.stats.aggregate import Indices
 from app.stats.components.likelihood import inverse_from_cholesky
@@ -109,7 +109,7 @@ def _optimum(equations: _Equations, start: Floats) -> tuple[Floats, bool]:
         solution = equations.solve(at)
         return solution.criterion, solution.gradient
 
-    optimum = optimize.minimize(criterion, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    optimum = scipy.optimize.minimize(criterion, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     at = np.asarray(optimum.x, dtype=np.float64)
     left = at - np.clip(at - optimum.jac, LOWEST, HIGHEST)  # a line search gives up where rounding hides the rest
     return at, bool(optimum.success) or float(np.abs(left).max()) <= 10 * flat
@@ -139,8 +139,10 @@ class _Equations:
         self.sizes = [sizes[term] for term in self.terms]
         if self.p + sum(sizes[term] for term in rest) > MOST_DENSE:
             raise TooManyLevels(f"{sum(self.sizes):,} levels of {', '.join(levels)}; they are too many to fit together")
-        dense = sparse.hstack([sparse.csr_array(x), *(_incidence(levels[term], sizes[term]) for term in rest)]).tocsr()
-        own = sparse.csr_array((self.n, 0)) if widest is None else _incidence(levels[widest], sizes[widest])
+        dense = scipy.sparse.hstack(
+            [scipy.sparse.csr_array(x), *(_incidence(levels[term], sizes[term]) for term in rest)]
+        ).tocsr()
+        own = scipy.sparse.csr_array((self.n, 0)) if widest is None else _incidence(levels[widest], sizes[widest])
         self.within = np.asarray((dense.T @ dense).toarray(), dtype=np.float64)
         self.across = (own.T @ dense).tocsr()
         self.counts = np.asarray(own.sum(axis=0), dtype=np.float64).ravel()
@@ -158,8 +160,8 @@ class _Equations:
             square -= float((self.own_right**2 / diagonal).sum())
         place = np.arange(self.p, len(matrix))
         matrix[place, place] += np.repeat(1 / ratios[:-1], self.sizes[:-1])
-        factor = linalg.cho_factor(matrix, lower=True)
-        solution = np.asarray(linalg.cho_solve(factor, right), dtype=np.float64)
+        factor = scipy.linalg.cho_factor(matrix, lower=True)
+        solution = np.asarray(scipy.linalg.cho_solve(factor, right), dtype=np.float64)
         inverse = inverse_from_cholesky(factor[0])
         log_determinant = 2 * float(np.log(np.diag(factor[0])).sum()) + float(np.log(diagonal).sum())
         log_determinant += float(at @ np.array(self.sizes, dtype=np.float64))
@@ -171,7 +173,7 @@ class _Equations:
 
     def _shared(self, diagonal: Floats) -> Floats:
         """What the others share over the eliminated term, each of its levels divided by its diagonal: (q, q)."""
-        by = sparse.diags_array(1 / diagonal) @ self.across
+        by = scipy.sparse.diags_array(1 / diagonal) @ self.across
         return np.asarray((self.across.T @ by).toarray(), dtype=np.float64)
 
     def _gradient(self, ratios: Floats, residual: float, solution: Floats, inverse: Floats, diagonal: Floats) -> Floats:
@@ -189,6 +191,6 @@ class _Equations:
         return gradient
 
 
-def _incidence(level: Indices, size: int) -> sparse.csr_array:
+def _incidence(level: Indices, size: int) -> scipy.sparse.csr_array:
     n = level.size
-    return sparse.csr_array((np.ones(n), (np.arange(n), level)), shape=(n, size))
+    return scipy.sparse.csr_array((np.ones(n), (np.arange(n), level)), shape=(n, size))

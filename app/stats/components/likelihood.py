@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
+import scipy
 
 from app.stats.components.blocks import EliminatedRowBlock
 from app.stats.components.layout import ModelLayout
@@ -65,7 +65,7 @@ class MixedModelEquations:
                 self._kept.append(eliminated)
         matrix, random = self._spread_matrix(added), self._random_diagonal()
         np.einsum("ii->i", matrix)[layout.n_systems :] += 1 / random
-        factor, _ = linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        factor, _ = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
         self._log_determinant += 2 * float(np.log(np.diag(factor)).sum()) + float(np.log(random).sum())
         self.inverse = inverse_from_cholesky(factor)
         self.traces = self._traces()
@@ -174,6 +174,6 @@ class MixedModelEquations:
 
 def inverse_from_cholesky(lower: Floats) -> Floats:
     """Of a matrix by its lower Cholesky factor, at a third of the cost of solving for every column."""
-    half, _ = linalg.lapack.dpotri(lower, lower=1)
+    half, _ = scipy.linalg.lapack.dpotri(lower, lower=1)
     half = np.tril(half)
     return np.asarray(half + np.tril(half, -1).T, dtype=np.float64)

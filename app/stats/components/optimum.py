@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import exp
 
 import numpy as np
-from scipy import linalg, optimize
+import scipy
 
 from app.stats.components.likelihood import MixedModelEquations, RemlSolution
 from app.stats.ratings import Floats
@@ -70,9 +70,9 @@ def _step(slope: Floats, curvature: Floats, least: Floats, most: Floats) -> Floa
     own = np.diag(curvature)
     scale = 1 / np.sqrt(np.maximum(own, max(_FLAT * own.max(), _LEAST)))
     # By eigenvalues: of terms that cannot be told apart, as with one system, the curvature is singular.
-    values, vectors = linalg.eigh(curvature * np.outer(scale, scale))
+    values, vectors = scipy.linalg.eigh(curvature * np.outer(scale, scale))
     roots = np.sqrt(np.maximum(values, _RIDGE))
     right = vectors.T @ (-slope * scale) / roots
     bounds = least / scale, most / scale
-    at = optimize.lsq_linear(roots[:, None] * vectors.T, right, bounds=bounds, method="bvls", tol=1e-12)
+    at = scipy.optimize.lsq_linear(roots[:, None] * vectors.T, right, bounds=bounds, method="bvls", tol=1e-12)
     return np.asarray(np.clip(at.x * scale, least, most), dtype=np.float64)

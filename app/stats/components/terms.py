@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from app.stats.aggregate import Indices
 from app.stats.components.observations import ModelObservations
@@ -86,7 +86,7 @@ def identify_terms(rows: ModelObservations) -> IdentifiedTerms:
     """
     left_out: list[OmittedTerm] = []
     kept = [RESIDUAL]
-    incidence = {RESIDUAL: sparse.identity(len(rows), format="csr")}
+    incidence = {RESIDUAL: scipy.sparse.identity(len(rows), format="csr")}
     for term in TERMS:
         why = _unfit(rows, term)
         if why is None:
@@ -121,12 +121,12 @@ def _unfit(rows: ModelObservations, term: str) -> str | None:
     return None
 
 
-def _incidence(level: Indices) -> sparse.csr_matrix:
+def _incidence(level: Indices) -> scipy.sparse.csr_matrix:
     n = level.size
-    return sparse.csr_matrix((np.ones(n), (np.arange(n), level)), shape=(n, int(level.max(initial=0)) + 1))
+    return scipy.sparse.csr_matrix((np.ones(n), (np.arange(n), level)), shape=(n, int(level.max(initial=0)) + 1))
 
 
-def _gram(incidence: Mapping[str, sparse.csr_matrix], fixed: sparse.csr_matrix) -> Floats:
+def _gram(incidence: Mapping[str, scipy.sparse.csr_matrix], fixed: scipy.sparse.csr_matrix) -> Floats:
     """Inner products tr(M Z_j Z_j' M Z_k Z_k'), M = I − X(X'X)⁻¹X'."""
     zs = list(incidence.values())
     weight = 1 / np.asarray(fixed.sum(axis=0)).ravel()
@@ -159,8 +159,8 @@ def _dependent(gram: Floats, at: int, others: list[int], names: list[str]) -> tu
 
 def _start(
     rows: ModelObservations,
-    fixed: sparse.csr_matrix,
-    incidence: Mapping[str, sparse.csr_matrix],
+    fixed: scipy.sparse.csr_matrix,
+    incidence: Mapping[str, scipy.sparse.csr_matrix],
     gram: Floats,
     chosen: list[str],
 ) -> Floats:

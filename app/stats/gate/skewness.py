@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from math import ceil, sqrt
 
 import numpy as np
-from scipy import special
+import scipy
 
 from app.stats.ratings import Floats
 
@@ -54,23 +54,23 @@ class SkewCorrectedMean:
 
     def low(self, alpha: float) -> float:
         """One-sided lower bound at alpha."""
-        t = float(special.stdtrit(self.degrees, 1 - alpha))
+        t = float(scipy.special.stdtrit(self.degrees, 1 - alpha))
         return self.mean - self.error * max(t, self._untransformed(t))
 
     def high(self, alpha: float) -> float:
         """One-sided upper bound at alpha."""
-        t = float(special.stdtrit(self.degrees, 1 - alpha))
+        t = float(scipy.special.stdtrit(self.degrees, 1 - alpha))
         return self.mean + self.error * max(t, -self._untransformed(-t))
 
     def p_above(self, border: float) -> float:
         """The smallest alpha at which the lower bound is above the border."""
         t = (self.mean - border) / self.error
-        return float(special.stdtr(self.degrees, -min(t, self._transformed(t))))
+        return float(scipy.special.stdtr(self.degrees, -min(t, self._transformed(t))))
 
     def p_below(self, border: float) -> float:
         """The smallest alpha at which the upper bound is below the border."""
         t = (self.mean - border) / self.error
-        return float(special.stdtr(self.degrees, max(t, self._transformed(t))))
+        return float(scipy.special.stdtr(self.degrees, max(t, self._transformed(t))))
 
     def _transformed(self, t: float) -> float:
         """Hall's T of t."""

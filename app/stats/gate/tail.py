@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import ceil, log
 
 import numpy as np
-from scipy import special
+import scipy
 
 from app.stats.ratings import Bools, Ratings
 
@@ -43,7 +43,7 @@ def estimate_failure_share(failures: int, n: int, alpha: float) -> FailureShare:
     >>> round(estimate_failure_share(0, 12, 0.05).high, 4), estimate_failure_share(3, 3, 0.05).high
     (0.2209, 1.0)
     """
-    high = 1.0 if failures >= n else float(special.betaincinv(failures + 1, n - failures, 1 - alpha))
+    high = 1.0 if failures >= n else float(scipy.special.betaincinv(failures + 1, n - failures, 1 - alpha))
     return FailureShare(failures, n, high)
 
 

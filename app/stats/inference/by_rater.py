@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
+import scipy
 
 from app.stats.aggregate import Indices, ScoreMatrix
 from app.stats.inference.by_document import EstimatePrecision, degrees_of_freedom
@@ -95,8 +95,8 @@ def _run_lengths(cell: npt.NDArray[np.int64], rater: npt.NDArray[np.integer]) ->
     return np.asarray(np.repeat(lengths, lengths), dtype=np.float64)
 
 
-def _sums_by_system(values: Floats, group: Indices, system: Indices) -> sparse.csr_matrix:
-    return sparse.csr_matrix(sparse.coo_matrix((values, (group, system))))
+def _sums_by_system(values: Floats, group: Indices, system: Indices) -> scipy.sparse.csr_matrix:
+    return scipy.sparse.csr_matrix(scipy.sparse.coo_matrix((values, (group, system))))
 
 
 def _variances(rows: _Pulls, group: Indices, first: Indices, second: Indices) -> Floats:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
+import scipy
 
 from app.stats.aggregate import Indices
 from app.stats.ratings import Bools, Floats
@@ -48,7 +48,7 @@ def compute_pair_p_values(
     shared = present[first] & present[second]
     differences = np.where(shared, score[first] - score[second], 0.0)
     places = (np.arange(unit.size), unit)
-    onto = sparse.csr_array((np.ones(unit.size), places), shape=(unit.size, n_units))
+    onto = scipy.sparse.csr_array((np.ones(unit.size), places), shape=(unit.size, n_units))
     sums = differences @ onto
     n = shared.sum(axis=1)
     place = np.arange(first.size)

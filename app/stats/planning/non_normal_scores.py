@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
-from scipy import special
+import scipy
 
 from app.domain.errors import Invalid
 from app.domain.recipe import ClusterRule
@@ -195,7 +195,7 @@ def _cluster_counts(sums: Floats, counts: Floats | None, rule: ClusterRule, alph
     """Clusters of each study; shapes as of a `Draw`."""
     n, n_systems, _ = sums.shape
     difference, error = compute_pair_contrasts(sums, counts)
-    p = 2 * special.stdtr(contrast_degrees_of_freedom(sums, counts)[:, None], -t_statistics(difference, error))
+    p = 2 * scipy.special.stdtr(contrast_degrees_of_freedom(sums, counts)[:, None], -t_statistics(difference, error))
     is_significant = find_significant_pairs(p, alpha, holm=holm)
     first, second = np.triu_indices(n_systems, k=1)
     wins = np.zeros((n, n_systems, n_systems), dtype=np.bool_)

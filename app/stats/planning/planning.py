@@ -12,7 +12,7 @@ from math import ceil, log2, sqrt
 from types import MappingProxyType
 from typing import Literal
 
-from scipy import special
+import scipy
 
 from app.domain.errors import Invalid
 
@@ -181,8 +181,8 @@ def z_test_power(difference: float, variance: float, *, alpha: float = 0.05) -> 
     """
     if variance <= 0:
         return 1.0 if difference else alpha
-    z, at = float(-special.ndtri(alpha / 2)), abs(difference) / sqrt(variance)
-    return float(special.ndtr(at - z) + special.ndtr(-at - z))
+    z, at = float(-scipy.special.ndtri(alpha / 2)), abs(difference) / sqrt(variance)
+    return float(scipy.special.ndtr(at - z) + scipy.special.ndtr(-at - z))
 
 
 def detectable_difference(variance: float, *, alpha: float = 0.05, power: float = 0.8) -> float:
@@ -193,7 +193,7 @@ def detectable_difference(variance: float, *, alpha: float = 0.05, power: float 
     >>> round(detectable_difference(1.0), 4)
     2.8016
     """
-    return float(special.ndtri(1 - alpha / 2) + special.ndtri(power)) * sqrt(variance)
+    return float(scipy.special.ndtri(1 - alpha / 2) + scipy.special.ndtri(power)) * sqrt(variance)
 
 
 def forecast_power(

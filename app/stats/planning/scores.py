@@ -16,7 +16,7 @@ from math import sqrt
 from typing import Literal
 
 import numpy as np
-from scipy import special
+import scipy
 
 from app.domain.errors import Invalid
 from app.stats.planning.planning import VarianceComponents
@@ -78,9 +78,9 @@ def fit_zero_inflated_gamma(ratings: Floats) -> MarginalDistribution:
     zeros, mean, spread = 1 - above.size / ratings.size, float(above.mean()), float(above.var())
     shape, scale = mean**2 / spread, spread / mean
     # A table: the inverse itself takes longer than all else. Of the upper tail, which the lower would round to 1.
-    first = float(special.ndtri(zeros)) if zeros else _Z[0]
+    first = float(scipy.special.ndtri(zeros)) if zeros else _Z[0]
     at = np.linspace(max(first, _Z[0]), _Z[-1], 20_001)
-    values = scale * special.gammainccinv(shape, np.minimum(special.ndtr(-at) / (1 - zeros), 1.0))
+    values = scale * scipy.special.gammainccinv(shape, np.minimum(scipy.special.ndtr(-at) / (1 - zeros), 1.0))
 
     def score(latent: Floats) -> Floats:
         return np.asarray(np.where(latent <= first, 0.0, np.interp(latent, at, values)), dtype=np.float64)
@@ -96,7 +96,7 @@ def fit_ordinal_marginal(ratings: Floats) -> MarginalDistribution:
     if levels.size > MOST_LEVELS:
         raise NoSuchScores(f"ordinal: {levels.size:,} different scores; at most {MOST_LEVELS} levels")
     shares = counts / ratings.size
-    cuts = special.ndtri(np.cumsum(shares)[:-1])
+    cuts = scipy.special.ndtri(np.cumsum(shares)[:-1])
 
     def score(latent: Floats) -> Floats:
         return np.asarray(levels[np.searchsorted(cuts, latent)], dtype=np.float64)

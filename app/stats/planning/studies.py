@@ -15,7 +15,7 @@ from math import sqrt
 from typing import Literal
 
 import numpy as np
-from scipy import special
+import scipy
 
 from app.design.simulate import simulate_rater_assignments
 from app.design.values import Codes
@@ -227,7 +227,7 @@ def claims_by_t_test(
             t_statistics(difference, error) >= critical_t(contrast_degrees_of_freedom(sums, counts), alpha)[:, None]
         )
         return np.asarray(np.sign(difference) * reached, dtype=np.int8)
-    p = 2 * special.stdtr(contrast_degrees_of_freedom(sums, counts)[:, None], -t_statistics(difference, error))
+    p = 2 * scipy.special.stdtr(contrast_degrees_of_freedom(sums, counts)[:, None], -t_statistics(difference, error))
     return np.asarray(np.sign(difference) * rule.significant(p, sums.shape[2], alpha), dtype=np.int8)
 
 
@@ -271,7 +271,7 @@ def contrast_degrees_of_freedom(sums: Floats, counts: Floats | None) -> Floats:
 
 def critical_t(degrees: Floats, alpha: float) -> Floats:
     """What |t| must reach, two-sided."""
-    return np.asarray(special.stdtrit(degrees, 1 - alpha / 2), dtype=np.float64)
+    return np.asarray(scipy.special.stdtrit(degrees, 1 - alpha / 2), dtype=np.float64)
 
 
 def t_statistics(difference: Floats, error: Floats) -> Floats:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import special
+import scipy
 
 from app.domain.errors import Invalid, Place
 from app.stats.aggregate import round_scores
@@ -194,7 +194,7 @@ def _t(difference: Floats) -> _One | None:
     if np.round(error, 10) == 0:
         return None
     t = float(difference.mean()) / error
-    return _One(t, float(special.stdtr(n - 1, t)))
+    return _One(t, float(scipy.special.stdtr(n - 1, t)))
 
 
 def _w_plus(difference: Floats) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import special
+import scipy
 
 from app.stats.plain import number_or_none
 from app.stats.quality.choices import CHANCE, DECISION, REFERENCE
@@ -269,4 +269,4 @@ def least_squares_trend(x: Floats, y: Floats) -> tuple[float, float]:
     error = float(np.sqrt((left**2).sum() / (n - 2) / spread))
     if error <= 0:
         return slope, 0.0 if slope else 1.0
-    return slope, min(1.0, 2 * float(special.stdtr(n - 2, -abs(slope / error))))
+    return slope, min(1.0, 2 * float(scipy.special.stdtr(n - 2, -abs(slope / error))))

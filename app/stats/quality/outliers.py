@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from scipy import special
+import scipy
 
 from app.stats.ratings import Floats
 
@@ -45,7 +45,7 @@ def outlier_p_values(values: Floats, *, floor: float, error: Floats | None = Non
         variance += np.maximum(error**2 - float(np.median(error**2)), 0.0)
     z = distance / np.sqrt(np.maximum(variance, TINY))
     if values.size < MIN_RATERS:
-        return np.asarray(special.ndtr(-z / np.sqrt(1.5)))
+        return np.asarray(scipy.special.ndtr(-z / np.sqrt(1.5)))
     reference = _reference(min(values.size, MOST_RATERS))
     beyond = reference.size - np.searchsorted(reference, z, "left")
     return np.asarray((beyond + 1) / (reference.size + 1))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy import special
+import scipy
 
 from app.stats.ratings import Floats
 
@@ -104,11 +104,11 @@ def _p_value(drawn: Floats, estimate: float, acceleration: float, alpha: float) 
         return np.nan  # no value differs from another
     if not 0 < below < 1:
         return 1.0  # no interval, so no claim
-    bias = float(special.ndtri(below))
-    lower = float(special.ndtr(_corrected(bias, acceleration, float(special.ndtri(alpha)))))
+    bias = float(scipy.special.ndtri(below))
+    lower = float(scipy.special.ndtr(_corrected(bias, acceleration, float(scipy.special.ndtri(alpha)))))
     is_claimed = bool(np.quantile(drawn, lower) > 0)
     least = 1 / (drawn.size + 1)
-    level = float(special.ndtr(_uncorrected(bias, acceleration, _level_of_zero(drawn))))
+    level = float(scipy.special.ndtr(_uncorrected(bias, acceleration, _level_of_zero(drawn))))
     if is_claimed:
         return float(np.clip(level, least, np.nextafter(alpha, 0))) if least < alpha else least
     return float(np.clip(level, alpha, 1.0))
@@ -131,4 +131,4 @@ def _level_of_zero(drawn: Floats) -> float:
     if n in (0, ordered.size):
         return -np.inf if n == 0 else np.inf
     share = (n - 1 - ordered[n - 1] / (ordered[n] - ordered[n - 1])) / (ordered.size - 1)
-    return float(special.ndtri(np.clip(share, 0.0, 1.0)))
+    return float(scipy.special.ndtri(np.clip(share, 0.0, 1.0)))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Method, ZeroMethod
@@ -137,9 +137,9 @@ def _normal(ranked: _SignedRanks, *, correction: bool) -> tuple[Floats, Floats, 
     distance = ranked.plus - ranked.mean
     varied = (ranked.variance > 0) & (ranked.ranks > 0).any(axis=1)
     spread = np.sqrt(np.where(varied, ranked.variance, 1.0))
-    greater = special.ndtr(-(distance - step) / spread)
-    less = special.ndtr((distance + step) / spread)
-    two_sided = np.minimum(1.0, 2 * special.ndtr(-(np.abs(distance) - step) / spread))
+    greater = scipy.special.ndtr(-(distance - step) / spread)
+    less = scipy.special.ndtr((distance + step) / spread)
+    two_sided = np.minimum(1.0, 2 * scipy.special.ndtr(-(np.abs(distance) - step) / spread))
     return np.where(varied, greater, 1.0), np.where(varied, less, 1.0), np.where(varied, two_sided, 1.0)
 
 
@@ -174,9 +174,9 @@ def paired_t_test(differences: Floats) -> DirectionalPValues:
     error = differences.std(axis=1, ddof=1) / np.sqrt(n)
     varied = np.round(error, 10) > 0
     t = np.where(varied, differences.mean(axis=1) / np.where(varied, error, 1.0), np.nan)
-    two_sided = np.minimum(1.0, 2 * special.stdtr(n - 1, -np.abs(t)))
+    two_sided = np.minimum(1.0, 2 * scipy.special.stdtr(n - 1, -np.abs(t)))
     lean = np.sign(round_scores(np.nan_to_num(t))).astype(np.int8)
-    return DirectionalPValues(special.stdtr(n - 1, -t), special.stdtr(n - 1, t), two_sided, lean)
+    return DirectionalPValues(scipy.special.stdtr(n - 1, -t), scipy.special.stdtr(n - 1, t), two_sided, lean)
 
 
 def stouffer(p_values: Floats) -> Floats:
@@ -187,7 +187,7 @@ def stouffer(p_values: Floats) -> Floats:
 
     Source: Stouffer et al. 1949.
     """
-    return np.asarray(special.ndtr(-_combined_z(-special.ndtri(_positive(p_values)))), dtype=np.float64)
+    return np.asarray(scipy.special.ndtr(-_combined_z(-scipy.special.ndtri(_positive(p_values)))), dtype=np.float64)
 
 
 def stouffer_signed(p_values: Floats, sides: Floats) -> tuple[Floats, npt.NDArray[np.int8]]:
@@ -197,9 +197,9 @@ def stouffer_signed(p_values: Floats, sides: Floats) -> tuple[Floats, npt.NDArra
     ----------
     p_values : two-sided, shape (strata, pairs). sides : +1, 0 or −1, the direction of each.
     """
-    z = _combined_z(-special.ndtri(_positive(p_values) / 2) * sides)
+    z = _combined_z(-scipy.special.ndtri(_positive(p_values) / 2) * sides)
     lean = np.sign(round_scores(np.nan_to_num(z))).astype(np.int8)
-    return np.asarray(np.minimum(1.0, 2 * special.ndtr(-np.abs(z))), dtype=np.float64), lean
+    return np.asarray(np.minimum(1.0, 2 * scipy.special.ndtr(-np.abs(z))), dtype=np.float64), lean
 
 
 def _combined_z(z: Floats) -> Floats:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+import scipy
 
 from app.domain.recipe import IntervalKind
 from app.stats import intervals
@@ -90,9 +90,9 @@ def _bca_levels(
     if squares <= 0 or not 0 < below < 1:
         return ends
     acceleration = (apart**3).sum() / (6 * squares**1.5)
-    bias = special.ndtri(below)
-    z = bias + special.ndtri(ends)
-    return np.asarray(special.ndtr(bias + z / (1 - acceleration * z)), dtype=np.float64)
+    bias = scipy.special.ndtri(below)
+    z = bias + scipy.special.ndtri(ends)
+    return np.asarray(scipy.special.ndtr(bias + z / (1 - acceleration * z)), dtype=np.float64)
 
 
 def bootstrap_p_values(sums: Floats, weights: Floats, *, draws: int, seed: int) -> tuple[Floats, Floats]:

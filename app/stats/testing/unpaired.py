@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
+import scipy
 
 from app.stats.aggregate import round_scores
 from app.stats.ratings import Floats
@@ -44,9 +44,9 @@ def wilcoxon_rank_sum(first: Floats, second: Floats, *, correction: bool = True)
     if spread <= 0:
         return UnpairedTest(1.0, 1.0, 1.0, 0)
     return UnpairedTest(
-        greater=float(special.ndtr(-(distance - step) / spread)),
-        less=float(special.ndtr((distance + step) / spread)),
-        two_sided=min(1.0, 2 * float(special.ndtr(-(abs(distance) - step) / spread))),
+        greater=float(scipy.special.ndtr(-(distance - step) / spread)),
+        less=float(scipy.special.ndtr((distance + step) / spread)),
+        two_sided=min(1.0, 2 * float(scipy.special.ndtr(-(abs(distance) - step) / spread))),
         lean=int(np.sign(distance)),
     )
 
@@ -79,8 +79,8 @@ def welch_t_test(first: Floats, second: Floats) -> UnpairedTest | None:
     t = (float(first.mean()) - float(second.mean())) / np.sqrt(variance)
     degrees = variance**2 / (parts[0] ** 2 / (first.size - 1) + parts[1] ** 2 / (second.size - 1))
     return UnpairedTest(
-        greater=float(special.stdtr(degrees, -t)),
-        less=float(special.stdtr(degrees, t)),
-        two_sided=min(1.0, 2 * float(special.stdtr(degrees, -abs(t)))),
+        greater=float(scipy.special.stdtr(degrees, -t)),
+        less=float(scipy.special.stdtr(degrees, t)),
+        two_sided=min(1.0, 2 * float(scipy.special.stdtr(degrees, -abs(t)))),
         lean=int(np.sign(np.round(t, 10))),
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scipy import special
+import scipy
 
 CONFIDENCE = 0.99
 """Of each one-sided bound: of a hundred promises that are just kept one is called broken."""
@@ -21,7 +21,7 @@ def proportion_lower_bound(successes: float, n: int, confidence: float = CONFIDE
     >>> round(proportion_lower_bound(10, 100, 0.95), 4)
     0.0553
     """
-    return 0.0 if successes <= 0 else float(special.betaincinv(successes, n - successes + 1, 1 - confidence))
+    return 0.0 if successes <= 0 else float(scipy.special.betaincinv(successes, n - successes + 1, 1 - confidence))
 
 
 def proportion_upper_bound(successes: float, n: int, confidence: float = CONFIDENCE) -> float:
@@ -30,7 +30,7 @@ def proportion_upper_bound(successes: float, n: int, confidence: float = CONFIDE
     >>> round(proportion_upper_bound(0, 100, 0.95), 4)
     0.0295
     """
-    return 1.0 if successes >= n else float(special.betaincinv(successes + 1, n - successes, confidence))
+    return 1.0 if successes >= n else float(scipy.special.betaincinv(successes + 1, n - successes, confidence))
 
 
 @dataclass(frozen=True, slots=True)

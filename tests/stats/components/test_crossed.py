@@ -133,5 +133,5 @@ def test_a_search_that_gives_up_has_converged_where_the_slope_is_at_most_ten_tim
         return optimize.OptimizeResult(x=np.zeros_like(start), jac=np.array([slope, 0.0]), success=False)
 
     y, x, levels = crossed(1, n=60)  # up to 100 rows a slope of 1e-6 is wanted
-    monkeypatch.setattr(fitting.optimize, "minimize", gives_up)
+    monkeypatch.setattr(fitting.scipy.optimize, "minimize", gives_up)
     assert fit_crossed_model(y, x, levels).converged is converged
