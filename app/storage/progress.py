@@ -20,8 +20,8 @@ SELECT c.id, c.key, c.state, c.data_version, c.settings_version, date_trunc('min
        (SELECT max(version) FROM plans p WHERE p.campaign_id = c.id) AS plan,
        (SELECT max(f.id) FROM flags f WHERE f.campaign_id = c.id) AS flags,
        (SELECT count(*) FROM flags f WHERE f.campaign_id = c.id AND f.answer IS NULL) AS open_flags,
-       (SELECT (count(*), sum(t.lease), count(*) FILTER (WHERE t.state = 'leased'),
-                count(*) FILTER (WHERE t.state = 'free'), sum(t.rater_id))::text
+       (SELECT (count(*), bit_xor(hash_record_extended(
+                (t.id, t.state, t.rater_id, t.bucket, t.words, t.segments, t.handed_in_at, t.lease), 0)))::text
         FROM tasks t WHERE t.campaign_id = c.id) AS tasks,
        (SELECT (count(*), sum(e.settings_version))::text FROM enrolments e WHERE e.campaign_id = c.id) AS enrolments,
        (SELECT (count(*), sum(i.seats), count(i.revoked_at))::text FROM invitations i WHERE i.campaign_id = c.id)
@@ -32,7 +32,7 @@ _TASKS = """
 SELECT t.id, t.public_id, t.state, t.rater_id, t.bucket, coalesce(t.words, 0) AS words,
        coalesce(t.segments, 0) AS segments, t.handed_in_at, t.leased_until,
        t.state = 'leased' AND t.leased_until < clock_timestamp() AS expired
-FROM tasks t WHERE t.campaign_id = :campaign AND t.state <> 'withdrawn' ORDER BY t.id"""
+FROM tasks t WHERE t.campaign_id = :campaign AND t.state {states} ORDER BY t.id"""
 # Tasks that came with their answers show what was judged; each answer for a segment is that segment once.
 # Only sources that somebody judged in such a task are split: progress is built anew with every change.
 _IMPORTED = f"""
@@ -75,7 +75,12 @@ def load_progress_basis(session: Session, key: str) -> Row:
 
 def load_counted_tasks(session: Session, campaign_id: int) -> list[Row]:
     """All tasks that were not withdrawn."""
-    return list(session.execute(text(_TASKS), {"campaign": campaign_id}))
+    return list(session.execute(text(_TASKS.format(states="<> 'withdrawn'")), {"campaign": campaign_id}))
+
+
+def load_leased_tasks(session: Session, campaign_id: int) -> list[Row]:
+    """The tasks that somebody holds: only of these the glance does not say whether they changed, for leases go on."""
+    return list(session.execute(text(_TASKS.format(states="= 'leased'")), {"campaign": campaign_id}))
 
 
 def load_imported_tasks(session: Session, campaign_id: int, *, characters: int | None) -> list[Row]:

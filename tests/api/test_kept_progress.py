@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
+from sqlalchemy import text
 
 from app.services.tasks import kept_counts, progress
 from app.services.tasks.kept_counts import CountsKeeper
@@ -200,3 +201,31 @@ def test_what_came_with_its_answers_is_sized_once_until_data_come(
         campaigns.take_next_version(session, walk.live.id, actor="test", what="texts")
     assert walk.look(walk.keeper) == walk.look(CountsKeeper())
     assert (len(sized), walk.keeper.counted_anew) == (4, 2), "texts may have changed"
+
+
+def test_tasks_are_read_again_only_where_they_have_changed(
+    anonymous: httpx.Client, database: Database, secret: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walk = make_walk(anonymous, database, secret, 9, CountsKeeper())
+    walk.post("/lease", {}, **walk.live.auth(min(walk.live.secrets)))
+    read: list[int] = []
+    of_all = stored.load_counted_tasks
+
+    def counted(*given: Any) -> Any:
+        read.append(1)
+        return of_all(*given)
+
+    monkeypatch.setattr(stored, "load_counted_tasks", counted)
+    for _ in range(3):
+        walk.look(walk.keeper)
+    assert len(read) == 1
+    with database.transaction() as session:
+        session.execute(text("UPDATE tasks SET leased_until = '2020-01-01' WHERE state = 'leased'"))
+    assert walk.look(walk.keeper).leases.n_expired == 1
+    assert len(read) == 1, "how long a lease goes on is read apart"
+    with database.transaction() as session:
+        session.execute(text("UPDATE tasks SET bucket = bucket + 1 WHERE id = (SELECT max(id) FROM tasks)"))
+        session.execute(text("UPDATE tasks SET bucket = bucket - 1 WHERE id = (SELECT min(id) FROM tasks)"))
+    walk.look(walk.keeper)
+    assert len(read) == 2
+    assert walk.look(walk.keeper) == walk.look(CountsKeeper())

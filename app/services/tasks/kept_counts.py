@@ -22,8 +22,8 @@ from app.storage.db import Session
 
 DAY = timedelta(days=1)
 DONE = frozenset({"handed_in", "imported"})
-MOST_TASKS = 100_000
-"""Tasks whose counts a process keeps, some 400 bytes each; of the campaign that was looked at last, all."""
+MOST_TASKS = 60_000
+"""Tasks that a process keeps with their counts, some 900 bytes each; of the campaign that was looked at last, all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +80,11 @@ class _Kept:
 
 @dataclass(slots=True)
 class _Campaign:
-    """What is kept of a campaign; who looks at the same time waits for who counts."""
+    """What is kept of a campaign; who looks at the same time waits for who counts. tasks: as of a digest of them."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     kept: _Kept | None = None
+    tasks: tuple[str, Sequence[progress.Row]] | None = None
 
 
 class CountsKeeper:
@@ -95,11 +96,20 @@ class CountsKeeper:
         self._campaigns: OrderedDict[int, _Campaign] = OrderedDict()
         self._lock = threading.Lock()
 
+    def load_tasks(self, session: Session, seen: ProgressSnapshot) -> Sequence[progress.Row]:
+        """The tasks of the campaign as of this look, those not withdrawn; read anew where they have changed."""
+        campaign = self._campaign(seen)
+        with campaign.lock:
+            if campaign.tasks is None or campaign.tasks[0] != seen.tasks:
+                campaign.tasks = (seen.tasks, progress.load_counted_tasks(session, seen.campaign_id))
+                return campaign.tasks[1]
+            rows = campaign.tasks[1]
+        leased = {row.id: row for row in progress.load_leased_tasks(session, seen.campaign_id)}
+        return [leased.get(row.id, row) for row in rows] if leased else rows
+
     def count(self, session: Session, seen: ProgressSnapshot, tasks: Sequence[progress.Row]) -> ProgressTallies:
         """What is judged as of this look. tasks: of the campaign, those not withdrawn."""
-        with self._lock:
-            campaign = self._campaigns.setdefault(seen.campaign_id, _Campaign())
-            self._campaigns.move_to_end(seen.campaign_id)
+        campaign = self._campaign(seen)
         with campaign.lock:
             # Not kept while it is changed: after an error all is counted anew.
             before, campaign.kept = campaign.kept, None
@@ -109,6 +119,13 @@ class CountsKeeper:
             counts = kept.counts.copy()
         self._forget_others()
         return counts
+
+    def _campaign(self, seen: ProgressSnapshot) -> _Campaign:
+        """What is kept of a campaign, which is looked at now."""
+        with self._lock:
+            campaign = self._campaigns.setdefault(seen.campaign_id, _Campaign())
+            self._campaigns.move_to_end(seen.campaign_id)
+        return campaign
 
     def _count(
         self, session: Session, kept: _Kept | None, seen: ProgressSnapshot, tasks: Sequence[progress.Row]

@@ -33,7 +33,7 @@ def glance(session: Session, campaign: str, sight: ProgressScope) -> ProgressSna
     row = progress.load_progress_basis(session, campaign)
     said = f"{tuple(row)}|{sight.raters}|{sight.systems}|{sight.team}"
     tag = hashlib.sha256(said.encode()).hexdigest()[:32]
-    return ProgressSnapshot(row.id, row.key, row.state, int(row.data_version), row.plan, row.at, tag)
+    return ProgressSnapshot(row.id, row.key, row.state, int(row.data_version), row.plan, row.at, row.tasks, tag)
 
 
 def look(
@@ -42,8 +42,9 @@ def look(
     """The progress of a campaign as far as somebody sees it. keeper: has what was counted at earlier looks."""
     everybody = progress.load_raters(session, seen.campaign_id)
     raters = [one for one in everybody if sight.team is None or one.team == sight.team]
-    rows = progress.load_counted_tasks(session, seen.campaign_id)
-    sources = _ProgressCounts(sight, raters, (keeper or CountsKeeper()).count(session, seen, rows))
+    keeper = keeper or CountsKeeper()
+    rows = keeper.load_tasks(session, seen)
+    sources = _ProgressCounts(sight, raters, keeper.count(session, seen, rows))
     tasks = sources.tasks(rows)
     plan = progress.load_plan(session, seen.campaign_id) if sight.team is None else None
     balance = counted.measure_balance(raters, tasks, plan) if sight.team is None else None

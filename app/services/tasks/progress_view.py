@@ -30,7 +30,10 @@ class ProgressScope:
 
 @dataclass(frozen=True, slots=True)
 class ProgressSnapshot:
-    """A campaign at a moment; the same tag is the same progress. plan: the one in force."""
+    """A campaign at a moment; the same tag is the same progress. plan: the one in force.
+
+    tasks: a digest of all tasks, but for how long leases go on.
+    """
 
     campaign_id: int
     key: str
@@ -38,6 +41,7 @@ class ProgressSnapshot:
     data_version: int
     plan: int | None
     at: datetime
+    tasks: str
     tag: str
 
 

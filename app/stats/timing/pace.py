@@ -10,7 +10,7 @@ import numpy as np
 from app.stats.ratings import Floats
 
 DRAWS, FEWEST_DRAWS = 1000, 50
-MOST_CELLS, CHUNK = 20_000_000, 2_000_000
+MOST_CELLS, CHUNK = 2_000_000, 500_000
 """Gaps drawn in all, by fewer draws where there are many tasks, and at a time."""
 MIN_GAPS = 5
 """Gaps of a rater below which the gaps of all raters are drawn for them."""
@@ -63,36 +63,61 @@ def forecast_campaign_end(
         return None
     if not shared and not any(one.remaining for one in raters):
         return EndForecast(now, now, now, level)
-    cells = sum(one.remaining + shared for one in raters)
+    chosen = [gaps if gaps.size >= MIN_GAPS else pooled for gaps in own]
+    taken = _likely_tasks(chosen, shared)
+    cells = sum(one.remaining + n for one, n in zip(raters, taken, strict=True))
     draws = max(FEWEST_DRAWS, min(draws, MOST_CELLS // cells))
     step = max(1, CHUNK // cells)
-    chosen = [gaps if gaps.size >= MIN_GAPS else pooled for gaps in own]
-    parts = [_ends(raters, chosen, shared, now, min(step, draws - n), rng) for n in range(0, draws, step)]
+    parts = [_ends(raters, chosen, taken, shared, now, min(step, draws - n), rng) for n in range(0, draws, step)]
     ends = np.concatenate(parts)
     low, median, high = np.percentile(ends, [50 * (1 - level), 50, 50 * (1 + level)])
     return EndForecast(float(median), float(low), float(high), level)
 
 
+def _likely_tasks(gaps: Sequence[Floats], shared: int) -> list[int]:
+    """Tasks of the pool that each rater hardly exceeds, by their rates; more are drawn where somebody does."""
+    means = np.array([drawn.mean() for drawn in gaps])
+    if not shared or not means.all():  # somebody takes no time at all
+        return [shared] * len(gaps)
+    expected = shared * (1 / means) / (1 / means).sum()
+    return [min(shared, int(n)) for n in np.ceil(expected + 4 * np.sqrt(expected) + 4)]
+
+
 def _ends(
     raters: Sequence[RaterWorkload],
     gaps: Sequence[Floats],
+    taken: Sequence[int],
     shared: int,
     now: float,
     draws: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """Ends of some simulated campaigns, shape (draws,)."""
+    """Ends of some simulated campaigns, shape (draws,). taken: tasks of the pool drawn for each rater at first."""
     ends = np.full(draws, now)
     arrivals = []
-    for workload, drawn in zip(raters, gaps, strict=True):
-        walked = now + np.cumsum(rng.choice(drawn, size=(draws, workload.remaining + shared)), axis=1)
+    for workload, drawn, more in zip(raters, gaps, taken, strict=True):
+        walked = now + np.cumsum(rng.choice(drawn, size=(draws, workload.remaining + more)), axis=1)
         if workload.remaining:
             ends = np.maximum(ends, walked[:, workload.remaining - 1])
         arrivals.append(walked[:, workload.remaining :])
-    if shared:
-        finish_times = np.partition(np.concatenate(arrivals, axis=1), shared - 1, axis=1)[:, shared - 1]
-        ends = np.maximum(ends, finish_times)
-    return ends
+    return np.maximum(ends, _pool_ends(arrivals, gaps, shared, rng)) if shared else ends
+
+
+def _pool_ends(arrivals: list[Floats], gaps: Sequence[Floats], shared: int, rng: np.random.Generator) -> Floats:
+    """When the last task of the pool is done, shape (draws,): tasks go to whoever is free first.
+
+    arrivals: when each rater would be done with one more, shape (draws, as many as were drawn). Whoever might do more
+    than were drawn gets further draws, so the result is that of `shared` draws for each.
+    """
+    while True:
+        ends = np.partition(np.concatenate(arrivals, axis=1), shared - 1, axis=1)[:, shared - 1]
+        short = [n for n, own in enumerate(arrivals) if own.shape[1] < shared and (own[:, -1] < ends).any()]
+        if not short:
+            return np.asarray(ends)
+        for n in short:
+            own = arrivals[n]
+            more = rng.choice(gaps[n], size=(own.shape[0], min(own.shape[1], shared - own.shape[1])))
+            arrivals[n] = np.concatenate([own, own[:, -1:] + np.cumsum(more, axis=1)], axis=1)
 
 
 def _gaps(workload: RaterWorkload, now: float) -> Floats:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from app.domain.errors import Invalid
 from app.stats.side_tables import EventTable
 from app.stats.timing import timing
-from app.stats.timing.pace import RaterWorkload, forecast_campaign_end, tasks_per_time_unit
+from app.stats.timing.pace import RaterWorkload, _gaps, forecast_campaign_end, tasks_per_time_unit
 from app.stats.timing.timing import RaterActions, WorkStretches
 
 SECOND = 1_000_000
@@ -145,3 +145,26 @@ def test_nothing_handed_in_is_no_forecast_and_nothing_left_is_over() -> None:
     over = forecast_campaign_end([RaterWorkload(np.array([1.0, 2.0]), 0.0, 0)], shared=0, now=9.0, rng=rng)
     assert over is not None
     assert over.high == 9.0
+
+
+@pytest.mark.parametrize("shared", [1, 7, 60])
+def test_a_pool_is_shared_as_if_every_rater_could_take_all_of_it(shared: int) -> None:
+    """Only gaps that a rater is likely to need are drawn at first; the plain way draws all of them for everybody."""
+    rng = np.random.default_rng(5)
+    gaps = [rng.pareto(1.1, 30) + 0.01, rng.exponential(5.0, 30), np.full(30, 40.0)]  # the first is very uneven
+    raters = [RaterWorkload(np.cumsum(one), 0.0, n) for n, one in enumerate(gaps)]
+    now = max(float(one.handed_in[-1]) for one in raters)
+    drawn = [_gaps(one, now) for one in raters]
+
+    def plainly() -> float:
+        ends, pool = [now], []
+        for one, own in zip(raters, drawn, strict=True):
+            walked = now + np.cumsum(rng.choice(own, one.remaining + shared))
+            ends += [float(at) for at in walked[: one.remaining]]
+            pool += [float(at) for at in walked[one.remaining :]]
+        return max(*ends, sorted(pool)[shared - 1])
+
+    plain = np.percentile([plainly() for _ in range(4000)], [10, 50, 90]) - now
+    found = forecast_campaign_end(raters, shared=shared, now=now, rng=rng, draws=4000)
+    assert found is not None
+    assert [found.low - now, found.median - now, found.high - now] == pytest.approx(list(plain), rel=0.08)
