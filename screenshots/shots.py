@@ -98,7 +98,7 @@ PAGES: Final = (
     Shot("plan", f"{CAMPAIGN}/design", (WIDE,), top="#plan"),
     Shot("exclusion", f"{CAMPAIGN}/quality", (WIDE,), ready=_previewing, hidden=("#quality",)),
     Shot("items", f"{CAMPAIGN}/items?document=support-01&system=Eibe", (WIDE_DARK,), ready=_drawn),
-    Shot("gate", f"{CAMPAIGN}/gate?candidate=Linde&baseline=Ulme&claim=better", (PHONE_DARK,), top=".picture"),
+    Shot("gate", f"{CAMPAIGN}/gate?candidate=Linde&baseline=Ulme&claim=better", (PHONE_DARK,), top=".chart"),
     # The last: what the rater does changes what the manager sees.
     Shot("task", "/rate", LOOKS, who="rater", ready=_judging, hidden=(".time",)),
 )

@@ -268,6 +268,8 @@ def _map(result: DifficultyView) -> bytes:
         cells=[[cell(mean) for mean in row.means] for row in result.documents],
         ends=(f"worst {captions.format_number(worst, places)}", f"best {captions.format_number(best, places)}"),
         notes=[*map(captions.make_sentence, result.warnings), _caption(result)],
+        of_rows="document",
+        of_columns="system",
         nothing="nothing is rated yet" if result.metric is None else "nothing has a score",
     )
     return heat_map(drawn)

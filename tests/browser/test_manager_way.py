@@ -186,5 +186,5 @@ def stability(page: Page, url: str, spine) -> None:
         table = page.get_by_role("region", name="Stability by design")
         expect(table.or_(again).first).to_be_visible(timeout=SLOW)
         expect(table).to_be_visible(timeout=SLOW)
-    expect(page.locator(".picture img").first).to_have_js_property("complete", value=True)
+    expect(page.locator("svg.plot").first).to_be_visible()
     glance(page, "stability")

@@ -33,6 +33,7 @@ MODULES = [FOLDER / "session.js", *sorted((FOLDER / "shared").glob("*.js")), *so
 
 SAID = re.compile(r'\bt\(\s*"((?:[^"\\]|\\.)*)"')
 COUNTED = re.compile(r'\bcount\([^"]*?"([^"]*)",\s*"([^"]*)"')
+NAMED = re.compile(r"asset\('([\w/]+\.js)'\)")
 IMPORTED = re.compile(r'(?:from|import\()\s*"(\.[^"]+)"')
 PLACES = re.compile(r"\{\w+\}")
 OTHER_WORDS = {"Plumbline", "en", "de"}  # our name, and codes of languages as examples
@@ -103,6 +104,8 @@ def _modules(page: str) -> list[Path]:
     for template in (*_templates(page), f"{RUNS.get(page, page)}.html"):
         path = (FOLDER / template).with_suffix(".js")
         names += [path] if path.exists() else []
+    for template in _templates(page):
+        names += [FOLDER / name for name in NAMED.findall((TEMPLATES / template).read_text())]
     for path in names:
         for name in IMPORTED.findall(path.read_text()):
             there = (path.parent / name).resolve()

@@ -10,6 +10,7 @@ from app.reports.agreement.view import AgreementView, LevelView, RaterPairLine, 
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
+from app.reports.kit.charts.declaration import CellChart, ChartCell, RowChart, RowMark, drawn_as
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 ROW, PLOT, FIGURES = 16.0, 280.0, 150.0
@@ -38,6 +39,18 @@ def _drawn(level: LevelView, view: AgreementView) -> list[Statistic]:
     return [s for s in level.statistics if s.statistic in ALL_TOLERANCES or s.tolerance in {None, main}]
 
 
+def _declare_coefficients(title: str, groups: Sequence[Group], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
+    drawn = [(heading, s) for heading, inside in groups for s in inside if s.statistic not in NOT_COEFFICIENTS]
+    marks = [RowMark(f"{label_statistic(s)} · {head}", s.value, s.interval, series="value") for head, s in drawn]
+    marks += [
+        RowMark(f"{label_statistic(s)} · {head}", s.expected, series="expected by the model")
+        for head, s in drawn
+        if s.expected is not None
+    ]
+    return RowChart(title, "coefficient", marks, lines=[0.0])
+
+
+@drawn_as(_declare_coefficients)
 def coefficient_plot(title: str, groups: Sequence[Group], notes: Sequence[str]) -> bytes:
     """One line a coefficient under the heading of its group, as SVG."""
     drawn = [(heading, [s for s in found if s.statistic not in NOT_COEFFICIENTS]) for heading, found in groups]
@@ -103,6 +116,24 @@ def _mark(sheet: ChartSheet, statistic: Statistic, y: float, low: float) -> None
     sheet.text(LEFT + PLOT + 10, y, text, size=8, color=QUIET)
 
 
+def _declare_rater_pairs(view: AgreementView) -> CellChart:
+    """Pearson's correlation above the diagonal, the mean difference without sign below it."""
+    names = sorted({rater for pair in view.pairs for rater in pair.rater})
+    place = {name: i for i, name in enumerate(names)}
+    reach = max((pair.absolute for pair in view.pairs), default=0.0) or 1.0
+    cells = []
+    for pair in view.pairs:
+        row, column = sorted(place[name] for name in pair.rater)
+        r, apart = captions.format_number(pair.pearson, 2), captions.format_number(pair.absolute, 2)
+        about = f"Pearson {r}, mean difference {apart}"
+        cells += [
+            ChartCell(row, column, pair.pearson or 0.0, r, about),
+            ChartCell(column, row, pair.absolute / reach, apart, about),
+        ]
+    return CellChart(f"Pairs of raters in {next(iter(view.campaigns))}", names, names, cells, "rater", "rater")
+
+
+@drawn_as(_declare_rater_pairs)
 def rater_heat_map(view: AgreementView) -> bytes:
     """Raters against raters: Pearson's correlation above the diagonal, mean difference below it."""
     names = sorted({rater for pair in view.pairs for rater in pair.rater})

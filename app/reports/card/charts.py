@@ -6,6 +6,7 @@ from app.reports.card.view import CardView, make_caption
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import FAINT, QUIET
+from app.reports.kit.charts.declaration import CellChart, ChartCell, drawn_as
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 ROW, GRID, LONGEST, ROOM = 16.0, 520.0, 26, 84.0
@@ -13,6 +14,22 @@ SHADES = ("#ffffff", "#c6dbef", "#6baed6", "#2171b5", "#08306b")
 LEVELS = ("none", "some", "once", "2–3 times", "more")
 
 
+def _declare_coverage(view: CardView) -> CellChart:
+    columns, first = [], 1
+    for n in view.columns:
+        columns.append(str(first) if n == 1 else f"{first}–{first + n - 1}")
+        first += n
+    most = max((value for line in view.map for value in line), default=0.0) or 1.0
+    cells = [
+        ChartCell(i, j, value / most, captions.format_number(value, 1), "ratings an output, by document")
+        for i, line in enumerate(view.map)
+        for j, value in enumerate(line)
+        if value
+    ]
+    return CellChart(f"Data of {next(iter(view.campaigns))}", [one.system for one in view.by_system], columns, cells)
+
+
+@drawn_as(_declare_coverage)
 def coverage_map(view: CardView) -> bytes:
     """A row a system, a column a document (or several neighbours), shaded by ratings an output; totals at the right."""
     names = [canvas.shorten_middle(one.system, LONGEST) for one in view.by_system]

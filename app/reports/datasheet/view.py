@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.reports.datasheet.heds import SECTIONS
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, QUIET
+from app.reports.kit.charts.declaration import RowChart, RowMark, drawn_as
 from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.table import Cell, Table
@@ -104,6 +105,16 @@ def make_caption(view: DatasheetView) -> str:
     )
 
 
+def _declare_completeness(view: DatasheetView) -> RowChart:
+    marks = []
+    for section, title in SECTIONS.items():
+        questions = [one for one in view.heds if one.section == section]
+        answered = sum(one.answer is not None for one in questions)
+        marks.append(RowMark(f"{section} {title}", answered, text=f"{answered} of {len(questions)}", bar=True))
+    return RowChart(f"Data sheet of {next(iter(view.campaigns))}", "questions answered from what is stored", marks)
+
+
+@drawn_as(_declare_completeness)
 def completeness_picture(view: DatasheetView) -> bytes:
     """One bar a section: how many of its questions what is stored answers."""
     campaign = next(iter(view.campaigns))

@@ -8,6 +8,7 @@ from app.reports.distributions.view import DistributionsView, RaterSpread, Syste
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
+from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, drawn_as
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 HEIGHT, GAP, PLOT, FIGURES = 34.0, 8.0, 360.0, 130.0
@@ -25,6 +26,21 @@ def system_histograms(view: DistributionsView) -> bytes:
     return _histograms(view, view.systems, [one.system for one in view.systems], "system")
 
 
+def _declare_histograms(
+    view: DistributionsView, lines: Sequence[RaterSpread | SystemSpread], keys: list[str], what: str
+) -> CurveChart:
+    panels = [
+        CurvePanel(
+            f"{key}: mean {captions.format_number(line.mean, 2)}, n {line.n:,}",
+            [Curve(key, [ChartPoint(name, share) for name, share in zip(view.bins, line.shares, strict=True)])],
+            to={what: key},
+        )
+        for line, key in zip(lines[:MOST], keys[:MOST], strict=True)
+    ]
+    return CurveChart(f"Scores by {what}", "score", "share", panels, look="bars")
+
+
+@drawn_as(_declare_histograms)
 def _histograms(
     view: DistributionsView, lines: Sequence[RaterSpread | SystemSpread], keys: list[str], what: str
 ) -> bytes:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, GROUND, INK, ORANGE, QUIET
+from app.reports.kit.charts.declaration import RowChart, RowMark, drawn_as
 from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 WIDTH, AXIS, TALL = 640.0, 150.0, 190.0
@@ -28,6 +29,15 @@ class GatePicture:
     notes: Sequence[str]
 
 
+def _declare_gate(view: GatePicture) -> RowChart:
+    margin = view.margin or 0.0
+    lines = {0.0, -margin, *([margin] if view.two_sided else [])}
+    interval = None if view.low is None or view.high is None else (view.low, view.high)
+    marks = [RowMark("difference", view.difference, interval, view.verdict)]
+    return RowChart(view.title, "difference; the claim needs the whole interval beyond the line", marks, sorted(lines))
+
+
+@drawn_as(_declare_gate)
 def gate_picture(view: GatePicture) -> bytes:
     """A line from one bound to the other, the region where the claim holds shaded; as SVG."""
     sentences = wrap_sentences(view.notes, WIDTH)

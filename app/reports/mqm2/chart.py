@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
+from app.reports.kit.charts.declaration import RowChart, RowMark, drawn_as
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, caption_lines
 
 PLOT, ROW, FIGURES, LONGEST = 300.0, 18.0, 230.0, 28
@@ -22,6 +23,21 @@ class PenaltyRow:
     failed: bool
 
 
+def _declare_penalties(
+    title: str,
+    below: str,
+    rows: Sequence[PenaltyRow],
+    acceptable: float | None,
+    notes: Sequence[str],  # noqa: ARG001  (as the picture takes it)
+) -> RowChart:
+    marks = [
+        RowMark(row.name, row.value, text=row.text, bar=True, series="fails" if row.failed else "passes")
+        for row in rows
+    ]
+    return RowChart(title, below, marks, lines=[] if acceptable is None else [acceptable])
+
+
+@drawn_as(_declare_penalties)
 def penalty_plot(
     title: str, below: str, rows: Sequence[PenaltyRow], acceptable: float | None, notes: Sequence[str]
 ) -> bytes:

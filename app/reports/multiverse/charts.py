@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, GROUND, INK, ORANGE, QUIET
+from app.reports.kit.charts.declaration import CellChart, ChartCell, RowChart, RowMark, drawn_as
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 CELL, ROW, BARS = 40.0, 17.0, 300.0
@@ -35,6 +36,22 @@ class ChoiceBar:
     claimed: float | None
 
 
+def _declare_shares(
+    title: str,
+    systems: Sequence[str],
+    pairs: Sequence[SharedPair],
+    notes: Sequence[str],  # noqa: ARG001
+) -> CellChart:
+    shares, place = _both_ways(pairs), {system: i for i, system in enumerate(systems)}
+    cells = [
+        ChartCell(place[first], place[second], share, f"{100 * share:.0f}", f"{100 * share:.1f} % of universes")
+        for (first, second), share in shares.items()
+        if share is not None and first in place and second in place
+    ]
+    return CellChart(title, systems, systems, cells, "system", "system")
+
+
+@drawn_as(_declare_shares)
 def claim_share_matrix(title: str, systems: Sequence[str], pairs: Sequence[SharedPair], notes: Sequence[str]) -> bytes:
     """Percentages of universes in which the row beats the column, as SVG; pairs claimed both ways are framed."""
     names = [canvas.shorten_middle(system, LONGEST_NAME) for system in systems]
@@ -82,6 +99,14 @@ def _cell(sheet: ChartSheet, x: float, y: float, share: float | None, turned: fl
     sheet.text(x + CELL / 2, y + CELL / 2, text, ha="center", size=8.5, color=ink)
 
 
+def _declare_choices(title: str, bars: Sequence[ChoiceBar], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
+    marks = [
+        RowMark(f"{bar.dimension}: {bar.choice}", bar.claimed, text=f"{bar.n:,} universes", bar=True) for bar in bars
+    ]
+    return RowChart(title, "share of the tested pairs that are claimed", marks)
+
+
+@drawn_as(_declare_choices)
 def claims_by_choice_bars(title: str, bars: Sequence[ChoiceBar], notes: Sequence[str]) -> bytes:
     """Bars of the share of pairs that the universes of each choice claim, as SVG."""
     names = [canvas.shorten_middle(bar.choice, LONGEST_NAME) for bar in bars]

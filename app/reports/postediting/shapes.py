@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, GROUND, INK, ORANGE, QUIET
+from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, RowChart, RowMark, drawn_as
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, caption_lines
 
 ROW, BARS, NUMBERS = 22.0, 360.0, 60.0
@@ -45,6 +46,18 @@ class CurveBar:
     strong: bool
 
 
+def _declare_edit_rates(title: str, below: str, rows: Sequence[RateDots], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
+    names = ("first series", "second series", "third series")
+    marks = [
+        RowMark(row.name, rate[0], rate[1], series=name)
+        for row in rows
+        for name, rate in zip(names, row.rates, strict=False)
+        if rate is not None
+    ]
+    return RowChart(title, below, marks)
+
+
+@drawn_as(_declare_edit_rates)
 def rate_dot_plot(title: str, below: str, rows: Sequence[RateDots], notes: Sequence[str]) -> bytes:
     """One row a system and one marker a series, with intervals as lines; as SVG."""
     left = MARGIN + max((len(_name(row.name)) for row in rows), default=8) * CHARACTER + 12
@@ -83,6 +96,16 @@ def _dots(sheet: ChartSheet, rows: Sequence[RateDots], left: float, top: float, 
             sheet.line((x, x), (y + shift,) * 2, color=color, marker=marker, hollow=hollow)
 
 
+def _declare_shares(title: str, below: str, rows: Sequence[StackedBar], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
+    marks = [
+        RowMark(row.name, share, text=row.note, series=series)
+        for row in rows
+        for series, share in (("first", row.first), ("second", row.second))
+    ]
+    return RowChart(title, below, marks)
+
+
+@drawn_as(_declare_shares)
 def stacked_bars(title: str, below: str, rows: Sequence[StackedBar], notes: Sequence[str]) -> bytes:
     """One row a share: filled, hatched, and what is left; as SVG."""
     shown = rows[:MOST]
@@ -111,6 +134,13 @@ def stacked_bars(title: str, below: str, rows: Sequence[StackedBar], notes: Sequ
         return canvas.figure_to_svg(sheet.figure, title=title)
 
 
+def _declare_references(title: str, below: str, bars: Sequence[CurveBar], notes: Sequence[str]) -> CurveChart:  # noqa: ARG001
+    alone = Curve("this reference alone", [ChartPoint(bar.name, bar.bar) for bar in bars])
+    together = Curve("all up to it", [ChartPoint(bar.name, bar.line) for bar in bars])
+    return CurveChart(title, below, "", [CurvePanel("", [alone, together])], top=0.0)
+
+
+@drawn_as(_declare_references)
 def reference_step_plot(title: str, below: str, bars: Sequence[CurveBar], notes: Sequence[str]) -> bytes:
     """Bars for each reference alone, and a line for all up to it; as SVG."""
     left = MARGIN + 44

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, GROUND, INK, ORANGE, QUIET
+from app.reports.kit.charts.declaration import RowChart, RowMark, drawn_as
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, caption_lines
 
 ROW, BARS = 20.0, 320.0
@@ -27,6 +28,21 @@ class PairBar:
     significant: bool
 
 
+def _declare_preferences(title: str, pairs: Sequence[PairBar], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
+    marks = [
+        RowMark(
+            f"{pair.better} – {pair.worse}",
+            count / (pair.wins + pair.ties + pair.losses),
+            text=f"{count:,}",
+            series=name,
+        )
+        for pair in pairs
+        for name, count in (("wins", pair.wins), ("ties", pair.ties), ("losses", pair.losses))
+    ]
+    return RowChart(title, "share of the comparisons", marks)
+
+
+@drawn_as(_declare_preferences)
 def preference_bars(title: str, pairs: Sequence[PairBar], notes: Sequence[str]) -> bytes:
     """One row a pair, at most MOST of them: wins from the left, losses from the right, ties between; as SVG."""
     shown = pairs[:MOST]

@@ -7,6 +7,7 @@ from math import floor, log10
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
+from app.reports.kit.charts.declaration import RowChart, RowMark, drawn_as
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 from app.reports.quality.view import QualityView
 
@@ -16,6 +17,21 @@ MARKS = {"pass": (BLUE, False), "fail": (ORANGE, False), "not_testable": (QUIET,
 WORDS = {"pass": "passed", "fail": "failed", "not_testable": "not testable"}
 
 
+def _declare_controls(view: QualityView) -> RowChart:
+    marks = [
+        RowMark(
+            rater.rater,
+            rater.control.mean_difference if rater.control else None,
+            text=f"{rater.control.n_pairs if rater.control else 0} pairs",
+            series=WORDS[rater.verdict],
+            to={"rater": rater.rater},
+        )
+        for rater in view.raters
+    ]
+    return RowChart(f"Control items of {view.campaign}", "degraded minus original, mean", marks, lines=[0.0])
+
+
+@drawn_as(_declare_controls)
 def control_plot(view: QualityView) -> bytes:
     """One line a rater as SVG: mean of degraded minus original, with the adjusted p and the verdict in words.
 

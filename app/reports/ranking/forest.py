@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, INK, ORANGE, QUIET
+from app.reports.kit.charts.declaration import RowChart, RowMark, drawn_as
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking.labels import label_system
 from app.reports.ranking.view import Range, RankingView, SystemLine
@@ -55,6 +56,30 @@ class ForestLayout:
         return TOP + self.depth * ROW + AXIS_BELOW + (len(self.caption) - 1) * LINE + MARGIN
 
 
+def _declare_forest(view: RankingView) -> RowChart:
+    layout = _lay_out(view)
+    marks = [_declare_row(row.line, layout) for row in layout.rows]
+    return RowChart(f"Ranking by {view.recipe.name}", _axis_text(view, layout), marks, [0.0] if layout.relative else [])
+
+
+def _declare_row(line: SystemLine, layout: ForestLayout) -> RowMark:
+    value, interval = _drawn(line, relative=layout.relative)
+    facts = [f"score {captions.format_number(line.score, layout.places)}", f"rank {captions.format_rank(line.rank)}"]
+    if line.rank_range is not None:
+        facts.append(f"rank range {captions.format_rank_range(line.rank_range)}")
+    if line.cluster is not None:
+        facts.append(f"cluster {line.cluster}")
+    return RowMark(
+        label_system(line),
+        value,
+        interval,
+        text=", ".join(facts),
+        series="human translation" if line.kind == "human" else "system",
+        to={"system": line.system},
+    )
+
+
+@drawn_as(_declare_forest)
 def forest_plot(view: RankingView) -> bytes:
     """Systems by rank with their intervals, as SVG; human translations stand apart, above.
 

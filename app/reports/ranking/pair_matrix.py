@@ -8,6 +8,7 @@ from itertools import groupby
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, FAINT, GROUND, INK, ORANGE, QUIET
+from app.reports.kit.charts.declaration import CellChart, ChartCell, drawn_as
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking.labels import label_system
@@ -41,6 +42,33 @@ class MatrixGrid:
         return self.left + column * self.cell, self.top + row * self.cell
 
 
+def _declare_pairs(view: RankingView) -> CellChart:
+    """p-values above the diagonal, differences below it, as in the picture; darker where p is smaller."""
+    place = {line.system: i for i, line in enumerate(view.systems)}
+    digits = captions.choose_decimals(pair.difference for pair in view.pairs)
+    cells = []
+    for pair in view.pairs:
+        row, column = place[pair.better], place[pair.worse]
+        p_value = pair.p_value if pair.p_adjusted is None or not _is_adjusted(view) else pair.p_adjusted
+        share = PAIR_SHARES[-1][1] if p_value is None else next(s for most, s in PAIR_SHARES if p_value <= most)
+        difference = captions.format_number(pair.difference, digits)
+        told = f"p {captions.format_p_value(p_value)}" if p_value is not None else "not tested"
+        about = f"difference {difference}, {told}, {'significant' if pair.significant else 'not significant'}"
+        figure = "–" if p_value is None else captions.format_p_value(p_value)
+        cells += [
+            ChartCell(row, column, share, figure, about),
+            ChartCell(column, row, share if pair.significant else 0.0, difference, about),
+        ]
+    names = [label_system(line) for line in view.systems]
+    keys = [line.system for line in view.systems]
+    return CellChart(f"Pairs by {view.recipe.name}", names, names, cells, "system", "system", keys, keys)
+
+
+PAIR_SHARES = ((1e-3, 1.0), (1e-2, 0.8), (0.05, 0.5), (0.2, 0.25), (1.1, 0.0))
+"""How dark a p-value up to each bound is."""
+
+
+@drawn_as(_declare_pairs)
 def pair_matrix(view: RankingView) -> bytes:
     """The pairs of a ranking as a matrix, as SVG: systems by rank in rows and columns.
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, GROUND, INK, ORANGE, QUIET
+from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, RowChart, RowMark, drawn_as
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Across, ChartSheet, caption_lines
 
 ROW, BARS, FIGURES, STEP = 34.0, 300.0, 190.0, 72.0
@@ -40,6 +41,17 @@ class RankedColumn:
     clusters: Sequence[int]
 
 
+def _declare_changes(title: str, rows: Sequence[ChangeBar], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
+    marks = [
+        RowMark(row.name, count / row.n, text=f"{count:,} of {row.n:,}", series=series)
+        for row in rows
+        if row.n
+        for series, count in (("order", row.order), ("clusters", row.clusters))
+    ]
+    return RowChart(title, "share of rankings that differ", marks)
+
+
+@drawn_as(_declare_changes)
 def change_bar_chart(title: str, rows: Sequence[ChangeBar], notes: Sequence[str]) -> bytes:
     """One row a kind of change: the share of rankings whose order, and whose clusters, it changed; as SVG."""
     left = MARGIN + max((len(row.name) for row in rows), default=8) * CHARACTER + 12
@@ -74,6 +86,16 @@ def _bar(sheet: ChartSheet, row: ChangeBar, left: float, y: float) -> None:
         sheet.text(left + BARS + 92, y + ROW / 2, move, size=8, color=QUIET)
 
 
+def _declare_ranks(title: str, below: str, columns: Sequence[RankedColumn], notes: Sequence[str]) -> CurveChart:  # noqa: ARG001
+    points: dict[str, list[ChartPoint]] = {}
+    for column in columns:
+        for place, (system, cluster) in enumerate(zip(column.systems, column.clusters, strict=True), 1):
+            points.setdefault(system, []).append(ChartPoint(column.name, place, text=f"cluster {cluster}"))
+    curves = [Curve(system, steps) for system, steps in points.items()]
+    return CurveChart(title, below, "rank", [CurvePanel("", curves)], look="ranks")
+
+
+@drawn_as(_declare_ranks)
 def rank_bump_chart(title: str, below: str, columns: Sequence[RankedColumn], notes: Sequence[str]) -> bytes:
     """One column a ranking, the best at the top, and one line a system; a bar ends each cluster; as SVG."""
     systems = columns[0].systems if columns else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import FAINT, GROUND, INK, ORANGE, QUIET
+from app.reports.kit.charts.declaration import CellChart, ChartCell, drawn_as
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 from app.reports.ranking.labels import label_system
 from app.reports.side_by_side.lines_chart import make_chart_sentences, shorten_ranking_name
@@ -17,6 +18,19 @@ SHADES = ("#08519c", "#3182bd", "#6baed6", "#bdd7e7", "#eff3ff")
 DARK = 2  # so many shades bear light figures
 
 
+def _declare_grid(shown: RankingsSideBySide) -> CellChart:
+    cells = []
+    for i, system in enumerate(shown.systems):
+        for j, column in enumerate(shown.ranked):
+            line, relative = column.line(system), column.relative_rank(system)
+            if line is not None and relative is not None:
+                cluster = "" if line.cluster is None else f"cluster {line.cluster}"
+                cells.append(ChartCell(i, j, 1 - relative, captions.format_rank(line.rank), cluster))
+    names = [label_system(shown.line(system)) for system in shown.systems]
+    return CellChart(f"Rankings of {shown.subject}", names, [column.name for column in shown.ranked], cells)
+
+
+@drawn_as(_declare_grid)
 def rank_grid(shown: RankingsSideBySide) -> bytes:
     """Systems by mean relative rank, the best at the top; rank and cluster in every ranking that has them, as SVG."""
     columns = shown.ranked

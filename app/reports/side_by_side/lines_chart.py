@@ -8,6 +8,7 @@ from itertools import pairwise
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
+from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, drawn_as
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 from app.reports.ranking.labels import label_system
 from app.reports.ranking.view import RankingView
@@ -20,6 +21,22 @@ NARROWEST = 520.0
 COLOURS = (BLUE, "#1a7f5a", "#7b3f8c", "#6b5b00", "#00707a")  # dark enough for light figures
 
 
+def declare_ranks(shown: RankingsSideBySide) -> CurveChart:
+    """A line a system over the rankings; in each its place from the top."""
+    curves = [
+        Curve(
+            label_system(shown.line(system)),
+            [
+                ChartPoint(shown.ranked[i].name, row + 1, text=f"rank {captions.format_rank(rank)}")
+                for i, row, rank in _places(shown.ranked, system)
+            ],
+        )
+        for system in shown.systems
+    ]
+    return CurveChart(f"Rankings of {shown.subject}", "", "rank", [CurvePanel("", curves)], look="ranks")
+
+
+@drawn_as(declare_ranks)
 def bump_chart(shown: RankingsSideBySide) -> bytes:
     """One column a ranking, the best at the top, and one line a system, as SVG; a bar ends each cluster.
 

@@ -10,6 +10,7 @@ from typing import Literal
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
+from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, drawn_as
 from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 from app.reports.stability.view import CurveView, DesignView, PointView, StabilityView
 
@@ -29,6 +30,29 @@ WIDE, WIDEST, HIGH, LEFT, BELOW, GAP, ACROSS = 250.0, 500.0, 170.0, 44.0, 44.0, 
 VACUOUS = "vacuous"
 
 
+def _declare_stability(view: StabilityView, picture: Picture = "documents") -> CurveChart:
+    panels = _panels(view.curves)
+    frame = _Frame.of([curve for panel in panels for _, curve in panel.curves], picture)
+    drawn = [
+        CurvePanel(
+            panel.title,
+            [
+                Curve(name, [_declare_point(point, frame.x(point)) for point in curve.points])
+                for name, curve in panel.curves
+            ],
+        )
+        for panel in panels
+    ]
+    return CurveChart(_subject(picture), frame.name, "Stable Ranking Probability", drawn, top=1.0)
+
+
+def _declare_point(point: PointView, x: float) -> ChartPoint:
+    error = point.mc_error or 0.0
+    pairs = f"{captions.format_number(point.mean_significant_pairs, 1)} significant pairs"
+    return ChartPoint(x, point.srp, point.srp - error, min(1.0, point.srp + error), pairs)
+
+
+@drawn_as(_declare_stability)
 def stability_plot(view: StabilityView, picture: Picture = "documents") -> bytes:
     """One line a design as SVG: SRP against documents, or against the mean number of significant pairs (`power`).
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 
@@ -23,6 +24,7 @@ from app.services.jobs.jobs import JobNotBegun, JobView, find_running_job
 from app.services.jobs.report_requests import MOST_CAMPAIGNS
 from app.storage.db import Database, Session
 from app.ui.access import Reader
+from app.ui.manager.charts import make_page_chart
 from app.ui.manager.forms import make_form_fields, read_form_answer
 from app.ui.manager.long import make_start_button
 from app.ui.manager.pages import render_campaign_page
@@ -116,8 +118,12 @@ def _shown(
         "warnings": view.warnings,
         "tables": kind.tables(view),
         "caption": kind.caption(view),
-        "pictures": [
-            ("" if name == representations.PICTURE else name, _address(kind, ".svg", keys, {**given, "picture": name}))
+        "charts": [
+            make_page_chart(
+                _address(kind, ".svg", keys, {**given, "picture": name}),
+                partial(kind.charts[name], view),
+                "" if name == representations.PICTURE else name,
+            )
             for name in representations.list_chart_names(kind)
         ],
         "links": [(name, _address(kind, suffix, keys, given)) for name, suffix in SHAPES],

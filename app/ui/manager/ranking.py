@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import partial
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 
@@ -17,6 +18,8 @@ from app.reports.kit.report import StoredReport
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking import tables as ranking_tables
 from app.reports.ranking import view as ranking_view
+from app.reports.ranking.forest import forest_plot
+from app.reports.ranking.pair_matrix import pair_matrix
 from app.reports.ranking.view import RankingView
 from app.reports.source import named_recipes
 from app.reports.source.campaign import CampaignInfo
@@ -26,6 +29,7 @@ from app.services.jobs import rankings
 from app.services.jobs.jobs import JobNotBegun, JobView, find_running_job
 from app.storage.db import Session
 from app.ui.access import Reader
+from app.ui.manager.charts import make_page_chart
 from app.ui.manager.claims import describe_claims
 from app.ui.manager.contents import list_recipe_names
 from app.ui.manager.evidence import list_evidence
@@ -137,8 +141,8 @@ def _shown(view: RankingView, about: CampaignInfo, recipe: str) -> dict[str, Any
         "systems": ranking_tables.make_systems_table(view),
         "pairs": ranking_tables.make_pairs_table(view),
         "links": [(name, ranking_address(about.key, suffix, recipe)) for name, suffix in SHAPES],
-        "picture": ranking_address(about.key, ".svg", recipe),
-        "matrix": matrix_address(about.key, recipe),
+        "forest": make_page_chart(ranking_address(about.key, ".svg", recipe), partial(forest_plot, view)),
+        "matrix": make_page_chart(matrix_address(about.key, recipe), partial(pair_matrix, view)),
         "pair_links": [
             ("CSV", ranking_address(about.key, ".csv", recipe, table="pairs")),
             ("SVG", matrix_address(about.key, recipe)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 from urllib.parse import quote, urlencode
 
@@ -16,6 +17,7 @@ from app.services.campaigns import campaigns
 from app.services.jobs import side_by_side
 from app.services.jobs.jobs import JobNotBegun, JobView, find_running_job
 from app.ui.access import Reader
+from app.ui.manager.charts import make_page_chart
 from app.ui.manager.contents import list_recipe_names
 from app.ui.manager.long import make_start_button
 from app.ui.manager.pages import render_campaign_page
@@ -66,7 +68,10 @@ def _shown(caller: Caller, campaign: str, chosen: list[str], rankings: RankingsS
         "flips": rankings.flips(),
         "names": [one.name for one in rankings.ranked],
         "caption": side_by_side_renderings.make_caption(rankings),
-        "picture": _address(campaign, ".svg", chosen),
+        "chart": make_page_chart(
+            _address(campaign, ".svg", chosen),
+            partial(side_by_side_renderings.render_side_by_side, rankings, "svg"),
+        ),
         "links": [(name, _address(campaign, suffix, chosen)) for name, suffix in SHAPES],
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -22,6 +23,7 @@ from app.services.jobs.jobs import JobNotBegun, JobView, find_running_job
 from app.storage.campaigns import CampaignNotFound
 from app.storage.db import Database
 from app.ui.access import Reader
+from app.ui.manager.charts import make_page_chart
 from app.ui.manager.forms import make_form_fields, read_form_answer
 from app.ui.manager.long import make_start_button
 from app.ui.manager.pages import render_campaign_page
@@ -131,7 +133,10 @@ def _shown(
         "warnings": view.warnings,
         "tables": kind.tables(view),
         "caption": kind.caption(view),
-        "pictures": [("" if name == representations.PICTURE else name, there) for name, there in drawn],
+        "charts": [
+            make_page_chart(there, partial(kind.charts[name], view), "" if name == representations.PICTURE else name)
+            for name, there in drawn
+        ],
         "links": [(name, _at(address, suffix, given)) for name, suffix in SHAPES],
     }
 

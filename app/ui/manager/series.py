@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 from urllib.parse import quote, urlencode
 
@@ -16,6 +17,7 @@ from app.services.jobs import side_by_side
 from app.services.jobs.jobs import JobNotBegun, JobView, find_running_job
 from app.storage.db import Database
 from app.ui.access import Reader
+from app.ui.manager.charts import make_page_chart
 from app.ui.manager.contents import list_recipe_names
 from app.ui.manager.long import make_start_button
 from app.ui.manager.pages import render_campaign_page
@@ -71,7 +73,10 @@ def _ranked(database: Database, name: str, recipe: str, caller: Caller) -> dict[
         "notes": [*outcome.notes],
         "left_out": why,
         "caption": side_by_side_renderings.make_caption(outcome),
-        "picture": _address(name, ".svg", recipe),
+        "chart": make_page_chart(
+            _address(name, ".svg", recipe),
+            partial(side_by_side_renderings.render_side_by_side, outcome, "svg"),
+        ),
         "links": [(shape, _address(name, suffix, recipe)) for shape, suffix in SHAPES],
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Annotated, Literal
 from urllib.parse import quote, urlencode
 
@@ -26,6 +27,7 @@ from app.stats.stability import request as limits
 from app.stats.stability.extraction import NotMultiplyRated
 from app.stats.stability.request import GROUPINGS, METHODS, RaterAssignment, StudyDesign, paper_designs
 from app.ui.access import Reader
+from app.ui.manager.charts import make_page_chart
 from app.ui.manager.forms import make_form_fields, read_form_answer
 from app.ui.manager.long import make_start_button
 from app.ui.manager.pages import render_campaign_page
@@ -139,7 +141,14 @@ def stability_page(request: Request, caller: Reader, campaign: CampaignKey, data
         "caption": REPORT.caption(view),
         "warnings": group_alike_warnings(REPORT.warnings(view)),
         "more": _more(view, given, request.url.path),
-        "pictures": [(text, f"{address}.svg?{urlencode({**given, 'picture': picture})}") for picture, text in PICTURES],
+        "charts": [
+            make_page_chart(
+                f"{address}.svg?{urlencode({**given, 'picture': picture})}",
+                partial(REPORT.charts[picture], view),
+                text,
+            )
+            for picture, text in PICTURES
+        ],
         "links": [(name, f"{address}{suffix}?{urlencode(given)}") for name, suffix in SHAPES],
     }
     return render_campaign_page(request, PAGE, about, caller, {**values, **shown})

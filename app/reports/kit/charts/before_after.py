@@ -9,6 +9,7 @@ from math import ceil, floor, log10
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
+from app.reports.kit.charts.declaration import RowChart, RowMark, drawn_as
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 ROW, PLOT, FIGURES = 21.0, 330.0, 130.0
@@ -29,6 +30,13 @@ class BeforeAfterRow:
     note: str | None = None
 
 
+def _declare_before_after(title: str, below: str, rows: Sequence[BeforeAfterRow], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
+    marks = [RowMark(row.name, row.before, series="before") for row in rows]
+    marks += [RowMark(row.name, row.after, row.interval, row.text, "after") for row in rows]
+    return RowChart(title, below, marks)
+
+
+@drawn_as(_declare_before_after)
 def before_after_plot(title: str, below: str, rows: Sequence[BeforeAfterRow], notes: Sequence[str]) -> bytes:
     """One line a row: a hollow mark for before, a filled one with its interval for after, joined; as SVG."""
     shown = rows[:MOST]

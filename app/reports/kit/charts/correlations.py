@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
+from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, RowChart, RowMark, drawn_as
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, caption_lines
 
 ROW, WIDE = 24.0, 360.0
@@ -35,6 +36,20 @@ class ScatterPanel:
     points: Sequence[tuple[float, float]]
 
 
+def _declare_dots(
+    title: str,
+    below: str,
+    rows: Sequence[DotRow],
+    notes: Sequence[str],  # noqa: ARG001
+    *,
+    ends: tuple[float, float] = (-1.0, 1.0),
+) -> RowChart:
+    values = [RowMark(row.name, value, series="each") for row in rows for value in row.values]
+    means = [RowMark(row.name, row.mean, series="mean") for row in rows]
+    return RowChart(title, below, [*values, *means], lines=[0.0] if ends[0] < 0 else [])
+
+
+@drawn_as(_declare_dots)
 def dot_plot(
     title: str,
     below: str,
@@ -88,6 +103,18 @@ def _row(sheet: ChartSheet, row: DotRow, left: float, y: float, ends: tuple[floa
         sheet.text(left + WIDE + 10, y, captions.format_number(row.mean, 3), size=8)
 
 
+def _declare_scatters(title: str, below: str, panels: Sequence[ScatterPanel], notes: Sequence[str]) -> CurveChart:  # noqa: ARG001
+    drawn = [
+        CurvePanel(
+            f"{panel.name}, r {captions.format_number(panel.r, 2)}",
+            [Curve(panel.name, [ChartPoint(x, y) for x, y in panel.points])],
+        )
+        for panel in panels[:MOST_PANELS]
+    ]
+    return CurveChart(title, below, "", drawn, look="dots")
+
+
+@drawn_as(_declare_scatters)
 def scatter_plots(title: str, below: str, panels: Sequence[ScatterPanel], notes: Sequence[str]) -> bytes:
     """A small scatter for each of at most MOST_PANELS panels, all on the same scales; as SVG."""
     shown = panels[:MOST_PANELS]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, ORANGE, QUIET
+from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, drawn_as
 from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, ChartSheet, caption_lines
 
 WIDE, HIGH, LEFT = 480.0, 210.0, 44.0
@@ -32,6 +33,21 @@ class LineSeries:
     steps: tuple[LinePoint, ...]
 
 
+def _declare_lines(
+    title: str,
+    heading: str,
+    across: str,
+    lines: Sequence[LineSeries],
+    notes: Sequence[str],  # noqa: ARG001  (as the picture takes it)
+    *,
+    mark: float | None = None,
+    highest: float = 1.0,
+) -> CurveChart:
+    curves = [Curve(line.name, [ChartPoint(p.x, p.y, p.low, p.high) for p in line.steps]) for line in lines]
+    return CurveChart(title, across, heading, [CurvePanel("", curves)], line=mark, top=highest)
+
+
+@drawn_as(_declare_lines)
 def line_chart(
     title: str,
     heading: str,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import FAINT, GROUND, INK, QUIET
+from app.reports.kit.charts.declaration import CellChart, ChartCell, MarkedThing, drawn_as
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 SHADES = ("#f7fbff", "#d6e6f4", "#abd0e6", "#6aaed6", "#3787c0", "#105ba4")
@@ -30,7 +31,10 @@ class HeatCell:
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """A map to draw. cells: by row, None where there is nothing. ends: what the lightest and darkest shade are."""
+    """A map to draw. cells: by row, None where there is nothing. ends: what the lightest and darkest shade are.
+
+    of_rows, of_columns: what they are, where their names are keys.
+    """
 
     title: str
     below: str
@@ -40,8 +44,21 @@ class HeatMap:
     ends: tuple[str, str]
     notes: Sequence[str]
     nothing: str
+    of_rows: MarkedThing = ""
+    of_columns: MarkedThing = ""
 
 
+def _declare_map(what: HeatMap) -> CellChart:
+    cells = [
+        ChartCell(i, j, min(max(cell.share, 0.0), 1.0), cell.text)
+        for i, row in enumerate(what.cells)
+        for j, cell in enumerate(row)
+        if cell is not None
+    ]
+    return CellChart(what.title, what.rows, what.columns, cells, what.of_rows, what.of_columns)
+
+
+@drawn_as(_declare_map)
 def heat_map(what: HeatMap) -> bytes:
     """The map as SVG; of very many rows or columns the first are drawn, and the caption says so."""
     rows = [canvas.shorten_middle(name, LONGEST_NAME) for name in what.rows[:MOST_ROWS]]

@@ -8,6 +8,7 @@ from math import floor, log10
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
+from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, drawn_as
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 WIDTH, HEIGHT, LEFT, GAP = 300.0, 190.0, 44.0, 64.0
@@ -41,6 +42,29 @@ class LinePanel:
     curves: Sequence[PanelSeries]
 
 
+def _declare_panels(
+    title: str,
+    below: str,  # noqa: ARG001  (as the picture takes it)
+    drawn: Sequence[LinePanel],
+    notes: Sequence[str],  # noqa: ARG001
+    *,
+    nothing: str,  # noqa: ARG001
+) -> CurveChart:
+    return CurveChart(title, "", "", [_declare_panel(panel) for panel in drawn], top=0.0)
+
+
+def _declare_panel(panel: LinePanel) -> CurvePanel:
+    curves = [
+        Curve(
+            curve.name,
+            [ChartPoint(x, y) for x, y in zip(panel.places, curve.values, strict=True) if y is not None],
+        )
+        for curve in panel.curves
+    ]
+    return CurvePanel(panel.title, curves)
+
+
+@drawn_as(_declare_panels)
 def panel_chart(title: str, below: str, drawn: Sequence[LinePanel], notes: Sequence[str], *, nothing: str) -> bytes:
     """The panels as SVG, two a row; a legend names the curves."""
     names = list(dict.fromkeys(curve.name for one in drawn for curve in one.curves))

@@ -6,12 +6,19 @@ from collections.abc import Sequence
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, QUIET
+from app.reports.kit.charts.declaration import RowChart, RowMark, drawn_as
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 ROW, PLOT, ROOM = 16.0, 280.0, 120.0
 LONGEST_NAME = 26
 
 
+def _declare_bars(title: str, below: str, bars: Sequence[tuple[str, float, str]], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
+    marks = [RowMark(name, value, text=text, bar=True, to={"rater": name}) for name, value, text in bars]
+    return RowChart(title, below, marks)
+
+
+@drawn_as(_declare_bars)
 def rater_bars(title: str, below: str, bars: Sequence[tuple[str, float, str]], notes: Sequence[str]) -> bytes:
     """As SVG: of each bar the rater, its length, and what is written beside it. below: what the bars are."""
     names = [canvas.shorten_middle(name, LONGEST_NAME) for name, _, _ in bars]

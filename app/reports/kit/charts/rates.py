@@ -8,6 +8,7 @@ from typing import Protocol
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, INK, ORANGE, QUIET
+from app.reports.kit.charts.declaration import RowChart, RowMark, drawn_as
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 ROW, SCALE, FIGURES = 18.0, 260.0, 170.0
@@ -32,6 +33,22 @@ class PromisedRate(Protocol):
     def kept(self) -> bool | None: ...
 
 
+def _declare_rates(title: str, groups: Mapping[str, Sequence[PromisedRate]], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
+    rates = [(heading, rate) for heading, rows in groups.items() for rate in rows]
+    marks = [
+        RowMark(
+            f"{head}: {rate.meaning}",
+            rate.rate,
+            None if rate.low is None or rate.high is None else (rate.low, rate.high),
+            series="rate",
+        )
+        for head, rate in rates
+    ]
+    marks += [RowMark(f"{head}: {rate.meaning}", rate.expected, series="nominal value") for head, rate in rates]
+    return RowChart(title, "share", marks)
+
+
+@drawn_as(_declare_rates)
 def rates_chart(title: str, groups: Mapping[str, Sequence[PromisedRate]], notes: Sequence[str]) -> bytes:
     """A row a rate on a scale from 0 to 1, under headings; broken promises in another colour and said so; as SVG."""
     rates = [rate for rows in groups.values() for rate in rows]

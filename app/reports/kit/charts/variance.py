@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, INK, ORANGE, QUIET
+from app.reports.kit.charts.declaration import CellChart, ChartCell, RowChart, RowMark, drawn_as
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, caption_lines
 
 ROW, BARS, FIGURES, CELL = 18.0, 300.0, 130.0, 34.0
@@ -37,6 +38,12 @@ class RaterInterval:
     interval: Interval
 
 
+def _declare_variance(title: str, bars: Sequence[VarianceBar], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
+    marks = [RowMark(bar.name, bar.variance, bar.interval, text=f"{bar.share:.1%}", bar=True) for bar in bars]
+    return RowChart(title, "variance, in squares of the unit", marks)
+
+
+@drawn_as(_declare_variance)
 def variance_bars(title: str, bars: Sequence[VarianceBar], notes: Sequence[str]) -> bytes:
     """One bar a component, with its interval as a line; as SVG."""
     left = MARGIN + max((len(bar.name) for bar in bars), default=8) * CHARACTER + 12
@@ -61,6 +68,12 @@ def variance_bars(title: str, bars: Sequence[VarianceBar], notes: Sequence[str])
         return canvas.figure_to_svg(sheet.figure, title=title)
 
 
+def _declare_intervals(title: str, below: str, marks: Sequence[RaterInterval], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
+    rows = [RowMark(mark.name, mark.value, mark.interval, to={"rater": mark.name}) for mark in marks]
+    return RowChart(title, below, rows, lines=[0.0])
+
+
+@drawn_as(_declare_intervals)
 def caterpillar_plot(title: str, below: str, marks: Sequence[RaterInterval], notes: Sequence[str]) -> bytes:
     """One line a rater with the 95 % interval, lowest first; as SVG. Of many the ends are drawn."""
     shown, more = _ends(marks)
@@ -88,6 +101,26 @@ def caterpillar_plot(title: str, below: str, marks: Sequence[RaterInterval], not
         return canvas.figure_to_svg(sheet.figure, title=title)
 
 
+def _declare_rater_by_system(
+    title: str,
+    below: str,  # noqa: ARG001  (as the picture takes it)
+    rows: Sequence[str],
+    columns: Sequence[str],
+    cells: Mapping[tuple[str, str], float],
+    notes: Sequence[str],  # noqa: ARG001
+) -> CellChart:
+    most = max((abs(value) for value in cells.values()), default=0.0) or 1.0
+    places = captions.choose_decimals([10 * most])
+    drawn = [
+        ChartCell(i, j, cells[row, column] / most, captions.format_number(cells[row, column], places))
+        for i, row in enumerate(rows)
+        for j, column in enumerate(columns)
+        if (row, column) in cells
+    ]
+    return CellChart(title, rows, columns, drawn, of_rows="rater", of_columns="system")
+
+
+@drawn_as(_declare_rater_by_system)
 def rater_system_heat_map(
     title: str,
     below: str,
@@ -150,6 +183,18 @@ def _name(text: str) -> str:
     return canvas.shorten_middle(text, LONGEST)
 
 
+def _declare_replication(
+    title: str,
+    below: str,
+    rows: Sequence[tuple[str, float, float]],
+    notes: Sequence[str],  # noqa: ARG001
+) -> RowChart:
+    marks = [RowMark(name, same, series="same direction") for name, same, _ in rows]
+    marks += [RowMark(name, again, series="significant") for name, _, again in rows]
+    return RowChart(title, below, marks)
+
+
+@drawn_as(_declare_replication)
 def replication_bars(title: str, below: str, rows: Sequence[tuple[str, float, float]], notes: Sequence[str]) -> bytes:
     """Two bars a row, from 0 to 1: the same direction again (pale), significant again (dark); as SVG."""
     shown = list(rows[:MOST_ROWS])

@@ -1,0 +1,26 @@
+// What goes to the clipboard, and the word on the button that says so for a moment.
+
+import { announce } from "../shared/dom.js";
+import { t } from "../shared/messages.js";
+
+const SHOWN = 2500; // milliseconds
+
+// text: null where there is nothing to copy. The button keeps its width, so nothing beside it moves.
+export async function toClipboard(button, text) {
+  const label = button.textContent;
+  const done = text !== null && (await write(text));
+  announce(done ? t("Copied.") : t("This browser did not let the page copy."));
+  button.classList.toggle("is-done", done);
+  button.classList.toggle("is-failed", !done);
+  setTimeout(() => button.classList.remove("is-done", "is-failed"), SHOWN);
+  return label;
+}
+
+async function write(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false; // it is no secure address, or not allowed
+  }
+}
