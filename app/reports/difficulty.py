@@ -190,8 +190,8 @@ def _tables(result: DifficultyView) -> Sequence[TableSection]:
         ),
     ]
     return [
-        make_table_section("Systems", systems, result.systems),
-        make_table_section("Documents", documents, result.documents),
+        make_table_section("Systems", systems, result.systems, target=lambda row: {"system": row.system}),
+        make_table_section("Documents", documents, result.documents, target=lambda row: {"document": row.document}),
     ]
 
 

@@ -50,6 +50,7 @@ TELLS: Mapping[str, tuple[str, ...]] = {
     "campaign/datasheet": ("one-rater", "one-system", "constant"),
     "campaign/composition": ("constant",),
     "campaign/difficulty": ("one-rater",),
+    "campaign/disagreements": ("one-system",),
     "campaign/document_scores": ("one-rater", "one-system"),
     "campaign/postediting": ("one-rater", "constant"),
     "campaign/validation": ("one-rater",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -57,8 +57,12 @@ def make_table_section(
     rows: Iterable[Row],
     *,
     group: Callable[[Row], object] | None = None,
+    target: Callable[[Row], Mapping[str, str]] | None = None,
 ) -> TableSection:
-    """The table for people. group: a rule stands above each row of another group than the row before."""
+    """The table for people. group: a rule stands above each row of another group than the row before.
+
+    target: what the texts of a row are about.
+    """
     shown, all_rows = [column for column in columns if column.heading], list(rows)
     groups = [] if group is None else [group(row) for row in all_rows]
     table = Table(
@@ -67,7 +71,8 @@ def make_table_section(
         tuple(tuple(column.text_of(row) for column in shown) for row in all_rows),
         frozenset(i for i in range(1, len(groups)) if groups[i] != groups[i - 1]),
     )
-    return TableSection(title, table, frozenset(i for i, column in enumerate(shown) if column.names))
+    names = frozenset(i for i, column in enumerate(shown) if column.names)
+    return TableSection(title, table, names, () if target is None else tuple(map(target, all_rows)))
 
 
 def make_csv_file(columns: Sequence[Column[Row]], rows: Iterable[Row]) -> File:

@@ -82,11 +82,15 @@ def _none(number: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class TableSection:
-    """One table of a report. names: columns that hold keys and names."""
+    """One table of a report. names: columns that hold keys and names.
+
+    targets: of each row what its texts are about, as `system`, `other`, `rater`, `document` and `segment`; or none.
+    """
 
     title: str
     table: Table
     names: frozenset[int] = frozenset({0})
+    targets: tuple[Mapping[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,6 +138,7 @@ def render_campaign_page(
         "here": page_address(request),
         "base": base,
         "caller": caller,
+        "reads_texts": caller.may("manager"),
         "facts": facts,
         "way": way if caller.may("manager") else [],
         "next": find_next_step(way),

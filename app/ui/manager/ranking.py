@@ -139,6 +139,8 @@ def _shown(view: RankingView, about: CampaignInfo, recipe: str) -> dict[str, Any
         "warnings": merge_document_warnings(view.warnings),
         "mixed": MIXED,
         "systems": ranking_tables.make_systems_table(view),
+        "system_targets": [{"system": line.system} for line in view.systems],
+        "pair_targets": [{"system": pair.better, "other": pair.worse} for pair in view.pairs],
         "pairs": ranking_tables.make_pairs_table(view),
         "links": [(name, ranking_address(about.key, suffix, recipe)) for name, suffix in SHAPES],
         "forest": make_page_chart(ranking_address(about.key, ".svg", recipe), partial(forest_plot, view)),

@@ -31,7 +31,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "protocols",
         ),
     ),
-    (message("Texts and difficulty"), ("difficulty", "document_scores", "mqm2", "postediting")),
+    (message("Texts and difficulty"), ("disagreements", "difficulty", "document_scores", "mqm2", "postediting")),
     (message("Metrics|reports"), ("metrics",)),
     (message("Publication"), ("card", "datasheet")),
 )

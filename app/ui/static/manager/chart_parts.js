@@ -13,7 +13,7 @@ export const symbol = (n) => SYMBOLS[n % SYMBOLS.length];
 // The judgments behind a mark; pages of texts are for managers.
 export function address(to) {
   if (!MANAGES || !Object.keys(to).length) return null;
-  const page = to.system && to.other ? "/reports/disagreements" : "/items";
+  const page = to.system && to.other && !to.document ? "/reports/disagreements" : "/items";
   return `${here}${page}?${new URLSearchParams(to)}`;
 }
 
