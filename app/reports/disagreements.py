@@ -175,12 +175,13 @@ def _tables(result: DisagreementView) -> Sequence[TableSection]:
     columns: list[Column[Disagreement]] = [
         Column(heading="Document", key="document", names=True),
         Column(heading="Segment", key="segment", digits=0),
-        *([] if pair else [Column[Disagreement](heading="System", key="system", names=True)]),
         Column(heading=names[0], key="first", digits=digits),
         Column(heading=names[1], key="second", digits=digits),
         Column(heading="Apart", key="spread", digits=digits),
         Column(heading="Ratings" if pair else "Raters", key="n", digits=0),
     ]
+    if not pair:
+        columns.insert(2, Column(heading="System", key="system", names=True))
     if not pair and any(each.rater for each in result.disagreements):
         columns.append(Column(heading="Lowest and highest by", text=lambda row: ", ".join(row.rater), names=True))
     title = "The largest disagreements, the worst first"
