@@ -38,7 +38,7 @@ class DisagreementOptions(RecipeOptions):
     most: int = Field(50, ge=1, le=MOST, description="How many are listed, the largest disagreement first.")
 
 
-class Disagreement(BaseModel):
+class DisagreementRow(BaseModel):
     """One segment. first, second: mean scores of the two systems, or the lowest and the highest of raters."""
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
@@ -61,7 +61,7 @@ class DisagreementView(ReportHead):
     between: Literal["raters", "systems"]
     higher_is_better: bool
     compared: int = Field(description="Outputs with two raters or more; segments with scores of both systems.")
-    disagreements: list[Disagreement]
+    disagreements: list[DisagreementRow]
 
 
 def _prepare(
@@ -118,11 +118,11 @@ def _code(name: str, key: str, keys: Sequence[str]) -> int:
     return list(keys).index(key)
 
 
-def _between_raters(rows: Ratings, options: DisagreementOptions) -> tuple[list[Disagreement], int]:
+def _between_raters(rows: Ratings, options: DisagreementOptions) -> tuple[list[DisagreementRow], int]:
     worst, compared = rater_disagreements(rows, options.most)
     labels = rows.labels
     return [
-        Disagreement(
+        DisagreementRow(
             **_place(rows, each.segment),
             system=labels.systems[each.system],
             other=None,
@@ -136,13 +136,13 @@ def _between_raters(rows: Ratings, options: DisagreementOptions) -> tuple[list[D
     ], compared
 
 
-def _between_systems(rows: Ratings, options: DisagreementOptions) -> tuple[list[Disagreement], int]:
+def _between_systems(rows: Ratings, options: DisagreementOptions) -> tuple[list[DisagreementRow], int]:
     systems = rows.labels.systems
     first, second = options.system or "", options.other or ""
     codes = (_code("system", first, systems), _code("other", second, systems))
     worst, compared = system_disagreements(rows, *codes, options.most)
     return [
-        Disagreement(
+        DisagreementRow(
             **_place(rows, each.segment),
             system=first,
             other=second,
@@ -172,7 +172,7 @@ def _tables(result: DisagreementView) -> Sequence[TableSection]:
     )
     pair = result.between == "systems"
     names = (result.disagreements[0].system, result.disagreements[0].other or "") if pair else ("Lowest", "Highest")
-    columns: list[Column[Disagreement]] = [
+    columns: list[Column[DisagreementRow]] = [
         Column(heading="Document", key="document", names=True),
         Column(heading="Segment", key="segment", digits=0),
         Column(heading=names[0], key="first", digits=digits),
@@ -188,7 +188,7 @@ def _tables(result: DisagreementView) -> Sequence[TableSection]:
     return [make_table_section(title, columns, result.disagreements, target=_target)]
 
 
-def _target(row: Disagreement) -> dict[str, str]:
+def _target(row: DisagreementRow) -> dict[str, str]:
     """What the texts of a row are."""
     pair = {} if row.other is None else {"other": row.other}
     return {"document": row.document, "segment": str(row.segment), "system": row.system, **pair}
@@ -218,7 +218,7 @@ def _caption(result: DisagreementView) -> str:
     )
 
 
-CSV: Sequence[Column[Disagreement]] = (
+CSV: Sequence[Column[DisagreementRow]] = (
     *(Column(key=name) for name in ("document", "segment", "system", "other", "first", "second", "spread", "n")),
     Column(key="rater", value=lambda row: " ".join(row.rater)),
 )
