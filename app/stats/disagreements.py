@@ -87,17 +87,17 @@ def system_disagreements(rows: Ratings, first: int, second: int, most: int) -> t
     keys, means, counts = _means(pair, np.stack([pair.segment, pair.system]))
     segment, system = keys
     _, at_first, at_second = np.intersect1d(segment[system == first], segment[system == second], return_indices=True)
-    one, other = np.flatnonzero(system == first)[at_first], np.flatnonzero(system == second)[at_second]
-    worst = np.argsort(-np.abs(means[one] - means[other]), kind="stable")[:most]
+    left, right = np.flatnonzero(system == first)[at_first], np.flatnonzero(system == second)[at_second]
+    worst = np.argsort(-np.abs(means[left] - means[right]), kind="stable")[:most]
     return [
         SystemDisagreement(
-            segment=int(segment[one[i]]),
-            first=float(means[one[i]]),
-            second=float(means[other[i]]),
-            n=int(counts[one[i]] + counts[other[i]]),
+            segment=int(segment[left[i]]),
+            first=float(means[left[i]]),
+            second=float(means[right[i]]),
+            n=int(counts[left[i]] + counts[right[i]]),
         )
         for i in worst.tolist()
-    ], int(one.size)
+    ], int(left.size)
 
 
 def _means(rows: Ratings, keys: Codes) -> tuple[Codes, Floats, Codes]:
