@@ -23,6 +23,8 @@ from app.protocols.widgets import PreferenceMode as PreferenceMode
 from app.protocols.widgets import Slider as Slider
 from app.protocols.widgets import Spans as Spans
 from app.protocols.widgets import TextEdit as TextEdit
+from app.protocols.widgets import TextField as TextField
+from app.protocols.widgets import Texts as Texts
 from app.protocols.widgets import Widget as Widget
 from app.stats.ratings import ScoreScale
 from app.stats.scoring import WeightProfile, resolve_weight_profile
@@ -87,7 +89,7 @@ class CampaignOptions(BaseModel):
 class ContrastiveOptions(CampaignOptions):
     """Of a protocol that can be shown side by side. preference: what is asked of the columns of a screen together."""
 
-    preference: Literal["none", "best", "ranking"] = "none"
+    preference: Literal["none", "best", "best_worst", "ranking"] = "none"
 
 
 class ScoreOptions(CampaignOptions):
@@ -187,7 +189,8 @@ class Protocol(Generic[P]):
     measures: the numbers a judgment comes to under given options, the one that ranks first; None where it is one only.
     level: what is judged, each segment or only the document as a whole. document_form: what is asked of a whole
     document where the option `document_score` says so; () where that cannot be asked.
-    adapt: a widget as the options of a campaign have it. instructions: what raters are to do, in a sentence or two.
+    adapt: a widget as the options of a campaign have it. questions: the whole form at a level, where the options say
+    what is asked; `form` then has every field of the payload. instructions: what raters are to do, briefly.
     bases: what the judgment may rest on, the usual first. hides_source: raters do not learn which text is which.
     contrastive: several outputs may stand side by side. accepts_prefill: errors may be prefilled;
     requires_prefill: they have to be. ranks: False where its numbers say nothing of quality.
@@ -212,6 +215,7 @@ class Protocol(Generic[P]):
     level: Literal["segment", "document"] = "segment"
     document_form: tuple[Widget, ...] = ()
     adapt: Callable[[Widget, ScoringOptions], Widget] | None = None
+    questions: Callable[[ScoringOptions, Level], tuple[Widget, ...]] | None = None
     instructions: str
     bases: tuple[Basis, ...] = ANY_BASIS
     hides_source: bool = False

@@ -10,7 +10,7 @@ from typing import Literal
 
 MOST_COLUMNS = 5
 LONGEST_TEXT = 20_000
-PreferenceMode = Literal["best", "ranking"]
+PreferenceMode = Literal["best", "best_worst", "ranking"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,7 @@ class Spans(_Asking):
 
     most: errors that can be marked, None without a bound. deleted: the field that names the prefilled errors
     which the rater took out; None where taking out leaves no trace of its own.
+    free_category: raters write the category of an error in their own words.
     """
 
     severities: tuple[str, ...]
@@ -64,6 +65,7 @@ class Spans(_Asking):
     omission: bool = False
     most: int | None = None
     deleted: str | None = None
+    free_category: bool = False
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -88,7 +90,10 @@ class Link(_Asking):
 
 @dataclass(frozen=True, slots=True)
 class CriterionScale:
-    """One question among several. name: its key in the field. title: what raters read."""
+    """One question among several. name: its key in the field. title: what raters read.
+
+    points: the answers that there are, each a value and what it means; () where every value of the scale is one.
+    """
 
     name: str
     title: str
@@ -96,6 +101,7 @@ class CriterionScale:
     maximum: float
     step: float | None
     ticks: tuple[tuple[float, str], ...] = ()
+    points: tuple[tuple[float, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +112,32 @@ class Criteria(_Asking):
 
 
 @dataclass(frozen=True, slots=True)
+class TextField:
+    """One text among several. name: its key in the field. title: what raters read. start: as of a `TextEdit`."""
+
+    name: str
+    title: str
+    start: Literal["output", "empty"]
+    required: bool = False
+    most: int = LONGEST_TEXT
+
+
+@dataclass(frozen=True, slots=True)
+class Texts(_Asking):
+    """Texts to write, each by its name."""
+
+    texts: tuple[TextField, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Preference(_Asking):
     """The columns of a screen in groups, from best to worst; those of one group are equal.
 
-    mode: best asks for the best ones only, ranking for all groups.
+    mode: best asks for the best ones only, best_worst for the best and the worst, ranking for all groups.
     """
 
     mode: PreferenceMode
     most_columns: int = MOST_COLUMNS
 
 
-Widget = Slider | Choice | Count | Spans | TextEdit | Link | Criteria | Preference
+Widget = Slider | Choice | Count | Spans | TextEdit | Link | Criteria | Texts | Preference

@@ -17,6 +17,8 @@ from app.protocols.base import (
     Span,
     Spans,
     TextEdit,
+    TextField,
+    Texts,
     Widget,
 )
 from app.simulation.draws import Draws
@@ -49,7 +51,10 @@ def answer(protocol: str, form: RaterForm, sheet: AnswerContext) -> dict[str, ob
     """The payload: every question of the form has its answer."""
     payload: dict[str, object] = {"protocol": protocol}
     for widget in form.widgets:
-        payload.update(_field_value(widget, sheet))
+        for field, value in _field_value(widget, sheet).items():
+            before = payload.get(field)  # several widgets may fill in one field, each what it asks
+            both = isinstance(before, dict) and isinstance(value, dict)
+            payload[field] = {**before, **value} if both else value  # type: ignore[dict-item]  # both are dicts
     return payload
 
 
@@ -61,6 +66,8 @@ def preference_answer(protocol: str, widget: Preference, values: Sequence[float]
     ]
     if widget.mode == "best" and len(groups) > 1:
         groups = [groups[0], sorted(column for group in groups[1:] for column in group)]
+    elif widget.mode == "best_worst" and len(groups) > 3:
+        groups = [groups[0], sorted(column for group in groups[1:-1] for column in group), groups[-1]]
     return {"protocol": protocol, widget.field: groups}
 
 
@@ -78,12 +85,21 @@ def _field_value(widget: Widget, sheet: AnswerContext) -> Mapping[str, object]:
             return {widget.field: min(_random_round(below, sheet, "count"), widget.most)}
         case Spans():
             return _error_fields(widget, sheet)
+        case Texts():
+            return {widget.field: {one.name: _written_text(one, sheet) for one in widget.texts}}
         case TextEdit():
             return {widget.field: _edited_text(widget, sheet)[: widget.most]}
         case Link():
             return {widget.field: None}
         case Preference():
             return {}
+
+
+def _written_text(field: TextField, sheet: AnswerContext) -> str:
+    """A text of several: the output edited, or a word where one is asked."""
+    if field.start == "output":
+        return _edited_text(TextEdit(field.name, "output"), sheet)[: field.most]
+    return WRONG[: field.most] if field.required else ""
 
 
 def _on_scale(value: float, minimum: float, maximum: float, step: float | None) -> float:
@@ -98,6 +114,9 @@ def _criterion(scale: CriterionScale, sheet: AnswerContext) -> float:
     """One criterion: mostly the opinion, a little of its own."""
     own = 0.1 * (sheet.draws.uniform(*sheet.opinion.key, scale.name) - 0.5)
     value = min(max(sheet.toward(scale.name) + own, 0.0), 1.0)
+    if scale.points:
+        values = sorted(point for point, _ in scale.points)
+        return values[min(int(value * len(values)), len(values) - 1)]
     return _on_scale(value, scale.minimum, scale.maximum, scale.step)
 
 
@@ -112,7 +131,8 @@ def _error_fields(widget: Spans, sheet: AnswerContext) -> Mapping[str, object]:
     ready = sheet.shown.prefill or ()
     kept = [span for n, span in enumerate(ready) if not sheet.draws.happens(0.2, *sheet.opinion.key, "deleted", n)]
     room = None if widget.most is None else max(widget.most - len(kept), 0)
-    errors = [*kept, *[span for span in _errors_seen(widget, sheet) if _is_allowed(widget, span)][:room]]
+    seen = [_in_words_of(widget, span) for span in _errors_seen(widget, sheet)]
+    errors = [*kept, *[span for span in seen if _is_allowed(widget, span)][:room]]
     out: dict[str, object] = {widget.field: [span.model_dump(mode="json", exclude_defaults=True) for span in errors]}
     if widget.deleted is not None:
         out[widget.deleted] = [span.prefill for span in ready if span not in kept and span.prefill is not None]
@@ -135,6 +155,25 @@ def _errors_seen(widget: Spans, sheet: AnswerContext) -> Iterator[Span]:
         yield _mark(widget, sheet, "minor", len(known))
 
 
+def _in_words_of(widget: Spans, span: Span) -> Span:
+    """A mark by the severities and categories of the form, from light to grave, where it has others than usual."""
+    names = widget.severities
+    if span.severity not in names:
+        grave = WEIGHTS.get(span.severity, MAJOR) >= MAJOR
+        span = span.model_copy(update={"severity": names[-1] if grave else names[0]})
+    upper = {name for name, _ in widget.categories}
+    if span.category is not None and span.category.partition("/")[0] not in upper and not widget.free_category:
+        span = span.model_copy(update={"category": _first_category(widget)})
+    return span
+
+
+def _first_category(widget: Spans) -> str | None:
+    if not widget.categories:
+        return None
+    upper, lower = widget.categories[0]
+    return f"{upper}/{lower[0]}" if lower else upper
+
+
 def _is_allowed(widget: Spans, span: Span) -> bool:
     """Whether the form has room for what a mark says."""
     side = span.side == "target" or widget.source_side
@@ -144,8 +183,7 @@ def _is_allowed(widget: Spans, span: Span) -> bool:
 def _mark(widget: Spans, sheet: AnswerContext, severity: str, n: int) -> Span:
     """A mark on a word of the text; an omission without a place where there is no text."""
     chosen = severity if severity in widget.severities else widget.severities[0]
-    upper, lower = widget.categories[0] if widget.categories else (None, ())
-    category = None if upper is None else f"{upper}/{lower[0]}" if lower else upper
+    category = _first_category(widget)
     text = sheet.shown.of("target")
     words = text.split()
     if not words:

@@ -6,7 +6,7 @@ import httpx
 
 from app.protocols import ALL
 
-KINDS = {"slider", "choice", "count", "spans", "textedit", "link", "criteria", "preference"}
+KINDS = {"slider", "choice", "count", "spans", "textedit", "link", "criteria", "texts", "preference"}
 
 
 def test_every_protocol_is_told_with_its_widgets_forms_and_numbers(admin: httpx.Client) -> None:

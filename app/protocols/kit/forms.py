@@ -69,6 +69,8 @@ def widgets_at_level(protocol: Protocol[Any], options: ScoringOptions, level: Le
     if level == "screen":
         mode = options.own.preference if isinstance(options.own, ContrastiveOptions) else "none"
         return () if mode == "none" else screen_widgets(protocol, mode)
+    if protocol.questions is not None:
+        return protocol.questions(options, level)
     form = protocol.form if level == protocol.level else ()
     if level == "document" and getattr(options.own, "document_score", False):
         form = protocol.document_form
@@ -102,12 +104,20 @@ def make_rater_form(
         widgets=tuple(_without_source(widget) if not seen.source else widget for widget in widgets),
         rubric=make_rubric(protocol, options),
         labels=list_text_labels(protocol, basis, n_references=n_references),
-        instructions=(protocol.instructions, *(sentence for sentence in sentences if sentence)),
+        instructions=(
+            getattr(options.own, "instructions", None) or protocol.instructions,
+            *(sentence for sentence in sentences if sentence),
+        ),
     )
 
 
 def make_rubric(protocol: Protocol[Any], options: ScoringOptions) -> tuple[tuple[str, str], ...]:
-    """What the values mean, without severities that the options do not offer: nobody is told of what cannot be said."""
+    """What the values mean, without severities that the options do not offer: nobody is told of what cannot be said.
+
+    A protocol whose options say what is asked has its rubric there, too.
+    """
+    if protocol.questions is not None:
+        return tuple((entry.value, entry.meaning) for entry in getattr(options.own, "rubric", ()))
     offered = _severities(widgets_at_level(protocol, options, protocol.level))
     left_out = _severities(protocol.form) - offered
     return tuple((value, meaning) for value, meaning in protocol.rubric if value.partition(" ")[0] not in left_out)
@@ -175,7 +185,7 @@ def _not_offered(span: Span, widget: Spans, *, prefilled: bool) -> Iterator[tupl
         yield "side", "the source is not there to mark"
     if span.omission and not widget.omission:
         yield "omission", "is not asked"
-    if span.category is not None and span.category not in _category_names(widget):
+    if span.category is not None and not widget.free_category and span.category not in _category_names(widget):
         yield "category", "is none of the form's" if widget.categories else "is not asked"
     if span.prefill is not None and not prefilled:
         yield "prefill", "no errors are prefilled"

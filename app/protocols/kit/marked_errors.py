@@ -21,9 +21,11 @@ WEIGHTLESS = ("neutral", "undecided")
 Marks = Annotated[tuple[Span, ...], Field(max_length=MOST_ERRORS, strict=False)]
 
 
-def list_span_faults(errors: Sequence[Span], shown: JudgedTexts) -> tuple[Place, ...]:
-    """Every field of an error that does not fit the texts, and why."""
-    by_error = ((i, _fault(span, shown)) for i, span in enumerate(errors))
+def list_span_faults(
+    errors: Sequence[Span], shown: JudgedTexts, severities: Sequence[str] = SEVERITIES
+) -> tuple[Place, ...]:
+    """Every field of an error that does not fit the texts or the severities that there are, and why."""
+    by_error = ((i, _fault(span, shown, severities)) for i, span in enumerate(errors))
     return tuple(Place(("errors", i, fault[0]), fault[1]) for i, fault in by_error if fault)
 
 
@@ -67,10 +69,10 @@ def score_errors(errors: Sequence[Span], options: ScoringOptions) -> JudgmentSco
     return JudgmentScore(sum_penalty(value for _, value, _ in weights), len(errors), unmatched)
 
 
-def _fault(span: Span, shown: JudgedTexts) -> tuple[str, str] | None:
+def _fault(span: Span, shown: JudgedTexts, severities: Sequence[str]) -> tuple[str, str] | None:
     """The field of a span that is wrong, and why."""
-    if span.severity not in SEVERITIES:
-        return "severity", f"must be one of {', '.join(SEVERITIES)}"
+    if span.severity not in severities:
+        return "severity", f"must be one of {', '.join(severities)}"
     if span.start is None or span.end is None:
         return None if span.start is span.end else ("end", "start and end go together")
     if span.end < span.start:

@@ -38,5 +38,7 @@ def check_preference(payload: PreferencePayload, widget: Preference, *, protocol
         why = f"must name each of the columns 1 to {columns} once"
     elif widget.mode == "best" and len(payload.preference) > 2:
         why = "must be the best columns and then all others"
+    elif widget.mode == "best_worst" and len(payload.preference) > 3:
+        why = "must be the best columns, the others, and the worst"
     if why is not None:
         raise Invalid(f"the preference {why}", places=(Place((FIELD,), why),))

@@ -81,7 +81,7 @@ def _view(snapshot: Snapshot, options: PreferencesOptions, rows: Sequence[stored
             dropped[why] += 1
             continue
         counted.append(row)
-        comparisons += _compared(row, out, dropped, best=mode == "best")
+        comparisons += _compared(row, out, dropped, unordered=_unordered_group(mode, len(row.preference)))
     systems = sorted({key for one in comparisons for key in (one.first, one.second)})
     columns = _columns(comparisons, systems)
     pairs = stats.compute_pair_preferences(columns, n_systems=len(systems), alpha=options.alpha, method=options.adjust)
@@ -111,13 +111,20 @@ def _left_out(row: stored.Row, out: Out) -> str | None:
     return next((out[one] for one in named if one in out), None)
 
 
-def _compared(row: stored.Row, out: Out, dropped: Counter[str], *, best: bool) -> Iterator[_Compared]:
-    """Every two columns as every two of their systems. best: only the first group was chosen; among the others nobody
-    compared anything."""
+def _unordered_group(mode: object, n_groups: int) -> int | None:
+    """The group, from 0, among whose columns nobody compared anything: those that were chosen neither as best nor as
+    worst."""
+    if mode == "best":
+        return 1
+    return 1 if mode == "best_worst" and n_groups > 2 else None
+
+
+def _compared(row: stored.Row, out: Out, dropped: Counter[str], *, unordered: int | None) -> Iterator[_Compared]:
+    """Every two columns as every two of their systems, without those of one unordered group."""
     place = {column: n for n, group in enumerate(row.preference) for column in group}
     for a, b in combinations(sorted(place), 2):
         shown = [(x, y) for x in row.columns[a - 1] for y in row.columns[b - 1]]
-        if best and place[a] == place[b] == 1:
+        if unordered is not None and place[a] == place[b] == unordered:
             dropped[UNTOLD] += len(shown)
             continue
         for x, y in shown:
@@ -167,7 +174,7 @@ def _warnings(
     mode: object, rows: Sequence[stored.Row], pairs: Sequence[stats.PairPreference], options: PreferencesOptions
 ) -> Iterator[str]:
     if not rows:
-        yield NOTHING if mode in ("best", "ranking") else NOT_ASKED
+        yield NOTHING if mode in ("best", "best_worst", "ranking") else NOT_ASKED
     elif not pairs:
         yield "no comparisons remain to count"
     else:

@@ -17,8 +17,9 @@ from app.protocols import (
     get_protocol,
     make_prefill,
     make_rater_form,
+    widgets_at_level,
 )
-from app.protocols.base import JudgedTexts, Span, resolve_scoring_options
+from app.protocols.base import JudgedTexts, Span, Spans, resolve_scoring_options
 
 SPANS = st.builds(
     Span,
@@ -104,12 +105,15 @@ def test_anothers_errors_are_shown_without_the_rater_and_their_words() -> None:
 @pytest.mark.parametrize("ids", [("p9",), ("p1", "p1")])
 def test_an_id_that_was_not_shown_or_stands_twice_is_refused(protocol: object, ids: tuple[str, ...]) -> None:
     one = ALL[protocol.name]
-    fields = {"score": 50} if "score" in one.payload.model_fields else {}
-    payload = one.payload(errors=tuple(ONE.model_copy(update={"prefill": name}) for name in ids), **fields)
+    options = resolve_scoring_options(one, one.examples[0].options)
+    [spans] = [widget for widget in widgets_at_level(one, options, "segment") if isinstance(widget, Spans)]
+    mark = ONE.model_copy(update={"severity": spans.severities[0], "category": None})
+    errors = tuple(mark.model_copy(update={"prefill": name}) for name in ids)
+    payload = one.examples[0].payload.model_copy(update={"errors": errors})
     with pytest.raises(Invalid) as refused:
-        one.check(payload, SHOWN, resolve_scoring_options(one, {}))
+        one.check(payload, SHOWN, options)
     assert ("errors", len(ids) - 1, "prefill") in [place.loc for place in refused.value.places]
-    one.check(payload, JudgedTexts(), resolve_scoring_options(one, {}))  # the control: nobody knows what was shown
+    one.check(payload, JudgedTexts(), options)  # the control: nobody knows what was shown
 
 
 def test_every_error_shown_is_kept_or_deleted() -> None:

@@ -2,7 +2,7 @@
 
 import { bringIntoView, button, fill, fresh, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
-import { severityName } from "./severities.js";
+import { lookOf, severityName } from "./severities.js";
 import { quoted } from "./text.js";
 
 const LONGEST_NOTE = 4000;
@@ -24,7 +24,8 @@ export function errorList(of) {
     const found = element.children[index];
     if (!found) return;
     bringIntoView(found);
-    if (focus) found.querySelector("select").focus({ preventScroll: true });
+    if (!focus) return;
+    found.querySelector(of.settings.free_category ? "[data-control=category]" : "select").focus({ preventScroll: true });
   };
   return { element, show, reveal };
 }
@@ -36,13 +37,13 @@ function line(of, error, i) {
     { type: "button", class: "link quoted", ...at("text"), onclick: () => of.pick(i) },
     name(of, error),
   );
-  const parts = [named, severity(of, error, i, at), of.settings.categories.length ? category(of, error, i, at) : null];
+  const parts = [named, severity(of, error, i, at), categoryOf(of, error, i, at)];
   if (error.side === "source" && of.settings.omission) parts.push(missing(of, error, i, at));
   const move = { class: "quiet", "aria-pressed": String(of.moving === i), ...at("move") };
   const remove = { class: "quiet", "aria-label": t("Take out error {n}", { n: i + 1 }), ...at("remove") };
   parts.push(button(t("New place"), () => replace(of, i), move));
   parts.push(button(t("Take out"), () => of.remove(i), remove));
-  const kinds = [`is-${error.severity}`, of.chosen === i ? "chosen" : ""];
+  const kinds = [lookOf(error.severity, of.settings.severities), of.chosen === i ? "chosen" : ""];
   return h("li", { class: kinds.join(" ") }, h("div", { class: "line" }, parts), note(of, error, i, at));
 }
 
@@ -71,6 +72,24 @@ function severity(of, error, i, at) {
     },
     options,
   );
+}
+
+function categoryOf(of, error, i, at) {
+  if (of.settings.free_category) return ownCategory(of, error, i, at);
+  return of.settings.categories.length ? category(of, error, i, at) : null;
+}
+
+// A category in the rater's own words.
+function ownCategory(of, error, i, at) {
+  return h("input", {
+    type: "text",
+    value: error.category ?? "",
+    maxlength: "256",
+    "aria-label": t("Category of error {n}", { n: i + 1 }),
+    placeholder: t("– category –"),
+    ...at("category"),
+    onchange: (event) => of.change(i, { category: event.target.value.trim() || null }),
+  });
 }
 
 function category(of, error, i, at) {

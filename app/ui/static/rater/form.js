@@ -11,8 +11,9 @@ import { make as preference } from "./widget_preference.js";
 import { make as slider } from "./widget_slider.js";
 import { make as spans } from "./widget_spans.js";
 import { make as textedit } from "./widget_textedit.js";
+import { make as texts } from "./widget_texts.js";
 
-const MAKERS = { choice, count: countOf, criteria, link, preference, slider, spans, textedit };
+const MAKERS = { choice, count: countOf, criteria, link, preference, slider, spans, textedit, texts };
 
 // context: {set(values, kind, how), locale, texts: {source, target}, label}. Parts call turned() when they begin or end to wait.
 export function form(answer, context) {
@@ -30,7 +31,7 @@ export function form(answer, context) {
     turned();
   };
   parts = answer.questions.map((widget) => MAKERS[widget.kind](widget, { answer, turned, ...context }));
-  const score = parts.find((_, i) => !["spans", "link"].includes(answer.questions[i].kind));
+  const score = parts.find((_, i) => !["spans", "link", "texts"].includes(answer.questions[i].kind));
   show();
   return {
     answer,
@@ -84,8 +85,8 @@ export function summary(answer) {
 function brief(kind, value, settings) {
   if (value === undefined || value === null) return "";
   if (kind === "spans") return count(value.length, "{n} error", "{n} errors");
-  if (kind === "criteria") return settings.criteria.map((one) => value[one.name]).join(" · ");
-  if (kind === "textedit" || kind === "link") return "";
+  if (kind === "criteria") return settings.criteria.map((one) => new Map(one.points).get(value[one.name]) ?? value[one.name]).join(" · ");
+  if (kind === "textedit" || kind === "texts" || kind === "link") return "";
   if (kind === "preference") return value.map((group) => group.join("=")).join(" > ");
   return String(value);
 }

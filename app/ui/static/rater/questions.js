@@ -18,6 +18,16 @@ const KINDS = {
       return open.length > 0 && open.map((one) => one.title).join(", ");
     },
   },
+  texts: {
+    lacks: (w, v) => {
+      const open = w.settings.texts.filter((one) => one.start === "empty" && one.required && !v?.[one.name]?.trim());
+      return open.length > 0 && open.map((one) => one.title).join(", ");
+    },
+    start: (w, answer) => {
+      const begun = w.settings.texts.filter((one) => one.start === "output").map((one) => [one.name, answer.output ?? ""]);
+      return begun.length ? Object.fromEntries(begun) : undefined;
+    },
+  },
   preference: { lacks: (w, v) => v === undefined && t("the comparison") },
   spans: {
     fields: (w) => (w.settings.deleted ? [w.field, w.settings.deleted] : [w.field]),
@@ -31,7 +41,7 @@ const KINDS = {
 };
 
 // Where there is but one category, an error may have none.
-export const needsCategory = (widget) => widget.settings.categories.length > 1;
+export const needsCategory = ({ settings }) => settings.categories.length > 1 || Boolean(settings.free_category);
 
 // A marked error with every field, so that what is sent equals what is stored.
 export function wholeSpan(span) {
@@ -48,7 +58,9 @@ export function startOf(answer) {
   const found = {};
   for (const widget of answer.questions) {
     const value = kind(widget).start?.(widget, answer);
-    if (value !== undefined) found[widget.field] = value;
+    // Several widgets may fill in one field, each what it asks.
+    const several = value !== null && typeof value === "object" && !Array.isArray(value);
+    if (value !== undefined) found[widget.field] = several ? { ...found[widget.field], ...value } : value;
     if (widget.kind === "spans" && widget.settings.deleted) found[widget.settings.deleted] = [];
   }
   return found;
@@ -60,7 +72,7 @@ export const saysByMarks = ({ questions, values, prefill }) => !prefill?.length 
 );
 
 // Marking alone is confirmed by saying so or by what is marked; where a score follows, the score says it.
-const speaks = (answer) => answer.questions.some((widget) => !["spans", "link"].includes(widget.kind));
+const speaks = (answer) => answer.questions.some((widget) => !["spans", "link", "texts"].includes(widget.kind));
 
 export function lacks(answer) {
   const relaxed = speaks(answer) ? { ...answer, confirmed: true } : answer;

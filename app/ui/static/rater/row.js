@@ -194,11 +194,12 @@ export class Row {
   drawMarks() {
     this.cells.forEach((cell, i) => {
       if (!cell.answer) return;
-      const field = cell.answer.questions.find((widget) => widget.kind === "spans")?.field;
-      if (!field) return;
+      const spans = cell.answer.questions.find((widget) => widget.kind === "spans");
+      if (!spans) return;
       const { source, target } = this.textsOf(i);
       for (const view of [source, target]) if (view && !(view === source && this.cells.length > 1)) view.drawErrors(
-        cell.answer.values[field] ?? [],
+        cell.answer.values[spans.field] ?? [],
+        spans.settings.severities,
       );
     });
   }

@@ -3,6 +3,7 @@
 import { fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { pieces } from "./marks.js";
+import { lookOf } from "./severities.js";
 import { codePoints } from "./text.js";
 
 export class Text {
@@ -36,15 +37,15 @@ export class Text {
     return this.aligned?.atCaret(point) ?? "";
   }
 
-  drawErrors(errors) {
-    this.draw(marksOf(errors, this.side));
+  drawErrors(errors, severities) {
+    this.draw(marksOf(errors, this.side, severities));
   }
 }
 
 // Marked errors of a side as marks. Signs for severity and overlap are given by classes, not by colour alone.
-export function marksOf(errors, side) {
+export function marksOf(errors, side, severities = []) {
   return errors
     .map((error, index) => ({ ...error, index }))
     .filter((error) => error.side === side && error.start !== null && error.end !== null)
-    .map(({ start, end, severity, index }) => ({ start, end, kinds: [`is-${severity}`], index }));
+    .map(({ start, end, severity, index }) => ({ start, end, kinds: [lookOf(severity, severities)], index }));
 }

@@ -3,13 +3,14 @@
 import { fresh, h } from "../shared/dom.js";
 import { number, t } from "../shared/messages.js";
 
-export function points({ label, options }, value, said) {
+// plain: the answers are words, whose values raters need not see.
+export function points({ label, options, plain = false }, value, said) {
   const name = fresh("choice");
   const inputs = new Map();
   const line = ([at, anchor]) => {
     const input = h("input", { type: "radio", name, value: String(at), onchange: () => said(at) });
     inputs.set(at, input);
-    return h("label", { class: "point" }, input, h("b", {}, number(at, 2)), anchor ? h("span", {}, t(anchor)) : null);
+    return h("label", { class: "point" }, input, plain ? null : h("b", {}, number(at, 2)), anchor ? h("span", {}, t(anchor)) : null);
   };
   const anchors = options.filter(([, anchor]) => anchor).length;
   const element = h(

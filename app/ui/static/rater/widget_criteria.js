@@ -20,8 +20,9 @@ export function make(widget, { answer, set }) {
   };
 }
 
-function criterion({ title, minimum, maximum, step, ticks }, value, said) {
+function criterion({ title, minimum, maximum, step, ticks, points: answers }, value, said) {
   const label = t(title);
+  if (answers?.length) return points({ label, options: answers, plain: true }, value, said);
   if (!step || (maximum - minimum) / step >= FEW) return scale({ label, minimum, maximum, step, ticks }, value, said);
   const named = new Map(ticks);
   const n = Math.round((maximum - minimum) / step) + 1;

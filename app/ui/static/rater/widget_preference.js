@@ -4,7 +4,36 @@ import { fresh, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 
 export function make(widget, context) {
+  if (widget.settings.mode === "best_worst") return bestAndWorst(widget, context);
   return widget.settings.mode === "best" ? best(widget, context) : ranking(widget, context);
+}
+
+// One that is best and one that is worst; what lies between is not compared.
+function bestAndWorst({ field }, { answer, set }) {
+  const ends = [["best", t("Which text is best?")], ["worst", t("Which text is worst?")]].map(([end, legend]) => {
+    const name = fresh(end);
+    const inputs = columnsOf(answer).map(
+      (column) => h("input", { type: "radio", name, value: String(column), onchange: () => said() }),
+    );
+    const points = inputs.map((input) => h("label", { class: "point" }, input, t("Text {n}", { n: input.value })));
+    return { inputs, element: h("fieldset", { class: "choice compact" }, h("legend", {}, legend), points) };
+  });
+  const chosen = ({ inputs }) => Number(inputs.find((input) => input.checked)?.value ?? 0);
+  const said = () => {
+    const [first, last] = ends.map(chosen);
+    const between = columnsOf(answer).filter((column) => column !== first && column !== last);
+    const whole = first && last && first !== last;
+    set({ [field]: whole ? [[first], between, [last]].filter((group) => group.length) : undefined }, "score");
+  };
+  const show = () => {
+    const stored = answer.values[field];
+    if (!stored) return;
+    ends.forEach(({ inputs }, i) => inputs.forEach(
+      (input) => (input.checked = Number(input.value) === stored.at(i ? -1 : 0)[0]),
+    ));
+  };
+  show();
+  return { element: h("div", {}, ends.map((one) => one.element)), show, focus: () => ends[0].inputs[0].focus() };
 }
 
 const columnsOf = (answer) => Array.from({ length: answer.columns }, (_, i) => i + 1);

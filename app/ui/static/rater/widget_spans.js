@@ -7,11 +7,13 @@ import { Marking } from "./marking.js";
 import { standNear } from "./near.js";
 import { CategoryPicker } from "./picker.js";
 import { needsCategory, wholeSpan } from "./questions.js";
-import { severityName } from "./severities.js";
+import { lookOf, severityName } from "./severities.js";
 import { quoted, sliceOf } from "./text.js";
 import { marksOf } from "./text_view.js";
 
 const MOST_UNDONE = 200;
+// What is wrong with the whole text is told by its category.
+const needsWhole = ({ categories, free_category: free }) => categories.length > 0 || Boolean(free);
 
 export const make = (widget, context) => new SpansWidget(widget, context);
 
@@ -50,7 +52,7 @@ class SpansWidget {
       (name, i) => button(
         [h("kbd", {}, String(i + 1)), " ", severityName(name)],
         () => this.mark(name),
-        { class: `quiet severity is-${name}` },
+        { class: `quiet severity ${lookOf(name, this.settings.severities)}` },
       ),
     );
     this.grainButton = button(
@@ -64,7 +66,7 @@ class SpansWidget {
       () => this.omit(),
       { class: "quiet" },
     ) : null;
-    const whole = this.settings.categories.length ? button(
+    const whole = needsWhole(this.settings) ? button(
       [h("kbd", {}, "W"), " ", t("The whole text")],
       () => this.takeWhole(),
       { class: "quiet" },
@@ -143,7 +145,7 @@ class SpansWidget {
     } else if (event.key === "Escape") this.letGo();
     else if (event.key.toLowerCase() === "g") this.turnGrain();
     else if (event.key.toLowerCase() === "m" && this.settings.omission) this.omit();
-    else if (event.key.toLowerCase() === "w" && this.settings.categories.length) this.takeWhole();
+    else if (event.key.toLowerCase() === "w" && needsWhole(this.settings)) this.takeWhole();
     else if (event.key === "Delete" || event.key === "Backspace") {
       done();
       if ((this.chosen ?? here) !== null) this.remove(this.chosen ?? here);
@@ -193,6 +195,10 @@ class SpansWidget {
     this.pending = null;
     this.put([...this.errors, added], "span_add");
     announce(t("Marked as {severity}: {text}", { severity: severityName(severity), text: quoted(this.textOf(added)) }));
+    if (this.settings.free_category) {
+      this.show();
+      return this.list.reveal(this.errors.length - 1, true);
+    }
     if (needsCategory({ settings: this.settings })) {
       this.chosen = this.errors.length - 1;
       this.picker.open();
@@ -318,7 +324,7 @@ class SpansWidget {
   }
 
   drawOn(view) {
-    const marks = marksOf(this.errors, view.side).map(
+    const marks = marksOf(this.errors, view.side, this.settings.severities).map(
       (mark) => (mark.index === this.chosen ? { ...mark, kinds: [...mark.kinds, "chosen"] } : mark),
     );
     const pending = this.pendingOn(view.side);
@@ -337,6 +343,6 @@ class SpansWidget {
     this.pending = null;
     this.chosen = null;
     this.stopped.abort();
-    this.views.forEach((view) => view.drawErrors(this.errors));
+    this.views.forEach((view) => view.drawErrors(this.errors, this.settings.severities));
   }
 }

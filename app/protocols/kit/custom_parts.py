@@ -1,0 +1,325 @@
+"""The parts of a protocol that a manager writes: what each asks, its scale and direction, and what it weighs.
+
+A part is data. It becomes a widget of those that all protocols are made of, so that pages, checks and simulated raters
+need not know which protocol it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from app.domain.keys import KEY_PATTERN
+from app.protocols.base import CampaignOptions, ContrastiveOptions
+from app.protocols.kit.scales import LARGEST, Number, find_scale_fault
+from app.protocols.widgets import LONGEST_TEXT, Criteria, CriterionScale, Spans, TextField, Texts, Widget
+from app.stats.ratings import ScoreScale
+from app.stats.scoring import normalize_category_path
+
+MOST_PARTS = 20
+ERRORS, SCORES, TEXTS = "errors", "scores", "texts"
+SPANS, OVERALL = "spans", "overall"
+RESERVED = frozenset({SPANS, OVERALL, ERRORS})
+Name = Annotated[str, Field(pattern=KEY_PATTERN, max_length=64)]
+Label = Annotated[str, Field(min_length=1, max_length=200)]
+Value = Annotated[str, Field(pattern=r"^-?[0-9]{1,7}(\.[0-9]{1,7})?$")]
+CategoryName = Annotated[str, Field(pattern=r"^[^/\x00-\x1f]{1,100}$")]
+SeverityName = Annotated[str, Field(pattern=r"^[^\W_][\w -]{0,39}$")]
+Weight = Annotated[float, Field(ge=0, le=LARGEST)]
+
+
+class SeverityLevel(CampaignOptions):
+    """How grave an error is. weight: what one adds to the penalty."""
+
+    name: SeverityName
+    weight: Weight
+
+
+class ErrorCategory(CampaignOptions):
+    """A kind of error, maybe with kinds below it."""
+
+    name: CategoryName
+    subcategories: Annotated[tuple[CategoryName, ...], Field(max_length=50, strict=False)] = ()
+
+
+class SpansPart(CampaignOptions):
+    """Errors are marked in the texts.
+
+    severities: from light to grave. categories: of two levels at most; none: an error has no category.
+    free_category: raters write it. tokens: errors of the whole output that can be clicked, such as
+    *instructions not followed*; each is a category. missing: that something is missing can be said.
+    weights: what differs from the weight of the severity, by `severity/category/subcategory`. most: errors that can
+    be marked in an output.
+    """
+
+    kind: Literal["spans"]
+    severities: Annotated[tuple[SeverityLevel, ...], Field(min_length=1, max_length=9, strict=False)]
+    categories: Annotated[tuple[ErrorCategory, ...], Field(max_length=50, strict=False)] = ()
+    free_category: bool = False
+    tokens: Annotated[tuple[CategoryName, ...], Field(max_length=8, strict=False)] = ()
+    missing: bool = True
+    source_side: bool = False
+    most: Annotated[int, Field(ge=1, le=1000)] | None = None
+    weights: Annotated[dict[str, Weight], Field(max_length=200, default_factory=dict)]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> SpansPart:
+        plain = [normalize_category_path(one.name) for one in self.severities]
+        if len(set(plain)) < len(plain):
+            raise ValueError("two severities have the same name")
+        upper = [*(one.name for one in self.categories), *self.tokens]
+        if len(set(upper)) < len(upper):
+            raise ValueError("two categories or tokens have the same name")
+        if any(len(set(one.subcategories)) < len(one.subcategories) for one in self.categories):
+            raise ValueError("two subcategories of one category have the same name")
+        if self.free_category and upper:
+            raise ValueError("categories are either listed or written by raters")
+        if any(not normalize_category_path(pattern).partition("/")[0] for pattern in self.weights):
+            raise ValueError("a weight is named by severity/category/subcategory")
+        return self
+
+    @property
+    def widget(self) -> Spans:
+        """How it is asked."""
+        listed = tuple((one.name, one.subcategories) for one in self.categories)
+        return Spans(
+            ERRORS,
+            severities=tuple(one.name for one in self.severities),
+            categories=(*listed, *((token, ()) for token in self.tokens)),
+            source_side=self.source_side,
+            omission=self.missing,
+            most=self.most,
+            free_category=self.free_category,
+        )
+
+    @property
+    def table(self) -> Mapping[str, float]:
+        """Weights by pattern, as a weight profile has them."""
+        return {**{one.name: one.weight for one in self.severities}, **self.weights}
+
+
+class ScalePart(CampaignOptions):
+    """A question that a number answers. weight: its share of the overall score."""
+
+    name: Name
+    title: Label
+    higher_is_better: bool = True
+    weight: Weight = 0.0
+
+    @property
+    def scale(self) -> ScoreScale:
+        """The values that it can take."""
+        raise NotImplementedError
+
+    @property
+    def question(self) -> CriterionScale:
+        """How it is asked."""
+        raise NotImplementedError
+
+    def find_fault(self, value: float) -> str | None:
+        """Why this is no answer, None where it is one."""
+        return find_scale_fault(value, self.scale)
+
+
+class SliderPart(ScalePart):
+    """A number on a scale; few steps are shown as points. labels: what values mean."""
+
+    kind: Literal["slider"]
+    minimum: Number = 0.0
+    maximum: Number = 100.0
+    step: Annotated[float, Field(gt=0, le=LARGEST)] | None = 1.0
+    labels: Annotated[dict[Value, Label], Field(max_length=101, default_factory=dict)]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> SliderPart:
+        if self.minimum >= self.maximum:
+            raise ValueError("minimum must be less than maximum")
+        if find_scale_fault(self.maximum, self.scale):
+            raise ValueError("from minimum to maximum must be a whole number of steps")
+        for value in self.labels:
+            if find_scale_fault(float(value), self.scale):
+                raise ValueError(f"the label of {value[:40]} stands for no value of the scale")
+        return self
+
+    @property
+    def scale(self) -> ScoreScale:
+        """From minimum to maximum in steps."""
+        return ScoreScale(self.minimum, self.maximum, self.step)
+
+    @property
+    def question(self) -> CriterionScale:
+        """A slider, or points."""
+        ticks = tuple(sorted((float(value), label) for value, label in self.labels.items()))
+        return CriterionScale(self.name, self.title, self.minimum, self.maximum, self.step, ticks)
+
+
+class Option(CampaignOptions):
+    """One answer of several. value: what it scores."""
+
+    value: Number
+    label: Label
+
+
+class ChoicePart(ScalePart):
+    """One of several answers, each with a value."""
+
+    kind: Literal["choice"]
+    options: Annotated[tuple[Option, ...], Field(min_length=2, max_length=20, strict=False)]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> ChoicePart:
+        if len({one.value for one in self.options}) < len(self.options):
+            raise ValueError("two options have the same value")
+        return self
+
+    @property
+    def scale(self) -> ScoreScale:
+        """From the least value to the largest."""
+        values = [one.value for one in self.options]
+        return ScoreScale(min(values), max(values), None)
+
+    @property
+    def question(self) -> CriterionScale:
+        """One point for each answer."""
+        points = tuple((one.value, one.label) for one in self.options)
+        return CriterionScale(self.name, self.title, self.scale.minimum, self.scale.maximum, None, points=points)
+
+    def find_fault(self, value: float) -> str | None:
+        """Why this is none of the answers."""
+        values = [one.value for one in self.options]
+        return None if value in values else f"must be one of {', '.join(f'{one:g}' for one in values)}"
+
+
+class YesNoPart(ScalePart):
+    """A question about an output: yes is 1, no is 0."""
+
+    kind: Literal["yes_no"]
+
+    @property
+    def scale(self) -> ScoreScale:
+        """0 and 1."""
+        return ScoreScale(0.0, 1.0, 1.0)
+
+    @property
+    def question(self) -> CriterionScale:
+        """Two points."""
+        return CriterionScale(self.name, self.title, 0.0, 1.0, 1.0, points=((1.0, "Yes"), (0.0, "No")))
+
+
+class TextPart(CampaignOptions):
+    """A text that the rater writes; it scores nothing."""
+
+    kind: Literal["text"]
+    name: Name
+    title: Label
+    required: bool = False
+    most: Annotated[int, Field(ge=1, le=LONGEST_TEXT)] = 2000
+
+    @property
+    def field(self) -> TextField:
+        """How it is asked."""
+        return TextField(self.name, self.title, "empty", required=self.required, most=self.most)
+
+
+class PostEditPart(CampaignOptions):
+    """The output made right. It scores the characters edited in a hundred of the result; less is better."""
+
+    kind: Literal["post_edit"]
+    name: Name = "post-edit"
+    title: Label = "The text made right"
+
+    @property
+    def field(self) -> TextField:
+        """How it is asked."""
+        return TextField(self.name, self.title, "output", required=True, most=LONGEST_TEXT)
+
+
+Part = Annotated[SpansPart | SliderPart | ChoicePart | YesNoPart | TextPart | PostEditPart, Field(discriminator="kind")]
+
+
+class RubricEntry(CampaignOptions):
+    """What a value or a word means."""
+
+    value: Label
+    meaning: Annotated[str, Field(min_length=1, max_length=1000)]
+
+
+class CustomOptions(ContrastiveOptions):
+    """A protocol written by the campaign's manager.
+
+    parts: what is asked, in this order. ranks_by: the part whose score ranks (`spans`, `overall`, or a name); the first
+    that scores by default. preference: what is asked of the columns of a screen together. title, instructions, rubric:
+    what raters read.
+    """
+
+    parts: Annotated[tuple[Part, ...], Field(min_length=1, max_length=MOST_PARTS, strict=False)]
+    ranks_by: Name | None = None
+    title: Label | None = None
+    instructions: Annotated[str, Field(max_length=2000)] | None = None
+    rubric: Annotated[tuple[RubricEntry, ...], Field(max_length=40, strict=False)] = ()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> CustomOptions:
+        names = [part.name for part in self.parts if not isinstance(part, SpansPart)]
+        if len(set(names)) < len(names):
+            raise ValueError("two parts have the same name")
+        if taken := sorted(RESERVED & set(names)):
+            raise ValueError(f"a part cannot be called {taken[0]}")
+        if sum(isinstance(part, SpansPart) for part in self.parts) > 1:
+            raise ValueError("errors can be marked in one part only")
+        scored = list(self.scored)
+        if not scored:
+            raise ValueError(
+                "no part scores anything; add marked errors, a slider, a choice, yes or no, or a post-edit"
+            )
+        if self.ranks_by is not None and self.ranks_by not in scored:
+            raise ValueError(f"ranks_by must be one of {', '.join(scored)}")
+        return self
+
+    @property
+    def spans(self) -> SpansPart | None:
+        """The part in which errors are marked."""
+        return next((part for part in self.parts if isinstance(part, SpansPart)), None)
+
+    @property
+    def scales(self) -> tuple[SliderPart | ChoicePart | YesNoPart, ...]:
+        """The parts that a number answers."""
+        return tuple(part for part in self.parts if isinstance(part, SliderPart | ChoicePart | YesNoPart))
+
+    @property
+    def written(self) -> tuple[TextPart | PostEditPart, ...]:
+        """The parts that a text answers."""
+        return tuple(part for part in self.parts if isinstance(part, TextPart | PostEditPart))
+
+    @property
+    def scored(self) -> Iterator[str]:
+        """Names of the numbers that a judgment comes to, in the order of the parts; `overall` last."""
+        for part in self.parts:
+            if not isinstance(part, TextPart):
+                yield SPANS if isinstance(part, SpansPart) else part.name
+        if any(part.weight for part in self.scales):
+            yield OVERALL
+
+    @property
+    def weights(self) -> dict[str, float] | None:
+        """The weights of marked errors, as other protocols have them for an option."""
+        return None if self.spans is None else dict(self.spans.table)
+
+
+def list_widgets(options: CustomOptions) -> tuple[Widget, ...]:
+    """The questions of a segment in the order of the parts; neighbours of one kind share a widget."""
+    widgets: list[Widget] = []
+    for part in options.parts:
+        last = widgets[-1] if widgets else None
+        match part:
+            case SpansPart():
+                widgets.append(part.widget)
+            case TextPart() | PostEditPart():
+                before = last.texts if isinstance(last, Texts) else ()
+                widgets[len(widgets) - bool(before) :] = [Texts(TEXTS, (*before, part.field))]
+            case _:
+                asked = last.criteria if isinstance(last, Criteria) else ()
+                widgets[len(widgets) - bool(asked) :] = [Criteria(SCORES, (*asked, part.question))]
+    return tuple(widgets)
