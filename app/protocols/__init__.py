@@ -10,6 +10,7 @@ from typing import Any
 
 from app.domain.errors import NotFound
 from app.protocols.base import Protocol
+from app.protocols.kit.as_custom import write_out
 from app.protocols.kit.forms import (
     NotAsked,
     RaterForm,
@@ -65,6 +66,7 @@ __all__ = [
     "screen_widgets",
     "span_faults",
     "widgets_at_level",
+    "write_out",
 ]
 
 

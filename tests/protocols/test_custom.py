@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import groupby
 
 import pytest
 
 from app.domain.errors import Invalid
-from app.protocols import ALL, get_protocol, make_rater_form
-from app.protocols.base import JudgedTexts, resolve_scoring_options
+from app.protocols import ALL, get_protocol, make_rater_form, widgets_at_level, write_out
+from app.protocols.base import JudgedTexts, Spans, resolve_scoring_options
+from app.stats.scoring import weigh_error
 
 CUSTOM = get_protocol("custom")
 SPANS = {"kind": "spans", "severities": [{"name": "light", "weight": 1.0}, {"name": "heavy", "weight": 4.0}]}
@@ -137,5 +139,25 @@ def test_the_form_keeps_the_order_of_the_parts():
     assert form.rubric == (("a", "b"),)
 
 
-def test_every_built_in_protocol_has_a_name_of_its_own():
-    assert list(ALL).count("custom") == 1
+@pytest.mark.parametrize("name", sorted(name for name, one in ALL.items() if one.ranks))
+def test_every_built_in_protocol_can_be_taken_as_a_start(name):
+    """What is written out is a protocol, asks the same questions, and weighs marked errors alike."""
+    start = get_protocol(name)
+    given = resolve_scoring_options(start, start.examples[0].options)
+    written = resolve_scoring_options(CUSTOM, write_out(start, given))
+    level = start.level
+    written_again = resolve_scoring_options(CUSTOM, write_out(CUSTOM, written))
+    assert written_again.own == written.own
+    kinds = {"Slider": "Criteria", "Choice": "Criteria", "Count": "Criteria", "TextEdit": "Texts", "Link": "Texts"}
+    before = [kinds.get(type(one).__name__, type(one).__name__) for one in widgets_at_level(start, given, level)]
+    after = [type(one).__name__ for one in widgets_at_level(CUSTOM, written, "segment")]
+    assert [one for one, _ in groupby(before)] == after
+    first, second = start.measure(given), CUSTOM.measure(written)
+    if first.name == second.name:
+        assert first.higher_is_better is second.higher_is_better
+    for one in widgets_at_level(start, given, level):
+        if isinstance(one, Spans):
+            for severity in one.severities:
+                for category in (None, *(f"{a}/{b}" for a, bs in one.categories for b in bs)):
+                    was = weigh_error(given.profile, severity, category)[0]
+                    assert weigh_error(written.profile, severity, category)[0] == was
