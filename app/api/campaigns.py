@@ -54,9 +54,9 @@ class CampaignPatch(BodyModel):
     name: Annotated[str, StringConstraints(min_length=1, max_length=500)] | None = None
     series: Key | None = None
     protocol: Annotated[str, StringConstraints(pattern="^[a-z0-9_]{1,64}$")] = Field(
-        "mqm", description="Settled once there are data."
+        "mqm", description="Settled once something was answered by it."
     )
-    options: dict[str, JsonValue] = Field({}, max_length=20, description="Settled once there are data.")
+    options: dict[str, JsonValue] = Field({}, max_length=20, description="Settled as the protocol is.")
     source_language: Language | None = None
     target_language: Language | None = None
     basis: Basis = "source"

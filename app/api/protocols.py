@@ -38,7 +38,7 @@ class RubricLine(BaseModel):
 class WidgetOut(BaseModel):
     """What a rater is given, for one field of the payload; settings depend on the kind."""
 
-    kind: str = Field(description="slider, choice, count, spans, textedit, link, criteria or preference.")
+    kind: str = Field(description="slider, choice, count, spans, textedit, link, criteria, texts or preference.")
     field: str
     settings: dict[str, JsonValue]
 
@@ -112,7 +112,7 @@ def _shown(protocol: Protocol[Any]) -> ProtocolOut:
         widgets=[widget_out(widget) for widget in protocol.form],
         rubric=[RubricLine(value=value, meaning=meaning) for value, meaning in protocol.rubric],
         examples=[_example(example) for example in protocol.examples],
-        measures=[_measure(measure) for measure in protocol.measures_under(usual)],
+        measures=[measure_out(measure) for measure in protocol.measures_under(usual)],
         bases=[*protocol.bases],
         document_widgets=[widget_out(widget) for widget in protocol.document_form],
         screen_widgets=[widget_out(widget) for widget in protocols.screen_widgets(protocol)],
@@ -134,7 +134,8 @@ def _example(example: WorkedExample[Any]) -> ExampleOut:
     )
 
 
-def _measure(measure: JudgmentMeasure) -> MeasureOut:
+def measure_out(measure: JudgmentMeasure) -> MeasureOut:
+    """A number as it is told."""
     return MeasureOut(
         name=measure.name,
         higher_is_better=measure.higher_is_better,

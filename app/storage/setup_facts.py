@@ -18,9 +18,11 @@ from app.storage.tables import (
     metric_scores,
     outputs,
     plans,
+    qualifications,
     screen_judgments,
     systems,
     tasks,
+    variants,
 )
 
 
@@ -48,6 +50,21 @@ class SetupFacts:
     arms: bool
     metrics: bool
     lock: bool
+
+
+def find_answers(session: Session, campaign_id: int) -> str | None:
+    """What the campaign has that was answered by its protocol, and another would not fit; None where nothing was."""
+    answers = (
+        ("judgments", judgments, sa.true()),
+        ("comparisons of columns", screen_judgments, sa.true()),
+        ("answers of a qualification test", qualifications, sa.true()),
+        ("documents with known answers", documents, documents.c.kind != "test"),
+        ("prefilled errors", variants, variants.c.kind == "prefill"),
+    )
+    for what, table, among in answers:
+        if session.execute(sa.select(sa.exists().where(table.c.campaign_id == campaign_id, among))).scalar():
+            return what
+    return None
 
 
 def load_setup_facts(session: Session, key: str) -> SetupFacts:

@@ -38,6 +38,10 @@ COMMANDS = {
     "locks": ("locks", "What is locked in a campaign, since when, and every amendment with its reason."),
     "openapi": ("openapi", "Print the OpenAPI document."),
     "plan": ("plan", "Compile a design into tasks and freeze it; without a design, show the plan in force."),
+    "protocol": (
+        "protocol",
+        "Print what a campaign asks, or have it ask something else; with --like, print a protocol to begin with.",
+    ),
     "rank": ("rank", "The ranking of a campaign under a recipe."),
     "recipes": ("rank", "The named recipes, and what each was checked against."),
     "report": ("report", "A report on a campaign."),

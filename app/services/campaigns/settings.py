@@ -10,9 +10,10 @@ from app.services.campaigns import audit
 from app.services.campaigns.campaigns import NewCampaign, check_new_campaign, get_campaign
 from app.storage import campaigns
 from app.storage.db import Session
+from app.storage.setup_facts import find_answers
 
 ALWAYS = frozenset({"name", "settings"})
-WITHOUT_DATA = frozenset({"protocol", "options"})
+UNTIL_ANSWERED = frozenset({"protocol", "options"})
 IN_REPORTS = frozenset({"source_language", "target_language", "basis"})
 
 
@@ -42,7 +43,7 @@ def change_campaign(
     row = campaigns.load_campaign(session, key, lock=True)
     if not seen(row.settings_version):
         raise CampaignEditConflict(f"it is at {row.settings_version} now")
-    _check_open(row, changes)
+    _check_open(session, row, changes)
     values = _checked(row, changes)
     campaigns.update_campaign(session, row.id, {**values, "settings_version": row.settings_version + 1})
     if row.data_version and IN_REPORTS & set(changes):
@@ -52,13 +53,14 @@ def change_campaign(
     return get_campaign(session, key)
 
 
-def _check_open(row: campaigns.CampaignRecord, changes: Mapping[str, object]) -> None:
+def _check_open(session: Session, row: campaigns.CampaignRecord, changes: Mapping[str, object]) -> None:
     places = []
+    answered = find_answers(session, row.id) if UNTIL_ANSWERED & set(changes) else None
     for name in sorted(set(changes) - ALWAYS):
         if row.state != "draft":
             places.append(Place((name,), f"cannot change after the draft; this campaign is {row.state}"))
-        elif name in WITHOUT_DATA and row.data_version:
-            places.append(Place((name,), "cannot change once there are data, because every score depends on it"))
+        elif name in UNTIL_ANSWERED and answered is not None:
+            places.append(Place((name,), f"cannot change once there are {answered}, which were given by it"))
     if places:
         raise CampaignChangeTooLate(places=tuple(places))
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from app.design.design import Presentation
 from app.domain.errors import Conflict
 from app.domain.instructions import read_instructions
-from app.protocols import RaterForm
-from app.protocols.base import Side
+from app.protocols import RaterForm, get_protocol, list_judged_levels, make_rater_form
+from app.protocols.base import Basis, Level, Protocol, Side, resolve_scoring_options
 from app.services.campaigns.campaigns import PRESENTATIONS
+from app.services.campaigns.protocols import WrittenProtocol
 from app.services.tasks.judging_rules import load_judging_rules
 from app.services.tasks.task_content import ItemSheet, SegmentSheet, TaskContent, visible_prefilled_errors
 from app.services.tasks.tasks import OwnAnswers, TaskView, make_task_view
@@ -28,17 +30,23 @@ class NothingToPreview(Conflict):
 
 
 def load_preview(
-    session: Session, campaign: str, *, document: str | None = None, presentation: Presentation | None = None
+    session: Session,
+    campaign: str,
+    *,
+    document: str | None = None,
+    presentation: Presentation | None = None,
+    written: WrittenProtocol | None = None,
 ) -> tuple[TaskView, tuple[RaterForm, ...]]:
     """A task of one document, and what is asked of it.
 
     document: by key; the first by default. presentation: what the campaign says by default. The first system shows its
-    outputs, or the first three side by side.
+    outputs, or the first three side by side. written: a protocol in place of the campaign's.
 
     Raises NotFound for a campaign or document that there is not, NothingToPreview where there is no output.
     """
     rules = load_judging_rules(session, campaign)
     row = campaigns.load_campaign(session, campaign)
+    protocol, forms = (rules.protocol, rules.forms) if written is None else _judged_by(written, rules.basis)
     chosen = presentation or str(row.settings.get("presentation", PRESENTATIONS[0]))
     text = _document(session, row.id, document)
     systems = test_sets.load_active_systems(session, row.id)[: COLUMNS if chosen == "side_by_side" else 1]
@@ -52,15 +60,23 @@ def load_preview(
         public_id=TASK,
         campaign=campaign,
         campaign_id=row.id,
-        protocol=rules.protocol,
+        protocol=protocol,
         basis=rules.basis,
         presentation=chosen,
         guidelines=None,
         words=None,
-        forms=rules.forms,
+        forms=forms,
         items=items,
     )
-    return make_task_view(sheet, OwnAnswers({}, {}), "leased"), tuple(rules.forms.values())
+    return make_task_view(sheet, OwnAnswers({}, {}), "leased"), tuple(forms.values())
+
+
+def _judged_by(written: WrittenProtocol, basis: Basis) -> tuple[Protocol[Any], Mapping[Level, RaterForm]]:
+    """Raises NotFound, Invalid where the options do not fit."""
+    protocol = get_protocol(written.protocol)
+    options = resolve_scoring_options(protocol, written.options)
+    levels = list_judged_levels(protocol, options)
+    return protocol, {level: make_rater_form(protocol, options, basis=basis, level=level) for level in levels}
 
 
 def list_preview_documents(session: Session, campaign: str) -> list[str]:

@@ -1,0 +1,160 @@
+"""The protocol of a campaign as data, which its manager can write; and how raters would see one."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, Field, JsonValue, StringConstraints
+
+from app.api.models.tasks import EXAMPLE as TASK
+from app.api.models.tasks import TaskOut
+from app.api.previews import PreviewOut
+from app.api.protocols import MeasureOut, Name, measure_out
+from app.api.tasks import FORMS, FormOut
+from app.services.campaigns import protocols
+from app.services.campaigns.protocols import CampaignProtocol, WrittenProtocol
+from app.services.tasks.preview import load_preview
+from app.web.access import Manager, Public
+from app.web.answers import json_response
+from app.web.bodies import BodyModel, json_body
+from app.web.deps import CampaignKey, SessionDep
+from app.web.examples import example_response
+from app.web.ifmatch import IfMatchDep, quote_tag
+
+router = APIRouter(prefix="/v1", tags=["protocols"])
+OWN: dict[str, Any] = {
+    "parts": [
+        {
+            "kind": "spans",
+            "severities": [{"name": "minor", "weight": 1.0}, {"name": "major", "weight": 5.0}],
+            "categories": [{"name": "Meaning", "subcategories": ["Wrong", "Missing"]}, {"name": "Language"}],
+            "tokens": ["Instructions not followed"],
+        },
+        {"kind": "slider", "name": "quality", "title": "How good is it?", "labels": {"0": "useless", "100": "perfect"}},
+        {"kind": "yes_no", "name": "publish", "title": "Could it be published as it is?"},
+    ],
+    "ranks_by": "quality",
+    "preference": "best",
+}
+
+
+class ProtocolIn(BodyModel):
+    """A protocol."""
+
+    protocol: Annotated[str, StringConstraints(pattern="^[a-z0-9_]{1,64}$")] = Field(
+        description="`custom` for one that you write; `GET /v1/protocols` lists the others."
+    )
+    options: dict[str, JsonValue] = Field(
+        {}, max_length=20, description="As the protocol declares them; those of `custom` say all that is asked."
+    )
+
+
+class ProtocolStartOut(BaseModel):
+    """A protocol to begin with: a body for `PUT …/protocol`."""
+
+    protocol: str
+    options: dict[str, JsonValue]
+
+
+class CampaignProtocolOut(BaseModel):
+    """What a campaign asks, and what an answer comes to."""
+
+    protocol: str
+    options: dict[str, JsonValue]
+    forms: list[FormOut]
+    measures: list[MeasureOut] = Field(description="The first ranks.")
+
+
+SHOWN = CampaignProtocolOut(
+    protocol="custom",
+    options=OWN,
+    forms=FORMS.forms,
+    measures=[
+        MeasureOut(name="quality", higher_is_better=True, scale=[0, 100, 1], uses_profile=False, needs_text=False)
+    ],
+)
+STARTED = ProtocolStartOut(protocol="custom", options=OWN)
+
+
+@router.get(
+    "/campaigns/{campaign}/protocol", summary="Read what a campaign asks", responses=example_response(200, SHOWN)
+)
+def get_campaign_protocol(
+    caller: Manager,  # noqa: ARG001  (says who may call)
+    campaign: CampaignKey,
+    session: SessionDep,
+    response: Response,
+) -> CampaignProtocolOut:
+    """With its forms as raters get them. The ETag is that of the campaign."""
+    shown = protocols.get_campaign_protocol(session, campaign)
+    response.headers["ETag"] = quote_tag(str(shown.campaign.settings_version))
+    return _out(shown)
+
+
+@router.put(
+    "/campaigns/{campaign}/protocol",
+    summary="Choose or write what a campaign asks",
+    responses={
+        **example_response(200, SHOWN, "As it is now."),
+        409: {"description": "The campaign is no draft any more, or something was answered by its protocol."},
+    },
+)
+def put_campaign_protocol(
+    caller: Manager,
+    campaign: CampaignKey,
+    seen: IfMatchDep,
+    body: Annotated[ProtocolIn, json_body(ProtocolIn, own={"protocol": "custom", "options": OWN})],
+    session: SessionDep,
+) -> Response:
+    """While the campaign is a draft and nothing was answered by its protocol; texts stay as they are."""
+    written = WrittenProtocol(body.protocol, body.options)
+    shown = protocols.put_campaign_protocol(
+        session, campaign, written, seen=lambda version: seen.has(str(version)), actor=caller.actor
+    )
+    return json_response(_out(shown), etag=str(shown.campaign.settings_version))
+
+
+@router.post(
+    "/campaigns/{campaign}/protocol/preview",
+    summary="Preview a task by a protocol",
+    responses={
+        **example_response(200, PreviewOut(task=TASK, forms=FORMS.forms)),
+        409: {"description": "The campaign has no outputs yet."},
+    },
+)
+def preview_protocol(
+    caller: Manager,  # noqa: ARG001  (says who may call)
+    campaign: CampaignKey,
+    body: Annotated[ProtocolIn, json_body(ProtocolIn, own={"protocol": "custom", "options": OWN})],
+    session: SessionDep,
+    presentation: Annotated[
+        Literal["document", "segment", "side_by_side"] | None, Query(description="The campaign's by default.")
+    ] = None,
+) -> PreviewOut:
+    """As `GET …/preview` shows the campaign's own. Nothing is stored."""
+    written = WrittenProtocol(body.protocol, body.options)
+    view, forms = load_preview(session, campaign, presentation=presentation, written=written)
+    return PreviewOut(task=TaskOut.of(view), forms=[FormOut.of(form) for form in forms])
+
+
+@router.get(
+    "/protocols/{protocol}/as-custom",
+    summary="Take a protocol as a start for your own",
+    responses=example_response(200, STARTED),
+)
+async def get_protocol_as_custom(_: Public, protocol: Name) -> ProtocolStartOut:
+    """The same questions, scales and weights as the options of `custom`. 422 for a protocol that scores nothing."""
+    written = protocols.write_protocol_out(protocol, {})
+    return ProtocolStartOut.model_validate({"protocol": written.protocol, "options": dict(written.options)})
+
+
+def _out(shown: CampaignProtocol) -> CampaignProtocolOut:
+    return CampaignProtocolOut.model_validate(
+        {
+            "protocol": shown.campaign.protocol,
+            "options": dict(shown.campaign.options),
+            "forms": [FormOut.of(form) for form in shown.forms],
+            "measures": [measure_out(one) for one in shown.measures],
+        }
+    )

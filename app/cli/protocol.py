@@ -1,0 +1,61 @@
+"""`plumbline protocol`: what a campaign asks, as data that its manager can write."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from app.cli.kit import context
+from app.cli.kit.outputs import write
+from app.domain.errors import Invalid, Place
+from app.services.campaigns import protocols
+from app.services.campaigns.protocols import WrittenProtocol
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("protocol")(protocol)
+
+
+def protocol(
+    campaign: Annotated[str | None, typer.Argument(help="Key of the campaign.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help='The protocol as JSON, {"protocol": …, "options": …}: the campaign takes it.')
+    ] = None,
+    like: Annotated[str | None, typer.Option(help="Print a built-in protocol as a start for your own.")] = None,
+) -> None:
+    """Print what a campaign asks, or have it ask something else; with --like, print a protocol to begin with."""
+    if like is not None:
+        _print(protocols.write_protocol_out(like, {}))
+        return
+    if campaign is None:
+        raise Invalid("the options are not valid", places=(Place(("CAMPAIGN",), "is missing; or give --like"),))
+    with context.database() as database, database.transaction() as session:
+        if file is not None:
+            written = _read(file)
+            protocols.put_campaign_protocol(session, campaign, written, seen=lambda _: True, actor=context.actor())
+        shown = protocols.get_campaign_protocol(session, campaign).campaign
+    _print(WrittenProtocol(shown.protocol, shown.options))
+
+
+def _read(file: Path) -> WrittenProtocol:
+    try:
+        given: Any = json.loads(file.read_bytes())
+    except (OSError, ValueError) as error:
+        raise Invalid("the protocol is not valid", places=(Place((str(file),), str(error)[:200]),)) from None
+    if (
+        not isinstance(given, dict)
+        or not isinstance(given.get("options"), dict)
+        or set(given) - {"protocol", "options"}
+    ):
+        what = 'must be {"protocol": "custom", "options": {…}}'
+        raise Invalid("the protocol is not valid", places=(Place((str(file),), what),))
+    return WrittenProtocol(str(given.get("protocol", "custom")), given["options"])
+
+
+def _print(written: WrittenProtocol) -> None:
+    shown = {"protocol": written.protocol, "options": dict(written.options)}
+    write([json.dumps(shown, ensure_ascii=False, indent=2).encode() + b"\n"])

@@ -1,0 +1,61 @@
+"""The protocol of a campaign as data: what it asks and what each part scores. It changes until it is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from app import protocols
+from app.protocols import RaterForm, list_judged_levels, make_rater_form, write_out
+from app.protocols.base import Basis, JudgmentMeasure, resolve_scoring_options
+from app.reports.source.campaign import CampaignInfo, campaign_protocol, campaign_scoring_options
+from app.services.campaigns.campaigns import get_campaign
+from app.services.campaigns.settings import change_campaign
+from app.storage.db import Session
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenProtocol:
+    """A protocol by name, and its options; those of `custom` are the whole of it."""
+
+    protocol: str
+    options: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignProtocol:
+    """What a campaign asks. forms: by the level that is asked. measures: what a judgment comes to; the first ranks."""
+
+    campaign: CampaignInfo
+    forms: tuple[RaterForm, ...]
+    measures: tuple[JudgmentMeasure, ...]
+
+
+def get_campaign_protocol(session: Session, campaign: str) -> CampaignProtocol:
+    """Raises NotFound."""
+    about = get_campaign(session, campaign)
+    protocol, options = campaign_protocol(about), campaign_scoring_options(about)
+    basis: Basis = about.basis  # type: ignore[assignment]  # checked in SQL
+    levels = list_judged_levels(protocol, options)
+    forms = tuple(make_rater_form(protocol, options, basis=basis, level=level) for level in levels)
+    return CampaignProtocol(about, forms, protocol.measures_under(options))
+
+
+def put_campaign_protocol(
+    session: Session, campaign: str, written: WrittenProtocol, *, seen: Callable[[int], bool], actor: str
+) -> CampaignProtocol:
+    """Judge by another protocol, while the campaign is a draft in which nothing was answered.
+
+    seen: whether a settings version is the one that the caller saw. Raises CampaignEditConflict, CampaignChangeTooLate,
+    Invalid, NotFound.
+    """
+    changes = {"protocol": written.protocol, "options": dict(written.options)}
+    change_campaign(session, campaign, changes, seen=seen, actor=actor)
+    return get_campaign_protocol(session, campaign)
+
+
+def write_protocol_out(name: str, options: Mapping[str, object]) -> WrittenProtocol:
+    """A built-in protocol as one that a manager writes. Raises NotFound, Invalid."""
+    protocol = protocols.get_protocol(name)
+    usual = options or protocol.examples[0].options
+    return WrittenProtocol("custom", write_out(protocol, resolve_scoring_options(protocol, usual)))
