@@ -67,7 +67,7 @@ def test_once_something_is_answered_the_protocol_stays(campaign):
     refused = put(campaign, {"protocol": "da", "options": {}})
     assert refused.status_code == 409
     assert "judgments" in refused.json()["errors"][0]["msg"]
-    ranking = campaign.get(f"{URL}/ranking", params={"scoring": "publish"})
+    ranking = campaign.get(f"{URL}/ranking", params={"scoring": "criterion:publish"})
     assert ranking.status_code == 200, ranking.text
 
 
