@@ -215,8 +215,8 @@ def _choice(hands: Hands, form: Locator, widget: Any, body: Any, text: str, n: i
 def _criteria(hands: Hands, form: Locator, widget: Any, body: Any, text: str, n: int) -> dict[str, Any]:
     said = {}
     for i, one in enumerate(widget.criteria):
-        said[one.name] = one.minimum + (n + i) % 4
-        group = form.locator(".criteria > *").nth(i)
+        said[one.name] = one.points[(n + i) % len(one.points)][0] if one.points else one.minimum + (n + i) % 4
+        group = form.locator(".criteria > *").filter(has_text=one.title)
         if group.locator("input[type=range]").count():
             hands.slide(group.locator("input[type=range]"), int(said[one.name]))
         else:
@@ -239,6 +239,14 @@ def _textedit(hands: Hands, form: Locator, widget: Any, body: Any, text: str, n:
     return {widget.field: written}
 
 
+def _texts(hands: Hands, form: Locator, widget: Any, body: Any, text: str, n: int) -> dict[str, Any]:
+    said = {}
+    for one in widget.texts:
+        said[one.name] = f"{text} Version {n}." if one.start == "output" else f"A reason, number {n}."
+        hands.write(form.get_by_label(one.title, exact=True), said[one.name])
+    return {widget.field: said}
+
+
 def _preference(hands: Hands, form: Locator, widget: Any, body: Any, text: str, n: int) -> dict[str, Any]:
     if widget.mode == "best":
         hands.choose(form.locator("input[type=checkbox]").nth(1))
@@ -253,7 +261,7 @@ def _spans(hands: Hands, form: Locator, widget: Any, body: Any, text: str, n: in
     upper, lowers = widget.categories[0] if widget.categories else ("", ())
     names = (upper, *lowers[:1]) if len(widget.categories) > 1 else ()
     assert body is not None
-    hands.mark(body, form.locator(f"button.severity.is-{severity}"), names)
+    hands.mark(body, form.locator(f'button.severity[data-severity="{severity}"]'), names)
     category = "/".join(names) or None
     return {widget.field: {**marked_word(text), "severity": severity, "category": category, "side": "target"}}
 
@@ -267,4 +275,5 @@ ANSWERS = {
     "textedit": _textedit,
     "preference": _preference,
     "spans": _spans,
+    "texts": _texts,
 }

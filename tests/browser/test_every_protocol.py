@@ -161,7 +161,9 @@ class Session:
         said: dict[str, Any] = {}
         for widget in widgets:
             place = body if isinstance(widget, Spans) else None
-            said |= answer(self.hands, form, widget, body=place, text=text, n=n)
+            for field, value in answer(self.hands, form, widget, body=place, text=text, n=n).items():
+                before = said.get(field)  # several questions may fill in one field
+                said[field] = {**before, **value} if isinstance(before, dict) else value
         return said
 
     def hand_in(self) -> None:

@@ -12,7 +12,7 @@ import pytest
 from app import protocols
 from app.client.managing import CampaignClient
 from app.main import create_app
-from app.protocols.base import CampaignOptions
+from app.protocols.base import CampaignOptions, resolve_scoring_options
 from app.services.tasks import tasks
 from app.simulation import CampaignForms, HandIn, SendJudgment, SimulatedRater, model_of, read_task, session_acts
 from app.simulation.session import SendHeartbeat, SendPreference
@@ -126,6 +126,7 @@ def campaign(served: Served, name: str, *, key: str = "") -> CampaignClient:
     body = {"protocol": name, "options": options_for(name), "basis": protocol.bases[0], "target_language": "de"}
     settings = {"note": f"{MARK}settings"} | ({"prefill": "default"} if protocol.accepts_prefill else {})
     write("POST", "/v1/campaigns", {}, {"key": managed.campaign, "name": "A campaign", **body, "settings": settings})
+    asked = resolve_scoring_options(protocol, options_for(name))
     for n, system in enumerate(SYSTEMS):
         named = {"name": f"{MARK}n", "lab": f"{MARK}lab", "tags": [f"{MARK}tag"]}
         write("PUT", f"{path}/systems/{system}", {}, {**named, "kind": "mt" if n else "human"})
@@ -133,7 +134,8 @@ def campaign(served: Served, name: str, *, key: str = "") -> CampaignClient:
         named = {"name": f"{MARK}d", "domain": f"{MARK}domain", "position": d + 1}
         write("PUT", f"{path}/documents/{document}", {}, {**named, "segments": [segment(d, s) for s in range(2)]})
         for n, system in enumerate(SYSTEMS):
-            span = {"start": 0, "end": 4, "severity": "minor", "prefill": "p1"}
+            severity = protocols.list_known_severities(protocol, asked)[-1]
+            span = {"start": 0, "end": 4, "severity": severity, "prefill": "p1"}
             outputs: dict[str, object] = {"segments": [f"Text {d} {s} in Fassung {n} steht hier." for s in range(2)]}
             if protocol.accepts_prefill:
                 outputs["prefill"] = [[span]] * 2

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.domain.errors import Invalid, Place
+from app.domain.spans import SEVERITIES
 from app.protocols.base import (
     Basis,
     ContrastiveOptions,
@@ -80,6 +81,14 @@ def widgets_at_level(protocol: Protocol[Any], options: ScoringOptions, level: Le
 def screen_widgets(protocol: Protocol[Any], mode: PreferenceMode = "ranking") -> tuple[Widget, ...]:
     """What can be asked of the columns of a screen together; () where outputs cannot stand side by side."""
     return (Preference(FIELD, mode),) if protocol.contrastive else ()
+
+
+def list_known_severities(protocol: Protocol[Any], options: ScoringOptions) -> tuple[str, ...]:
+    """The severities that marked errors can have: the usual ones, or those that the campaign has written."""
+    if protocol.questions is None:
+        return SEVERITIES
+    widgets = protocol.questions(options, protocol.level)
+    return tuple(name for widget in widgets if isinstance(widget, Spans) for name in widget.severities)
 
 
 def payload_type(protocol: Protocol[Any], level: Level) -> type[Payload]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -29,6 +29,7 @@ from app.formats.base import (
     SystemRecord,
     VoidRow,
 )
+from app.protocols import list_known_severities
 from app.protocols.base import JudgedTexts, JudgmentScore, Protocol, ScoringOptions, Spans
 from app.services.plans.prefilled_errors import encode_prefilled_spans
 from app.stats.ratings import RatingRole
@@ -101,6 +102,11 @@ class StagingWriter:
         return tuple(widget.field for widget in self.judge()[0].form if isinstance(widget, Spans))
 
     @cached_property
+    def severities(self) -> Sequence[str]:
+        """What marked errors can be."""
+        return list_known_severities(*self.judge())
+
+    @cached_property
     def needs_texts(self) -> bool:
         """The number that ranks cannot be had from a payload alone."""
         protocol, options = self.judge()
@@ -122,7 +128,7 @@ class StagingWriter:
         self.n_voids += isinstance(record, VoidRow)
         self.n_scores += isinstance(record, MetricRow)
         try:
-            declared = _declaration(record)
+            declared = _declaration(record, lambda: self.severities)
         except Invalid as error:
             log.bad_line(record.at, error.detail)
             return
@@ -330,8 +336,8 @@ def _known(stage: StagingWriter, said: Mapping[str, object]) -> PayloadFacts:
     )
 
 
-def _declaration(record: Record) -> tuple[str, str]:
-    """The staging table and the COPY line of a record that declares something.
+def _declaration(record: Record, severities: Callable[[], Sequence[str]]) -> tuple[str, str]:
+    """The staging table and the COPY line of a record that declares something. severities: of the campaign's errors.
 
     Raises Invalid for a prefill or an alignment.
     """
@@ -347,7 +353,7 @@ def _declaration(record: Record) -> tuple[str, str]:
                 record.document,
                 record.position,
                 record.text,
-                encode_prefilled_spans(record),
+                None if record.prefill is None else encode_prefilled_spans(record, severities()),
                 record.led,
             )
             return "staged_outputs", copy_text.format_copy_row((*at, *said))

@@ -11,9 +11,10 @@ from typing import Any
 
 from app.domain import alignment
 from app.domain.errors import Conflict, Invalid, Place
-from app.protocols import assign_error_ids
+from app.protocols import assign_error_ids, list_known_severities
 from app.protocols import span_faults as faults
 from app.protocols.base import JudgedTexts, Span
+from app.reports.source.campaign import campaign_protocol, campaign_scoring_options, make_campaign_info
 from app.services.campaigns import audit, exclusions
 from app.services.campaigns.campaigns import get_campaign
 from app.services.people import tutorials
@@ -188,7 +189,9 @@ def put_outputs(
     _check_numbers(len(before), segments=texts, prefill=spans, alignment=links)
     stripped = [None if text is None else text.strip() for text in texts]
     sources = [one.source for one in stored.load_segments(session, row.id, on.id)]
-    _check_spans(stripped, sources, spans)
+    about = make_campaign_info(row)
+    severities = list_known_severities(campaign_protocol(about), campaign_scoring_options(about))
+    _check_spans(stripped, sources, spans, severities)
     filled = [_filled(one) for one in spans]
     aligned = _aligned(links, stripped, sources)
     repaired = sum(text != plain for text, plain in zip(texts, stripped, strict=True))
@@ -294,13 +297,16 @@ def _check_numbers(n_segments: int, **given: Sequence[object]) -> None:
 
 
 def _check_spans(
-    texts: Sequence[str | None], sources: Sequence[str | None], prefill: Sequence[Sequence[Span] | None]
+    texts: Sequence[str | None],
+    sources: Sequence[str | None],
+    prefill: Sequence[Sequence[Span] | None],
+    severities: Sequence[str],
 ) -> None:
     places = []
     for i, (text, source, spans) in enumerate(zip(texts, sources, prefill, strict=True)):
         if spans is not None and text is None:
             places.append(Place(("body", "prefill", i), "there is no output that it belongs to"))
-        wrong = faults(spans or (), JudgedTexts(source, text))
+        wrong = faults(spans or (), JudgedTexts(source, text), severities)
         places += [Place(("body", "prefill", i, *place.loc[1:]), place.msg) for place in wrong]
     if places:
         raise Invalid(places=tuple(places[:100]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pydantic import ValidationError
 
 from app.domain.errors import Invalid
@@ -14,8 +16,11 @@ from app.storage.imports import copy_text
 MOST_SPANS = 1000
 
 
-def encode_prefilled_spans(row: OutputRow) -> str | None:
-    """The spans shown with an output as JSON, None where there are none. Raises Invalid where one does not fit."""
+def encode_prefilled_spans(row: OutputRow, severities: Sequence[str]) -> str | None:
+    """The spans shown with an output as JSON, None where there are none. Raises Invalid where one does not fit.
+
+    severities: those that there are.
+    """
     if row.prefill is None:
         return None
     if len(row.prefill) > MOST_SPANS:
@@ -25,7 +30,7 @@ def encode_prefilled_spans(row: OutputRow) -> str | None:
     except ValidationError as error:
         first = list_first_faults(error, 1)[0]
         raise Invalid(f"prefill: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
-    wrong = span_faults(spans, JudgedTexts(text=row.text))
+    wrong = span_faults(spans, JudgedTexts(text=row.text), severities)
     if wrong:
         raise Invalid(f"prefill {'.'.join(map(str, wrong[0].loc[1:]))}: {wrong[0].msg}")
     return copy_text.canonical_json([span.model_dump(mode="json") for span in assign_error_ids(spans)])

@@ -52,7 +52,7 @@ class SpansWidget {
       (name, i) => button(
         [h("kbd", {}, String(i + 1)), " ", severityName(name)],
         () => this.mark(name),
-        { class: `quiet severity ${lookOf(name, this.settings.severities)}` },
+        { class: `quiet severity ${lookOf(name, this.settings.severities)}`, data: { severity: name } },
       ),
     );
     this.grainButton = button(
