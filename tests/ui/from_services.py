@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 from app import protocols
+from app.protocols.kit.custom_parts import PostEditPart, YesNoPart
 from app.protocols.kit.forms import LEVEL_SAYS, RESTS_ON
 from app.reports import registry
 from app.reports.kit import captions
@@ -68,6 +69,8 @@ def _texts(module: ModuleType) -> set[str]:
 def of_forms() -> set[str]:
     """What forms say: labels, ticks, points, sentences, categories and rubrics."""
     found = {sentence for sentence in (*RESTS_ON.values(), *LEVEL_SAYS.values()) if sentence}
+    yes_no = YesNoPart(kind="yes_no", name="x", title="x").question
+    found |= {label for _, label in yes_no.points} | {PostEditPart(kind="post_edit").title}
     for protocol in protocols.ALL.values():
         found.add(protocol.instructions)
         found |= {text for line in protocol.rubric for text in line if any(map(str.isalpha, text))}
