@@ -12,6 +12,8 @@ from app.stats.ratings import Floats
 DRAWS, FEWEST_DRAWS = 1000, 50
 MOST_CELLS, CHUNK = 2_000_000, 500_000
 """Gaps drawn in all, by fewer draws where there are many tasks, and at a time."""
+INSTANT = 1e-6
+"""A mean gap that counts as none, where many tasks were handed in at the same moment."""
 MIN_GAPS = 5
 """Gaps of a rater below which the gaps of all raters are drawn for them."""
 
@@ -76,10 +78,10 @@ def forecast_campaign_end(
 
 def _likely_tasks(gaps: Sequence[Floats], shared: int) -> list[int]:
     """Tasks of the pool that each rater hardly exceeds, by their rates; more are drawn where somebody does."""
-    means = np.array([drawn.mean() for drawn in gaps])
-    if not shared or not means.all():  # somebody takes no time at all
-        return [shared] * len(gaps)
-    expected = shared * (1 / means) / (1 / means).sum()
+    if not shared:
+        return [0] * len(gaps)
+    rates = 1 / np.maximum([drawn.mean() for drawn in gaps], INSTANT)
+    expected = shared * rates / rates.sum()
     return [min(shared, int(n)) for n in np.ceil(expected + 4 * np.sqrt(expected) + 4)]
 
 

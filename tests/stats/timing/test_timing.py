@@ -168,3 +168,10 @@ def test_a_pool_is_shared_as_if_every_rater_could_take_all_of_it(shared: int) ->
     found = forecast_campaign_end(raters, shared=shared, now=now, rng=rng, draws=4000)
     assert found is not None
     assert [found.low - now, found.median - now, found.high - now] == pytest.approx(list(plain), rel=0.08)
+
+
+def test_raters_who_take_no_time_leave_nothing_to_others() -> None:
+    raters = [RaterWorkload(np.full(9, 9.0), 9.0, 0), RaterWorkload(np.arange(1.0, 10.0), 0.0, 2)]
+    found = forecast_campaign_end(raters, shared=1000, now=9.0, rng=np.random.default_rng(1))
+    assert found is not None
+    assert (found.low, found.high) == (11.0, 11.0)
