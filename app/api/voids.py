@@ -142,7 +142,7 @@ def list_judgments(
 ) -> Page[JudgmentOut] | Response:
     """With all their revisions, in the order in which they were stored.
 
-    A page looks at 600 judgments at most, so where a filter means few of very many it may hold fewer than `limit`, or
+    A page looks at 300 judgments at most, so where a filter means few of very many it may hold fewer than `limit`, or
     none; `next` says that there are more to look at.
     """
     if asked.format == "ndjson":

@@ -14,7 +14,7 @@ from sqlalchemy import text
 from app.storage.db import Session
 from app.storage.optional_filters import join_optional_conditions
 
-LOOKED_AT = 600
+LOOKED_AT = 300
 """Judgments that one page looks at, at most: to look for the system of one touches three blocks of an index."""
 FEW = 2500
 """Judgments of a task or document that are found by its items, at most."""

@@ -227,18 +227,17 @@ def lock_linked_tasks(session: Session, campaign_id: int, task_id: int) -> list[
     return list(session.execute(text(_PARTS), {"campaign": campaign_id, "task": task_id}))
 
 
-# The page first, what is shown with it afterwards. Documents and systems by id: each is named once for all items.
+# The page first, what is shown with it afterwards. Documents by id: each is named once for all items. The systems of
+# all items are looked up together, because their credits stand side by side.
 _LISTED = """
 WITH page AS MATERIALIZED (
     SELECT t.id FROM tasks t WHERE t.campaign_id = :campaign AND t.state <> 'imported' AND t.id > :after {conditions}
     ORDER BY t.id LIMIT :limit)
 SELECT t.id, t.public_id, t.key, t.state, r.key AS rater, t.bucket, t.plan, t.chain, t.queue, t.presentation, t.words,
        t.segments, t.lease, t.leased_until, t.handed_in_at, t.completion_code,
-       (SELECT jsonb_agg(jsonb_build_object('item', i.position, 'document', i.document_id, 'first', i.first_segment,
-               'last', i.last_segment, 'role', i.role, 'screen', i.screen, 'column', i.column_,
-               'surplus', i.surplus_from IS NOT NULL,
-               'systems', (SELECT coalesce(jsonb_agg(c.system_id), '[]') FROM credits c
-                           WHERE c.campaign_id = t.campaign_id AND c.item_id = i.id)) ORDER BY i.position)
+       (SELECT jsonb_agg(jsonb_build_object('id', i.id, 'item', i.position, 'document', i.document_id,
+               'first', i.first_segment, 'last', i.last_segment, 'role', i.role, 'screen', i.screen,
+               'column', i.column_, 'surplus', i.surplus_from IS NOT NULL) ORDER BY i.position)
         FROM items i WHERE i.campaign_id = t.campaign_id AND i.task_id = t.id) AS items
 FROM page p JOIN tasks t ON t.id = p.id LEFT JOIN raters r ON r.id = t.rater_id ORDER BY t.id"""
 _LISTED_BY = {
@@ -260,10 +259,21 @@ def load_tasks_page(
     bucket: int | None = None,
     task: str | None = None,
 ) -> list[Row]:
-    """Tasks as managers see them, by id after `after`; the documents and systems of their items by id."""
+    """Tasks as managers see them, by id after `after`; the documents of their items by id."""
     only = {"state": state, "rater": rater, "bucket": bucket, "task": task}
     query = text(_LISTED.format(conditions=join_optional_conditions(_LISTED_BY, only)))
     return list(session.execute(query, {**only, "campaign": campaign_id, "after": after, "limit": limit}))
+
+
+_CREDITED = text("SELECT item_id, system_id FROM credits WHERE campaign_id = :campaign AND item_id = ANY(:ids)")
+
+
+def load_systems_of_items(session: Session, campaign_id: int, ids: Collection[int]) -> Mapping[int, list[int]]:
+    """Ids of the systems whose outputs items show, by item."""
+    systems: dict[int, list[int]] = {item: [] for item in ids}
+    for row in session.execute(_CREDITED, {"campaign": campaign_id, "ids": sorted(ids)}):
+        systems[row.item_id].append(row.system_id)
+    return systems
 
 
 _KEYS = {

@@ -28,7 +28,7 @@ from tests.grown import LAST, grow
 from tests.spine import Spine, fresh
 
 SMALL, LARGE, MILLION = 1500, 15_000, 1_000_000
-PAGE_BLOCKS = 3000
+PAGE_BLOCKS = 2000
 """What a page of a million judgments may touch, all statements of its request together."""
 # What stands in addresses and filters, by name; a filter that is not here fails the test until it is.
 NAMES: dict[str, tuple[str, ...]] = {

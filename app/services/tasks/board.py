@@ -162,11 +162,12 @@ def _one(session: Session, campaign_id: int, public_id: str) -> BoardTask:
 def _views(session: Session, campaign_id: int, rows: Sequence[tasks.Row]) -> list[BoardTask]:
     items = [item for row in rows for item in row.items or ()]
     documents = tasks.load_keys_by_id(session, campaign_id, "documents", {item["document"] for item in items})
-    systems = tasks.load_keys_by_id(session, campaign_id, "systems", {one for item in items for one in item["systems"]})
+    shown = tasks.load_systems_of_items(session, campaign_id, {item["id"] for item in items})
+    systems = tasks.load_keys_by_id(session, campaign_id, "systems", {one for of in shown.values() for one in of})
 
     def item_view(item: Mapping[str, Any]) -> Mapping[str, Any]:
-        keys = {"document": documents[item["document"]], "systems": sorted(systems[one] for one in item["systems"])}
-        return {**item, **keys, "role": ROLES[item["role"]]}
+        keys = {"document": documents[item["document"]], "systems": sorted(systems[one] for one in shown[item["id"]])}
+        return {name: value for name, value in item.items() if name != "id"} | keys | {"role": ROLES[item["role"]]}
 
     def view(row: tasks.Row) -> BoardTask:
         fields = {name: getattr(row, name) for name in BoardTask.__slots__}
