@@ -42,6 +42,7 @@ EXPECTED: dict[str, str] = {
     "GET /campaigns/{campaign}/overview": "page",
     "GET /campaigns/{campaign}/print": "page",
     "GET /campaigns/{campaign}/preview": "page",
+    "GET /campaigns/{campaign}/protocol": "page",
     "GET /campaigns/{campaign}/problems": "page",
     "GET /campaigns/{campaign}/quality": "page",
     "GET /campaigns/{campaign}/raters": "page",

@@ -23,7 +23,8 @@ def new_campaign_page(request: Request, caller: Manager) -> Response:
     """The form of a new campaign. Raises BoundToCampaign for whose credential is good for one only."""
     if caller.campaign is not None:
         raise BoundToCampaign
-    offered = [(one.name, one.title) for one in protocols.ALL.values()]
+    # One that the manager writes begins with one of these, on the page *Protocol*.
+    offered = [(one.name, one.title) for one in protocols.ALL.values() if one.questions is None]
     values = {"script": "new", "protocols": offered, "bases": BASES, "known_languages": KNOWN}
     return _page(request, NEW_CAMPAIGN, values)
 

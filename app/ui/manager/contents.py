@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from urllib.parse import quote
 
-from app import formats
+from app import formats, protocols
 from app.domain.languages import KNOWN
 from app.domain.recipe import NAMED
 from app.reports import registry
@@ -140,6 +140,12 @@ def replan_page_values(visit: PageVisit) -> Values:
 def preview_page_values(visit: PageVisit) -> Values:
     """The documents that can be shown."""
     return {"documents": list_preview_documents(visit.session, visit.campaign.key)}
+
+
+def protocol_page_values(visit: PageVisit) -> Values:
+    """The protocols that one can begin with, and whether there are texts to show."""
+    offered = [(one.name, one.title) for one in protocols.ALL.values() if one.ranks and one.questions is None]
+    return {"offered": offered, "documents": list_preview_documents(visit.session, visit.campaign.key)}
 
 
 def invitations_page_values(_: PageVisit) -> Values:

@@ -146,6 +146,12 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
         (
             ManagerPage(message("Design"), MANAGER, "preview and freeze a plan", contents.design_page_values),
             ManagerPage(
+                message("Protocol"),
+                MANAGER,
+                "what raters are asked and what it scores; write your own",
+                contents.protocol_page_values,
+            ),
+            ManagerPage(
                 message("Preview"),
                 MANAGER,
                 "a task as raters will see it, with the campaign's texts",

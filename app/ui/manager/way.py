@@ -76,7 +76,7 @@ def _drafts(facts: SetupFacts, state: str, protocol: str, words: PageMessages) -
     enough = facts.outputs and facts.systems > 1
     yield _Draft(say(message("Texts")), enough, _texts(facts, words), "/texts", message("Add texts"))
     chosen = True  # with the campaign
-    yield _Draft(say(message("Protocol")), chosen, protocol, "/settings", message("Settings"))
+    yield _Draft(say(message("Protocol")), chosen, protocol, "/protocol", message("Protocol"))
     guided = (
         say(message("Guidelines are there, and a text of consent."))
         if facts.consent
