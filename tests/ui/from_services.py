@@ -10,7 +10,7 @@ from types import ModuleType
 from app import protocols
 from app.protocols.kit.custom_parts import PostEditPart, YesNoPart
 from app.protocols.kit.forms import LEVEL_SAYS, RESTS_ON
-from app.reports import registry
+from app.reports import disagreements, registry
 from app.reports.kit import captions
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking import tables as ranking_tables
@@ -29,6 +29,7 @@ TABLES = {
     "manager/recipes": (side_by_side_renderings,),
     "manager/series": (side_by_side_renderings,),
     "manager/stability": (stability_tables,),
+    "manager/report": (disagreements,),
 }
 
 
