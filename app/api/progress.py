@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import date
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from app.api.models.progress import EXAMPLE
-from app.services.tasks import progress
+from app.services.tasks import progress, progress_days
+from app.services.tasks.progress_days import JudgmentDay, JudgmentDays
 from app.services.tasks.progress_view import ProgressScope
-from app.web.access import ViewerOrCoordinator
+from app.web.access import Viewer, ViewerOrCoordinator
 from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
@@ -41,3 +43,21 @@ def get_progress(caller: ViewerOrCoordinator, request: Request, campaign: Campai
         "application/json",
         seen.tag,
     )
+
+
+DAYS = JudgmentDays(
+    campaign="ted-ende",
+    days=[JudgmentDay(day=date(2026, 11, 19), judgments=310), JudgmentDay(day=date(2026, 11, 20), judgments=295)],
+    complete=True,
+)
+
+
+@router.get("/days", summary="Judgments by day", responses=example_response(200, DAYS))
+def get_judgment_days(
+    caller: Viewer,  # noqa: ARG001  (says who may call)
+    campaign: CampaignKey,
+    session: SessionDep,
+    utc_offset: Annotated[int, Query(ge=-840, le=840, description="Minutes by which days are ahead of UTC.")] = 0,
+) -> JudgmentDays:
+    """The last 60 days with judgments, revisions included, of the 100,000 newest judgments."""
+    return progress_days.count_judgments_by_day(session, campaign, utc_offset=utc_offset)

@@ -60,8 +60,14 @@ class Listing(BaseModel):
         None, description="Its name in addresses, or its key.", examples=["b1-t7"]
     )
     segment: Annotated[int, Field(ge=1, le=LARGEST)] | None = Field(None, examples=[1])
-    format: Literal["json", "ndjson"] = Field(
-        "json", description="ndjson: all of them, a line each, from one snapshot; no paging."
+    severity: Annotated[str, StringConstraints(max_length=100)] | None = Field(
+        None, description="Of an error that the judgment marks.", examples=["major"]
+    )
+    category: Annotated[str, StringConstraints(max_length=200)] | None = Field(
+        None, description="Of an error that the judgment marks, or how it begins.", examples=["Accuracy"]
+    )
+    format: Literal["json", "ndjson", "csv", "tsv"] = Field(
+        "json", description="All but json: all of them, a line each, from one snapshot; no paging."
     )
     limit: Annotated[int, Field(ge=1, le=LARGEST_PAGE)] = Field(50, description="Items on a page.", examples=[50])
     cursor: Annotated[int, Field(ge=0, le=2**63 - 1), AfterValidator(parse_number_cursor)] = Field(
@@ -71,7 +77,9 @@ class Listing(BaseModel):
     @property
     def wanted(self) -> JudgmentFilter:
         """As the service takes it."""
-        return JudgmentFilter(self.rater, self.document, self.task, self.segment, self.system)
+        return JudgmentFilter(
+            self.rater, self.document, self.task, self.segment, self.system, self.severity, self.category
+        )
 
 
 class FilterIn(BodyModel):
@@ -120,11 +128,14 @@ EXAMPLE = JudgmentOut(
 
 
 NDJSON = "application/x-ndjson"
+TABLES = {"csv": "text/csv; charset=utf-8", "tsv": "text/tab-separated-values; charset=utf-8"}
 LISTED: dict[int | str, dict[str, Any]] = example_response(200, Page[JudgmentOut](items=[EXAMPLE], next=None))
 LISTED[200]["content"][NDJSON] = {
     "schema": {"type": "string", "description": "With `format=ndjson`: a judgment a line."},
     "example": EXAMPLE.model_dump_json() + "\n",
 }
+for kind in ("text/csv", "text/tab-separated-values"):
+    LISTED[200]["content"][kind] = {"schema": {"type": "string", "description": "With `format=csv` or `tsv`."}}
 
 
 @router.get(
@@ -148,6 +159,9 @@ def list_judgments(
     if asked.format == "ndjson":
         pieces = voids.stream_judgments(database, campaign, asked.wanted)
         return stream_response(pieces, NDJSON, filename=f"{campaign}.ndjson")
+    if asked.format != "json":
+        pieces = voids.stream_judgment_table(database, campaign, asked.wanted, tabs=asked.format == "tsv")
+        return stream_response(pieces, TABLES[asked.format], filename=f"{campaign}-judgments.{asked.format}")
     judgments, reached = voids.list_judgments(
         session, campaign, asked.wanted, after=asked.cursor, limit=asked.limit + 1
     )

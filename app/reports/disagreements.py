@@ -197,7 +197,13 @@ def _target(row: DisagreementRow) -> dict[str, str]:
 def _chart(result: DisagreementView) -> bytes:
     """Both scores of each of the worst."""
     rows = [
-        DotRow(f"{row.document}, segment {row.segment}", [row.first, row.second], None)
+        DotRow(
+            f"{row.document}, segment {row.segment}",
+            [row.first, row.second],
+            None,
+            ("lowest", "highest") if row.other is None else (row.system, row.other),
+            _target(row),
+        )
         for row in result.disagreements[:FEW]
     ]
     values = [value for row in rows for value in row.values]

@@ -28,6 +28,9 @@ _ROWS = {
 }
 # A fence keeps the planner from reading all that a condition names where few judgments are looked at.
 _ITEM = "i.campaign_id = :campaign AND i.id = j.item_id"
+# A judgment that marks an error with such a severity or category. What a page looks at has no payload: it is looked up.
+_ERROR = """EXISTS (SELECT FROM judgments e WHERE e.campaign_id = :campaign AND e.id = j.id AND jsonb_path_exists(
+    e.payload, '$.errors[*] ? ({condition})', jsonb_build_object('asked', CAST(:{name} AS text))) {{fence}})"""
 _CONDITIONS = {
     "rater": "j.rater_id = :rater",
     "task": f"EXISTS (SELECT FROM items i WHERE {_ITEM} AND i.task_id = ANY(:task) {{fence}})",
@@ -36,6 +39,8 @@ _CONDITIONS = {
                           AND g.position = :segment {fence})""",
     "system": """EXISTS (SELECT FROM credits c WHERE c.campaign_id = :campaign AND c.item_id = j.item_id
                          AND c.system_id = :system {fence})""",
+    "severity": _ERROR.format(condition="@.severity == $asked", name="severity"),
+    "category": _ERROR.format(condition="@.category starts with $asked", name="category"),
 }
 _FENCED = {name: condition.format(fence="OFFSET 0") for name, condition in _CONDITIONS.items()}
 _WHOLE = {name: condition.format(fence="") for name, condition in _CONDITIONS.items()}

@@ -168,6 +168,7 @@ EXPECTED: dict[str, str] = {
     "GET /v1/campaigns/{campaign}/lock": "viewer",
     "POST /v1/campaigns/{campaign}/lock": "manager",
     "GET /v1/campaigns/{campaign}/progress": "watcher",
+    "GET /v1/campaigns/{campaign}/progress/days": "viewer",
     "GET /v1/campaigns/{campaign}/progress/stream": "watcher",
     "GET /v1/campaigns/{campaign}/ranking": "viewer",
     "POST /v1/campaigns/{campaign}/ranking": "viewer",

@@ -80,7 +80,7 @@ def _page(
     values = {
         "kind": kind,
         "fields": make_form_fields(kind.options, given),
-        "open": bool(given) or not begun,
+        "open": not begun,
         "job": None,
         "view": None,
         "why": "",

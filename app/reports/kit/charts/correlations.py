@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, RowChart, RowMark, drawn_as
+from app.reports.kit.charts.declaration import (
+    ChartPoint,
+    Curve,
+    CurveChart,
+    CurvePanel,
+    RowChart,
+    RowMark,
+    Target,
+    drawn_as,
+)
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, caption_lines
 
 ROW, WIDE = 24.0, 360.0
@@ -20,11 +29,16 @@ MOST_ROWS = 80
 
 @dataclass(frozen=True, slots=True)
 class DotRow:
-    """Values of one row, and one that stands for all; None where there is none."""
+    """Values of one row, and one that stands for all; None where there is none.
+
+    whose: of each value, where they differ. to: what the row is about.
+    """
 
     name: str
     values: Sequence[float]
     mean: float | None
+    whose: Sequence[str] = ()
+    to: Target = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +58,12 @@ def _declare_dots(
     *,
     ends: tuple[float, float] = (-1.0, 1.0),
 ) -> RowChart:
-    values = [RowMark(row.name, value, series="each") for row in rows for value in row.values]
-    means = [RowMark(row.name, row.mean, series="mean") for row in rows]
+    values = [
+        RowMark(row.name, value, series=row.whose[n] if row.whose else "each", to=row.to)
+        for row in rows
+        for n, value in enumerate(row.values)
+    ]
+    means = [RowMark(row.name, row.mean, series="mean", to=row.to) for row in rows if row.mean is not None]
     return RowChart(title, below, [*values, *means], lines=[0.0] if ends[0] < 0 else [])
 
 

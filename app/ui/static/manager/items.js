@@ -4,7 +4,7 @@ import { call, Unreachable } from "../shared/api.js";
 import { $, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { pieces } from "../rater/marks.js";
-import { all, api, figure, foreign, main, say, tell, told } from "./parts.js";
+import { all, api, figure, foreign, here, main, say, tell, told } from "./parts.js";
 
 const form = $("#pick");
 const place = $("#items");
@@ -19,12 +19,20 @@ async function get(path) {
   return answer.body;
 }
 
+const FIELDS = ["document", "segment", "system", "other", "rater", "severity", "category"];
+
+// What the form asks for; only what is filled in.
+const asked = () => Object.fromEntries(FIELDS.map((name) => [name, form.elements[name].value.trim()]).filter(([, value]) => value));
+
 async function choices() {
   const [documents, systems] = [await all(`${api}/documents`), await all(`${api}/systems`)];
-  fill(form.elements.document, documents.map((one) => h("option", { value: one.key }, one.name)));
-  form.elements.system.append(...systems.map((one) => h("option", { value: one.key }, one.name)));
-  const asked = new URLSearchParams(location.search);
-  for (const name of ["document", "system"]) if (asked.get(name)) form.elements[name].value = asked.get(name);
+  form.elements.document.append(...documents.map((one) => h("option", { value: one.key }, one.name)));
+  for (const name of ["system", "other"]) {
+    form.elements[name].append(...systems.map((one) => h("option", { value: one.key }, one.name)));
+  }
+  const given = new URLSearchParams(location.search);
+  for (const name of FIELDS) if (given.get(name)) form.elements[name].value = given.get(name);
+  if (!Object.keys(asked()).length && documents.length) form.elements.document.value = documents[0].key;
   return [documents, systems];
 }
 
@@ -71,32 +79,85 @@ function latest(judgments) {
   return [...found.values()];
 }
 
-function segment(n, one, outputs, judgments) {
-  const of = (system) => judgments.filter((each) => each.segment === n && each.systems.includes(system));
-  return h("section", {}, h("h2", {}, t("Segment {n}", { n })), h("p", { class: "quiet" }, t("Source")), drawn(one.source, []),
-    outputs.map(([system, texts]) => {
-      const text = texts[n - 1]?.text;
-      return h("section", { class: "output" }, h("h3", {}, system.name), drawn(text, []), of(system.key).length
-        ? h("ul", { class: "judged" }, of(system.key).map((each) => judged(each, one.source, text)))
-        : h("p", { class: "quiet" }, t("Not judged.")));
-    }));
+const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+// How far the scores of an output's raters, or the mean scores of two systems, lie apart.
+function apart(n, outputs, judgments) {
+  const scores = outputs.map(([system]) => judgments.filter((one) => one.segment === n && one.score !== null && one.systems.includes(system.key)).map((one) => one.score));
+  const compared = outputs.length === 2 ? scores.filter((some) => some.length).map(mean) : outputs.length === 1 ? scores[0] : [];
+  return compared.length > 1 ? Math.max(...compared) - Math.min(...compared) : null;
 }
 
-async function show([, systems]) {
-  say(said, "");
-  const document_ = form.elements.document.value;
-  if (!document_) return fill(place, h("p", {}, t("There are no texts yet.")));
-  const wanted = systems.filter((one) => [one.key, ""].includes(form.elements.system.value));
-  const at = encodeURIComponent(document_);
-  const [text, judgments] = [await get(`${api}/documents/${at}`), await all(`${api}/judgments?${new URLSearchParams({ document: document_ })}`)];
+function segment(n, one, outputs, judgments) {
+  const of = (system) => judgments.filter((each) => each.segment === n && each.systems.includes(system));
+  const distance = apart(n, outputs, judgments);
+  const texts = outputs.map(([system, segments]) => {
+    const text = segments[n - 1]?.text;
+    return h("section", { class: "output" }, h("h3", {}, system.name), drawn(text, []), of(system.key).length
+      ? h("ul", { class: "judged" }, of(system.key).map((each) => judged(each, one.source, text)))
+      : h("p", { class: "quiet" }, t("Not judged.")));
+  });
+  return h("section", { id: `segment-${n}` }, h("h2", {}, t("Segment {n}", { n }), distance === null ? null : h("span", { class: "of" }, ` ${t("{n} apart", { n: figure(distance, 2) })}`)),
+    h("p", { class: "quiet" }, t("Source")), drawn(one.source, []),
+    h("div", { class: outputs.length === 2 ? "side-by-side" : null }, texts));
+}
+
+// Where what is shown is fetched: judgments by the same filters; two systems are two filters, and the table has both.
+function exports_(query) {
+  const { other: _, ...rest } = query;
+  if (query.other) delete rest.system;
+  const address = (format) => `${api}/judgments?${new URLSearchParams({ ...rest, ...(format ? { format } : {}) })}`;
+  return h("p", { class: "fetch" }, t("Fetch:"), [["CSV", "csv"], ["TSV", "tsv"], ["JSONL", "ndjson"], ["JSON", ""]].map(([name, format]) => h("a", { href: address(format) }, name)));
+}
+
+async function ofDocument(query, systems) {
+  const wanted = query.system || query.other ? systems.filter((one) => [query.system, query.other].includes(one.key)) : systems;
+  if (query.other && wanted[0]?.key === query.other) wanted.reverse();
+  const at = encodeURIComponent(query.document);
+  const { other: _, system: __, ...filters } = query;
+  const [text, judgments] = [await get(`${api}/documents/${at}`), await all(`${api}/judgments?${new URLSearchParams(filters)}`)];
   const outputs = [];
   for (const system of wanted) outputs.push([system, (await get(`${api}/systems/${encodeURIComponent(system.key)}/outputs/${at}`)).segments]);
-  const shown = latest(judgments);
+  const shown = latest(judgments).filter((one) => one.systems.some((key) => wanted.some((system) => system.key === key)));
   const whole = shown.filter((one) => one.segment === null);
-  history.replaceState(null, "", `?${new URLSearchParams({ document: document_, system: form.elements.system.value })}`);
-  return fill(place, text.segments.map((one, i) => segment(i + 1, one, outputs, shown)),
-    whole.length ? h("section", {}, h("h2", {}, t("Document scores")), h("ul", { class: "judged" }, whole.map((one) => h("li", {}, `${one.systems.join(", ")}: `, judged(one, "", "").firstChild)))) : null,
-    h("p", { class: "fetch" }, t("Fetch:"), h("a", { href: `${api}/judgments?${new URLSearchParams({ document: document_ })}` }, "JSON")));
+  const narrow = query.rater || query.severity || query.category;
+  const numbers = text.segments.map((_one, i) => i + 1).filter((n) => (query.segment ? n === Number(query.segment) : !narrow || shown.some((one) => one.segment === n)));
+  const rest = query.segment ? h("p", {}, h("a", { href: `?${new URLSearchParams({ ...query, segment: "" })}#segment-${query.segment}` }, t("The whole document"))) : null;
+  return [rest, numbers.length ? null : h("p", {}, t("No judgment is like this.")), numbers.map((n) => segment(n, text.segments[n - 1], outputs, shown)),
+    whole.length ? h("section", {}, h("h2", {}, t("Document scores")), h("ul", { class: "judged" }, whole.map((one) => h("li", {}, `${one.systems.join(", ")}: `, judged(one, "", "").firstChild)))) : null];
+}
+
+// Judgments of all documents, a page at a time; each leads to its text.
+async function ofCampaign(query) {
+  const { other: _, ...filters } = query;
+  const row = (one) => {
+    const place = new URLSearchParams({ document: one.document, ...(one.segment ? { segment: one.segment } : {}), ...(one.systems.length === 1 ? { system: one.systems[0] } : {}) });
+    const errors = errorsOf(one).map((error) => h("span", {}, toldOf(error), "; "));
+    return h("tr", {}, h("td", {}, h("a", { href: `?${place}` }, one.segment ? t("{document}, segment {n}", { document: one.document, n: one.segment }) : one.document)),
+      h("td", {}, one.systems.join(", ")), h("td", {}, one.rater), h("td", { class: "right" }, figure(one.score, 2)), h("td", { class: "text" }, errors.length ? errors : answersOf(one)));
+  };
+  const body = h("tbody");
+  const left = h("p", { class: "actions" });
+  async function more(cursor) {
+    const page = await get(`${api}/judgments?${new URLSearchParams({ ...filters, limit: 50, ...(cursor ? { cursor } : {}) })}`);
+    body.append(...page.items.map(row));
+    const empty = body.rows.length ? "" : page.next ? t("None so far.") : t("No judgment is like this.");
+    fill(left, empty ? h("span", { class: "quiet" }, empty) : null, page.next ? h("button", { type: "button", class: "quiet", onclick: () => tried(() => more(page.next)) }, t("Look further")) : null);
+  }
+  await more("");
+  const heads = [t("Text"), t("System"), t("Rater"), t("Score"), t("What was marked")];
+  return [h("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": t("Judgments") }, h("table", {}, h("thead", {}, h("tr", {}, heads.map((name) => h("th", { scope: "col" }, name)))), body)), left];
+}
+
+async function show([documents, systems]) {
+  say(said, "");
+  const query = asked();
+  if (!documents.length) return fill(place, h("p", {}, t("There are no texts yet.")));
+  history.replaceState(null, "", `?${new URLSearchParams(query)}${location.hash}`);
+  const { segment: _, severity: __, category: ___, ...compared } = query;
+  document.querySelector("#disagreements").href = `${here}/reports/disagreements?${new URLSearchParams(compared)}`;
+  fill(place, exports_(query), query.document ? await ofDocument(query, systems) : await ofCampaign(query));
+  return location.hash && document.querySelector(location.hash)?.scrollIntoView();
 }
 
 async function tried(work) {

@@ -1,0 +1,42 @@
+"""How many judgments each day brought."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.storage import campaigns, progress_days
+from app.storage.db import Session
+
+NEWEST = 100_000
+"""Judgments that are looked at: the newest, some 50 ms of the database."""
+MOST_DAYS = 60
+
+
+class JudgmentDay(BaseModel):
+    """One day with judgments."""
+
+    model_config = ConfigDict(frozen=True)
+
+    day: date
+    judgments: int
+
+
+class JudgmentDays(BaseModel):
+    """Judgments by day, the oldest first; days without any are left out."""
+
+    model_config = ConfigDict(frozen=True)
+
+    campaign: str
+    days: list[JudgmentDay]
+    complete: bool = Field(description="False: there are older judgments than these days show.")
+
+
+def count_judgments_by_day(session: Session, campaign: str, *, utc_offset: int) -> JudgmentDays:
+    """The last days with judgments, revisions included. Raises NotFound."""
+    row = campaigns.load_campaign(session, campaign)
+    rows = progress_days.load_judgments_by_day(session, row.id, utc_offset=utc_offset, most=NEWEST)
+    all_of_them = sum(each.judgments for each in rows) < NEWEST and len(rows) <= MOST_DAYS
+    days = [JudgmentDay(day=each.day, judgments=each.judgments) for each in rows[-MOST_DAYS:]]
+    return JudgmentDays(campaign=campaign, days=days, complete=all_of_them)

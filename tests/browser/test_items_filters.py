@@ -1,0 +1,71 @@
+"""From a figure to the text: filters in the address, two systems side by side, and what is filtered as files."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.desk import sign_in
+from tests.browser.test_accessible import check
+from tests.judged_demo import load_judged
+
+MOST_ACTIONS = 3
+
+
+@pytest.fixture(scope="module")
+def demo(spine):
+    """A campaign with judgments."""
+    return load_judged(spine.database)
+
+
+@pytest.fixture
+def manager(page, served, spine):
+    """A manager of all campaigns."""
+    return sign_in(page, served.url, spine, "manager")
+
+
+def test_the_worst_disagreements_of_a_pair_are_read_in_their_texts_after_two_clicks(manager, demo):
+    page, actions = manager.page, 0
+    manager.open(f"/campaigns/{demo}")
+    page.locator(".chart").nth(1).locator(".mark a").nth(3).click()
+    actions += 1
+    worst = page.get_by_role("region", name="The largest disagreements")
+    expect(worst.locator("tbody tr").nth(9)).to_be_attached()
+    apart = [float(text) for text in worst.locator("tbody td:nth-child(5)").all_inner_texts()]
+    assert apart == sorted(apart, reverse=True)
+    worst.locator("tbody a").first.click()
+    actions += 1
+    expect(page.locator(".side-by-side .output")).to_have_count(2)
+    expect(page.locator("h2 .of")).to_have_text(re.compile(rf" {apart[0]:g} apart"))
+    assert actions <= MOST_ACTIONS
+
+
+def test_filters_stand_in_the_address_and_judgments_of_all_documents_lead_to_their_texts(manager, demo):
+    page = manager.page
+    manager.open(f"/campaigns/{demo}/items?severity=major&system=Birke")
+    rows = page.locator("#items tbody tr")
+    expect(rows.first).to_contain_text("major")
+    assert all("major" in text for text in rows.all_inner_texts())
+    check(page, "judgments of all documents")
+    page.get_by_label("Severity").select_option("minor")
+    page.get_by_role("button", name="Show").click()
+    expect(rows.first).to_contain_text("minor")
+    assert "severity=minor" in page.url
+    rows.first.get_by_role("link").click()
+    expect(page.locator(".output mark.is-minor").first).to_be_visible()
+    page.reload()
+    expect(page.locator(".output mark.is-minor").first).to_be_visible()
+
+
+def test_what_is_filtered_is_fetched_as_tables(manager, demo):
+    page = manager.page
+    manager.open(f"/campaigns/{demo}/items?severity=major&system=Birke")
+    for name, separator in (("CSV", ","), ("TSV", "\t")):
+        address = page.locator("#items .fetch").get_by_role("link", name=name, exact=True).get_attribute("href")
+        text = page.request.get(f"{manager.url}{address}").text()
+        lines = text.splitlines()
+        assert lines[0].split(separator)[:4] == ["id", "document", "segment", "systems"]
+        assert len(lines) > 1
+        assert all("major" in line for line in lines[1:])
