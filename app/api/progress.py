@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.api.models.progress import EXAMPLE
 from app.services.tasks import progress, progress_days
-from app.services.tasks.progress_days import JudgmentDay, JudgmentDays
+from app.services.tasks.progress_days import JudgmentDay, JudgmentDaysView
 from app.services.tasks.progress_view import ProgressScope
 from app.web.access import Viewer, ViewerOrCoordinator
 from app.web.conditional import conditional_response
@@ -45,7 +45,7 @@ def get_progress(caller: ViewerOrCoordinator, request: Request, campaign: Campai
     )
 
 
-DAYS = JudgmentDays(
+DAYS = JudgmentDaysView(
     campaign="ted-ende",
     days=[JudgmentDay(day=date(2026, 11, 19), judgments=310), JudgmentDay(day=date(2026, 11, 20), judgments=295)],
     complete=True,
@@ -58,6 +58,6 @@ def get_judgment_days(
     campaign: CampaignKey,
     session: SessionDep,
     utc_offset: Annotated[int, Query(ge=-840, le=840, description="Minutes by which days are ahead of UTC.")] = 0,
-) -> JudgmentDays:
+) -> JudgmentDaysView:
     """The last 60 days with judgments, revisions included, of the 100,000 newest judgments."""
     return progress_days.count_judgments_by_day(session, campaign, utc_offset=utc_offset)

@@ -134,8 +134,8 @@ LISTED[200]["content"][NDJSON] = {
     "schema": {"type": "string", "description": "With `format=ndjson`: a judgment a line."},
     "example": EXAMPLE.model_dump_json() + "\n",
 }
-for kind in ("text/csv", "text/tab-separated-values"):
-    LISTED[200]["content"][kind] = {"schema": {"type": "string", "description": "With `format=csv` or `tsv`."}}
+for kind, separator in (("text/csv", ","), ("text/tab-separated-values", "\t")):
+    LISTED[200]["content"][kind] = {"schema": {"type": "string"}, "example": separator.join(voids.TABLE_COLUMNS)}
 
 
 @router.get(

@@ -39,6 +39,18 @@ def _values(key: ReportKey) -> dict[str, object]:
     return {name: getattr(key, name) for name in ReportKey.__slots__}
 
 
+def find_newest_report(session: Session, campaign_id: int, kind: str) -> bytes | None:
+    """The report of a kind that is stored of the last data version that has one, whatever was asked; or None."""
+    query = (
+        sa.select(reports.c.body)
+        .where(reports.c.campaign_id == campaign_id, reports.c.kind == kind)
+        .order_by(reports.c.data_version.desc())
+        .limit(1)
+    )
+    body = session.execute(query).scalar()
+    return None if body is None else bytes(body)
+
+
 def load_earlier_reports(session: Session, campaign_id: int, kind: str, version: int) -> list[tuple[int, bytes]]:
     """Reports of a kind that are stored of data versions before this one: the version and the bytes, in order."""
     query = (

@@ -23,7 +23,7 @@ class JudgmentDay(BaseModel):
     judgments: int
 
 
-class JudgmentDays(BaseModel):
+class JudgmentDaysView(BaseModel):
     """Judgments by day, the oldest first; days without any are left out."""
 
     model_config = ConfigDict(frozen=True)
@@ -33,10 +33,10 @@ class JudgmentDays(BaseModel):
     complete: bool = Field(description="False: there are older judgments than these days show.")
 
 
-def count_judgments_by_day(session: Session, campaign: str, *, utc_offset: int) -> JudgmentDays:
+def count_judgments_by_day(session: Session, campaign: str, *, utc_offset: int) -> JudgmentDaysView:
     """The last days with judgments, revisions included. Raises NotFound."""
     row = campaigns.load_campaign(session, campaign)
     rows = progress_days.load_judgments_by_day(session, row.id, utc_offset=utc_offset, most=NEWEST)
     all_of_them = sum(each.judgments for each in rows) < NEWEST and len(rows) <= MOST_DAYS
     days = [JudgmentDay(day=each.day, judgments=each.judgments) for each in rows[-MOST_DAYS:]]
-    return JudgmentDays(campaign=campaign, days=days, complete=all_of_them)
+    return JudgmentDaysView(campaign=campaign, days=days, complete=all_of_them)

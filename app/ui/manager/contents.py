@@ -28,6 +28,7 @@ from app.storage.guidelines import GuidelinesNotFound, Kind
 from app.ui import markdown
 from app.ui.assets import asset_address
 from app.ui.manager.answers import rater_forms_json
+from app.ui.manager.evidence import find_control_counts
 from app.ui.manager.exports import list_offered_formats
 from app.ui.manager.report_groups import group_reports
 from app.ui.messages import NAMES, RATER, catalogue_file_name, message
@@ -78,7 +79,10 @@ def overview_page_values(visit: PageVisit) -> Values:
 
     Coordinators learn nothing of systems and scores, viewers nothing of raters.
     """
-    return {"steps": STEPS.get(visit.campaign.state, ()) if visit.caller.may("manager") else ()}
+    if not visit.caller.may("manager"):
+        return {"steps": (), "verdicts": None}
+    verdicts = find_control_counts(visit.session, visit.campaign.key)
+    return {"steps": STEPS.get(visit.campaign.state, ()), "verdicts": verdicts}
 
 
 def settings_page_values(_: PageVisit) -> Values:

@@ -4,16 +4,19 @@ import { call, Unreachable } from "../shared/api.js";
 import { $, fill, h } from "../shared/dom.js";
 import { count, t } from "../shared/messages.js";
 import { fact } from "./deadline.js";
+import { needsNow, overTime, verdicts, workedHours } from "./overview_now.js";
 import { api, change, facts, figure, here, hours, main, moment, NONE, percent, resting, STATES, sure, table, warned } from "./parts.js";
 
 const live = $("#live");
 const COORDINATES = main.dataset.role !== "viewer";
 const MANAGES = !["viewer", "coordinator"].includes(main.dataset.role);
+const COORDINATED = main.dataset.role === "coordinator";
 const RELOAD_HOURS = 60_000; // milliseconds
 const RETRY = 5_000; // milliseconds
 const ENROLMENT = { active: t("active"), paused: t("paused"), left: t("left"), erased: t("erased") };
 const TASKS = { free: t("free"), leased: t("leased"), handed_in: t("handed in"), surplus: t("surplus"), imported: t("imported") };
 let paid = new Map();
+const known = { paid: [], plan: null, days: null, quality: JSON.parse($("#verdicts")?.textContent ?? "null") };
 let latest = null;
 
 function bar(share, label) {
@@ -45,6 +48,8 @@ function whole(progress) {
         ending(progress),
       ],
       fact(progress.deadline),
+      COORDINATES && workedHours(known.paid, known.plan),
+      COORDINATES && verdicts(known.quality),
       [t("Leases"), figure(leases.held), t("{n} expired", { n: figure(leases.n_expired) })],
       [t("Open flags"), MANAGES ? h("a", { href: `${here}/problems` }, figure(progress.open_flags)) : figure(progress.open_flags)],
       balance && [t("Balance"), figure(balance.normalized_entropy, 3), balance.planned === null ? null : t("planned {figure}", { figure: figure(balance.planned, 3) })],
@@ -113,7 +118,7 @@ function draw() {
   if (main.dataset.role === "viewer") fetched.append(" ");
   else fetched.append(" ", h("a", { href: `${api}/hours.csv` }, t("Hours as CSV")));
   fill(
-    live, whole(progress), warned(progress.warnings),
+    live, COORDINATES ? needsNow(progress, known) : null, whole(progress), COORDINATED ? null : overTime(known.days), warned(progress.warnings),
     h("p", { class: "quiet" }, t("As of {when}, data version {version}.", { when: moment(progress.at), version: figure(progress.data_version) })), fetched,
     progress.total.tasks ? [h("h2", {}, t("Tasks")), states(progress)] : h("p", {}, t("There are no tasks yet.")),
     raters(progress), systems(progress), expired(progress),
@@ -127,8 +132,24 @@ async function readHours() {
     return null; // what was read before stays
   });
   if (!answer?.ok) return;
+  known.paid = answer.body.raters;
   paid = new Map(answer.body.raters.map((one) => [one.rater, one.payable_seconds]));
   if (latest) draw();
+}
+
+// What changes slowly is read once a minute, and not with every event.
+async function readSlow(name, path) {
+  const answer = await call("GET", path).catch((error) => {
+    if (!(error instanceof Unreachable)) throw error;
+    return null; // what was read before stays
+  });
+  if (!answer?.ok) return;
+  known[name] = name === "days" ? answer.body.days : answer.body;
+  if (latest) draw();
+}
+
+function readDays() {
+  return COORDINATED ? null : readSlow("days", `${api}/progress/days?utc_offset=${-new Date().getTimezoneOffset()}`);
 }
 
 // A browser ends a stream for good where the answer is no stream, as while the server restarts.
@@ -156,6 +177,9 @@ for (const button of document.querySelectorAll("[data-step]")) {
 }
 
 follow();
+readDays();
+setInterval(readDays, RELOAD_HOURS);
+if (MANAGES && live.dataset.planned) readSlow("plan", `${api}/plan`);
 if (COORDINATES) {
   readHours();
   setInterval(readHours, RELOAD_HOURS);
