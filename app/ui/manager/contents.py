@@ -28,7 +28,7 @@ from app.storage.guidelines import GuidelinesNotFound, Kind
 from app.ui import markdown
 from app.ui.assets import asset_address
 from app.ui.manager.answers import rater_forms_json
-from app.ui.manager.evidence import find_control_counts
+from app.ui.manager.control_counts import find_control_counts
 from app.ui.manager.exports import list_offered_formats
 from app.ui.manager.report_groups import group_reports
 from app.ui.messages import NAMES, RATER, catalogue_file_name, message

@@ -12,7 +12,6 @@ from app.reports.quality.view import QualityView
 from app.reports.stability.report import REPORT as STABILITY
 from app.reports.stability.view import PointView, StabilityView
 from app.services.access.tokens import Caller
-from app.storage import campaigns, reports
 from app.storage.db import Session
 from app.ui.manager.stability import parse_stability_form
 from app.ui.messages import PageMessages, message
@@ -87,13 +86,3 @@ def _quality(session: Session, campaign: str, words: PageMessages) -> str:
         failed=words.figure(counts.get("fail", 0)),
         few=words.figure(counts.get("not_testable", 0)),
     )
-
-
-def find_control_counts(session: Session, campaign: str) -> dict[str, int] | None:
-    """How many raters pass, fail or have too few control items, by the newest stored report; None without one.
-
-    Nothing is computed. Raises NotFound.
-    """
-    row = campaigns.load_campaign(session, campaign)
-    body = reports.find_newest_report(session, row.id, f"{QUALITY.over}/{QUALITY.name}")
-    return None if body is None else dict(QualityView.model_validate_json(body).counts)

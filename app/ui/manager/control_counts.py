@@ -1,0 +1,18 @@
+"""The verdicts on control items at a glance, from what is stored."""
+
+from __future__ import annotations
+
+from app.reports.quality.report import REPORT as QUALITY
+from app.reports.quality.view import QualityView
+from app.storage import campaigns, reports
+from app.storage.db import Session
+
+
+def find_control_counts(session: Session, campaign: str) -> dict[str, int] | None:
+    """How many raters pass, fail or have too few control items, by the newest stored report; None without one.
+
+    Nothing is computed. Raises NotFound.
+    """
+    row = campaigns.load_campaign(session, campaign)
+    body = reports.find_newest_report(session, row.id, f"{QUALITY.over}/{QUALITY.name}")
+    return None if body is None else dict(QualityView.model_validate_json(body).counts)
