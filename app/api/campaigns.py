@@ -8,12 +8,15 @@ from fastapi import APIRouter, Query, Response
 from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 
 from app.api.models.times import Time
+from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN, check_addressable
 from app.reports.source.campaign import CampaignInfo
 from app.services.access.idempotency import IdempotentAnswer
 from app.services.campaigns import campaigns
 from app.services.campaigns import settings as campaign_settings
 from app.services.campaigns.campaigns import NewCampaign
+from app.services.templates.templates import create_campaign_from_template
+from app.storage.db import Session
 from app.web.access import Manager, UnboundManager, Viewer
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
@@ -36,8 +39,11 @@ class CampaignIn(BodyModel):
     key: Key
     name: Annotated[str, StringConstraints(min_length=1, max_length=500)] | None = None
     series: Key | None = None
-    protocol: Annotated[str, StringConstraints(pattern="^[a-z0-9_]{1,64}$")] = Field(
-        description="How is judged; `GET /v1/protocols` lists them."
+    template: Annotated[str, StringConstraints(pattern="^[a-z0-9-]{1,64}$")] | None = Field(
+        None, description="What to begin with; `GET /v1/campaign-templates` lists them. Fields that you send go before."
+    )
+    protocol: Annotated[str, StringConstraints(pattern="^[a-z0-9_]{1,64}$")] | None = Field(
+        None, description="How is judged; `GET /v1/protocols` lists them. Left out only with a template."
     )
     options: dict[str, JsonValue] = Field(
         {}, max_length=20, description="`weights`: profile or table of MQM weights. `scale`: raw, or z for z-scores."
@@ -133,14 +139,22 @@ Target = Annotated[str | None, Query(max_length=35, description="Into this langu
 )
 def create_campaign(
     caller: UnboundManager,
-    body: Annotated[CampaignIn, json_body(CampaignIn, mqm=NEW, da={"key": "wiki-bnhi", "protocol": "da"})],
+    body: Annotated[
+        CampaignIn,
+        json_body(
+            CampaignIn,
+            mqm=NEW,
+            da={"key": "wiki-bnhi", "protocol": "da"},
+            template={"key": "news-ende", "template": "esa-crowd"},
+        ),
+    ],
     session: SessionDep,
     once: OnceDep,
 ) -> Response:
     """A campaign in state draft; judgments come by imports or from raters."""
 
     def make() -> IdempotentAnswer:
-        view = campaigns.create_campaign(session, NewCampaign(**body.model_dump()), actor=caller.actor)
+        view = _create(session, body, actor=caller.actor)
         return created_response(CampaignOut.model_validate(view), location=f"/v1/campaigns/{view.key}")
 
     return once(session, caller, make)
@@ -193,6 +207,17 @@ def patch_campaign(
         session, campaign, body.given(), seen=lambda version: seen.has(str(version)), actor=caller.actor
     )
     return _shown(view, response)
+
+
+def _create(session: Session, body: CampaignIn, *, actor: str) -> CampaignInfo:
+    """The campaign as it is said, with what its template says besides. Raises Invalid, naming the field."""
+    if body.template is not None:
+        given = body.model_dump(include=body.model_fields_set, exclude={"template"})
+        return create_campaign_from_template(session, body.template, given, actor=actor)
+    if body.protocol is None:
+        raise Invalid("the campaign is not valid", places=(Place(("protocol",), "is needed where no template is"),))
+    new = NewCampaign(**body.model_dump(exclude={"template"}))
+    return campaigns.create_campaign(session, new, actor=actor)
 
 
 def _shown(view: CampaignInfo, response: Response) -> CampaignOut:

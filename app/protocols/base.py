@@ -27,7 +27,7 @@ from app.protocols.widgets import TextField as TextField
 from app.protocols.widgets import Texts as Texts
 from app.protocols.widgets import Widget as Widget
 from app.stats.ratings import ScoreScale
-from app.stats.scoring import WeightProfile, resolve_weight_profile
+from app.stats.scoring import PROFILES, WeightProfile, resolve_weight_profile
 
 NO_ERRORS_ASKED = -1
 Level = Literal["segment", "document", "screen"]
@@ -89,13 +89,17 @@ class CampaignOptions(BaseModel):
 class ContrastiveOptions(CampaignOptions):
     """Of a protocol that can be shown side by side. preference: what is asked of the columns of a screen together."""
 
-    preference: Literal["none", "best", "best_worst", "ranking"] = "none"
+    preference: Literal["none", "best", "best_worst", "ranking"] = Field(
+        "none", title="Comparison of columns", description="Side by side only: what raters say of the columns together."
+    )
 
 
 class ScoreOptions(CampaignOptions):
     """Of a protocol that asks for one number. scale: z where an import brings standardised scores."""
 
-    scale: Literal["raw", "z"] = "raw"
+    scale: Literal["raw", "z"] = Field(
+        "raw", title="Scale of scores", description="Choose z only to import scores that are standardized already."
+    )
 
 
 class SideBySideScoreOptions(ContrastiveOptions, ScoreOptions):
@@ -105,13 +109,20 @@ class SideBySideScoreOptions(ContrastiveOptions, ScoreOptions):
 class DocumentScoreOptions(SideBySideScoreOptions):
     """document_score: whole documents are scored too, by the same scale."""
 
-    document_score: bool = False
+    document_score: bool = Field(
+        False, title="Document score", description="Raters also score each document as a whole."
+    )
 
 
 class ErrorMarkingOptions(CampaignOptions):
     """Of a protocol that marks errors. weights: name of a profile or a table of one's own; None is the protocol's."""
 
-    weights: str | dict[str, object] | None = None
+    weights: str | dict[str, object] | None = Field(
+        None,
+        title="Weights of errors",
+        description="What each error costs; empty for the protocol's own weights.",
+        json_schema_extra={"examples": sorted(PROFILES)},
+    )
 
 
 class SideBySideMarkingOptions(ContrastiveOptions, ErrorMarkingOptions):

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from app.protocols.base import (
     JudgedTexts,
     JudgmentMeasure,
@@ -46,7 +48,9 @@ RUBRIC = (
 class ESAOptions(SideBySideMarkingOptions):
     """document_score: whole documents are scored too, on the same slider, without marking."""
 
-    document_score: bool = False
+    document_score: bool = Field(
+        False, title="Document score", description="Raters also score each document as a whole."
+    )
 
 
 class ESAPayload(Payload):

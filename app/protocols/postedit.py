@@ -46,8 +46,10 @@ MEASURES = {
 class PosteditOptions(CampaignOptions):
     """rank_by: the number that ranks. tokens: what TER counts, characters for languages without spaces."""
 
-    rank_by: Name = "ter"
-    tokens: Literal["words", "characters"] = "words"
+    rank_by: Name = Field("ter", title="Rank by", description="The number by which systems are ranked.")
+    tokens: Literal["words", "characters"] = Field(
+        "words", title="TER counts", description="Choose characters for languages without spaces."
+    )
 
 
 class PosteditPayload(Payload):

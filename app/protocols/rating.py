@@ -42,13 +42,23 @@ RUBRIC = (
 class Criterion(CampaignOptions):
     """One question to the rater. labels: what values mean. step: None for a continuous scale."""
 
-    name: Name
-    minimum: Number
-    maximum: Number
-    step: Annotated[float, Field(gt=0, le=LARGEST)] | None = 1.0
-    title: Label | None = None
-    labels: Annotated[dict[Value, Label], Field(max_length=101, default_factory=dict)]
-    higher_is_better: bool = True
+    name: Name = Field(title="Name of the criterion", description="A key such as fluency.")
+    minimum: Number = Field(title="Lowest value")
+    maximum: Number = Field(title="Highest value")
+    step: Annotated[float, Field(gt=0, le=LARGEST)] | None = Field(
+        1.0, title="Step", description="Empty for a continuous scale."
+    )
+    title: Label | None = Field(None, title="Question to the rater")
+    labels: Annotated[
+        dict[Value, Label],
+        Field(
+            max_length=101,
+            default_factory=dict,
+            title="Labels of values",
+            description="One a line, such as 1: incomprehensible",
+        ),
+    ]
+    higher_is_better: bool = Field(True, title="Higher is better")
 
     @property
     def scale(self) -> ScoreScale:
@@ -70,8 +80,19 @@ class Criterion(CampaignOptions):
 class RatingOptions(ContrastiveOptions):
     """criteria: what is rated, the first one ranks. document_score: whole documents are rated too, by the same."""
 
-    criteria: Annotated[tuple[Criterion, ...], Field(min_length=1, max_length=MOST_CRITERIA, strict=False)]
-    document_score: bool = False
+    criteria: Annotated[
+        tuple[Criterion, ...],
+        Field(
+            min_length=1,
+            max_length=MOST_CRITERIA,
+            strict=False,
+            title="Criteria",
+            description="Each is a question with a scale; the first one ranks.",
+        ),
+    ]
+    document_score: bool = Field(
+        False, title="Document score", description="Raters also score each document as a whole."
+    )
 
     @field_validator("criteria")
     @classmethod

@@ -215,6 +215,8 @@ EXPECTED: dict[str, str] = {
     "GET /v1/me/consent": "rater",
     "POST /v1/me/consent": "rater",
     "GET /v1/me/export": "rater",
+    "GET /v1/campaign-templates": "public",
+    "GET /v1/campaign-templates/{template}": "public",
     "GET /v1/protocols": "public",
     "GET /v1/protocols/{protocol}": "public",
     "GET /v1/protocols/{protocol}/as-custom": "public",

@@ -151,7 +151,7 @@ def test_a_token_is_made_shown_once_and_revoked(manager):
     page = manager.page
     manager.open("/tokens")
     page.get_by_label("What it is for").fill("for the wall screen")
-    page.get_by_role("button", name="Make it").click()
+    page.get_by_role("button", name="Create token").click()
     secret = page.locator(".secret").first.inner_text()
     row = page.locator("tr", has_text="for the wall screen")
     expect(row).to_be_visible()

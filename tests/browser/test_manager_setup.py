@@ -101,7 +101,7 @@ def test_a_campaign_is_cloned_and_judgments_are_taken_over(manager, ask):
     manager.open(f"/campaigns/{key}/clone")
     page.get_by_label("Key", exact=True).fill("copy")
     page.get_by_label("Series").fill("pairs")
-    page.get_by_role("button", name="Make it").click()
+    page.get_by_role("button", name="Create copy").click()
     page.wait_for_url("**/campaigns/copy/overview")
     assert len(ask("GET", "/campaigns/copy/systems").json()["items"]) == 3
     manager.open("/campaigns/copy/clone")
@@ -331,11 +331,11 @@ def test_languages_come_from_a_list_lists_of_raters_are_checked_and_who_left_com
     page.get_by_label("Protocol", exact=True).select_option("esa")
     page.get_by_label("Source language").fill("German")
     page.get_by_label("Target language").fill("Englisch!")
-    page.get_by_role("button", name="Make it").click()
+    page.get_by_role("button", name="Create campaign").click()
     assert page.get_by_label("Source language").input_value() == "de"
     assert page.locator("#languages option[value=de]").get_attribute("label") == "German"
     page.get_by_label("Target language").fill("pt-BR")
-    page.get_by_role("button", name="Make it").click()
+    page.get_by_role("button", name="Create campaign").click()
     page.wait_for_url("**/campaigns/listed/texts")
     told = ask("GET", "/campaigns/listed").json()
     assert (told["source_language"], told["target_language"]) == ("de", "pt-BR")

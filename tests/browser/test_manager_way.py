@@ -31,8 +31,12 @@ def new_campaign(page: Page, url: str, key: str, protocol: str, **more: str) -> 
     page.get_by_label("Key", exact=True).fill(key)
     page.get_by_label("Protocol", exact=True).select_option(protocol)
     for label, value in more.items():
-        page.get_by_label(label.replace("_", " ").capitalize()).fill(value)
-    page.get_by_role("button", name="Make it").click()
+        field = page.get_by_label(label.replace("_", " ").capitalize(), exact=True)
+        if field.evaluate("one => one.tagName") == "SELECT":
+            field.select_option(value)
+        else:
+            field.fill(value)
+    page.get_by_role("button", name="Create campaign").click()
     page.wait_for_url(f"**/campaigns/{key}/texts")
 
 
@@ -62,7 +66,7 @@ def test_a_manager_uploads_published_judgments_and_ranks_them(page, served, spin
     if not path.exists():
         pytest.skip(f"no public data at {path.parent.name}")
     sign_in(page, served.url, spine, "manager")
-    new_campaign(page, served.url, "ted", "mqm", options='{"weights": "freitag2021"}', source_language="en")
+    new_campaign(page, served.url, "ted", "mqm", weights_of_errors="freitag2021", source_language="en")
     page.get_by_label("Format").select_option("jsonl")
     page.get_by_label("Files").set_input_files(path)
     page.get_by_role("button", name="Check only").click()

@@ -16,6 +16,7 @@ from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking import tables as ranking_tables
 from app.reports.side_by_side import tables as side_by_side_renderings
 from app.reports.stability import tables as stability_tables
+from app.services.templates.templates import TEMPLATES
 from app.ui.manager.forms import make_form_fields
 from app.ui.manager.stability import StabilityForm
 from app.ui.messages import WITH_WIDGETS
@@ -55,8 +56,10 @@ def may_say(page: str) -> frozenset[str]:
             text for kind in KINDS for one in make_form_fields(kind.options, {}) for text in (one.label, one.help)
         }
         found |= {text for one in make_form_fields(StabilityForm, {}) for text in (one.label, one.help)}
-    if page == "manager/new":
-        found |= {protocol.title for protocol in protocols.ALL.values()}
+    if page in {"manager/new", "manager/settings"}:
+        found |= {protocol.title for protocol in protocols.ALL.values()} | of_options()
+        found |= {protocol.instructions for protocol in protocols.ALL.values()}
+        found |= {text for one in TEMPLATES.values() for text in (one.title, one.purpose)}
     for module in TABLES.get(page, ()):
         found |= _texts(module) | INTERVALS
     return frozenset(found)
@@ -65,6 +68,17 @@ def may_say(page: str) -> frozenset[str]:
 def _texts(module: ModuleType) -> set[str]:
     tree = ast.parse(Path(str(module.__file__)).read_text())
     return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+
+
+def of_options() -> set[str]:
+    """What the options of protocols are called, and what is said of them."""
+    found: set[str] = set()
+    for protocol in protocols.ALL.values():
+        schema = protocol.options.model_json_schema()
+        for one in (schema, *schema.get("$defs", {}).values()):
+            for field in one.get("properties", {}).values():
+                found |= {field[name] for name in ("title", "description") if name in field}
+    return found
 
 
 def of_forms() -> set[str]:

@@ -78,6 +78,7 @@ COMMANDS = {
         "worker",
         "Compute reports that take long, and let go of what has outlived its use, until told to stop.",
     ),
+    "campaigns": ("campaigns", "Campaigns and their templates."),
     "db": ("db", "The schema of the database, and its backups."),
     "exclusions": ("exclusions", "Show, add and lift exclusions."),
     "metrics": ("metrics", "Add and list scores of automatic metrics."),

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal, TypeVar
 
+from pydantic import Field
+
 from app.protocols.base import (
     Basis,
     Choice,
@@ -53,7 +55,7 @@ INSTRUCTIONS = (
 class SimilarityOptions(ScoreOptions):
     """points: how many the scale has."""
 
-    points: Literal[4, 5] = 5
+    points: Literal[4, 5] = Field(5, title="Points of the scale")
 
 
 class SimilarityPayload(Payload):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 from fastapi import APIRouter, Request, Response
 
-from app import protocols
 from app.domain.languages import KNOWN
 from app.services.access.tokens import MANAGES
 from app.services.campaigns.campaigns import BASES
+from app.services.templates.templates import TEMPLATES
+from app.ui.manager.contents import list_protocol_titles
 from app.ui.manager.pages import Manager
 from app.ui.manager.table import ALL_AUDIT, NEW_CAMPAIGN, TOKENS, ManagerPage
 from app.ui.pages import PageRoute, render_page
@@ -23,9 +25,18 @@ def new_campaign_page(request: Request, caller: Manager) -> Response:
     """The form of a new campaign. Raises BoundToCampaign for whose credential is good for one only."""
     if caller.campaign is not None:
         raise BoundToCampaign
-    # One that the manager writes begins with one of these, on the page *Protocol*.
-    offered = [(one.name, one.title) for one in protocols.ALL.values() if one.questions is None]
-    values = {"script": "new", "protocols": offered, "bases": BASES, "known_languages": KNOWN}
+    brief = [
+        {"name": one.name, "protocol": one.protocol, "basis": one.basis, "options": dict(one.options)}
+        for one in TEMPLATES.values()
+    ]
+    values = {
+        "script": "new",
+        "protocols": list_protocol_titles(),
+        "bases": BASES,
+        "known_languages": KNOWN,
+        "templates": list(TEMPLATES.values()),
+        "templates_json": json.dumps(brief),
+    }
     return _page(request, NEW_CAMPAIGN, values)
 
 

@@ -19,10 +19,12 @@ from app.reports import registry
 from app.reports.source.campaign import CampaignInfo
 from app.services.access.tokens import Caller
 from app.services.campaigns import recipes
+from app.services.campaigns.campaigns import BASES
 from app.services.campaigns.setup import get_setup_facts
 from app.services.people import guidelines as guideline_texts
 from app.services.plans.plan_scope import load_plan_keys
 from app.services.tasks.preview import list_preview_documents
+from app.services.templates.templates import find_starting_design
 from app.storage.db import Session
 from app.storage.guidelines import GuidelinesNotFound, Kind
 from app.ui import markdown
@@ -43,15 +45,6 @@ STEPS: dict[str, tuple[tuple[str, str], ...]] = {
     "open": (("pause", message("Pause")), ("close", message("Close"))),
     "paused": (("open", message("Open again")), ("close", message("Close"))),
     "closed": (("open", message("Open again")),),
-}
-# What a design begins with: the side-by-side design of Riley et al. 2024 with the control items of WMT.
-DESIGN: Values = {
-    "grouping": "psxs",
-    "balance": "full",
-    "ratings_per_item": 1,
-    "overlap": {"share": 0.15, "ratings_per_item": 2},
-    "task": {"max_segments": 100},
-    "seed": 1,
 }
 TEXT_KINDS: tuple[tuple[Kind, str], ...] = (
     ("guidelines", message("Guidelines")),
@@ -86,8 +79,13 @@ def overview_page_values(visit: PageVisit) -> Values:
 
 
 def settings_page_values(_: PageVisit) -> Values:
-    """The languages that can be chosen."""
-    return {"known_languages": KNOWN}
+    """The protocols, what raters can compare with, and the languages that can be chosen."""
+    return {"known_languages": KNOWN, "bases": BASES, "protocols": list_protocol_titles()}
+
+
+def list_protocol_titles() -> list[tuple[str, str]]:
+    """Name and title of every protocol."""
+    return [(one.name, one.title) for one in protocols.ALL.values()]
 
 
 def wording_page_values(_: PageVisit) -> Values:
@@ -130,9 +128,9 @@ def guidelines_page_values(visit: PageVisit) -> Values:
     return {"texts": [(kind, name, *_latest(visit.session, visit.campaign.key, kind)) for kind, name in TEXT_KINDS]}
 
 
-def design_page_values(_: PageVisit) -> Values:
-    """What the form of a design begins with."""
-    return {"design": json.dumps(DESIGN, indent=2)}
+def design_page_values(visit: PageVisit) -> Values:
+    """What the form of a design begins with: as the campaign's template says."""
+    return {"design": json.dumps(dict(find_starting_design(visit.campaign.settings)), indent=2)}
 
 
 def replan_page_values(visit: PageVisit) -> Values:

@@ -2,7 +2,7 @@
 
 import { $, fill, h } from "../shared/dom.js";
 import { count, t } from "../shared/messages.js";
-import { checkKey } from "./keys.js";
+import { checkKey, fillKeyFromName } from "./keys.js";
 import { all, api, change, figure, foreign, main, resting, table } from "./parts.js";
 import { tried } from "./reading.js";
 
@@ -28,7 +28,10 @@ function taken({ judgments, raters, left, data_version: version }) {
   ];
 }
 
-if (form) checkKey(form);
+if (form) {
+  checkKey(form);
+  fillKeyFromName(form);
+}
 form?.addEventListener("submit", (event) => {
   event.preventDefault();
   resting($("button", form), clone);

@@ -2,7 +2,7 @@
 
 import { $, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
-import { api, change, facts, fetched, figure, foreign, get, here, inHand, NONE, numeral, percent, resting, say, table, warned } from "./parts.js";
+import { api, change, facts, fetched, figure, foreign, get, here, inHand, NONE, numeral, percent, resting, say, table, warned, written } from "./parts.js";
 import { shaded } from "./shades.js";
 import { reading } from "./reading.js";
 import { settled } from "./waiting.js";
@@ -27,6 +27,20 @@ function put(design, path, value) {
   if (!Object.keys(design[name]).length) delete design[name];
 }
 
+// What stands where a dotted path leads.
+const at = (design, path) => path.split(".").reduce((part, name) => part?.[name], design);
+
+// The fields show what the design says; a structure fixes the grouping, so that cannot be chosen beside it.
+function toFields() {
+  const design = JSON.parse(json.value);
+  for (const field of form.querySelectorAll("[data-path]")) {
+    const value = at(design, field.dataset.path);
+    field.value = typeof value === "number" && field.tagName === "INPUT" ? written(value) : value ?? "";
+  }
+  const fixed = design.structure && design.structure !== "free";
+  form.querySelector("[data-path=grouping]").disabled = Boolean(fixed);
+}
+
 function fromFields() {
   let design;
   try {
@@ -36,13 +50,22 @@ function fromFields() {
     say(said, t("The design is not valid JSON: {why}", { why: error.message }));
     return;
   }
-  for (const field of form.querySelectorAll("[data-path]")) {
+  for (const field of form.querySelectorAll("[data-path]:enabled")) {
     const given = field.value.trim();
     const value = given === "" ? null : "number" in field.dataset ? numeral(given) : given;
     put(design, field.dataset.path, Number.isNaN(value) ? given : value);
   }
   if (design.overlap && !("share" in design.overlap)) design.overlap = null;
   json.value = JSON.stringify(design, null, 2);
+}
+
+// JSON that cannot be read stays as it is, and is told of when it is sent.
+function tryFields() {
+  try {
+    toFields();
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
 }
 
 async function compile(dryRun) {
@@ -118,9 +141,11 @@ function draw(plan) {
   );
 }
 
+toFields();
 form.addEventListener("change", (event) => {
   say(said, "");
   if (event.target !== json) fromFields();
+  else tryFields();
 });
 form.addEventListener("submit", (event) => {
   event.preventDefault();

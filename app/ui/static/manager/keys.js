@@ -14,3 +14,16 @@ export function checkKey(form) {
     input.focus();
   });
 }
+
+// "TED-Vorträge, EN–DE" → "ted-vortrage-en-de"
+export const keyFrom = (name) => name.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 60);
+
+// The key follows the name until somebody writes one.
+export function fillKeyFromName(form) {
+  const { key, name } = form.elements;
+  let own = key.value !== "";
+  key.addEventListener("input", () => (own = key.value !== ""));
+  name.addEventListener("input", () => {
+    if (!own) key.value = keyFrom(name.value);
+  });
+}

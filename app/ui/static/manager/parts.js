@@ -34,6 +34,10 @@ export const warned = (texts) => texts.map((text) => h("p", { class: "note" }, f
 const MARK = new Intl.NumberFormat(language()).formatToParts(1.5).find((part) => part.type === "decimal").value;
 export const numeral = (text) => Number(text.replace(MARK, "."));
 
+// A number as it stands in a field, which `numeral` reads again: without marks between thousands.
+const PLAIN = new Intl.NumberFormat(language(), { useGrouping: false, maximumFractionDigits: 10 });
+export const written = (value) => (value === null || value === undefined ? "" : PLAIN.format(value));
+
 // Say something in the page's own language …
 export function say(place, text) {
   place.removeAttribute("lang");

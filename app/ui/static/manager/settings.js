@@ -6,18 +6,34 @@ import { t } from "../shared/messages.js";
 import { absolute, localTime } from "./asking.js";
 import { fact } from "./deadline.js";
 import { offerLanguages } from "./languages.js";
-import { api, facts, figure, get, moment, NONE, Refused, resting, say, tell, told } from "./parts.js";
-import { reading } from "./reading.js";
+import { api, facts, figure, get, moment, NONE, numeral, Refused, resting, say, showNextStep, tell, told, written } from "./parts.js";
+import { reading, tried } from "./reading.js";
+import { SchemaForm, Unreadable } from "./schema_form.js";
 
 const form = $("#settings");
 const said = $(".said", form);
-const OWN = ["deadline", "notes"];
+const OWN = ["deadline", "notes", "presentation", "lease_seconds", "seconds_per_word"];
 const OF_THE_SERVICE = ["created_by"];
-const OF_A_DRAFT = ["series", "source_language", "target_language"];
+const OF_A_DRAFT = ["series", "source_language", "target_language", "basis"];
+const HOUR = 3600; // seconds
 offerLanguages(form);
 let seen = null; // {body, etag}
+let options = null;
 
-function show({ body, etag }) {
+const settled = () => seen.body.state !== "draft" || seen.body.data_version > 0;
+
+// The options of the protocol chosen, as fields; the campaign's own where it is its protocol.
+async function showOptions() {
+  const name = form.elements.protocol.value;
+  const protocol = await get(`/v1/protocols/${name}`);
+  for (const option of form.elements.basis.options) option.disabled = !protocol.bases.includes(option.value);
+  if (!protocol.bases.includes(form.elements.basis.value)) [form.elements.basis.value] = protocol.bases;
+  options = new SchemaForm(protocol.options, name === seen.body.protocol ? seen.body.options : {});
+  fill($("#protocol-options"), options.empty ? h("p", { class: "help" }, t("This protocol has no options.")) : options.element);
+  for (const control of options.element.querySelectorAll("input, select, textarea, button")) control.disabled = settled();
+}
+
+async function show({ body, etag }) {
   seen = { body, etag };
   const { settings } = body;
   form.elements.name.value = body.name;
@@ -27,6 +43,16 @@ function show({ body, etag }) {
     form.elements[name].value = body[name] ?? "";
     form.elements[name].disabled = body.state !== "draft";
   }
+  const { presentation, lease_seconds: lease, seconds_per_word: speed } = settings;
+  form.elements.presentation.value = presentation ?? "document";
+  form.elements.lease_hours.value = lease ? written(lease / HOUR) : "";
+  form.elements.seconds_per_word.value = written(speed);
+  form.elements.protocol.value = body.protocol;
+  form.elements.protocol.disabled = settled();
+  const why = $("#settled");
+  why.hidden = !settled();
+  say(why, body.state === "draft" ? t("The campaign has data, so protocol and options stay: every score depends on them.") : t("The campaign is no draft any more, so protocol and options stay."));
+  await showOptions();
   const rest = Object.entries(settings).filter(([name]) => ![...OWN, ...OF_THE_SERVICE].includes(name));
   form.elements.rest.value = JSON.stringify(Object.fromEntries(rest), null, 2);
 }
@@ -35,7 +61,15 @@ function changed() {
   const settings = JSON.parse(form.elements.rest.value || "{}");
   if (form.elements.deadline.value) settings.deadline = absolute(form.elements.deadline.value);
   if (form.elements.notes.value.trim()) settings.notes = form.elements.notes.value.trim();
+  settings.presentation = form.elements.presentation.value;
+  const { lease_hours: lease, seconds_per_word: speed } = form.elements;
+  if (lease.value.trim()) settings.lease_seconds = HOUR * numeral(lease.value.trim());
+  if (speed.value.trim()) settings.seconds_per_word = numeral(speed.value.trim());
+  for (const [input, name] of [[lease, "lease_seconds"], [speed, "seconds_per_word"]]) {
+    if (Number.isNaN(settings[name])) throw new Unreadable(t("“{text}” is not a number.", { text: input.value.trim() }));
+  }
   const body = { name: form.elements.name.value.trim() || null, settings };
+  if (!settled()) Object.assign(body, { protocol: form.elements.protocol.value, options: options.value });
   if (seen.body.state === "draft") for (const name of OF_A_DRAFT) body[name] = form.elements[name].value.trim() || null;
   return body;
 }
@@ -46,13 +80,18 @@ async function save() {
   try {
     body = changed();
   } catch (error) {
+    if (error instanceof Unreadable) {
+      say(said, error.message);
+      return;
+    }
     if (!(error instanceof SyntaxError)) throw error;
     say(said, t("The settings are not valid JSON: {why}", { why: error.message }));
     return;
   }
   const answer = await patch(body);
   if (!answer) return;
-  show(answer);
+  await show(answer);
+  showNextStep();
   $("#saved").textContent = t("Saved.");
   await pace();
 }
@@ -87,16 +126,17 @@ const pace = reading(place, async () => {
   } else fill(place);
 });
 
+form.elements.protocol.addEventListener("change", () => tried(showOptions, said));
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  resting($("button", form), save);
+  resting($("button[type=submit]", form), save);
 });
-const send = $("button", form);
+const send = $("button[type=submit]", form);
 send.disabled = true; // until it is seen what is changed
 await reading(place, async () => {
   const now = await call("GET", api);
   if (!now.ok) throw new Refused(told(now));
-  show(now);
+  await show(now);
   send.disabled = false;
   await pace();
 })();

@@ -1,0 +1,58 @@
+"""Templates of campaigns: what common studies set."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+from pydantic import Field, JsonValue
+
+from app.services.templates.templates import TEMPLATES, CampaignTemplate, find_template
+from app.web.access import Public
+from app.web.answers import AnswerModel
+from app.web.examples import example_response
+from app.web.pagination import Page
+
+router = APIRouter(prefix="/v1/campaign-templates", tags=["campaigns"])
+
+
+class CampaignTemplateOut(AnswerModel):
+    """What a template sets; name it as `template` of a new campaign."""
+
+    name: str
+    title: str
+    purpose: str = Field(description="When to use it.")
+    protocol: str
+    basis: str = Field(description="What raters compare an output with.")
+    options: dict[str, JsonValue] = Field(description="Of the protocol.")
+    settings: dict[str, JsonValue] = Field(description="Of the campaign.")
+    design: dict[str, JsonValue] = Field(description="What to begin a plan with; `POST …/plan` takes it.")
+    guidelines: str | None = Field(description="In English, as Markdown; they become the campaign's first version.")
+
+
+def _shown(template: CampaignTemplate) -> CampaignTemplateOut:
+    return CampaignTemplateOut.model_validate(template)
+
+
+FIRST = next(iter(TEMPLATES.values()))
+Name = Annotated[str, Path(pattern="^[a-z0-9-]{1,64}$", examples=[FIRST.name])]
+
+
+@router.get(
+    "",
+    summary="List templates of campaigns",
+    responses=example_response(200, Page[CampaignTemplateOut](items=[_shown(FIRST)], next=None)),
+)
+async def list_campaign_templates(_: Public) -> Page[CampaignTemplateOut]:
+    """All templates, in the order in which pages offer them."""
+    return Page[CampaignTemplateOut](items=[_shown(one) for one in TEMPLATES.values()], next=None)
+
+
+@router.get(
+    "/{template}",
+    summary="Look at a template of campaigns",
+    responses={404: {}, **example_response(200, _shown(FIRST))},
+)
+async def get_campaign_template(_: Public, template: Name) -> CampaignTemplateOut:
+    """One template."""
+    return _shown(find_template(template))

@@ -1,0 +1,1 @@
+"""Templates of campaigns, and the guidelines that come with them."""
