@@ -110,7 +110,7 @@ class DocumentScoreOptions(SideBySideScoreOptions):
     """document_score: whole documents are scored too, by the same scale."""
 
     document_score: bool = Field(
-        False, title="Document score", description="Raters also score each document as a whole."
+        default=False, title="Document score", description="Raters also score each document as a whole."
     )
 
 

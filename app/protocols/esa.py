@@ -49,7 +49,7 @@ class ESAOptions(SideBySideMarkingOptions):
     """document_score: whole documents are scored too, on the same slider, without marking."""
 
     document_score: bool = Field(
-        False, title="Document score", description="Raters also score each document as a whole."
+        default=False, title="Document score", description="Raters also score each document as a whole."
     )
 
 

@@ -58,7 +58,7 @@ class Criterion(CampaignOptions):
             description="One a line, such as 1: incomprehensible",
         ),
     ]
-    higher_is_better: bool = Field(True, title="Higher is better")
+    higher_is_better: bool = Field(default=True, title="Higher is better")
 
     @property
     def scale(self) -> ScoreScale:
@@ -91,7 +91,7 @@ class RatingOptions(ContrastiveOptions):
         ),
     ]
     document_score: bool = Field(
-        False, title="Document score", description="Raters also score each document as a whole."
+        default=False, title="Document score", description="Raters also score each document as a whole."
     )
 
     @field_validator("criteria")
