@@ -78,14 +78,18 @@ def overview_page_values(visit: PageVisit) -> Values:
     return {"steps": STEPS.get(visit.campaign.state, ()), "verdicts": verdicts}
 
 
-def settings_page_values(_: PageVisit) -> Values:
+def settings_page_values(visit: PageVisit) -> Values:
     """The protocols, what raters can compare with, and the languages that can be chosen."""
-    return {"known_languages": KNOWN, "bases": BASES, "protocols": list_protocol_titles()}
+    offered = list_protocol_titles()
+    own = protocols.get_protocol(visit.campaign.protocol)
+    if (own.name, own.title) not in offered:
+        offered.append((own.name, own.title))
+    return {"known_languages": KNOWN, "bases": BASES, "protocols": offered}
 
 
 def list_protocol_titles() -> list[tuple[str, str]]:
-    """Name and title of every protocol."""
-    return [(one.name, one.title) for one in protocols.ALL.values()]
+    """Name and title of every protocol but the one that managers write, which begins with one of these."""
+    return [(one.name, one.title) for one in protocols.ALL.values() if one.questions is None]
 
 
 def wording_page_values(_: PageVisit) -> Values:

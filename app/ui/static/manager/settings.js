@@ -6,7 +6,7 @@ import { t } from "../shared/messages.js";
 import { absolute, localTime } from "./asking.js";
 import { fact } from "./deadline.js";
 import { offerLanguages } from "./languages.js";
-import { api, facts, figure, get, moment, NONE, numeral, Refused, resting, say, showNextStep, tell, told, written } from "./parts.js";
+import { api, facts, figure, get, here, moment, NONE, numeral, Refused, resting, say, showNextStep, tell, told, written } from "./parts.js";
 import { reading, tried } from "./reading.js";
 import { SchemaForm, Unreadable } from "./schema_form.js";
 
@@ -28,6 +28,11 @@ async function showOptions() {
   const protocol = await get(`/v1/protocols/${name}`);
   for (const option of form.elements.basis.options) option.disabled = !protocol.bases.includes(option.value);
   if (!protocol.bases.includes(form.elements.basis.value)) [form.elements.basis.value] = protocol.bases;
+  if (name === seen.body.protocol && Array.isArray(seen.body.options.parts)) { // it is written on a page of its own
+    options = { empty: true, value: seen.body.options };
+    fill($("#protocol-options"), h("p", {}, h("a", { href: `${here}/protocol` }, t("Write what raters are asked"))));
+    return;
+  }
   options = new SchemaForm(protocol.options, name === seen.body.protocol ? seen.body.options : {});
   fill($("#protocol-options"), options.empty ? h("p", { class: "help" }, t("This protocol has no options.")) : options.element);
   for (const control of options.element.querySelectorAll("input, select, textarea, button")) control.disabled = settled();
