@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -45,7 +45,7 @@ def create(
     if template is None and protocol is None:
         raise Invalid("the arguments are not valid", places=(Place(("--template",), "or --protocol is needed"),))
     asked = {"name": name, "protocol": protocol, "source_language": source, "target_language": target}
-    given = {"key": key, **{field: value for field, value in asked.items() if value is not None}}
+    given: dict[str, Any] = {"key": key, **{field: value for field, value in asked.items() if value is not None}}
     if (remote := _remote.find_configured_remote(server)) is not None:
         remote.write("POST", "/v1/campaigns", {}, {**given, **({"template": template} if template else {})})
     else:

@@ -121,7 +121,7 @@ class ErrorMarkingOptions(CampaignOptions):
         None,
         title="Weights of errors",
         description="What each error costs; empty for the protocol's own weights.",
-        json_schema_extra={"examples": sorted(PROFILES)},
+        json_schema_extra={"examples": [*sorted(PROFILES)]},
     )
 
 
