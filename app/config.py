@@ -31,6 +31,8 @@ class Settings(BaseSettings):
     database_role: role to serve under after connecting as the owner; `plumbline serve` finds it out.
     pool_size: database connections of one process; it lets four requests at once in for each.
     public_url: address under which browsers reach the service, where a proxy stands before it.
+    pearmut_port: port of Pearmut's own pages, an origin of its own; none: they are not served. pearmut_files: folder of
+        its pages, where the package is not installed. pearmut_url: their address, where a proxy stands before them.
     allowed_hosts: names under which the service is asked for; `*` for any. With none given: any where `public_url` is
         set, for no link is then made of the name, else this machine's names and `host`. Numbers always count.
     trusted_proxies: addresses of proxies whose `X-Forwarded-For` is believed.
@@ -53,6 +55,9 @@ class Settings(BaseSettings):
     workers: Annotated[int, Field(ge=1, le=256)] = 1
     pool_size: Annotated[int, Field(ge=2, le=500)] = 10
     public_url: str | None = None
+    pearmut_port: Annotated[int | None, Field(ge=0, le=65535)] = None
+    pearmut_files: Path | None = None
+    pearmut_url: str | None = None
     cors_origins: Annotated[tuple[str, ...], NoDecode] = ()
     allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ()
     trusted_proxies: Annotated[tuple[str, ...], NoDecode] = ()
@@ -81,7 +86,7 @@ class Settings(BaseSettings):
         """Those of which there may be several stand in one variable, with commas."""
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
-    @field_validator("public_url")
+    @field_validator("public_url", "pearmut_url")
     @classmethod
     def _origin(cls, value: str | None) -> str | None:
         """Only an origin: the paths are ours."""

@@ -6,6 +6,7 @@ import asyncio
 import gc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from importlib.metadata import version
 
@@ -15,6 +16,8 @@ from starlette.types import ASGIApp
 
 from app import api, ui
 from app.config import Settings
+from app.pearmut.app import create_pearmut_app
+from app.pearmut.files import find_pearmut_files
 from app.services.tasks.addresses import AnswerableTaskCache
 from app.services.tasks.judging import JudgingService
 from app.services.tasks.kept_counts import CountsKeeper
@@ -85,18 +88,34 @@ def from_environment() -> FastAPI:
     What stands after the start is never looked at again by the garbage collector, which keeps the slowest answers fast.
     """
     settings = Settings.load()
+    app = create_app(_database(settings), options(settings))
+    _collect_rarely()
+    return app
+
+
+def pearmut_from_environment() -> FastAPI:
+    """The application of Pearmut's pages as its environment says, for a process of its own."""
+    settings = Settings.load()
+    chosen = options(settings)
+    if settings.pearmut_url and not settings.allowed_hosts:
+        chosen = replace(chosen, allowed_hosts=None)
+    app = create_pearmut_app(_database(settings), chosen, find_pearmut_files(settings.pearmut_files))
+    _collect_rarely()
+    return app
+
+
+def _database(settings: Settings) -> Database:
     if settings.database_url is None:
         raise SystemExit("PLUMBLINE_DATABASE_URL is not set; `plumbline serve` brings its own database")
     role = settings.database_role or None
-    database = Database(
-        settings.database_url, size=settings.pool_size, role=role, timeout=REQUEST_TIMEOUT, watched=True
-    )
-    app = create_app(database, options(settings))
+    return Database(settings.database_url, size=settings.pool_size, role=role, timeout=REQUEST_TIMEOUT, watched=True)
+
+
+def _collect_rarely() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER, 20, 20)
     gc.enable()
-    return app
 
 
 def options(settings: Settings) -> Options:

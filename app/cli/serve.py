@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
@@ -9,6 +12,8 @@ import typer
 from app.cli.kit import context
 from app.cli.serving.service import announce, listening, origin_of, prepare, serve_database, stoppable
 from app.config import Settings
+from app.pearmut.app import ABSENT
+from app.pearmut.files import find_pearmut_files
 
 
 def register(app: typer.Typer) -> None:
@@ -29,7 +34,32 @@ def serve(
     settings = Settings.load()
     with stoppable(), context.own_database() as (url, own):
         role = prepare(url, upgrade=not no_migrate)
-        with listening(host or settings.host, settings.port if port is None else port) as server:
+        with (
+            listening(host or settings.host, settings.port if port is None else port) as server,
+            _listening_for_pearmut(settings, host or settings.host) as pearmut,
+        ):
             origin = settings.public_url or origin_of(server)
             announce(url, role, origin, settings.data_dir)
-            serve_database(url, own, role, server, answering=workers or settings.workers, with_worker=not no_worker)
+            serve_database(
+                url,
+                own,
+                role,
+                server,
+                answering=workers or settings.workers,
+                with_worker=not no_worker,
+                pearmut=pearmut,
+            )
+
+
+@contextmanager
+def _listening_for_pearmut(settings: Settings, host: str) -> Iterator[socket.socket | None]:
+    """The socket of Pearmut's own pages, where they are to be served. Raises CannotListen, NoPearmutPages."""
+    if settings.pearmut_port is None:
+        yield None
+        return
+    files = find_pearmut_files(settings.pearmut_files)
+    with listening(host, settings.pearmut_port) as server:
+        typer.echo(f"Pearmut's pages at {settings.pearmut_url or origin_of(server)}")
+        if files.folder is None:
+            typer.echo(ABSENT, err=True)
+        yield server

@@ -15,7 +15,7 @@ import typer
 
 from app.cli.serving import supervisor
 from app.cli.serving.parts import Postgres, ProcessLimits, SupervisedPart, SupervisedProcess
-from app.cli.serving.web import GRACE, LOGGING
+from app.cli.serving.web import FACTORY, GRACE, LOGGING, PEARMUT
 from app.domain.errors import AppError
 from app.services.access import tokens
 from app.storage import embedded, migrate
@@ -39,13 +39,17 @@ def serve_database(
     *,
     answering: int = 1,
     with_worker: bool = True,
+    pearmut: socket.socket | None = None,
 ) -> None:
     """Serve a database on a listening socket until told to stop, and keep all that it takes running.
 
     own: the embedded Postgres, where that is the database. answering: the number of processes that answer requests.
+    pearmut: a listening socket for Pearmut's own pages.
     """
     parts: list[SupervisedPart] = [Postgres(embedded.ServerTender(own.cluster))] if own else []
     parts += [_web(url, role, server, f"web {i}" if answering > 1 else "web") for i in range(1, answering + 1)]
+    if pearmut is not None:
+        parts.append(_web(url, role, pearmut, "pearmut", PEARMUT))
     run([*parts, *([_worker(url)] if with_worker else [])], server)
 
 
@@ -58,8 +62,8 @@ def _worker(url: str) -> SupervisedProcess:
     )
 
 
-def _web(url: str, role: str | None, server: socket.socket, name: str) -> SupervisedProcess:
-    command = [sys.executable, "-m", "app.cli.serving.web", "{line}", str(server.fileno())]
+def _web(url: str, role: str | None, server: socket.socket, name: str, application: str = FACTORY) -> SupervisedProcess:
+    command = [sys.executable, "-m", "app.cli.serving.web", "{line}", str(server.fileno()), application]
     environment = {
         "PLUMBLINE_DATABASE_URL": url,
         "PLUMBLINE_DATABASE_ROLE": role or "",

@@ -1,6 +1,6 @@
 """A web process: answers requests on a listening socket, under the supervisor's eyes or by itself.
 
-python -m app.cli.serving.web LINE LISTENER    # the descriptors of the line and of the listening socket
+python -m app.cli.serving.web LINE LISTENER [APPLICATION]    # descriptors of the line and of the listening socket
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from app.config import Settings
 from app.web.protocol import MOST_FILES, BoundedProtocol, count_allowed_files
 
 FACTORY = "app.main:from_environment"
+PEARMUT = "app.main:pearmut_from_environment"
 GRACE = 8  # seconds that requests under way have to finish
 BEAT_EVERY = 1  # seconds
 KEEP_ALIVE = 75  # seconds: a page's heartbeat every 20 s, and a proxy's own limit, end before it
@@ -33,12 +34,12 @@ LOGGING: dict[str, Any] = {
 }
 
 
-def config(**more: Any) -> uvicorn.Config:
-    """How requests are answered. more: what else uvicorn is told."""
+def config(factory: str = FACTORY, **more: Any) -> uvicorn.Config:
+    """How requests are answered. factory: makes the application. more: what else uvicorn is told."""
     _allow_files()
     proxies = Settings.load().trusted_proxies
     return uvicorn.Config(
-        FACTORY,
+        factory,
         factory=True,
         http=BoundedProtocol,
         access_log=False,
@@ -67,10 +68,10 @@ def answer(listener: socket.socket) -> None:
     _server().run(sockets=[listener])
 
 
-def _server(**more: Any) -> uvicorn.Server:
+def _server(factory: str = FACTORY, **more: Any) -> uvicorn.Server:
     """What it imports is no garbage, and to look for some is a fifth of the start; the application does so again."""
     gc.disable()
-    return uvicorn.Server(config(**more))
+    return uvicorn.Server(config(factory, **more))
 
 
 def _log_no_threads() -> None:
@@ -78,7 +79,7 @@ def _log_no_threads() -> None:
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
 
 
-def main(line: int, listener: int) -> None:
+def main(line: int, listener: int, factory: str = FACTORY) -> None:
     """Answer requests until told to stop. The event loop gives the signs of life: who hears them is answered."""
     sys.setswitchinterval(SWITCH)
     _log_no_threads()
@@ -90,9 +91,9 @@ def main(line: int, listener: int) -> None:
         ends.beat()
 
     with socket.socket(fileno=listener) as ours:
-        _server(callback_notify=beat, timeout_notify=BEAT_EVERY - 0.5).run(sockets=[ours])
+        _server(factory, callback_notify=beat, timeout_notify=BEAT_EVERY - 0.5).run(sockets=[ours])
 
 
 if __name__ == "__main__":
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `app.cli.main` says
-    main(*map(int, sys.argv[1:3]))
+    main(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:4])

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from app import protocols
 from app.domain.keys import make_key
 from app.formats.base import FileLine, InputFile, JudgmentRow, ReadContext, ReaderLimits, ReadLog, Record
 from app.formats.kit.json_stream import stream_json_pieces
@@ -15,6 +14,7 @@ from app.formats.kit.judgment_rows import LATEST_TIME
 from app.formats.kit.names import KeyNames
 from app.formats.kit.reading import read_blocks, read_lines
 from app.formats.kit.strict_json import NotStrictError, parse_json_value
+from app.formats.pearmut.answers import parse_answer
 from app.formats.pearmut.items import OTHERS, UNANSWERED, PearmutItems, document_items, is_check_document, item_outputs
 
 RESET = "__RESET__"
@@ -40,7 +40,6 @@ class PearmutLog:
 
     def __init__(self, protocol: str, items: PearmutItems, context: ReadContext, log: ReadLog) -> None:
         self._protocol, self._items, self._log = protocol, items, log
-        self._fields = protocols.get_protocol(protocol).payload.model_fields
         self._limits = replace(context.limits, line_bytes=max(LONGEST_LINE, context.limits.line_bytes))
         self._raters = KeyNames("rater", log)
 
@@ -107,7 +106,11 @@ class PearmutLog:
         for item, (document, position), answers in zip(items, self._items.places(items), given, strict=True):
             texts = item_outputs(item)
             for model, answer in _answered(answers, texts):
-                payload = None if answer.get(UNANSWERED) is True else self._payload(answer, texts[model])
+                payload = (
+                    None
+                    if answer.get(UNANSWERED) is True
+                    else parse_answer(self._protocol, self._items.spans, answer, texts[model])
+                )
                 if payload is None:
                     self._log.dropped[OPEN] += 1
                     continue
@@ -125,25 +128,6 @@ class PearmutLog:
                     submitted_at=submitted,
                     meta={"textfield": text} if (text := answer.get("textfield")) else None,
                 )
-
-    def _payload(self, answer: Mapping[str, object], text: str) -> dict[str, object] | None:
-        """The payload of an answer; None where it lacks a score that is asked. Raises ValueError."""
-        payload: dict[str, object] = {"protocol": self._protocol}
-        if "errors" in self._fields:
-            payload["errors"] = self._items.spans.parse(answer.get("error_spans"), text)
-        if "score" in self._fields:
-            score = answer.get("score")
-            if score is None:
-                return None
-            if not isinstance(score, int | float) or isinstance(score, bool):
-                raise ValueError("score: must be a number")
-            payload["score"] = float(score)
-        if "scores" in self._fields:
-            sliders = answer.get("sliders")
-            if not isinstance(sliders, dict) or not all(type(value) in (int, float) for value in sliders.values()):
-                return None
-            payload["scores"] = {make_key(name): float(value) for name, value in sliders.items()}
-        return payload
 
 
 def _answered(answers: object, texts: Mapping[str, str]) -> Iterator[tuple[str, Mapping[str, object]]]:

@@ -12,13 +12,13 @@ Source: `_add_single_campaign`, `_add_existing` of cli.py in zouharvi/pearmut 1.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 
 from app.formats.base import CampaignContents, JudgmentRow
 from app.formats.kit.strict_json import canonical_json
+from app.formats.pearmut.answers import format_answer, format_marks
 from app.formats.pearmut.documents import (
     NOT_WRITTEN,
     PearmutDocument,
@@ -28,8 +28,7 @@ from app.formats.pearmut.documents import (
 )
 from app.formats.pearmut.items import BY_CRITERIA, UNANSWERED
 from app.formats.pearmut.progress import PearmutProgress
-from app.formats.pearmut.spans import INSTRUCTIONS, MISSING, code_point_positions, find_token
-from app.protocols.cesa import FAULT
+from app.formats.pearmut.spans import INSTRUCTIONS, MISSING
 
 TOKENS: Mapping[str, object] = {"cESA": [MISSING, INSTRUCTIONS]}
 """Special tokens by the protocol of Pearmut, where they are others than it shows by itself."""
@@ -120,7 +119,7 @@ def _items(
         item["tgt"] = {names.systems.of(key): texts[key].text if key in texts else "" for key in shown}
         if prefill:
             spans = {
-                names.systems.of(key): _marks(one.prefill, one.text, lost)
+                names.systems.of(key): format_marks(one.prefill, one.text, lost)
                 for key, one in texts.items()
                 if one.prefill is not None
             }
@@ -172,23 +171,13 @@ def _line(
     annotation: list[dict[str, object]] = [dict(unanswered) for _ in range(document.length)]
     for position, key, answer in answers:
         output = document.outputs.get(position, {}).get(key)
-        annotation[position - 1][names.systems.of(key)] = _answer(answer, output.text if output else None, lost)
+        annotation[position - 1][names.systems.of(key)] = format_answer(
+            answer.payload, output.text if output else None, lost, answer.meta
+        )
     line: dict[str, object] = {"user_id": rater, "item_i": item_i, "annotation": annotation}
     line["item"] = _items(document, shown, names, lost)
     line["actions"] = _actions(answers, lost)
     return line
-
-
-def _answer(judgment: JudgmentRow, text: str | None, lost: Counter[str]) -> dict[str, object]:
-    payload = judgment.payload
-    answer: dict[str, object] = {"error_spans": _marks(payload.get("errors"), text, lost)}
-    if "score" in payload:
-        answer["score"] = payload["score"]
-    if isinstance(payload.get("scores"), Mapping):
-        answer["sliders"] = payload["scores"]
-    kept = (judgment.meta or {}).get("textfield")
-    lost["what else is kept with judgments"] += bool(set(judgment.meta or ()) - {"textfield"})
-    return {"score": None, **answer, "textfield": kept or None}
 
 
 def _actions(answers: Sequence[Answer], lost: Counter[str]) -> list[dict[str, object]]:
@@ -206,38 +195,3 @@ def _times(answers: Sequence[Answer]) -> tuple[float | None, float | None]:
     begun = [answer.started_at.timestamp() for _, _, answer in answers if answer.started_at]
     ended = [answer.submitted_at.timestamp() for _, _, answer in answers if answer.submitted_at]
     return min(begun, default=None), max(ended, default=None)
-
-
-def _marks(errors: object, text: str | None, lost: Counter[str]) -> list[dict[str, object]]:
-    """A payload's errors as the page logs them."""
-    payload_errors = [one for one in errors if isinstance(one, Mapping)] if isinstance(errors, list | tuple) else []
-    places = code_point_positions(text or "")
-    marks = []
-    for error in payload_errors:
-        severity = error.get("severity")
-        start, end = _ends(error, places, text is None, lost)
-        lost["notes on errors"] += bool(error.get("note")) and find_token(error) is None
-        lost["which prefilled error an error came from"] += bool(error.get("prefill"))
-        category = None if start == len(places) + 1 and error.get("category") == FAULT else error.get("category")
-        said = {"severity": None if severity == "undecided" else severity, "category": category or None}
-        marks.append({"start_i": start, "end_i": end, **said})
-    return marks
-
-
-def _ends(error: Mapping[str, object], places: Sequence[int], unknown: bool, lost: Counter[str]) -> tuple[int, int]:
-    """Both ends, inclusive, as places of the page; behind the text where the error has none."""
-    start, end = error.get("start"), error.get("end")
-    placed = isinstance(start, int) and isinstance(end, int)
-    token = find_token(error)
-    if token is not None and (error.get("omission") or not placed):
-        lost["places of omissions"] += placed
-        return len(places) + token, len(places) + token
-    if not isinstance(start, int) or not isinstance(end, int) or error.get("side", "target") != "target":
-        lost["errors without a place on the output: behind it"] += 1
-        return len(places) + 1, len(places) + 1
-    first, last = bisect_left(places, start), bisect_left(places, end) - 1
-    if unknown or first >= len(places):
-        lost["places of errors in texts that are unknown or shorter"] += 1
-        return len(places) + 1, len(places) + 1
-    lost["errors of no length: one place"] += last < first
-    return first, max(first, last)

@@ -10,6 +10,7 @@ from app.storage.tables.jobs import chunk_results, jobs
 from app.storage.tables.judgments import judgments, profiles, scores, voids
 from app.storage.tables.locks import locks
 from app.storage.tables.metrics import metric_scores
+from app.storage.tables.pearmut import pearmut_answers, pearmut_campaigns, pearmut_users
 from app.storage.tables.plans import arms, bucket_raters, groups, plan_documents, plans
 from app.storage.tables.raters import (
     consents,
@@ -71,6 +72,9 @@ __all__ = [
     "metadata",
     "metric_scores",
     "outputs",
+    "pearmut_answers",
+    "pearmut_campaigns",
+    "pearmut_users",
     "people",
     "plan_documents",
     "plans",

@@ -1,0 +1,81 @@
+"""One answer of Pearmut's page and the payload that says the same."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from app import protocols
+from app.domain.keys import make_key
+from app.formats.pearmut.spans import SpanReader, code_point_positions, find_token
+from app.protocols.cesa import FAULT
+
+
+def parse_answer(protocol: str, spans: SpanReader, answer: Mapping[str, object], text: str) -> dict[str, object] | None:
+    """The payload of an answer; None where it lacks a score that is asked. Raises ValueError."""
+    fields = protocols.get_protocol(protocol).payload.model_fields
+    payload: dict[str, object] = {"protocol": protocol}
+    if "errors" in fields:
+        payload["errors"] = spans.parse(answer.get("error_spans"), text)
+    if "score" in fields:
+        score = answer.get("score")
+        if score is None:
+            return None
+        if not isinstance(score, int | float) or isinstance(score, bool):
+            raise ValueError("score: must be a number")
+        payload["score"] = float(score)
+    if "scores" in fields:
+        sliders = answer.get("sliders")
+        if not isinstance(sliders, dict) or not all(type(value) in (int, float) for value in sliders.values()):
+            return None
+        payload["scores"] = {make_key(name): float(value) for name, value in sliders.items()}
+    return payload
+
+
+def format_answer(
+    payload: Mapping[str, object], text: str | None, lost: Counter[str], meta: Mapping[str, object] | None = None
+) -> dict[str, object]:
+    """A payload as the page would have logged it. meta: what else is kept with the judgment."""
+    answer: dict[str, object] = {"error_spans": format_marks(payload.get("errors"), text, lost)}
+    if "score" in payload:
+        answer["score"] = payload["score"]
+    if isinstance(payload.get("scores"), Mapping):
+        answer["sliders"] = payload["scores"]
+    lost["what else is kept with judgments"] += bool(set(meta or ()) - {"textfield"})
+    return {"score": None, **answer, "textfield": (meta or {}).get("textfield") or None}
+
+
+def format_marks(errors: object, text: str | None, lost: Counter[str]) -> list[dict[str, object]]:
+    """A payload's errors as the page logs them."""
+    payload_errors = [one for one in errors if isinstance(one, Mapping)] if isinstance(errors, list | tuple) else []
+    places = code_point_positions(text or "")
+    marks = []
+    for error in payload_errors:
+        severity = error.get("severity")
+        start, end = _ends(error, places, text is None, lost)
+        lost["notes on errors"] += bool(error.get("note")) and find_token(error) is None
+        lost["which prefilled error an error came from"] += bool(error.get("prefill"))
+        category = None if start == len(places) + 1 and error.get("category") == FAULT else error.get("category")
+        said = {"severity": None if severity == "undecided" else severity, "category": category or None}
+        marks.append({"start_i": start, "end_i": end, **said})
+    return marks
+
+
+def _ends(error: Mapping[str, object], places: Sequence[int], unknown: bool, lost: Counter[str]) -> tuple[int, int]:
+    """Both ends, inclusive, as places of the page; behind the text where the error has none."""
+    start, end = error.get("start"), error.get("end")
+    placed = isinstance(start, int) and isinstance(end, int)
+    token = find_token(error)
+    if token is not None and (error.get("omission") or not placed):
+        lost["places of omissions"] += placed
+        return len(places) + token, len(places) + token
+    if not isinstance(start, int) or not isinstance(end, int) or error.get("side", "target") != "target":
+        lost["errors without a place on the output: behind it"] += 1
+        return len(places) + 1, len(places) + 1
+    first, last = bisect_left(places, start), bisect_left(places, end) - 1
+    if unknown or first >= len(places):
+        lost["places of errors in texts that are unknown or shorter"] += 1
+        return len(places) + 1, len(places) + 1
+    lost["errors of no length: one place"] += last < first
+    return first, max(first, last)

@@ -1,0 +1,125 @@
+"""What the page of an annotator asks: the next item, one of their own, and to keep answers."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import partial
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from app.domain.errors import AppError, Conflict, Unavailable
+from app.pearmut.bodies import ItemIn, LogIn, NextItemIn, read_body
+from app.pearmut.errors import json_response
+from app.pearmut.state import PearmutState
+from app.services.pearmut import pages
+from app.services.pearmut.answers import SentDocument, record_document
+from app.services.pearmut.users import PearmutUser, PearmutUserUnknown, identify_user
+from app.services.tasks import leases
+from app.services.tasks.leases import LeaseResult
+from app.storage.db import Session
+from app.web.rate_limits import address_of
+
+router = APIRouter()
+WHYS = {
+    "paused": "The campaign is paused, or you are; ask whoever gave you this link.",
+    "not_enrolled": "You are not enrolled any more.",
+    "consent": "Agree to the campaign's terms on Plumbline's page first.",
+    "qualification": "Pass the campaign's test on Plumbline's page first.",
+}
+
+
+class TooManyUnknownUsers(AppError):
+    """Too many unknown users from this address; wait a minute."""
+
+    kind = "too_many"
+
+
+class PearmutNothingNow(Conflict):
+    """There is nothing to annotate now."""
+
+
+class PearmutOthersAtWork(Unavailable):
+    """Others are at work on the last documents; wait, or come back later."""
+
+
+@router.post("/get-next-item")
+async def get_next_item(request: Request) -> Response:
+    """The next document, form or check of an annotator, or the end with the code of the verdict."""
+    body, state = await read_body(request, NextItemIn), PearmutState.of(request)
+    step = await state.judging.thread(partial(_next_without_lease, request, state, body))
+    if isinstance(step, PearmutUser):
+        leased = await leases.lease_task(state.judging, rater=step.rater)
+        step = await state.judging.thread(partial(_next_leased, state, step, leased))
+    return json_response(step)
+
+
+def _next_without_lease(
+    request: Request, state: PearmutState, body: NextItemIn, session: Session
+) -> pages.Response | PearmutUser:
+    """What is next; the user where that takes a lease."""
+    user = _user(request, state, body, session)
+    progress = pages.load_progress(session, user)
+    place = pages.find_place_without_lease(user, progress)
+    if place is None and pages.needs_lease(user, progress):
+        return user
+    return _respond(state, user, progress, session, place)
+
+
+def _next_leased(state: PearmutState, user: PearmutUser, leased: LeaseResult, session: Session) -> pages.Response:
+    progress = pages.load_progress(session, user)
+    if leased.task is not None:
+        place = pages.find_leased_place(user, progress, leased.task.task)
+        return pages.make_item_response(session, user, progress, place, state.files.instructions)
+    if leased.why == "wait":
+        raise PearmutOthersAtWork(retry_after=leased.retry_after)
+    if leased.why in WHYS:
+        raise PearmutNothingNow(WHYS[leased.why])
+    return _respond(state, user, progress, session, None)
+
+
+def _respond(
+    state: PearmutState, user: PearmutUser, progress: pages.UserProgress, session: Session, place: int | str | None
+) -> pages.Response:
+    place = pages.find_last_place(user, progress) if place is None else place
+    if place is None:
+        return pages.make_goodbye(user, progress)
+    return pages.make_item_response(session, user, progress, place, state.files.instructions)
+
+
+@router.post("/get-i-item")
+async def get_own_item(request: Request) -> Response:
+    """One item of an annotator, with what they answered; nobody sees what others did."""
+    body, state = await read_body(request, ItemIn), PearmutState.of(request)
+
+    def work(session: Session) -> pages.Response:
+        user = _user(request, state, body, session)
+        return pages.get_item(session, user, body.item_i, state.files.instructions)
+
+    return json_response(await state.judging.thread(work))
+
+
+@router.post("/log-response")
+async def log_response(request: Request) -> Response:
+    """Keep answers and hand the document in, in one transaction; the same once more changes nothing."""
+    body, state = await read_body(request, LogIn), PearmutState.of(request)
+    sent = SentDocument(body.item_i, body.payload.annotation, body.payload.actions, body.payload.comment)
+
+    def work(session: Session) -> None:
+        record_document(session, _user(request, state, body, session), sent)
+
+    await state.judging.thread(work)
+    return json_response("ok")
+
+
+def _user(request: Request, state: PearmutState, body: NextItemIn, session: Session) -> PearmutUser:
+    """The annotator. Raises PearmutUserUnknown, and TooManyUnknownUsers where an address tries many names."""
+    loaded, address = state.campaigns.load(session, body.campaign_id), address_of(request.scope)
+    wait = state.failures.wait(address)
+    if wait:
+        raise TooManyUnknownUsers(retry_after=wait)
+    try:
+        return identify_user(session, loaded, body.user_id)
+    except PearmutUserUnknown:
+        state.failures.note(address, hashlib.sha256(body.user_id.encode("utf-8", "replace")).digest())
+        raise

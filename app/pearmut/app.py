@@ -1,0 +1,94 @@
+"""The application of Pearmut's pages, put together. It has an origin of its own, because campaigns bring scripts."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+from anyio import to_thread
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.staticfiles import StaticFiles
+
+from app.pearmut import annotator, manager
+from app.pearmut.errors import install_error_handlers, json_response
+from app.pearmut.files import PearmutFiles
+from app.pearmut.state import WINDOW, PearmutState
+from app.services.tasks.addresses import AnswerableTaskCache
+from app.services.tasks.judging import JudgingService
+from app.storage.db import Database
+from app.storage.recorder.recorder import Recorder
+from app.web.admission import PER_CONNECTION, AdmissionLayer
+from app.web.deps import Options
+from app.web.hosts import HostsLayer
+from app.web.metrics import RequestMetrics
+from app.web.rate_limits import FailedSignIns, StrangerLimits
+from app.web.request_log import RequestLogLayer
+
+LARGEST = 16 << 20  # bytes of a body: a page sends the document back, and every move of the mouse
+SAFE = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache"}
+ABSENT = (
+    "Pearmut's pages are not here. Install the package pearmut beside Plumbline, or name the folder of its pages "
+    "in PLUMBLINE_PEARMUT_FILES."
+)
+
+
+def create_pearmut_app(database: Database, options: Options, files: PearmutFiles) -> FastAPI:
+    """The application over a database, with Pearmut's files."""
+    app = FastAPI(lifespan=_lifespan, openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
+    recorder = Recorder(database.url, role=database.role, pulse=database.pulse)
+    judging = JudgingService(recorder, database, AnswerableTaskCache())
+    limits = options.strangers or StrangerLimits()
+    app.state.database = database
+    app.state.options = replace(options, body_limit=max(options.body_limit, LARGEST))
+    app.state.pearmut = PearmutState(judging, files, FailedSignIns(limits.failures, WINDOW))
+    app.include_router(annotator.router)
+    app.include_router(manager.router)
+    _add_pages(app, files)
+    install_error_handlers(app)
+    app.add_middleware(AdmissionLayer, limit=PER_CONNECTION * database.size, page=_no_page)
+    app.state.metrics = RequestMetrics()
+    layers = app.build_middleware_stack()
+    if options.allowed_hosts is not None:
+        layers = HostsLayer(layers, options.allowed_hosts)
+    app.middleware_stack = RequestLogLayer(layers, app.state.metrics)
+    return app
+
+
+def _add_pages(app: FastAPI, files: PearmutFiles) -> None:
+    folder = files.folder
+    if folder is None:
+
+        async def absent() -> Response:
+            return json_response(ABSENT, 404)
+
+        for path in ("/", "/annotate", "/dashboard"):
+            app.add_api_route(path, absent, methods=["GET"])
+        return
+
+    def page(name: str) -> None:
+        async def show() -> Response:
+            return FileResponse(folder / f"{name}.html", headers=SAFE)
+
+        app.add_api_route(f"/{name}", show, methods=["GET", "HEAD"])
+
+    page("annotate")
+    page("dashboard")
+    app.mount("/", StaticFiles(directory=folder, html=True), name="pearmut")
+
+
+def _no_page(request: Request, status: int, headers: object) -> Response | None:  # noqa: ARG001 (as the layer calls it)
+    return None
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    database: Database = app.state.database
+    recorder = app.state.pearmut.judging.recorder
+    to_thread.current_default_thread_limiter().total_tokens = PER_CONNECTION * database.size
+    await recorder.open()
+    yield
+    await recorder.close()
+    database.close()

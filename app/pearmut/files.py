@@ -1,0 +1,58 @@
+"""Pearmut's own files: read from where it is installed, or from a folder that a setting names. None is kept here."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from types import MappingProxyType
+
+from app.domain.errors import Invalid
+
+PAGE = "annotate.html"
+INSTRUCTIONS = "PROTOCOL_INSTRUCTIONS"
+
+
+class NoPearmutPages(Invalid):
+    """PLUMBLINE_PEARMUT_FILES names a folder without Pearmut's pages: it has no annotate.html."""
+
+
+@dataclass(frozen=True, slots=True)
+class PearmutFiles:
+    """folder: of its pages; None where there are none. instructions: those of its protocols, as HTML."""
+
+    folder: Path | None = None
+    instructions: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def find_pearmut_files(named: Path | None) -> PearmutFiles:
+    """The files in a named folder (Pearmut's `static`, or the package), else of the installed package.
+
+    Pearmut itself is never imported. Raises NoPearmutPages where the named folder has none.
+    """
+    if named is not None:
+        places = [named, named / "static", named / "pearmut" / "static"]
+    else:
+        spec = find_spec("pearmut")
+        places = [Path(spec.origin).parent / "static"] if spec is not None and spec.origin else []
+    folder = next((place for place in places if (place / PAGE).is_file()), None)
+    if folder is None:
+        if named is not None:
+            raise NoPearmutPages(str(named))
+        return PearmutFiles()
+    return PearmutFiles(folder, _read_instructions(folder.parent / "constants.py"))
+
+
+def _read_instructions(module: Path) -> dict[str, str]:
+    """What the package tells annotators of each protocol: a constant, read without running anything."""
+    if not module.is_file():
+        return {}
+    for statement in ast.parse(module.read_text(encoding="utf-8")).body:
+        if isinstance(statement, ast.Assign) and any(
+            isinstance(name, ast.Name) and name.id == INSTRUCTIONS for name in statement.targets
+        ):
+            value = ast.literal_eval(statement.value)
+            return {str(name): str(text) for name, text in value.items()}
+    return {}

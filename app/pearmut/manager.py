@@ -1,0 +1,184 @@
+"""What Pearmut's dashboard asks. All of it needs a token; Pearmut itself lists users and links without one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from app.domain.errors import Invalid
+from app.pearmut.bodies import CampaignIn, NewCampaignIn, NewUsersIn, UserIn, read_body
+from app.pearmut.errors import describe_error, json_response
+from app.pearmut.state import PearmutState
+from app.services.access import tokens
+from app.services.access.tokens import BadCredential, Caller
+from app.services.pearmut import dashboard
+from app.services.pearmut.adding import add_pearmut_campaign
+from app.services.pearmut.campaign_file import read_campaign_file
+from app.services.pearmut.loaded import LoadedCampaign
+from app.services.pearmut.users import PearmutTokenWrong, authenticate_dashboard
+from app.storage.db import Session
+
+router = APIRouter()
+Work = Callable[[Session, LoadedCampaign, Caller], object]
+TABLES = "Make tables of results with Plumbline: `plumbline rank CAMPAIGN --latex`."
+PURGE = "Campaigns are not purged here: close it, or erase its annotators, on Plumbline's pages."
+
+
+async def _managed(request: Request, body: CampaignIn, work: Work) -> Response:
+    """Do what a manager of the campaign asks. Raises PearmutTokenWrong."""
+    state = PearmutState.of(request)
+
+    def run(session: Session) -> object:
+        loaded = state.campaigns.load(session, body.campaign_id)
+        return work(session, loaded, authenticate_dashboard(session, loaded, body.token or ""))
+
+    return json_response(await state.judging.thread(run))
+
+
+@router.post("/dashboard-data")
+async def get_dashboard_data(request: Request) -> Response:
+    """How far each user is."""
+    body = await read_body(request, CampaignIn)
+    return await _managed(request, body, lambda session, loaded, _: dashboard.make_dashboard_data(session, loaded))
+
+
+@router.post("/dashboard-results")
+async def get_dashboard_results(request: Request) -> Response:
+    """Results by Pearmut's rule."""
+    body = await read_body(request, CampaignIn)
+
+    def work(session: Session, loaded: LoadedCampaign, _: Caller) -> object:
+        return dashboard.compute_results(dashboard.list_log_lines(session, loaded))
+
+    return await _managed(request, body, work)
+
+
+@router.post("/reset-campaign")
+async def reset_user(request: Request) -> Response:
+    """Set aside what a user did, and let them begin anew."""
+    body = await read_body(request, UserIn)
+
+    def work(session: Session, loaded: LoadedCampaign, by: Caller) -> str:
+        dashboard.reset_user(session, loaded, body.user_id, by=by)
+        return "ok"
+
+    return await _managed(request, body, work)
+
+
+@router.post("/note-user")
+async def note_user(request: Request) -> Response:
+    """Keep a note on a user."""
+    body = await read_body(request, UserIn)
+
+    def work(session: Session, loaded: LoadedCampaign, _: Caller) -> str:
+        dashboard.note_user(session, loaded, body.user_id, body.note)
+        return "ok"
+
+    return await _managed(request, body, work)
+
+
+@router.post("/add-new-user")
+async def add_users(request: Request) -> Response:
+    """Enrol more users; their links are in this answer only."""
+    body = await read_body(request, NewUsersIn)
+
+    def work(session: Session, loaded: LoadedCampaign, by: Caller) -> object:
+        links = dashboard.add_users(session, loaded, body.users, by=by)
+        return {"status": "ok", "users": {link.user: link.credential for link in links}}
+
+    return await _managed(request, body, work)
+
+
+@router.post("/purge-campaign")
+async def refuse_purge() -> Response:
+    """Nothing is deleted here."""
+    return json_response(PURGE, 409)
+
+
+@router.post("/add-campaign")
+async def add_campaign(request: Request) -> Response:
+    """Load campaigns, all or none; tokens and links of users are in this answer only."""
+    body, state = await read_body(request, NewCampaignIn), PearmutState.of(request)
+    given = body.campaign_data if isinstance(body.campaign_data, list) else [body.campaign_data]
+
+    def work(session: Session) -> list[dict[str, Any]]:
+        by = _unbound_manager(session, body.token_main)
+        made = [add_pearmut_campaign(session, read_campaign_file(one), by=by, actor=by.actor) for one in given]
+        return [
+            {"campaign_id": one.name, "token": one.token, "users": {link.user: link.credential for link in one.links}}
+            for one in made
+        ]
+
+    try:
+        return json_response({"status": "ok", "campaigns": await state.judging.thread(work)})
+    except Invalid as error:
+        return json_response({"error": describe_error(error)}, 400)
+
+
+def _unbound_manager(session: Session, token: str) -> Caller:
+    """Who may create campaigns. Raises PearmutTokenWrong."""
+    try:
+        caller = tokens.authenticate_secret(session, token)
+    except BadCredential:
+        raise PearmutTokenWrong from None
+    if not caller.may("manager") or caller.campaign is not None:
+        raise PearmutTokenWrong
+    return caller
+
+
+CampaignNames = Annotated[list[str], Query(alias="campaign_id", max_length=100)]
+Tokens = Annotated[list[str] | None, Query(alias="token", max_length=100)]
+
+
+@router.get("/download-annotations")
+async def download_annotations(request: Request, names: CampaignNames, given: Tokens = None) -> Response:
+    """The log of each campaign."""
+    return await _download(request, names, given, "annotations.json", dashboard.list_log_lines, dict)
+
+
+@router.get("/download-progress")
+async def download_progress(request: Request, names: CampaignNames, given: Tokens = None) -> Response:
+    """What Pearmut keeps of its users, by campaign."""
+    return await _download(request, names, given, "progress.json", dashboard.make_progress_file, dict)
+
+
+@router.get("/download-campaigns")
+async def download_campaigns(request: Request, names: CampaignNames, given: Tokens = None) -> Response:
+    """Each campaign as it was loaded."""
+    return await _download(
+        request, names, given, "campaigns.json", dashboard.make_campaign_file, lambda pairs: [one for _, one in pairs]
+    )
+
+
+async def _download(
+    request: Request,
+    names: list[str],
+    given: list[str] | None,
+    file: str,
+    make: Callable[[Session, LoadedCampaign], object],
+    put: Callable[[list[tuple[str, object]]], object],
+) -> Response:
+    """A file of several campaigns, a token for each; one token may be of all."""
+    state, secrets = PearmutState.of(request), given or []
+    if len(secrets) not in (1, len(names)):
+        raise Invalid("Mismatched campaign_id and token count")
+
+    def work(session: Session) -> object:
+        pairs: list[tuple[str, object]] = []
+        for name, token in zip(names, secrets * (len(names) if len(secrets) == 1 else 1), strict=True):
+            loaded = state.campaigns.load(session, name)
+            authenticate_dashboard(session, loaded, token)
+            pairs.append((name, make(session, loaded)))
+        return put(pairs)
+
+    value = await state.judging.thread(work)
+    return json_response(value, headers={"Content-Disposition": f'attachment; filename="{file}"'})
+
+
+@router.get("/export-results")
+async def refuse_tables() -> Response:
+    """Tables are made by the reports."""
+    return json_response(TABLES, 400)

@@ -1,0 +1,30 @@
+"""What the application of Pearmut's pages has beside a request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from starlette.requests import Request
+
+from app.pearmut.files import PearmutFiles
+from app.services.pearmut.loaded import LoadedCampaignCache
+from app.services.tasks.judging import JudgingService
+from app.web.rate_limits import FailedSignIns
+
+WINDOW = 60.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class PearmutState:
+    """failures: unknown users of each address. campaigns: those in the memory of this process."""
+
+    judging: JudgingService
+    files: PearmutFiles
+    failures: FailedSignIns
+    campaigns: LoadedCampaignCache = field(default_factory=LoadedCampaignCache)
+
+    @classmethod
+    def of(cls, request: Request) -> PearmutState:
+        """The state of the application that a request is for."""
+        state: PearmutState = request.app.state.pearmut
+        return state

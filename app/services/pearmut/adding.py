@@ -1,0 +1,184 @@
+"""Load a campaign of Pearmut: test set, raters, plan and codes, in one transaction."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from app.domain.errors import Conflict, NotFound
+from app.domain.keys import make_key
+from app.formats.base import InputFile
+from app.services.access import tokens
+from app.services.access.tokens import Caller
+from app.services.data import imports
+from app.services.pearmut.campaign_file import CampaignFile, FileUser, shuffle_models
+from app.services.pearmut.loaded import LoadedCampaign, make_loaded_campaign
+from app.services.pearmut.plan import freeze_pearmut_plan
+from app.services.people import raters
+from app.services.people.raters import Enrolment
+from app.services.plans.campaign_states import change_campaign_state
+from app.storage import campaigns, pearmut
+from app.storage import plans as stored_plans
+from app.storage import raters as stored_raters
+from app.storage.db import Session
+
+FORMAT = "pearmut"
+WEAK = "names of users that are no credentials any more: each has a new link"
+NEW_DASHBOARD = "links of the dashboard that are none any more: it has a new one"
+
+
+class PearmutCampaignExists(Conflict):
+    """There is a campaign of this key already."""
+
+
+@dataclass(frozen=True, slots=True)
+class PearmutLink:
+    """How a user comes to the pages. credential: stands for the user in addresses; it is shown once."""
+
+    user: str
+    rater: str
+    credential: str
+
+    def __repr__(self) -> str:
+        """Without the credential, so that no log or trace can hold it."""
+        return f"PearmutLink({self.rater!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class AddedCampaign:
+    """What was loaded. token: for the dashboard; it is shown once. unused: what changes nothing here, counted."""
+
+    key: str
+    name: str
+    campaign_id: int
+    token: str
+    links: tuple[PearmutLink, ...]
+    documents: int
+    unused: Mapping[str, int]
+    report: Mapping[str, object]
+
+    def __repr__(self) -> str:
+        """Without the token, so that no log or trace can hold it."""
+        return f"AddedCampaign({self.key!r})"
+
+
+def add_pearmut_campaign(
+    session: Session, campaign: CampaignFile, *, by: Caller, actor: str, old_ids: bool = False, shuffled: bool = False
+) -> AddedCampaign:
+    """Load a campaign and open it.
+
+    old_ids: the names of users, and the token of the dashboard, that the file gives are credentials, however easily
+    guessed. shuffled: the order of models is drawn already.
+
+    Raises Invalid, and PearmutCampaignExists.
+    """
+    key = make_key(campaign.campaign_id)
+    _check_new(session, key)
+    if campaign.info.get("shuffle", True) and not shuffled:
+        shuffle_models(campaign)
+    users = _named(campaign)
+    loaded_json = _loaded(campaign, [name for name, _, _ in users])
+    body = json.dumps(loaded_json, ensure_ascii=False)
+    report = imports.run_import_in_transaction(
+        session,
+        key,
+        format=FORMAT,
+        files=[InputFile("campaign.json", partial(io.BytesIO, body.encode("utf-8", "surrogatepass")))],
+        options={},
+        dry_run=False,
+        skip_bad_lines=False,
+        actor=actor,
+    )
+    row = campaigns.load_campaign(session, key, lock=True)
+    loaded = make_loaded_campaign(key, row.id, loaded_json)
+    settings = {**row.settings, "presentation": "side_by_side"}
+    campaigns.update_campaign(session, row.id, {"settings": settings, "name": campaign.campaign_id})
+    given = campaign.token if old_ids else None
+    token_hash = hashlib.sha256(given.encode()).digest() if given else None
+    pearmut.insert_pearmut_campaign(session, row.id, loaded=body, token_hash=token_hash, old_ids=old_ids)
+    links = []
+    for n, (name, rater, user) in enumerate(users):
+        weak = old_ids and user.user_id is not None
+        links.append(add_user(session, loaded, n, name, rater, user, by=by, old_id=weak))
+    freeze_pearmut_plan(session, loaded, {name: rater for name, rater, _ in users}, actor=actor)
+    change_campaign_state(session, key, "open", actor=actor)
+    token = (
+        given
+        or tokens.create_token(
+            session, role="manager", name="Pearmut's dashboard", campaign=key, expires_at=None, actor=actor
+        ).secret
+    )
+    unused = {**campaign.unused}
+    if not old_ids:
+        named = sum(user.user_id is not None for user in campaign.users)
+        unused |= {what: n for what, n in ((WEAK, named), (NEW_DASHBOARD, int(campaign.token is not None))) if n}
+    return AddedCampaign(key, campaign.campaign_id, row.id, token, tuple(links), len(loaded.planned), unused, report)
+
+
+def add_user(
+    session: Session,
+    loaded: LoadedCampaign,
+    position: int,
+    name: str,
+    rater: str,
+    user: FileUser,
+    *,
+    by: Caller,
+    old_id: bool = False,
+) -> PearmutLink:
+    """Enrol a user with a credential and both codes. old_id: the name is a credential, too."""
+    enrolment = Enrolment(capacity=_capacity(loaded), attributes={})
+    raters.put_rater(session, loaded.key, rater, enrolment, given=frozenset(), seen=None, by=by)
+    rater_id = stored_raters.load_rater(session, loaded.campaign_id, rater).id
+    issued = tokens.create_token(
+        session, role="rater", name="Pearmut", campaign=loaded.key, rater=rater, expires_at=None, actor=by.actor
+    )
+    caller = tokens.authenticate_secret(session, issued.secret)
+    values = {
+        "position": position,
+        "user_id": name,
+        "token_id": caller.token_id if old_id else None,
+        "code_pass": user.token_pass or secrets.token_hex(5),
+        "code_fail": user.token_fail or secrets.token_hex(5),
+    }
+    pearmut.insert_pearmut_user(session, loaded.campaign_id, rater_id, values)
+    if stored_plans.find_latest_plan(session, loaded.campaign_id) is not None:
+        stored_plans.join_task_pool(session, loaded.campaign_id, rater_id)
+    return PearmutLink(name, rater, name if old_id else issued.secret)
+
+
+def _capacity(loaded: LoadedCampaign) -> int | None:
+    """What our own pages know of `docs_per_user`: items, where all documents have as many."""
+    cap, sizes = loaded.info.get("docs_per_user"), {len(one.systems) for one in loaded.planned.values()}
+    if not isinstance(cap, int) or not loaded.single_stream or len(sizes) != 1:
+        return None
+    return cap * sizes.pop()
+
+
+def _check_new(session: Session, key: str) -> None:
+    try:
+        campaigns.load_campaign(session, key)
+    except NotFound:
+        return
+    raise PearmutCampaignExists(key)
+
+
+def _named(campaign: CampaignFile) -> list[tuple[str, str, FileUser]]:
+    """Of each user: what Pearmut calls them, the key of the rater, and what the file says."""
+    taken = {user.user_id for user in campaign.users}
+    numbers = (f"user-{n}" for n in range(1, 2 * len(campaign.users) + 1))
+    free = (name for name in numbers if name not in taken)
+    names = [user.user_id or next(free) for user in campaign.users]
+    return [(name, make_key(name), user) for name, user in zip(names, campaign.users, strict=True)]
+
+
+def _loaded(campaign: CampaignFile, names: Sequence[str]) -> dict[str, object]:
+    """What is kept: the campaign as Pearmut has it after loading, without what is a credential."""
+    data = campaign.tasks[0] if campaign.single_stream else dict(zip(names, campaign.tasks, strict=True))
+    info = {name: value for name, value in campaign.info.items() if name != "users"}
+    return {"campaign_id": campaign.campaign_id, "info": info, "data": data, **campaign.aside}

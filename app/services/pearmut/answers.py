@@ -1,0 +1,273 @@
+"""What a page sends of a document: its judgments and the hand-in of its task, in one transaction, once."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
+
+from app.domain.errors import Conflict, Invalid, Place
+from app.domain.spans import clip_span
+from app.formats.base import FileLine, JudgmentRow, ReadLog
+from app.formats.pearmut.answers import parse_answer
+from app.services.campaigns.campaigns import get_campaign
+from app.services.data.intake import ImportIntake, import_records
+from app.services.data.recording import join_keys
+from app.services.pearmut import rules
+from app.services.pearmut.campaign_file import Document, is_form
+from app.services.pearmut.loaded import LoadedCampaign, PlannedDocument, model_names
+from app.services.pearmut.users import PearmutUser
+from app.storage import campaigns, clock, pearmut, tasks
+from app.storage.db import Session
+from app.storage.imports import external_judgments
+from app.storage.imports.staging import canonical_json
+
+SKIP = "submit_skip"
+LONGEST_GAP = 61.0  # seconds; what Pearmut counts of a longer pause
+LATEST_TIME = 253_402_300_800.0
+MOST_EVENTS = 20_000
+_OTHER = re.compile(r"[^a-z0-9_]+")
+Answers = Sequence[object]
+
+
+class PearmutCampaignClosed(Conflict):
+    """The campaign is closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentDocument:
+    """What a page sent. place: Pearmut's item_i. annotation: by the names that the page knows."""
+
+    place: int | str
+    annotation: Sequence[object]
+    actions: Sequence[Mapping[str, Any]] = ()
+    comment: str | None = None
+
+    @property
+    def skipped(self) -> bool:
+        """Whether the annotator left it as it was."""
+        return any(action.get("action") == SKIP for action in self.actions)
+
+    @property
+    def times(self) -> list[float]:
+        """When something was done, Unix seconds, in the order of the log."""
+        return [float(action["time"]) for action in self.actions]
+
+    @property
+    def digest(self) -> bytes:
+        """What only the same answer has."""
+        return hashlib.sha256(canonical_json([self.annotation, self.actions, self.comment]).encode()).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedAnswer:
+    """An answer that is kept, and what it means for the plan. task: the user's; None: somebody else has it."""
+
+    user: PearmutUser
+    sent: SentDocument
+    rows: tuple[JudgmentRow, ...]
+    task: pearmut.Row | None
+
+
+def record_document(session: Session, user: PearmutUser, sent: SentDocument) -> None:
+    """Record what a page sent; the same once more changes nothing.
+
+    Raises Invalid naming the place in the payload, PearmutPlaceUnknown, PearmutCampaignClosed.
+    """
+    row = campaigns.load_campaign(session, user.loaded.key, lock=True)
+    if row.state == "closed":
+        raise PearmutCampaignClosed
+    prepared = prepare_answer(session, user, sent)
+    if prepared is not None:
+        store_answers(session, user.loaded, [prepared], actor=user.rater.actor)
+
+
+def prepare_answer(
+    session: Session, user: PearmutUser, sent: SentDocument, *, real_names: bool = False
+) -> PreparedAnswer | None:
+    """Check an answer and keep it; None where it was kept before. real_names: models are called as in the file.
+
+    Raises Invalid, PearmutPlaceUnknown.
+    """
+    loaded = user.loaded
+    document = loaded.document(user.name, sent.place)
+    annotation = _by_model(document, sent.annotation, {} if real_names else loaded.info, real_names=real_names)
+    planned = loaded.planned_at(user.name, sent.place)
+    task: pearmut.Row | None = None
+    rows: tuple[JudgmentRow, ...] = ()
+    if planned is not None:
+        task = _own_task(session, user, planned)
+        rows = tuple(_rows(session, user, planned, document, annotation, sent, task))
+    if not real_names and not sent.skipped:
+        _check_complete(document, planned, rows)
+    times = sent.times
+    values = {
+        "place": str(sent.place),
+        "hash": sent.digest,
+        "body": {
+            "annotation": annotation,
+            "actions": list(sent.actions),
+            **({"comment": sent.comment} if sent.comment else {}),
+        },
+        "checks": None if sent.skipped or is_form(document) else rules.check_document(document, annotation),
+        "skipped": sent.skipped,
+        "begun": min(times, default=None),
+        "ended": max(times, default=None),
+        "seconds": sum(min(max(b - a, 0.0), LONGEST_GAP) for a, b in pairwise(times)),
+    }
+    if pearmut.insert_answer(session, loaded.campaign_id, user.rater.rater_id, values) is None:
+        return None
+    return PreparedAnswer(user, sent, rows, task)
+
+
+def store_answers(session: Session, loaded: LoadedCampaign, prepared: Sequence[PreparedAnswer], *, actor: str) -> None:
+    """Store the judgments of answers, none of them of the same output by the same user, and hand their tasks in."""
+    rows = [row for one in prepared for row in one.rows]
+    if rows:
+        intake = ImportIntake(
+            session,
+            get_campaign(session, loaded.key),
+            actor=actor,
+            what="judgments on Pearmut's pages",
+            action="judgments recorded",
+        )
+        import_records(intake, rows, ReadLog())
+    for one in prepared:
+        if one.task is not None:
+            _hand_in(session, one, one.task)
+
+
+def _hand_in(session: Session, one: PreparedAnswer, task: pearmut.Row) -> None:
+    campaign_id, rater_id = one.user.rater.campaign_id, one.user.rater.rater_id
+    if task.state == "free":
+        external_judgments.note_task_held(session, campaign_id, task.id, rater_id)
+    if task.state != "handed_in":
+        tasks.mark_task_handed_in(session, campaign_id, task.id, rater_id=rater_id, code=None)
+    events = [
+        (_OTHER.sub("_", str(action["action"]).lower())[:32].lstrip("_0123456789") or "other", at)
+        for action, at in zip(one.sent.actions, one.sent.times, strict=True)
+    ]
+    page = f"pearmut-{one.sent.digest.hex()[:32]}"
+    moments = [(kind, int(at * 1000)) for kind, at in events[:MOST_EVENTS]]
+    pearmut.insert_activity(session, campaign_id, task.id, rater_id, page=page, events=moments)
+
+
+def _own_task(session: Session, user: PearmutUser, planned: PlannedDocument) -> pearmut.Row | None:
+    """The task of a document where it is the user's, or nobody's and from now on theirs; locked."""
+    task = pearmut.lock_planned_task(session, user.loaded.campaign_id, planned.number)
+    if task is None or task.rater_id not in (None, user.rater.rater_id):
+        return None
+    if task.rater_id is None:
+        pearmut.claim_pooled_task(session, user.loaded.campaign_id, task.id, user.rater.rater_id)
+    return task
+
+
+def _rows(
+    session: Session,
+    user: PearmutUser,
+    planned: PlannedDocument,
+    document: Document,
+    annotation: Answers,
+    sent: SentDocument,
+    task: pearmut.Row | None,
+) -> Iterator[JudgmentRow]:
+    """The judgments of an answer: at the items of the user's task, else as the user's work beside the plan."""
+    here = pearmut.load_task_items(session, user.loaded.campaign_id, task.id) if task is not None else []
+    items = {item.system: item.key for item in here}
+    now = clock.database_now(session)
+    times = [min(datetime.fromtimestamp(at, UTC), now) for at in sent.times]
+    started, submitted = min(times, default=None), max(times, default=now)
+    for position, (item, answers) in enumerate(zip(document, annotation, strict=True), 1):
+        for model, answer in answers.items() if isinstance(answers, Mapping) else ():
+            payload = _payload(user.loaded, answer, item["tgt"][model], (position - 1, model))
+            system = planned.systems[model]
+            if payload is None:
+                continue
+            said = answer.get("textfield")
+            yield JudgmentRow(
+                at=FileLine("annotation", position),
+                task=task.key if task is not None else join_keys("elsewhere", user.rater.rater),
+                item=items[system] if task is not None else join_keys(system, planned.key),
+                systems=(system,),
+                document=planned.key,
+                position=position,
+                rater=user.rater.rater,
+                payload=payload,
+                started_at=started,
+                submitted_at=submitted,
+                meta={"textfield": said} if isinstance(said, str) and said else None,
+            )
+
+
+def _payload(
+    loaded: LoadedCampaign, answer: Mapping[str, Any], text: str, at: tuple[int, str]
+) -> dict[str, object] | None:
+    """The payload of an answer, over the text as it is stored: without white space at its ends. Raises Invalid."""
+    try:
+        payload = parse_answer(loaded.protocol, loaded.spans, answer, text)
+    except ValueError as fault:
+        raise Invalid(places=(Place(("payload", "annotation", *at), str(fault)),)) from None
+    stripped, errors = text.strip(), (payload or {}).get("errors")
+    if payload is None or len(stripped) == len(text) or not isinstance(errors, list):
+        return payload
+    led = len(text) - len(text.lstrip())
+    return {**payload, "errors": [_clipped(error, led, len(stripped)) for error in errors]}
+
+
+def _clipped(error: Mapping[str, Any], led: int, length: int) -> dict[str, Any]:
+    if "start" not in error:
+        return {**error}
+    start, end = clip_span((error["start"], error["end"]), led, length)
+    return {**error, "start": start, "end": end}
+
+
+def _by_model(document: Document, annotation: Answers, info: Mapping[str, Any], *, real_names: bool) -> list[object]:
+    """The annotation by the names of models in the file. Raises Invalid for what was not shown."""
+    here = ("payload", "annotation")
+    if len(annotation) != len(document):
+        raise Invalid(places=(Place(here, f"must have {len(document)} entries"),))
+    if is_form(document):
+        return list(annotation)
+    names = {name: model for model, name in model_names(document, info).items()}
+    result: list[object] = []
+    for n, (item, answers) in enumerate(zip(document, annotation, strict=True)):
+        if answers is None:
+            result.append(None)
+            continue
+        if not isinstance(answers, Mapping):
+            raise Invalid(places=(Place((*here, n), "must be an object"),))
+        known = {name: name for name in item["tgt"]} if real_names else names
+        wrong = [name for name, one in answers.items() if known.get(name) not in item["tgt"] or not _is_answer(one)]
+        if wrong:
+            raise Invalid(places=(Place((*here, n), f"{wrong[0][:40]} was not shown, or its answer is none"),))
+        result.append({known[name]: answer for name, answer in answers.items()})
+    return result
+
+
+def _is_answer(answer: object) -> bool:
+    """Whether an answer has a score, sliders and errors as the page has them, or none."""
+    if not isinstance(answer, Mapping):
+        return False
+    sliders, marks = answer.get("sliders") or {}, answer.get("error_spans") or []
+    if not isinstance(sliders, Mapping) or not isinstance(marks, list):
+        return False
+    numbers = [answer.get("score"), *sliders.values()]
+    return all(type(one) in (int, float, type(None)) for one in numbers) and all(isinstance(one, dict) for one in marks)
+
+
+def _check_complete(document: Document, planned: PlannedDocument | None, rows: Iterable[JudgmentRow]) -> None:
+    """Raise Invalid where something that must be judged is not."""
+    if planned is None:
+        return
+    given = {(row.position, row.systems[0]) for row in rows}
+    places = [
+        Place(("payload", "annotation", n - 1), "is not judged")
+        for n, item in enumerate(document, 1)
+        if not item.get("skippable") and not all((n, planned.systems[model]) in given for model in item["tgt"])
+    ]
+    if places:
+        raise Invalid("the document is not judged as a whole", places=tuple(places[:100]))

@@ -1,0 +1,205 @@
+"""Pearmut's dashboard on this store: how far users are, results by its rule, downloads, resets, notes, new users.
+
+Source: app.py and results_export.py in zouharvi/pearmut 1.1.6.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import warnings
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+from urllib.parse import quote_plus
+
+from scipy.stats import ttest_rel
+
+from app.domain.errors import Invalid
+from app.services.access.tokens import Caller
+from app.services.campaigns import audit
+from app.services.pearmut import pages
+from app.services.pearmut.adding import PearmutLink, add_user
+from app.services.pearmut.campaign_file import FileUser
+from app.services.pearmut.loaded import LoadedCampaign
+from app.services.pearmut.users import PearmutUser
+from app.services.tasks import board, voids
+from app.services.tasks.voids import JudgmentFilter
+from app.storage import pearmut
+from app.storage.db import Session
+
+RESET = "__RESET__"
+ALPHA = 0.05
+MOST_USERS = 1000
+Line = dict[str, Any]
+
+
+class UsersHaveTasks(Invalid):
+    """Add new user is only supported for single-stream assignments"""
+
+
+def make_dashboard_data(session: Session, loaded: LoadedCampaign) -> dict[str, Any]:
+    """How far each user is, with both codes."""
+    data = {user.name: _entry(row, user, progress) for row, user, progress in _users(session, loaded)}
+    info = loaded.info
+    return {
+        "data": data,
+        "validation_threshold": info.get("validation_threshold"),
+        "assignment": info["assignment"],
+        "docs_per_user": info.get("docs_per_user"),
+        "dynamic_models": info.get("dynamic_models"),
+    }
+
+
+def make_progress_file(session: Session, loaded: LoadedCampaign) -> dict[str, Any]:
+    """What Pearmut keeps of its users in `data/progress`."""
+    return {
+        user.name: {
+            **{name: value for name, value in _entry(row, user, progress).items() if name != "threshold_passed"},
+            "validations": pages.last_checks(progress.answers),
+        }
+        for row, user, progress in _users(session, loaded)
+    }
+
+
+def _users(session: Session, loaded: LoadedCampaign) -> Iterator[tuple[pearmut.Row, PearmutUser, pages.UserProgress]]:
+    places = pearmut.load_answered_places(session, loaded.campaign_id)
+    tasks = {row.number: row for row in pearmut.load_planned_tasks(session, loaded.campaign_id)}
+    for row in pearmut.load_pearmut_users(session, loaded.campaign_id):
+        user = PearmutUser.of(loaded, row, audit.OPERATOR, 0)
+        yield row, user, pages.make_progress(user, places, tasks)
+
+
+def _entry(row: pearmut.Row, user: PearmutUser, progress: pages.UserProgress) -> dict[str, Any]:
+    begun = [one.begun for one in progress.answers if one.begun is not None]
+    ended = [one.ended for one in progress.answers if one.ended is not None]
+    # The name opens the page only where it is a credential; who has a new link has it from whoever loaded the campaign.
+    address = f"annotate?campaign_id={quote_plus(user.loaded.name)}&user_id={quote_plus(user.name)}"
+    return {
+        "progress": list(progress.documents),
+        "progress_welcome": list(progress.welcome),
+        "progress_goodbye": list(progress.goodbye),
+        "time_start": min(begun, default=None),
+        "time_end": max(ended, default=None),
+        "time": progress.seconds,
+        "url": address,
+        "token_correct": row.code_pass,
+        "token_incorrect": row.code_fail,
+        "note": row.note,
+        "validations": [all(checks) for checks in pages.last_checks(progress.answers).values()],
+        "threshold_passed": pages.passes_checks(user, progress.answers) if all(progress.documents) else None,
+    }
+
+
+def list_log_lines(session: Session, loaded: LoadedCampaign) -> list[Line]:
+    """The log as Pearmut keeps it: what its pages sent, and what was handed in on ours as they would have."""
+    users = {row.rater_id: row.user_id for row in pearmut.load_pearmut_users(session, loaded.campaign_id)}
+    rows = pearmut.load_answers(session, loaded.campaign_id, resets=True)
+    lines: list[Line] = []
+    last_reset = {row.rater_id: row.id for row in rows if row.reset}
+    for row in rows:
+        user = users[row.rater_id]
+        place: int | str = int(row.place) if row.place.isdigit() else row.place
+        line: Line = {**row.body, "item": loaded.document(user, place)}
+        line |= {"validations": row.checks} if row.checks is not None else {}
+        lines.append(line | {"user_id": user, "item_i": place})
+        if last_reset.get(row.rater_id) == row.id:
+            lines.append({"user_id": user, "annotation": RESET})
+    return lines + list(_lines_of_other_pages(session, loaded))
+
+
+def _lines_of_other_pages(session: Session, loaded: LoadedCampaign) -> Iterator[Line]:
+    for _, user, progress in _users(session, loaded):
+        for index, state in enumerate(progress.documents):
+            if state != pages.DONE or str(index) in progress.answered:
+                continue
+            document = loaded.document(user.name, index)
+            annotation = pages.load_judged_annotation(session, user, progress, index, document)
+            if annotation is not None:
+                yield {"annotation": annotation, "actions": [], "item": document, "user_id": user.name, "item_i": index}
+
+
+def compute_results(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Mean over items of the last score of each model, and whether a paired t test tells it from the next one.
+
+    Two-sided, at 5 %; this is Pearmut's rule, which the reports here do not follow.
+    """
+    resets = {line["user_id"]: n for n, line in enumerate(lines) if line["annotation"] == RESET}
+    scores: dict[str, dict[str, float]] = defaultdict(dict)
+    for n, line in enumerate(lines):
+        if n <= resets.get(line["user_id"], -1) or isinstance(line["item_i"], str):
+            continue
+        for item, answers in zip(line["item"], line["annotation"], strict=False):
+            for model, answer in answers.items() if isinstance(answers, dict) else ():
+                score = _score(answer)
+                if score is not None:
+                    scores[model][str(item.get("item_id", json.dumps({**item, "tgt": None})))] = score
+    ranked = sorted(scores.items(), key=lambda one: statistics.mean(one[1].values()), reverse=True)
+    better = [_differ(one, other) for (_, one), (_, other) in pairwise(ranked)]
+    return [
+        {"model": model, "score": statistics.mean(by_item.values()), "count": len(by_item), "sig_better_than_next": sig}
+        for (model, by_item), sig in zip(ranked, [*better, False], strict=False)
+    ]
+
+
+def _score(answer: object) -> float | None:
+    if not isinstance(answer, dict):
+        return None
+    if answer.get("score") is not None:
+        return float(answer["score"])
+    sliders = [value for value in (answer.get("sliders") or {}).values() if value is not None]
+    return float(statistics.mean(sliders)) if sliders else None
+
+
+def _differ(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
+    common = sorted(one.keys() & other.keys())
+    if len(common) < 2:
+        return False
+    with warnings.catch_warnings():  # scores that are all alike: no test, and no difference
+        warnings.simplefilter("ignore")
+        return bool(ttest_rel([one[key] for key in common], [other[key] for key in common]).pvalue < ALPHA)
+
+
+def reset_user(session: Session, loaded: LoadedCampaign, user: str, *, by: Caller) -> None:
+    """Set aside all that a user did, and let them begin anew. Raises PearmutUserUnknown by the caller's look-up."""
+    row = pearmut.find_user_by_name(session, loaded.campaign_id, user)
+    if row is None:
+        raise Invalid("Unknown user ID. Maybe the campaign was restarted?")
+    reason = "reset on Pearmut's dashboard"
+    voids.void_judgments(session, loaded.key, JudgmentFilter(rater=row.rater), reason=reason, actor=by.actor)
+    for task in pearmut.load_planned_tasks(session, loaded.campaign_id):
+        if task.rater_id == row.rater_id and task.state == "handed_in":
+            board.reopen_task(session, loaded.key, task.public_id, reason=reason, actor=by.actor)
+    pearmut.mark_answers_reset(session, loaded.campaign_id, row.rater_id)
+
+
+def note_user(session: Session, loaded: LoadedCampaign, user: str, note: str | None) -> None:
+    """Store a note on a user. Raises Invalid where there is none."""
+    row = pearmut.find_user_by_name(session, loaded.campaign_id, user)
+    if row is None:
+        raise Invalid("Unknown user ID.")
+    pearmut.update_note(session, row.rater_id, note or None)
+
+
+def add_users(session: Session, loaded: LoadedCampaign, n: int, *, by: Caller) -> list[PearmutLink]:
+    """Enrol more users, each with a link. Raises UsersHaveTasks, Invalid."""
+    if not loaded.single_stream:
+        raise UsersHaveTasks
+    if not 1 <= n <= MOST_USERS:
+        raise Invalid(f"users: must be 1 to {MOST_USERS}")
+    there = pearmut.load_pearmut_users(session, loaded.campaign_id)
+    taken = {row.user_id for row in there} | {row.rater for row in there}
+    free = (name for name in (f"user-{i}" for i in range(1, len(taken) + n + 1)) if name not in taken)
+    return [
+        add_user(session, loaded, len(there) + i, name, name, FileUser(None), by=by)
+        for i, name in zip(range(n), free, strict=False)
+    ]
+
+
+def make_campaign_file(session: Session, loaded: LoadedCampaign) -> dict[str, Any]:
+    """The campaign as Pearmut keeps it in `data/campaigns`, without tokens, with the names of its users."""
+    users = [row.user_id for row in pearmut.load_pearmut_users(session, loaded.campaign_id)]
+    data = loaded.data[None] if loaded.single_stream else dict(loaded.data)
+    aside = {name: documents for name, documents in loaded.aside.items() if documents}
+    return {"campaign_id": loaded.name, "info": {**loaded.info, "users": users}, "data": data, **aside}

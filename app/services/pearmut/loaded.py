@@ -1,0 +1,163 @@
+"""A campaign as it was loaded: which document stands where, and what the store calls it and its systems."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+from app.domain.errors import Invalid, NotFound
+from app.domain.keys import make_key
+from app.formats.base import FileLine, OutputRow, ReadContext, ReaderLimits, ReadLog, SegmentRow
+from app.formats.pearmut.items import PROTOCOLS, PearmutItems
+from app.formats.pearmut.spans import SpanReader
+from app.services.pearmut.campaign_file import Document, is_aside
+from app.storage import campaigns, pearmut
+from app.storage.db import Session
+
+KEPT = 16  # campaigns in the memory of a process
+HERE = FileLine("campaign.json", 0)
+Place = int | str
+
+
+class PearmutCampaignUnknown(NotFound):
+    """Unknown campaign ID. Maybe it was removed?"""
+
+
+class PearmutPlaceUnknown(Invalid):
+    """There is no such item."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedDocument:
+    """A document whose outputs are judged. number: of its task. user: whose task it is; None: of all.
+
+    key: of the document. systems: keys by model, in the order of the columns. length: items.
+    """
+
+    number: int
+    user: str | None
+    index: int
+    key: str
+    systems: Mapping[str, str]
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedCampaign:
+    """What does not change about a campaign that Pearmut's pages serve. planned: by user (None: all) and index."""
+
+    key: str
+    campaign_id: int
+    name: str
+    info: Mapping[str, Any]
+    data: Mapping[str | None, list[Document]]
+    aside: Mapping[str, list[Document]]
+    planned: Mapping[tuple[str | None, int], PlannedDocument]
+    spans: SpanReader
+
+    @property
+    def single_stream(self) -> bool:
+        """Whether all users share the documents."""
+        return None in self.data
+
+    @property
+    def protocol(self) -> str:
+        """The protocol here that the answers are payloads of."""
+        if self.info.get("sliders"):
+            return "rating"
+        return PROTOCOLS.get(str(self.info["protocol"]).casefold(), "da")
+
+    def owner(self, user: str) -> str | None:
+        """Under which name the documents of a user stand."""
+        return None if self.single_stream else user
+
+    def documents(self, user: str) -> list[Document]:
+        """The documents that a user may be given, in order."""
+        return self.data.get(self.owner(user), [])
+
+    def document(self, user: str, place: Place) -> Document:
+        """What stands at a place of a user. Raises PearmutPlaceUnknown."""
+        if isinstance(place, int):
+            documents = self.documents(user)
+            if 0 <= place < len(documents):
+                return documents[place]
+            raise PearmutPlaceUnknown("Item index out of range")
+        kind, _, number = place.partition("_")
+        documents = self.aside.get(f"data_{kind}", [])
+        if number.isascii() and number.isdigit() and len(number) < 7 and int(number) < len(documents):
+            return documents[int(number)]
+        raise PearmutPlaceUnknown("Item index out of range")
+
+    def planned_at(self, user: str, place: Place) -> PlannedDocument | None:
+        """The task of a place; None where what is answered there is no judgment of systems."""
+        return self.planned.get((self.owner(user), place)) if isinstance(place, int) else None
+
+
+def make_loaded_campaign(key: str, campaign_id: int, loaded: Mapping[str, Any]) -> LoadedCampaign:
+    """From what `pearmut_campaigns` keeps. Raises Invalid where documents have names that cannot be told apart."""
+    data, info = loaded["data"], loaded["info"]
+    by_user: dict[str | None, list[Document]] = {**data} if isinstance(data, dict) else {None: data}
+    log = ReadLog(skip_bad_lines=True)
+    items = PearmutItems(ReadContext({}, ReaderLimits()), log)
+    planned: dict[tuple[str | None, int], PlannedDocument] = {}
+    for user, documents in by_user.items():
+        for index, document in enumerate(documents):
+            if is_aside(document):
+                continue
+            try:
+                planned[user, index] = _planned(len(planned) + 1, user, index, document, items)
+            except ValueError as fault:
+                raise Invalid(f"data: document {index + 1}: {fault}") from None
+    tokens = info.get("special_tokens")
+    spans = SpanReader(skip_line_ends=False, log=log)
+    spans.tokens = [str(token) for token in tokens] if isinstance(tokens, list) else ()
+    aside = {name: loaded.get(name) or [] for name in ("data_welcome", "data_goodbye", "data_random")}
+    return LoadedCampaign(key, campaign_id, loaded["campaign_id"], info, by_user, aside, planned, spans)
+
+
+def _planned(number: int, user: str | None, index: int, document: Document, items: PearmutItems) -> PlannedDocument:
+    records = list(items.records(HERE, document))
+    keys = [record.document for record in records if isinstance(record, SegmentRow)]
+    outputs = [record.system for record in records if isinstance(record, OutputRow)]
+    models = [model for item in document for model in item["tgt"]]
+    return PlannedDocument(number, user, index, keys[0], dict(zip(models, outputs, strict=True)), len(keys))
+
+
+class LoadedCampaignCache:
+    """The last few campaigns that were asked for, in the memory of a process; they never change."""
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[int, LoadedCampaign] = OrderedDict()
+        self._lock = Lock()
+
+    def load(self, session: Session, name: str) -> LoadedCampaign:
+        """The campaign that Pearmut calls so. Raises PearmutCampaignUnknown."""
+        try:
+            row = campaigns.load_campaign(session, make_key(name))
+        except NotFound:
+            raise PearmutCampaignUnknown from None
+        with self._lock:
+            if row.id in self._held:
+                self._held.move_to_end(row.id)
+                return self._held[row.id]
+        stored = pearmut.find_pearmut_campaign(session, row.id, loaded=True)
+        if stored is None:
+            raise PearmutCampaignUnknown
+        campaign = make_loaded_campaign(row.key, row.id, json.loads(stored.loaded))
+        with self._lock:
+            self._held[row.id] = campaign
+            while len(self._held) > KEPT:
+                self._held.popitem(last=False)
+        return campaign
+
+
+def model_names(document: Sequence[Mapping[str, Any]], info: Mapping[str, Any]) -> dict[str, str]:
+    """What the page calls each model of a document: `s1`, `s2` … in the order of the columns, unless it may know."""
+    models = list(dict.fromkeys(model for item in document for model in item.get("tgt", {})))
+    if info.get("show_model_names"):
+        return {model: model for model in models}
+    return {model: f"s{n}" for n, model in enumerate(models, 1)}

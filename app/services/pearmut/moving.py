@@ -1,0 +1,204 @@
+"""A running Pearmut moves here: its campaigns, users, codes and notes, and all that was done, counted on both sides."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from app.domain.errors import Invalid, NotFound
+from app.domain.errors import Place as At
+from app.services.access.tokens import Caller
+from app.services.pearmut import pages
+from app.services.pearmut.adding import AddedCampaign, add_pearmut_campaign
+from app.services.pearmut.answers import PreparedAnswer, SentDocument, prepare_answer, store_answers
+from app.services.pearmut.campaign_file import FileUser, read_campaign_file
+from app.services.pearmut.dashboard import RESET
+from app.services.pearmut.loaded import LoadedCampaign, LoadedCampaignCache
+from app.services.pearmut.users import PearmutUser
+from app.storage import pearmut
+from app.storage.db import Session
+
+FOLDERS = ("campaigns", "annotations", "progress")
+
+
+class NoPearmutFolder(NotFound):
+    """There is no Pearmut in this folder: it has no data/campaigns and data/progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunningCampaign:
+    """A campaign as a running Pearmut keeps it. log: each entry with the number of its line."""
+
+    campaign: Mapping[str, Any]
+    progress: Mapping[str, Mapping[str, Any]]
+    log: Sequence[tuple[int, Mapping[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class MovedUser:
+    """Documents that a user has done, by Pearmut's progress and by this store, and where they go on."""
+
+    user: str
+    done_before: int
+    done_now: int
+    documents: int
+    goes_on_at: int | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MovedCampaign:
+    """What was moved. lines: of the log that count. reset: lines that a reset took back before. again: sent twice."""
+
+    added: AddedCampaign
+    users: tuple[MovedUser, ...]
+    lines: int
+    reset: int
+    again: int
+
+
+def read_running(folder: Path, campaign_id: str | None = None) -> list[RunningCampaign]:
+    """The campaigns of a folder that Pearmut ran in, or of its `data`. Raises NoPearmutFolder, Invalid."""
+    data = folder / "data" if (folder / "data").is_dir() else folder
+    if not (data / "campaigns").is_dir() or not (data / "progress").is_dir():
+        raise NoPearmutFolder(str(folder))
+    running = []
+    for file in sorted((data / "campaigns").glob("*.json")):
+        progress = data / "progress" / file.name
+        if not progress.exists() or campaign_id not in (None, file.stem):
+            continue
+        log = data / "annotations" / f"{file.stem}.jsonl"
+        running.append(RunningCampaign(_object(file), _object(progress), _lines(log) if log.exists() else ()))
+    if not running:
+        raise NoPearmutFolder(f"{folder}: there is no campaign {campaign_id}" if campaign_id else str(folder))
+    return running
+
+
+def move_campaign(
+    session: Session, running: RunningCampaign, *, by: Caller, actor: str, old_ids: bool
+) -> MovedCampaign:
+    """Load a running campaign with all that was done. old_ids: its links, and its dashboard's, work as before.
+
+    Raises Invalid naming file and line, PearmutCampaignExists.
+    """
+    data = running.campaign.get("data")
+    names = [name for name in data if name in running.progress] if isinstance(data, dict) else list(running.progress)
+    read = read_campaign_file({**running.campaign, "info": _info(running.campaign, names)})
+    users = tuple(
+        FileUser(name, running.progress[name].get("token_correct"), running.progress[name].get("token_incorrect"))
+        for name in names
+    )
+    file = replace(read, users=users)
+    added = add_pearmut_campaign(session, file, by=by, actor=actor, old_ids=old_ids, shuffled=True)
+    loaded = LoadedCampaignCache().load(session, added.name)
+    known = {
+        row.user_id: PearmutUser.of(loaded, row, actor, row.token_id or 0)
+        for row in pearmut.load_pearmut_users(session, loaded.campaign_id)
+    }
+    for name in names:
+        said = running.progress[name]
+        if said.get("note"):
+            pearmut.update_note(session, known[name].rater.rater_id, str(said["note"]))
+    counted = _counted(running.log)
+    again = _replay(session, loaded, known, counted, actor=actor)
+    reset = sum(entry.get("annotation") != RESET for _, entry in running.log) - len(counted)
+    moved = tuple(_moved(session, known[name], running.progress[name]) for name in names)
+    return MovedCampaign(added, moved, len(counted) - again, reset, again)
+
+
+def _replay(
+    session: Session,
+    loaded: LoadedCampaign,
+    known: Mapping[str, PearmutUser],
+    log: Sequence[tuple[int, Mapping[str, Any]]],
+    *,
+    actor: str,
+) -> int:
+    """Record what was logged, in its order; how many lines said what an earlier one said.
+
+    What a user sent anew of a document is a revision, so it comes in a round of its own.
+    """
+    rounds: dict[int, list[tuple[int, Mapping[str, Any]]]] = {}
+    times: dict[tuple[object, object], int] = {}
+    for number, entry in log:
+        at = entry.get("user_id"), entry.get("item_i")
+        times[at] = times.get(at, 0) + 1
+        rounds.setdefault(times[at], []).append((number, entry))
+    again = 0
+    for _, entries in sorted(rounds.items()):
+        prepared: list[PreparedAnswer] = []
+        for number, entry in entries:
+            answer = _prepared(session, loaded, known, number, entry)
+            if answer is None:
+                again += 1
+            else:
+                prepared.append(answer)
+        store_answers(session, loaded, prepared, actor=actor)
+    return again
+
+
+def _prepared(
+    session: Session, loaded: LoadedCampaign, known: Mapping[str, PearmutUser], number: int, entry: Mapping[str, Any]
+) -> PreparedAnswer | None:
+    place, annotation, actions = entry.get("item_i"), entry.get("annotation"), entry.get("actions") or []
+    user = known.get(str(entry.get("user_id")))
+    line = f"{loaded.name}.jsonl"
+    if user is None or not isinstance(place, int | str) or not isinstance(annotation, list):
+        raise Invalid(
+            "a line of the log is none of Pearmut's", places=(At((line, number), "lacks user, item or answers"),)
+        )
+    timed = [one for one in actions if isinstance(one, dict) and isinstance(one.get("time"), int | float)]
+    comment = entry.get("comment")
+    sent = SentDocument(place, annotation, timed, comment if isinstance(comment, str) else None)
+    try:
+        return prepare_answer(session, user, sent, real_names=True)
+    except Invalid as error:
+        detail = "; ".join(place.msg for place in error.places) or error.detail
+        raise Invalid("a line of the log cannot be taken over", places=(At((line, number), detail),)) from None
+
+
+def _moved(session: Session, user: PearmutUser, said: Mapping[str, Any]) -> MovedUser:
+    progress = pages.load_progress(session, user)
+    before = sum(state == pages.DONE for state in said.get("progress", ()))
+    place = pages.find_place_without_lease(user, progress)
+    if place is None:
+        place = next((n for n, state in enumerate(progress.documents) if state is None), None)
+    now = progress.documents.count(pages.DONE)
+    return MovedUser(user.name, before, now, len(progress.documents), place)
+
+
+def _counted(log: Sequence[tuple[int, Mapping[str, Any]]]) -> list[tuple[int, Mapping[str, Any]]]:
+    """The lines after the last reset of their user."""
+    resets = {entry.get("user_id"): n for n, entry in log if entry.get("annotation") == RESET}
+    return [(n, entry) for n, entry in log if n > resets.get(entry.get("user_id"), 0)]
+
+
+def _info(campaign: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Its settings, with the users that it has by now."""
+    return {**campaign.get("info", {}), "users": list(names)}
+
+
+def _object(file: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise Invalid("a file of Pearmut cannot be read", places=(At((file.name,), str(error)[:200]),)) from None
+    if not isinstance(value, dict):
+        raise Invalid("a file of Pearmut cannot be read", places=(At((file.name,), "must be an object"),))
+    return value
+
+
+def _lines(file: Path) -> list[tuple[int, Mapping[str, Any]]]:
+    lines: list[tuple[int, Mapping[str, Any]]] = []
+    with file.open(encoding="utf-8") as log:
+        for number, line in enumerate(log, 1):
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                entry = None
+            if not isinstance(entry, dict):
+                raise Invalid("a log of Pearmut cannot be read", places=(At((file.name, number), "must be an object"),))
+            lines.append((number, entry))
+    return lines

@@ -1,0 +1,81 @@
+"""The rules of checks, computed from the answers as Pearmut's page computes them.
+
+Source: `validateResponse` and `performValidation` of web/src in zouharvi/pearmut 1.1.6; `check_validation_threshold`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+LOUD = "warning"
+
+
+def check_document(document: Sequence[Mapping[str, Any]], annotation: Sequence[object]) -> list[bool] | None:
+    """What the rules of each item that has some come to; None where there are none. By the names of models."""
+    if not any("validation" in item for item in document):
+        return None
+    return [
+        all(_holds(rule, answers, model) for model, rule in item["validation"].items() if model in item["tgt"])
+        for item, answers in zip(document, annotation, strict=True)
+        if "validation" in item and isinstance(answers, Mapping)
+    ]
+
+
+def loud_rules(rules: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """The rules that the page may know, because it warns at once; by the names that it knows. The rest stays here."""
+    shown: dict[str, dict[str, Any]] = {}
+    for model, rule in rules.items():
+        if rule.get(LOUD) and model in names:
+            other = rule.get("score_greaterthan")
+            shown[names[model]] = {**rule, **({"score_greaterthan": names.get(str(other), "")} if other else {})}
+    return shown
+
+
+def passes(checks: Iterable[Sequence[bool]], threshold: object) -> bool:
+    """Whether a user passes. threshold: the most that may fail, a number or (below 1) a share."""
+    results = [result for one in checks for result in one]
+    failed = results.count(False)
+    if not results:
+        return True
+    if isinstance(threshold, float):
+        return threshold < 1 and failed / len(results) <= threshold
+    return failed <= (threshold if isinstance(threshold, int) else 0)
+
+
+def _holds(rule: Mapping[str, Any], answers: Mapping[str, Any], model: str) -> bool:
+    answer = answers.get(model)
+    if not isinstance(answer, Mapping):
+        return False
+    score = answer.get("score")
+    if "score" in rule and not _within(score, rule["score"]):
+        return False
+    sliders = answer.get("sliders")
+    if isinstance(sliders, Mapping) and not all(
+        _within(value, rule[name]) for name, value in sliders.items() if name in rule
+    ):
+        return False
+    marks = [mark for mark in answer.get("error_spans") or [] if isinstance(mark, Mapping)]
+    if not all(any(_matches(mark, wanted) for mark in marks) for wanted in rule.get("error_spans") or []):
+        return False
+    if "score_greaterthan" not in rule:
+        return True
+    other = answers.get(str(rule["score_greaterthan"]))
+    rival = other.get("score") if isinstance(other, Mapping) else None
+    return isinstance(score, int | float) and isinstance(rival, int | float) and score > rival
+
+
+def _matches(mark: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    placed = all(_within(mark.get(name), wanted[name]) for name in ("start_i", "end_i") if name in wanted)
+    return placed and ("severity" not in wanted or mark.get("severity") == wanted["severity"])
+
+
+def _within(value: object, rule: object) -> bool:
+    """Whether a number is one, or lies between two; a rule that is neither says nothing."""
+    if isinstance(rule, list) and len(rule) == 2:
+        return _is_number(value) and rule[0] <= value <= rule[1]
+    return not _is_number(rule) or value == rule
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,77 @@
+"""Who asks: an annotator by a credential or an old name, and a manager by the token of a campaign."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+
+from app.domain.errors import NotFound
+from app.services.access import tokens
+from app.services.access.tokens import BadCredential, Caller
+from app.services.pearmut.loaded import LoadedCampaign
+from app.services.people.raters import ActingRater
+from app.storage import pearmut
+from app.storage import tokens as stored_tokens
+from app.storage.db import Session
+
+
+class PearmutUserUnknown(NotFound):
+    """Unknown user ID. Maybe the campaign was restarted?"""
+
+
+class PearmutTokenWrong(NotFound):
+    """Invalid token"""
+
+
+@dataclass(frozen=True, slots=True)
+class PearmutUser:
+    """An annotator. name: what Pearmut calls them, which is no credential unless it was one before."""
+
+    loaded: LoadedCampaign
+    name: str
+    rater: ActingRater
+    code_pass: str
+    code_fail: str
+
+    @classmethod
+    def of(cls, loaded: LoadedCampaign, row: pearmut.Row, actor: str, token_id: int) -> PearmutUser:
+        """From a stored user who acts by a credential."""
+        rater = ActingRater(loaded.key, loaded.campaign_id, row.rater, row.rater_id, actor, token_id)
+        return cls(loaded, row.user_id, rater, row.code_pass, row.code_fail)
+
+
+def identify_user(session: Session, loaded: LoadedCampaign, credential: str) -> PearmutUser:
+    """The user whose credential stands in an address. Raises PearmutUserUnknown, whatever is wrong with it."""
+    if tokens.parse_token_prefix(credential) is not None:
+        try:
+            caller = tokens.authenticate_secret(session, credential)
+        except BadCredential:
+            raise PearmutUserUnknown from None
+        if caller.campaign_id != loaded.campaign_id or caller.rater_id is None:
+            raise PearmutUserUnknown
+        row = pearmut.find_user_of_rater(session, loaded.campaign_id, caller.rater_id)
+        if row is None:
+            raise PearmutUserUnknown
+        return PearmutUser.of(loaded, row, caller.actor, caller.token_id)
+    row = pearmut.find_user_by_name(session, loaded.campaign_id, credential)
+    if row is None or row.token_id is None or not stored_tokens.is_token_live(session, row.token_id):
+        raise PearmutUserUnknown
+    return PearmutUser.of(loaded, row, f"token:{row.prefix}", row.token_id)
+
+
+def authenticate_dashboard(session: Session, loaded: LoadedCampaign, token: str) -> Caller:
+    """The manager whose token this is. Raises PearmutTokenWrong."""
+    if tokens.parse_token_prefix(token) is None:
+        stored = pearmut.find_pearmut_campaign(session, loaded.campaign_id, loaded=False)
+        digest = hashlib.sha256(token.encode("utf-8", "replace")).digest()
+        if stored is None or stored.token_hash is None or not hmac.compare_digest(digest, stored.token_hash):
+            raise PearmutTokenWrong
+        return Caller(0, "pearmut", "manager", "Pearmut's dashboard", loaded.key, None)
+    try:
+        caller = tokens.authenticate_secret(session, token)
+    except BadCredential:
+        raise PearmutTokenWrong from None
+    if not caller.may("manager") or caller.campaign not in (None, loaded.key):
+        raise PearmutTokenWrong
+    return caller

@@ -1,0 +1,169 @@
+"""Queries about campaigns that Pearmut's own pages serve."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import text
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from app.storage.tables import pearmut_answers, pearmut_campaigns, pearmut_users, raters, tokens
+
+Row = sa.Row[Any]
+
+# A task that was handed on keeps its number; the one that was withdrawn for it has it, too.
+_TASKS = """
+SELECT DISTINCT ON (number) (t.meta ->> 'number')::int AS number, t.id, t.public_id, t.key, t.state, t.rater_id, t.queue
+FROM tasks t WHERE t.campaign_id = :campaign AND t.plan IS NOT NULL AND t.state IN ('free', 'leased', 'handed_in')
+ORDER BY number, t.id DESC"""
+_LOCKED = """
+SELECT t.id, t.public_id, t.key, t.state, t.rater_id FROM tasks t
+WHERE t.campaign_id = :campaign AND t.plan IS NOT NULL AND (t.meta ->> 'number')::int = :number
+  AND t.state IN ('free', 'leased', 'handed_in') ORDER BY t.id DESC LIMIT 1 FOR NO KEY UPDATE"""
+_ITEMS = """
+SELECT i.key, i.position, s.key AS system FROM items i
+JOIN credits c ON c.campaign_id = :campaign AND c.item_id = i.id
+JOIN systems s ON s.campaign_id = :campaign AND s.id = c.system_id
+WHERE i.campaign_id = :campaign AND i.task_id = :task ORDER BY i.position"""
+_CLAIM = """UPDATE tasks SET rater_id = :rater, pooled = true WHERE campaign_id = :campaign AND id = :task"""
+_ACTIVITY = """
+INSERT INTO activity (campaign_id, task_id, session, seq, rater_id, kind, at_ms)
+SELECT :campaign, :task, :session, e.seq - 1, :rater, e.kind, e.at_ms
+FROM unnest(CAST(:kinds AS text[]), CAST(:at AS bigint[])) WITH ORDINALITY AS e(kind, at_ms, seq)
+ON CONFLICT (task_id, session, seq) DO NOTHING"""
+
+
+def insert_pearmut_campaign(
+    session: Session, campaign_id: int, *, loaded: str, token_hash: bytes | None, old_ids: bool
+) -> None:
+    """Keep what was loaded, as JSON text."""
+    values = {"campaign_id": campaign_id, "loaded": loaded, "token_hash": token_hash, "old_ids": old_ids}
+    session.execute(sa.insert(pearmut_campaigns).values(**values))
+
+
+def find_pearmut_campaign(session: Session, campaign_id: int, *, loaded: bool) -> Row | None:
+    """Its token and whether names are credentials. loaded: with what was loaded, which may be large."""
+    c = pearmut_campaigns.c
+    shown = [c.token_hash, c.old_ids, *([c.loaded] if loaded else [])]
+    return session.execute(sa.select(*shown).where(c.campaign_id == campaign_id)).one_or_none()
+
+
+def insert_pearmut_user(session: Session, campaign_id: int, rater_id: int, values: Mapping[str, object]) -> None:
+    """Add a user."""
+    session.execute(sa.insert(pearmut_users).values(campaign_id=campaign_id, rater_id=rater_id, **values))
+
+
+def _users(campaign_id: int) -> sa.Select[Any]:
+    u = pearmut_users.c
+    shown = sa.select(pearmut_users, raters.c.key.label("rater"), tokens.c.prefix)
+    joined = pearmut_users.join(raters, raters.c.id == u.rater_id).outerjoin(tokens, tokens.c.id == u.token_id)
+    return shown.select_from(joined).where(u.campaign_id == campaign_id)
+
+
+def load_pearmut_users(session: Session, campaign_id: int) -> Sequence[Row]:
+    """All users, in their order."""
+    return session.execute(_users(campaign_id).order_by(pearmut_users.c.position)).all()
+
+
+def find_user_by_name(session: Session, campaign_id: int, user_id: str) -> Row | None:
+    """The user whom Pearmut calls so."""
+    return session.execute(_users(campaign_id).where(pearmut_users.c.user_id == user_id)).one_or_none()
+
+
+def find_user_of_rater(session: Session, campaign_id: int, rater_id: int) -> Row | None:
+    """The user that a rater is."""
+    return session.execute(_users(campaign_id).where(pearmut_users.c.rater_id == rater_id)).one_or_none()
+
+
+def update_note(session: Session, rater_id: int, note: str | None) -> None:
+    """Store a manager's note on a user, or remove it."""
+    session.execute(sa.update(pearmut_users).where(pearmut_users.c.rater_id == rater_id).values(note=note))
+
+
+def insert_answer(session: Session, campaign_id: int, rater_id: int, values: Mapping[str, object]) -> int | None:
+    """Keep what a page sent; None where the same was kept before."""
+    made = insert(pearmut_answers).values(campaign_id=campaign_id, rater_id=rater_id, **values)
+    return session.execute(made.on_conflict_do_nothing().returning(pearmut_answers.c.id)).scalar()
+
+
+def load_answers(
+    session: Session, campaign_id: int, *, rater_id: int | None = None, place: str | None = None, resets: bool = False
+) -> Sequence[Row]:
+    """What was sent, in that order: of one user or of all, to one place or to all. resets: also what was reset."""
+    a = pearmut_answers.c
+    query = sa.select(pearmut_answers).where(a.campaign_id == campaign_id).order_by(a.id)
+    for column, value in ((a.rater_id, rater_id), (a.place, place)):
+        query = query if value is None else query.where(column == value)
+    return session.execute(query if resets else query.where(~a.reset)).all()
+
+
+def load_answered_places(session: Session, campaign_id: int) -> Sequence[Row]:
+    """Who answered what, without the answers: rater, place, what checks came to, and times; in the order of sending."""
+    a = pearmut_answers.c
+    query = sa.select(a.id, a.rater_id, a.place, a.checks, a.begun, a.ended, a.seconds, a.skipped)
+    return list(session.execute(query.where(a.campaign_id == campaign_id, ~a.reset).order_by(a.id)))
+
+
+def mark_answers_reset(session: Session, campaign_id: int, rater_id: int) -> None:
+    """Set aside all that a user's pages sent."""
+    a = pearmut_answers.c
+    here = (a.campaign_id == campaign_id) & (a.rater_id == rater_id)
+    session.execute(sa.update(pearmut_answers).where(here).values(reset=True))
+
+
+def erase_user(session: Session, campaign_id: int, rater_id: int) -> None:
+    """Take what could say who a user is: the name, the note, answers to forms, and comments."""
+    a, u = pearmut_answers.c, pearmut_users.c
+    here = (a.campaign_id == campaign_id) & (a.rater_id == rater_id)
+    name = sa.select(raters.c.key).where(raters.c.id == rater_id).scalar_subquery()
+    said: dict[str, object] = {"user_id": name, "note": None, "token_id": None}
+    session.execute(sa.update(pearmut_users).where(u.campaign_id == campaign_id, u.rater_id == rater_id).values(said))
+    session.execute(sa.delete(pearmut_answers).where(here & a.place.op("~")("^(welcome|goodbye)_")))
+    session.execute(sa.update(pearmut_answers).where(here).values(body=a.body.op("-")("comment")))
+
+
+def load_planned_tasks(session: Session, campaign_id: int) -> Sequence[Row]:
+    """The tasks of the plan by number."""
+    return session.execute(text(_TASKS), {"campaign": campaign_id}).all()
+
+
+def lock_planned_task(session: Session, campaign_id: int, number: int) -> Row | None:
+    """A task of the plan by its number, locked."""
+    return session.execute(text(_LOCKED), {"campaign": campaign_id, "number": number}).one_or_none()
+
+
+def load_task_items(session: Session, campaign_id: int, task_id: int) -> Sequence[Row]:
+    """The items of a task, each with the system it is of."""
+    return session.execute(text(_ITEMS), {"campaign": campaign_id, "task": task_id}).all()
+
+
+def claim_pooled_task(session: Session, campaign_id: int, task_id: int, rater_id: int) -> None:
+    """Give a free task of the pool to a rater."""
+    session.execute(text(_CLAIM), {"campaign": campaign_id, "task": task_id, "rater": rater_id})
+
+
+def insert_activity(
+    session: Session, campaign_id: int, task_id: int, rater_id: int, *, page: str, events: Sequence[tuple[str, int]]
+) -> None:
+    """Note what a page did, each event once. page: names the page's session. events: kind, and when in ms."""
+    keys = {"campaign": campaign_id, "task": task_id, "rater": rater_id, "session": page}
+    session.execute(text(_ACTIVITY), {**keys, "kinds": [k for k, _ in events], "at": [at for _, at in events]})
+
+
+_JUDGED = """
+SELECT DISTINCT ON (i.id, g.position) s.key AS system, g.position, j.payload, j.meta
+FROM items i JOIN credits c ON c.campaign_id = :campaign AND c.item_id = i.id
+JOIN systems s ON s.campaign_id = :campaign AND s.id = c.system_id
+JOIN judgments j ON j.item_id = i.id AND j.rater_id = :rater
+JOIN segments g ON g.campaign_id = :campaign AND g.id = j.segment_id
+LEFT JOIN voids v ON v.campaign_id = :campaign AND v.judgment_id = j.id
+WHERE i.campaign_id = :campaign AND i.task_id = :task AND v.judgment_id IS NULL
+ORDER BY i.id, g.position, j.revision DESC"""
+
+
+def load_task_judgments(session: Session, campaign_id: int, task_id: int, rater_id: int) -> Sequence[Row]:
+    """What a rater judged last of each output of a task, and what is kept with it."""
+    return session.execute(text(_JUDGED), {"campaign": campaign_id, "task": task_id, "rater": rater_id}).all()
