@@ -51,6 +51,10 @@ LISTS: Mapping[str, str] = MappingProxyType(
             ORDER BY x.recorded_at, x.screen""",
         "activity": f"""SELECT t.public_id AS task, x.session, x.seq, x.kind, x.at_ms, x.item, x.segment, x.received_at
             FROM activity x JOIN tasks t ON t.id = x.task_id {_HERE} ORDER BY x.received_at, x.session, x.seq""",
+        # Answers to forms; those to documents name systems, and stand among the judgments.
+        "pearmut": f"""SELECT x.place, CASE WHEN jsonb_typeof(x.body -> 'annotation' -> 0) <> 'object'
+            THEN x.body -> 'annotation' END AS answers, x.body ->> 'comment' AS comment, x.skipped, x.at
+            FROM pearmut_answers x {_HERE} {{at}} ORDER BY x.id""",
         "hours": f"""SELECT x.kind, x.seconds, x.reason, x.at FROM hour_adjustments x {_HERE} ORDER BY x.id""",
         "flags": f"""SELECT t.public_id AS task, x.segment, x.reason, x.note, x.at, x.answer, x.answered_at
             FROM flags x JOIN tasks t ON t.id = x.task_id {_HERE} {{at}} ORDER BY x.id""",

@@ -51,9 +51,6 @@ def upgrade() -> None:
             name=op.f("fk_pearmut_answers_campaign_id_rater_id_raters"),
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_pearmut_answers")),
-        sa.UniqueConstraint(
-            "campaign_id", "rater_id", "place", "hash", name=op.f("uq_pearmut_answers_campaign_id_rater_id_place_hash")
-        ),
     )
     op.create_table(
         "pearmut_users",
@@ -75,6 +72,13 @@ def upgrade() -> None:
         sa.UniqueConstraint("campaign_id", "user_id", name=op.f("uq_pearmut_users_campaign_id_user_id")),
     )
     op.create_index(
+        "uq_pearmut_answers_sent",
+        "pearmut_answers",
+        ["campaign_id", "rater_id", "place", "hash"],
+        unique=True,
+        postgresql_where=sa.text("NOT reset"),
+    )
+    op.create_index(
         "ix_pearmut_users_token_id",
         "pearmut_users",
         ["token_id"],
@@ -88,6 +92,7 @@ def downgrade() -> None:
     op.drop_index(
         "ix_pearmut_users_token_id", table_name="pearmut_users", postgresql_where=sa.text("token_id IS NOT NULL")
     )
+    op.drop_index("uq_pearmut_answers_sent", table_name="pearmut_answers", postgresql_where=sa.text("NOT reset"))
     op.drop_table("pearmut_users")
     op.drop_table("pearmut_answers")
     op.drop_table("pearmut_campaigns")

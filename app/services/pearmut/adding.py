@@ -26,6 +26,7 @@ from app.storage import campaigns, pearmut
 from app.storage import plans as stored_plans
 from app.storage import raters as stored_raters
 from app.storage.db import Session
+from app.storage.imports import staging
 
 FORMAT = "pearmut"
 WEAK = "names of users that are no credentials any more: each has a new link"
@@ -94,6 +95,7 @@ def add_pearmut_campaign(
         skip_bad_lines=False,
         actor=actor,
     )
+    staging.close_staging(session)
     row = campaigns.load_campaign(session, key, lock=True)
     loaded = make_loaded_campaign(key, row.id, loaded_json)
     settings = {**row.settings, "presentation": "side_by_side"}

@@ -23,7 +23,7 @@ from app.services.pearmut.loaded import LoadedCampaign, PlannedDocument, model_n
 from app.services.pearmut.users import PearmutUser
 from app.storage import campaigns, clock, pearmut, tasks
 from app.storage.db import Session
-from app.storage.imports import external_judgments
+from app.storage.imports import external_judgments, staging
 from app.storage.imports.staging import canonical_json
 
 SKIP = "submit_skip"
@@ -136,6 +136,7 @@ def store_answers(session: Session, loaded: LoadedCampaign, prepared: Sequence[P
             action="judgments recorded",
         )
         import_records(intake, rows, ReadLog())
+        staging.close_staging(session)
     for one in prepared:
         if one.task is not None:
             _hand_in(session, one, one.task)

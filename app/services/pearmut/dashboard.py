@@ -14,8 +14,6 @@ from itertools import pairwise
 from typing import Any
 from urllib.parse import quote_plus
 
-from scipy.stats import ttest_rel
-
 from app.domain.errors import Invalid
 from app.services.access.tokens import Caller
 from app.services.campaigns import audit
@@ -153,6 +151,8 @@ def _score(answer: object) -> float | None:
 
 
 def _differ(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
+    from scipy.stats import ttest_rel  # takes a second to load, which only a dashboard should wait for
+
     common = sorted(one.keys() & other.keys())
     if len(common) < 2:
         return False

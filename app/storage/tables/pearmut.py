@@ -80,6 +80,14 @@ pearmut_answers = Table(
     Column("seconds", Float(53), nullable=False, server_default=text("0")),
     timestamp_column("at", now=True),
     same_campaign_reference("rater_id", "raters"),
-    UniqueConstraint("campaign_id", "rater_id", "place", "hash"),
+    Index(
+        "uq_pearmut_answers_sent",
+        "campaign_id",
+        "rater_id",
+        "place",
+        "hash",
+        unique=True,
+        postgresql_where=text("NOT reset"),
+    ),
     CheckConstraint("octet_length(hash) = 32", name="hash_length"),
 )
