@@ -132,9 +132,9 @@ def _dropped(added: AddedCampaign) -> dict[str, int]:
 
 def _progress_table(moved: MovedCampaign) -> Table:
     table = Table("user", "done before", "done now", "of", "goes on at")
-    for one in moved.users:
-        end = "the end" if one.goes_on_at is None else str(one.goes_on_at)
-        table.add_row(one.user, f"{one.done_before:,}", f"{one.done_now:,}", f"{one.documents:,}", end)
+    for user in moved.users:
+        end = "the end" if user.goes_on_at is None else str(user.goes_on_at)
+        table.add_row(user.user, f"{user.done_before:,}", f"{user.done_now:,}", f"{user.documents:,}", end)
     return table
 
 

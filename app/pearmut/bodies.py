@@ -62,21 +62,21 @@ class LogIn(ItemIn):
     payload: AnnotationIn
 
 
-class CampaignIn(PageBody):
+class ManagedCampaignIn(PageBody):
     """Which campaign, and by which right."""
 
     campaign_id: Name
     token: Name | None = None
 
 
-class UserIn(CampaignIn):
+class UserIn(ManagedCampaignIn):
     """Which user of a campaign. note: what a manager says of them."""
 
     user_id: Name
     note: Annotated[str, Field(max_length=10_000)] | None = None
 
 
-class NewUsersIn(CampaignIn):
+class NewUsersIn(ManagedCampaignIn):
     """How many users."""
 
     users: StrictInt = 1

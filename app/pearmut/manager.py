@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from app.domain.errors import Invalid
-from app.pearmut.bodies import CampaignIn, NewCampaignIn, NewUsersIn, UserIn, read_body
+from app.pearmut.bodies import ManagedCampaignIn, NewCampaignIn, NewUsersIn, UserIn, read_body
 from app.pearmut.errors import describe_error, json_response
 from app.pearmut.state import PearmutState
 from app.services.access import tokens
@@ -17,7 +17,7 @@ from app.services.access.tokens import BadCredential, Caller
 from app.services.pearmut import dashboard
 from app.services.pearmut.adding import add_pearmut_campaign
 from app.services.pearmut.campaign_file import read_campaign_file
-from app.services.pearmut.loaded import LoadedCampaign
+from app.services.pearmut.documents import LoadedCampaign
 from app.services.pearmut.users import PearmutTokenWrong, authenticate_dashboard
 from app.storage.db import Session
 
@@ -27,7 +27,7 @@ TABLES = "Make tables of results with Plumbline: `plumbline rank CAMPAIGN --late
 PURGE = "Campaigns are not purged here: close it, or erase its annotators, on Plumbline's pages."
 
 
-async def _managed(request: Request, body: CampaignIn, work: Work) -> Response:
+async def _managed(request: Request, body: ManagedCampaignIn, work: Work) -> Response:
     """Do what a manager of the campaign asks. Raises PearmutTokenWrong."""
     state = PearmutState.of(request)
 
@@ -41,14 +41,14 @@ async def _managed(request: Request, body: CampaignIn, work: Work) -> Response:
 @router.post("/dashboard-data")
 async def get_dashboard_data(request: Request) -> Response:
     """How far each user is."""
-    body = await read_body(request, CampaignIn)
+    body = await read_body(request, ManagedCampaignIn)
     return await _managed(request, body, lambda session, loaded, _: dashboard.make_dashboard_data(session, loaded))
 
 
 @router.post("/dashboard-results")
 async def get_dashboard_results(request: Request) -> Response:
     """Results by Pearmut's rule."""
-    body = await read_body(request, CampaignIn)
+    body = await read_body(request, ManagedCampaignIn)
 
     def work(session: Session, loaded: LoadedCampaign, _: Caller) -> object:
         return dashboard.compute_results(dashboard.list_log_lines(session, loaded))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from starlette.requests import Request
 
 from app.pearmut.files import PearmutFiles
-from app.services.pearmut.loaded import LoadedCampaignCache
+from app.services.pearmut.documents import LoadedCampaignCache
 from app.services.tasks.judging import JudgingService
 from app.web.rate_limits import FailedSignIns
 

@@ -37,6 +37,7 @@ COMMANDS = {
     "import": ("import_", "Create or fill a campaign from files: all of it or nothing."),
     "locks": ("locks", "What is locked in a campaign, since when, and every amendment with its reason."),
     "openapi": ("openapi", "Print the OpenAPI document."),
+    "pearmut": ("pearmut", "Campaigns of Pearmut, on its own pages and ours."),
     "plan": ("plan", "Compile a design into tasks and freeze it; without a design, show the plan in force."),
     "protocol": (
         "protocol",

@@ -17,7 +17,7 @@ from app.services.access import tokens
 from app.services.access.tokens import Caller
 from app.services.data import imports
 from app.services.pearmut.campaign_file import CampaignFile, FileUser, shuffle_models
-from app.services.pearmut.loaded import LoadedCampaign, make_loaded_campaign
+from app.services.pearmut.documents import LoadedCampaign, make_loaded_campaign
 from app.services.pearmut.plan import freeze_pearmut_plan
 from app.services.people import raters
 from app.services.people.raters import Enrolment

@@ -19,7 +19,7 @@ from app.services.data.intake import ImportIntake, import_records
 from app.services.data.recording import join_keys
 from app.services.pearmut import rules
 from app.services.pearmut.campaign_file import Document, is_form
-from app.services.pearmut.loaded import LoadedCampaign, PlannedDocument, model_names
+from app.services.pearmut.documents import LoadedCampaign, LoadedDocument, model_names
 from app.services.pearmut.users import PearmutUser
 from app.storage import campaigns, clock, pearmut, tasks
 from app.storage.db import Session
@@ -137,27 +137,27 @@ def store_answers(session: Session, loaded: LoadedCampaign, prepared: Sequence[P
         )
         import_records(intake, rows, ReadLog())
         staging.close_staging(session)
-    for one in prepared:
-        if one.task is not None:
-            _hand_in(session, one, one.task)
+    for answer in prepared:
+        if answer.task is not None:
+            _hand_in(session, answer, answer.task)
 
 
-def _hand_in(session: Session, one: PreparedAnswer, task: pearmut.Row) -> None:
-    campaign_id, rater_id = one.user.rater.campaign_id, one.user.rater.rater_id
+def _hand_in(session: Session, answer: PreparedAnswer, task: pearmut.Row) -> None:
+    campaign_id, rater_id = answer.user.rater.campaign_id, answer.user.rater.rater_id
     if task.state == "free":
         external_judgments.note_task_held(session, campaign_id, task.id, rater_id)
     if task.state != "handed_in":
         tasks.mark_task_handed_in(session, campaign_id, task.id, rater_id=rater_id, code=None)
     events = [
         (_OTHER.sub("_", str(action["action"]).lower())[:32].lstrip("_0123456789") or "other", at)
-        for action, at in zip(one.sent.actions, one.sent.times, strict=True)
+        for action, at in zip(answer.sent.actions, answer.sent.times, strict=True)
     ]
-    page = f"pearmut-{one.sent.digest.hex()[:32]}"
+    page = f"pearmut-{answer.sent.digest.hex()[:32]}"
     moments = [(kind, int(at * 1000)) for kind, at in events[:MOST_EVENTS]]
     pearmut.insert_activity(session, campaign_id, task.id, rater_id, page=page, events=moments)
 
 
-def _own_task(session: Session, user: PearmutUser, planned: PlannedDocument) -> pearmut.Row | None:
+def _own_task(session: Session, user: PearmutUser, planned: LoadedDocument) -> pearmut.Row | None:
     """The task of a document where it is the user's, or nobody's and from now on theirs; locked."""
     task = pearmut.lock_planned_task(session, user.loaded.campaign_id, planned.number)
     if task is None or task.rater_id not in (None, user.rater.rater_id):
@@ -170,7 +170,7 @@ def _own_task(session: Session, user: PearmutUser, planned: PlannedDocument) -> 
 def _rows(
     session: Session,
     user: PearmutUser,
-    planned: PlannedDocument,
+    planned: LoadedDocument,
     document: Document,
     annotation: Answers,
     sent: SentDocument,
@@ -260,7 +260,7 @@ def _is_answer(answer: object) -> bool:
     return all(type(one) in (int, float, type(None)) for one in numbers) and all(isinstance(one, dict) for one in marks)
 
 
-def _check_complete(document: Document, planned: PlannedDocument | None, rows: Iterable[JudgmentRow]) -> None:
+def _check_complete(document: Document, planned: LoadedDocument | None, rows: Iterable[JudgmentRow]) -> None:
     """Raise Invalid where something that must be judged is not."""
     if planned is None:
         return

@@ -20,7 +20,7 @@ from app.services.campaigns import audit
 from app.services.pearmut import pages
 from app.services.pearmut.adding import PearmutLink, add_user
 from app.services.pearmut.campaign_file import FileUser
-from app.services.pearmut.loaded import LoadedCampaign
+from app.services.pearmut.documents import LoadedCampaign
 from app.services.pearmut.users import PearmutUser
 from app.services.tasks import board, voids
 from app.services.tasks.voids import JudgmentFilter
@@ -150,15 +150,15 @@ def _score(answer: object) -> float | None:
     return float(statistics.mean(sliders)) if sliders else None
 
 
-def _differ(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
+def _differ(better: Mapping[str, float], other: Mapping[str, float]) -> bool:
     from scipy.stats import ttest_rel  # takes a second to load, which only a dashboard should wait for
 
-    common = sorted(one.keys() & other.keys())
+    common = sorted(better.keys() & other.keys())
     if len(common) < 2:
         return False
     with warnings.catch_warnings():  # scores that are all alike: no test, and no difference
         warnings.simplefilter("ignore")
-        return bool(ttest_rel([one[key] for key in common], [other[key] for key in common]).pvalue < ALPHA)
+        return bool(ttest_rel([better[key] for key in common], [other[key] for key in common]).pvalue < ALPHA)
 
 
 def reset_user(session: Session, loaded: LoadedCampaign, user: str, *, by: Caller) -> None:

@@ -16,7 +16,7 @@ from app.services.pearmut.adding import AddedCampaign, add_pearmut_campaign
 from app.services.pearmut.answers import PreparedAnswer, SentDocument, prepare_answer, store_answers
 from app.services.pearmut.campaign_file import FileUser, read_campaign_file
 from app.services.pearmut.dashboard import RESET
-from app.services.pearmut.loaded import LoadedCampaign, LoadedCampaignCache
+from app.services.pearmut.documents import LoadedCampaign, LoadedCampaignCache
 from app.services.pearmut.users import PearmutUser
 from app.storage import pearmut
 from app.storage.db import Session

@@ -18,7 +18,7 @@ from app.domain.errors import Invalid
 from app.formats.pearmut.answers import format_answer
 from app.services.pearmut import rules
 from app.services.pearmut.campaign_file import Document, is_form
-from app.services.pearmut.loaded import model_names
+from app.services.pearmut.documents import model_names
 from app.services.pearmut.users import PearmutUser
 from app.storage import pearmut
 from app.storage.db import Session

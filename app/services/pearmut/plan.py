@@ -12,8 +12,7 @@ from app.design.values import WorkSize
 from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
-from app.services.pearmut.loaded import LoadedCampaign
-from app.services.pearmut.loaded import PlannedDocument as LoadedDocument
+from app.services.pearmut.documents import LoadedCampaign, LoadedDocument
 from app.services.plans import plan_input, plan_report, plan_rows, plans
 from app.services.plans.components import load_pilot_components
 from app.services.plans.plan_input import SEAT, PlanInput

@@ -32,7 +32,7 @@ class PearmutPlaceUnknown(Invalid):
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedDocument:
+class LoadedDocument:
     """A document whose outputs are judged. number: of its task. user: whose task it is; None: of all.
 
     key: of the document. systems: keys by model, in the order of the columns. length: items.
@@ -56,7 +56,7 @@ class LoadedCampaign:
     info: Mapping[str, Any]
     data: Mapping[str | None, list[Document]]
     aside: Mapping[str, list[Document]]
-    planned: Mapping[tuple[str | None, int], PlannedDocument]
+    planned: Mapping[tuple[str | None, int], LoadedDocument]
     spans: SpanReader
 
     @property
@@ -92,7 +92,7 @@ class LoadedCampaign:
             return documents[int(number)]
         raise PearmutPlaceUnknown("Item index out of range")
 
-    def planned_at(self, user: str, place: Place) -> PlannedDocument | None:
+    def planned_at(self, user: str, place: Place) -> LoadedDocument | None:
         """The task of a place; None where what is answered there is no judgment of systems."""
         return self.planned.get((self.owner(user), place)) if isinstance(place, int) else None
 
@@ -103,7 +103,7 @@ def make_loaded_campaign(key: str, campaign_id: int, loaded: Mapping[str, Any]) 
     by_user: dict[str | None, list[Document]] = {**data} if isinstance(data, dict) else {None: data}
     log = ReadLog(skip_bad_lines=True)
     items = PearmutItems(ReadContext({}, ReaderLimits()), log)
-    planned: dict[tuple[str | None, int], PlannedDocument] = {}
+    planned: dict[tuple[str | None, int], LoadedDocument] = {}
     for user, documents in by_user.items():
         for index, document in enumerate(documents):
             if is_aside(document):
@@ -119,12 +119,12 @@ def make_loaded_campaign(key: str, campaign_id: int, loaded: Mapping[str, Any]) 
     return LoadedCampaign(key, campaign_id, loaded["campaign_id"], info, by_user, aside, planned, spans)
 
 
-def _planned(number: int, user: str | None, index: int, document: Document, items: PearmutItems) -> PlannedDocument:
+def _planned(number: int, user: str | None, index: int, document: Document, items: PearmutItems) -> LoadedDocument:
     records = list(items.records(HERE, document))
     keys = [record.document for record in records if isinstance(record, SegmentRow)]
     outputs = [record.system for record in records if isinstance(record, OutputRow)]
     models = [model for item in document for model in item["tgt"]]
-    return PlannedDocument(number, user, index, keys[0], dict(zip(models, outputs, strict=True)), len(keys))
+    return LoadedDocument(number, user, index, keys[0], dict(zip(models, outputs, strict=True)), len(keys))
 
 
 class LoadedCampaignCache:
