@@ -40,6 +40,8 @@ def serve(
         ):
             origin = settings.public_url or origin_of(server)
             announce(url, role, origin, settings.data_dir)
+            if pearmut is not None:
+                typer.echo(f"Pearmut's pages at {settings.pearmut_url or origin_of(pearmut)}")
             serve_database(
                 url,
                 own,
@@ -59,7 +61,6 @@ def _listening_for_pearmut(settings: Settings, host: str) -> Iterator[socket.soc
         return
     files = find_pearmut_files(settings.pearmut_files)
     with listening(host, settings.pearmut_port) as server:
-        typer.echo(f"Pearmut's pages at {settings.pearmut_url or origin_of(server)}")
         if files.folder is None:
             typer.echo(ABSENT, err=True)
         yield server

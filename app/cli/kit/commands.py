@@ -37,7 +37,6 @@ COMMANDS = {
     "import": ("import_", "Create or fill a campaign from files: all of it or nothing."),
     "locks": ("locks", "What is locked in a campaign, since when, and every amendment with its reason."),
     "openapi": ("openapi", "Print the OpenAPI document."),
-    "pearmut": ("pearmut", "Campaigns of Pearmut, on its own pages and ours."),
     "plan": ("plan", "Compile a design into tasks and freeze it; without a design, show the plan in force."),
     "protocol": (
         "protocol",
@@ -83,6 +82,7 @@ COMMANDS = {
     "db": ("db", "The schema of the database, and its backups."),
     "exclusions": ("exclusions", "Show, add and lift exclusions."),
     "metrics": ("metrics", "Add and list scores of automatic metrics."),
+    "pearmut": ("pearmut", "Campaigns of Pearmut, on its own pages and ours."),
     "raters": ("raters", "Manage raters: enrol, link, change, erase."),
     "teams": ("teams", "Teams of raters, each with its coordinator."),
     "token": ("token", "Credentials."),
