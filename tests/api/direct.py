@@ -15,6 +15,8 @@ from anyio import to_thread
 from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 
+CONNECTS_WITHIN = 60.0  # seconds
+
 
 class Direct(httpx.BaseTransport):
     """Asks the application and waits; what it does not handle becomes its 500, not the test's exception."""
@@ -42,6 +44,9 @@ def asking(app: FastAPI) -> Iterator[httpx.Client]:
     keeper = _keeping_threads(loop)
     lifespan = app.router.lifespan_context(app)
     state = dict(loop.run_until_complete(lifespan.__aenter__()) or {})
+    # Between requests the loop stands still, and with it a connection that has only begun: Postgres would wait a minute
+    # for it to say who it is, and every `DROP DATABASE` with it.
+    loop.run_until_complete(app.state.judging.recorder._pool.wait(CONNECTS_WITHIN))
     try:
         with httpx.Client(
             transport=Direct(app, loop, state), base_url="http://testserver", follow_redirects=True
