@@ -1,0 +1,116 @@
+"""`json`: judgments in JSON of any layout, through a map: an array of objects, or one object a line.
+
+`map=NAME` takes a map that is built in (`bio-mqm`, `summeval`), `map=FILE` one of the files of the import, which then
+holds the map as JSON. What an object has beside the fields that the map names is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
+
+from app.domain.errors import Invalid
+from app.formats.base import FileLine, Format, InputFile, ReadContext, ReadLog, Record
+from app.formats.json.json_map import JsonMap, parse_json_map
+from app.formats.json.known_json_maps import MAPS
+from app.formats.json.objects import JsonJudgments
+from app.formats.kit.json_stream import stream_json_pieces
+from app.formats.kit.reading import read_blocks, read_lines, refuse_file
+from app.formats.kit.strict_json import NotStrictError, parse_json_value
+
+OPTIONS = {
+    "map": f"a built-in JSON map ({', '.join(MAPS)}), or the name of a JSON file among the files",
+    "human": "names of the systems that are human, with commas",
+}
+NAMES = (".tsv", ".tsv.gz")
+MOST_LINES = 5000
+Objects = Iterator[tuple[FileLine, Mapping[str, object]]]
+
+
+def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
+    """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
+    fields, rest = _map(files, context, log)
+    naming = [file for file in rest if fields.documents == "position" and file.name.endswith(NAMES)]
+    judgments = JsonJudgments(fields, frozenset(_humans(context)), log)
+    for file in naming:
+        judgments.numbers.names.update(_document_names(file, context, log))
+    data = [file for file in rest if file not in naming]
+    yield judgments.campaign(FileLine(data[0].name if data else "", 1))
+    for file in data:
+        yield from judgments.records(_objects(file, context, log))
+    log.finish()
+    if not judgments.n_judgments and not log.n_bad:
+        raise Invalid("there are no judgments")
+
+
+def _map(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> tuple[JsonMap, list[InputFile]]:
+    """The map, and the files that are to be read through it. Raises Invalid."""
+    unknown = sorted(set(context.options) - set(OPTIONS))
+    if unknown:
+        raise Invalid(f"json has no option {unknown[0][:40]!r}; there are {', '.join(OPTIONS)}")
+    name = context.options.get("map", "")
+    if name in MAPS:
+        return MAPS[name], list(files)
+    named = [file for file in files if name in (file.name, PurePath(file.name).name)]
+    if len(named) != 1 or len(files) < 2:
+        raise Invalid(f"option map: must be {', '.join(MAPS)}, or name one of at least two files: the map as JSON")
+    text = [line for _, (_, line) in zip(range(MOST_LINES), read_lines(named[0], context.limits, log), strict=False)]
+    log.finish()
+    try:
+        value = parse_json_value("\n".join(text))
+    except NotStrictError as fault:
+        raise Invalid(f"{named[0].name}: the JSON map is not valid: {fault}") from fault
+    return parse_json_map(value), [file for file in files if file is not named[0]]
+
+
+def _humans(context: ReadContext) -> list[str]:
+    return [name.strip() for name in context.options.get("human", "").split(",") if name.strip()]
+
+
+def _objects(file: InputFile, context: ReadContext, log: ReadLog) -> Objects:
+    """The objects of an array, or of the lines; what is none is a bad line."""
+    first = next(iter(read_blocks(file, context.limits, log)), b"").lstrip()[:1]
+    pieces = _elements(file, context, log) if first == b"[" else _lines(file, context, log)
+    for at, value in pieces:
+        if isinstance(value, Mapping):
+            yield at, value
+        else:
+            log.bad_line(at, "must be an object")
+
+
+def _elements(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[tuple[FileLine, object]]:
+    for piece in stream_json_pieces(file, context.limits, log):
+        yield piece.at, piece.value
+
+
+def _lines(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[tuple[FileLine, object]]:
+    for number, line in read_lines(file, context.limits, log):
+        at = FileLine(file.name, number)
+        try:
+            yield at, parse_json_value(line)
+        except NotStrictError as fault:
+            log.bad_line(at, str(fault))
+
+
+def _document_names(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[tuple[str, str]]:
+    """Source and document of each row of a table, where double quotes may be doubled."""
+    header: list[str] = []
+    for number, line in read_lines(file, context.limits, log):
+        cells = line.split("\t")
+        if not header:
+            header = [name.strip() for name in cells]
+            if not {"Doc", "Source"} <= set(header):
+                refuse_file(log, FileLine(file.name, number), "the header lacks Doc or Source, which name documents")
+            continue
+        row = dict(zip(header, cells, strict=False))
+        source, document = row.get("Source", "").replace('""', '"').strip(), row.get("Doc", "").strip()
+        if source and document:
+            yield source, document
+
+
+FORMAT = Format(
+    name="json",
+    title="Judgments in JSON of any layout, through a map",
+    read=read,
+    options=OPTIONS,
+)
