@@ -118,6 +118,20 @@ class Remote:
             raise _refusal(answer)
         return answer
 
+    def request(self, method: str, path: str, body: object = None, *, if_match: str | None = None) -> httpx.Response:
+        """Whatever the server answers to any request, if it does not refuse. path: with its query.
+
+        Raises ServerRefusal, ServerUnreachable.
+        """
+        headers = {**self._headers, "Accept": "application/json"}
+        headers |= {"If-Match": f'"{if_match.strip(chr(34))}"'} if if_match is not None else {}
+        headers |= {"Idempotency-Key": secrets.token_hex(16)} if method == "POST" else {}
+        with _reaching(self.url):
+            answer = httpx.request(method, f"{self.url}{path}", headers=headers, json=body, timeout=PATIENCE)
+        if not answer.is_success:
+            raise _refusal(answer)
+        return answer
+
     def send(self, path: str, body: IO[bytes]) -> None:
         """Send a file as it is read. Raises ServerRefusal, ServerUnreachable."""
         headers = {**self._headers, "Accept": "application/json", "Content-Type": "application/octet-stream"}

@@ -46,6 +46,10 @@ COMMANDS = {
     "recipes": ("rank", "The named recipes, and what each was checked against."),
     "report": ("report", "A report on a campaign."),
     "compare": ("report", "Campaigns beside each other."),
+    "request": (
+        "request",
+        "Send any request of the API to a server: what has no command of its own can be set, too.",
+    ),
     "rescore": (
         "rescore",
         "Derive every score from its payload again; put right what differs, add what is missing (a new data version).",
@@ -58,6 +62,11 @@ COMMANDS = {
         "serve",
         "Serve until told to stop, with one worker beside it; whatever of it ends or stands still is started again.",
     ),
+    "settings": (
+        "settings",
+        "Print what is set of a campaign, or change it: name, languages, protocol, options such as weights, settings.",
+    ),
+    "recipe": ("settings", "List a campaign's own recipes, print one, or store one from a file."),
     "rank-series": (
         "side_by_side",
         "The campaigns of a series beside each other: rank and cluster of each system in each.",

@@ -15,11 +15,11 @@ Name = Annotated[str, Field(min_length=1, max_length=200)]
 Text = Annotated[str, Field(max_length=200)]
 
 
-class _Model(BaseModel):
+class _MapPart(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
 
 
-class MarkedErrors(_Model):
+class MarkedErrors(_MapPart):
     """A list of marked errors. ends: whether `end` is the last marked character, or the one behind it.
 
     words: field with the marked text, which is compared with the text at that place. An error without a place is an
@@ -37,14 +37,14 @@ class MarkedErrors(_Model):
     words: Name | None = None
 
 
-class AnswerList(_Model):
+class AnswerList(_MapPart):
     """A list of answers to one output. raters: what they are called, with the place in the list from 1 behind it."""
 
     list: Name
     raters: Name
 
 
-class JsonMap(_Model):
+class JsonMap(_MapPart):
     """Where everything stands in an object: one judgment, or one output with several answers.
 
     fields: meaning → field. references: field with a list of reference texts, or one. answers: lists of answers;

@@ -1,0 +1,153 @@
+"""`plumbline settings`: what is set of a campaign, read and changed; `plumbline recipe`: its own recipes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import typer
+from pydantic import ValidationError
+
+from app.api.campaigns import CampaignOut, CampaignPatch
+from app.cli.kit import context
+from app.cli.kit.outputs import write
+from app.client import remote as _remote
+from app.domain.errors import Invalid, Place
+from app.domain.faults import list_first_faults
+from app.domain.strict_json import NotStrictError, parse_strict_json
+from app.services.campaigns import campaigns, recipes
+from app.services.campaigns import settings as service
+
+Campaign = Annotated[str, typer.Argument(help="Key of the campaign.")]
+WITHIN = ("options", "settings")
+NOT_VALID = "the settings are not valid"
+MOST = 1000
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("settings")(settings)
+    app.command("recipe")(recipe)
+
+
+def settings(
+    campaign: Campaign,
+    changes: Annotated[
+        list[str] | None,
+        typer.Argument(help="name=VALUE, as JSON or plain text; options.NAME=VALUE for one of several; null removes."),
+    ] = None,
+    file: Annotated[Path | None, typer.Option(help="Changes as one JSON object, before the others.")] = None,
+    server: _remote.Server = None,
+) -> None:
+    """Print what is set of a campaign, or change it: name, languages, protocol, options such as weights, settings."""
+    remote = _remote.find_configured_remote(server)
+    given = {**(_object(file) if file is not None else {}), **_pairs(changes or [])}
+    if remote is not None:
+        shown: dict[str, Any] = json.loads(remote.body(_path(campaign), accept="application/json"))
+        if given:
+            seen = f'"{shown["settings_version"]}"'
+            shown = json.loads(remote.write("PATCH", _path(campaign), {}, _merged(shown, given), if_match=seen))
+    else:
+        with context.database() as database, database.transaction() as session:
+            about = campaigns.get_campaign(session, campaign)
+            shown = CampaignOut.model_validate(about).model_dump(mode="json")
+            if given:
+                about = service.change_campaign(
+                    session, campaign, _checked(_merged(shown, given)), seen=lambda _: True, actor=context.actor()
+                )
+                shown = CampaignOut.model_validate(about).model_dump(mode="json")
+    _print({name: shown[name] for name in CampaignPatch.model_fields})
+
+
+def recipe(
+    campaign: Campaign,
+    name: Annotated[str | None, typer.Argument(help="Name of the recipe; without it all are listed.")] = None,
+    file: Annotated[Path | None, typer.Argument(help="The recipe as JSON: what it leaves out is as usual.")] = None,
+    server: _remote.Server = None,
+) -> None:
+    """List a campaign's own recipes, print one, or store one from a file."""
+    remote = _remote.find_configured_remote(server)
+    given = None if file is None else _object(file)
+    if remote is not None:
+        at = f"{_path(campaign)}/recipes"
+        if name is None:
+            _print([one["name"] for one in remote.items(at)])
+        elif given is not None:
+            _print(json.loads(remote.write("PUT", f"{at}/{quote(name, safe='')}", {}, given))["recipe"])
+        else:
+            _print(json.loads(remote.body(f"{at}/{quote(name, safe='')}", accept="application/json"))["recipe"])
+        return
+    with context.database() as database, database.transaction() as session:
+        if name is None:
+            _print([one.name for one in recipes.list_recipes(session, campaign, after=None, limit=MOST)])
+        elif given is not None:
+            stored = recipes.put_recipe(session, campaign, name, given, actor=context.actor())
+            _print({**stored.recipe.as_json(), "hash": stored.recipe.hash})
+        else:
+            stored = recipes.get_recipe(session, campaign, name)
+            _print({**stored.recipe.as_json(), "hash": stored.recipe.hash})
+
+
+def _pairs(changes: list[str]) -> dict[str, object]:
+    """Changes by name, a dotted one still as it is. Raises Invalid."""
+    given: dict[str, object] = {}
+    for text in changes:
+        name, separator, value = text.partition("=")
+        if not separator:
+            raise Invalid(NOT_VALID, places=(Place((text,), "must be name=VALUE"),))
+        given[name] = _value(value)
+    return given
+
+
+def _value(text: str) -> object:
+    """JSON where it is some, else the text itself."""
+    try:
+        return parse_strict_json(text)
+    except (NotStrictError, ValueError):
+        return text
+
+
+def _merged(shown: Mapping[str, Any], given: Mapping[str, object]) -> dict[str, object]:
+    """The fields to send: of `options` and `settings` the whole, with the entries that are changed."""
+    fields: dict[str, object] = {}
+    for name, value in given.items():
+        field, dot, entry = name.partition(".")
+        if not dot:
+            fields[name] = value
+        elif field not in WITHIN or not entry:
+            raise Invalid(NOT_VALID, places=(Place((name,), f"only {' and '.join(WITHIN)} have entries"),))
+        else:
+            whole = fields.get(field, shown[field])
+            entries = dict(whole) if isinstance(whole, Mapping) else {}
+            fields[field] = {key: one for key, one in {**entries, entry: value}.items() if one is not None}
+    return fields
+
+
+def _checked(fields: Mapping[str, object]) -> dict[str, Any]:
+    """The same as over HTTP. Raises Invalid, naming the field."""
+    try:
+        return CampaignPatch.model_validate(fields).given()
+    except ValidationError as error:
+        faults = list_first_faults(error, 20)
+        raise Invalid(NOT_VALID, places=tuple(Place(tuple(one["loc"]), one["msg"]) for one in faults)) from None
+
+
+def _object(file: Path) -> dict[str, object]:
+    try:
+        given = parse_strict_json(file.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise Invalid("the file is not valid", places=(Place((str(file),), str(error)[:200]),)) from None
+    if not isinstance(given, dict):
+        raise Invalid("the file is not valid", places=(Place((str(file),), "must be a JSON object"),))
+    return given
+
+
+def _path(campaign: str) -> str:
+    return f"/v1/campaigns/{quote(campaign, safe='')}"
+
+
+def _print(value: object) -> None:
+    write([json.dumps(value, ensure_ascii=False, indent=2).encode() + b"\n"])
