@@ -13,6 +13,7 @@ import { enhanceTable } from "./tables.js";
 const FORMS = { rows, curves, cells };
 const STEP = 1.6;
 const CLOSEST = 16;
+const NARROWEST = 280; // pixels
 const PIXELS = 2; // of a PNG for each of the screen
 
 // Every mark is reached by the arrow keys from the one before; its values are told below the chart.
@@ -47,7 +48,7 @@ function drawer(figure) {
   const tell = (text) => say(said, text.replaceAll("\n", " · "));
 
   function draw() {
-    const panels = form.panels({ ...state, width: place.clientWidth });
+    const panels = form.panels({ ...state, width: Math.max(NARROWEST, place.clientWidth) });
     const drawn = panels.map(({ options, marks }) => {
       const svg = globalThis.Plot.plot({ className: "plot", ...options });
       $("style", svg)?.remove(); // the page's own style sheet has these rules: its policy allows no others
