@@ -28,7 +28,12 @@ from app.web.rate_limits import FailedSignIns, StrangerLimits
 from app.web.request_log import RequestLogLayer
 
 LARGEST = 16 << 20  # bytes of a body: a page sends the document back, and every move of the mouse
-SAFE = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache"}
+# Instructions of a campaign bring scripts, and forms are made of some; what they may not do is send things elsewhere.
+POLICY = (
+    "default-src 'self' 'unsafe-inline' 'unsafe-eval' https: data: blob:; connect-src 'self'; form-action 'none'; "
+    "object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
+)
+SAFE = {"Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache"}
 ABSENT = (
     "Pearmut's pages are not here. Install the package pearmut beside Plumbline, or name the folder of its pages "
     "in PLUMBLINE_PEARMUT_FILES."
@@ -68,15 +73,15 @@ def _add_pages(app: FastAPI, files: PearmutFiles) -> None:
             app.add_api_route(path, absent, methods=["GET"])
         return
 
-    def page(name: str) -> None:
+    def page(path: str, name: str) -> None:
         async def show() -> Response:
             return FileResponse(folder / f"{name}.html", headers=SAFE)
 
-        app.add_api_route(f"/{name}", show, methods=["GET", "HEAD"])
+        app.add_api_route(path, show, methods=["GET", "HEAD"])
 
-    page("annotate")
-    page("dashboard")
-    app.mount("/", StaticFiles(directory=folder, html=True), name="pearmut")
+    for path, name in (("/", "index"), ("/annotate", "annotate"), ("/dashboard", "dashboard")):
+        page(path, name)
+    app.mount("/", StaticFiles(directory=folder), name="pearmut")
 
 
 def _no_page(request: Request, status: int, headers: object) -> Response | None:  # noqa: ARG001 (as the layer calls it)

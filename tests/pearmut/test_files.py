@@ -47,6 +47,8 @@ def test_pages_are_served_and_nothing_beside_them(package: Path, database: Datab
             return answer.status_code
 
         pages = [status(path) for path in ("/", "/annotate", "/dashboard", "/annotate.bundle.js")]
+        policy = client.get("/annotate").headers["content-security-policy"]
         beside = [status(path) for path in ("/constants.py", "/..%2fconstants.py", "/nothing.js")]
+    assert "default-src 'self' 'unsafe-inline'" in policy
     assert pages == [200] * 4
     assert beside == [404] * 3

@@ -46,7 +46,7 @@ class PearmutProgram:
     """Pearmut in one folder. Skips the test where there is none."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self._program = folder, os.environ.get("PLUMBLINE_TEST_PEARMUT") or _installed()
+        self.folder, self.program = folder, os.environ.get("PLUMBLINE_TEST_PEARMUT") or _installed()
         folder.mkdir(exist_ok=True)
 
     def write(self, files: Mapping[str, bytes]) -> None:
@@ -88,7 +88,7 @@ class PearmutProgram:
             (self.folder / "data" / ".lock").unlink(missing_ok=True)
 
     def _command(self, arguments: Sequence[str]) -> list[str]:
-        return [self._program, *arguments]
+        return [self.program, *arguments]
 
     def _how(self) -> dict[str, object]:
         return {"cwd": self.folder, "env": {**os.environ, "PEARMUT_ROOT": str(self.folder)}}
