@@ -26,7 +26,7 @@ from app.protocols.base import (
     Widget,
     WorkedExample,
 )
-from app.protocols.kit.scales import LARGEST, Number, find_scale_fault
+from app.protocols.kit.scales import LARGEST, Number, check_declared_scale, find_scale_fault
 from app.stats.ratings import ScoreScale
 
 MOST_CRITERIA = 20
@@ -67,13 +67,7 @@ class Criterion(CampaignOptions):
 
     @model_validator(mode="after")
     def _consistent(self) -> Criterion:
-        if self.minimum >= self.maximum:
-            raise ValueError("minimum must be less than maximum")
-        if find_scale_fault(self.maximum, self.scale):
-            raise ValueError("from minimum to maximum must be a whole number of steps")
-        for value in self.labels:
-            if find_scale_fault(float(value), self.scale):
-                raise ValueError(f"the label of {value[:40]} stands for no value of the scale")
+        check_declared_scale(self.scale, self.labels)
         return self
 
 

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from app.domain.keys import KEY_PATTERN
 from app.protocols.base import CampaignOptions, ContrastiveOptions
-from app.protocols.kit.scales import LARGEST, Number, find_scale_fault
+from app.protocols.kit.scales import LARGEST, Number, check_declared_scale, find_scale_fault
 from app.protocols.widgets import LONGEST_TEXT, Criteria, CriterionScale, Spans, TextField, Texts, Widget
 from app.stats.ratings import ScoreScale
 from app.stats.scoring import normalize_category_path
@@ -134,13 +134,7 @@ class SliderPart(ScalePart):
 
     @model_validator(mode="after")
     def _consistent(self) -> SliderPart:
-        if self.minimum >= self.maximum:
-            raise ValueError("minimum must be less than maximum")
-        if find_scale_fault(self.maximum, self.scale):
-            raise ValueError("from minimum to maximum must be a whole number of steps")
-        for value in self.labels:
-            if find_scale_fault(float(value), self.scale):
-                raise ValueError(f"the label of {value[:40]} stands for no value of the scale")
+        check_declared_scale(self.scale, self.labels)
         return self
 
     @property

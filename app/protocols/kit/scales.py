@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated
 
 from pydantic import Field
@@ -26,6 +27,17 @@ def find_scale_fault(value: float, scale: ScoreScale) -> str | None:
         return None
     stepwise = f" in steps of {scale.step:g}" if scale.step else ""
     return f"must be from {scale.minimum:g} to {scale.maximum:g}{stepwise}"
+
+
+def check_declared_scale(scale: ScoreScale, labels: Iterable[str]) -> None:
+    """Raise ValueError where a scale that a manager declares has no values, or a label stands for none of them."""
+    if scale.minimum >= scale.maximum:
+        raise ValueError("minimum must be less than maximum")
+    if find_scale_fault(scale.maximum, scale):
+        raise ValueError("from minimum to maximum must be a whole number of steps")
+    for value in labels:
+        if find_scale_fault(float(value), scale):
+            raise ValueError(f"the label of {value[:40]} stands for no value of the scale")
 
 
 def check_score(value: float, scale: ScoreScale, options: ScoringOptions) -> None:
