@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.main import create_app
 from app.services.access import tokens
 from app.services.access.tokens import Role
+from app.services.templates.templates import TEMPLATES
 from app.storage import embedded
 from app.storage.db import Database
 from app.web.deps import Options
@@ -284,6 +285,7 @@ def populate(admin: httpx.Client, url: str) -> dict[str, str]:
         "metric": "comet-22",
         "shape": "svg",
         "job": "j_" + "0" * 32,
+        "template": next(iter(TEMPLATES)),
     }
 
 
