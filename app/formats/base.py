@@ -188,6 +188,33 @@ class VoidRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ComparisonRow:
+    """One rater's answer about the columns of a screen together.
+
+    task, items: keys, an item for each column, in their order. columns: the systems of each. preference: columns from
+    1, in groups from best to worst. position: of the segment that was compared, None where nobody says.
+    Raises ValueError where it does not name each column once.
+    """
+
+    at: FileLine
+    task: str
+    screen: int
+    rater: str
+    document: str
+    items: tuple[str, ...]
+    columns: tuple[tuple[str, ...], ...]
+    preference: tuple[tuple[int, ...], ...]
+    position: int | None = None
+
+    def __post_init__(self) -> None:
+        named = sorted(column for group in self.preference for column in group)
+        if not len(self.items) == len(self.columns) == len(set(self.items)) >= 2:
+            raise ValueError("items and columns: must be as many, at least 2, and each item another")
+        if named != list(range(1, len(self.columns) + 1)) or not all(self.preference):
+            raise ValueError(f"preference: must name each of the columns 1 to {len(self.columns)} once")
+
+
+@dataclass(frozen=True, slots=True)
 class MetricRow:
     """What an automatic metric gives one output, or a system as a whole: then document and position are None.
 
@@ -208,8 +235,18 @@ class MetricRow:
 
 
 BY_METRICS = "scores of automatic metrics"
+COMPARED = "comparisons of columns"
 Record = (
-    CampaignRow | SystemRecord | DocumentRecord | SegmentRow | OutputRow | RaterRow | JudgmentRow | VoidRow | MetricRow
+    CampaignRow
+    | SystemRecord
+    | DocumentRecord
+    | SegmentRow
+    | OutputRow
+    | RaterRow
+    | JudgmentRow
+    | VoidRow
+    | ComparisonRow
+    | MetricRow
 )
 
 

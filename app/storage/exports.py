@@ -79,6 +79,30 @@ LEFT JOIN segments g ON g.campaign_id = :campaign AND g.id = j.segment_id
 WHERE v.campaign_id = :campaign AND v.version <= :version AND NOT {_ANEW}
 ORDER BY t.key COLLATE "C", i.position, g.position, r.key COLLATE "C", j.revision"""
 
+# The latest answer of each rater about each screen. Left out are surplus, and screens with a control item, which would
+# be read as plain ratings.
+_UNREADABLE = """EXISTS (
+    SELECT FROM items i WHERE i.campaign_id = :campaign AND i.task_id = q.task_id
+      AND coalesce(i.screen, i.position) = q.screen AND (i.role <> 0 OR i.surplus_from IS NOT NULL))"""
+_LATEST = f"""(
+    SELECT DISTINCT ON (q.task_id, q.screen, q.rater_id) q.* FROM screen_judgments q
+    WHERE q.campaign_id = :campaign AND q.version <= :version AND NOT q.surplus AND NOT {_UNREADABLE}
+    ORDER BY q.task_id, q.screen, q.rater_id, q.revision DESC)"""
+COMPARISONS = f"""
+SELECT t.key AS task, q.screen, r.key AS rater, w.document, w.items, w.columns, q.payload -> 'preference' AS preference,
+       w.position
+FROM {_LATEST} q JOIN tasks t ON t.campaign_id = :campaign AND t.id = q.task_id
+JOIN raters r ON r.campaign_id = :campaign AND r.id = q.rater_id
+CROSS JOIN LATERAL (
+    SELECT min(d.key) AS document, array_agg(i.key ORDER BY coalesce(i.column_, 1), i.position) AS items,
+           CASE WHEN bool_and(i.first_segment = i.last_segment) THEN min(i.first_segment) END AS position,
+           jsonb_agg((SELECT coalesce(jsonb_agg(s.key ORDER BY s.key COLLATE "C"), '[]') FROM credits c
+                      JOIN systems s ON s.id = c.system_id WHERE c.campaign_id = :campaign AND c.item_id = i.id)
+                     ORDER BY coalesce(i.column_, 1), i.position) AS columns
+    FROM items i JOIN documents d ON d.id = i.document_id
+    WHERE i.campaign_id = :campaign AND i.task_id = q.task_id AND coalesce(i.screen, i.position) = q.screen) w
+ORDER BY t.key COLLATE "C", q.screen, r.key COLLATE "C" """
+
 METRICS = """
 SELECT m.metric, s.key AS system, m.score AS value, m.higher_is_better, d.key AS document, g.position
 FROM (SELECT metric, max(version) AS version FROM metric_scores
@@ -154,7 +178,9 @@ UNION ALL
 SELECT 'exclusions that stand: make them again', count(*) FROM exclusions
 WHERE campaign_id = :campaign AND version <= :version AND (lifted_version IS NULL OR lifted_version > :version)
 UNION ALL
-SELECT 'comparisons of columns', count(*) FROM screen_judgments WHERE campaign_id = :campaign AND version <= :version
+SELECT 'comparisons of columns: earlier ones, surplus, and on screens with a control item',
+       (SELECT count(*) FROM screen_judgments WHERE campaign_id = :campaign AND version <= :version)
+       - (SELECT count(*) FROM {_LATEST} x)
 UNION ALL
 SELECT 'that an answer was set aside before it was given anew', count(*)
 FROM voids v JOIN judgments j ON j.campaign_id = :campaign AND j.id = v.judgment_id
@@ -165,6 +191,12 @@ def count_unexported(session: Session, campaign_id: int, version: int) -> dict[s
     """How much a campaign holds that no format carries, by what it is."""
     counts = session.execute(text(BESIDE), {"campaign": campaign_id, "version": version})
     return {row.what: row.n for row in counts if row.n}
+
+
+def count_comparisons(session: Session, campaign_id: int, version: int) -> int:
+    """How many answers about columns `COMPARISONS` has."""
+    keys = {"campaign": campaign_id, "version": version}
+    return int(session.execute(text(f"SELECT count(*) FROM {_LATEST} x"), keys).scalar_one())
 
 
 def count_aligned_outputs(session: Session, campaign_id: int) -> int:

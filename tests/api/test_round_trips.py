@@ -181,7 +181,7 @@ def test_what_is_kept_by_hand_is_needed(bench: Bench, monkeypatch: pytest.Monkey
 
 CARRIED = {
     *("campaigns", "systems", "documents", "segments", "reference_texts", "outputs", "variants", "raters", "people"),
-    *("tasks", "items", "credits", "judgments", "voids", "metric_scores"),
+    *("tasks", "items", "credits", "judgments", "voids", "metric_scores", "screen_judgments"),
 }
 """Tables that are in `jsonl`."""
 ELSEWHERE = {
@@ -193,6 +193,7 @@ ELSEWHERE = {
         *("tokens", "sessions", "tutorial_answers", "audit_log"),
     },
     "work under way": {"idempotency", "imports", "import_files", "import_chunks", "jobs"},
+    "links and bridges: in a backup alone": {"archive_links", "pearmut_answers", "pearmut_campaigns", "pearmut_users"},
     "shared by campaigns": {"calibration_sets", "calibration_pairs"},
 }
 """Tables that no export has or counts, by the reason."""

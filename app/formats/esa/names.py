@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 
 from app.formats.base import (
     BY_METRICS,
+    COMPARED,
     CampaignRow,
+    ComparisonRow,
     DocumentRecord,
     MetricRow,
     OutputRow,
@@ -19,7 +21,17 @@ from app.formats.base import (
 )
 from app.formats.kit.written_judgments import Address
 
-Said = CampaignRow | SystemRecord | DocumentRecord | SegmentRow | OutputRow | RaterRow | VoidRow | MetricRow
+Said = (
+    CampaignRow
+    | SystemRecord
+    | DocumentRecord
+    | SegmentRow
+    | OutputRow
+    | RaterRow
+    | VoidRow
+    | MetricRow
+    | ComparisonRow
+)
 """Any record that is not a judgment."""
 
 
@@ -50,6 +62,8 @@ class EsaNames:
             self.lost["persons behind raters"] += record.person is not None
         elif isinstance(record, VoidRow):
             self.voided.add((record.task, record.item, record.position, record.rater))
+        elif isinstance(record, ComparisonRow):
+            self.lost[COMPARED] += 1
         elif isinstance(record, MetricRow):
             self.lost[BY_METRICS] += 1
         elif isinstance(record, SegmentRow):

@@ -15,6 +15,7 @@ from app.domain import alignment
 from app.domain.keys import is_key
 from app.formats.base import (
     CampaignRow,
+    ComparisonRow,
     DocumentRecord,
     FileLine,
     JudgmentRow,
@@ -97,6 +98,14 @@ def _list_of(check: Check, least: int) -> Check:
         return tuple(check(one) for one in value)
 
     return checked
+
+
+def _systems(value: object) -> object:
+    return _list_of(_key, 1)(value)
+
+
+def _group(value: object) -> object:
+    return _list_of(_count, 1)(value)
 
 
 def _one_of(*values: str) -> Check:
@@ -249,6 +258,20 @@ SHAPES: Mapping[str, RecordType] = {
             value=_number,
             higher_is_better=_bool,
             document=_key,
+            position=_count,
+        ),
+        _shape(
+            9,
+            "comparison",
+            ComparisonRow,
+            "task screen rater",
+            task=_key,
+            screen=_count,
+            rater=_key,
+            document=_key,
+            items=_list_of(_key, 2),
+            columns=_list_of(_systems, 2),
+            preference=_list_of(_group, 1),
             position=_count,
         ),
     )

@@ -11,7 +11,9 @@ from itertools import groupby
 
 from app.formats.base import (
     BY_METRICS,
+    COMPARED,
     CampaignRow,
+    ComparisonRow,
     DocumentRecord,
     FileLine,
     JudgmentRow,
@@ -65,6 +67,8 @@ class RecordTable:
             self.documents[record.key] = record.name
         elif isinstance(record, VoidRow):
             self.voided.add((record.task, record.item, record.position, record.rater))
+        elif isinstance(record, ComparisonRow):
+            self.lost[COMPARED] += 1
         elif isinstance(record, MetricRow):
             self.lost[BY_METRICS] += 1
         elif record.position is None:

@@ -17,6 +17,7 @@ from app.domain.errors import Invalid
 from app.formats.base import (
     CampaignContents,
     CampaignRow,
+    ComparisonRow,
     DocumentRecord,
     FileLine,
     JudgmentRow,
@@ -165,6 +166,8 @@ def _count_beside(session: Session, campaign: str, format: str, lost: Counter[st
     row = campaigns.load_campaign(session, campaign)
     lost.update(exports.count_unexported(session, row.id, row.data_version))
     whole = format not in EXTRAS and formats.get_format(format).whole
+    compared = 0 if whole else exports.count_comparisons(session, row.id, row.data_version)
+    lost.update({"comparisons of columns": compared} if compared else {})
     aligned = 0 if whole else exports.count_aligned_outputs(session, row.id)
     lost.update({"word alignments of outputs": aligned} if aligned else {})
 
@@ -175,7 +178,7 @@ def export_single_file(session: Session, campaign: str, format: str, lost: Count
         return EXTRAS[format](session, campaign)
     writer = formats.get_format(format)
     if writer.write is not None:
-        return writer.write(load_campaign_records(session, campaign), lost)
+        return writer.write(load_campaign_records(session, campaign, comparisons=writer.whole), lost)
     if writer.write_book is None:
         raise FormatNotWritable(format)
     return writer.write_book(load_campaign_contents(session, campaign), lost)
@@ -190,12 +193,12 @@ def load_campaign_contents(session: Session, campaign: str, *, judged: bool = Fa
     return CampaignContents(campaign, partial(load_campaign_records, session, campaign), shown)
 
 
-def load_campaign_records(session: Session, campaign: str) -> Iterator[Record]:
-    """Every record of a campaign, declarations first."""
+def load_campaign_records(session: Session, campaign: str, *, comparisons: bool = False) -> Iterator[Record]:
+    """Every record of a campaign, declarations first; comparisons of columns only where they are asked for."""
     row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
     yield _campaign(view)
     profile = exports.find_profile_id(session, row.id, own_profile_digest(view))
-    for query, build in _BUILDERS:
+    for query, build in (*_BUILDERS, *([(exports.COMPARISONS, _comparison)] if comparisons else [])):
         with closing(exports.stream_export_rows(session, query, row.id, row.data_version, profile=profile)) as rows:
             if query is exports.JUDGMENTS:
                 surplus: dict[Address, VoidRow] = {}
@@ -311,6 +314,12 @@ def _judgment(row: exports.Row) -> JudgmentRow:
 
 def _void(row: exports.Row) -> VoidRow:
     return VoidRow(HERE, row.task, row.item, row.position, row.rater, row.reason, row.actor)
+
+
+def _comparison(row: exports.Row) -> ComparisonRow:
+    columns, preference = (tuple(map(tuple, value)) for value in (row.columns, row.preference))
+    named = (row.task, row.screen, row.rater, row.document)
+    return ComparisonRow(HERE, *named, tuple(row.items), columns, preference, position=row.position)
 
 
 def _metric(row: exports.Row) -> MetricRow:

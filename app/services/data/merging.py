@@ -17,7 +17,7 @@ from app.reports.source.scores import find_profile_id, resolve_score_reading
 from app.services.campaigns import audit
 from app.storage import campaigns, judgments, profiles, seals
 from app.storage.db import Session
-from app.storage.imports import alignments, merge, origins, staging
+from app.storage.imports import alignments, comparisons, merge, origins, staging
 from app.storage.imports import metrics as metrics_staged
 
 MANY = 5_000  # judgments that may turn a plan upside down
@@ -48,15 +48,18 @@ class ImportMerge:
         created |= {"alignments": n} if (n := alignments.insert_staged_alignments(session, self._id)) else {}
         origins.insert_staged_origins(session, self._id)
         resolved = judgments.resolve_staged_judgments(session, self._id, history=self._history)
-        self._counts.update(created)
+        compared = comparisons.count_new_comparisons(session, self._id)
+        self._counts.update(created | ({"comparisons": compared} if compared else {}))
         self._counts.update(judgments=resolved.added, revisions=resolved.revisions, unchanged=resolved.unchanged)
-        if any(created.values()) or resolved.added:
+        if any(created.values()) or resolved.added or compared:
             version, profile = self._version(campaign)
             on_texts = campaign_protocol(campaign).measure(campaign_scoring_options(campaign)).needs_text
             stored = None if on_texts else profile
             judgments.append_staged_judgments(session, campaign_id=self._id, profile_id=stored, version=version)
             if on_texts:
                 profiles.store_scores(session, self._id, profile, list(_scored_on_texts(session, self._id, campaign)))
+            if compared:
+                comparisons.append_staged_comparisons(session, self._id, version=version)
             _check_spans(session, self._id, campaign)
         staging.clear_staging(session)
 

@@ -15,6 +15,7 @@ from app.domain import alignment
 from app.domain.errors import Invalid, Place
 from app.domain.faults import list_first_faults
 from app.formats.base import (
+    ComparisonRow,
     DocumentRecord,
     FileLine,
     GroupedAnswers,
@@ -124,6 +125,9 @@ class StagingWriter:
                 self.n_held += 1
                 self.last = record.document, record.position
                 self.lines.add("staged_judgments", line)
+            return
+        if isinstance(record, ComparisonRow):
+            _compare(self, record)
             return
         self.n_voids += isinstance(record, VoidRow)
         self.n_scores += isinstance(record, MetricRow)
@@ -291,6 +295,20 @@ def _item(stage: StagingWriter, file: str, line: int, name: tuple[str, str], fac
     values = (stage.n_items, file, line, *name, first, also or None, document, rater, ROLES[role], *said)
     stage.lines.add("staged_items", copy_text.format_copy_row(values))
     return stage.n_items
+
+
+def _compare(stage: StagingWriter, row: ComparisonRow) -> None:
+    """Stage an answer about a screen, and the items that stood on it."""
+    at = row.at
+    if row.position is not None:
+        _place(stage, at, (row.document, row.position))
+    for item, systems in zip(row.items, row.columns, strict=True):
+        facts: Facts = systems, row.document, row.rater, "rating", True, None, None, None
+        _item(stage, at.file, at.line, (row.task, item), facts)
+    payload = {"protocol": stage.judge()[0].name, "preference": row.preference}
+    values = (at.file, at.line, row.task, row.screen, row.rater)
+    said = (copy_text.canonical_json(list(row.items)), payload, row.position)
+    stage.lines.add("staged_comparisons", copy_text.format_copy_row((*values, *said)))
 
 
 def _remembered(stage: StagingWriter, payload: Mapping[str, object]) -> tuple[str, PayloadFacts]:

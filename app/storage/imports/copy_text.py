@@ -20,6 +20,9 @@ TABLES: Mapping[str, str] = {
     "staged_origins": "system text, document text, position int, prefill_origin jsonb, written jsonb",
     "staged_raters": "file text, line int, key text, name text, person text, attributes jsonb",
     "staged_voids": "file text, line int, task text, item text, position int, rater text, reason text, actor text",
+    "staged_comparisons": (
+        "file text, line int, task text, screen int, rater text, items jsonb, payload jsonb, position int"
+    ),
     "staged_scores": (
         "file text, line int, metric text, system text, document text, position int, value float8, "
         "higher_is_better boolean"

@@ -1,0 +1,95 @@
+"""Relative rankings come in as comparisons of columns, are reported as preferences, and go out and in again equal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from app.domain.errors import Invalid
+from app.reports.kit import request, store
+from app.reports.preferences.report import REPORT
+from app.services.campaigns import data_seals
+from tests.spine import Spine, opened
+
+HEADER = "srclang,trglang,srcIndex,segmentId,judgeID,system1Id,system1rank,system2Id,system2rank,rankingID"
+
+
+@pytest.fixture
+def spine(database_url: str) -> Iterator[Spine]:
+    with opened(database_url) as world:
+        yield world
+
+
+def pair(segment: int, first: tuple[str, int], second: tuple[str, int], ranking: int, judge: str = "judge1") -> str:
+    """A line as WMT16 published it."""
+    named = (f"newstest2016.{name}.4361.cs-en,{rank}" for name, rank in (first, second))
+    return f"cze,eng,{segment},{segment},{judge},{','.join(named)},{ranking}"
+
+
+def sent(*lines: str) -> bytes:
+    return "\n".join((HEADER, *lines, "")).encode()
+
+
+# A beats B, which ties with the output that C and D share; in the second ranking B beats A.
+RANKED = sent(
+    pair(1, ("A", 1), ("B", 3), 1),
+    pair(1, ("A", 1), ("C", 3), 1),
+    pair(1, ("A", 1), ("D", 3), 1),
+    pair(1, ("B", 3), ("C", 3), 1),
+    pair(1, ("B", 3), ("D", 3), 1),
+    pair(2, ("B", 2), ("A", 4), 2, "judge2"),
+)
+
+
+def test_rankings_of_wmt16_are_preferences(spine: Spine) -> None:
+    report = spine.take("rr", "wmt-rr", RANKED)
+
+    assert report["stored"]["comparisons"] == 2
+    assert spine.ask("SELECT source_language, target_language, documents_known FROM campaigns") == [("cs", "en", False)]
+    asking = request.ReportRequest(REPORT, ("rr",), request.parse_options(REPORT, {}))
+    view = json.loads(store.find_or_compute_report(spine.database, asking).body)
+    pairs = {(one["better"], one["worse"]): one for one in view["pairs"]}
+    told = {names: (one["wins"], one["losses"], one["ties"]) for names, one in pairs.items()}
+    assert told == {
+        ("A", "B"): (1, 1, 0),
+        ("A", "C"): (1, 0, 0),
+        ("A", "D"): (1, 0, 0),
+        ("B", "C"): (0, 0, 1),
+        ("B", "D"): (0, 0, 1),
+    }
+
+
+def test_they_go_out_and_in_again_equal_and_sealed(spine: Spine) -> None:
+    spine.take("rr", "wmt-rr", RANKED)
+    exported = spine.export("rr")
+    assert exported.count(b'"type":"comparison"') == 2
+
+    spine.take("again", "jsonl", exported)
+
+    assert spine.export("again") == exported
+    with spine.database.transaction() as session:
+        sealed = list(data_seals.verify_data_seals(session))
+    assert [(one.campaign, one.faults) for one in sealed] == [("rr", ()), ("again", ())]
+
+
+def test_the_same_again_changes_nothing_and_another_answer_is_a_revision(spine: Spine) -> None:
+    spine.take("rr", "wmt-rr", RANKED)
+    before = spine.counts()
+    spine.take("rr", "wmt-rr", RANKED)
+    assert spine.counts() == before
+
+    spine.take("rr", "wmt-rr", sent(pair(2, ("B", 2), ("A", 2), 2, "judge2")))
+
+    assert spine.ask("SELECT revision FROM screen_judgments WHERE screen = 2 ORDER BY revision") == [(1,), (2,)]
+
+
+def test_a_screen_with_other_systems_than_before_is_refused_whole(spine: Spine) -> None:
+    spine.take("rr", "wmt-rr", RANKED)
+    before = spine.counts()
+
+    with pytest.raises(Invalid):
+        spine.take("rr", "wmt-rr", sent(pair(2, ("X", 2), ("B", 2), 2, "judge2")))
+
+    assert spine.counts() == before
