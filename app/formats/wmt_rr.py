@@ -92,7 +92,7 @@ class _RankedLine:
 
 
 @dataclass(slots=True)
-class _Lines:
+class _RankedFiles:
     """Reads lines. languages: of all of them."""
 
     context: ReadContext
@@ -154,7 +154,7 @@ class _Lines:
 def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
     documents, rest = _documents(files, context, log)
-    lines = _Lines(context, log)
+    lines = _RankedFiles(context, log)
     with ExternalSorter() as rows:
         for file in rest:
             for line in lines.read(file):
