@@ -31,7 +31,13 @@ LARGEST = 660_000  # bytes
 COMMITTED = Path(__file__).resolve().parents[2] / "openapi.json"
 PUBLIC = {"livez", "readyz", "metrics", "version", "openapi", "docs", "docs_file", "open_session"}
 PUBLIC |= {"list_protocols", "get_protocol", "list_recipes", "claim_invitation"}
-PUBLIC |= {"list_campaign_templates", "get_archive", "get_archived_document", "get_protocol_as_custom"}
+PUBLIC |= {
+    "list_campaign_templates",
+    "get_campaign_template",
+    "get_archive",
+    "get_archived_document",
+    "get_protocol_as_custom",
+}
 VERBS = {
     "get": {"get", "list", "export", "count", "stream"},
     "put": {"put"},
