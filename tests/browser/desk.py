@@ -38,6 +38,6 @@ def glance(page: Page, what: str) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
     page.emulate_media(color_scheme="dark")
     told = [(one["id"], [node["target"] for node in one["nodes"][:3]]) for one in violations(page)]
-    assert (what, told) == (what, [])
+    assert (what, told) == (what, []), (what, told)
     beyond = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    assert (what, beyond) == (what, 0)
+    assert (what, beyond) == (what, 0), (what, beyond)
