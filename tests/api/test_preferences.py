@@ -164,3 +164,21 @@ def test_a_comparison_sent_again_is_one_and_changes_nothing_and_another_one_need
     assert kept() == stored
     assert sent(first, 2) == (200, 3)
     assert [row[1] for row in kept()[:3]] == [first, second, first]
+
+
+def test_preferences_go_out_with_the_judgments_and_come_in_again_equal(admin: httpx.Client, live: Collecting) -> None:
+    for answer in ([[1], [2]], [[1, 2]], [[2], [1]]):
+        compare(admin, live, "r1", answer)
+    exported = admin.get("/v1/campaigns/live/exports/jsonl").content
+    assert exported.count(b'"type":"comparison"') == 3
+
+    made = admin.post("/v1/campaigns", json={"key": "again", "protocol": "da", "options": {"preference": "ranking"}})
+    assert made.status_code == 201, made.text
+    stored = admin.post("/v1/campaigns/again/imports", params={"format": "jsonl"}, content=exported)
+
+    assert stored.status_code in (200, 201), stored.text
+    again = admin.get("/v1/campaigns/again/exports/jsonl").content
+    assert again.splitlines()[2:-1] == exported.splitlines()[2:-1]
+    told = [admin.get(f"/v1/campaigns/{key}/reports/preferences").json()["pairs"] for key in ("live", "again")]
+    assert told[0] == told[1]
+    assert told[0][0]["ties"] == 1
