@@ -1,12 +1,14 @@
 """Documents of a file that does not name them: a new one begins where the number of the segment does not grow.
 
-Files of several systems have the same documents, so a document is known again by a segment of the same number and
-source. Another file may name them (columns `Doc` and `Source`, as bio-MQM publishes them beside its JSON).
+Files of several systems have the same documents, so a document is known again by its segments: by the most that agree
+in number and source, if none contradicts. Documents can begin alike ("Background:"), so one segment alone tells little.
+Another file may name them (columns `SEG_ID`, `Doc` and `Source`, as bio-MQM publishes them beside its JSON).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Generic, TypeVar
@@ -19,11 +21,24 @@ MOST_SEGMENTS = 1_000_000
 
 @dataclass(slots=True)
 class DocumentNumbers(Generic[T]):
-    """names: source → name of its document, where a file tells. known: (number, source) → document so far."""
+    """sources: of each document, number → source, without outer blanks. where: documents that have a segment."""
 
-    names: dict[str, str] = field(default_factory=dict)
-    known: dict[tuple[int, str], str] = field(default_factory=dict)
+    sources: dict[str, dict[int, str]] = field(default_factory=dict)
+    where: dict[tuple[int, str], list[str]] = field(default_factory=dict)
     taken: Iterator[int] = field(default_factory=lambda: count(1))
+    n_segments: int = 0
+
+    def tell(self, document: str, n: int, source: str) -> None:
+        """A segment of a document. Raises Invalid beyond the limit."""
+        source = source.strip()
+        if self.sources.setdefault(document, {}).setdefault(n, source) != source:
+            return
+        documents = self.where.setdefault((n, source), [])
+        if document not in documents:
+            documents.append(document)
+            self.n_segments += 1
+        if self.n_segments > MOST_SEGMENTS:
+            raise Invalid(f"more than {MOST_SEGMENTS:,} segments in documents without a name")
 
     def assign(self, segments: Iterable[tuple[int, str, T]]) -> Iterator[tuple[str, T]]:
         """Each segment of one file with its document; segments are (number, source, what it is)."""
@@ -35,11 +50,15 @@ class DocumentNumbers(Generic[T]):
             run.append(segment)
         yield from self._named(run)
 
-    def _named(self, run: list[tuple[int, str, T]]) -> Iterator[tuple[str, T]]:
-        told = (self.names.get(source.strip()) or self.known.get((n, source)) for n, source, _ in run)
-        name = next((one for one in told if one), None) or (f"document-{next(self.taken)}" if run else "")
-        if len(self.known) + len(run) > MOST_SEGMENTS:
-            raise Invalid(f"more than {MOST_SEGMENTS:,} segments in documents without a name")
+    def _named(self, run: Sequence[tuple[int, str, T]]) -> Iterator[tuple[str, T]]:
+        pairs = [(n, source.strip()) for n, source, _ in run]
+        shared = Counter(document for pair in pairs for document in self.where.get(pair, ()))
+        fitting = (document for document, _ in shared.most_common() if self._fits(document, pairs))
+        name = next(fitting, None) or (f"document-{next(self.taken)}" if run else "")
         for n, source, what in run:
-            self.known.setdefault((n, source), name)
+            self.tell(name, n, source)
             yield name, what
+
+    def _fits(self, document: str, pairs: Iterable[tuple[int, str]]) -> bool:
+        sources = self.sources[document]
+        return all(sources.get(n, source) == source for n, source in pairs)

@@ -33,7 +33,8 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
     naming = [file for file in rest if fields.documents == "position" and file.name.endswith(NAMES)]
     judgments = JsonJudgments(fields, frozenset(_humans(context)), log)
     for file in naming:
-        judgments.numbers.names.update(_document_names(file, context, log))
+        for document, position, source in _document_names(file, context, log):
+            judgments.numbers.tell(document, position, source)
     data = [file for file in rest if file not in naming]
     yield judgments.campaign(FileLine(data[0].name if data else "", 1))
     for file in data:
@@ -92,20 +93,23 @@ def _lines(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[tupl
             log.bad_line(at, str(fault))
 
 
-def _document_names(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[tuple[str, str]]:
-    """Source and document of each row of a table, where double quotes may be doubled."""
+def _document_names(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[tuple[str, int, str]]:
+    """Document, number and source of each row of a table, where double quotes may be doubled."""
     header: list[str] = []
     for number, line in read_lines(file, context.limits, log):
         cells = line.split("\t")
         if not header:
             header = [name.strip() for name in cells]
-            if not {"Doc", "Source"} <= set(header):
-                refuse_file(log, FileLine(file.name, number), "the header lacks Doc or Source, which name documents")
+            if not {"SEG_ID", "Doc", "Source"} <= set(header):
+                refuse_file(
+                    log, FileLine(file.name, number), "the header lacks SEG_ID, Doc or Source, which name documents"
+                )
             continue
         row = dict(zip(header, cells, strict=False))
         source, document = row.get("Source", "").replace('""', '"').strip(), row.get("Doc", "").strip()
-        if source and document:
-            yield source, document
+        position = row.get("SEG_ID", "").strip()
+        if source and document and position.isascii() and position.isdigit() and 0 < len(position) < 10:
+            yield document, int(position), source
 
 
 FORMAT = Format(

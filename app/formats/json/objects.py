@@ -204,9 +204,10 @@ class JsonJudgments:
         start, end = error.get(marks.start), error.get(marks.end)
         if start is None and end is None:
             return {"omission": True}
-        if type(start) is not int or type(end) is not int or not 0 <= start <= end < 1_000_000:
+        behind = end + (marks.ends == "inclusive") if type(end) is int else None
+        if type(start) is not int or behind is None or not 0 <= start <= behind < 1_000_000:
             raise ValueError(f"{marks.list}: {str(start)[:40]!r} and {str(end)[:40]!r} are no span")
-        end += marks.ends == "inclusive"
+        end = behind
         if text is not None and end > len(text):
             self.log.repaired["errors that reach beyond the end of a text, cut there"] += 1
             start, end = min(start, len(text)), len(text)

@@ -194,3 +194,22 @@ def test_a_map_that_does_not_fit_is_refused_by_place(read: Read, change: dict[st
 def test_without_a_map_the_error_names_those_there_are(read: Read) -> None:
     with pytest.raises(Invalid, match="bio-mqm, summeval"):
         read("json", sent(*SEGMENTS))
+
+
+def test_documents_that_begin_alike_are_told_apart(read: Read) -> None:
+    first, second = (
+        [bio(1, "Background:", "a"), bio(2, "Eins.", "b")],
+        [bio(1, "Background:", "a"), bio(2, "Zwei.", "c")],
+    )
+    files = {"a.json": sent(*first, *second), "b.json": sent(*(one | {"MT_Engine": "B"} for one in (*second, *first)))}
+    found = read("json", files, map="bio-mqm")
+
+    assert [j.document for j in found.judgments] == [f"document-{n}" for n in (1, 1, 2, 2, 2, 2, 1, 1)]
+
+
+def test_a_mark_of_no_length_is_kept(read: Read) -> None:
+    found = read(
+        "json", sent(bio(1, "a", "bcd", target_errors=[{**GRAMMAR, "startIndex": 2, "endIndex": 1}])), map="bio-mqm"
+    )
+
+    assert found.judgments[0].payload["errors"][0]["start"] == found.judgments[0].payload["errors"][0]["end"] == 2  # type: ignore[index]
