@@ -144,8 +144,8 @@ class AnswerableTaskCache:
         self._tasks.move_to_end(public_id)
         return kept.addresses
 
-    def keep(self, public_id: str, addresses: TaskAddresses, rater_id: int) -> None:
-        """Keep the addresses of a task that is this rater's in place of those used longest ago."""
+    def keep(self, public_id: str, addresses: TaskAddresses, rater_id: int) -> TaskAddresses:
+        """Keep the addresses of a task that is this rater's in place of those used longest ago; gives them back."""
         before = self._tasks.pop(public_id, None)
         if before is not None:
             self.segments -= len(before.addresses.segments)
@@ -154,6 +154,7 @@ class AnswerableTaskCache:
         while self.segments > self.most and len(self._tasks) > 1:
             _, oldest = self._tasks.popitem(last=False)
             self.segments -= len(oldest.addresses.segments)
+        return addresses
 
     def rules(self, campaign_id: int) -> JudgingRules | None:
         """What a campaign asks, as it was when it was last looked at."""

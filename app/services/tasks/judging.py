@@ -16,7 +16,7 @@ from app.protocols import PreferencePayload, check_answer, check_preference, pay
 from app.protocols.base import Level, Payload, Preference
 from app.services.access.tokens import BadCredential
 from app.services.people.raters import ActingRater
-from app.services.tasks.addresses import AnswerableTask, AnswerableTaskCache, load_task_addresses
+from app.services.tasks.addresses import AnswerableTask, AnswerableTaskCache, TaskAddresses, load_task_addresses
 from app.services.tasks.judging_rules import load_judging_rules
 from app.services.tasks.task_content import TaskAddressNotFound
 from app.services.tasks.tasks import ClosedToRaters, OwnAnswers, TaskHandedIn, TaskReleased
@@ -101,13 +101,14 @@ class JudgingService:
         """A task that the rater has or had. Raises TaskNotFound."""
         rules = self.tasks.rules(rater.campaign_id)
         if rules is None:
-            rules = await self._once(rater.campaign_id, partial(load_judging_rules, key=rater.campaign))
-            rules = self.tasks.keep_rules(rules)
+            load_rules = partial(load_judging_rules, key=rater.campaign)
+            rules = await self._once(rater.campaign_id, load_rules, self.tasks.keep_rules)
         addresses = self.tasks.find(public_id, rater.rater_id)
         if addresses is None or addresses.campaign_id != rater.campaign_id:
             load = partial(load_task_addresses, rules=rules, public_id=public_id, rater_id=rater.rater_id)
-            addresses = await self._once((public_id, rater.rater_id), load)
-            self.tasks.keep(public_id, addresses, rater.rater_id)
+            keep = partial(self.tasks.keep, public_id, rater_id=rater.rater_id)
+            loaded: TaskAddresses = await self._once((public_id, rater.rater_id), load, keep)
+            return AnswerableTask(loaded, rules)
         return AnswerableTask(addresses, rules)
 
     async def settled(
@@ -138,11 +139,19 @@ class JudgingService:
 
         return await to_thread.run_sync(run)
 
-    async def _once(self, key: object, work: Callable[[Session], T]) -> T:
-        """Do some work in a thread, once for all who ask for it meanwhile; it goes on though one of them ends."""
+    async def _once(self, key: object, work: Callable[[Session], T], keep: Callable[[T], T]) -> T:
+        """Do some work in a thread, once for all who ask for it meanwhile; it goes on though one of them ends.
+
+        keep: takes the result into memory, and gives what is kept. It does so before the work counts as done, so that
+        nobody who comes between finds neither the work nor its result, and does it again.
+        """
+
+        async def kept() -> T:
+            return keep(await self.thread(work))
+
         load = self.under_way.get(key)
         if load is None:
-            load = self.under_way[key] = asyncio.ensure_future(self.thread(work))
+            load = self.under_way[key] = asyncio.ensure_future(kept())
             load.add_done_callback(partial(self._end, key))
         done: T = await asyncio.shield(load)
         return done
