@@ -157,7 +157,9 @@ def delete_archive(caller: Manager, campaign: CampaignKey, session: SessionDep) 
     archive.close_archive(session, campaign, actor=caller.actor)
 
 
-@router.get("/archive/{archive}", summary="Look at a finished campaign", responses=example_response(200, INDEX))
+@router.get(
+    "/archive/{archive}", summary="Look at a finished campaign", responses={404: {}, **example_response(200, INDEX)}
+)
 def get_archive(
     caller: Public,  # noqa: ARG001  (says who may call)
     address: Address,
@@ -183,7 +185,7 @@ def get_archive(
 @router.get(
     "/archive/{archive}/documents/{document}",
     summary="Look at a document of a finished campaign",
-    responses=example_response(200, DOCUMENT),
+    responses={404: {}, **example_response(200, DOCUMENT)},
 )
 def get_archived_document(
     caller: Public,  # noqa: ARG001  (says who may call)

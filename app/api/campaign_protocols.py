@@ -141,7 +141,7 @@ def preview_protocol(
 @router.get(
     "/protocols/{protocol}/as-custom",
     summary="Take a protocol as a start for your own",
-    responses=example_response(200, STARTED),
+    responses={404: {}, **example_response(200, STARTED)},
 )
 async def get_protocol_as_custom(_: Public, protocol: Name) -> ProtocolStartOut:
     """The same questions, scales and weights as the options of `custom`. 422 for a protocol that scores nothing."""

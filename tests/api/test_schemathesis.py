@@ -70,6 +70,9 @@ BY_CONTENT = {
     "POST /v1/campaigns/{campaign}/plan",
     "POST /v1/campaigns/{campaign}/plan/replan",
     "POST /v1/campaigns/{campaign}/stability",
+    "PUT /v1/campaigns/{campaign}/protocol",
+    "POST /v1/campaigns/{campaign}/protocol/preview",
+    "GET /v1/protocols/{protocol}/as-custom",  # of one that scores nothing
 }
 
 

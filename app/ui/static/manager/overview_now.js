@@ -37,7 +37,7 @@ export function needsNow(progress, known) {
 // Verdicts on the control items, of the newest report that is stored.
 export function verdicts(quality) {
   const parts = [["pass", t("pass|control items")], ["fail", t("fail|control items")], ["not_testable", t("too few|control items")]];
-  return [t("Control items"), quality ? parts.map(([name, word]) => h("span", { class: `verdict is-${name}` }, `${figure(quality[name] ?? 0)} ${word} `)) : NONE, MANAGES ? h("a", { href: `${here}/quality` }, quality ? t("Evidence") : t("Not computed yet")) : null];
+  return [t("Control items"), quality ? parts.map(([name, word]) => h("span", { class: `control-verdict is-${name}` }, `${figure(quality[name] ?? 0)} ${word} `)) : NONE, MANAGES ? h("a", { href: `${here}/quality` }, quality ? t("Evidence") : t("Not computed yet")) : null];
 }
 
 export function workedHours(paid, plan) {
