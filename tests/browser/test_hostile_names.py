@@ -19,7 +19,16 @@ NAMES = [f"n{i}" for i in range(len(CORPUS))]
 ALL = "\n\n".join(CORPUS)
 NEVER = ", ".join(
     f"body {element}"
-    for element in ("script", "style", "iframe", "[onerror]", "[onload]", "[onmouseover]", "a[href^='javascript:']")
+    # A block of data is no script: nothing runs it.
+    for element in (
+        "script:not([type='application/json'])",
+        "style",
+        "iframe",
+        "[onerror]",
+        "[onload]",
+        "[onmouseover]",
+        "a[href^='javascript:']",
+    )
 )
 SPACE = re.compile(r"\s+")
 QUICK = [kind.name for kind in registry.ALL.values() if kind.over == "campaign" and not kind.long]
