@@ -37,6 +37,8 @@ NAMES: dict[str, tuple[str, ...]] = {
     "rater": ("r8", LAST),
     "task": ("t2-1",),
     "segment": ("3", "99"),
+    "severity": ("minor", "major"),
+    "category": ("accuracy", "style"),
     "/raters state": ("active", "left"),
     "/tasks state": ("handed_in", "leased"),
     "/items plan": ("1",),

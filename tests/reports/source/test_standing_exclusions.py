@@ -30,6 +30,7 @@ BY_RECIPE: dict[str, dict[str, str]] = {
     "campaign/robustness": {"changes": "lowest,rater"},
     "campaigns/robustness": {"changes": "lowest"},
     "campaign/difficulty": {},
+    "campaign/disagreements": {},
     "campaign/validation": {"studies": "2"},
 }
 """Reports of what a recipe counts, with a question that takes no time."""
@@ -179,6 +180,7 @@ APPLIED = {
     "campaign/composition": False,
     "campaign/datasheet": False,
     "campaign/difficulty": True,
+    "campaign/disagreements": True,
     "campaign/distributions": False,
     "campaign/document_scores": False,
     "campaign/forecast": True,
