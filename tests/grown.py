@@ -63,7 +63,8 @@ WHERE c.key = %(key)s;
 INSERT INTO judgments (campaign_id, item_id, segment_id, rater_id, revision, payload, submitted_at, version)
 SELECT i.campaign_id, i.id, g.id, t.rater_id, 1,
        jsonb_build_object('protocol', 'da', 'score', (i.id * 7 + g.id * 13) %% 101) || CASE WHEN g.position = 1
-         THEN '{{"errors": [{{"severity": "minor", "category": "accuracy/omission"}}]}}'::jsonb ELSE '{{}}' END, now(), 1
+         THEN '{{"errors": [{{"severity": "minor", "category": "accuracy/omission"}}]}}'::jsonb ELSE '{{}}' END,
+       now(), 1
 FROM items i JOIN campaigns c ON c.id = i.campaign_id JOIN tasks t ON t.id = i.task_id
 JOIN segments g ON g.campaign_id = i.campaign_id AND g.document_id = i.document_id
 WHERE c.key = %(key)s ORDER BY i.id, g.position;
