@@ -39,6 +39,7 @@ class Settings(BaseSettings):
     stranger_rate, failed_sign_ins: of one address and who has not signed in: requests a second, refused ones a minute.
     body_limit, upload_limit: largest JSON body and largest uploaded file, in bytes.
     body_timeout: longest silence within a request body, in seconds.
+    webhook_allowed: host names and networks inside that webhooks may be sent to, beside public addresses.
     session_hours: how long a browser stays signed in.
     server, token: for commands that read: the server to ask instead of the database, and the credential for it.
     """
@@ -61,6 +62,7 @@ class Settings(BaseSettings):
     cors_origins: Annotated[tuple[str, ...], NoDecode] = ()
     allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ()
     trusted_proxies: Annotated[tuple[str, ...], NoDecode] = ()
+    webhook_allowed: Annotated[tuple[str, ...], NoDecode] = ()
     stranger_rate: Annotated[float, Field(gt=0)] = USUAL.rate
     failed_sign_ins: Annotated[int, Field(ge=1)] = USUAL.failures
     body_limit: Annotated[int, Field(ge=1024)] = 1 << 20
@@ -80,7 +82,7 @@ class Settings(BaseSettings):
             places = tuple(Place((f"PLUMBLINE_{name.upper()}",), msg) for name, msg in wrong)
             raise Invalid("the settings are not valid", places=places) from None
 
-    @field_validator("cors_origins", "allowed_hosts", "trusted_proxies", mode="before")
+    @field_validator("cors_origins", "allowed_hosts", "trusted_proxies", "webhook_allowed", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
         """Those of which there may be several stand in one variable, with commas."""

@@ -21,6 +21,7 @@ from app.pearmut.files import find_pearmut_files
 from app.services.tasks.addresses import AnswerableTaskCache
 from app.services.tasks.judging import JudgingService
 from app.services.tasks.kept_counts import CountsKeeper
+from app.services.webhooks.addresses import OutwardAddresses
 from app.storage.db import REQUEST_TIMEOUT, Database
 from app.storage.recorder.recorder import Recorder
 from app.web import cors, hosts, openapi, problems
@@ -128,6 +129,7 @@ def options(settings: Settings) -> Options:
         public_url=settings.public_url,
         cors_origins=settings.cors_origins,
         allowed_hosts=_hosts(settings),
+        webhook_addresses=OutwardAddresses.parse(settings.webhook_allowed),
         strangers=StrangerLimits(
             rate=settings.stranger_rate, burst=int(10 * settings.stranger_rate), failures=settings.failed_sign_ins
         ),

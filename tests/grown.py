@@ -74,6 +74,13 @@ SELECT j.campaign_id, p.id, j.id, j.item_id, j.segment_id, j.rater_id, 1, -1, 1,
        (j.payload ->> 'score')::float8, false
 FROM judgments j JOIN campaigns c ON c.id = j.campaign_id JOIN profiles p ON p.campaign_id = c.id
 WHERE c.key = %(key)s;
+INSERT INTO webhooks (campaign_id, public_id, url, secret, kinds, actor, next_event)
+SELECT id, 'w_' || md5(key), 'https://hooks.example.org/', '', '{{task.handed_in}}', 'test', 1 FROM campaigns
+WHERE key = %(key)s;
+INSERT INTO webhook_deliveries (campaign_id, webhook_id, n, kind, attempt, status, milliseconds)
+SELECT t.campaign_id, w.id, t.queue, 'task.handed_in', 1, 200, 5
+FROM tasks t JOIN webhooks w ON w.campaign_id = t.campaign_id JOIN campaigns c ON c.id = t.campaign_id
+WHERE c.key = %(key)s ORDER BY t.id;
 INSERT INTO flags (campaign_id, public_id, task_id, rater_id, reason)
 SELECT t.campaign_id, 'f_' || substr(t.public_id, 3), t.id, t.rater_id, 'other'
 FROM tasks t JOIN campaigns c ON c.id = t.campaign_id WHERE c.key = %(key)s ORDER BY t.id;

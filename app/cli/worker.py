@@ -20,6 +20,7 @@ from app.domain.errors import Unavailable
 from app.jobs import worker as loop
 from app.jobs.computing import THREADS
 from app.services.campaigns.housekeeping import delete_expired_data
+from app.services.webhooks.addresses import OutwardAddresses
 from app.storage.embedded import write_private_file
 
 BEAT_FILE = "worker.beat"
@@ -80,6 +81,7 @@ def worker(
             alive=alive_now,
             processes=n,
             yielding=not keen,
+            webhook_addresses=OutwardAddresses.parse(Settings.load().webhook_allowed),
         )
     return None
 

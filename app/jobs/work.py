@@ -163,7 +163,7 @@ class QueueComputer:
             held = stored.lock_job(session, row.id)
             if held is not None and held.state == "finishing":
                 reports.store_report(session, key, body)
-                stored.mark_job_done(session, row.id)
+                jobs.end_job(session, held)
         self._held.pop(row.id, None)
 
     def _work(self, row: stored.Row) -> ReportWork[Any]:

@@ -9,8 +9,10 @@ from collections.abc import Callable
 
 from app.domain.errors import AppError, Unavailable
 from app.jobs.queue import Worker
+from app.jobs.webhook_sender import WebhookSender
 from app.services.campaigns.housekeeping import delete_expired_data
 from app.services.jobs import jobs
+from app.services.webhooks.addresses import ONLY_PUBLIC, OutwardAddresses
 from app.storage.db import Database
 
 JOBS_EVERY = 2.0  # seconds between looks for work that nobody does
@@ -22,6 +24,10 @@ class NothingComputes(Unavailable):
     """The part of this worker that computes has ended; its log says why."""
 
 
+class NothingSends(Unavailable):
+    """The part of this worker that sends webhooks has ended; its log says why."""
+
+
 def run(
     database: Database,
     *,
@@ -31,23 +37,29 @@ def run(
     alive: Callable[[], None] = lambda: None,
     processes: int = 1,
     yielding: bool = True,
+    webhook_addresses: OutwardAddresses = ONLY_PUBLIC,
 ) -> None:
     """Compute reports and sweep every so many seconds, until told to stop.
 
     beat: called after each round that reached the database, so that a check can tell a living worker from a stuck one.
     alive: called before each round. A database that is away for a while, or full, is waited for. yielding: compute
-    with what others leave of the processors.
+    with what others leave of the processors. webhook_addresses: where webhooks may go beside public addresses.
 
-    Raises NothingComputes where the thread that computes ends unasked: whoever keeps this worker starts another.
+    Raises NothingComputes or NothingSends where a thread ends unasked: whoever keeps this worker starts another.
     """
     worker = Worker(database, processes=processes, stop=stop, yielding=yielding)
     computing = threading.Thread(target=worker.run, name="jobs")
+    sender = WebhookSender(database, stop=stop, outward=webhook_addresses)
+    sending = threading.Thread(target=sender.run, name="webhooks")
     computing.start()
+    sending.start()
     due = time.monotonic()
     try:
         while not stop.is_set():
             if not computing.is_alive():
                 raise NothingComputes
+            if not sending.is_alive():
+                raise NothingSends
             alive()
             try:
                 jobs.recover_stalled_jobs(database)
@@ -62,6 +74,7 @@ def run(
     finally:
         stop.set()
         computing.join()
+        sending.join()
 
 
 def _tidy(database: Database) -> None:

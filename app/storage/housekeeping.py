@@ -44,6 +44,8 @@ EXPIRED = {
     "answers": "DELETE FROM idempotency WHERE created_at < now() - :kept",
     "sessions": "DELETE FROM sessions WHERE expires_at < now()",
     "jobs": "DELETE FROM jobs WHERE finished_at < now() - :kept",
+    "webhook events": "DELETE FROM webhook_events WHERE at < now() - :kept",
+    "webhook deliveries": "DELETE FROM webhook_deliveries WHERE at < now() - :kept",
     "imports": "DELETE FROM imports WHERE state = 'receiving' AND created_at < now() - :kept",
 }
 

@@ -11,6 +11,7 @@ from fastapi import Depends, Path, Request
 
 from app.domain.keys import KEY_PATTERN
 from app.services.tasks.judging import JudgingService
+from app.services.webhooks.addresses import ONLY_PUBLIC, OutwardAddresses
 from app.storage.db import Database, Session
 from app.web.rate_limits import StrangerLimits
 
@@ -30,6 +31,7 @@ class Options:
     cors_origins: tuple[str, ...] = ()
     allowed_hosts: frozenset[str] | None = None
     strangers: StrangerLimits | None = None
+    webhook_addresses: OutwardAddresses = ONLY_PUBLIC
 
 
 def get_options(request: Request) -> Options:

@@ -251,6 +251,8 @@ def populate(admin: httpx.Client, url: str) -> dict[str, str]:
         assert enrolled.status_code == 200, enrolled.text
     invited = admin.post("/v1/campaigns/demo/invitations", json={"count": 2})
     assert invited.status_code == 201, invited.text
+    hook = admin.post("/v1/campaigns/demo/webhooks", json={"url": "https://hooks.example.org/"})
+    assert hook.status_code == 201, hook.text
     for path, texts in {"guidelines": {"en": "Read first."}, "consent": {"en": "I agree."}}.items():
         written = admin.put(f"/v1/campaigns/demo/{path}", json=texts)
         assert written.status_code == 200, written.text
@@ -275,6 +277,7 @@ def populate(admin: httpx.Client, url: str) -> dict[str, str]:
         "flag": "f_" + "0" * 32,
         "team": "bonn",
         "invitation": invited.json()["invitation"],
+        "webhook": hook.json()["webhook"],
         "exclusion": str(excluded.json()["exclusion"]),
         "file": "start.js",
         "document": "news.1",

@@ -95,4 +95,5 @@ COMMANDS = {
     "raters": ("raters", "Manage raters: enrol, link, change, erase."),
     "teams": ("teams", "Teams of raters, each with its coordinator."),
     "token": ("token", "Credentials."),
+    "webhook": ("webhook", "Signed messages to your own systems when something happens."),
 }

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from app.domain.errors import AppError, Conflict, Invalid, NotFound, Place, Unavailable
 from app.reports.kit.report import StoredReport
 from app.services.access.tokens import INCLUDES, Caller, Role
+from app.services.webhooks.events import record_event
 from app.storage import campaigns, jobs, jobs_queue, reports
 from app.storage.campaigns import CampaignNotFound
 from app.storage.db import Database, Session
@@ -322,14 +323,26 @@ def record_worker_crash(database: Database, entry: int) -> bool:
         return jobs_queue.count_entry_ending(session, entry, "crashed") >= MOST_TRIES
 
 
+def end_job(session: Session, row: jobs.Row, error: AppError | None = None, *, again: bool = False) -> None:
+    """End a job whose row is held: its report is stored, or none will be, for this error.
+
+    again: whether asking once more may go better.
+    """
+    about = {"job": row.public_id, "report": row.kind}
+    if error is None:
+        jobs.mark_job_done(session, row.id)
+        record_event(session, row.campaign_id, "job.done", about)
+    else:
+        jobs.mark_job_failed(session, row.id, encode_job_error(error, again=again))
+        record_event(session, row.campaign_id, "job.failed", {**about, "error": error.title()})
+
+
 def give_up_job(database: Database, job_id: int, why: str, *, entry: int | None = None) -> None:
     """End a job that failed too often. entry: of the queue, that goes with it."""
     with database.transaction() as session:
         row = jobs.lock_job(session, job_id)
         if row is not None and row.state in jobs.UNFINISHED:
-            jobs.mark_job_failed(
-                session, job_id, encode_job_error(JobGivenUp(f"{why}, {MOST_TRIES} times"), again=True)
-            )
+            end_job(session, row, JobGivenUp(f"{why}, {MOST_TRIES} times"), again=True)
             jobs_queue.withdraw_queued_entries(session, job_id)
         if entry is not None:
             jobs_queue.remove_queue_entry(session, entry)
@@ -340,7 +353,7 @@ def refuse_job(database: Database, job_id: int, error: AppError, *, again: bool 
     with database.transaction() as session:
         row = jobs.lock_job(session, job_id)
         if row is not None and row.state in jobs.UNFINISHED:
-            jobs.mark_job_failed(session, job_id, encode_job_error(error, again=again))
+            end_job(session, row, error, again=again)
             jobs_queue.withdraw_queued_entries(session, job_id)
 
 
@@ -354,9 +367,7 @@ def _enter_again(database: Database, job_id: int) -> bool:
         ):
             return False
         if row.attempts >= MOST_BEGUN:
-            jobs.mark_job_failed(
-                session, job_id, encode_job_error(JobGivenUp("the queue lost it repeatedly"), again=True)
-            )
+            end_job(session, row, JobGivenUp("the queue lost it repeatedly"), again=True)
         else:
             jobs.count_job_attempt(session, job_id)
             jobs_queue.enqueue(session, next_queue_entries(session, row))

@@ -16,6 +16,7 @@ from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.quality_settings import CODE, QualitySettings, parse_quality_settings
 from app.services.people.raters import ActingRater
 from app.services.tasks import tasks
+from app.services.webhooks.events import record_event
 from app.stats.quality.choices import Check
 from app.stats.quality.report import RaterQuality, make_rater_quality
 from app.stats.quality.verdicts import verdicts_by_controls
@@ -99,3 +100,5 @@ def _act(session: Session, rater: ActingRater, asked: QualitySettings, quality: 
             quality_policy.pause_enrolment(session, rater.campaign_id, rater.rater_id)
         what = {"rater": rater.rater, "check": check, "then": then, "verdict": quality.verdict, "flags": quality.flags}
         audit.record_action(session, rater.campaign_id, actor=ACTOR, action=quality_policy.ACTION, what=what)
+        about = {"check": check, "then": then, "verdict": quality.verdict, "flags": quality.flags}
+        record_event(session, rater.campaign_id, "rater.failed", about, rater_id=rater.rater_id)

@@ -12,6 +12,7 @@ from app.domain.errors import Conflict, Place
 from app.protocols import LabelledText, RaterForm, find_visible_texts, list_labelled_texts
 from app.services.people.raters import ActingRater
 from app.services.tasks.task_content import ItemSheet, SegmentSheet, TaskContent, load_task_content
+from app.services.webhooks.events import record_hand_in
 from app.storage import campaigns, tasks
 from app.storage.db import Session
 from app.storage.tasks import TaskNotFound
@@ -261,6 +262,7 @@ def hand_in_task(session: Session, public_id: str, *, rater: ActingRater, coded:
     code: str | None = row.completion_code or (secrets.token_hex(5).upper() if coded else None)
     tasks.mark_task_handed_in(session, row.campaign_id, row.id, rater_id=rater.rater_id, code=code)
     campaigns.take_next_version(session, row.campaign_id, actor=rater.actor, what="hand-in")
+    record_hand_in(session, row.campaign_id, public_id, rater.rater_id)
     return code
 
 

@@ -29,6 +29,7 @@ from app.storage.tables.reports import reports
 from app.storage.tables.tasks import item_credits, items, leases, tasks
 from app.storage.tables.texts import documents, outputs, reference_texts, segments, systems
 from app.storage.tables.tutorials import tutorial_answers
+from app.storage.tables.webhooks import webhook_deliveries, webhook_events, webhook_streams, webhooks
 from app.storage.tables.work import (
     activity,
     calibration_pairs,
@@ -98,4 +99,8 @@ __all__ = [
     "variants",
     "versions",
     "voids",
+    "webhook_deliveries",
+    "webhook_events",
+    "webhook_streams",
+    "webhooks",
 ]

@@ -25,6 +25,7 @@ from app.services.people import guidelines as guideline_texts
 from app.services.plans.plan_scope import load_plan_keys
 from app.services.tasks.preview import list_preview_documents
 from app.services.templates.templates import find_starting_design
+from app.services.webhooks.events import EVENT_KINDS, EventKind
 from app.storage.db import Session
 from app.storage.guidelines import GuidelinesNotFound, Kind
 from app.ui import markdown
@@ -49,6 +50,17 @@ STEPS: dict[str, tuple[tuple[str, str], ...]] = {
 TEXT_KINDS: tuple[tuple[Kind, str], ...] = (
     ("guidelines", message("Guidelines")),
     ("consent", message("Text of consent")),
+)
+EVENT_MEANINGS: Mapping[EventKind, str] = MappingProxyType(
+    {
+        "task.handed_in": message("a rater hands in a task"),
+        "campaign.milestone": message("25, 50 or 75 % of the tasks are handed in"),
+        "campaign.done": message("all tasks are handed in"),
+        "campaign.state_changed": message("the campaign is opened, paused or closed"),
+        "rater.failed": message("a rater fails a quality check that the settings act on"),
+        "job.done": message("a job finishes and its report can be fetched"),
+        "job.failed": message("a job ends without a report"),
+    }
 )
 PLATFORMS = (("prolific", "Prolific"), ("mturk", "Mechanical Turk"), ("toloka", "Toloka"))
 
@@ -157,6 +169,11 @@ def protocol_page_values(visit: PageVisit) -> Values:
 def invitations_page_values(_: PageVisit) -> Values:
     """The platforms that raters can come from."""
     return {"platforms": PLATFORMS}
+
+
+def webhooks_page_values(_: PageVisit) -> Values:
+    """The events that webhooks are told, each with what it means."""
+    return {"events": [(kind, EVENT_MEANINGS[kind]) for kind in EVENT_KINDS]}
 
 
 def known_answers_page_values(visit: PageVisit) -> Values:

@@ -239,6 +239,12 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
                 "phrases of the raters' pages in the campaign's own words",
                 contents.wording_page_values,
             ),
+            ManagerPage(
+                message("Webhooks"),
+                MANAGER,
+                "signed messages to your own systems when something happens",
+                contents.webhooks_page_values,
+            ),
             ManagerPage(message("Clone"), MANAGER, "copy this campaign; copy judgments", contents.empty_page_values),
             ManagerPage(message("Audit"), MANAGER, "who changed what in the campaign", contents.empty_page_values),
         ),

@@ -1,0 +1,157 @@
+"""Deliveries: which event is next, the signed request, and what follows from the answer.
+
+Requests are signed as the Standard Webhooks specification says (version 1, symmetric), so that receivers can check
+them with a library.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+from dataclasses import dataclass
+from datetime import timedelta
+
+from app.services.webhooks.webhooks import SECRET_MARK
+from app.storage import webhooks
+from app.storage.db import Database
+
+LEASE = timedelta(seconds=60)
+LONGEST_WAIT = 3600
+GIVE_UP_AFTER = timedelta(days=3)
+GONE = 410
+
+
+@dataclass(frozen=True, slots=True)
+class PendingDelivery:
+    """An event that is to be sent now. message_id: the same however often it is sent."""
+
+    campaign_id: int
+    webhook_id: int
+    url: str
+    secret: str
+    attempt: int
+    next_event: int
+    n: int
+    kind: str
+    message_id: str
+    body: bytes
+
+    def __repr__(self) -> str:
+        """Without the secret, so that no log or trace can hold it."""
+        return f"PendingDelivery({self.message_id!r}, attempt={self.attempt})"
+
+    def headers(self, seconds: int) -> dict[str, str]:
+        """Of the request. seconds: the time now, since 1970."""
+        return {
+            "Content-Type": "application/json",
+            "User-Agent": "Plumbline-Webhooks/1",
+            "webhook-id": self.message_id,
+            "webhook-timestamp": str(seconds),
+            "webhook-signature": sign_message(self.secret, self.message_id, seconds, self.body),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryResult:
+    """What a request met. status: of the answer; None where there was none, and `error` says why."""
+
+    status: int | None
+    error: str | None
+    milliseconds: int
+
+    @property
+    def was_taken(self) -> bool:
+        """Whether the receiver took it."""
+        return self.status is not None and 200 <= self.status < 300
+
+
+def sign_message(secret: str, message_id: str, seconds: int, body: bytes) -> str:
+    """The signature of a message: HMAC-SHA256 over id, time and body.
+
+    Source: Standard Webhooks specification, "Signature scheme".
+
+    >>> sign_message("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330,
+    ...              b'{"test": 2432232314}')
+    'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE='
+    """
+    key = base64.b64decode(secret.removeprefix(SECRET_MARK))
+    signed = b".".join((message_id.encode(), str(seconds).encode(), body))
+    return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+
+
+def claim_due_webhooks(database: Database, limit: int) -> list[int]:
+    """Webhooks with an event to send now, which no other worker sends meanwhile."""
+    with database.transaction() as session:
+        return webhooks.claim_due_webhooks(session, limit=limit, lease=LEASE)
+
+
+def load_next_delivery(database: Database, webhook_id: int) -> PendingDelivery | None:
+    """The next event of a webhook that was claimed; None, and the webhook is free again, where there is none."""
+    with database.transaction() as session:
+        row = webhooks.load_next_event(session, webhook_id)
+        if row is None:
+            webhooks.release_webhook(session, webhook_id)
+            return None
+    about = {"rater": row.rater} if row.rater is not None else {}
+    said = {
+        "type": row.kind,
+        "timestamp": row.at.isoformat(),
+        "data": {"campaign": row.campaign, "n": row.n, **about, **row.data},
+    }
+    return PendingDelivery(
+        row.campaign_id,
+        row.webhook_id,
+        row.url,
+        row.secret,
+        row.attempts + 1,
+        row.next_event,
+        row.n,
+        row.kind,
+        f"{row.campaign}.{row.n}",
+        json.dumps(said, ensure_ascii=False).encode(),
+    )
+
+
+def release_webhook(database: Database, webhook_id: int) -> None:
+    """Leave a webhook that was claimed to others."""
+    with database.transaction() as session:
+        webhooks.release_webhook(session, webhook_id)
+
+
+def record_delivery(database: Database, sent: PendingDelivery, result: DeliveryResult) -> bool:
+    """Store what a request met and what is next; whether the webhook goes on at once.
+
+    An event that was not taken is sent again, later each time, before any other. A receiver that answers 410, or has
+    taken nothing for three days, is sent nothing more until somebody asks for it.
+    """
+    note = {
+        "campaign_id": sent.campaign_id,
+        "webhook_id": sent.webhook_id,
+        "n": sent.n,
+        "kind": sent.kind,
+        "attempt": sent.attempt,
+        "status": result.status,
+        "error": result.error,
+        "milliseconds": result.milliseconds,
+    }
+    with database.transaction() as session:
+        webhooks.insert_delivery(session, note)
+        if result.was_taken:
+            webhooks.mark_delivered(session, sent.webhook_id, was_next=sent.next_event, event=sent.n, lease=LEASE)
+        elif result.status == GONE:
+            webhooks.stop_webhook(session, sent.webhook_id, because="gone")
+        else:
+            wait = timedelta(seconds=seconds_until_next_attempt(sent.attempt))
+            webhooks.mark_failed(session, sent.webhook_id, was_next=sent.next_event, wait=wait, give_up=GIVE_UP_AFTER)
+    return result.was_taken
+
+
+def seconds_until_next_attempt(attempt: int) -> int:
+    """How long to wait after an attempt that failed, the first being 1.
+
+    >>> [seconds_until_next_attempt(n) for n in (1, 2, 3, 10, 12, 13, 100)]
+    [2, 4, 8, 1024, 3600, 3600, 3600]
+    """
+    return min(LONGEST_WAIT, 1 << min(attempt, 20))

@@ -1,0 +1,71 @@
+"""What webhooks are told: events, put into the outbox by the transaction in which they happen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal, get_args
+
+from app.storage import webhooks
+from app.storage.db import Session
+
+EventKind = Literal[
+    "task.handed_in",
+    "campaign.milestone",
+    "campaign.done",
+    "campaign.state_changed",
+    "rater.failed",
+    "job.done",
+    "job.failed",
+]
+EVENT_KINDS: tuple[EventKind, ...] = get_args(EventKind)
+MEANINGS: Mapping[EventKind, str] = MappingProxyType(
+    {
+        "task.handed_in": "a rater handed in a task",
+        "campaign.milestone": "25, 50 or 75 % of the tasks are handed in",
+        "campaign.done": "all tasks are handed in",
+        "campaign.state_changed": "the campaign was opened, paused or closed",
+        "rater.failed": "a rater failed a quality check that the settings act on",
+        "job.done": "a job finished; its report can be fetched",
+        "job.failed": "a job ended without a report",
+    }
+)
+TEST: Literal["webhook.test"] = "webhook.test"
+MILESTONES = (25, 50, 75)
+
+
+def record_event(
+    session: Session, campaign_id: int, kind: EventKind, data: Mapping[str, object], *, rater_id: int | None = None
+) -> None:
+    """Tell the campaign's webhooks, if it has any; call it last, because others wait until the transaction ends.
+
+    data: JSON values, without names of people. rater_id: whom it is about; the key is added when it is sent.
+    """
+    webhooks.append_event(session, campaign_id, kind=kind, data=data, rater_id=rater_id)
+
+
+def record_hand_in(session: Session, campaign_id: int, task: str, rater_id: int) -> None:
+    """Tell of a task that was handed in just now, and of what the campaign reached by it.
+
+    A milestone is told again where tasks were opened again and handed in anew.
+    """
+    if not webhooks.has_webhooks(session, campaign_id):
+        return
+    done, total = webhooks.count_tasks_handed_in(session, campaign_id)
+    reached = {"tasks_handed_in": done, "tasks": total}
+    record_event(session, campaign_id, "task.handed_in", {"task": task, **reached}, rater_id=rater_id)
+    for percent in list_reached_milestones(done, total):
+        record_event(session, campaign_id, "campaign.milestone", {"percent": percent, **reached})
+    if done == total:
+        record_event(session, campaign_id, "campaign.done", reached)
+
+
+def list_reached_milestones(done: int, total: int) -> list[int]:
+    """Percentages that the last of `done` tasks of `total` reached.
+
+    >>> [list_reached_milestones(done, 8) for done in (1, 2, 4, 6, 8)]
+    [[], [25], [50], [75], []]
+    >>> list_reached_milestones(1, 2)
+    [25, 50]
+    """
+    return [percent for percent in MILESTONES if (done - 1) * 100 < percent * total <= done * 100]

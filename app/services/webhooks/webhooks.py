@@ -1,0 +1,165 @@
+"""Webhooks of a campaign: make, list and delete them, send a test, send again, and see what deliveries met."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.domain.errors import Conflict, Invalid, Place
+from app.services.campaigns import audit
+from app.services.webhooks.addresses import OutwardAddresses, check_webhook_url
+from app.services.webhooks.events import EVENT_KINDS, TEST, EventKind
+from app.storage import campaigns, webhooks
+from app.storage.db import Session
+
+MOST = 20
+"""Webhooks of a campaign."""
+SECRET_MARK = "whsec_"  # noqa: S105  (what the specification puts before a secret)
+
+
+class TooManyWebhooks(Conflict):
+    """A campaign has at most 20 webhooks; delete one first."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookView:
+    """A webhook, without its secret. stopped_because: `failing` or `gone`."""
+
+    public_id: str
+    url: str
+    kinds: tuple[EventKind, ...]
+    created_at: datetime
+    next_event: int
+    attempts: int
+    failing_since: datetime | None
+    stopped_at: datetime | None
+    stopped_because: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewWebhook:
+    """A new webhook with its secret, which is shown this once."""
+
+    webhook: WebhookView
+    secret: str
+
+    def __repr__(self) -> str:
+        """Without the secret, so that no log or trace can hold it."""
+        return f"NewWebhook({self.webhook!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookDelivery:
+    """One request. n: number of the event. status: of the answer; None where there was none, and `error` says why."""
+
+    id: int
+    n: int
+    kind: str
+    attempt: int
+    status: int | None
+    error: str | None
+    milliseconds: int
+    at: datetime
+
+
+def create_webhook(
+    session: Session,
+    campaign: str,
+    *,
+    url: str,
+    kinds: Sequence[EventKind] = EVENT_KINDS,
+    outward: OutwardAddresses,
+    actor: str,
+) -> NewWebhook:
+    """Tell an address what happens from now on. kinds: of events, all of them by default.
+
+    Raises NotFound, Invalid for an address that may not be reached, TooManyWebhooks.
+    """
+    check_webhook_url(url, outward)
+    wanted = [kind for kind in EVENT_KINDS if kind in kinds]
+    if not wanted:
+        raise Invalid(places=(Place(("body", "events"), "must name at least one kind of event"),))
+    campaign_id = campaigns.load_campaign(session, campaign, lock=True).id
+    if webhooks.count_webhooks(session, campaign_id) >= MOST:
+        raise TooManyWebhooks
+    secret = SECRET_MARK + base64.b64encode(secrets.token_bytes(32)).decode()
+    row = webhooks.insert_webhook(
+        session,
+        {
+            "campaign_id": campaign_id,
+            "public_id": f"w_{secrets.token_hex(16)}",
+            "url": url,
+            "secret": secret,
+            "kinds": wanted,
+            "actor": actor,
+        },
+    )
+    what = {"webhook": row.public_id, "events": wanted}
+    audit.record_action(session, campaign_id, actor=actor, action="webhook made", what=what)
+    return NewWebhook(_view(row), secret)
+
+
+def list_webhooks(session: Session, campaign: str, *, after: str | None, limit: int) -> list[WebhookView]:
+    """A campaign's webhooks by id after `after`. Raises NotFound."""
+    campaign_id = campaigns.load_campaign(session, campaign).id
+    return [_view(row) for row in webhooks.load_webhooks_page(session, campaign_id, after=after, limit=limit)]
+
+
+def delete_webhook(session: Session, campaign: str, public_id: str, *, actor: str) -> None:
+    """Delete a webhook; nothing more is sent to it. Raises NotFound."""
+    campaign_id = campaigns.load_campaign(session, campaign).id
+    row = webhooks.load_webhook(session, campaign_id, public_id, lock=True)
+    webhooks.delete_webhook(session, row.id)
+    audit.record_action(session, campaign_id, actor=actor, action="webhook deleted", what={"webhook": public_id})
+
+
+def send_test_event(session: Session, campaign: str, public_id: str) -> int:
+    """Put an event into the outbox that only this webhook is told; its number. Raises NotFound."""
+    campaign_id = campaigns.load_campaign(session, campaign).id
+    row = webhooks.load_webhook(session, campaign_id, public_id)
+    n = webhooks.append_event(session, campaign_id, kind=TEST, data={}, webhook_id=row.id)
+    if n is None:  # it was deleted meanwhile
+        raise webhooks.WebhookNotFound
+    return n
+
+
+def replay_events(session: Session, campaign: str, public_id: str, *, event: int | None, actor: str) -> WebhookView:
+    """Send again, in order, from an event on; a webhook that stopped starts again.
+
+    event: the number of the first; None: of the first that was not delivered. Raises NotFound, and Invalid where
+    events so old are not kept any more, or where it has not happened yet.
+    """
+    campaign_id = campaigns.load_campaign(session, campaign).id
+    row = webhooks.load_webhook(session, campaign_id, public_id, lock=True)
+    if event is not None:
+        first = webhooks.find_first_event(session, campaign_id)
+        if not (row.next_event if first is None else first) <= event <= row.next_event:
+            raise Invalid(places=(Place(("body", "from"), _why_not(first, row.next_event)),))
+    webhooks.restart_webhook(session, row.id, event=event)
+    what = {"webhook": public_id, "from": row.next_event if event is None else event}
+    audit.record_action(session, campaign_id, actor=actor, action="webhook replayed", what=what)
+    return _view(webhooks.load_webhook(session, campaign_id, public_id))
+
+
+def list_deliveries(
+    session: Session, campaign: str, public_id: str, *, before: int | None, limit: int
+) -> list[WebhookDelivery]:
+    """Deliveries of a webhook, the newest first, from below a number. Raises NotFound."""
+    campaign_id = campaigns.load_campaign(session, campaign).id
+    row = webhooks.load_webhook(session, campaign_id, public_id)
+    rows = webhooks.load_deliveries_page(session, campaign_id, row.id, before=before, limit=limit)
+    return [WebhookDelivery(**{name: getattr(row, name) for name in WebhookDelivery.__slots__}) for row in rows]
+
+
+def _why_not(first: int | None, next_event: int) -> str:
+    if first is None or first >= next_event:
+        return f"must be {next_event}, the next event; no earlier one is kept"
+    return f"must be from {first}, the oldest event that is kept, to {next_event}, the next one"
+
+
+def _view(row: webhooks.WebhookRecord) -> WebhookView:
+    values = {name: getattr(row, name) for name in WebhookView.__slots__}
+    return WebhookView(**{**values, "kinds": tuple(row.kinds)})
