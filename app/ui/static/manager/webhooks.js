@@ -29,6 +29,9 @@ function state(one) {
   return t("working");
 }
 
+const every = form.querySelectorAll("input[name=events]").length;
+const told = (one) => (one.events.length === every ? t("all") : one.events.map((kind) => h("div", {}, kind)));
+
 async function test(one) {
   if (await change("POST", `${path(one)}/test`, { said })) await deliveries(one);
 }
@@ -62,8 +65,7 @@ const place = $("#webhooks");
 const show = reading(place, async () => {
   const found = await all(`${api}/webhooks`);
   fill(place, found.length ? table(t("Webhooks"), [
-    [t("Address"), (one) => one.url, "text"], [t("Events"), (one) => one.events.join(", "), "text"], [t("Next event"), (one) => figure(one.next_event), "right"],
-    [t("State"), state, "text"], [t("What to do"), actions],
+    [t("Address"), (one) => one.url, "text"], [t("Events"), told], [t("State"), state], [t("What to do"), actions],
   ], found) : h("p", {}, t("There are no webhooks yet. Add one above to have tasks, milestones and failed checks reported to your own systems.")),
   fetched([listed(`${api}/webhooks`)]));
 });
@@ -79,7 +81,7 @@ async function deliveries(one) {
     const refresh = button(t("Refresh"), () => resting(refresh, () => deliveries(one)), { class: "quiet" });
     fill(here, h("h2", {}, t("Messages to {host}", { host: named(one) })), items.length ? table(t("Messages to {host}", { host: named(one) }), [
       [t("When"), (delivery) => moment(delivery.at)], [t("Event"), (delivery) => figure(delivery.event), "right"], [t("Kind"), (delivery) => delivery.kind],
-      [t("Attempt"), (delivery) => figure(delivery.attempt), "right"], [t("Answer"), met, "text"], [t("Milliseconds"), (delivery) => figure(delivery.milliseconds), "right"],
+      [t("Attempt"), (delivery) => figure(delivery.attempt), "right"], [t("Answer"), met], [t("Milliseconds"), (delivery) => figure(delivery.milliseconds), "right"],
       [t("What to do"), resend],
     ], items) : h("p", {}, t("Nothing has been sent yet. A test shows whether messages arrive.")),
     h("p", { class: "actions" }, refresh), fetched([listed(`${path(one)}/deliveries`)]));
