@@ -18,7 +18,19 @@ from app.storage.embedded import roles
 from app.storage.housekeeping import LOCK
 from app.storage.leases import one_person
 
-TABLES = ("tokens", "idempotency", "sessions", "jobs", "chunk_results", "imports", "import_files", "import_chunks")
+TABLES = (
+    "tokens",
+    "idempotency",
+    "sessions",
+    "jobs",
+    "chunk_results",
+    "imports",
+    "import_files",
+    "import_chunks",
+    "webhook_events",
+    "webhook_deliveries",
+)
+HOOKS = ("webhook events", "webhook deliveries")
 
 
 @pytest.fixture
@@ -61,6 +73,20 @@ def _leave_behind(session: Session, age: str) -> None:
         text("INSERT INTO chunk_results (job_id, n, body, worker) SELECT id, 0, 'x', 'w' FROM jobs WHERE key = :p"),
         keys,
     )
+    session.execute(
+        text(
+            """WITH hook AS (
+                 INSERT INTO webhooks (campaign_id, public_id, url, secret, kinds, actor, next_event)
+                 SELECT id, :p, 'https://hooks.example.org/', '', '{job.done}', 'test', 1 FROM campaigns
+                 RETURNING id, campaign_id),
+               event AS (
+                 INSERT INTO webhook_events (campaign_id, n, kind, at)
+                 SELECT campaign_id, id, 'job.done', now() - CAST(:age AS interval) FROM hook)
+               INSERT INTO webhook_deliveries (campaign_id, webhook_id, n, kind, attempt, status, milliseconds, at)
+               SELECT campaign_id, id, id, 'job.done', 1, 200, 5, now() - CAST(:age AS interval) FROM hook"""
+        ),
+        keys,
+    )
     view = imports.create_import(session, "c", format="mqm-tsv", options={})
     imports.add_import_file(session, "c", view.public_id, "a.tsv", [b"x" * 10, b"y"])
     session.execute(
@@ -76,7 +102,7 @@ def _counts(database: Database) -> dict[str, int]:
 
 def test_what_is_older_than_a_week_goes_and_the_rest_stays(database: Database) -> None:
     assert _counts(database) == dict.fromkeys(TABLES, 2) | {"import_chunks": 4}
-    gone = {"answers": 1, "sessions": 1, "jobs": 1, "imports": 1, "reports": 0, "leases": 0}
+    gone = {"answers": 1, "sessions": 1, "jobs": 1, "imports": 1, **dict.fromkeys(HOOKS, 1), "reports": 0, "leases": 0}
     assert delete_expired_data(database) == gone
     left = dict.fromkeys(TABLES, 1) | {"tokens": 2, "import_chunks": 2}
     assert _counts(database) == left
