@@ -89,7 +89,7 @@ def get_campaign_protocol(
     """With its forms as raters get them. The ETag is that of the campaign."""
     shown = protocols.get_campaign_protocol(session, campaign)
     response.headers["ETag"] = quote_tag(str(shown.campaign.settings_version))
-    return _out(shown)
+    return _make_protocol_out(shown)
 
 
 @router.put(
@@ -112,7 +112,7 @@ def put_campaign_protocol(
     shown = protocols.put_campaign_protocol(
         session, campaign, written, seen=lambda version: seen.has(str(version)), actor=caller.actor
     )
-    return json_response(_out(shown), etag=str(shown.campaign.settings_version))
+    return json_response(_make_protocol_out(shown), etag=str(shown.campaign.settings_version))
 
 
 @router.post(
@@ -149,7 +149,7 @@ async def get_protocol_as_custom(_: Public, protocol: Name) -> ProtocolStartOut:
     return ProtocolStartOut.model_validate({"protocol": written.protocol, "options": dict(written.options)})
 
 
-def _out(shown: CampaignProtocol) -> CampaignProtocolOut:
+def _make_protocol_out(shown: CampaignProtocol) -> CampaignProtocolOut:
     return CampaignProtocolOut.model_validate(
         {
             "protocol": shown.campaign.protocol,

@@ -62,19 +62,19 @@ CARRIED = CarriedOut(judgments=418, raters=4, left={"output changed or not there
 @router.post("/open", summary="Open a campaign", responses=STEPPED)
 def open_campaign(caller: Manager, campaign: CampaignKey, session: SessionDep, response: Response) -> CampaignOut:
     """Raters can lease tasks. From planned or paused; from closed, for documents that were bought."""
-    return _stepped(session, campaign, "open", caller, response)
+    return _answer_after_step(session, campaign, "open", caller, response)
 
 
 @router.post("/pause", summary="Pause a campaign", responses=STEPPED)
 def pause_campaign(caller: Manager, campaign: CampaignKey, session: SessionDep, response: Response) -> CampaignOut:
     """Nobody leases a task; what is leased can be judged and handed in."""
-    return _stepped(session, campaign, "pause", caller, response)
+    return _answer_after_step(session, campaign, "pause", caller, response)
 
 
 @router.post("/close", summary="Close a campaign", responses=STEPPED)
 def close_campaign(caller: Manager, campaign: CampaignKey, session: SessionDep, response: Response) -> CampaignOut:
     """All tasks are closed for judging."""
-    return _stepped(session, campaign, "close", caller, response)
+    return _answer_after_step(session, campaign, "close", caller, response)
 
 
 @router.post(
@@ -110,7 +110,7 @@ def carry_over(
     return CarriedOut.model_validate(cloning.carry_over_judgments(session, campaign, body.source, actor=caller.actor))
 
 
-def _stepped(session: Session, campaign: str, step: Step, caller: Caller, response: Response) -> CampaignOut:
+def _answer_after_step(session: Session, campaign: str, step: Step, caller: Caller, response: Response) -> CampaignOut:
     view = campaign_states.change_campaign_state(session, campaign, step, actor=caller.actor)
     response.headers["ETag"] = quote_tag(str(view.settings_version))
     return CampaignOut.model_validate(view)

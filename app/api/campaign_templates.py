@@ -30,7 +30,7 @@ class CampaignTemplateOut(AnswerModel):
     guidelines: str | None = Field(description="In English, as Markdown; they become the campaign's first version.")
 
 
-def _shown(template: CampaignTemplate) -> CampaignTemplateOut:
+def _make_template_out(template: CampaignTemplate) -> CampaignTemplateOut:
     return CampaignTemplateOut.model_validate(template)
 
 
@@ -41,18 +41,18 @@ Name = Annotated[str, Path(pattern="^[a-z0-9-]{1,64}$", examples=[FIRST.name])]
 @router.get(
     "",
     summary="List templates of campaigns",
-    responses=example_response(200, Page[CampaignTemplateOut](items=[_shown(FIRST)], next=None)),
+    responses=example_response(200, Page[CampaignTemplateOut](items=[_make_template_out(FIRST)], next=None)),
 )
 async def list_campaign_templates(_: Public) -> Page[CampaignTemplateOut]:
     """All templates, in the order in which pages offer them."""
-    return Page[CampaignTemplateOut](items=[_shown(one) for one in TEMPLATES.values()], next=None)
+    return Page[CampaignTemplateOut](items=[_make_template_out(one) for one in TEMPLATES.values()], next=None)
 
 
 @router.get(
     "/{template}",
     summary="Look at a template of campaigns",
-    responses={404: {}, **example_response(200, _shown(FIRST))},
+    responses={404: {}, **example_response(200, _make_template_out(FIRST))},
 )
 async def get_campaign_template(_: Public, template: Name) -> CampaignTemplateOut:
     """One template."""
-    return _shown(find_template(template))
+    return _make_template_out(find_template(template))

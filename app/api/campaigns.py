@@ -188,7 +188,7 @@ def list_campaigns(
 @router.get("/{campaign}", summary="Look at a campaign", responses=example_response(200, EXAMPLE, etag=ETAG))
 def get_campaign(caller: Viewer, campaign: CampaignKey, session: SessionDep, response: Response) -> CampaignOut:  # noqa: ARG001  (says who may call)
     """Its settings, its state and the version of its data."""
-    return _shown(campaigns.get_campaign(session, campaign), response)
+    return _campaign_response(campaigns.get_campaign(session, campaign), response)
 
 
 @router.patch(
@@ -206,7 +206,7 @@ def patch_campaign(
     view = campaign_settings.change_campaign(
         session, campaign, body.given(), seen=lambda version: seen.has(str(version)), actor=caller.actor
     )
-    return _shown(view, response)
+    return _campaign_response(view, response)
 
 
 def _create(session: Session, body: CampaignIn, *, actor: str) -> CampaignInfo:
@@ -220,6 +220,6 @@ def _create(session: Session, body: CampaignIn, *, actor: str) -> CampaignInfo:
     return campaigns.create_campaign(session, new, actor=actor)
 
 
-def _shown(view: CampaignInfo, response: Response) -> CampaignOut:
+def _campaign_response(view: CampaignInfo, response: Response) -> CampaignOut:
     response.headers["ETag"] = quote_tag(str(view.settings_version))
     return CampaignOut.model_validate(view)

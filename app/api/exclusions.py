@@ -85,23 +85,23 @@ async def create_exclusion(
     Nothing is deleted: `as_of` an earlier version, or with `standing=false`, the ranking is as it was. What it would
     do to a ranking of many systems is worked out by a job.
     """
-    wanted = _one(body.named())
+    wanted = _single_rule(body.named())
     if not asked.dry_run:
-        return await to_thread.run_sync(_stored, caller, campaign, wanted, body.reason, database, once)
+        return await to_thread.run_sync(_store_exclusion, caller, campaign, wanted, body.reason, database, once)
     preview = await report_or_job(
-        request, database, prefer, partial(_previewed, campaign, wanted, asked.recipe, database)
+        request, database, prefer, partial(_preview_effect, campaign, wanted, asked.recipe, database)
     )
     if isinstance(preview, JobView):
         return job_response(preview)
-    return Response(await to_thread.run_sync(_shown, preview), media_type=JSON)
+    return Response(await to_thread.run_sync(_encode_effect, preview), media_type=JSON)
 
 
 def exclusion_preview_response(request: Request, report: StoredReport) -> Response:
     """A stored preview, which is JSON only, with its ETag."""
-    return conditional_response(request, lambda: _shown(report), JSON, report.etag)
+    return conditional_response(request, lambda: _encode_effect(report), JSON, report.etag)
 
 
-def _stored(
+def _store_exclusion(
     caller: Caller, campaign: str, wanted: ExclusionRule, reason: str, database: Database, once: IdempotentCreation
 ) -> Response:
     with database.transaction() as session:
@@ -113,13 +113,13 @@ def _stored(
         return once(session, caller, make)
 
 
-def _previewed(campaign: str, wanted: ExclusionRule, name: str, database: Database) -> ExclusionEffect | JobView:
+def _preview_effect(campaign: str, wanted: ExclusionRule, name: str, database: Database) -> ExclusionEffect | JobView:
     with database.transaction(snapshot=True) as session:
         recipe = named_recipes.find_recipe(session, campaign, name)
     return exclusion_preview.find_or_queue_preview(database, campaign, wanted, recipe=recipe)
 
 
-def _shown(outcome: ExclusionEffect | StoredReport) -> bytes:
+def _encode_effect(outcome: ExclusionEffect | StoredReport) -> bytes:
     effect = exclusion_preview.parse_stored_preview(outcome.body) if isinstance(outcome, StoredReport) else outcome
     return EffectOut.of(effect).model_dump_json().encode()
 
@@ -155,7 +155,7 @@ def lift_exclusion(
     return ExclusionOut.of(exclusions.lift_exclusion(session, campaign, n, reason=reason, actor=caller.actor))
 
 
-def _one(named: list[ExclusionRule]) -> ExclusionRule:
+def _single_rule(named: list[ExclusionRule]) -> ExclusionRule:
     """The one thing that is named. Raises Invalid."""
     if len(named) != 1:
         raise Invalid(ONE_OF, places=(Place(("body",), ONE_OF),))

@@ -126,7 +126,7 @@ def list_flags(
     """In the order in which they came."""
     reported = flags.list_flags(session, campaign, after=cursor, limit=limit + 1, answered=answered)
     last = reported[limit - 1].id if len(reported) > limit else 0
-    return page_of([_out(view) for view in reported], limit, lambda _: str(last))
+    return page_of([_make_flag_out(view) for view in reported], limit, lambda _: str(last))
 
 
 @router.post(
@@ -140,8 +140,8 @@ def answer_flag(
     session: SessionDep,
 ) -> FlagOut:
     """Another answer takes the place of the first; the audit log has both times."""
-    return _out(flags.answer_flag(session, campaign, flag, said=body.answer, actor=caller.actor))
+    return _make_flag_out(flags.answer_flag(session, campaign, flag, said=body.answer, actor=caller.actor))
 
 
-def _out(view: FlagView) -> FlagOut:
+def _make_flag_out(view: FlagView) -> FlagOut:
     return FlagOut.model_validate(view)

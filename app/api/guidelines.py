@@ -52,14 +52,14 @@ def put_guidelines(
 ) -> Response:
     """Other texts are a new version; judgments record the version that they were made under."""
     return json_response(
-        _out(guidelines.put_guidelines(session, campaign, "guidelines", body.root, actor=caller.actor))
+        _make_texts_out(guidelines.put_guidelines(session, campaign, "guidelines", body.root, actor=caller.actor))
     )
 
 
 @router.get("/guidelines", summary="Read the guidelines", responses=example_response(200, EXAMPLE))
 def get_guidelines(caller: AnyRole, campaign: CampaignKey, session: SessionDep, version: Version = None) -> TextsOut:  # noqa: ARG001  (says who may call)
     """For everybody in the campaign, raters included."""
-    return _out(guidelines.get_guidelines(session, campaign, "guidelines", version=version))
+    return _make_texts_out(guidelines.get_guidelines(session, campaign, "guidelines", version=version))
 
 
 @router.put("/consent", summary="Write the text of consent", responses=example_response(200, CONSENT, "As it is now."))
@@ -70,14 +70,16 @@ def put_consent(
     session: SessionDep,
 ) -> Response:
     """Another text is a new version: nobody gets a task before agreeing to it."""
-    return json_response(_out(guidelines.put_guidelines(session, campaign, "consent", body.root, actor=caller.actor)))
+    return json_response(
+        _make_texts_out(guidelines.put_guidelines(session, campaign, "consent", body.root, actor=caller.actor))
+    )
 
 
 @router.get("/consent", summary="Read the text of consent", responses=example_response(200, CONSENT))
 def get_consent(caller: AnyRole, campaign: CampaignKey, session: SessionDep, version: Version = None) -> TextsOut:  # noqa: ARG001  (says who may call)
     """The latest, or the version that somebody agreed to."""
-    return _out(guidelines.get_guidelines(session, campaign, "consent", version=version))
+    return _make_texts_out(guidelines.get_guidelines(session, campaign, "consent", version=version))
 
 
-def _out(texts: guidelines.GuidelineTexts) -> TextsOut:
+def _make_texts_out(texts: guidelines.GuidelineTexts) -> TextsOut:
     return TextsOut.model_validate(texts)

@@ -25,7 +25,7 @@ METRIC = 'plumbline_requests_total{method="GET",route="/v1/campaigns",status="20
 _limiter: RunVar[CapacityLimiter] = RunVar("readiness")
 
 
-def _asking() -> CapacityLimiter:
+def _health_check_thread() -> CapacityLimiter:
     """One thread of its own in each event loop, so that the answer does not queue behind requests."""
     try:
         return _limiter.get()
@@ -77,7 +77,7 @@ async def readyz(_: Public, database: DatabaseDep) -> Readiness:
     worker that has ended. A worker that is away hinders no request.
     """
     try:
-        await to_thread.run_sync(readiness.check_readiness, database, limiter=_asking())
+        await to_thread.run_sync(readiness.check_readiness, database, limiter=_health_check_thread())
     except AppError as error:
         error.members = {"parts": supervision.part_states()} if supervision.part_states() else {}
         raise

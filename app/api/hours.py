@@ -33,12 +33,12 @@ ANSWERED: dict[int | str, dict[str, Any]] = {
 WHAT = {"rater": "r1", "seconds": 600, "reason": "a call about the guidelines"}
 
 
-def _either() -> dict[int | str, dict[str, Any]]:
+def _make_hours_examples() -> dict[int | str, dict[str, Any]]:
     in_json = example_response(200, HOURS, "By rater and day, and by team.")
     return {200: {**in_json[200], "content": {**in_json[200]["content"], **TABLE[200]["content"]}}}
 
 
-@router.get("", summary="Payable hours", response_model=HoursOut, responses=_either())
+@router.get("", summary="Payable hours", response_model=HoursOut, responses=_make_hours_examples())
 def get_hours(
     caller: Coordinator,
     request: Request,

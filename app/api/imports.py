@@ -101,7 +101,7 @@ def create_import(
         return _import_now(database, campaign, asked, body, caller, once)
     with database.transaction() as session:
         announced = (body.format, body.options)
-        return once(session, caller, lambda: _announced(session, campaign, *announced))
+        return once(session, caller, lambda: _announce_import(session, campaign, *announced))
 
 
 @router.get("/{import}", summary="Look at an import", responses=example_response(200, ANNOUNCED))
@@ -206,6 +206,6 @@ def _import_now(
         return once(session, caller, make)
 
 
-def _announced(session: Session, campaign: str, format: str, options: dict[str, str]) -> IdempotentAnswer:
+def _announce_import(session: Session, campaign: str, format: str, options: dict[str, str]) -> IdempotentAnswer:
     announced = ImportOut.of(imports.create_import(session, campaign, format=format, options=options))
     return created_response(announced, location=f"/v1/campaigns/{campaign}/imports/{announced.id}")

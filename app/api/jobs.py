@@ -109,27 +109,27 @@ def get_job_report(
     )
 
 
-def _of_rankings(request: Request, caller: Caller, report: StoredReport, picture: str) -> Response:
+def _ranking_response(request: Request, caller: Caller, report: StoredReport, picture: str) -> Response:
     _check_none(picture)
     return side_by_side_response(request, caller, report)
 
 
-def _of_exclusion(request: Request, _: Caller, report: StoredReport, picture: str) -> Response:
+def _exclusion_response(request: Request, _: Caller, report: StoredReport, picture: str) -> Response:
     _check_none(picture)
     return exclusion_preview_response(request, report)
 
 
-def _of_plan(request: Request, _: Caller, report: StoredReport, picture: str) -> Response:
+def _plan_response(request: Request, _: Caller, report: StoredReport, picture: str) -> Response:
     _check_none(picture)
     return plan_response(request, report)
 
 
-def _of_segments(_: Request, __: Caller, report: StoredReport, picture: str) -> Response:
+def _segment_scores_response(_: Request, __: Caller, report: StoredReport, picture: str) -> Response:
     _check_none(picture)
     return parse_segment_scores(report)
 
 
-def _of_ingest(_: Request, __: Caller, report: StoredReport, picture: str) -> Response:
+def _ingest_response(_: Request, __: Caller, report: StoredReport, picture: str) -> Response:
     _check_none(picture)
     return parse_stored_ingest(report)
 
@@ -137,12 +137,12 @@ def _of_ingest(_: Request, __: Caller, report: StoredReport, picture: str) -> Re
 SHOWN: Mapping[str, Callable[[Request, Caller, StoredReport, str], Response]] = MappingProxyType(
     {
         rankings.KIND: ranking_response,
-        segment_scores.KIND: _of_segments,
-        ingest_reports.KIND: _of_ingest,
-        exclusion_preview.KIND: _of_exclusion,
-        replan_jobs.KIND: _of_plan,
-        **dict.fromkeys(plan_jobs.KINDS, _of_plan),
-        **dict.fromkeys(side_by_side.KINDS, _of_rankings),
+        segment_scores.KIND: _segment_scores_response,
+        ingest_reports.KIND: _ingest_response,
+        exclusion_preview.KIND: _exclusion_response,
+        replan_jobs.KIND: _plan_response,
+        **dict.fromkeys(plan_jobs.KINDS, _plan_response),
+        **dict.fromkeys(side_by_side.KINDS, _ranking_response),
     }
 )
 """What is no kind of report, with the name of its picture."""

@@ -75,7 +75,7 @@ SESSION = SessionOut.model_validate({"me": EXAMPLE, "csrf": "5e" * 32, "expires_
 @router.get("/me", summary="Who am I", responses=example_response(200, EXAMPLE))
 def get_me(caller: AnyRole) -> Me:
     """Role, campaign and end of the credential that was sent."""
-    return _me(caller)
+    return _make_me(caller)
 
 
 @router.post(
@@ -94,7 +94,7 @@ def open_session(
     who: Who = "rater" if opened.caller.role == "rater" else "staff"
     recognize_sender(request, opened.secret)
     set_session_cookie(request, response, opened.secret, who, lifetime=opened.lifetime)
-    return SessionOut(me=_me(opened.caller), csrf=opened.csrf, expires_at=opened.expires_at)
+    return SessionOut(me=_make_me(opened.caller), csrf=opened.csrf, expires_at=opened.expires_at)
 
 
 @router.get("/session", summary="Look at the browser's session", responses={**NONE, **example_response(200, SESSION)})
@@ -102,7 +102,7 @@ def get_session(caller: AnyRole, request: Request, session: SessionDep) -> Sessi
     """The session of the cookie that was sent, with its CSRF token for a page that was loaded anew."""
     _, secret = _cookie(request)
     return SessionOut(
-        me=_me(caller), csrf=sessions.csrf_token(secret), expires_at=sessions.get_session_expiry(session, secret)
+        me=_make_me(caller), csrf=sessions.csrf_token(secret), expires_at=sessions.get_session_expiry(session, secret)
     )
 
 
@@ -123,7 +123,7 @@ def _cookie(request: Request) -> tuple[Who, str]:
     return cookie
 
 
-def _me(caller: Caller) -> Me:
+def _make_me(caller: Caller) -> Me:
     return Me(
         prefix=caller.prefix,
         role=caller.role,

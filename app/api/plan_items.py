@@ -135,7 +135,7 @@ def list_plan_items(
     task, position = map(int, (cursor or "0.0").split("."))
     planned = plan_items.list_plan_items(session, campaign, plan=version, after=(task, position), limit=limit + 1)
     shown = page_of(planned, limit, lambda one: f"{one.at[0]}.{one.at[1]}")
-    return Page[PlannedItemOut](items=[_out(one) for one in shown.items], next=shown.next)
+    return Page[PlannedItemOut](items=[_make_planned_item_out(one) for one in shown.items], next=shown.next)
 
 
 @router.get(
@@ -157,8 +157,8 @@ def export_plan_items(
 
 def _lines(pages: Iterator[Sequence[PlannedItemView]]) -> Iterator[bytes]:
     for some in pages:
-        yield "".join(f"{_out(one).model_dump_json()}\n" for one in some).encode()
+        yield "".join(f"{_make_planned_item_out(one).model_dump_json()}\n" for one in some).encode()
 
 
-def _out(planned: PlannedItemView) -> PlannedItemOut:
+def _make_planned_item_out(planned: PlannedItemView) -> PlannedItemOut:
     return PlannedItemOut.model_validate(planned)

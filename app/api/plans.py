@@ -155,7 +155,9 @@ async def create_plan(
         check_all_campaigns_visible(caller, (campaign, pilot))
     given: Given = {"given": body.root, "pilot": pilot, "actor": caller.actor}
     make = partial(plan_jobs.compile_or_queue_plan, campaign=campaign, dry_run=dry_run, **given)
-    return await _answer(request, database, prefer, partial(_made, caller, campaign, database, once, make, dry_run))
+    return await _answer(
+        request, database, prefer, partial(_create_or_preview_plan, caller, campaign, database, once, make, dry_run)
+    )
 
 
 class ReplanIn(BodyModel):
@@ -208,7 +210,9 @@ async def create_replan(
         "actor": caller.actor,
     }
     make = partial(replan_jobs.replan_or_queue, campaign=campaign, dry_run=dry_run, **given)
-    return await _answer(request, database, prefer, partial(_made, caller, campaign, database, once, make, dry_run))
+    return await _answer(
+        request, database, prefer, partial(_create_or_preview_plan, caller, campaign, database, once, make, dry_run)
+    )
 
 
 def plan_response(request: Request, report: StoredReport) -> Response:
@@ -221,7 +225,7 @@ def plan_response(request: Request, report: StoredReport) -> Response:
     )
 
 
-def _made(
+def _create_or_preview_plan(
     caller: Caller,
     campaign: str,
     database: Database,

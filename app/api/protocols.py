@@ -94,12 +94,12 @@ class ProtocolOut(BaseModel):
 
 
 @cache
-def _told(name: str) -> ProtocolOut:
+def _describe_protocol(name: str) -> ProtocolOut:
     """What is told of a protocol, made once: its schemas take milliseconds each."""
-    return _shown(protocols.get_protocol(name))
+    return _make_protocol_out(protocols.get_protocol(name))
 
 
-def _shown(protocol: Protocol[Any]) -> ProtocolOut:
+def _make_protocol_out(protocol: Protocol[Any]) -> ProtocolOut:
     usual = resolve_scoring_options(protocol, protocol.examples[0].options)
     return ProtocolOut(
         name=protocol.name,
@@ -155,17 +155,17 @@ def widget_out(widget: Widget) -> WidgetOut:
     return WidgetOut(kind=type(widget).__name__.lower(), field=settings.pop("field"), settings=settings)
 
 
-FIRST = _told(next(name for name, protocol in protocols.ALL.items() if protocol.ranks))
+FIRST = _describe_protocol(next(name for name, protocol in protocols.ALL.items() if protocol.ranks))
 Name = Annotated[str, Path(pattern="^[a-z0-9_]{1,64}$", examples=[FIRST.name])]
 
 
 @router.get("", summary="List protocols", responses=example_response(200, Page[ProtocolOut](items=[FIRST], next=None)))
 async def list_protocols(_: Public) -> Page[ProtocolOut]:
     """Every way of judging that this version knows."""
-    return Page[ProtocolOut](items=[_told(name) for name in protocols.ALL], next=None)
+    return Page[ProtocolOut](items=[_describe_protocol(name) for name in protocols.ALL], next=None)
 
 
 @router.get("/{protocol}", summary="Look at a protocol", responses={404: {}, **example_response(200, FIRST)})
 async def get_protocol(_: Public, protocol: Name) -> ProtocolOut:
     """One way of judging."""
-    return _told(protocol)
+    return _describe_protocol(protocol)

@@ -278,7 +278,7 @@ def waive_qualification(
 def get_own_qualification(rater: RaterCaller, session: SessionDep) -> QualificationTestOut:
     """Its items without the answers, and how many attempts are left."""
     test, standing, protocol = qualification.get_rater_qualification(session, rater)
-    return _shown(test, protocol, standing.left, passed=standing.passed)
+    return _make_qualification_out(test, protocol, standing.left, passed=standing.passed)
 
 
 @router.post(
@@ -298,12 +298,14 @@ def attempt_qualification(
     def make() -> Sent:
         answers = [QualificationAnswer(payload=one.payload, choice=one.choice) for one in body.answers]
         tried = qualification.attempt_qualification(session, rater, version=body.version, answers=answers)
-        return Sent(201, _tried(tried).model_dump_json().encode())
+        return Sent(201, _make_attempt_out(tried).model_dump_json().encode())
 
     return once(session, rater, make)
 
 
-def _shown(test: QualificationTest, protocol: str, left: int | None, *, passed: bool) -> QualificationTestOut:
+def _make_qualification_out(
+    test: QualificationTest, protocol: str, left: int | None, *, passed: bool
+) -> QualificationTestOut:
     items = [
         QualificationItemOut(item=n, source=one.source, text=one.text, question=one.question, choices=list(one.choices))
         for n, one in enumerate(test.items, 1)
@@ -318,7 +320,7 @@ def _shown(test: QualificationTest, protocol: str, left: int | None, *, passed: 
     )
 
 
-def _tried(tried: QualificationAttempt) -> AttemptOut:
+def _make_attempt_out(tried: QualificationAttempt) -> AttemptOut:
     marked = [
         TestItemMarked(item=n, right=good, reasons=dict(item.reasons))
         for n, (good, item) in enumerate(zip(tried.right, tried.items, strict=True), 1)

@@ -174,19 +174,19 @@ async def get_segment_scores(
     """CSV: what the recipe averages into system scores. With more than 40,000 judgments, a job makes it."""
     ask = partial(_segments, request, caller, campaign, asked, database)
     outcome: Iterator[bytes] | Found = await report_or_job(request, database, prefer, ask)
-    return job_response(outcome) if isinstance(outcome, JobView) else _as_table(outcome, campaign)
+    return job_response(outcome) if isinstance(outcome, JobView) else _segment_scores_response(outcome, campaign)
 
 
 def _segments(
     request: Request, caller: Caller, campaign: str, asked: RecipeQuery, database: Database
 ) -> Iterator[bytes] | Found:
-    recipe = _wanted(request, caller, campaign, asked, database)
+    recipe = _resolve_recipe(request, caller, campaign, asked, database)
     return segment_scores.find_or_queue_segment_scores(
         database, campaign, recipe=recipe, as_of=parse_as_of(asked.as_of)
     )
 
 
-def _as_table(table: Iterator[bytes] | StoredReport, campaign: str) -> StreamingResponse:
+def _segment_scores_response(table: Iterator[bytes] | StoredReport, campaign: str) -> StreamingResponse:
     pieces = segment_scores.unpack(table.body) if isinstance(table, StoredReport) else table
     return stream_response(pieces, MEDIA_TYPES["csv"], filename=f"{campaign}.segments.csv")
 
@@ -208,7 +208,7 @@ def _check(kind: str) -> None:
         parquet.check_parquet_installed()
 
 
-def _wanted(request: Request, caller: Caller, campaign: str, asked: RecipeQuery, database: Database) -> Recipe:
+def _resolve_recipe(request: Request, caller: Caller, campaign: str, asked: RecipeQuery, database: Database) -> Recipe:
     """The recipe that a query asks for: one that the campaign knows by name, and the choices that replace its own."""
     check_exclusions(caller, asked.exclude)
     with database.transaction(snapshot=True) as session:
@@ -216,7 +216,7 @@ def _wanted(request: Request, caller: Caller, campaign: str, asked: RecipeQuery,
 
 
 def _ranking(request: Request, caller: Caller, campaign: str, asked: RecipeQuery, database: Database) -> Found:
-    recipe = _wanted(request, caller, campaign, asked, database)
+    recipe = _resolve_recipe(request, caller, campaign, asked, database)
     return rankings.find_or_queue_ranking(database, campaign, recipe=recipe, as_of=parse_as_of(asked.as_of))
 
 
@@ -240,7 +240,7 @@ async def _answer(
     if isinstance(outcome, JobView):
         return job_response(outcome)
     return await to_thread.run_sync(
-        _shown, request, caller, outcome, kind, asked.picture if kind == "svg" else asked.table
+        _ranking_response, request, caller, outcome, kind, asked.picture if kind == "svg" else asked.table
     )
 
 
@@ -250,10 +250,10 @@ def ranking_response(request: Request, caller: Caller, report: StoredReport, pic
         places = (Place(("query", "picture"), f"there are: {', '.join(TABLES)}"),)
         raise Invalid("the query is not valid", places=places)
     kind = _kind(request)
-    return _shown(request, caller, report, kind, picture if picture and kind == "svg" else TABLES[0])
+    return _ranking_response(request, caller, report, kind, picture if picture and kind == "svg" else TABLES[0])
 
 
-def _shown(request: Request, caller: Caller, report: StoredReport, kind: str, table: str) -> Response:
+def _ranking_response(request: Request, caller: Caller, report: StoredReport, kind: str, table: str) -> Response:
     """A representation, with an ETag of its own; who only views learns nothing of the raters."""
     if not caller.may("manager"):
         report = hide_raters(report)

@@ -126,7 +126,7 @@ def list_raters(
 @router.get("/{rater}", summary="Look at a rater", responses=example_response(200, EXAMPLE, etag=ETAG))
 def get_rater(caller: Coordinator, campaign: CampaignKey, rater: RaterKey, session: SessionDep) -> Response:
     """Enrolment and contact."""
-    return _shown(raters.get_rater(session, campaign, rater, by=caller))
+    return _rater_response(raters.get_rater(session, campaign, rater, by=caller))
 
 
 @router.delete("/{rater}", status_code=204, summary="Remove a rater", response_description="Removed.", responses=IN_USE)
@@ -135,5 +135,5 @@ def delete_rater(caller: Manager, campaign: CampaignKey, rater: RaterKey, sessio
     raters.delete_rater(session, campaign, rater, by=caller)
 
 
-def _shown(view: RaterView) -> Response:
+def _rater_response(view: RaterView) -> Response:
     return json_response(RaterOut.model_validate(view), etag=str(view.settings_version))

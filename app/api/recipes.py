@@ -41,7 +41,7 @@ class NamedRecipeOut(BaseModel):
     at: Time
 
 
-def _out(named: NamedRecipe, caller: Caller) -> NamedRecipeOut:
+def _make_recipe_out(named: NamedRecipe, caller: Caller) -> NamedRecipeOut:
     """As the caller may see it: who only views learns nothing of the raters."""
     recipe = named.recipe
     plain = {"name": named.name, "revision": named.revision, "actor": named.actor, "at": named.at}
@@ -80,7 +80,7 @@ def put_recipe(
 
     Other choices than before are a new revision; the same choices again change nothing.
     """
-    return _out(recipes.put_recipe(session, campaign, name, body.given(), actor=caller.actor), caller)
+    return _make_recipe_out(recipes.put_recipe(session, campaign, name, body.given(), actor=caller.actor), caller)
 
 
 @router.get("/{recipe}", summary="Look at a recipe of the campaign", responses=example_response(200, EXAMPLE))
@@ -92,7 +92,7 @@ def get_recipe(
     revision: Revision = None,
 ) -> NamedRecipeOut:
     """Its latest revision, or an earlier one."""
-    return _out(recipes.get_recipe(session, campaign, name, revision=revision), caller)
+    return _make_recipe_out(recipes.get_recipe(session, campaign, name, revision=revision), caller)
 
 
 @router.get(
@@ -109,4 +109,4 @@ def list_campaign_recipes(
 ) -> Page[NamedRecipeOut]:
     """Those that it named for itself, by name, each in its latest revision."""
     named = recipes.list_recipes(session, campaign, after=cursor, limit=limit + 1)
-    return page_of([_out(one, caller) for one in named], limit, lambda recipe: recipe.name)
+    return page_of([_make_recipe_out(one, caller) for one in named], limit, lambda recipe: recipe.name)

@@ -43,13 +43,13 @@ TEXTS = other_media_response(
 )
 
 
-def _any(example: Any) -> dict[int | str, dict[str, Any]]:
+def _make_examples(example: Any) -> dict[int | str, dict[str, Any]]:
     in_json = example_response(200, example, "A line a rater.")
     both = {**in_json[200], "content": {**in_json[200]["content"], **TEXTS[200]["content"]}}
     return {200: both, **KNOWN, **LATER}
 
 
-OF_EITHER = _any(quality.EXAMPLE)
+OF_EITHER = _make_examples(quality.EXAMPLE)
 OF_EITHER[200]["model"] = QualityView | VerdictsView
 
 
@@ -76,7 +76,7 @@ async def get_quality(
     team, without scores.
     """
     if not caller.may("manager"):
-        report = await _made(request, campaign, quality.REPORT, asked, database, prefer)
+        report = await _compute_report(request, campaign, quality.REPORT, asked, database, prefer)
         if isinstance(report, JobView):
             return job_response(report, at=request.url.path)
         body = await to_thread.run_sync(quality_verdicts.make_team_verdicts, database, campaign, report, caller)
@@ -103,7 +103,9 @@ async def get_quality_as(
     return await _answer(caller, request, campaign, quality.REPORT, asked, database, prefer, kind)
 
 
-@router.get("/timing", summary="How long judging takes", response_class=Response, responses=_any(timing.EXAMPLE))
+@router.get(
+    "/timing", summary="How long judging takes", response_class=Response, responses=_make_examples(timing.EXAMPLE)
+)
 async def get_timing(
     caller: Manager, request: Request, campaign: CampaignKey, asked: When, database: DatabaseDep, prefer: Prefer = ""
 ) -> Response:
@@ -131,7 +133,10 @@ async def get_timing_as(
 
 
 @router.get(
-    "/revisions", summary="How often answers change", response_class=Response, responses=_any(revisions.EXAMPLE)
+    "/revisions",
+    summary="How often answers change",
+    response_class=Response,
+    responses=_make_examples(revisions.EXAMPLE),
 )
 async def get_revisions(
     caller: Manager, request: Request, campaign: CampaignKey, asked: When, database: DatabaseDep, prefer: Prefer = ""
@@ -169,13 +174,13 @@ async def _answer(
     prefer: str,
     shape: str = "",
 ) -> Response:
-    stored = await _made(request, campaign, report, asked, database, prefer)
+    stored = await _compute_report(request, campaign, report, asked, database, prefer)
     if isinstance(stored, JobView):
         return job_response(stored)
     return await to_thread.run_sync(partial(report_response, request, caller, report, stored, shape=shape))
 
 
-async def _made(
+async def _compute_report(
     request: Request, campaign: str, report: AnyReport, asked: AsOf, database: Database, prefer: str
 ) -> StoredReport | JobView:
     ask = partial(report_requests.find_or_queue_report, database, make_report_request(report, (campaign,), asked))

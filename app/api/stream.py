@@ -42,7 +42,7 @@ async def stream_progress(
     """
     live: LiveStreams = request.app.state.live
     sight = ProgressScope.of(caller)
-    look = partial(_look, database, request.app.state.counts, campaign, sight)
+    look = partial(_read_progress, database, request.app.state.counts, campaign, sight)
     if preferred_type(request, ("application/json", MEDIA_TYPE)) != MEDIA_TYPE:
         first = await live.thread(partial(look, None))
         return Response(
@@ -58,7 +58,7 @@ def _glance(database: Database, campaign: str, sight: ProgressScope) -> Progress
         return progress.glance(session, campaign, sight)
 
 
-def _look(
+def _read_progress(
     database: Database, counts: CountsKeeper, campaign: str, sight: ProgressScope, known: str | None
 ) -> LiveState | None:
     """The progress, unless it is what is known already: then a few look-ups tell."""

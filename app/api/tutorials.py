@@ -97,7 +97,7 @@ RESULT = TutorialResultOut.model_validate(
 @router.get("/me/tutorial", summary="The tutorial before my first task", responses=example_response(200, COURSE))
 def get_own_tutorial(rater: RaterCaller, session: SessionDep) -> CourseOut:
     """Texts without their answers; none where the campaign has no tutorial."""
-    return _out(tutorials.get_tutorial(session, rater))
+    return _make_course_out(tutorials.get_tutorial(session, rater))
 
 
 @router.put(
@@ -136,7 +136,7 @@ def list_tutorial_results(
     return page_of([TutorialResultOut.model_validate(one) for one in results], limit, lambda one: one.rater)
 
 
-def _out(course: TutorialCourse) -> CourseOut:
+def _make_course_out(course: TutorialCourse) -> CourseOut:
     items = [
         LessonOut(
             item=one.n,

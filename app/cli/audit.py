@@ -47,7 +47,7 @@ def audit(
     remote = (
         None if check else _remote.find_configured_remote(server)
     )  # a check is of the database, whatever the settings name
-    _say(_from_database(check=check) if remote is None else _from_server(remote), check=check)
+    _print_checks(_check_in_database(check=check) if remote is None else _check_on_server(remote), check=check)
 
 
 def _seal() -> None:
@@ -56,7 +56,7 @@ def _seal() -> None:
             typer.echo(f"{campaign}: sealed")
 
 
-def _say(seals: Iterable[AuditChainCheck | DataSeal], *, check: bool) -> None:
+def _print_checks(seals: Iterable[AuditChainCheck | DataSeal], *, check: bool) -> None:
     """Print every chain and its faults. Raises Exit where there are any and `check`."""
     results = list(seals)
     for seal in results:
@@ -80,12 +80,12 @@ def _size(seal: AuditChainCheck | DataSeal) -> str:
     )
 
 
-def _from_database(*, check: bool) -> list[AuditChainCheck | DataSeal]:
+def _check_in_database(*, check: bool) -> list[AuditChainCheck | DataSeal]:
     with context.database() as database, database.transaction(snapshot=True) as session:
         return [*log.verify_audit_chains(session), *(data_seals.verify_data_seals(session) if check else ())]
 
 
-def _from_server(remote: _remote.Remote) -> Iterator[AuditChainCheck]:
+def _check_on_server(remote: _remote.Remote) -> Iterator[AuditChainCheck]:
     """The last row of each chain that the token may see; nothing is computed anew."""
     last: dict[str | None, AuditOut] = {}
     for item in remote.items("/v1/audit"):  # the newest first

@@ -43,7 +43,7 @@ def bundle(
     `plumbline bundle verify FILE` needs no database of yours: it starts an empty one, and ends it.
     """
     if campaign == VERIFY and file is not None:
-        _say(_verified(file))
+        _print_verification(_verify_bundle(file))
         return
     if file is not None:
         raise Invalid("the options are not valid", places=(Place(("FILE",), f"goes with {VERIFY}; write with -o"),))
@@ -65,7 +65,7 @@ def release(
     else:
         with context.database() as database:
             fill_folder(bundles.make_bundle_files(database, campaign), output)
-    _say(_verified(output))
+    _print_verification(_verify_bundle(output))
 
 
 def fetch_archive(remote: _remote.Remote, campaign: str) -> Iterator[tuple[str, Iterator[bytes]]]:
@@ -87,7 +87,7 @@ def _archive(remote: _remote.Remote, campaign: str) -> Iterator[bytes]:
     return remote.pieces(f"/v1/campaigns/{quote(campaign, safe='')}/exports/{bundles.NAME}")
 
 
-def _verified(given: Path) -> BundleVerification:
+def _verify_bundle(given: Path) -> BundleVerification:
     """Check an archive or a folder, then import and rank it in an empty database."""
     with tempfile.TemporaryDirectory(prefix="plumbline-") as name:
         Path(name).chmod(0o755)  # under root another user runs the server
@@ -118,7 +118,7 @@ def _empty(folder: Path) -> Iterator[Database]:
             handle.close()
 
 
-def _say(verified: BundleVerification) -> None:
+def _print_verification(verified: BundleVerification) -> None:
     ranked = ", ".join(verified.rankings) or "no recipe, because nothing could be ranked"
     sys.stdout.write(f"{verified.campaign}: {verified.files:,} files are unchanged since release\n")
     for what in verified.beside:

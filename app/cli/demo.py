@@ -71,7 +71,7 @@ def demo(
         database = stack.enter_context(closing(Database(url, size=2, role=role)))
         campaign = _load(database)
         secret = _issue(database, campaign, ours=settings.database_url is None)
-        listener = _somewhere(stack, settings.host, settings.port)
+        listener = _bind_configured_or_free_port(stack, settings.host, settings.port)
         with serve_beside(url, role, listener):
             managed = CampaignClient(Remote(origin_of(listener), secret), campaign)
             _say_what_is_there(console, managed, settings)
@@ -155,7 +155,7 @@ def _issue(database: Database, campaign: str, *, ours: bool) -> str:
         return tokens.issue_token(session, role="manager", name="demo", campaign=campaign, expires_at=ends).secret
 
 
-def _somewhere(stack: ExitStack, host: str, port: int) -> socket.socket:
+def _bind_configured_or_free_port(stack: ExitStack, host: str, port: int) -> socket.socket:
     """The port of the settings, or a free one where that is taken: a demo should not fail for it."""
     try:
         return stack.enter_context(listening(host, port))

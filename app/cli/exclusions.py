@@ -40,7 +40,7 @@ def register(app: typer.Typer) -> None:
 def list_exclusions(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
     """Exclusions in the order in which they were made, lifted ones included."""
     remote = _remote.find_configured_remote(server)
-    rows = list(remote.items(_path(campaign))) if remote is not None else _stored(campaign)
+    rows = list(remote.items(_path(campaign))) if remote is not None else _load_exclusions(campaign)
     if as_json:
         write([json.dumps({"items": rows, "next": None}, ensure_ascii=False).encode()])
         return
@@ -59,7 +59,7 @@ def add(
     server: _remote.Server = None,
 ) -> None:
     """Leave something out from the next data version on. Nothing is deleted."""
-    wanted = _named(what)
+    wanted = _parse_rule(what)
     if (remote := _remote.find_configured_remote(server)) is not None:
         body = _over_http(remote, campaign, {wanted.what: wanted.key, "reason": reason}, recipe if dry_run else None)
     else:
@@ -88,7 +88,7 @@ def _path(campaign: str) -> str:
     return f"/v1/campaigns/{quote(campaign, safe='')}/exclusions"
 
 
-def _stored(campaign: str) -> list[dict[str, object]]:
+def _load_exclusions(campaign: str) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     with context.database() as database, database.transaction(snapshot=True) as session:
         after = 0
@@ -121,7 +121,7 @@ def _effect(campaign: str, wanted: ExclusionRule, recipe: str) -> bytes:
     return EffectOut.of(effect).model_dump_json().encode()
 
 
-def _named(text: str) -> ExclusionRule:
+def _parse_rule(text: str) -> ExclusionRule:
     what, separator, key = text.partition(":")
     if what not in get_args(Subject) or not separator or not key:
         there = ", ".join(f"{subject}:KEY" for subject in get_args(Subject))
@@ -144,7 +144,7 @@ def _show(campaign: str, body: bytes, *, as_json: bool) -> None:
         *(f"Warning: {text}" for text in effect["warnings"]),
     ]
     title = f"{campaign} by {effect['recipe']}, data version {effect['data_version']}: before and after"
-    Console().print(plain_table(_moved(effect["systems"]), title, notes))
+    Console().print(plain_table(_moved_systems_table(effect["systems"]), title, notes))
 
 
 def _table(exclusions: list[dict[str, Any]]) -> Table:
@@ -163,15 +163,16 @@ def _table(exclusions: list[dict[str, Any]]) -> Table:
     return Table(("#", "What", "Reason", "Made", "Lifted"), ("right", "left", "left", "left", "left"), tuple(rows))
 
 
-def _moved(systems: list[dict[str, Any]]) -> Table:
+def _moved_systems_table(systems: list[dict[str, Any]]) -> Table:
     rows = [
-        (one["system"], *(cell for when in ("before", "after") for cell in _standing(one[when]))) for one in systems
+        (one["system"], *(cell for when in ("before", "after") for cell in _format_standing(one[when])))
+        for one in systems
     ]
     headings = ("System", "Rank", "Cluster", "Score", "Rank after", "Cluster after", "Score after")
     return Table(headings, ("left", *("right",) * 6), tuple(rows))
 
 
-def _standing(line: dict[str, Any] | None) -> tuple[str, str, str]:
+def _format_standing(line: dict[str, Any] | None) -> tuple[str, str, str]:
     if line is None:
         return "–", "–", "–"
     cluster = "–" if line["cluster"] is None else str(line["cluster"])

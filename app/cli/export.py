@@ -44,7 +44,7 @@ def export(
         path = f"/v1/campaigns/{quote(campaign, safe='')}/exports/{quote(format, safe='')}"
         write_file(remote.pieces(path), output)
         if format != exports.BUNDLE:  # which holds `jsonl`, and so all
-            _say(format, exports.Losses.model_validate_json(remote.body(f"{path}/losses")).losses)
+            _print_losses(format, exports.Losses.model_validate_json(remote.body(f"{path}/losses")).losses)
         return
     with context.database() as database:
         lost = Counter[str]()
@@ -52,9 +52,9 @@ def export(
             fill_folder(exports.export_campaign_files(database, campaign, format, lost=lost), output)
         else:
             write_file(exports.export_campaign(database, campaign, format, lost=lost), output)
-    _say(format, lost)
+    _print_losses(format, lost)
 
 
-def _say(format: str, lost: Mapping[str, int]) -> None:
+def _print_losses(format: str, lost: Mapping[str, int]) -> None:
     for what, n in sorted(lost.items()):
         typer.echo(f"left out by {format}: {what}: {n:,}", err=True)

@@ -120,19 +120,25 @@ def gate(
     given = {name: str(value) for name, value in options.items() if value is not None}
     with UnforeseenIsTwo():
         remote = _remote.find_configured_remote(server)
-        body = _here(campaign, given, as_of) if remote is None else _there(remote, campaign, given, as_of, wait)
+        body = (
+            _gate_from_database(campaign, given, as_of)
+            if remote is None
+            else _gate_from_server(remote, campaign, given, as_of, wait)
+        )
         view = _view(body, remote)
         _put(body if shape == "json" else render_report(GATE, body, shape) if shape else _table(view))
     raise typer.Exit(gate_exit_code(view))
 
 
-def _here(campaign: str, given: dict[str, str], as_of: str | None) -> bytes:
+def _gate_from_database(campaign: str, given: dict[str, str], as_of: str | None) -> bytes:
     asking = ReportRequest(GATE, (campaign,), request.parse_options(GATE, given, place="options"), parse_as_of(as_of))
     with context.database() as database:
         return store.find_or_compute_report(database, asking).body
 
 
-def _there(remote: _remote.Remote, campaign: str, given: dict[str, str], as_of: str | None, wait: float) -> bytes:
+def _gate_from_server(
+    remote: _remote.Remote, campaign: str, given: dict[str, str], as_of: str | None, wait: float
+) -> bytes:
     """The server's answer; asked again while it cannot give one. Raises ServerRefusal, ServerUnreachable, NotAGate."""
     query = given if as_of is None else {**given, "as_of": as_of}
     path = f"/v1/campaigns/{quote(campaign, safe='')}/gate"

@@ -61,7 +61,12 @@ def payable(
 def _table(hours_paid: CampaignHours) -> Table:
     rows = [
         (
-            *(one.rater, one.team or "", format_clock_time(one.active_seconds), _signed(one.adjusted_seconds)),
+            *(
+                one.rater,
+                one.team or "",
+                format_clock_time(one.active_seconds),
+                _format_signed_hours(one.adjusted_seconds),
+            ),
             *(format_clock_time(one.payable_seconds), str(one.open_disputes or "")),
         )
         for one in hours_paid.raters
@@ -70,7 +75,7 @@ def _table(hours_paid: CampaignHours) -> Table:
     return Table(headings, ("left", "left", "right", "right", "right", "right"), tuple(rows))
 
 
-def _signed(seconds: int) -> str:
+def _format_signed_hours(seconds: int) -> str:
     return f"{'-' if seconds < 0 else '+'}{format_clock_time(abs(seconds))}" if seconds else ""
 
 

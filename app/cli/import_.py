@@ -62,7 +62,7 @@ def import_files(
     else:
         Console().print(_table(report))
         if isinstance(looked := report["ingest"], dict):
-            Console().print(_looked(looked))
+            Console().print(_test_set_table(looked))
 
 
 def _inputs(given: list[Path], *, by_path: bool = False) -> list[InputFile]:
@@ -70,27 +70,27 @@ def _inputs(given: list[Path], *, by_path: bool = False) -> list[InputFile]:
 
     by_path: a folder stands for all files in it.
     """
-    paths = [file for path in given for file in (sorted(_within(path)) if by_path and path.is_dir() else [path])]
-    names = [_shown(path.name) for path in paths]
+    paths = [file for path in given for file in (sorted(_list_files(path)) if by_path and path.is_dir() else [path])]
+    names = [_printable_name(path.name) for path in paths]
     if by_path or len(set(names)) < len(names):
-        names = [_shown(str(path)) for path in paths]
+        names = [_printable_name(str(path)) for path in paths]
     repeated = sorted({name for name in names if names.count(name) > 1})
     faults = [Place((name,), "is given twice") for name in repeated]
     faults += [
-        Place((name,), "there is no such file") for path, name in zip(paths, names, strict=True) if not _is(path)
+        Place((name,), "there is no such file") for path, name in zip(paths, names, strict=True) if not _is_file(path)
     ]
     if faults:
         raise Invalid("a file cannot be read", places=tuple(faults))
     return [InputFile(name, partial(_open, path, name)) for path, name in zip(paths, names, strict=True)]
 
 
-def _within(folder: Path) -> list[Path]:
+def _list_files(folder: Path) -> list[Path]:
     """Files of a folder and of those in it, but hidden ones."""
     paths = (path for path in folder.rglob("*") if path.is_file())
     return [path for path in paths if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
 
 
-def _is(path: Path) -> bool:
+def _is_file(path: Path) -> bool:
     return path.exists() and not path.is_dir()
 
 
@@ -102,7 +102,7 @@ def _open(path: Path, name: str) -> IO[bytes]:
         raise Invalid("a file cannot be read", places=(Place((name,), reason),)) from error
 
 
-def _shown(name: str) -> str:
+def _printable_name(name: str) -> str:
     """A file name as text: on disk it can be any bytes."""
     return os.fsencode(name).decode("utf-8", "replace")
 
@@ -151,7 +151,7 @@ def _table(report: dict[str, object]) -> Table:
     return table
 
 
-def _looked(ingest: dict[str, Any]) -> Table:
+def _test_set_table(ingest: dict[str, Any]) -> Table:
     """The test set as it is now: a line a system, and what somebody should look at."""
     head = f"{ingest['documents']:,} documents, {ingest['segments']:,} segments, {ingest['words']:,} words of sources"
     references = f"; references {', '.join(ingest['references'])}" if ingest["references"] else ""

@@ -86,11 +86,13 @@ def _read(name: str, value: object) -> Any:
 def _show(shown: Sequence[tuple[AddedCampaign, MovedCampaign | None]], *, as_json: bool) -> None:
     origin = _origin()
     if as_json:
-        typer.echo(json.dumps([_plain(added, moved, origin) for added, moved in shown], ensure_ascii=False, indent=2))
+        typer.echo(
+            json.dumps([_make_summary(added, moved, origin) for added, moved in shown], ensure_ascii=False, indent=2)
+        )
         return
     for added, moved in shown:
         typer.echo(f"{added.name}: {added.documents} documents to judge, {len(added.links)} users")
-        for what, n in sorted({**added.unused, **_dropped(added)}.items()):
+        for what, n in sorted({**added.unused, **_list_dropped_records(added)}.items()):
             typer.echo(f"  {n:,} {what}")
         if moved is not None:
             typer.echo(
@@ -102,7 +104,7 @@ def _show(shown: Sequence[tuple[AddedCampaign, MovedCampaign | None]], *, as_jso
             typer.echo(f"  {link.user} {_page(added, link.credential, origin)}")
 
 
-def _plain(added: AddedCampaign, moved: MovedCampaign | None, origin: str) -> dict[str, object]:
+def _make_summary(added: AddedCampaign, moved: MovedCampaign | None, origin: str) -> dict[str, object]:
     plain: dict[str, object] = {
         "campaign": added.key,
         "campaign_id": added.name,
@@ -110,7 +112,7 @@ def _plain(added: AddedCampaign, moved: MovedCampaign | None, origin: str) -> di
         "dashboard": _dashboard(added, origin),
         "token": added.token,
         "users": {link.user: _page(added, link.credential, origin) for link in added.links},
-        "unused": {**added.unused, **_dropped(added)},
+        "unused": {**added.unused, **_list_dropped_records(added)},
     }
     if moved is not None:
         users = {
@@ -121,7 +123,7 @@ def _plain(added: AddedCampaign, moved: MovedCampaign | None, origin: str) -> di
     return plain
 
 
-def _dropped(added: AddedCampaign) -> dict[str, int]:
+def _list_dropped_records(added: AddedCampaign) -> dict[str, int]:
     """What the import counted as left, but for what is kept beside it."""
     dropped = added.report["dropped"]
     assert isinstance(dropped, dict)  # noqa: S101  (the report's own shape)

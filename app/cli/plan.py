@@ -51,7 +51,7 @@ def plan(
     if rebalance and replan is None:
         raise Invalid(places=(Place(("--rebalance",), "goes with --replan"),))
     again = None if replan is None else _Replan(replan, rebalance)
-    answer = _found(campaign, design, dry_run=dry_run, replan=again, pilot=pilot, server=server)
+    answer = _compile_plan(campaign, design, dry_run=dry_run, replan=again, pilot=pilot, server=server)
     if as_json:
         typer.echo(json.dumps(answer, ensure_ascii=False, default=str))
     else:
@@ -70,13 +70,13 @@ class _Replan:
         return {"reason": self.reason, **({"rebalance": True} if self.rebalance else {})}
 
 
-def _found(
+def _compile_plan(
     campaign: str, design: Path | None, *, dry_run: bool, replan: _Replan | None, pilot: str | None, server: str | None
 ) -> dict[str, Any]:
     given = None if design is None else _read(design)
     remote = _remote.find_configured_remote(server)
     if remote is not None:
-        return _asked(remote, campaign, given, dry_run=dry_run, replan=replan, pilot=pilot)
+        return _compile_on_server(remote, campaign, given, dry_run=dry_run, replan=replan, pilot=pilot)
     actor = context.actor()
     with context.database() as database, database.transaction() as session:
         if replan is not None:
@@ -90,7 +90,7 @@ def _found(
         return asdict(view)
 
 
-def _asked(
+def _compile_on_server(
     remote: _remote.Remote, campaign: str, given: Any, *, dry_run: bool, replan: _Replan | None, pilot: str | None
 ) -> dict[str, Any]:
     path = f"/v1/campaigns/{quote(campaign, safe='')}/plan"

@@ -84,7 +84,7 @@ def rank(
     _check_table(table, kinds)
     asked = RankArguments(campaign, recipe, as_of, _choices(context.args), kinds[0] if kinds else "", table)
     remote = _remote.find_configured_remote(server)
-    pieces = _from_database(asked) if remote is None else _from_server(remote, asked)
+    pieces = _rank_in_database(asked) if remote is None else _rank_on_server(remote, asked)
     if not kinds:
         Console().print(ranking_table(json.loads(b"".join(pieces))))
     elif to_parquet is not None:
@@ -114,7 +114,7 @@ class RankArguments:
     table: str
 
 
-def _from_database(asked: RankArguments) -> Iterator[bytes]:
+def _rank_in_database(asked: RankArguments) -> Iterator[bytes]:
     when = parse_as_of(asked.as_of)
     if asked.kind == parquet.SUFFIX:
         parquet.check_parquet_installed()
@@ -131,7 +131,7 @@ def _from_database(asked: RankArguments) -> Iterator[bytes]:
     yield body if asked.kind in ("", "json") else render_ranking(body, asked.kind, asked.table)
 
 
-def _from_server(remote: _remote.Remote, asked: RankArguments) -> Iterator[bytes]:
+def _rank_on_server(remote: _remote.Remote, asked: RankArguments) -> Iterator[bytes]:
     path = f"/v1/campaigns/{quote(asked.campaign, safe='')}/ranking"
     query: dict[str, str | int | list[str]] = {"recipe": asked.recipe, **asked.choices}
     if asked.as_of is not None:

@@ -47,7 +47,7 @@ def register(app: typer.Typer) -> None:
 def list_raters(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
     """Raters by key, those who are known from judgments only included."""
     remote = _remote.find_configured_remote(server)
-    listed = list(remote.items(_path(campaign))) if remote is not None else _stored(campaign)
+    listed = list(remote.items(_path(campaign))) if remote is not None else _load_raters(campaign)
     if as_json:
         write([json.dumps({"items": listed, "next": None}, ensure_ascii=False).encode()])
         return
@@ -116,7 +116,7 @@ def change(
     with context.database() as database, database.transaction() as session:
         old = service.get_rater(session, campaign, key, by=THE_OPERATOR)
         kept = RaterOut.model_validate(old).model_dump(mode="json", include=set(RaterIn.model_fields) - {"contact"})
-        wanted = _checked({**kept, **given}).enrolment()
+        wanted = _parse_rater({**kept, **given}).enrolment()
         service.put_rater(
             session,
             campaign,
@@ -128,7 +128,7 @@ def change(
         )
 
 
-def _checked(body: dict[str, object]) -> RaterIn:
+def _parse_rater(body: dict[str, object]) -> RaterIn:
     try:
         return RaterIn.model_validate(body)
     except ValidationError as error:
@@ -188,7 +188,7 @@ def _path(campaign: str) -> str:
     return f"/v1/campaigns/{quote(campaign, safe='')}/raters"
 
 
-def _stored(campaign: str) -> list[dict[str, object]]:
+def _load_raters(campaign: str) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     with context.database() as database, database.transaction(snapshot=True) as session:
         after: str | None = None

@@ -96,11 +96,13 @@ def report(names: list[str], options: Options, how: OutputForm) -> None:
     """A report on a campaign."""
     if len(names) != 2:
         raise Invalid("the arguments are not valid", places=(Place(("CAMPAIGN", "KIND"), "both are needed"),))
-    campaign, name = names if names[1] in _there() or names[0] not in _there() else names[::-1]
+    campaign, name = names if names[1] in _list_kinds() or names[0] not in _list_kinds() else names[::-1]
     if name == side_by_side.RECIPES:
         return side_by_side.report(campaign, _recipes(options), _version(how.as_of), how.shape, how.remote)
-    if name not in _there():
-        raise Invalid("the arguments are not valid", places=(Place((name[:80],), f"there are: {', '.join(_there())}"),))
+    if name not in _list_kinds():
+        raise Invalid(
+            "the arguments are not valid", places=(Place((name[:80],), f"there are: {', '.join(_list_kinds())}"),)
+        )
     kind = (
         registry.WITH_OWN_ROUTES[f"campaign/{name}"] if name in OF_RATERS else report_requests.find_report_by_name(name)
     )
@@ -118,7 +120,7 @@ def compare(names: list[str], options: Options, how: OutputForm) -> None:
     )
 
 
-def _there() -> tuple[str, ...]:
+def _list_kinds() -> tuple[str, ...]:
     """The kinds of report on one campaign."""
     of_kinds = [kind.name for kind in registry.ALL.values() if kind.over == "campaign"]
     return tuple(sorted({*of_kinds, side_by_side.RECIPES, *OF_RATERS}))

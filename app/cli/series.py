@@ -76,7 +76,7 @@ def series(
                 _follow(content, list(steps.load_campaign_progress(backend, content)), as_json=as_json)
             else:
                 for outcome in doing[name](backend):
-                    _tell(outcome, as_json=as_json)
+                    _print_step(outcome, as_json=as_json)
 
 
 def _read(path: Path) -> Manifest:
@@ -129,7 +129,7 @@ def _open(path: Path) -> IO[bytes]:
     return path.open("rb")
 
 
-def _tell(outcome: StepOutcome, *, as_json: bool) -> None:
+def _print_step(outcome: StepOutcome, *, as_json: bool) -> None:
     said = json.dumps(asdict(outcome), ensure_ascii=False) if as_json else _line(outcome)
     typer.echo(said)
 

@@ -49,14 +49,20 @@ def settings(
         shown: dict[str, Any] = json.loads(remote.body(_path(campaign), accept="application/json"))
         if given:
             seen = f'"{shown["settings_version"]}"'
-            shown = json.loads(remote.write("PATCH", _path(campaign), {}, _merged(shown, given), if_match=seen))
+            shown = json.loads(
+                remote.write("PATCH", _path(campaign), {}, _merge_nested_fields(shown, given), if_match=seen)
+            )
     else:
         with context.database() as database, database.transaction() as session:
             about = campaigns.get_campaign(session, campaign)
             shown = CampaignOut.model_validate(about).model_dump(mode="json")
             if given:
                 about = service.change_campaign(
-                    session, campaign, _checked(_merged(shown, given)), seen=lambda _: True, actor=context.actor()
+                    session,
+                    campaign,
+                    _validate_fields(_merge_nested_fields(shown, given)),
+                    seen=lambda _: True,
+                    actor=context.actor(),
                 )
                 shown = CampaignOut.model_validate(about).model_dump(mode="json")
     _print({name: shown[name] for name in CampaignPatch.model_fields})
@@ -110,7 +116,7 @@ def _value(text: str) -> object:
         return text
 
 
-def _merged(shown: Mapping[str, Any], given: Mapping[str, object]) -> dict[str, object]:
+def _merge_nested_fields(shown: Mapping[str, Any], given: Mapping[str, object]) -> dict[str, object]:
     """The fields to send: of `options` and `settings` the whole, with the entries that are changed."""
     fields: dict[str, object] = {}
     for name, value in given.items():
@@ -126,7 +132,7 @@ def _merged(shown: Mapping[str, Any], given: Mapping[str, object]) -> dict[str, 
     return fields
 
 
-def _checked(fields: Mapping[str, object]) -> dict[str, Any]:
+def _validate_fields(fields: Mapping[str, object]) -> dict[str, Any]:
     """The same as over HTTP. Raises Invalid, naming the field."""
     try:
         return CampaignPatch.model_validate(fields).given()

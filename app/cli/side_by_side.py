@@ -71,14 +71,14 @@ def _answer(remote: _remote.Remote | None, path: str, query: Mapping[str, str | 
         told = kind in ("", "json")
         body = SideBySideOut.of(rankings).model_dump_json().encode() if told else render_side_by_side(rankings, kind)
     else:
-        body = _from_server(remote, path, query, kind)
+        body = _compare_on_server(remote, path, query, kind)
     if kind:
         write([body])
     else:
-        Console().print(_shown(json.loads(body)))
+        Console().print(_make_comparison_table(json.loads(body)))
 
 
-def _from_server(remote: _remote.Remote, path: str, query: Mapping[str, str | int], kind: str) -> bytes:
+def _compare_on_server(remote: _remote.Remote, path: str, query: Mapping[str, str | int], kind: str) -> bytes:
     """The report, waited for where a job makes it, in the kind that is wanted.
 
     It is asked for once: by a second time the data may be others, and wait for another job.
@@ -89,11 +89,11 @@ def _from_server(remote: _remote.Remote, path: str, query: Mapping[str, str | in
         return long_reports.wait_for_report(remote, "GET", where, query, accept=accept, on_progress=on_progress)
 
 
-def _shown(rankings: dict[str, Any]) -> RenderableType:
+def _make_comparison_table(rankings: dict[str, Any]) -> RenderableType:
     """A line a system: its mean relative rank, and rank and cluster in every ranking."""
     names = [one["name"] for one in rankings["rankings"]]
     rows = [
-        (_labelled(one), f"{one['mean_relative_rank']:.2f}", *(_place(one["places"].get(name)) for name in names))
+        (_system_label(one), f"{one['mean_relative_rank']:.2f}", *(_place(one["places"].get(name)) for name in names))
         for one in rankings["systems"]
     ]
     alignments: list[Alignment] = ["left" if n == 0 else "right" for n in range(len(names) + 2)]
@@ -112,7 +112,7 @@ def _shown(rankings: dict[str, Any]) -> RenderableType:
     return plain_table(table, "Rank, and cluster in brackets", notes)
 
 
-def _labelled(row: dict[str, Any]) -> str:
+def _system_label(row: dict[str, Any]) -> str:
     name = captions.make_printable(row["name"] or row["system"])
     return name if name in ("", row["system"]) else f"{name} [{row['system']}]"
 

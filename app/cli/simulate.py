@@ -62,7 +62,7 @@ def simulate(
     model = None if raters is None else _model(raters, campaign, seed)
     with stoppable(), open_managed_campaign(campaign, server) as managed:
         if model is not None:
-            _say(rehearse(managed, model, RaterPace(workers, speed, patience)), as_json=as_json)
+            _print_tally(rehearse(managed, model, RaterPace(workers, speed, patience)), as_json=as_json)
             return
         about, outputs = managed.about(), managed.outputs()
         _write(write_model(model_of(about, outputs, managed.raters(), seed=seed or 0, qualities=qualities)), output)
@@ -143,7 +143,7 @@ def _write(data: bytes, output: Path | None) -> None:
         output.write_bytes(data)
 
 
-def _say(tally: WorkTally, *, as_json: bool) -> None:
+def _print_tally(tally: WorkTally, *, as_json: bool) -> None:
     told = tally.summary()
     if as_json:
         typer.echo(json.dumps(told))

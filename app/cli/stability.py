@@ -78,7 +78,11 @@ def stability(
     }
     asked = _read(request, {name: value for name, value in given.items() if value is not None})
     remote = _remote.find_configured_remote(server)
-    body = _here(campaign, asked, workers) if remote is None else _there(remote, campaign, asked)
+    body = (
+        _stability_from_database(campaign, asked, workers)
+        if remote is None
+        else _stability_from_server(remote, campaign, asked)
+    )
     if wanted:
         write([body if wanted == "json" else render_report(REPORT, body, wanted, picture)])
     else:
@@ -128,14 +132,14 @@ def _read(file: Path | None, given: dict[str, Any]) -> StabilityIn:
         raise Invalid("the stability request is not valid", places=places) from None
 
 
-def _here(campaign: str, asked: StabilityIn, workers: int) -> bytes:
+def _stability_from_database(campaign: str, asked: StabilityIn, workers: int) -> bytes:
     with context.database() as database, bar("simulating") as on_progress:
         execute = compute_in_processes(workers or os.cpu_count() or 1)
         asking = ReportRequest(REPORT, (campaign,), asked)
         return find_or_compute_report(database, asking, on_progress=on_progress, execute=execute).body
 
 
-def _there(remote: _remote.Remote, campaign: str, asked: StabilityIn) -> bytes:
+def _stability_from_server(remote: _remote.Remote, campaign: str, asked: StabilityIn) -> bytes:
     path = f"/v1/campaigns/{quote(campaign, safe='')}/stability"
     with bar("simulating") as on_progress:
         body = asked.model_dump(exclude_unset=True)

@@ -32,7 +32,7 @@ def register(app: typer.Typer) -> None:
 
 def list_teams(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
     """Teams by key, with how many raters are enrolled in each."""
-    teams = _found(campaign, server)
+    teams = _load_teams(campaign, server)
     if as_json:
         write([json.dumps({"items": teams, "next": None}, ensure_ascii=False).encode()])
         return
@@ -55,7 +55,7 @@ def put(
         service.put_team(session, campaign, key, name or key, by=THE_OPERATOR)
 
 
-def _found(campaign: str, server: str | None) -> list[dict[str, object]]:
+def _load_teams(campaign: str, server: str | None) -> list[dict[str, object]]:
     if (remote := _remote.find_configured_remote(server)) is not None:
         return list(remote.items(_path(campaign)))
     with context.database() as database, database.transaction() as session:

@@ -47,7 +47,7 @@ def list_(server: _remote.Server = None) -> None:
     """The tokens that were made, without their secrets; with --server those that PLUMBLINE_TOKEN manages there."""
     table = Table("token", "role", "campaign", "name", "made", "ends", "state")
     remote = _remote.explicit_remote(server)  # else where `token revoke` works, whatever the settings name
-    for token in _listed(remote):
+    for token in _list_tokens(remote):
         state = "live" if token.live else ("revoked" if token.revoked_at else "expired")
         ends = f"{token.expires_at:%Y-%m-%d %H:%M}" if token.expires_at else "never"
         made = f"{token.created_at:%Y-%m-%d %H:%M}"
@@ -61,14 +61,14 @@ def revoke(token: Annotated[str, typer.Argument(help="The part of the token that
         tokens.revoke_token(session, token, by=None)
 
 
-def _listed(remote: _remote.Remote | None) -> list[TokenOut]:
+def _list_tokens(remote: _remote.Remote | None) -> list[TokenOut]:
     if remote is not None:
         return [TokenOut.model_validate(item) for item in remote.items("/v1/tokens")]
     with context.database() as database, database.transaction() as session:
-        return [TokenOut.model_validate(view) for view in _all(session)]
+        return [TokenOut.model_validate(view) for view in _load_all_tokens(session)]
 
 
-def _all(session: Session) -> list[tokens.TokenView]:
+def _load_all_tokens(session: Session) -> list[tokens.TokenView]:
     views: list[tokens.TokenView] = []
     while page := tokens.list_tokens(session, by=None, after=views[-1].prefix if views else None, limit=PAGE):
         views += page

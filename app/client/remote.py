@@ -49,7 +49,10 @@ class Remote:
         """
         headers = {**self._headers, "Accept": accept}
         url = f"{self.url}{path}"
-        with _reaching(self.url), httpx.stream("GET", url, params=query, headers=headers, timeout=PATIENCE) as answer:
+        with (
+            _translate_connection_errors(self.url),
+            httpx.stream("GET", url, params=query, headers=headers, timeout=PATIENCE) as answer,
+        ):
             if answer.status_code != 200:
                 answer.read()
                 raise _refusal(answer)
@@ -83,7 +86,7 @@ class Remote:
             headers["If-Match"] = if_match
         if method == "POST":
             headers["Idempotency-Key"] = secrets.token_hex(16)
-        with _reaching(self.url):
+        with _translate_connection_errors(self.url):
             answer = httpx.request(
                 method, f"{self.url}{path}", params=query, headers=headers, json=body, timeout=PATIENCE
             )
@@ -110,7 +113,7 @@ class Remote:
         headers = {**self._headers, "Accept": accept, "Prefer": "wait=0"}
         if creates:
             headers["Idempotency-Key"] = creates
-        with _reaching(self.url):
+        with _translate_connection_errors(self.url):
             answer = httpx.request(
                 method, f"{self.url}{path}", params=query, headers=headers, json=body, timeout=PATIENCE
             )
@@ -126,7 +129,7 @@ class Remote:
         headers = {**self._headers, "Accept": "application/json"}
         headers |= {"If-Match": f'"{if_match.strip(chr(34))}"'} if if_match is not None else {}
         headers |= {"Idempotency-Key": secrets.token_hex(16)} if method == "POST" else {}
-        with _reaching(self.url):
+        with _translate_connection_errors(self.url):
             answer = httpx.request(method, f"{self.url}{path}", headers=headers, json=body, timeout=PATIENCE)
         if not answer.is_success:
             raise _refusal(answer)
@@ -136,7 +139,7 @@ class Remote:
         """Send a file as it is read. Raises ServerRefusal, ServerUnreachable."""
         headers = {**self._headers, "Accept": "application/json", "Content-Type": "application/octet-stream"}
         pieces = iter(lambda: body.read(PIECE), b"")
-        with _reaching(self.url):
+        with _translate_connection_errors(self.url):
             answer = httpx.request("PUT", f"{self.url}{path}", headers=headers, content=pieces, timeout=PATIENCE)
         if answer.status_code not in (200, 201):
             raise _refusal(answer)
@@ -159,7 +162,7 @@ def explicit_remote(server: str | None) -> Remote | None:
 
 
 @contextmanager
-def _reaching(url: str) -> Iterator[None]:
+def _translate_connection_errors(url: str) -> Iterator[None]:
     try:
         yield
     except (httpx.TransportError, httpx.InvalidURL) as error:

@@ -121,14 +121,14 @@ def _session(bench: ConformanceRun, protocol: Told) -> list[CheckResult]:
     first, *rest = [one for one in protocol["examples"] if one["prefill"] is None]
     same = [one for one in rest if _key(one, protocol) == _key(first, protocol)]
     other = next((one for one in same if one["payload"] != first["payload"]), first)
-    text = ShownText(first["source"], _longer(first["output"], other["output"]))
+    text = ShownText(first["source"], _make_longer_text(first["output"], other["output"]))
     options, basis = _options(first, protocol), protocol["bases"][0]
     setup = CampaignSetup(protocol["name"], options, basis, [[text] * 3, [text] * 3], ("r1", "r2"))
     managed, fronts = bench.campaign(setup)
     return list(session.checks(managed, fronts, first["payload"], other["payload"]))
 
 
-def _longer(first: str, other: str) -> str:
+def _make_longer_text(first: str, other: str) -> str:
     """A text that the marks of both examples fit into."""
     return max(first, other, key=len)
 
@@ -182,11 +182,13 @@ def _match(item: Told, left: Mapping[int, Told]) -> int | None:
     """The example whose text an item shows."""
     segment = item["segments"][0]
     shown = {one["text"] for one in segment["texts"]} | {segment["text"]}
-    fits = (n for n, one in left.items() if one["output"] in shown and (one["prefill"] or None) == _plain(segment))
+    fits = (
+        n for n, one in left.items() if one["output"] in shown and (one["prefill"] or None) == _prefill_or_none(segment)
+    )
     return next(fits, next((n for n, one in left.items() if one["output"] in shown), None))
 
 
-def _plain(segment: Told) -> object:
+def _prefill_or_none(segment: Told) -> object:
     return segment["prefill"] or None
 
 

@@ -69,7 +69,7 @@ def checks(
         yield from rule(at)
 
 
-def _is(name: str, answer: httpx.Response, status: int) -> CheckResult:
+def _check_status(name: str, answer: httpx.Response, status: int) -> CheckResult:
     """The status that is promised; an error is a problem with its members."""
     ok = answer.status_code == status
     if ok and status >= httpx.codes.BAD_REQUEST:
@@ -97,8 +97,10 @@ def _check_lease(at: RaterSession) -> Iterator[CheckResult]:
 def _check_heartbeat(at: RaterSession) -> Iterator[CheckResult]:
     events = [{"session": "conformance", "seq": n, "kind": "focus", "at_ms": 1000 * n} for n in range(2)]
     first = at.front.send("POST", f"{at.path}/heartbeat", {"events": events})
-    yield _is("a heartbeat with events is taken", first, OK)
-    yield _is("the same events again are taken", at.front.send("POST", f"{at.path}/heartbeat", {"events": events}), OK)
+    yield _check_status("a heartbeat with events is taken", first, OK)
+    yield _check_status(
+        "the same events again are taken", at.front.send("POST", f"{at.path}/heartbeat", {"events": events}), OK
+    )
     before, after = at.task["leased_until"], first.json().get("leased_until")
     yield CheckResult(
         "a heartbeat extends the lease", ok=after is not None and after >= before, detail=f"{before} {after}"
@@ -107,25 +109,27 @@ def _check_heartbeat(at: RaterSession) -> Iterator[CheckResult]:
 
 def _check_refusals(at: RaterSession) -> Iterator[CheckResult]:
     item, segment = at.places()[0]
-    yield _is(
+    yield _check_status(
         "an unknown protocol is 422", at.front.judge(at.task, item, segment, {"protocol": "none~such"}), MALFORMED
     )
-    yield _is("a payload that is no object is 422", at.front.judge(at.task, item, segment, [1]), MALFORMED)
-    yield _is("an unknown item is 404", at.front.judge(at.task, 9999, 1, at.one), UNKNOWN)
-    yield _is("an unknown segment is 404", at.front.judge(at.task, item, 9999, at.one), UNKNOWN)
-    yield _is("an unknown task is 404", at.front.judge({"task": NO_TASK}, 1, 1, at.one), UNKNOWN)
+    yield _check_status("a payload that is no object is 422", at.front.judge(at.task, item, segment, [1]), MALFORMED)
+    yield _check_status("an unknown item is 404", at.front.judge(at.task, 9999, 1, at.one), UNKNOWN)
+    yield _check_status("an unknown segment is 404", at.front.judge(at.task, item, 9999, at.one), UNKNOWN)
+    yield _check_status("an unknown task is 404", at.front.judge({"task": NO_TASK}, 1, 1, at.one), UNKNOWN)
     yield CheckResult("what was refused left nothing", ok=not any(at.answers()))
 
 
 def _check_strangers(at: RaterSession) -> Iterator[CheckResult]:
     item, segment = at.places()[0]
-    yield _is("another rater's task is 404", at.stranger.send("GET", at.path), UNKNOWN)
-    yield _is("judging in another rater's task is 404", at.stranger.judge(at.task, item, segment, at.one), UNKNOWN)
-    yield _is("handing in another rater's task is 404", at.stranger.submit(at.task), UNKNOWN)
+    yield _check_status("another rater's task is 404", at.stranger.send("GET", at.path), UNKNOWN)
+    yield _check_status(
+        "judging in another rater's task is 404", at.stranger.judge(at.task, item, segment, at.one), UNKNOWN
+    )
+    yield _check_status("handing in another rater's task is 404", at.stranger.submit(at.task), UNKNOWN)
     nobody = at.front.client.get(at.path)
-    yield _is("without a credential it is 401", nobody, NOBODY)
+    yield _check_status("without a credential it is 401", nobody, NOBODY)
     wrong = at.front.client.get(at.path, headers={"Authorization": "Bearer plb_000000000000_wrong"})
-    yield _is("with a wrong credential it is 401", wrong, NOBODY)
+    yield _check_status("with a wrong credential it is 401", wrong, NOBODY)
     yield CheckResult("what strangers tried left nothing", ok=not any(at.answers()))
 
 
@@ -133,10 +137,10 @@ def _check_batches(at: RaterSession) -> Iterator[CheckResult]:
     item, segment = at.places()[-1]
     good = {"item": item, "segment": segment, "payload": at.one, "if_match": 0}
     bad = at.front.send("POST", f"{at.path}/judgments", [good, {**good, "segment": 9999}])
-    yield _is("many at once with one bad address are refused", bad, MALFORMED)
+    yield _check_status("many at once with one bad address are refused", bad, MALFORMED)
     yield CheckResult("of many at once all are stored or none", ok=not any(at.answers()))
-    yield _is("many at once are stored", at.front.send("POST", f"{at.path}/judgments", [good]), OK)
-    yield _is("many at once may be sent again", at.front.send("POST", f"{at.path}/judgments", [good]), OK)
+    yield _check_status("many at once are stored", at.front.send("POST", f"{at.path}/judgments", [good]), OK)
+    yield _check_status("many at once may be sent again", at.front.send("POST", f"{at.path}/judgments", [good]), OK)
     answer = at.answers()[-1]
     yield CheckResult(
         "sent again they are no new revision", ok=answer is not None and answer["revision"] == 1, detail=f"{answer}"
@@ -146,7 +150,7 @@ def _check_batches(at: RaterSession) -> Iterator[CheckResult]:
 def _check_judging(at: RaterSession) -> Iterator[CheckResult]:
     item, segment = at.places()[0]
     first = at.front.judge(at.task, item, segment, at.one, 0)
-    yield _is('an answer with `If-Match: "0"` is stored', first, OK)
+    yield _check_status('an answer with `If-Match: "0"` is stored', first, OK)
     yield CheckResult("it is revision 1, and `ETag` says so", _revision(first, 1), first.text[:200])
     again = at.front.judge(at.task, item, segment, at.one, 0)
     yield CheckResult(
@@ -155,7 +159,7 @@ def _check_judging(at: RaterSession) -> Iterator[CheckResult]:
     if at.other == at.one:
         return
     stale = at.front.judge(at.task, item, segment, at.other, 0)
-    yield _is("another answer to a state that is past is 412", stale, STALE)
+    yield _check_status("another answer to a state that is past is 412", stale, STALE)
     both = stale.json() if stale.status_code == STALE else {}
     yield CheckResult("412 shows both answers", {"stored", "sent"} <= set(both), str(both)[:200])
     changed = at.front.judge(at.task, item, segment, at.other, 1)
@@ -184,7 +188,7 @@ def _revision(answer: httpx.Response, wanted: int) -> bool:
 
 def _check_missing(at: RaterSession) -> Iterator[CheckResult]:
     early = at.front.submit(at.task)
-    yield _is("handing in too early is 409", early, CONFLICT)
+    yield _check_status("handing in too early is 409", early, CONFLICT)
     answers = at.answers()
     left = [place for place, answer in zip(at.places(), answers, strict=True) if answer is None]
     named = [one["loc"] for one in early.json().get("errors", [])]
@@ -197,14 +201,14 @@ def _check_missing(at: RaterSession) -> Iterator[CheckResult]:
 def _check_hand_in(at: RaterSession) -> Iterator[CheckResult]:
     item, segment = at.places()[0]
     done = at.front.submit(at.task)
-    yield _is("handing in is taken once nothing is missing", done, OK)
+    yield _check_status("handing in is taken once nothing is missing", done, OK)
     again = at.front.submit(at.task)
     same = again.status_code == OK and again.json() == done.json() and bool(done.json().get("completion_code"))
     yield CheckResult("handing in again gives the same completion code", same, again.text[:200])
     late = at.front.judge(at.task, item, segment, at.other)
-    yield _is("judging what is handed in is 409", late, CONFLICT)
+    yield _check_status("judging what is handed in is 409", late, CONFLICT)
 
-    yield _is("releasing what is handed in is 409", at.front.send("POST", f"{at.path}/release"), CONFLICT)
+    yield _check_status("releasing what is handed in is 409", at.front.send("POST", f"{at.path}/release"), CONFLICT)
     yield CheckResult("the task says that it is handed in", at.front.look(at.task)["state"] == "handed_in")
     next_task = at.front.ask().json()
     yield CheckResult(

@@ -37,7 +37,7 @@ class Segment:
 
     def pieces(self, variant: int) -> list[TextPiece]:
         """One of the two German translations, without errors."""
-        return _pieces(self.sentence.german[variant], self.filling)
+        return _split_template(self.sentence.german[variant], self.filling)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def _segment(sentence: Sentence, filling: Filling) -> Segment:
     return Segment(english, sentence, filling)
 
 
-def _pieces(template: str, filling: Filling) -> list[TextPiece]:
+def _split_template(template: str, filling: Filling) -> list[TextPiece]:
     pieces = []
     for match in _PIECE.finditer(template):
         slot, word, _, _ = match.groups()

@@ -79,11 +79,16 @@ def deal_added_squares(
                 for nth, (rater, system) in enumerate(zip(bucket.raters, row, strict=True), 1):
                     cells[n, systems[system]] = LatinSquareCell(nth, rater, 1 / len(systems))
     return AddedSquares(
-        cells, (*_unmet(lacking, NO_SQUARE), *_unmet(alone, NO_RATERS), *explain_unmet_cells(uncovered, len(systems)))
+        cells,
+        (
+            *_make_unmet_requests(lacking, NO_SQUARE),
+            *_make_unmet_requests(alone, NO_RATERS),
+            *explain_unmet_cells(uncovered, len(systems)),
+        ),
     )
 
 
-def _unmet(documents: Sequence[str], why: str) -> tuple[Unmet, ...]:
+def _make_unmet_requests(documents: Sequence[str], why: str) -> tuple[Unmet, ...]:
     if not documents:
         return ()
     named = ", ".join(documents[:5]) + (" …" if len(documents) > 5 else "")

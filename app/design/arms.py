@@ -73,18 +73,20 @@ class _Colours:
         self._colours = range(n_colours)
         self._edge: tuple[dict[tuple[int, int, int], int], ...] = ({}, {})  # by side: edge of a colour at a node
 
-    def _at(self, side: int, edge: int, colour: int) -> int | None:
+    def _edge_of_colour(self, side: int, edge: int, colour: int) -> int | None:
         """The edge of a colour at one end of an edge."""
         return self._edge[side].get((*self._ends[side][edge], colour))
 
     def colour(self, edge: int, order: Sequence[int]) -> None:
         """Colour one more edge: by a colour that is free at both ends, the first of the order, else freeing one."""
-        here, there = ([colour for colour in order if self._at(side, edge, colour) is None] for side in (0, 1))
+        here, there = (
+            [colour for colour in order if self._edge_of_colour(side, edge, colour) is None] for side in (0, 1)
+        )
         chosen = next((colour for colour in here if colour in there), here[0])
-        taken = self._at(1, edge, chosen)
+        taken = self._edge_of_colour(1, edge, chosen)
         if taken is not None:  # the path never comes to the other end: it would come by the colour that is free there
             self._exchange(self._path(taken, 1, there[0]), there[0])
-        self._set(edge, chosen)
+        self._set_colour(edge, chosen)
 
     def even_out(self, order: Sequence[int]) -> None:
         """Exchange colours along paths until all are equally frequent (± 1); nodes keep their balance."""
@@ -95,7 +97,7 @@ class _Colours:
                 return
             left = (count[many] - count[few]) // 2
             for edge in order:
-                side = next((side for side in (0, 1) if self._at(side, edge, few) is None), None)
+                side = next((side for side in (0, 1) if self._edge_of_colour(side, edge, few) is None), None)
                 if self.of[edge] != many or side is None:
                     continue
                 path = self._path(edge, side, few)
@@ -105,7 +107,7 @@ class _Colours:
                 if not left:
                     break
 
-    def _set(self, edge: int, colour: int) -> None:
+    def _set_colour(self, edge: int, colour: int) -> None:
         self.of[edge] = colour
         for side in (0, 1):
             self._edge[side][*self._ends[side][edge], colour] = edge
@@ -115,7 +117,7 @@ class _Colours:
         mine, path = self.of[edge], [edge]
         while True:
             side = 1 - side
-            step = self._at(side, path[-1], mine if len(path) % 2 == 0 else other)
+            step = self._edge_of_colour(side, path[-1], mine if len(path) % 2 == 0 else other)
             if step is None:
                 return path
             path.append(step)
@@ -127,7 +129,7 @@ class _Colours:
             for side in (0, 1):
                 del self._edge[side][*self._ends[side][edge], self.of[edge]]
         for n, edge in enumerate(path):
-            self._set(edge, mine if n % 2 else other)
+            self._set_colour(edge, mine if n % 2 else other)
 
 
 def alternate_arms(sequences: Sequence[Sequence[tuple[int, ...]]], start: int) -> list[int]:

@@ -147,7 +147,7 @@ def fill_tasks(
             tasks[-1].blocks += [number] * len(block)
             continue
         parts = [PartialTask(list(block))] if room.fits(block) else _split_block(rng, block, room)
-        for part in parts or _one_by_one(block, room, oversize):
+        for part in parts or _split_oversize_block(block, room, oversize):
             part.blocks = [number] * len(part.screens)
             tasks.append(part)
     return tasks, oversize
@@ -195,7 +195,7 @@ def share_controls(
     return [ControlQuota(dict(each), count) for each, count in zip(kinds, screens, strict=True)]
 
 
-def _one_by_one(block: Block, room: TaskCapacity, oversize: list[UnplacedItem]) -> list[PartialTask]:
+def _split_oversize_block(block: Block, room: TaskCapacity, oversize: list[UnplacedItem]) -> list[PartialTask]:
     """A block of which some screen does not fit a task, or not with control items: as much in each task as fits."""
     parts: list[PartialTask] = []
     for screen in block:

@@ -44,7 +44,7 @@ def deal_by_capacity(rng: np.random.Generator, layout: AllocationInput, capacity
         chosen = pool[np.lexsort((filled, over))[: layout.ratings[group]]]
         result[group, : len(chosen)] = chosen
         load[chosen] += weight[group, chosen]
-    _relieve(layout, result, load, capacity, weight)
+    _unload_overfull_raters(layout, result, load, capacity, weight)
     over = np.flatnonzero(load > capacity)
     if len(over):
         missing = int((load - capacity)[over].sum())
@@ -55,7 +55,9 @@ def deal_by_capacity(rng: np.random.Generator, layout: AllocationInput, capacity
     return result
 
 
-def _relieve(layout: AllocationInput, raters: Codes, load: Codes, capacity: Codes, weight: Codes) -> None:
+def _unload_overfull_raters(
+    layout: AllocationInput, raters: Codes, load: Codes, capacity: Codes, weight: Codes
+) -> None:
     """Pass groups on from raters above their capacity to others with room, in place, as long as that helps."""
     stuck: set[int] = set()
     while True:
@@ -93,7 +95,7 @@ def _chain(
                     continue
                 came[taker] = (int(group), giver)
                 if load[taker] + weight[group, taker] <= capacity[taker]:
-                    return _back(came, taker)
+                    return _trace_moves(came, taker)
                 front.append(taker)
     return None
 
@@ -118,7 +120,7 @@ def _swap(
     return best[1] if best else None
 
 
-def _back(came: dict[int, tuple[int, int]], taker: int) -> list[tuple[int, int, int]]:
+def _trace_moves(came: dict[int, tuple[int, int]], taker: int) -> list[tuple[int, int, int]]:
     moves = []
     while came[taker][0] >= 0:
         group, giver = came[taker]

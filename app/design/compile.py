@@ -70,7 +70,7 @@ def compile_plan(
     common = _common(draw, design, test_set, names, chosen)
     keys = [document.key for document in test_set.documents]
     buckets = fill_buckets(draw.rng("buckets"), design, able, keys, chosen[~np.isin(chosen, common)])
-    grouped, dealt, layout = _deal(draw, design, test_set, names, able, buckets)
+    grouped, dealt, layout = _allocate_groups(draw, design, test_set, names, able, buckets)
     shared = _shared_packs(draw, design, test_set, names, common)
     work = TaskInputs(design, test_set, names, able, grouped, layout, dealt, shared)
     assembled = assemble_tasks(draw.rng, work)
@@ -166,7 +166,7 @@ def _shared_packs(
     return tuple(packs)
 
 
-def _deal(
+def _allocate_groups(
     draw: SeedStreams,
     design: Design,
     test_set: TestSet,

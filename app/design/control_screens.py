@@ -22,7 +22,7 @@ References = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Again:
+class _RepeatedScreen:
     """A screen that is shown again, and the kind of control item that each of its columns becomes."""
 
     screen: Screen
@@ -51,7 +51,7 @@ def add_control_screens(
         for again in assigned:
             planned = PlannedRepeat(room, size, again.screen)
             size = planned.with_instead(_insert(rng, screens, again, planned, references, seen))
-        short = _lacking(screens, needed)
+        short = _list_missing_controls(screens, needed)
     seen.add(screens)
     return screens, short + [
         MissingControl("distance", off) for off in distance_shortfalls(screens, room.controls.min_distance, seen)
@@ -90,7 +90,7 @@ def _screens_to_repeat(
 
 def _assign_kinds(
     rng: np.random.Generator, chosen: Sequence[Screen], needed: Mapping[str, int], references: References
-) -> list[_Again]:
+) -> list[_RepeatedScreen]:
     """Kinds of control items for the columns: references and degraded copies dealt over the screens, else repeats."""
     kinds = [["repeat"] * len(screen) for screen in chosen]
     free = [rng.permutation(len(screen)).tolist() for screen in chosen]
@@ -103,13 +103,13 @@ def _assign_kinds(
         for n in sorted((n for n in order if free[n]), key=lambda n: -len(free[n]))[:left]:
             kinds[n][free[n].pop()] = "degraded"
             left -= 1
-    return [_Again(screen, tuple(each)) for screen, each in zip(chosen, kinds, strict=True)]
+    return [_RepeatedScreen(screen, tuple(each)) for screen, each in zip(chosen, kinds, strict=True)]
 
 
 def _insert(
     rng: np.random.Generator,
     screens: list[Screen],
-    repeat_screen: _Again,
+    repeat_screen: _RepeatedScreen,
     planned: PlannedRepeat,
     references: References,
     seen: RaterHistory,
@@ -127,7 +127,7 @@ def _insert(
     return original
 
 
-def _lacking(screens: Sequence[Screen], needed: Mapping[str, int]) -> list[MissingControl]:
+def _list_missing_controls(screens: Sequence[Screen], needed: Mapping[str, int]) -> list[MissingControl]:
     """Kinds of which the task holds fewer than it must."""
     roles = Counter[str](piece.role for screen in screens for piece in screen)
     return [MissingControl(kind, least - roles[kind]) for kind, least in needed.items() if roles[kind] < least]

@@ -128,7 +128,7 @@ def _join_units(units: Sequence[str], changed: Sequence[tuple[int, int]], charac
     return DegradedText(gap.join(units), tuple((starts[first], starts[last] - len(gap)) for first, last in changed))
 
 
-def _between(rng: np.random.Generator, low: int, high: int) -> int:
+def _draw_integer(rng: np.random.Generator, low: int, high: int) -> int:
     """A whole number from low to high, both included."""
     return int(rng.integers(low, high + 1))
 
@@ -140,7 +140,7 @@ def _span_replacement(
     at the beginning nor at the end."""
     inner = int(len(units) > 3)
     span = min(replaced_span_length(len(units), characters=characters), len(units) - 2 * inner)
-    start = _between(rng, inner, len(units) - span - inner)
+    start = _draw_integer(rng, inner, len(units) - span - inner)
     replacement = _donor_span(rng, donors, units[start : start + span])
     return _join_units(
         [*units[:start], *replacement, *units[start + span :]], ((start, start + len(replacement)),), characters
@@ -153,7 +153,7 @@ def _donor_span(rng: np.random.Generator, donors: Sequence[Sequence[str]], repla
     for pick in rng.permutation(len(donors)):
         units = donors[int(pick)]
         inner = int(len(units) >= len(replaced) + 2)
-        start = _between(rng, inner, max(inner, len(units) - len(replaced) - inner))
+        start = _draw_integer(rng, inner, max(inner, len(units) - len(replaced) - inner))
         span = list(units[start : start + len(replaced)])
         if span != list(replaced):
             break
@@ -169,10 +169,10 @@ def _word_mixing(
     changed = []
     for sentence in _SENTENCE_END.split(text.strip()):
         part = _units(sentence, characters)
-        span = min(_between(rng, 2 * double, _MIXED * double), len(part))
+        span = min(_draw_integer(rng, 2 * double, _MIXED * double), len(part))
         if not span:
             continue
-        start = _between(rng, 0, len(part) - span)
+        start = _draw_integer(rng, 0, len(part) - span)
         replacement = _donor_span(rng, donors, part[start : start + span])
         changed.append((len(units) + start, len(units) + start + len(replacement)))
         units += [*part[:start], *replacement, *part[start + span :]]
@@ -182,7 +182,7 @@ def _word_mixing(
 def _rotation(rng: np.random.Generator, units: list[str], characters: bool) -> DegradedText:
     """A run of 5 words (10 characters) is turned, so that what ended it begins it; all of a shorter text."""
     span = min(_ROTATED_CHARACTERS if characters else _ROTATED_WORDS, len(units))
-    start = _between(rng, 0, len(units) - span)
+    start = _draw_integer(rng, 0, len(units) - span)
     run = units[start : start + span]
     turned = [[*run[turn:], *run[:turn]] for turn in range(1, span)]
     able = [order for order in turned if order != run]

@@ -102,10 +102,10 @@ def deal_to_entropy(
         if not len(left):
             return result
         entropies += [float(entropy.min()), float(entropy.max())]
-    raise _out_of_reach(target, restarts, *_widen(reachable_entropies(rng, layout), entropies))
+    raise _out_of_reach(target, restarts, *_widen_range(reachable_entropies(rng, layout), entropies))
 
 
-def _widen(bounds: tuple[float, float], entropies: list[float]) -> tuple[float, float]:
+def _widen_range(bounds: tuple[float, float], entropies: list[float]) -> tuple[float, float]:
     """The range with what attempts met, which no range may deny."""
     return min(bounds[0], *entropies), max(bounds[1], *entropies)
 

@@ -48,7 +48,7 @@ class GroupedOutputs:
 
 def cut_documents(design: Design, documents: Sequence[DesignDocument], chosen: Sequence[int]) -> list[SegmentRange]:
     """Cut documents (indices of them) into what an item shows: whole, in stretches, or segment by segment."""
-    limit = _longest(design)
+    limit = _longest_stretch(design)
     result = []
     for index in chosen:
         words = documents[index].words
@@ -59,7 +59,7 @@ def cut_documents(design: Design, documents: Sequence[DesignDocument], chosen: S
     return result
 
 
-def _longest(design: Design) -> int | None:
+def _longest_stretch(design: Design) -> int | None:
     """The most segments of a stretch; a single item and its control items must fit one task together."""
     task = design.task
     if task.split_documents == "never" or task.max_segments is None:

@@ -112,7 +112,7 @@ class JsonObjectReader:
     def part(self, name: str, inner: Callable[[JsonObjectReader], T], default: T) -> T:
         """An object within; the default where it is missing or null."""
         value = self._get(name)
-        return default if value is None else self._within(value, (name,), inner)
+        return default if value is None else self._read_nested(value, (name,), inner)
 
     def one(self, name: str, inner: Callable[[object, Callable[[str], None]], T], default: T) -> T:
         """A value of several possible shapes; the default where it is missing or null."""
@@ -127,9 +127,9 @@ class JsonObjectReader:
         if not isinstance(value, list):
             self.wrong(name, "must be a list")
             return ()
-        return tuple(self._within(entry, (name, n), inner) for n, entry in enumerate(value))
+        return tuple(self._read_nested(entry, (name, n), inner) for n, entry in enumerate(value))
 
-    def _within(self, value: object, place: tuple[str | int, ...], inner: Callable[[JsonObjectReader], T]) -> T:
+    def _read_nested(self, value: object, place: tuple[str | int, ...], inner: Callable[[JsonObjectReader], T]) -> T:
         reader = JsonObjectReader(value, self._loc + place, self._places)
         result = inner(reader)
         reader.close()

@@ -70,7 +70,7 @@ def refill_groups(
     the fewest groups in it, then with least to do, ties at random. With rebalance groups then pass on to raters of
     their bucket who have at least two fewer, until there are none; late outputs and squares stay.
     """
-    hands = _Hands(raters, buckets, taken, held, grouped)
+    hands = _GroupHolders(raters, buckets, taken, held, grouped)
     order = [wanted[n] for n in rng.permutation(len(wanted))]
     for group in order:
         own = group.own
@@ -85,11 +85,11 @@ def refill_groups(
         hands.level(rng, [group for group in order if not group.late and group.square is None])
     return GroupRefill(
         tuple((group, hands.assignments[group.material]) for group in wanted),
-        _unmet(wanted, buckets, hands.assignments),
+        _list_unmet_requests(wanted, buckets, hands.assignments),
     )
 
 
-class _Hands:
+class _GroupHolders:
     """Who has which open group, and what that leaves them able to take. groups: of each bucket and rater."""
 
     def __init__(
@@ -141,7 +141,7 @@ class _Hands:
                 group, holder = groups[n], self.assignments[groups[n].material]
                 fewer = [] if holder is None else self._with_fewer(group, holder)
                 if holder is not None and fewer:
-                    self._take(group, holder)
+                    self._assign_group(group, holder)
                     self.give(group, min(fewer, key=lambda key: (self._of[key], self._load[key].segments)))
                     moved = True
 
@@ -150,14 +150,14 @@ class _Hands:
         pool = self.pools[group.bucket]
         return [key for key in pool if self._of[key] + 2 <= self._of[holder] and self.can(group, key)]
 
-    def _take(self, group: OpenGroup, key: str) -> None:
+    def _assign_group(self, group: OpenGroup, key: str) -> None:
         self._load[key] += self._found.size(group.material).times(-1)
         self._on_unit[group.unit].discard(key)
         self._groups[group.bucket, key] -= 1
         self._of[key] -= 1
 
 
-def _unmet(
+def _list_unmet_requests(
     wanted: Sequence[OpenGroup], buckets: Sequence[Bucket], rater_of_group: Mapping[int, str | None]
 ) -> tuple[Unmet, ...]:
     """Ratings that nobody makes, and late outputs that others judge than the rest of their documents."""

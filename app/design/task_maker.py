@@ -121,7 +121,9 @@ class TaskMaker:
     def _drafts(
         self, planned: Sequence[tuple[Group, int]], shared: Sequence[tuple[UnplacedItem, ...]]
     ) -> list[PartialTask]:
-        blocks = place_calibration(self._blocks(planned), [self._shared(pack) for pack in shared], self._placement())
+        blocks = place_calibration(
+            self._blocks(planned), [self._copy_shared_items(pack) for pack in shared], self._placement()
+        )
         room = TaskCapacity.of(self.work.design, [piece for block in blocks for screen in block for piece in screen])
         drafts, oversize = fill_tasks(self.rng, blocks, room)
         self.troubles.oversize.update(piece.document for piece in oversize)
@@ -142,7 +144,7 @@ class TaskMaker:
             shuffled = [planned[n] for n in self.rng.permutation(len(planned))]
         if design.structure == "latin_square":
             return self._by_document(shuffled)
-        packs = [self._pieces(group, of) for group, of in shuffled]
+        packs = [self._make_unplaced_items(group, of) for group, of in shuffled]
         if design.grouping == "psxs":
             return [self._columns(pack) for pack in packs]
         singles = [piece for pack in packs for piece in pack]
@@ -150,7 +152,7 @@ class TaskMaker:
             singles = arrange_system_rounds(self.rng, singles, self.orders)
         return [((piece,),) for piece in singles]
 
-    def _pieces(self, group: Group, of: int) -> list[UnplacedItem]:
+    def _make_unplaced_items(self, group: Group, of: int) -> list[UnplacedItem]:
         grouped = self.work.outputs
         stretch = grouped.stretches[grouped.stretch_of(of)]
         return [
@@ -182,7 +184,7 @@ class TaskMaker:
             self.troubles.narrowed.add(ordered[0].document)
         return arrange_screens(ordered, fitting)
 
-    def _shared(self, pack: Sequence[UnplacedItem]) -> Block:
+    def _copy_shared_items(self, pack: Sequence[UnplacedItem]) -> Block:
         """A fresh copy of what everyone judges, so that every rater's item has its own place."""
         own = [replace(piece) for piece in pack]
         return self._columns(own) if own[0].systems else ((own[0],),)
@@ -191,7 +193,7 @@ class TaskMaker:
         """Documents in the order of their first appearance, the segments of each in theirs."""
         by_document: dict[str, list[UnplacedItem]] = {}
         for group, of in planned:
-            by_document.setdefault(group.document, []).extend(self._pieces(group, of))
+            by_document.setdefault(group.document, []).extend(self._make_unplaced_items(group, of))
         return [
             tuple((piece,) for piece in sorted(pieces, key=lambda piece: piece.first))
             for pieces in by_document.values()

@@ -95,7 +95,7 @@ def parse_recipe_options(base: Recipe, options: Mapping[str, Sequence[str]]) -> 
     if wrong:
         raise _invalid(wrong)
     _imply(base, values)
-    return _check_combinations(_name_after_changes(base, _with(base, values)), "query", values)
+    return _check_combinations(_name_after_changes(base, _replace_choices(base, values)), "query", values)
 
 
 def parse_recipe_json(body: Mapping[str, object], own: Mapping[str, Recipe] = NAMED) -> Recipe:
@@ -125,14 +125,14 @@ def parse_recipe_json(body: Mapping[str, object], own: Mapping[str, Recipe] = NA
         raise _invalid(wrong)
     base = own.get(str(called), NAMED["recommended"])
     _imply(base, values)
-    recipe = _with(base, values)
+    recipe = _replace_choices(base, values)
     recipe = _name_after_changes(base, recipe) if called in own else replace(recipe, name=str(called))
     if body.get("hash", recipe.hash) != recipe.hash:
         raise _invalid([Place(("body", "hash"), f"is not the hash of these choices, which is {recipe.hash}")])
     return _check_combinations(recipe, "body", values)
 
 
-def _with(base: Recipe, values: Mapping[str, object]) -> Recipe:
+def _replace_choices(base: Recipe, values: Mapping[str, object]) -> Recipe:
     return replace(base, **values)  # type: ignore[arg-type]  # every value was made by the parser of its field
 
 

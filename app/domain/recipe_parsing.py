@@ -53,7 +53,7 @@ def _number(text: str) -> int | float:
     return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
-def _one_of(allowed: Sequence[str]) -> Callable[[object], object]:
+def _parser_of_literals(allowed: Sequence[str]) -> Callable[[object], object]:
     def parse(value: object) -> object:
         if not isinstance(value, str) or value not in allowed:
             raise WrongValue(f"must be one of {', '.join(allowed)}")
@@ -62,7 +62,7 @@ def _one_of(allowed: Sequence[str]) -> Callable[[object], object]:
     return parse
 
 
-def _whole(limits: NumberRange, *, nullable: bool) -> Callable[[object], object]:
+def _parser_of_integers(limits: NumberRange, *, nullable: bool) -> Callable[[object], object]:
     def parse(value: object) -> object:
         if nullable and value is None:
             return None
@@ -145,7 +145,7 @@ def _scoring(value: object) -> ScoringChoice:
 def _calibration(value: object) -> object:
     if value in {"cs", "ht", "cs_ht"}:
         raise WrongValue("must be raw in a ranking: cs, ht and cs_ht are methods of the comparison of campaigns `xsts`")
-    return _one_of(get_args(Calibration))(value)
+    return _parser_of_literals(get_args(Calibration))(value)
 
 
 _LISTS = frozenset({"roles", "exclude"})
@@ -160,8 +160,8 @@ def _parser_of(choice: RecipeChoice) -> Callable[[object], object]:
     if choice.type is bool:
         return _flag
     if choice.limits is None:
-        return _one_of(get_args(choice.type))
-    return _whole(choice.limits, nullable=choice.nullable) if choice.type is int else _real(choice.limits)
+        return _parser_of_literals(get_args(choice.type))
+    return _parser_of_integers(choice.limits, nullable=choice.nullable) if choice.type is int else _real(choice.limits)
 
 
 _PARSERS: Mapping[str, Callable[[object], object]] = MappingProxyType(

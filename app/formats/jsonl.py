@@ -118,17 +118,17 @@ def _without_repetition(entries: Iterable[bytes], log: ReadLog) -> Iterator[Reco
         stated = ""
         for _, text, place in group:
             if first is None:
-                first, stated = _decoded(text, place), text
+                first, stated = _decode_record(text, place), text
                 yield first
                 continue
-            other = _decoded(text, place)
+            other = _decode_record(text, place)
             if text == stated or encode_record(other) == encode_record(first):
                 log.repaired["identical lines"] += 1
             else:
                 log.bad_line(other.at, _contradiction(first))
 
 
-def _decoded(text: str, place: str) -> Record:
+def _decode_record(text: str, place: str) -> Record:
     """The record of a line that was checked before."""
     file, _, line = place.partition("\0")
     return decode_record(json.loads(text), FileLine(file, int(line)))

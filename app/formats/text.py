@@ -39,12 +39,12 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
     if unknown:
         raise Invalid(f"text takes {', '.join(OPTIONS)}, not {unknown[0][:40]!r}")
     roles = _roles(files, context.options)
-    placing = DocumentPlacement(_named, context.options.get("document"))
+    placing = DocumentPlacement(_parse_document_line, context.options.get("document"))
     yield from read_parallel(roles, placing, context, log)
     log.finish()
 
 
-def _named(line: str) -> tuple[str, str | None]:
+def _parse_document_line(line: str) -> tuple[str, str | None]:
     name, _, domain = line.partition("\t")
     return name.strip(), domain.strip() or None
 
@@ -57,11 +57,11 @@ def _roles(files: Sequence[InputFile], options: Mapping[str, str]) -> FileRoles:
         places = tuple(Place(("options", role), f"there is no file {name[:80]}") for role, name in missing)
         raise Invalid("the options name files that are not there", places=places)
     single: dict[str, InputFile] = {role: there[named[role][0]] for role in ("source", "docs") if named[role]}
-    references = {_stem(name): there[name] for name in named["reference"]}
+    references = {_base_name(name): there[name] for name in named["reference"]}
     taken = {file.name for file in (*single.values(), *references.values())}
     systems: dict[str, InputFile] = {}
     for file in (file for file in files if file.name not in taken):
-        stem = _stem(file.name)
+        stem = _base_name(file.name)
         reference_match = _REFERENCE.fullmatch(stem.casefold())
         if "docs" not in single and (stem == "docs" or ".docs" in file.name):
             single["docs"] = file
@@ -75,7 +75,7 @@ def _roles(files: Sequence[InputFile], options: Mapping[str, str]) -> FileRoles:
     return FileRoles(single.get("source"), single.get("docs"), references, systems, human)
 
 
-def _stem(name: str) -> str:
+def _base_name(name: str) -> str:
     """The name of a file without its folders and endings, of which there may be several."""
     own = name.rsplit("/", 1)[-1]
     end = len(own)

@@ -60,7 +60,7 @@ class ComputingProcess:
 
         Raises ComputingFailed where the process ends by itself, NotNow where it may work out later.
         """
-        line = self._begun()
+        line = self._start()
         still = ProcessStillness(self._process.pid or 0) if self._process is not None else None
         self.last_job, self.used = entry.job_id, time.monotonic()
         line.send((entry.task, entry.job_id, entry.n))
@@ -82,7 +82,7 @@ class ComputingProcess:
         try:
             passing = line.recv()
         except (EOFError, ConnectionError):
-            raise ComputingFailed(self._ended()) from None
+            raise ComputingFailed(self._describe_end()) from None
         self.used = time.monotonic()
         if passing:
             raise NotNow(passing)
@@ -97,7 +97,7 @@ class ComputingProcess:
             process.join(END_WITHIN)
             line.close()
 
-    def _ended(self) -> str:
+    def _describe_end(self) -> str:
         process = self._process
         if process is not None:
             process.join(END_WITHIN)
@@ -105,7 +105,7 @@ class ComputingProcess:
         self.end()
         return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
 
-    def _begun(self) -> Connection:
+    def _start(self) -> Connection:
         if self._process is not None and self._line is not None and self._process.is_alive():
             return self._line
         self.end()
@@ -129,7 +129,7 @@ class ComputingProcesses:
 
     def do(self, entry: QueueEntry, *, wanted: Callable[[], bool], stopping: threading.Event) -> Ending:
         """Have it done by one that is free, if possible one that holds the data of the job. Raises as `Process.do`."""
-        process = self._taken(entry.job_id)
+        process = self._choose_process(entry.job_id)
         try:
             return process.do(entry, wanted=wanted, stopping=stopping)
         finally:
@@ -137,7 +137,7 @@ class ComputingProcesses:
                 self._free.append(process)
                 self._changed.notify()
 
-    def _taken(self, job_id: int) -> ComputingProcess:
+    def _choose_process(self, job_id: int) -> ComputingProcess:
         with self._changed:
             self._changed.wait_for(lambda: self._free)
             process = next((one for one in self._free if one.last_job == job_id), self._free[-1])
@@ -175,14 +175,14 @@ def _has_own_weight() -> bool:
             return False
         with AUTOGROUP.open("wb") as weight:  # first: in a session that weighs as all do it would take more
             os.setsid()
-            _tell(weight.fileno(), str(NICE).encode())
+            _set_kernel_weight(weight.fileno(), str(NICE).encode())
     except OSError:  # no Linux, one without groups, or a container that may not write there
         return False
     os.nice(NICE)
     return True
 
 
-def _tell(weight: int, nice: bytes) -> None:
+def _set_kernel_weight(weight: int, nice: bytes) -> None:
     """Tell the kernel the weight of a session. Raises OSError.
 
     It hears one in a tenth of a second, unless it is root's.

@@ -33,7 +33,7 @@ class TryAgain(Exception):
     """It did not work out; another try may."""
 
 
-class _Later(BaseRetryStrategy):
+class _RetryLater(BaseRetryStrategy):
     """Every error of ours is tried again, a little later each time; the task itself counts and gives up."""
 
     def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
@@ -116,12 +116,12 @@ class Worker:
                 timeout=5.0,
             )
         )
-        later = _Later()
+        later = _RetryLater()
         for name in (PREPARE, CHUNK, FINISH):
-            app.task(name=name, pass_context=True, retry=later)(self._do)
+            app.task(name=name, pass_context=True, retry=later)(self._run_entry)
         return app
 
-    def _do(self, context: JobContext, /, job: int, n: int | None = None, **_counts: int) -> None:
+    def _run_entry(self, context: JobContext, /, job: int, n: int | None = None, **_counts: int) -> None:
         """Do one entry, in a thread that waits for the process that computes. _counts: how it ended before."""
         entry = QueueEntry(context.job.task_name, job, n, context.job.priority, context.job.queue)
         try:

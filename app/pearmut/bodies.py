@@ -46,7 +46,7 @@ class AnnotationIn(PageBody):
 
     @field_validator("actions")
     @classmethod
-    def _timed(cls, actions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _check_times(cls, actions: list[dict[str, Any]]) -> list[dict[str, Any]]:
         for action in actions:
             time = action.get("time")
             if not isinstance(time, int | float) or isinstance(time, bool) or not 0 <= time < LATEST_TIME:

@@ -27,7 +27,7 @@ TABLES = "Make tables of results with Plumbline: `plumbline rank CAMPAIGN --late
 PURGE = "Campaigns are not purged here: close it, or erase its annotators, on Plumbline's pages."
 
 
-async def _managed(request: Request, body: ManagedCampaignIn, work: Work) -> Response:
+async def _run_as_manager(request: Request, body: ManagedCampaignIn, work: Work) -> Response:
     """Do what a manager of the campaign asks. Raises PearmutTokenWrong."""
     state = PearmutState.of(request)
 
@@ -42,7 +42,9 @@ async def _managed(request: Request, body: ManagedCampaignIn, work: Work) -> Res
 async def get_dashboard_data(request: Request) -> Response:
     """How far each user is."""
     body = await read_body(request, ManagedCampaignIn)
-    return await _managed(request, body, lambda session, loaded, _: dashboard.make_dashboard_data(session, loaded))
+    return await _run_as_manager(
+        request, body, lambda session, loaded, _: dashboard.make_dashboard_data(session, loaded)
+    )
 
 
 @router.post("/dashboard-results")
@@ -53,7 +55,7 @@ async def get_dashboard_results(request: Request) -> Response:
     def work(session: Session, loaded: LoadedCampaign, _: Caller) -> object:
         return dashboard.compute_results(dashboard.list_log_lines(session, loaded))
 
-    return await _managed(request, body, work)
+    return await _run_as_manager(request, body, work)
 
 
 @router.post("/reset-campaign")
@@ -65,7 +67,7 @@ async def reset_user(request: Request) -> Response:
         dashboard.reset_user(session, loaded, body.user_id, by=by)
         return "ok"
 
-    return await _managed(request, body, work)
+    return await _run_as_manager(request, body, work)
 
 
 @router.post("/note-user")
@@ -77,7 +79,7 @@ async def note_user(request: Request) -> Response:
         dashboard.note_user(session, loaded, body.user_id, body.note)
         return "ok"
 
-    return await _managed(request, body, work)
+    return await _run_as_manager(request, body, work)
 
 
 @router.post("/add-new-user")
@@ -89,7 +91,7 @@ async def add_users(request: Request) -> Response:
         links = dashboard.add_users(session, loaded, body.users, by=by)
         return {"status": "ok", "users": {link.user: link.credential for link in links}}
 
-    return await _managed(request, body, work)
+    return await _run_as_manager(request, body, work)
 
 
 @router.post("/purge-campaign")

@@ -72,7 +72,7 @@ class CustomPayload(Payload):
 
 def list_measures(options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:
     """The penalty of marked errors, the number of each scale, the edits of a post-edit, and the overall score."""
-    own = _own(options)
+    own = _require_custom_options(options)
     measures = {name: _measure(own, name) for name in own.scored}
     first = own.ranks_by or next(iter(measures))
     return (measures[first], *(measure for name, measure in measures.items() if name != first))
@@ -91,12 +91,12 @@ def _measure(own: CustomOptions, name: str) -> JudgmentMeasure:
 
 def list_questions(options: ScoringOptions, level: Level) -> tuple[Widget, ...]:
     """The widgets of a segment; nothing is asked of a document as a whole."""
-    return list_widgets(_own(options)) if level == "segment" else ()
+    return list_widgets(_require_custom_options(options)) if level == "segment" else ()
 
 
 def check_payload(payload: CustomPayload, shown: JudgedTexts, options: ScoringOptions) -> None:
     """Raise Invalid naming every part that is missing, unknown, off its scale or outside the texts."""
-    own = _own(options)
+    own = _require_custom_options(options)
     places = (
         *_faults_of_errors(payload, shown, own),
         *_faults_of_scores(payload, own),
@@ -108,7 +108,7 @@ def check_payload(payload: CustomPayload, shown: JudgedTexts, options: ScoringOp
 
 def score_judgment(payload: CustomPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:
     """The number that is wanted, or the one that ranks. Raises Invalid where it takes the output, which is unknown."""
-    own = _own(options)
+    own = _require_custom_options(options)
     name = options.measure if options.measure is not None else list_measures(options)[0].name
     n_errors = JudgmentScore(0.0).n_errors if own.spans is None else len(payload.errors)
     if name == SPANS:
@@ -169,7 +169,7 @@ def _faults_of_texts(payload: CustomPayload, own: CustomOptions) -> Iterator[Pla
             yield Place((TEXTS, name), "holds a null character")
 
 
-def _own(options: ScoringOptions) -> CustomOptions:
+def _require_custom_options(options: ScoringOptions) -> CustomOptions:
     if isinstance(options.own, CustomOptions):
         return options.own
     raise Invalid("the campaign has written no protocol", places=(Place(("options", "parts"), "is missing"),))

@@ -62,7 +62,7 @@ class PosteditPayload(Payload):
 
 def list_measures(options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:
     """TER (×100), critical errors, characters edited in a hundred, chrF2; the campaign's choice first."""
-    first = _own(options).rank_by
+    first = _postedit_options(options).rank_by
     return (MEASURES[first], *(measure for name, measure in MEASURES.items() if name != first))
 
 
@@ -74,7 +74,7 @@ def check_payload(payload: PosteditPayload, shown: JudgedTexts, options: Scoring
 
 def score_judgment(payload: PosteditPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:
     """The number that is wanted. Raises Invalid where it takes the output and that is unknown."""
-    name = options.measure if options.measure is not None else _own(options).rank_by
+    name = options.measure if options.measure is not None else _postedit_options(options).rank_by
     if not MEASURES[name].needs_text:
         return JudgmentScore(float(payload.critical_errors))
     if shown.text is None:
@@ -85,10 +85,10 @@ def score_judgment(payload: PosteditPayload, shown: JudgedTexts, options: Scorin
         return JudgmentScore(chrf(before, after))
     if name == "levenshtein":
         return JudgmentScore(character_edits(before, after).rate)
-    return JudgmentScore(ter_edits(before, after, by_character=_own(options).tokens == "characters").rate)
+    return JudgmentScore(ter_edits(before, after, by_character=_postedit_options(options).tokens == "characters").rate)
 
 
-def _own(options: ScoringOptions) -> PosteditOptions:
+def _postedit_options(options: ScoringOptions) -> PosteditOptions:
     return options.own if isinstance(options.own, PosteditOptions) else PosteditOptions()
 
 

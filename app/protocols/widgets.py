@@ -14,7 +14,7 @@ PreferenceMode = Literal["best", "best_worst", "ranking"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Asking:
+class _FieldWidget:
     """field: of the payload, which the widget fills in."""
 
     field: str
@@ -26,7 +26,7 @@ class _Asking:
 
 
 @dataclass(frozen=True, slots=True)
-class Slider(_Asking):
+class Slider(_FieldWidget):
     """A continuous widget; `ticks` are (value, label)."""
 
     minimum: float
@@ -36,14 +36,14 @@ class Slider(_Asking):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice(_Asking):
+class Choice(_FieldWidget):
     """One of few points; `points` are (value, anchor), an anchor may be empty."""
 
     points: tuple[tuple[float, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Count(_Asking):
+class Count(_FieldWidget):
     """A whole number from 0. label: what is counted."""
 
     label: str
@@ -51,7 +51,7 @@ class Count(_Asking):
 
 
 @dataclass(frozen=True, slots=True)
-class Spans(_Asking):
+class Spans(_FieldWidget):
     """Marking of errors in the texts.
 
     most: errors that can be marked, None without a bound. deleted: the field that names the prefilled errors
@@ -74,7 +74,7 @@ class Spans(_Asking):
 
 
 @dataclass(frozen=True, slots=True)
-class TextEdit(_Asking):
+class TextEdit(_FieldWidget):
     """A text to write. start: what stands there at first, the output or nothing. most: characters."""
 
     start: Literal["output", "empty"]
@@ -82,7 +82,7 @@ class TextEdit(_Asking):
 
 
 @dataclass(frozen=True, slots=True)
-class Link(_Asking):
+class Link(_FieldWidget):
     """An address on the web, which may be left out."""
 
     most: int = 2000
@@ -105,7 +105,7 @@ class CriterionScale:
 
 
 @dataclass(frozen=True, slots=True)
-class Criteria(_Asking):
+class Criteria(_FieldWidget):
     """One scale for each criterion that the campaign's options declare."""
 
     criteria: tuple[CriterionScale, ...] = ()
@@ -123,14 +123,14 @@ class TextField:
 
 
 @dataclass(frozen=True, slots=True)
-class Texts(_Asking):
+class Texts(_FieldWidget):
     """Texts to write, each by its name."""
 
     texts: tuple[TextField, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Preference(_Asking):
+class Preference(_FieldWidget):
     """The columns of a screen in groups, from best to worst; those of one group are equal.
 
     mode: best asks for the best ones only, best_worst for the best and the worst, ranking for all groups.

@@ -85,7 +85,7 @@ def make_ingest_report(session: Session, campaign: str) -> IngestReport:
         words += len((segment.source or "").split())
         address = f"{segment.document}:{segment.position}"
         if segment.source is not None:
-            _look(tally, segment.source, address, written, "source")
+            _check_text(tally, segment.source, address, written, "source")
         _count(tally, keys, segment, address, wanted)
     return IngestReport(
         campaign=campaign,
@@ -120,7 +120,7 @@ def _count(
             tally.note("output identical to another system's", f"{key} {address}")
         for what in _faults(text, segment):
             tally.note(what, f"{key} {address}")
-        _look(tally, text, f"{key} {address}", wanted, "output")
+        _check_text(tally, text, f"{key} {address}", wanted, "output")
 
 
 def _faults(text: str, segment: test_sets.SegmentOutputs) -> Iterator[str]:
@@ -133,9 +133,9 @@ def _faults(text: str, segment: test_sets.SegmentOutputs) -> Iterator[str]:
         yield "other markup than the source"
 
 
-def _look(tally: _Tally, text: str, address: str, scripts: frozenset[str] | None, noun: str) -> None:
+def _check_text(tally: _Tally, text: str, address: str, scripts: frozenset[str] | None, noun: str) -> None:
     """What is odd about a text by itself."""
-    if not _balanced(text):
+    if not _has_balanced_tags(text):
         tally.note(f"broken markup in a {noun}" if noun == "source" else f"broken markup in an {noun}", address)
     script = detect_script(text)
     if scripts is not None and script is not None and script not in scripts:
@@ -146,7 +146,7 @@ def _tags(text: str) -> list[str]:
     return [tag.lower() for tag in _TAG.findall(text)]
 
 
-def _balanced(text: str) -> bool:
+def _has_balanced_tags(text: str) -> bool:
     """Whether every tag that is opened is closed, in order."""
     opened: list[str] = []
     for closing, name, rest in _NAME.findall(text):

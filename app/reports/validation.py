@@ -85,11 +85,11 @@ def _prepare(
     validation = RecipeValidation.of(population, replace(inputs.recipe, exclude=()), inputs.recipe.seed)
     if len(validation.truth.systems) < 2:
         return make_undivided_work(partial(_result, inputs, validation, options.studies, {world: [] for world in TWO}))
-    work = _Studies(validation, options.studies, _worlds(validation, options))
+    work = _Studies(validation, options.studies, _select_worlds(validation, options))
     return ReportWork(work.n_chunks, work.run, partial(_finish, inputs, work))
 
 
-def _worlds(validation: RecipeValidation, options: ValidationOptions) -> tuple[World, ...]:
+def _select_worlds(validation: RecipeValidation, options: ValidationOptions) -> tuple[World, ...]:
     """Those that are asked for and apply, in their order."""
     applies = {*TWO, *(validation.own.worlds() if options.worlds else ())}
     return tuple(world for world in WORLDS if world in applies)
@@ -180,12 +180,12 @@ def _broken(shares: Sequence[KeptRate]) -> list[str]:
     return warnings
 
 
-def _promised(rate: KeptRate) -> str:
+def _format_nominal_rate(rate: KeptRate) -> str:
     return NONE if rate.expected is None else f"{rate.bound} {captions.format_number(rate.expected, 3)}"
 
 
 def _broken_promise(rate: KeptRate) -> str:
-    return f"{rate.meaning} {captions.format_number(rate.rate, 3)}, {_promised(rate)} promised"
+    return f"{rate.meaning} {captions.format_number(rate.rate, 3)}, {_format_nominal_rate(rate)} promised"
 
 
 def _bounds(rate: KeptRate) -> str:
@@ -194,7 +194,7 @@ def _bounds(rate: KeptRate) -> str:
     return f"{captions.format_number(rate.low, 3)} to {captions.format_number(rate.high, 3)}"
 
 
-def _kept(rate: KeptRate) -> str:
+def _format_observed_rate(rate: KeptRate) -> str:
     if rate.exact and rate.kept:
         return "by construction"
     return {None: NONE, True: "yes", False: "no"}[rate.kept]
@@ -204,14 +204,14 @@ COLUMNS: Sequence[Column[KeptRate]] = (
     Column(key="world"),
     Column(key="what"),
     Column(heading="Share of", value=attrgetter("meaning")),
-    Column(heading="Promised", text=_promised),
+    Column(heading="Promised", text=_format_nominal_rate),
     Column(key="expected"),
     Column(key="bound"),
     Column(heading="Found", key="rate", digits=3),
     Column(key="error"),
     Column(heading="Bounds", text=_bounds),
     Column(heading="Studies", key="n", digits=0),
-    Column(heading="Kept", key="kept", text=_kept),
+    Column(heading="Kept", key="kept", text=_format_observed_rate),
     Column(key="low"),
     Column(key="high"),
     Column(key="exact"),

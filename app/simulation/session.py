@@ -168,7 +168,7 @@ def _has_stopped(session: _Session) -> bool:
     return stops is not None and session.mind.judged >= stops
 
 
-def _unread(session: _Session, item: int, segment: int) -> bool:
+def _is_unread(session: _Session, item: int, segment: int) -> bool:
     """Whether an answer is given without reading: by a careless rater, or after the part of a task that is read."""
     places = [(one.item, part.segment) for one in session.task.items for part in one.segments]
     return session.mind.temper.careless or places.index((item, segment)) >= session.mind.temper.reads * len(places)
@@ -181,7 +181,7 @@ def _opinion(session: _Session, item: int, segment: SeenSegment) -> Opinion:
     pairs = (key_of(text, other) for text in texts for other in others)
     alone = (key_of(text) for text in texts)
     known = (key for key in (*pairs, *alone) if key in session.mind.model.texts)
-    unread = _unread(session, item, segment.segment)
+    unread = _is_unread(session, item, segment.segment)
     return session.mind.opinion(next(known, key_of(segment.judged)), unread=unread)
 
 
@@ -190,7 +190,7 @@ def _judge(
 ) -> Generator[Act, int | None, int]:
     session.note("focus", item, segment.segment)
     seconds = session.mind.temper.seconds * (0.5 + 0.5 * segment.words / (2 * WORDS_A_SEGMENT))
-    session.clock += round(1000 * (0.1 * seconds if _unread(session, item, segment.segment) else seconds))
+    session.clock += round(1000 * (0.1 * seconds if _is_unread(session, item, segment.segment) else seconds))
     payload = _payload(session, "segment", segment, opinion)
     revision = yield SendJudgment(item, segment.segment, payload, seen, seconds)
     session.mind.judged += 1

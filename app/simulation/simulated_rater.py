@@ -66,9 +66,9 @@ class SimulatedRater:
         mean = fmean(self.model.systems.values())
         planted = self._quality(sha256, truth)
         value = mean + self.temper.spread * (planted - mean) + self.temper.leniency
-        value += self.temper.drift * self.judged / 100 + self._moods(truth)
+        value += self.temper.drift * self.judged / 100 + self._own_deviation(truth)
         value += self.temper.noise * self._effect("residual", *key)
-        errors = None if truth is None or truth.errors is None else self._seen(truth.errors, key)
+        errors = None if truth is None or truth.errors is None else self._noticed_errors(truth.errors, key)
         return Opinion(min(max(value, 0.0), 100.0), errors, key)
 
     def _quality(self, sha256: str, truth: TextTruth | None) -> float:
@@ -86,7 +86,7 @@ class SimulatedRater:
             + self._effect("segment_system", document, segment, system)
         )
 
-    def _moods(self, truth: TextTruth | None) -> float:
+    def _own_deviation(self, truth: TextTruth | None) -> float:
         """What is this rater's own in judging this text; leniency is in the temper."""
         if truth is None:
             return 0.0
@@ -101,16 +101,18 @@ class SimulatedRater:
     def _effect(self, component: str, *key: str | int) -> float:
         return sqrt(getattr(self.model.components, component)) * self.draws.normal(component, *key)
 
-    def _seen(self, errors: tuple[Span, ...], key: tuple[str, ...]) -> tuple[Span, ...]:
+    def _noticed_errors(self, errors: tuple[Span, ...], key: tuple[str, ...]) -> tuple[Span, ...]:
         return tuple(
-            self._weighed(error, (*key, str(n))) for n, error in enumerate(errors) if self._sees(error, (*key, str(n)))
+            self._adjust_severity(error, (*key, str(n)))
+            for n, error in enumerate(errors)
+            if self._notices(error, (*key, str(n)))
         )
 
-    def _sees(self, error: Span, key: tuple[str, ...]) -> bool:
+    def _notices(self, error: Span, key: tuple[str, ...]) -> bool:
         missed = 1 - self.temper.attention
         return not self.draws.happens(missed if error.severity == "minor" else missed / 2, *key, "missed")
 
-    def _weighed(self, error: Span, key: tuple[str, ...]) -> Span:
+    def _adjust_severity(self, error: Span, key: tuple[str, ...]) -> Span:
         """The error as they call it: strict raters call some minor ones major, lenient ones the other way round."""
         other = {"minor": "major", "major": "minor"}.get(error.severity)
         against = -self.temper.leniency if error.severity == "minor" else self.temper.leniency

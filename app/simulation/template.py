@@ -69,7 +69,7 @@ def model_of(
         basis=about.basis,  # type: ignore[arg-type]  # checked by the model
         components=variances,
         systems={key: float(true_quality.get(key, drawn[key])) for key in systems},
-        raters={key: _temper(draws, variances, key) for key in people},
+        raters={key: _draw_traits(draws, variances, key) for key in people},
         texts=texts,
     )
 
@@ -96,7 +96,7 @@ def _truth(same: list[PlantedText]) -> TextTruth:
     return TextTruth(document=first.document, segment=first.segment, systems=systems, errors=first.errors)
 
 
-def _temper(draws: Draws, variances: RaterModelVariances, rater: str) -> RaterTraits:
+def _draw_traits(draws: Draws, variances: RaterModelVariances, rater: str) -> RaterTraits:
     """Some are milder, some spread more, some are quicker."""
 
     def drawn(what: str, mean: float, deviation: float, least: float, most: float) -> float:

@@ -132,7 +132,7 @@ def average_segment_scores(ratings: Ratings, *, repeats: Repeats = "average", me
     if not key.size:
         return SegmentScores(ratings.system, ratings.segment, ratings.score, n.astype(np.int32))
     values, groups = _rater_means(ratings, key) if repeats == "average" else (ratings.score, key)
-    score = _medians(values, groups) if median else _means(values, groups)
+    score = _medians(values, groups) if median else _group_means(values, groups)
     return SegmentScores(ratings.system[starts], ratings.segment[starts], score, n.astype(np.int32))
 
 
@@ -177,7 +177,7 @@ def make_score_matrix(
     return ScoreMatrix(systems, segments.astype(np.int32), matrix, present, n, document, starts, domain, macro)
 
 
-def _means(values: Floats, groups: npt.NDArray[np.int64]) -> Floats:
+def _group_means(values: Floats, groups: npt.NDArray[np.int64]) -> Floats:
     starts = _starts(groups)
     return np.asarray(np.add.reduceat(values, starts) / np.diff(starts, append=groups.size), dtype=np.float64)
 

@@ -75,7 +75,7 @@ def count_contents(ratings: Ratings, owner: Codes, humans: Bools) -> WorkComposi
         systems=_distinct(place[regular], ratings.system[regular], n),
         documents=_distinct(place, ratings.document, n),
         count={part: _counts(place, once & mask, n) for part, mask in masks.items()},
-        mean={part: _means(place, ratings.score, scored & mask, n) for part, mask in masks.items()},
+        mean={part: _group_means(place, ratings.score, scored & mask, n) for part, mask in masks.items()},
     )
 
 
@@ -95,7 +95,7 @@ def _distinct(place: npt.NDArray[np.intp], code: Codes, n: int) -> Table:
     return np.bincount(np.unique(place.astype(np.int64) * wide + code) // wide, minlength=n).astype(np.int64)
 
 
-def _means(place: npt.NDArray[np.intp], score: Floats, keep: Bools, n: int) -> Floats:
+def _group_means(place: npt.NDArray[np.intp], score: Floats, keep: Bools, n: int) -> Floats:
     count = np.bincount(place[keep], minlength=n)
     total = np.bincount(place[keep], weights=score[keep], minlength=n)
     mean: Floats = np.divide(total, count, out=np.full(n, np.nan), where=count > 0)

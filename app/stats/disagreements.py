@@ -54,7 +54,7 @@ def rater_disagreements(rows: Ratings, most: int) -> tuple[list[RaterDisagreemen
 
     Several scores of one rater for one output count as their mean. Ties stand in the order of segments and systems.
     """
-    keys, means, _ = _means(rows, np.stack([rows.segment, rows.system, rows.rater]))
+    keys, means, _ = _means_by_key(rows, np.stack([rows.segment, rows.system, rows.rater]))
     segment, system, rater = keys
     if not segment.size:
         return [], 0
@@ -84,7 +84,7 @@ def rater_disagreements(rows: Ratings, most: int) -> tuple[list[RaterDisagreemen
 def system_disagreements(rows: Ratings, first: int, second: int, most: int) -> tuple[list[SystemDisagreement], int]:
     """The segments whose mean scores differ most between two systems, at most so many, and how many have both."""
     pair = rows.where((rows.system == first) | (rows.system == second))
-    keys, means, counts = _means(pair, np.stack([pair.segment, pair.system]))
+    keys, means, counts = _means_by_key(pair, np.stack([pair.segment, pair.system]))
     segment, system = keys
     _, at_first, at_second = np.intersect1d(segment[system == first], segment[system == second], return_indices=True)
     left, right = np.flatnonzero(system == first)[at_first], np.flatnonzero(system == second)[at_second]
@@ -100,7 +100,7 @@ def system_disagreements(rows: Ratings, first: int, second: int, most: int) -> t
     ], int(left.size)
 
 
-def _means(rows: Ratings, keys: Codes) -> tuple[Codes, Floats, Codes]:
+def _means_by_key(rows: Ratings, keys: Codes) -> tuple[Codes, Floats, Codes]:
     """The mean score of each combination of keys that occurs, in their order, and the number of scores."""
     groups, inverse, counts = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
     sums = np.bincount(inverse.reshape(-1), weights=rows.score, minlength=counts.size)

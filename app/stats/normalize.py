@@ -113,7 +113,7 @@ def normalize_ratings(
 def _standardize(ratings: Ratings, moments: RaterMoments, sd0: ConstantRaters) -> NormalizedRatings:
     constant = moments.constant[ratings.rater]
     names = format_rater_names(ratings, np.flatnonzero(moments.constant & (_rows_of_raters(ratings) > 0)))
-    warnings = _few(ratings, moments)
+    warnings = _warn_few_ratings(ratings, moments)
     kept = ratings.where(~constant)
     z = (kept.score - moments.mean[kept.rater]) / moments.sd[kept.rater]
     if not constant.any():
@@ -194,7 +194,7 @@ def _rows_of_raters(ratings: Ratings) -> Codes:
     return np.bincount(ratings.rater, minlength=len(ratings.labels.raters)).astype(np.int32)
 
 
-def _few(ratings: Ratings, moments: RaterMoments) -> tuple[str, ...]:
+def _warn_few_ratings(ratings: Ratings, moments: RaterMoments) -> tuple[str, ...]:
     few = np.flatnonzero((moments.n < FEW_RATINGS) & (_rows_of_raters(ratings) > 0) & ~moments.constant)
     return (f"raters with fewer than {FEW_RATINGS} ratings: {format_rater_names(ratings, few)}",) if few.size else ()
 

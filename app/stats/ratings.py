@@ -97,12 +97,12 @@ class Ratings:
             raise ValueError(f"columns of unequal length: {sorted(lengths)}")
         if self.score.size and not np.isfinite(self.score).all():
             raise ValueError("a score is not finite")
-        for name, labels in self._labelled():
+        for name, labels in self._segment_labels():
             codes = getattr(self, name)
             if codes.size and (codes.min() < (-1 if name == "segment" else 0) or codes.max() >= labels):
                 raise ValueError(f"a code of {name} has no label")
 
-    def _labelled(self) -> tuple[tuple[str, int], ...]:
+    def _segment_labels(self) -> tuple[tuple[str, int], ...]:
         names = self.labels
         return (
             ("system", len(names.systems)),

@@ -35,7 +35,7 @@ def normalize_ranked_rows(selection: RowSelection, ranked: Ratings, recipe: Reci
     """
     if recipe.normalize == "none" or recipe.normalize == "auto":
         return normalize_ratings(ranked, "none", moments=moments_per_rater(ranked))
-    rows = _behind(selection, recipe)
+    rows = _rows_behind_moments(selection, recipe)
     if recipe.moments == "calibration" and len(ranked) and not rows.any():
         message = "no calibration item was rated; use moments=ratings"
         raise Invalid(message, places=(Place(("query", "moments"), message),))
@@ -44,10 +44,10 @@ def normalize_ranked_rows(selection: RowSelection, ranked: Ratings, recipe: Reci
     if recipe.moments != "calibration":
         return result
     unknown = np.setdiff1d(ranked.rater, np.flatnonzero(moments.n))
-    return replace(result, warnings=(*_unknown(ranked, unknown, recipe), *result.warnings))
+    return replace(result, warnings=(*_warn_unknown_moments(ranked, unknown, recipe), *result.warnings))
 
 
-def _behind(selection: RowSelection, recipe: Recipe) -> Bools:
+def _rows_behind_moments(selection: RowSelection, recipe: Recipe) -> Bools:
     rows = np.isin(selection.ratings.role, _ROLES[recipe.moments])
     # WMT's rows are those of the unfiltered file: all of them, whether quality control took the task or not.
     if recipe.accepted_only and recipe.moments != "all":
@@ -55,7 +55,7 @@ def _behind(selection: RowSelection, recipe: Recipe) -> Bools:
     return rows
 
 
-def _unknown(ranked: Ratings, raters: Indices, recipe: Recipe) -> tuple[str, ...]:
+def _warn_unknown_moments(ranked: Ratings, raters: Indices, recipe: Recipe) -> tuple[str, ...]:
     if not raters.size:
         return ()
     what = "so treated as constant raters" if recipe.normalize == "z" else "so left as they are"

@@ -96,7 +96,7 @@ def forecast_replication(
     if theta == 0.0:
         same, why = None, "the systems are equal: there is no direction to replicate"
     else:
-        same, why = _below(abs(theta), spread, degrees), None
+        same, why = _t_probability_below(abs(theta), spread, degrees), None
     holds = _claim_holds(claim, theta, quantile * new_error, margin, spread, degrees)
     return Replication(same, holds, theta, error, documents, why=why)
 
@@ -115,7 +115,7 @@ def _check(claim: Claim, margin: float, alpha: float, extra_variance: float) -> 
         raise Invalid("a variance is at least 0")
 
 
-def _below(distance: float, spread: float, degrees: float) -> float:
+def _t_probability_below(distance: float, spread: float, degrees: float) -> float:
     """P(T·spread < distance); without spread 1 or 0."""
     if spread <= 1e-12 * max(1.0, abs(distance)):
         return 1.0 if distance > 0 else 0.0
@@ -125,15 +125,17 @@ def _below(distance: float, spread: float, degrees: float) -> float:
 def _claim_holds(claim: Claim, theta: float, reach: float, margin: float, spread: float, degrees: float) -> float:
     """Chance that the re-run's bound, `reach` away from its difference, is beyond what the claim asks."""
     if claim == "better":
-        return _below(theta - reach, spread, degrees)
+        return _t_probability_below(theta - reach, spread, degrees)
     if claim == "worse":
-        return _below(-theta - reach, spread, degrees)
+        return _t_probability_below(-theta - reach, spread, degrees)
     if claim == "not_worse":
-        return _below(theta + margin - reach, spread, degrees)
+        return _t_probability_below(theta + margin - reach, spread, degrees)
     room = margin - reach
     if room <= 0:
         return 0.0
-    return max(0.0, _below(room - theta, spread, degrees) - _below(-room - theta, spread, degrees))
+    return max(
+        0.0, _t_probability_below(room - theta, spread, degrees) - _t_probability_below(-room - theta, spread, degrees)
+    )
 
 
 def bootstrap_replication(

@@ -101,7 +101,7 @@ def restore_database(url: str, file: Path, *, bin_dir: Path | None = None) -> No
 
     Raises BackupDamaged, DatabaseNotEmpty, PostgresNotFound or BackupFailed.
     """
-    with _opened(file) as source:
+    with _open_backup(file) as source:
         length = verify_backup_checksum(source)
         major = _server_major(url)
         _require_empty(url)
@@ -113,7 +113,7 @@ def restore_database(url: str, file: Path, *, bin_dir: Path | None = None) -> No
 
 
 @contextmanager
-def _opened(file: Path) -> Iterator[BinaryIO]:
+def _open_backup(file: Path) -> Iterator[BinaryIO]:
     try:
         source = file.open("rb")
     except OSError as error:

@@ -66,7 +66,7 @@ def load_campaigns_page(
         )
     if after is not None:
         query = query.where(after < _KEY)
-    return _kept(session, query, only)
+    return _load_records(session, query, only)
 
 
 def load_campaigns_closed_last(
@@ -82,10 +82,10 @@ def load_campaigns_closed_last(
     query = sa.select(campaigns).order_by(closed, _KEY).limit(limit)
     if after is not None:
         query = query.where(sa.tuple_(closed, _KEY) > sa.tuple_(*map(sa.literal, after)))
-    return _kept(session, query, only)
+    return _load_records(session, query, only)
 
 
-def _kept(session: Session, query: sa.Select[Any], only: int | None) -> list[CampaignRecord]:
+def _load_records(session: Session, query: sa.Select[Any], only: int | None) -> list[CampaignRecord]:
     return list(session.execute(query if only is None else query.where(campaigns.c.id == only)))
 
 

@@ -118,10 +118,10 @@ class Database:
             },
         )
         if self.pulse is not None:
-            sa.event.listen(engine, "do_connect", self._connected)
+            sa.event.listen(engine, "do_connect", self._connect)
         return engine
 
-    def _connected(
+    def _connect(
         self, _dialect: object, _record: object, given: Sequence[Any], named: dict[str, Any]
     ) -> PulsedConnection:
         """A new connection that waits no longer than the pulse beats."""
@@ -223,9 +223,9 @@ def translate_database_errors() -> Iterator[None]:
     except PoolTimeout as error:
         raise DatabaseBusy(retry_after=1) from error
     except DBAPIError as error:
-        raise _translated(error.orig, disconnected=error.connection_invalidated) from error
+        raise _translate_error(error.orig, disconnected=error.connection_invalidated) from error
     except psycopg.Error as error:
-        raise _translated(error, disconnected=isinstance(error, psycopg.OperationalError)) from error
+        raise _translate_error(error, disconnected=isinstance(error, psycopg.OperationalError)) from error
 
 
 _BY_STATE: dict[str, type[AppError]] = {
@@ -240,7 +240,7 @@ _BY_STATE: dict[str, type[AppError]] = {
 }
 
 
-def _translated(error: BaseException | None, *, disconnected: bool) -> BaseException:
+def _translate_error(error: BaseException | None, *, disconnected: bool) -> BaseException:
     state = getattr(error, "sqlstate", None)
     if state in _BY_STATE:
         kind = _BY_STATE[state]

@@ -88,20 +88,20 @@ def restart_job(session: Session, job_id: int, request: Mapping[str, object]) ->
     """Begin a job anew that has ended without a report; chunks that have results keep them."""
     kept = sa.select(sa.func.count()).where(chunk_results.c.job_id == job_id).scalar_subquery()
     again = {"attempts": jobs.c.attempts + 1, "n_done": kept, "started_at": None, "request": dict(request)}
-    _set(session, job_id, state="queued", error=None, finished_at=None, **again)
+    _update_job(session, job_id, state="queued", error=None, finished_at=None, **again)
 
 
 def count_job_attempt(session: Session, job_id: int) -> None:
     """One more beginning."""
-    _set(session, job_id, attempts=jobs.c.attempts + 1)
+    _update_job(session, job_id, attempts=jobs.c.attempts + 1)
 
 
 def mark_job_begun(session: Session, row: Row, n_chunks: int) -> None:
     """The data have been read: so many chunks are to be computed. Results of another division do not count."""
     if row.n_chunks not in (None, n_chunks):
         session.execute(sa.delete(chunk_results).where(chunk_results.c.job_id == row.id))
-        _set(session, row.id, n_done=0)
-    _set(session, row.id, state="running", n_chunks=n_chunks, started_at=sa.func.now())
+        _update_job(session, row.id, n_done=0)
+    _update_job(session, row.id, state="running", n_chunks=n_chunks, started_at=sa.func.now())
 
 
 def store_chunk(session: Session, job_id: int, n: int, body: bytes, worker: str) -> bool:
@@ -109,31 +109,31 @@ def store_chunk(session: Session, job_id: int, n: int, body: bytes, worker: str)
     made = insert(chunk_results).values(job_id=job_id, n=n, body=body, worker=worker).on_conflict_do_nothing()
     if session.execute(made.returning(chunk_results.c.n)).one_or_none() is None:
         return False
-    _set(session, job_id, n_done=jobs.c.n_done + 1)
+    _update_job(session, job_id, n_done=jobs.c.n_done + 1)
     return True
 
 
 def mark_job_finishing(session: Session, job_id: int) -> None:
     """All chunks have results: the report is to be made of them."""
-    _set(session, job_id, state="finishing")
+    _update_job(session, job_id, state="finishing")
 
 
 def mark_job_done(session: Session, job_id: int) -> None:
     """The report is stored: its chunks are not needed any more, but for who computed how many."""
     counted = sa.select(chunk_results.c.worker, sa.func.count().label("n")).where(chunk_results.c.job_id == job_id)
     workers = {row.worker: row.n for row in session.execute(counted.group_by(chunk_results.c.worker))}
-    _set(session, job_id, state="done", workers=workers, finished_at=sa.func.now())
+    _update_job(session, job_id, state="done", workers=workers, finished_at=sa.func.now())
     session.execute(sa.delete(chunk_results).where(chunk_results.c.job_id == job_id))
 
 
 def mark_job_failed(session: Session, job_id: int, error: Mapping[str, object]) -> None:
     """End a job with its reason."""
-    _set(session, job_id, state="failed", error=dict(error), finished_at=sa.func.now())
+    _update_job(session, job_id, state="failed", error=dict(error), finished_at=sa.func.now())
 
 
 def mark_job_cancelled(session: Session, job_id: int) -> None:
     """End a job that nobody wants any more."""
-    _set(session, job_id, state="cancelled", finished_at=sa.func.now())
+    _update_job(session, job_id, state="cancelled", finished_at=sa.func.now())
 
 
 def has_chunk_result(session: Session, job_id: int, n: int) -> bool:
@@ -171,5 +171,5 @@ def load_unfinished_jobs(session: Session) -> Sequence[Row]:
     return session.execute(sa.select(jobs).where(jobs.c.finished_at.is_(None)).order_by(jobs.c.id)).all()
 
 
-def _set(session: Session, job_id: int, **values: object) -> None:
+def _update_job(session: Session, job_id: int, **values: object) -> None:
     session.execute(sa.update(jobs).where(jobs.c.id == job_id).values(**values))

@@ -99,7 +99,7 @@ def load_filtered_page(
 ) -> FilteredJudgmentPage:
     """The first judgments after one that a filter means. Fewer than `limit` where others have to be looked at first."""
     values = dict(wanted.values)
-    few = _few(session, campaign_id, values)
+    few = _list_few_ids(session, campaign_id, values)
     beside = {name: condition for name, condition in _FENCED.items() if name != "rater"}
     if few is not None:
         values["few"] = few
@@ -114,7 +114,7 @@ def load_filtered_page(
     return FilteredJudgmentPage(list(ids), None if ended else int(last))
 
 
-def _few(session: Session, campaign_id: int, values: Mapping[str, object]) -> list[int] | None:
+def _list_few_ids(session: Session, campaign_id: int, values: Mapping[str, object]) -> list[int] | None:
     conditions = join_optional_conditions(_OF_ITEMS, values)
     if not conditions:
         return None

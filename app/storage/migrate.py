@@ -69,7 +69,7 @@ def upgrade_schema(url: str, revision: str = "head") -> None:
 
     A second starter waits for the first and finds nothing left to do.
     """
-    with _Locked(url) as connection:
+    with _MigrationLock(url) as connection:
         sealing = not sa.inspect(connection).has_table("seals")
         connection.commit()  # a migration may have to build an index outside of any transaction
         command.upgrade(make_alembic_config(connection), revision)
@@ -96,14 +96,14 @@ def _seal(connection: sa.Connection) -> None:
 
 def downgrade_schema(url: str, revision: str) -> None:
     """Take the schema back to an earlier revision (development and checks only)."""
-    with _Locked(url) as connection:
+    with _MigrationLock(url) as connection:
         command.downgrade(make_alembic_config(connection), revision)
         connection.commit()
 
 
 def check_schema(url: str) -> None:
     """Raise SchemaBehind unless the database is at this version's head, SchemaDiffers unless its tables are ours."""
-    with _Locked(url) as connection:
+    with _MigrationLock(url) as connection:
         require_head(connection)
         queue_schema.require_queue_schema(connection)
         try:
@@ -130,7 +130,7 @@ def require_head(connection: sa.Connection) -> None:
         raise SchemaBehind(f"the schema is at {current or 'nothing'}, this version needs {find_head_revision()}")
 
 
-class _Locked:
+class _MigrationLock:
     """A connection of its own, holding the migration lock."""
 
     def __init__(self, url: str) -> None:
@@ -139,11 +139,11 @@ class _Locked:
     def __enter__(self) -> sa.Connection:
         with translate_database_errors():
             self._connection = self._engine.connect()
-            while not self._got():
+            while not self._try_lock():
                 time.sleep(WAIT)
         return self._connection
 
-    def _got(self) -> bool:
+    def _try_lock(self) -> bool:
         """Whether the lock is ours now. Who waited within a statement would keep an index from being built beside it:
         the server waits until every older statement is over."""
         got = self._connection.execute(sa.text("SELECT pg_try_advisory_lock(:n)"), {"n": MIGRATION_LOCK}).scalar()

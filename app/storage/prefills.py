@@ -25,16 +25,19 @@ def has_prefill(session: Session, campaign_id: int, name: str) -> bool:
 
 def find_planned_prefill(session: Session, campaign_id: int) -> tuple[str | None] | None:
     """The name of the errors that the items of a plan show, None within where they show none; None before any plan."""
-    row = session.execute(_planned(campaign_id).limit(1)).first()
+    row = session.execute(_select_planned_outputs(campaign_id).limit(1)).first()
     return None if row is None else (row.prefill,)
 
 
 def is_prefill_planned(session: Session, campaign_id: int, name: str) -> bool:
     """Whether any item of a plan shows errors of this name, if there are any."""
-    return session.execute(_planned(campaign_id).where(items.c.prefill == name).limit(1)).first() is not None
+    return (
+        session.execute(_select_planned_outputs(campaign_id).where(items.c.prefill == name).limit(1)).first()
+        is not None
+    )
 
 
-def _planned(campaign_id: int) -> sa.Select[tuple[str | None]]:
+def _select_planned_outputs(campaign_id: int) -> sa.Select[tuple[str | None]]:
     joined = items.join(tasks, (tasks.c.campaign_id == items.c.campaign_id) & (tasks.c.id == items.c.task_id))
     return (
         sa.select(items.c.prefill)

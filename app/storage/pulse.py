@@ -63,29 +63,29 @@ class DatabasePulse:
             self._wanted.wait(EVERY)
             self._wanted.clear()
             try:
-                connection = self._asked(connection)
-                self._tell(silent=False)
+                connection = self._ask_database(connection)
+                self._report_change(silent=False)
             except errors.ConnectionTimeout:
-                self._tell(silent=True)
+                self._report_change(silent=True)
             except psycopg.Error:  # it refuses, so it is not silent: whoever asks it something hears that at once
-                self._tell(silent=False)
+                self._report_change(silent=False)
         if connection is not None:
             connection.close()
 
-    def _tell(self, *, silent: bool) -> None:
+    def _report_change(self, *, silent: bool) -> None:
         with self._beaten:
             self.silent = silent
             self._beats += 1
             self._beaten.notify_all()
 
-    def _asked(self, connection: PulsedConnection | None) -> PulsedConnection:
+    def _ask_database(self, connection: PulsedConnection | None) -> PulsedConnection:
         """Ask on the connection, or on a new one where that has ended. Raises ConnectionTimeout, or psycopg's error."""
         if connection is not None and not connection.closed:
             with suppress(psycopg.OperationalError):  # ended by an administrator, or lost: is another to be had?
                 connection.execute("SELECT 1")
                 return connection
             if connection.limit_passed:
-                self._tell(silent=True)
+                self._report_change(silent=True)
         made = PulsedConnection.connect(
             self._url, connect_timeout=CONNECT_WITHIN, autocommit=True, options=self._options, prepare_threshold=None
         )

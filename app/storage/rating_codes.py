@@ -75,7 +75,7 @@ def encode_ratings(columns: dict[str, npt.NDArray[Any]], names: CampaignNames, f
     columns["rater"] = names.raters.codes(columns["rater_id"])
     order = _order_of_addresses(columns, names)
     if order is None:
-        columns["nth"] = _nth(columns)
+        columns["nth"] = _number_repeats(columns)
     else:
         columns = {name: values[order] for name, values in columns.items()}
         columns["nth"] = np.ones(order.size, dtype=np.int32)
@@ -155,7 +155,7 @@ def _segments(
     return codes, document[order], names.segment_position[order].astype(np.int32)
 
 
-def _nth(columns: Columns) -> npt.NDArray[np.int32]:
+def _number_repeats(columns: Columns) -> npt.NDArray[np.int32]:
     """Which rating of this output by this rater each row is, from 1, by time, then by task, then by what was said.
 
     Rows alike in all that but the id of their judgment are interchangeable.

@@ -132,7 +132,7 @@ def load_ratings(
     items["document"] = names.documents.codes(items["document_id"])
     items["task"] = names.tasks.codes(items["task_id"])
     credited["system"] = names.systems.codes(credited["system_id"])
-    return encode_ratings(_joined(scores, items, credited), names, frame)
+    return encode_ratings(_join_items(scores, items, credited), names, frame)
 
 
 def _read(session: Session, statement: str, keys: Mapping[str, object]) -> Iterator[dict[str, npt.NDArray[Any]]]:
@@ -148,7 +148,7 @@ def _read(session: Session, statement: str, keys: Mapping[str, object]) -> Itera
             for name, content in row.items():
                 blocks[name].append(unpack_column(content, kinds[name]))
     for alias, columns in _PARTS.items():
-        yield {name: _whole(blocks.pop(f"{alias}_{name}")) for name in columns}
+        yield {name: _concatenate_blocks(blocks.pop(f"{alias}_{name}")) for name in columns}
 
 
 def _statements(
@@ -163,11 +163,11 @@ def _statements(
         yield _FIRST_BLOCK if first == ids.first else _NEXT_BLOCK, {"first": first, "last": first + BLOCK - 1}
 
 
-def _whole(blocks: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+def _concatenate_blocks(blocks: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
 
-def _joined(scores: Columns, items: Columns, credited: Columns) -> dict[str, npt.NDArray[Any]]:
+def _join_items(scores: Columns, items: Columns, credited: Columns) -> dict[str, npt.NDArray[Any]]:
     """One row a (judgment, system): the scores with what is known of their items, once for each credited system.
 
     `judgment` numbers the rows of `scores`.

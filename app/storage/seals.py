@@ -70,7 +70,7 @@ def sealed_rows_sql(kind: int, x: str) -> str:
     return f"{kind} AS kind, {x}.{name} AS id, {digest(x)} AS hash"
 
 
-def _linked(before: str, campaign: str, version: str, judgments: str, content: str) -> str:
+def _seal_hash(before: str, campaign: str, version: str, judgments: str, content: str) -> str:
     """The hash of a seal. version: a row of `versions`."""
     said = f"{campaign}, {version}.n, {_US.format(f'{version}.at')}, {version}.actor, {version}.what, {judgments}"
     return f"sha256({before} || {_BYTES.format(f'json_build_array({said})')} || {content})"
@@ -88,7 +88,7 @@ def seal_version_sql(versions: str, rows: str, *, campaign: str) -> str:
     """
     return f"""
     INSERT INTO seals (campaign_id, version, judgments, content, hash)
-    SELECT {campaign}, v.n, c.judgments, c.content, {_linked("p.hash", campaign, "v", "c.judgments", "c.content")}
+    SELECT {campaign}, v.n, c.judgments, c.content, {_seal_hash("p.hash", campaign, "v", "c.judgments", "c.content")}
     FROM {versions} v CROSS JOIN LATERAL (
         SELECT s.hash FROM seals s WHERE s.campaign_id = {campaign} AND s.version = v.n - 1
         UNION ALL SELECT {_START} WHERE v.n = 1) p
@@ -151,12 +151,13 @@ rows AS (
                                    CAST(:hashes AS bytea[]))),
 found AS (
     SELECT r.version, {_COUNT} AS judgments, {_CONTENT.format(r="r")} AS content FROM rows r GROUP BY r.version)"""
+_BEFORE = f"coalesce(s.before, {_START})"
 _CHECK = f"""
 WITH {_ROWS}
 SELECT coalesce(v.n, s.version, f.version) AS n, v.n IS NOT NULL AS noted, s.version IS NOT NULL AS sealed,
        s.judgments, coalesce(f.judgments, 0) AS found, s.hash,
        s.content = coalesce(f.content, sha256(''::bytea)) AS as_written,
-       s.hash = {_linked(f"coalesce(s.before, {_START})", "CAST(:campaign AS bigint)", "v", "s.judgments", "s.content")}
+       s.hash = {_seal_hash(_BEFORE, "CAST(:campaign AS bigint)", "v", "s.judgments", "s.content")}
            AS linked
 FROM (SELECT * FROM versions WHERE campaign_id = :campaign) v
 FULL JOIN (SELECT *, lag(hash) OVER (ORDER BY version) AS before FROM seals WHERE campaign_id = :campaign) s

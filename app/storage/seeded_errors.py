@@ -50,13 +50,13 @@ def load_degraded_judgments(
     rows = stream_full_scan(session, DEGRADED, {"campaign": campaign_id, "field": field}).all()
     counted = np.isin(np.array([row.id for row in rows], dtype=np.int64), judgment_ids)
     return [
-        SeededSegment(row.rater, [(first, last) for first, last in row.changed], _placed(row.marked))
+        SeededSegment(row.rater, [(first, last) for first, last in row.changed], _spans_with_place(row.marked))
         for row, counts in zip(rows, counted.tolist(), strict=True)
         if counts
     ]
 
 
-def _placed(marked: Sequence[Mapping[str, object]]) -> list[tuple[int, int]]:
+def _spans_with_place(marked: Sequence[Mapping[str, object]]) -> list[tuple[int, int]]:
     """Where the errors are that have a place in the output."""
     ends = [(one.get("start"), one.get("end")) for one in marked if one.get("side", "target") == "target"]
     return [(start, end) for start, end in ends if isinstance(start, int) and isinstance(end, int)]

@@ -110,19 +110,19 @@ def load_event_table(session: Session, campaign_id: int, profile_id: int, judgme
         {name: unpack_column(row[f"{alias}_{name}"], kind) for name, kind in columns.items()}
         for alias, columns in (("scores", _SCORES), ("judgments", _JUDGMENTS), ("items", _ITEMS))
     )
-    said = _at(judgments["id"], judgment_ids)
+    said = _index_of_ids(judgments["id"], judgment_ids)
     nth, first = _history(scores)
-    scored = _at(scores["judgment_id"], judgment_ids)
+    scored = _index_of_ids(scores["judgment_id"], judgment_ids)
     return EventTable(
         started=unpack_microseconds(judgments["started_at"][said], EPOCH_UNKNOWN),
         submitted=unpack_microseconds(judgments["submitted_at"][said], EPOCH_UNKNOWN),
-        position=items["position"][_at(items["id"], judgments["item_id"][said])].astype(np.int32),
+        position=items["position"][_index_of_ids(items["id"], judgments["item_id"][said])].astype(np.int32),
         revisions=nth[scored].astype(np.int32),
         first_score=first[scored],
     )
 
 
-def _at(ids: Ids, wanted: Ids) -> npt.NDArray[np.intp]:
+def _index_of_ids(ids: Ids, wanted: Ids) -> npt.NDArray[np.intp]:
     """Where each wanted id stands among ids that hold it once."""
     order = np.argsort(ids)
     return order[np.searchsorted(ids, wanted, sorter=order)]
@@ -171,8 +171,8 @@ def _errors(
     weigh: Mapping[tuple[str, str | None], float],
 ) -> ErrorTable:
     """Errors from their packed columns; at: where each stands in these."""
-    severity, severities = _coded(columns["severity"], at)
-    category, marked = _coded(columns["category"], at)
+    severity, severities = _encode_texts(columns["severity"], at)
+    category, marked = _encode_texts(columns["category"], at)
     kinds = [None if not kind else kind[1:] for kind in marked]
     weights = np.array([[weigh.get((name, kind), 0.0) for kind in kinds] for name in severities])
     none = int(None in kinds)  # it is the first of them, as the empty text
@@ -189,7 +189,7 @@ def _errors(
     )
 
 
-def _coded(content: bytes | None, at: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
+def _encode_texts(content: bytes | None, at: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
     """Packed texts at some places as codes of the sorted texts that stand there, and these."""
     # Each new text takes the next number; numbers become codes once all texts are known.
     number: defaultdict[bytes, int] = defaultdict()

@@ -43,12 +43,12 @@ class DocumentNotFound(NotFound):
 
 def find_system(session: Session, campaign_id: int, key: str) -> Row | None:
     """A system by its key."""
-    return _one(session, systems, campaign_id, key)
+    return _load_row(session, systems, campaign_id, key)
 
 
 def find_document(session: Session, campaign_id: int, key: str) -> Row | None:
     """A document by its key."""
-    return _one(session, documents, campaign_id, key)
+    return _load_row(session, documents, campaign_id, key)
 
 
 def load_systems_page(session: Session, campaign_id: int, *, after: str | None, limit: int) -> list[Row]:
@@ -272,7 +272,7 @@ def delete_system(session: Session, campaign_id: int, system_id: int) -> None:
     session.execute(sa.delete(systems).where(systems.c.campaign_id == campaign_id, systems.c.id == system_id))
 
 
-def _one(session: Session, table: sa.Table, campaign_id: int, key: str) -> Row | None:
+def _load_row(session: Session, table: sa.Table, campaign_id: int, key: str) -> Row | None:
     query = sa.select(table).where(table.c.campaign_id == campaign_id, table.c.key == key)
     return session.execute(query).one_or_none()
 

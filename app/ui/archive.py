@@ -107,13 +107,13 @@ def _errors(judgment: ArchivedJudgment) -> list[Mapping[str, Any]]:
 def _facts(judgment: ArchivedJudgment) -> str:
     """What was answered beside marked errors and the score."""
     left_out = {"protocol", "errors", "score"}
-    return ", ".join(f"{name} {value}" for name, value in _flat(judgment.payload) if name not in left_out)
+    return ", ".join(f"{name} {value}" for name, value in _flatten_payload(judgment.payload) if name not in left_out)
 
 
-def _flat(payload: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+def _flatten_payload(payload: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     for name, value in payload.items():
         if isinstance(value, Mapping):
-            yield from _flat(value)
+            yield from _flatten_payload(value)
         elif isinstance(value, str | int | float) and not isinstance(value, bool):
             yield name, value
 

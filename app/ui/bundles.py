@@ -23,7 +23,7 @@ def bundle_module(name: str, sources: Mapping[str, str]) -> str:
     """
     order = list(_order(name, sources, ()))
     places = {module: f"module{n}" for n, module in enumerate(dict.fromkeys(order))}
-    parts = [_wrapped(module, sources[module], places) for module in places if module != name]
+    parts = [_wrap_module(module, sources[module], places) for module in places if module != name]
     return "\n".join([*parts, _body(name, sources[name], places)])
 
 
@@ -41,7 +41,7 @@ def _order(name: str, sources: Mapping[str, str], above: tuple[str, ...]) -> Ite
     yield name
 
 
-def _wrapped(name: str, source: str, places: Mapping[str, str]) -> str:
+def _wrap_module(name: str, source: str, places: Mapping[str, str]) -> str:
     given = ", ".join(found[1] for found in EXPORT.finditer(source))
     return f"const {places[name]} = (() => {{\n{_body(name, source, places)}\nreturn {{ {given} }};\n}})();"
 

@@ -19,10 +19,10 @@ def campaign_forms_json(campaign: CampaignInfo) -> str:
         make_rater_form(protocol, options, basis=campaign.basis, level=level)  # type: ignore[arg-type]  # checked in SQL
         for level in list_judged_levels(protocol, options)
     )
-    return json.dumps([_told(form) for form in widgets])
+    return json.dumps([_form_as_json(form) for form in widgets])
 
 
-def _told(form: RaterForm) -> dict[str, Any]:
+def _form_as_json(form: RaterForm) -> dict[str, Any]:
     return {
         "level": form.level,
         "widgets": [_widget(widget) for widget in form.widgets],

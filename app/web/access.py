@@ -104,7 +104,7 @@ class RequiredRater:
         caller = _authenticate(request, "rater")
         asked = _check_campaign(request, caller)
         if caller.role == "frontend":
-            rater = self._named(request, caller, asked)
+            rater = self._find_named_rater(request, caller, asked)
         elif (own := raters.rater_of_caller(caller)) is not None:
             rater = own
         else:
@@ -113,7 +113,7 @@ class RequiredRater:
         return rater
 
     @staticmethod
-    def _named(request: Request, caller: Caller, asked: str | None) -> ActingRater:
+    def _find_named_rater(request: Request, caller: Caller, asked: str | None) -> ActingRater:
         """The enrolled rater whom a front-end acts for, in the campaign that it is bound to or asks about."""
         given = request.headers.getlist(RATER_HEADER)
         campaign = caller.campaign or asked

@@ -127,7 +127,7 @@ async def stream_body_pieces(request: Request, limit: int, *, aside: bool = Fals
     while True:
         # Silence is bounded, and so is a trickle: on the whole a body comes at SLOWEST or faster.
         left = begun + timeout + size / SLOWEST - anyio.current_time()
-        message = await _next(request, min(timeout, max(left, 0)))
+        message = await _next_message(request, min(timeout, max(left, 0)))
         piece: bytes = message.get("body", b"")
         size += len(piece)
         if size > limit:
@@ -141,7 +141,7 @@ async def stream_body_pieces(request: Request, limit: int, *, aside: bool = Fals
             return
 
 
-async def _next(request: Request, timeout: float) -> Message:
+async def _next_message(request: Request, timeout: float) -> Message:
     """The next message of a body. Raises BodyTooSlow; Cut, which nobody reads any more, but the log counts it."""
     try:
         async with asyncio.timeout(timeout):

@@ -34,14 +34,18 @@ class HostsLayer:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
-        if scope["type"] != "http" or scope["path"] in ALWAYS or self._ours(Headers(scope=scope).getlist("host")):
+        if (
+            scope["type"] != "http"
+            or scope["path"] in ALWAYS
+            or self._is_own_name(Headers(scope=scope).getlist("host"))
+        ):
             await self.app(scope, receive, send)
             return
         title = "This service is not known under this name"
         detail = "name it in PLUMBLINE_ALLOWED_HOSTS, or set PLUMBLINE_PUBLIC_URL"
         await problem_response(Request(scope), 421, title, kind="not-our-name", detail=detail)(scope, receive, send)
 
-    def _ours(self, given: list[str]) -> bool:
+    def _is_own_name(self, given: list[str]) -> bool:
         """Whether one of our names is given. IP addresses are always allowed: nobody can point one to us."""
         name = parse_host_name(given[0]) if len(given) == 1 else ""
         return ANY in self.names or name in self.names or _is_number(name)

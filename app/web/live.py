@@ -48,7 +48,7 @@ Look = Callable[[str | None], LiveState | None]
 
 
 @dataclass(slots=True)
-class _Shared:
+class _SharedStream:
     """What all who watch the same thing share."""
 
     watchers: int = 0
@@ -70,7 +70,7 @@ class LiveStreams:
         self.longest = longest
         self.open = 0
         self.looks = 0
-        self._shared: dict[object, _Shared] = {}
+        self._shared: dict[object, _SharedStream] = {}
         self._threads: CapacityLimiter | None = None
 
     async def thread(self, work: Callable[[], object]) -> object:
@@ -83,18 +83,18 @@ class LiveStreams:
         self, key: object, look: Look, may_stay: Callable[[], bool], stopping: asyncio.Event | None
     ) -> AsyncIterator[bytes]:
         """What there is, and again whenever it changes."""
-        shared = self._shared.setdefault(key, _Shared())
+        shared = self._shared.setdefault(key, _SharedStream())
         shared.watchers += 1
         try:
-            async for piece in self._pieces(shared, look, may_stay, stopping or asyncio.Event()):
+            async for piece in self._stream_events(shared, look, may_stay, stopping or asyncio.Event()):
                 yield piece
         finally:
             shared.watchers -= 1
             if not shared.watchers and self._shared.get(key) is shared:
                 del self._shared[key]
 
-    async def _pieces(
-        self, shared: _Shared, look: Look, may_stay: Callable[[], bool], stopping: asyncio.Event
+    async def _stream_events(
+        self, shared: _SharedStream, look: Look, may_stay: Callable[[], bool], stopping: asyncio.Event
     ) -> AsyncIterator[bytes]:
         sent, until = None, time.monotonic() + self.longest
         said = time.monotonic()
@@ -112,17 +112,17 @@ class LiveStreams:
             with anyio.move_on_after(self.every):
                 await stopping.wait()
 
-    async def _latest(self, shared: _Shared, look: Look) -> LiveState:
+    async def _latest(self, shared: _SharedStream, look: Look) -> LiveState:
         """What there is, as one look found it for all who wait at the same time."""
         pause = max(self.every / 2, PAUSE * shared.took)
         if shared.seen is not None and time.monotonic() - shared.looked < pause:
             return shared.seen
         if shared.task is None:
-            shared.task = asyncio.create_task(self._look(shared, look))
-            shared.task.add_done_callback(_heard)
+            shared.task = asyncio.create_task(self._read_state(shared, look))
+            shared.task.add_done_callback(_ignore_result)
         return await asyncio.shield(shared.task)
 
-    async def _look(self, shared: _Shared, look: Look) -> LiveState:
+    async def _read_state(self, shared: _SharedStream, look: Look) -> LiveState:
         try:
             known = shared.seen
             self.looks += 1
@@ -143,7 +143,7 @@ class LiveStreams:
             shared.task = None
 
 
-def _heard(task: asyncio.Task[LiveState]) -> None:
+def _ignore_result(task: asyncio.Task[LiveState]) -> None:
     """Whoever waits is told of an error; where all have left, nobody is to be."""
     if not task.cancelled():
         task.exception()

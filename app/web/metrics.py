@@ -26,21 +26,21 @@ class RequestMetrics:
 
     def text(self, gauges: Mapping[str, tuple[str, float]]) -> str:
         """All of it. gauges: explanation and value by name, as they are now."""
-        lines = _head("plumbline_requests_total", "counter", "Answers by method, route and status.")
+        lines = _metric_header("plumbline_requests_total", "counter", "Answers by method, route and status.")
         for (method, route, status), n in sorted(self.requests.items()):
             lines.append(f'plumbline_requests_total{{method="{method}",route="{route}",status="{status}"}} {n}')
-        lines += _head("plumbline_request_seconds", "summary", "Time until an answer began, by route.")
+        lines += _metric_header("plumbline_request_seconds", "summary", "Time until an answer began, by route.")
         for route, n in sorted(self.answers.items()):
             lines.append(f'plumbline_request_seconds_sum{{route="{route}"}} {self.seconds[route]:.6f}')
             lines.append(f'plumbline_request_seconds_count{{route="{route}"}} {n}')
         for name, (explained, value) in gauges.items():
-            lines += [*_head(f"plumbline_{name}", "gauge", explained), f"plumbline_{name} {value:g}"]
-        return _ended(lines)
+            lines += [*_metric_header(f"plumbline_{name}", "gauge", explained), f"plumbline_{name} {value:g}"]
+        return _join_lines(lines)
 
 
-def _head(name: str, kind: str, explained: str) -> list[str]:
+def _metric_header(name: str, kind: str, explained: str) -> list[str]:
     return [f"# HELP {name} {explained}", f"# TYPE {name} {kind}"]
 
 
-def _ended(lines: Iterable[str]) -> str:
+def _join_lines(lines: Iterable[str]) -> str:
     return "".join(f"{line}\n" for line in lines)

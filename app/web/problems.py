@@ -113,7 +113,7 @@ def install_problem_handlers(app: FastAPI, *, page: ErrorPage) -> None:
     app.add_exception_handler(AppError, _app_error)
     app.add_exception_handler(RequestValidationError, _validation_error)
     app.add_exception_handler(HTTPException, partial(_http_exception, page=page))
-    app.add_exception_handler(Exception, partial(_unhandled, page=page))
+    app.add_exception_handler(Exception, partial(_handle_unexpected_error, page=page))
 
 
 def _app_error(request: Request, error: Exception) -> Response:
@@ -162,7 +162,7 @@ def _http_exception(request: Request, error: Exception, *, page: ErrorPage) -> R
     return problem_response(request, status, TITLES.get(status, "The request cannot be answered"), headers=headers)
 
 
-def _unhandled(request: Request, error: Exception, *, page: ErrorPage) -> Response:  # noqa: ARG001  (the server logs it with its trace)
+def _handle_unexpected_error(request: Request, error: Exception, *, page: ErrorPage) -> Response:  # noqa: ARG001  (the server logs it with its trace)
     return page(request, 500, {}) or problem_response(request, 500, BROKEN)
 
 

@@ -57,7 +57,7 @@ def check_query(request: Request) -> None:
     known = declared_parameters(request.scope["route"], request.method)
     seen: set[str] = set()
     wrong: list[Place] = []
-    for name, value in _parsed(raw):
+    for name, value in _parse_query(raw):
         if name not in known:
             there = f"there are: {', '.join(known)}" if known else "there are none here"
             wrong.append(Place(("query", printable_name(name)), f"unknown parameter; {there}"))
@@ -70,7 +70,7 @@ def check_query(request: Request) -> None:
         raise BadQuery(places=tuple(wrong[:20]))
 
 
-def _parsed(raw: bytes) -> list[tuple[str, str]]:
+def _parse_query(raw: bytes) -> list[tuple[str, str]]:
     if len(raw) > LONGEST:
         raise NotAQuery(f"it is longer than {LONGEST} bytes")
     try:
@@ -85,11 +85,11 @@ def declared_parameters(route: BaseRoute, method: str) -> Mapping[str, bool]:
     """The parameters of an address, and whether each may be repeated."""
     if not isinstance(route, APIRoute) or not route.include_in_schema:
         return {}
-    return _described(RouteListKey((route,))).get(method.lower(), {})
+    return _describe_route(RouteListKey((route,))).get(method.lower(), {})
 
 
 @lru_cache(maxsize=1024)
-def _described(routes: RouteListKey) -> Mapping[str, Mapping[str, bool]]:
+def _describe_route(routes: RouteListKey) -> Mapping[str, Mapping[str, bool]]:
     """The same of one route, by method in small letters, as the document of that route alone says it."""
     (route,) = routes.routes
     document = get_openapi(title="", version="", routes=[route])

@@ -121,18 +121,18 @@ class FailedSignIns:
 
     def note(self, address: str, secret: bytes) -> int:
         """Count a failure. How many there are now. secret: a digest of what was tried."""
-        failures = self._within(address)
+        failures = self._recent_failures(address)
         failures.setdefault(secret, self._clock())
         return len(failures)
 
     def wait(self, address: str) -> int:
         """0 where another try is allowed, else the seconds until it is."""
-        failures = self._within(address)
+        failures = self._recent_failures(address)
         if len(failures) < self._most:
             return 0
         return max(1, math.ceil(next(iter(failures.values())) + self._window - self._clock()))
 
-    def _within(self, address: str) -> OrderedDict[bytes, float]:
+    def _recent_failures(self, address: str) -> OrderedDict[bytes, float]:
         failures, now = self._of.of(address), self._clock()
         while failures and (next(iter(failures.values())) + self._window <= now or len(failures) > self._most):
             failures.popitem(last=False)

@@ -139,13 +139,13 @@ class StrangersLayer:
         tries = scope["method"] == "POST" or (bool(shown) and scope["path"].startswith("/v1/"))
         wait = self._rates.wait(address) or (self._failures.wait(address) if tries else 0)
         if wait:
-            await self._hold(address)
+            await self._delay_refusal(address)
             await self._refuse(scope, receive, send, wait)
             return
         stranger = StrangerRequest(self, address, receive, scope, shows_nothing=not shown)
         scope.setdefault("state", {})[STRANGER] = stranger
         try:
-            await self.app(scope, stranger.receive, self._watched(stranger, shown, send) if tries else send)
+            await self.app(scope, stranger.receive, self._watch_refusals(stranger, shown, send) if tries else send)
         finally:
             stranger.leave()
 
@@ -166,7 +166,7 @@ class StrangersLayer:
             if not arriving:
                 del self._arriving[address]
 
-    def _watched(self, stranger: StrangerRequest, shown: list[bytes], send: Send) -> Send:
+    def _watch_refusals(self, stranger: StrangerRequest, shown: list[bytes], send: Send) -> Send:
         """A `send` that counts refused credentials, of the headers or of a body that was read."""
 
         async def watched(message: Message) -> None:
@@ -179,7 +179,7 @@ class StrangersLayer:
 
         return watched
 
-    async def _hold(self, address: str) -> None:
+    async def _delay_refusal(self, address: str) -> None:
         """Delay a refusal: a client that tries again at once then waits, and costs next to nothing."""
         if self._held >= MOST_HELD:
             return

@@ -41,7 +41,7 @@ class FileStream(StreamingResponse):
             raise
         if ended:
             self.headers["Content-Length"] = str(held.tell())
-        self.body_iterator = _all(held, self._made)
+        self.body_iterator = _held_then_rest(held, self._made)
         await super().__call__(scope, receive, send)
 
 
@@ -54,7 +54,7 @@ def stream_response(
     made at a time; who waits for the next holds no thread.
     """
     headers = {"Content-Disposition": f'attachment; filename="{filename}"'}
-    return FileStream(_sent(pieces, heavy=heavy), media_type, headers)
+    return FileStream(_stream_pieces(pieces, heavy=heavy), media_type, headers)
 
 
 async def _fill(held: tempfile.SpooledTemporaryFile[bytes], pieces: AsyncIterator[bytes], most: int | None) -> bool:
@@ -66,7 +66,9 @@ async def _fill(held: tempfile.SpooledTemporaryFile[bytes], pieces: AsyncIterato
     return True
 
 
-async def _all(held: tempfile.SpooledTemporaryFile[bytes], rest: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
+async def _held_then_rest(
+    held: tempfile.SpooledTemporaryFile[bytes], rest: AsyncGenerator[bytes, None]
+) -> AsyncIterator[bytes]:
     """What is held, then what comes."""
     try:
         with held:
@@ -82,8 +84,8 @@ async def _all(held: tempfile.SpooledTemporaryFile[bytes], rest: AsyncGenerator[
             await rest.aclose()
 
 
-async def _sent(pieces: Iterator[bytes], *, heavy: bool) -> AsyncGenerator[bytes, None]:
-    limiter = _few() if heavy else None
+async def _stream_pieces(pieces: Iterator[bytes], *, heavy: bool) -> AsyncGenerator[bytes, None]:
+    limiter = _heavy_stream_limit() if heavy else None
     try:
         while (piece := await to_thread.run_sync(next, pieces, None, limiter=limiter)) is not None:
             yield piece
@@ -93,7 +95,7 @@ async def _sent(pieces: Iterator[bytes], *, heavy: bool) -> AsyncGenerator[bytes
                 await to_thread.run_sync(pieces.close)
 
 
-def _few() -> CapacityLimiter:
+def _heavy_stream_limit() -> CapacityLimiter:
     """The same for all heavy streams of an event loop."""
     try:
         return _heavy.get()

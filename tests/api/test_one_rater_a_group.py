@@ -68,7 +68,7 @@ def test_a_task_that_is_free_no_more_is_not_taken(database: Database, what: str,
             assert row is not None
             asking = leases.LeaseRequest(live.id, row[1], 0, timedelta(hours=1), "test")
             before = await (await connection.execute("TABLE tasks")).fetchall()
-            taken = await leases._take(connection, asking, row[0])
+            taken = await leases._take_task(connection, asking, row[0])
             same = before == await (await connection.execute("TABLE tasks")).fetchall()
             held = await (await connection.execute("SELECT count(*) FROM leases")).fetchone()
             return taken, [(same, held)]

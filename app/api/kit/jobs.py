@@ -153,10 +153,10 @@ async def report_or_job(
         while not answer.ended and time.monotonic() + pause < until and not stopping.is_set():
             await asyncio.sleep(pause)
             pause = min(1.5 * pause, LAST_LOOK)
-            answer = await to_thread.run_sync(partial(_seen, database, answer.job))
+            answer = await to_thread.run_sync(partial(_load_job, database, answer.job))
     finally:
         request.app.state.waiting -= 1
-    return await to_thread.run_sync(partial(_made, database, answer)) if answer.ended else answer
+    return await to_thread.run_sync(partial(_load_job_report, database, answer)) if answer.ended else answer
 
 
 def _let_wait(request: Request) -> bool:
@@ -168,11 +168,11 @@ def _let_wait(request: Request) -> bool:
     return True
 
 
-def _seen(database: Database, job: str) -> JobView:
+def _load_job(database: Database, job: str) -> JobView:
     with database.transaction() as session:
         return jobs.get_job(session, job)
 
 
-def _made(database: Database, view: JobView) -> StoredReport:
+def _load_job_report(database: Database, view: JobView) -> StoredReport:
     with database.transaction() as session:
         return jobs.get_job_report(session, view)

@@ -134,7 +134,7 @@ class EffectOut(BaseModel):
             n_ratings_after=effect.after.n_ratings,
             order_changed=effect.order_changed,
             systems=[
-                MovedOut(system=one.system, before=_standing(one.before), after=_standing(one.after))
+                MovedOut(system=one.system, before=_make_standing(one.before), after=_make_standing(one.after))
                 for one in effect.systems
             ],
             pairs=[
@@ -151,7 +151,7 @@ class EffectOut(BaseModel):
         )
 
 
-def _standing(line: SystemLine | None) -> Standing | None:
+def _make_standing(line: SystemLine | None) -> Standing | None:
     if line is None:
         return None
     return Standing(rank=line.rank, cluster=line.cluster, score=line.score, n_ratings=line.n_ratings)

@@ -73,7 +73,7 @@ class PayloadBody(JsonBody[Any]):
         try:
             return await super().__call__(request)
         except RequestValidationError as error:
-            raise RequestValidationError([_placed(fault) for fault in error.errors()]) from None
+            raise RequestValidationError([_locate_fault(fault) for fault in error.errors()]) from None
 
 
 def payload_body(model: type[BaseModel], examples: Mapping[str, Any], *, aside: bool = False) -> Any:
@@ -86,15 +86,15 @@ def payload_examples() -> dict[str, Any]:
     return {name: one.examples[0].payload.model_dump(mode="json") for name, one in ALL.items()}
 
 
-def _placed(fault: Mapping[str, Any]) -> dict[str, Any]:
+def _locate_fault(fault: Mapping[str, Any]) -> dict[str, Any]:
     """A fault at the place that its sender knows: of a payload whose protocol is missing or unknown, the protocol."""
-    loc = _plain(fault["loc"])
+    loc = _drop_union_tags(fault["loc"])
     if fault.get("type") in ("union_tag_not_found", "union_tag_invalid"):
         return {**fault, "loc": (*loc, "protocol"), "msg": f"must name the protocol: {', '.join(ALL)}"}
     return {**fault, "loc": loc}
 
 
-def _plain(loc: tuple[str | int, ...]) -> tuple[str | int, ...]:
+def _drop_union_tags(loc: tuple[str | int, ...]) -> tuple[str | int, ...]:
     """A path without the tags that unions put into it."""
     if len(loc) > 2 and loc[2] in (ON_SCREEN, ON_ITEM):
         loc = (*loc[:2], *loc[3:])

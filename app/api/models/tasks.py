@@ -79,7 +79,7 @@ class ShownSegmentOut(BaseModel):
             alignment=view.alignment,
             instructions=view.instructions,
             texts=[TextOut.model_validate(text) for text in view.texts],
-            judgment=_given(view.judgment),
+            judgment=_make_given_out(view.judgment),
         )
 
 
@@ -94,7 +94,7 @@ class ItemOut(BaseModel):
     def of(cls, view: ItemView) -> ItemOut:
         """From what the service shows."""
         segments = [ShownSegmentOut.of(one) for one in view.segments]
-        return cls(item=view.item, segments=segments, judgment=_given(view.judgment))
+        return cls(item=view.item, segments=segments, judgment=_make_given_out(view.judgment))
 
 
 class ContextOut(BaseModel):
@@ -116,7 +116,7 @@ class ScreenOut(BaseModel):
     def of(cls, view: ScreenView) -> ScreenOut:
         """From what the service shows."""
         context = ContextOut(before=list(view.before), after=list(view.after))
-        return cls(screen=view.screen, items=list(view.items), context=context, judgment=_given(view.judgment))
+        return cls(screen=view.screen, items=list(view.items), context=context, judgment=_make_given_out(view.judgment))
 
 
 class ProtocolName(BaseModel):
@@ -219,7 +219,7 @@ def receipt_of(receipt: JudgmentReceipt) -> ReceiptOut | ComparedOut:
     return ReceiptOut(score=receipt.score, revision=receipt.revision, kept=kept, leased_until=receipt.leased_until)
 
 
-def _given(given: OwnAnswer | None) -> GivenOut | None:
+def _make_given_out(given: OwnAnswer | None) -> GivenOut | None:
     return (
         None if given is None else GivenOut(revision=given.revision, payload=dict(given.payload), hidden=given.hidden)
     )

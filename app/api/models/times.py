@@ -30,7 +30,7 @@ def _storable(at: datetime) -> datetime:
     return at
 
 
-def _written(at: object) -> object:
+def _refuse_numbers_as_times(at: object) -> object:
     """Only as RFC 3339 has it; numbers are not times."""
     if isinstance(at, str) and _RFC_3339.fullmatch(at):
         with suppress(ValueError):  # such as a 30th of February
@@ -38,7 +38,7 @@ def _written(at: object) -> object:
     raise ValueError("must be a time such as 2026-11-20T12:00:00Z")
 
 
-TimeIn = Annotated[AwareDatetime, AfterValidator(_storable), BeforeValidator(_written)]
+TimeIn = Annotated[AwareDatetime, AfterValidator(_storable), BeforeValidator(_refuse_numbers_as_times)]
 _TIME: TypeAdapter[datetime] = TypeAdapter(TimeIn)
 
 

@@ -39,7 +39,7 @@ def wait_for_report(
     answer = remote.ask(method, path, query, body, accept=accept)
     if answer.status_code == 200:
         return answer.content
-    _ended(remote, answer, on_progress)
+    _wait_for_job(remote, answer, on_progress)
     return remote.ask("GET", f"{answer.headers['Location']}/report", accept=accept).content
 
 
@@ -55,13 +55,13 @@ def post_and_wait(
         answer = remote.ask("POST", path, query, body, creates=once)
         if answer.status_code != 202:
             return answer.content
-        job = _ended(remote, answer, on_progress)
+        job = _wait_for_job(remote, answer, on_progress)
         if job["state"] != "done":
             remote.ask("GET", f"{answer.headers['Location']}/report")
     raise ChangesTooFast
 
 
-def _ended(remote: Remote, answer: httpx.Response, on_progress: Progress) -> dict[str, Any]:
+def _wait_for_job(remote: Remote, answer: httpx.Response, on_progress: Progress) -> dict[str, Any]:
     """The job of an answer, looked at until it has ended."""
     address, told = answer.headers["Location"], ""
     while True:

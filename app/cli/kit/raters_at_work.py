@@ -106,14 +106,20 @@ async def run_raters(
     async with _client(server, pace.workers) as client, asyncio.TaskGroup() as group:
         for rater in sorted(secrets_of.keys() & model.raters.keys()):
             simulated = _Rater(
-                SimulatedRater.of(model, rater), forms, client, secrets_of[rater], pace, tally, judged or _nobody
+                SimulatedRater.of(model, rater),
+                forms,
+                client,
+                secrets_of[rater],
+                pace,
+                tally,
+                judged or _ignore_progress,
             )
             group.create_task(simulated.work(room))
     tally.took = time.monotonic() - began
     return tally
 
 
-def _nobody(_: int) -> None:
+def _ignore_progress(_: int) -> None:
     """Nobody is told."""
 
 
@@ -160,7 +166,7 @@ class _Rater:
             again = told["why"] == "wait" and told["retry_after"] is not None
             return (None, min(float(told["retry_after"]), ASK_AGAIN)) if again else (told["why"], 0.0)
         self.waited = 0.0
-        return ("left" if await self._sit(read_task(told["task"])) else None), 0.0
+        return ("left" if await self._work_through_task(read_task(told["task"])) else None), 0.0
 
     async def _agree(self) -> bool:
         """Give the consent that is asked; whether that was it."""
@@ -170,7 +176,7 @@ class _Rater:
         body = {"version": asked["version"], "language": next(iter(asked["texts"]))}
         return (await self._send("POST", "/v1/me/consent", body, fine=(200, 409))).status_code == 200
 
-    async def _sit(self, task: SeenTask) -> bool:
+    async def _work_through_task(self, task: SeenTask) -> bool:
         """Go through a task; whether the rater left in the middle."""
         acts = session_acts(self.mind, task, self.forms, page=secrets.token_hex(8))
         came: int | None = None
@@ -181,12 +187,12 @@ class _Rater:
                 return False
             if isinstance(act, Leave):
                 return True
-            came, lost = await self._do(task, act)
+            came, lost = await self._send_act(task, act)
             if lost:
                 return False
         return False
 
-    async def _do(self, task: SeenTask, act: Act) -> tuple[int | None, bool]:
+    async def _send_act(self, task: SeenTask, act: Act) -> tuple[int | None, bool]:
         """Send what is to be sent: the revision it got, and whether the task is somebody else's by now."""
         path = f"/v1/tasks/{task.task}"
         match act:
@@ -247,8 +253,8 @@ class _Rater:
                 if answer.status_code in fine:
                     return answer
                 if answer.status_code not in (429, 503):
-                    raise NotServed(f"{method} {path}: {_told(answer)}")
-                said = _told(answer)
+                    raise NotServed(f"{method} {path}: {_problem_line(answer)}")
+                said = _problem_line(answer)
             self.tally.retries += 1
             await asyncio.sleep(wait)
             wait = min(2 * wait, LONGEST_WAIT)
@@ -260,7 +266,7 @@ class _Rater:
             self.tally.seconds.append(took)
 
 
-def _told(answer: httpx.Response) -> str:
+def _problem_line(answer: httpx.Response) -> str:
     """What a problem says, in a line."""
     try:
         told = answer.json()

@@ -28,7 +28,7 @@ class RemoteBackend:
 
     def campaign(self, key: str) -> ExistingCampaign | None:
         """A campaign, None where there is none."""
-        stored = self._there(_path(key))
+        stored = self._get_or_none(_path(key))
         return None if stored is None else ExistingCampaign(stored["state"], stored)
 
     def create(self, series: str, wanted: ManifestCampaign) -> None:
@@ -56,7 +56,7 @@ class RemoteBackend:
     def put_team(self, campaign: str, team: str) -> None:
         """Make a team that there is not."""
         path = f"{_path(campaign)}/teams/{quote(team, safe='')}"
-        if self._there(path) is None:
+        if self._get_or_none(path) is None:
             self._remote.write("PUT", path, {}, {"name": team})
 
     def put_rater(self, campaign: str, rater: ManifestRater) -> None:
@@ -67,8 +67,8 @@ class RemoteBackend:
 
     def plan(self, campaign: str) -> FrozenPlan | None:
         """The plan in force."""
-        stored = self._there(f"{_path(campaign)}/plan")
-        return None if stored is None else _short(stored)
+        stored = self._get_or_none(f"{_path(campaign)}/plan")
+        return None if stored is None else _make_frozen_plan(stored)
 
     def compile(self, campaign: str, design: Mapping[str, object], *, dry_run: bool) -> FrozenPlan:
         """Compile a design and freeze it, or only look at it."""
@@ -77,7 +77,7 @@ class RemoteBackend:
             made = long_reports.post_and_wait(
                 self._remote, f"{_path(campaign)}/plan", query, design, on_progress=on_progress
             )
-        return _short(json.loads(made))
+        return _make_frozen_plan(json.loads(made))
 
     def open(self, campaign: str) -> None:
         """Open a campaign."""
@@ -99,7 +99,7 @@ class RemoteBackend:
         progress_now: Mapping[str, object] = json.loads(self._remote.body(f"{_path(campaign)}/progress", accept=JSON))
         return progress_now
 
-    def _there(self, path: str) -> Any:
+    def _get_or_none(self, path: str) -> Any:
         """What is at an address, None where there is nothing."""
         try:
             return json.loads(self._remote.body(path, accept=JSON))
@@ -113,5 +113,5 @@ def _path(campaign: str) -> str:
     return f"/v1/campaigns/{quote(campaign, safe='')}"
 
 
-def _short(stored_plan: Mapping[str, Any]) -> FrozenPlan:
+def _make_frozen_plan(stored_plan: Mapping[str, Any]) -> FrozenPlan:
     return FrozenPlan(stored_plan["version"], stored_plan["hash"], stored_plan["seed"])

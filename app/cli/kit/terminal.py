@@ -25,12 +25,12 @@ def ranking_table(report: Mapping[str, object]) -> RenderableType:
     view = ranking_view.parse_ranking_view(report)
     parts: list[RenderableType] = [_systems(view), Text(ranking_captions.make_caption(view), style="dim")]
     if told := [line.effective_documents for line in view.systems if line.effective_documents is not None]:
-        parts.append(Text(f"Effective documents: {_from_to(min(told), max(told))}.", style="dim"))
+        parts.append(Text(f"Effective documents: {_format_range(min(told), max(told))}.", style="dim"))
     parts += [Text(f"Warning: {warning}", style="yellow") for warning in view.warnings]
     return Group(*parts)
 
 
-def _from_to(low: float, high: float) -> str:
+def _format_range(low: float, high: float) -> str:
     return f"{low:.1f}" if f"{low:.1f}" == f"{high:.1f}" else f"{low:.1f}–{high:.1f}"
 
 

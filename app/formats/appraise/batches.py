@@ -119,13 +119,13 @@ class AppraiseBatchReader:
                 if all(item.is_copy for item in run):
                     continue
                 try:
-                    first = 0 if run[0].position is not None else self._first(run)
+                    first = 0 if run[0].position is not None else self._find_first_segment(run)
                 except ValueError as fault:
                     self._log.bad_line(piece.at, str(fault))
                     continue
                 yield from self._records(piece.at, run, first)
 
-    def _first(self, run: Sequence[_Item]) -> int:
+    def _find_first_segment(self, run: Sequence[_Item]) -> int:
         """Index of the first segment of a run within its document. Raises ValueError."""
         shown, longest = [item.digest for item in run], self._longest[run[0].document]
         fitting = [n for n in range(len(longest) - len(shown) + 1) if longest[n : n + len(shown)] == shown]
@@ -198,7 +198,9 @@ def _item(item: object, log: ReadLog) -> list[_Item]:
         if reason or (is_copy and not named):
             continue
         source_field = "segmentText" if "segmentText" in target_item else "sourceText"
-        source, text = (_plain(_text(target_item, field, empty=True)) for field in (source_field, "targetText"))
+        source, text = (
+            _normalize_line_ends(_text(target_item, field, empty=True)) for field in (source_field, "targetText")
+        )
         systems = tuple(name for name in parse_appraise_systems(target).split("+") if name)
         if not systems:
             raise ValueError("targetID names no system")
@@ -249,7 +251,7 @@ def _text(item: Mapping[str, object], name: str, *, empty: bool = False) -> str:
     return value
 
 
-def _plain(text: str) -> str:
+def _normalize_line_ends(text: str) -> str:
     return LINE_END.sub("\n", text)
 
 

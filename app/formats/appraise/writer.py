@@ -103,14 +103,14 @@ def _item(number: int, row: ShownRow, names: EsaNames, lost: Counter[str]) -> di
         "itemType": TYPES[row.role],
         "mqm": [],
         "sourceID": OURS,
-        "sourceText": _plain(row.source or "", lost),
+        "sourceText": _convert_line_ends(row.source or "", lost),
         "targetID": "+".join(f"{PREFIX}{system}" for system in systems),
-        "targetText": _plain(row.text or "", lost),
+        "targetText": _convert_line_ends(row.text or "", lost),
         "_item": f"{row.document}:{row.position}",
     }
 
 
-def _plain(text: str, lost: Counter[str]) -> str:
+def _convert_line_ends(text: str, lost: Counter[str]) -> str:
     """A text with line ends as Appraise has them; one that stands there already reads as a line end."""
     lost["<br> that stands in a text"] += BREAK in text
     return text.replace("\r\n", "\n").replace("\r", "\n").replace("\n", BREAK)

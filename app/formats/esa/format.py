@@ -113,7 +113,7 @@ class _Presentations:
         quiet = ReadLog(skip_bad_lines=True)  # the reading proper reports what is wrong
         for file in files:
             for _, line in read_lines(file, context.limits, quiet):
-                _see(line, items)
+                _note_item_of_line(line, items)
         self._first: dict[Shown, dict[int, tuple[int, int]]] = {}
         self._longest: dict[str, int] = {}
         lines: dict[str, set[int]] = {}
@@ -148,7 +148,7 @@ class _Presentations:
         return row._replace(position=f"{int(row.position) - first + 1:010d}")
 
 
-def _see(line: str, items: dict[Shown, set[int]]) -> None:
+def _note_item_of_line(line: str, items: dict[Shown, set[int]]) -> None:
     """Note which item of which document a line is about, if it is one of a segment that counts."""
     try:
         cells = [cell.strip() for cell in split_cells(line, COLUMNS)]

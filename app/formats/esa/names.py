@@ -99,17 +99,17 @@ class EsaNames:
         known, taken = self.aliases.setdefault(reserved, ({}, set()))
         if key not in known:
             name = names.get(key, key)
-            if not _holds(name, reserved) or name in taken:
+            if not _can_hold_name(name, reserved) or name in taken:
                 self.lost["names that a cell cannot hold: keys instead"] += 1
                 name = key.replace(reserved, "_") if reserved else key
-                while name in taken or not _holds(name, reserved):
+                while name in taken or not _can_hold_name(name, reserved):
                     name = f"_{name}"
             known[key] = name
             taken.add(name)
         return known[key]
 
 
-def _holds(name: str, reserved: str) -> bool:
+def _can_hold_name(name: str, reserved: str) -> bool:
     """Whether a cell can hold a name, and a spreadsheet takes it for no formula."""
     plain = name == name.strip() and name.isprintable() and name[:1] not in ("=", "+", "-", "@", "")
     return plain and not (reserved and reserved in name)

@@ -49,7 +49,7 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
         for row in _rows(judgments, names, lost):
             shown.add(row)
             rows.add(row)
-        yield from _numbered(rows, lost, placed=shown.in_part())
+        yield from _number_documents(rows, lost, placed=shown.in_part())
     for what in [what for what, n in lost.items() if not n]:
         del lost[what]
 
@@ -68,7 +68,7 @@ def _rows(judgments: Iterable[bytes], names: EsaNames, lost: Counter[str]) -> It
             lost["superseded revisions"] += len(revisions) - 1
             revisions = [last]
         for revision in revisions:
-            yield _row(revision, _where(last, names), names, lost)
+            yield _row(revision, _answer_key(last, names), names, lost)
 
 
 def _writable(judgment: JudgmentRow, names: EsaNames, lost: Counter[str]) -> bool:
@@ -88,7 +88,7 @@ def _writable(judgment: JudgmentRow, names: EsaNames, lost: Counter[str]) -> boo
     return True
 
 
-def _where(judgment: JudgmentRow, names: EsaNames) -> tuple[str, ...]:
+def _answer_key(judgment: JudgmentRow, names: EsaNames) -> tuple[str, ...]:
     """Account, target, type, document with its marks, and the padded position: what tells answers apart."""
     systems = sorted(names.system(key) for key in credited_systems(judgment))
     name = f"{names.document(judgment.document)}#{systems[0]}"
@@ -171,14 +171,14 @@ class _Places:
         return any(len(positions) < longest[document] for (document, *_), positions in self._shown.items())
 
 
-def _numbered(rows: Iterable[bytes], lost: Counter[str], *, placed: bool) -> Iterator[bytes]:
+def _number_documents(rows: Iterable[bytes], lost: Counter[str], *, placed: bool) -> Iterator[bytes]:
     """The lines of the file: each document of an account is numbered behind the one before. placed: with positions."""
     split = (row.decode().split("\0") for row in rows)
     for _, account in groupby(split, key=lambda row: row[0]):
         free = 1
         for _, shown in groupby(account, key=lambda row: row[1:5]):
             distinct_rows = _told_apart(shown, lost)
-            first = _first(distinct_rows, free)
+            first = _first_segment_number(distinct_rows, free)
             for row in distinct_rows:
                 place = int(row[5]) or max(int(other[5]) for other in distinct_rows) + 1
                 free = max(free, first + place)
@@ -196,7 +196,7 @@ def _told_apart(shown: Iterable[Shown], lost: Counter[str]) -> list[Shown]:
     return distinct_rows
 
 
-def _first(rows: Sequence[Shown], free: int) -> int:
+def _first_segment_number(rows: Sequence[Shown], free: int) -> int:
     """The number of the first segment: as the file that was imported had it, else the next that is free."""
     kept = {int(row[8]) + 1 - int(row[5]) if row[8] else 0 for row in rows if int(row[5])}
     first = kept.pop() if len(kept) == 1 else 0

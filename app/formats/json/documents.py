@@ -45,20 +45,20 @@ class DocumentNumbers(Generic[T]):
         run: list[tuple[int, str, T]] = []
         for segment in segments:
             if run and segment[0] <= run[-1][0] and segment[:2] != run[-1][:2]:
-                yield from self._named(run)
+                yield from self._name_documents(run)
                 run = []
             run.append(segment)
-        yield from self._named(run)
+        yield from self._name_documents(run)
 
-    def _named(self, run: Sequence[tuple[int, str, T]]) -> Iterator[tuple[str, T]]:
+    def _name_documents(self, run: Sequence[tuple[int, str, T]]) -> Iterator[tuple[str, T]]:
         pairs = [(n, source.strip()) for n, source, _ in run]
         shared = Counter(document for pair in pairs for document in self.where.get(pair, ()))
-        fitting = (document for document, _ in shared.most_common() if self._fits(document, pairs))
+        fitting = (document for document, _ in shared.most_common() if self._matches_texts(document, pairs))
         name = next(fitting, None) or (f"document-{next(self.taken)}" if run else "")
         for n, source, what in run:
             self.tell(name, n, source)
             yield name, what
 
-    def _fits(self, document: str, pairs: Iterable[tuple[int, str]]) -> bool:
+    def _matches_texts(self, document: str, pairs: Iterable[tuple[int, str]]) -> bool:
         sources = self.sources[document]
         return all(sources.get(n, source) == source for n, source in pairs)

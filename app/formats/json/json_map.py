@@ -90,13 +90,15 @@ class JsonMap(_MapPart):
     def used(self) -> frozenset[str]:
         """The fields of an object that are read or need not be."""
         named = {*self.fields.values(), *self.ignore, *(one.list for one in self.answers)}
-        return frozenset(named | ({self.references} if self.references else set()) | self._of_answers(whole=True))
+        return frozenset(
+            named | ({self.references} if self.references else set()) | self._list_answer_fields(whole=True)
+        )
 
     def used_in_answers(self) -> frozenset[str]:
         """The fields of an answer in a list that are read or need not be."""
-        return frozenset(self._of_answers(whole=False) | set(self.ignore))
+        return frozenset(self._list_answer_fields(whole=False) | set(self.ignore))
 
-    def _of_answers(self, *, whole: bool) -> set[str]:
+    def _list_answer_fields(self, *, whole: bool) -> set[str]:
         if whole and self.answers:
             return set()
         return {*self.criteria.values(), *(one.list for one in self.errors)} | ({self.score} if self.score else set())

@@ -81,7 +81,7 @@ class JsonJudgments:
 
     def records(self, objects: Iterator[tuple[FileLine, Object]]) -> Iterator[Record]:
         """The records of one file's objects."""
-        outputs = (output for at, value in objects for output in self._checked(at, value))
+        outputs = (output for at, value in objects for output in self._read_output(at, value))
         if self.fields.documents == "position":
             named = self.numbers.assign((one.position, one.source or "", one) for one in outputs)
         else:
@@ -96,7 +96,7 @@ class JsonJudgments:
                 self.n_judgments += isinstance(record, JudgmentRow)
                 yield self._strip(record)
 
-    def _checked(self, at: FileLine, value: Object) -> Iterator[_Output]:
+    def _read_output(self, at: FileLine, value: Object) -> Iterator[_Output]:
         """The output of an object; none where it is a bad line."""
         try:
             self._count_unused(value, self.fields.used())
@@ -123,9 +123,9 @@ class JsonJudgments:
         """Rater and answer, each. Raises ValueError."""
         if not self.fields.answers:
             return [(self._name(value, "rater"), value)]
-        return [one for answers in self.fields.answers for one in self._listed(answers, value)]
+        return [one for answers in self.fields.answers for one in self._read_answer_list(answers, value)]
 
-    def _listed(self, answers: AnswerList, value: Object) -> Iterator[tuple[str, Object]]:
+    def _read_answer_list(self, answers: AnswerList, value: Object) -> Iterator[tuple[str, Object]]:
         for n, answer in enumerate(_list(value, answers.list, MOST_ANSWERS), 1):
             if not isinstance(answer, Mapping):
                 raise ValueError(f"{answers.list}: must be a list of objects")

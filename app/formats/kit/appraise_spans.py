@@ -87,10 +87,10 @@ def format_appraise_spans(errors: object, lost: Counter[str]) -> list[dict[str, 
     [{'severity': 'minor', 'error_type': None, 'start_i': 2, 'end_i': 4}]
     """
     marked_errors = errors if isinstance(errors, list | tuple) else []
-    return [_written(error, lost) for error in marked_errors if isinstance(error, Mapping)]
+    return [_make_appraise_error(error, lost) for error in marked_errors if isinstance(error, Mapping)]
 
 
-def _written(error: Mapping[str, object], lost: Counter[str]) -> dict[str, object]:
+def _make_appraise_error(error: Mapping[str, object], lost: Counter[str]) -> dict[str, object]:
     """An error as Appraise exports it: both ends inclusive, unless it was filled in beforehand."""
     category, prefill = error.get("category"), error.get("prefill")
     lost["notes on errors"] += bool(error.get("note"))

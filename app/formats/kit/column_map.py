@@ -115,7 +115,7 @@ class ColumnMap(_Model):
         if self.protocols and "protocol" not in self.columns:
             raise ValueError("protocols needs the column protocol")
         names = [self.protocol] if self.protocol else [one.protocol for one in self.protocols.values()]
-        by_criteria = [name for name in names if self._known(name)]
+        by_criteria = [name for name in names if self._check_protocol(name)]
         if self.criteria and not by_criteria:
             raise ValueError(f"criteria: {', '.join(names)} has one score, which columns names")
         return self
@@ -129,7 +129,7 @@ class ColumnMap(_Model):
             raise ValueError(f"protocol: must be one of {', '.join(protocols.ALL)}")
         return self
 
-    def _known(self, name: str) -> bool:
+    def _check_protocol(self, name: str) -> bool:
         """Whether the protocol rates by criteria. Raises ValueError where the map does not fit it."""
         try:
             fields = protocols.get_protocol(name).payload.model_fields

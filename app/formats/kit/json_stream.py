@@ -52,21 +52,21 @@ class _Scan:
 
     def pieces(self) -> Iterator[JsonPiece]:
         """Every piece; one that is no strict JSON is a bad line."""
-        while self._more():
+        while self._read_block():
             while (token := self._token()) is not None:
-                yield from self._take(*token)
+                yield from self._handle_token(*token)
         if not self._opened or self._stack or self._data[self._start :].strip(_BLANKS):
-            refuse_file(self._log, self._at(len(self._data)), "this is not one whole JSON array or object")
+            refuse_file(self._log, self._line_of_index(len(self._data)), "this is not one whole JSON array or object")
 
-    def _more(self) -> bool:
+    def _read_block(self) -> bool:
         """Read a block on; what was given is let go of."""
-        self._at(self._start)
+        self._line_of_index(self._start)
         del self._data[: self._start]
         self._next, self._counted = self._next - self._start, self._counted - self._start
         self._text = None if self._text is None else self._text - self._start
         self._start = 0
         if len(self._data) > LARGEST_PIECE:
-            refuse_file(self._log, self._at(0), f"one piece has more than {LARGEST_PIECE:,} bytes")
+            refuse_file(self._log, self._line_of_index(0), f"one piece has more than {LARGEST_PIECE:,} bytes")
         block = next(self._blocks, None)
         self._data += block or b""
         self._log.lines += (block or b"").count(b"\n")
@@ -95,19 +95,21 @@ class _Scan:
         self._text, self._next = None, self._next + 1
         return b'"', begin, self._next
 
-    def _take(self, token: bytes, begin: int, end: int) -> Iterator[JsonPiece]:
+    def _handle_token(self, token: bytes, begin: int, end: int) -> Iterator[JsonPiece]:
         inside = self._stack in (*_ELEMENTS, [b"{"])
         if token in (b"[", b"{"):
             self._open(token, begin, end)
         elif token in _CLOSES:
             if not self._stack or self._stack[-1] != _CLOSES[token]:
-                refuse_file(self._log, self._at(begin), f"a bracket is closed that was not opened: {token.decode()}")
+                refuse_file(
+                    self._log, self._line_of_index(begin), f"a bracket is closed that was not opened: {token.decode()}"
+                )
             if inside:
-                yield from self._piece(begin)
+                yield from self._end_piece(begin)
                 self._start = end
             self._stack.pop()
         elif token == b"," and inside:
-            yield from self._piece(begin)
+            yield from self._end_piece(begin)
             self._start, self._key = end, None if self._stack == [b"{"] else self._key
         elif token == b":" and self._stack == [b"{"] and self._key is None:
             self._key, self._start = self._name_of_member(begin), end
@@ -116,13 +118,13 @@ class _Scan:
         """An array or object begins: the whole, a member whose elements are pieces, or a part of a piece."""
         if not self._stack:
             if self._opened or not self._blank(begin):
-                refuse_file(self._log, self._at(begin), "this is not one JSON array or object")
+                refuse_file(self._log, self._line_of_index(begin), "this is not one JSON array or object")
             self._opened, self._start = True, end
         elif token == b"[" and self._stack == [b"{"] and self._key is not None and self._blank(begin):
             self._start = end
         self._stack.append(token)
         if len(self._stack) > DEEPEST:
-            refuse_file(self._log, self._at(begin), f"nested deeper than {DEEPEST}")
+            refuse_file(self._log, self._line_of_index(begin), f"nested deeper than {DEEPEST}")
 
     def _blank(self, end: int) -> bool:
         """Whether nothing stands there before the end; what is blank is no part of a piece."""
@@ -130,29 +132,29 @@ class _Scan:
         self._start = spaces.end() if spaces else self._start
         return self._start == end
 
-    def _piece(self, end: int) -> Iterator[JsonPiece]:
+    def _end_piece(self, end: int) -> Iterator[JsonPiece]:
         text = self._data[self._start : end]
         if not text.strip(_BLANKS):
             return
-        at = self._at(self._start + len(text) - len(text.lstrip(_BLANKS)))
+        at = self._line_of_index(self._start + len(text) - len(text.lstrip(_BLANKS)))
         try:
-            yield JsonPiece(at, self._key, self._parsed(end), self._stack in _ELEMENTS)
+            yield JsonPiece(at, self._key, self._parse_piece(end), self._stack in _ELEMENTS)
         except (NotStrictError, UnicodeDecodeError) as fault:
             self._log.bad_line(at, str(fault)[:200])
 
     def _name_of_member(self, end: int) -> str:
         try:
-            name = self._parsed(end)
+            name = self._parse_piece(end)
         except (NotStrictError, UnicodeDecodeError):
             name = None
         if not isinstance(name, str):
-            refuse_file(self._log, self._at(self._start), "the name of a member is no string")
+            refuse_file(self._log, self._line_of_index(self._start), "the name of a member is no string")
         return name
 
-    def _parsed(self, end: int) -> object:
+    def _parse_piece(self, end: int) -> object:
         return parse_json_value(self._data[self._start : end].decode().strip())
 
-    def _at(self, index: int) -> FileLine:
+    def _line_of_index(self, index: int) -> FileLine:
         """The line of a place in the data; places are asked for in their order."""
         self._line += self._data.count(b"\n", self._counted, index)
         self._counted = max(self._counted, index)

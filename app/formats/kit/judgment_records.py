@@ -45,7 +45,7 @@ class JudgmentTableRecords:
     def of(self, rows: Iterable[SortableRow]) -> Iterator[Record]:
         """All records of sorted rows."""
         for _, document in groupby(rows, key=attrgetter("document")):
-            first, all_rows = _peek(document)
+            first, all_rows = _peek_first_row(document)
             key, _ = self._documents.of(first.document)
             if key != first.document or first.domain:
                 yield DocumentRecord(first.at, key, first.document, domain=first.domain or None)
@@ -57,7 +57,7 @@ class JudgmentTableRecords:
         for _, output in groupby(rows, key=attrgetter("system")):
             target = ""
             for _, answers in groupby(output, key=attrgetter("address")):
-                distinct_rows = self._alike(answers)
+                distinct_rows = self._distinct_answers(answers)
                 first = distinct_rows[0]
                 if first.source not in ("", source) and int(first.position):
                     source = first.source
@@ -68,7 +68,7 @@ class JudgmentTableRecords:
                 if first.kind != TEXT:
                     yield from self._judgments(distinct_rows, document, target)
 
-    def _alike(self, rows: Iterator[SortableRow]) -> list[SortableRow]:
+    def _distinct_answers(self, rows: Iterator[SortableRow]) -> list[SortableRow]:
         """Different answers at one address, as many as one may have; of texts only the first."""
         distinct_rows: dict[tuple[str, ...], SortableRow] = {}
         for row in rows:
@@ -139,7 +139,7 @@ class JudgmentTableRecords:
         )
 
 
-def _peek(rows: Iterator[SortableRow]) -> tuple[SortableRow, Iterator[SortableRow]]:
+def _peek_first_row(rows: Iterator[SortableRow]) -> tuple[SortableRow, Iterator[SortableRow]]:
     """The first row, and all rows with it."""
     first = next(rows)
     return first, chain((first,), rows)

@@ -62,7 +62,7 @@ def read_parallel(roles: FileRoles, placing: DocumentPlacement, context: ReadCon
         yield SystemRecord(
             FileLine(file.name, 1), _key(log, "system", name), name, "human" if name in roles.human else "mt"
         )
-    placed = _given(context) if roles.docs is None and placing.only is None else None
+    placed = _iterate_known_segments(context) if roles.docs is None and placing.only is None else None
     documents = _Documents(roles, placing, log, placed)
     strip = WhitespaceStripper(log)
     at: Mapping[str, FileLine] = {}
@@ -116,7 +116,7 @@ class _Documents:
         return declared, (key, position)
 
 
-def _given(context: ReadContext) -> Iterator[Place] | None:
+def _iterate_known_segments(context: ReadContext) -> Iterator[Place] | None:
     """The segments that the campaign has already, in their order; None where it has none."""
     outline = context.outline()
     return ((key, n) for key, length in outline for n in range(1, length + 1)) if outline else None

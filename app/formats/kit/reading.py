@@ -39,9 +39,9 @@ def read_lines(
     """
     blank = 0
     for first, block in _line_blocks(file, limits, log):
-        text = _plain(block, limits)
+        text = _decode_plain_block(block, limits)
         if text is None:
-            blank = yield from _careful(file, first, block, limits, log, blank, empty=empty)
+            blank = yield from _read_line_by_line(file, first, block, limits, log, blank, empty=empty)
             continue
         if blank:
             log.bad_line(FileLine(file.name, blank), "the line is empty")
@@ -62,7 +62,7 @@ def feed_lines(part: DocumentLines, files: Sequence[InputFile], limits: ReaderLi
             begun = True
 
 
-def _plain(block: bytes, limits: ReaderLimits) -> str | None:
+def _decode_plain_block(block: bytes, limits: ReaderLimits) -> str | None:
     """The text of whole lines that can be taken as they stand; None where one of them needs a closer look."""
     odd = b"\r" in block or b"\0" in block or b"\n\n" in block
     if odd or not block or block[:1] == b"\n" or block[-1:] == b"\n" or len(block) > limits.line_bytes:
@@ -73,7 +73,7 @@ def _plain(block: bytes, limits: ReaderLimits) -> str | None:
         return None
 
 
-def _careful(
+def _read_line_by_line(
     file: InputFile, first: int, block: bytes, limits: ReaderLimits, log: ReadLog, blank: int, *, empty: bool
 ) -> Generator[tuple[int, str], None, int]:
     """The lines of a block one by one; returns the number of the last one where that is blank, else 0."""
@@ -180,7 +180,7 @@ def _read_some(raw: IO[bytes], least: int) -> bytes:
 
 
 @dataclass(slots=True)
-class _Packed:
+class _GzipProgress:
     """What is read of a gzip file and not yet unpacked, how much was read, and how many line ends were unpacked."""
 
     raw: IO[bytes]
@@ -204,7 +204,7 @@ class _Packed:
 
 
 def _unpack(head: bytes, raw: IO[bytes], name: str, limits: ReaderLimits, log: ReadLog) -> Iterator[bytes]:
-    packed, unpacked = _Packed(raw, head, len(head)), 0
+    packed, unpacked = _GzipProgress(raw, head, len(head)), 0
     while packed.fill(len(GZIP_MAGIC)):
         if not packed.data.startswith(GZIP_MAGIC):
             refuse_file(log, packed.at(name), "there is something after the end of the gzip data")
@@ -216,7 +216,7 @@ def _unpack(head: bytes, raw: IO[bytes], name: str, limits: ReaderLimits, log: R
             yield block
 
 
-def _unpack_member(packed: _Packed, name: str, log: ReadLog) -> Iterator[bytes]:
+def _unpack_member(packed: _GzipProgress, name: str, log: ReadLog) -> Iterator[bytes]:
     unpacker = zlib.decompressobj(31)
     while not unpacker.eof:
         if not packed.fill(1):

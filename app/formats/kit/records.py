@@ -108,7 +108,7 @@ def _group(value: object) -> object:
     return _list_of(_count, 1)(value)
 
 
-def _one_of(*values: str) -> Check:
+def _check_literal(*values: str) -> Check:
     def checked(value: object) -> str:
         if not isinstance(value, str) or value not in values:
             raise ValueError(f"must be one of {', '.join(values)}")
@@ -126,7 +126,7 @@ def _time(value: object) -> datetime:
         raise ValueError("is no time that exists") from None
 
 
-def _written(value: object) -> dict[str, object]:
+def _check_back_translation(value: object) -> dict[str, object]:
     said = _mapping(value)
     if set(said) != {"rater", "text", "origin"}:
         raise ValueError("must have rater, text and origin")
@@ -185,7 +185,7 @@ SHAPES: Mapping[str, RecordType] = {
             "key",
             key=_key,
             name=_name,
-            kind=_one_of("mt", "human"),
+            kind=_check_literal("mt", "human"),
             lab=_name,
             tags=_list_of(_name, 0),
         ),
@@ -196,7 +196,7 @@ SHAPES: Mapping[str, RecordType] = {
             "key",
             key=_key,
             name=_name,
-            kind=_one_of("test", "calibration", "tutorial"),
+            kind=_check_literal("test", "calibration", "tutorial"),
             domain=_name,
             position=_count,
             meta=_mapping,
@@ -224,7 +224,7 @@ SHAPES: Mapping[str, RecordType] = {
             text=_text,
             prefill=_list_of(_mapping, 0),
             prefill_origin=_mapping,
-            written=_written,
+            written=_check_back_translation,
             alignment=_alignment,
         ),
         _shape(
@@ -236,7 +236,7 @@ SHAPES: Mapping[str, RecordType] = {
             systems=_list_of(_key, 0),
             document=_key,
             payload=_mapping,
-            role=_one_of("rating", "repeat", "reference", "degraded", "calibration"),
+            role=_check_literal("rating", "repeat", "reference", "degraded", "calibration"),
             accepted=_bool,
             revision=_revision,
             item_position=_count,
@@ -292,11 +292,11 @@ def encode_record(record: Record) -> str:
     for field, default in shape.defaults.items():
         value = getattr(record, field)
         if value != default or type(value) is not type(default):
-            plain[field] = _plain(value)
+            plain[field] = _make_plain_value(value)
     return canonical_json(plain)
 
 
-def _plain(value: object) -> object:
+def _make_plain_value(value: object) -> object:
     if isinstance(value, datetime):
         text = value.astimezone(UTC).isoformat(timespec="auto")
         return text.replace("+00:00", "Z")

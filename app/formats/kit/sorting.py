@@ -62,14 +62,14 @@ class ExternalSorter:
         self._held.sort()
         held, self._held = self._held, []
         runs = [run for level in self._levels for run in level]
-        while len(runs) > 2 * self._fan():
-            runs = [*runs[self._fan() :], self._merge(runs[: self._fan()])]
+        while len(runs) > 2 * self._merge_width():
+            runs = [*runs[self._merge_width() :], self._merge(runs[: self._merge_width()])]
         try:
-            yield from _merged([*map(self._read, runs), _slices(held)]) if runs else held
+            yield from _merge_runs([*map(self._read, runs), _slices(held)]) if runs else held
         finally:
             self.close()
 
-    def _fan(self) -> int:
+    def _merge_width(self) -> int:
         """How many runs may be merged at once: fewer where entries are long, for each run has one in memory."""
         return max(2, min(self._fan_in, MERGE_BYTES // (self._longest + BLOCK)))
 
@@ -80,7 +80,7 @@ class ExternalSorter:
         self._levels[0].append(self._write(self._held))
         self._held, self._size = [], 0
         for depth, level in enumerate(self._levels):
-            if len(level) < self._fan():
+            if len(level) < self._merge_width():
                 return
             if depth + 1 == len(self._levels):
                 self._levels.append([])
@@ -88,7 +88,7 @@ class ExternalSorter:
             self._levels[depth] = []
 
     def _merge(self, runs: list[Run]) -> Run:
-        return self._write(_merged([*map(self._read, runs)]))
+        return self._write(_merge_runs([*map(self._read, runs)]))
 
     def _write(self, entries: Iterable[bytes]) -> Run:
         if self._file is None:
@@ -123,7 +123,7 @@ def _slices(entries: list[bytes], size: int = 1000) -> Iterator[list[bytes]]:
         yield entries[at : at + size]
 
 
-def _merged(runs: list[Iterator[list[bytes]]]) -> Iterator[bytes]:
+def _merge_runs(runs: list[Iterator[list[bytes]]]) -> Iterator[bytes]:
     """All entries of sorted runs in order.
 
     What stands before the end of every run's next entries can be given at once: sorting it is one pass over runs, in C.

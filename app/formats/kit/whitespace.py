@@ -31,9 +31,9 @@ class WhitespaceStripper:
             text = self._strip(record.text, key)
             if text is record.text:
                 return record
-            return self._shown(replace(record, text=text, led=self._stripped[key][0]))
+            return self._clip_prefilled_errors(replace(record, text=text, led=self._stripped[key][0]))
         if isinstance(record, JudgmentRow) and self._stripped and record.position is not None:
-            return self._clipped(record, record.position)
+            return self._clip_judgment(record, record.position)
         return record
 
     def _strip(self, text: str, key: Text) -> str:
@@ -46,7 +46,7 @@ class WhitespaceStripper:
         self._stripped[key] = len(text) - len(text.lstrip()) if stripped else len(text), len(stripped)
         return stripped
 
-    def _shown(self, record: OutputRow) -> OutputRow:
+    def _clip_prefilled_errors(self, record: OutputRow) -> OutputRow:
         """An output with the errors that are shown with it, clipped as it was stripped."""
         if not record.prefill:
             return record
@@ -54,7 +54,7 @@ class WhitespaceStripper:
         errors = [self._clip(error, places) for error in record.prefill]
         return replace(record, prefill=tuple(error for error in errors if isinstance(error, dict)))
 
-    def _clipped(self, record: JudgmentRow, position: int) -> JudgmentRow:
+    def _clip_judgment(self, record: JudgmentRow, position: int) -> JudgmentRow:
         errors = record.payload.get("errors")
         if not isinstance(errors, list):
             return record

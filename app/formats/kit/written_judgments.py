@@ -78,7 +78,7 @@ class RecordTable:
 
     def judged(self) -> Iterator[JudgedAddress]:
         """What counts, by document, position and address; once only. Revisions and voided judgments are lost."""
-        parsed = (_parsed(entry) for entry in self.entries)
+        parsed = (_parse_entry(entry) for entry in self.entries)
         for _, group in groupby(parsed, key=lambda pair: pair[0][:2]):
             segment: SegmentRow | None = None
             outputs: dict[str, str] = {}
@@ -118,6 +118,6 @@ def _entry(record: SegmentRow | OutputRow | JudgmentRow, position: int) -> str:
     return f"{record.document}\0{position:010d}\0{kind}\0\0{encode_record(record)}"
 
 
-def _parsed(entry: bytes) -> tuple[list[str], Record]:
+def _parse_entry(entry: bytes) -> tuple[list[str], Record]:
     head, _, text = entry.decode().rpartition("\0\0")
     return head.split("\0"), decode_record(json.loads(text), NOWHERE)

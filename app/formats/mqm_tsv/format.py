@@ -59,7 +59,7 @@ class MQMDocumentLines:
 
     def open(self, file: str, number: int, line: str) -> bool:
         """Take the columns of a file from its first line; whether that is data too. Raises Invalid."""
-        reader, is_header = _opened(file, number, line, self._log)
+        reader, is_header = _open_reader(file, number, line, self._log)
         self._fields = reader.fields
         return not is_header
 
@@ -98,7 +98,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
         for record in split_grouped_answers(part.records()):
             n += isinstance(record, JudgmentRow)
             yield record
-    _last(context, log)
+    _note_unknown_humans(context, log)
     log.finish()
     if not n:
         raise Invalid(f"there are no judgments in {', '.join(names)}")
@@ -125,7 +125,7 @@ def read_by_campaign(
     return split_by_language_pair(files, context, log, rows, partial(_with_metadata, log=log, languages={}))
 
 
-def _last(context: ReadContext, log: ReadLog) -> None:
+def _note_unknown_humans(context: ReadContext, log: ReadLog) -> None:
     note_unknown_humans(parse_list_option(context.options, HUMAN), log)
 
 
@@ -139,7 +139,7 @@ def _rows(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[MqmRo
     reader: MqmRowReader | None = None
     for number, line in read_lines(file, context.limits, log):
         if reader is None:
-            reader, is_header = _opened(file.name, number, line, log)
+            reader, is_header = _open_reader(file.name, number, line, log)
             if is_header:
                 continue
         row = reader.read(number, line)
@@ -147,7 +147,7 @@ def _rows(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[MqmRo
             yield row
 
 
-def _opened(file: str, number: int, line: str, log: ReadLog) -> tuple[MqmRowReader, bool]:
+def _open_reader(file: str, number: int, line: str, log: ReadLog) -> tuple[MqmRowReader, bool]:
     layout, is_header = _layout(file, number, line, log)
     return MqmRowReader(file, layout, log, "" if is_header else FIRST_LINE), is_header
 
@@ -200,5 +200,5 @@ FORMAT = Format(
     judged_by=("mqm",),
     options=OPTIONS,
     by_document=True,
-    spread=LineSharing(part=MQMDocumentLines, route=route_line, head=_campaign, some=True, last=_last),
+    spread=LineSharing(part=MQMDocumentLines, route=route_line, head=_campaign, some=True, last=_note_unknown_humans),
 )

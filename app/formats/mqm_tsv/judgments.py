@@ -50,18 +50,18 @@ class JudgmentMaker:
             if not _is_plain(row) or len(seen) > MOST_ROWS:
                 break
         else:
-            return rater, *_line(min(seen, key=_line) if len(seen) > 1 else seen[0]), _plainly(seen)
+            return rater, *_line(min(seen, key=_line) if len(seen) > 1 else seen[0]), _make_plain_payload(seen)
         if len(seen) == 1 and row.what == NO_ERROR and not row.metadata and len(row.category) <= LONGEST_CATEGORY:
             second = next(rows, None)
             if second is None:
                 return rater, *_line(row), FLAWLESS
             seen.append(second)
-        return self._together(where, rater, chain(seen, rows), tokens)
+        return self._make_judgment(where, rater, chain(seen, rows), tokens)
 
-    def _together(
+    def _make_judgment(
         self, where: JudgedOutput, rater: str, rows: Iterable[MqmMark], tokens: Mapping[str, list[str]]
     ) -> Made | None:
-        taken = self._take(rows)
+        taken = self._parse_rows(rows)
         if not taken:
             return None
         if len(taken) == 1 and taken[0][0].what == NO_ERROR and not taken[0][1]:
@@ -80,34 +80,34 @@ class JudgmentMaker:
         )
         return self._judgment(where, rater, taken, [span for span, _ in marked], meta or None)
 
-    def _take(self, rows: Iterable[MqmMark]) -> list[Found]:
+    def _parse_rows(self, rows: Iterable[MqmMark]) -> list[Found]:
         """The rows that can be read, as many as one judgment may have; never more in memory than that."""
         taken: list[Found] = []
         held = 0
         for row in rows:
             held += len(row.metadata)
             if len(taken) >= MOST_ROWS or held > MOST_METADATA:
-                self._bad(
+                self._note_bad_row(
                     row, f"more than {MOST_ROWS} rows, or {MOST_METADATA:,} characters of metadata, for one output"
                 )
-            elif (mark := self._parsed(row)) is not None:
+            elif (mark := self._parse_row(row)) is not None:
                 taken.append(mark)
         return taken
 
-    def _parsed(self, row: MqmMark) -> Found | None:
+    def _parse_row(self, row: MqmMark) -> Found | None:
         if not row.metadata and len(row.category) <= LONGEST_CATEGORY:
             return row, {}
         try:
             metadata = parse_metadata(row.metadata)
         except ValueError as fault:
-            self._bad(row, str(fault))
+            self._note_bad_row(row, str(fault))
             return None
         if len(row.category) > LONGEST_CATEGORY:
-            self._bad(row, f"the category has more than {LONGEST_CATEGORY} characters")
+            self._note_bad_row(row, f"the category has more than {LONGEST_CATEGORY} characters")
             return None
         return row, metadata
 
-    def _bad(self, row: MqmMark, reason: str) -> None:
+    def _note_bad_row(self, row: MqmMark, reason: str) -> None:
         self._log.bad_line(FileLine(row.file, int(row.line)), reason)
 
     def _latest(self, errors: list[Found], clean: list[Found]) -> list[Found]:
@@ -207,7 +207,7 @@ def _is_plain(row: MqmMark) -> bool:
     )
 
 
-def _plainly(rows: Sequence[MqmMark]) -> dict[str, object]:
+def _make_plain_payload(rows: Sequence[MqmMark]) -> dict[str, object]:
     """The payload of plain rows, which stand as `_order` would put their errors."""
     errors = []
     for row in rows:

@@ -44,7 +44,9 @@ def split_by_language_pair(
         for entry in entries:
             row = MqmRow.unpack(entry)
             if row.document not in known:
-                known[row.document] = abouts.add(_about(row, said.get(row.document, {}), pairs), _at(row))
+                known[row.document] = abouts.add(
+                    _make_row_campaign(row, said.get(row.document, {}), pairs), _line_of_row(row)
+                )
             texts_by_pair.add(f"{known[row.document]}\0".encode() + entry)
         if not abouts.found:
             abouts.campaign("", files)
@@ -62,10 +64,10 @@ def _note(row: MqmRow, said: dict[str, dict[Pair, FileLine]]) -> None:
         except ValueError:
             return
         if pair:
-            stated.setdefault(pair, _at(row))
+            stated.setdefault(pair, _line_of_row(row))
 
 
-def _about(row: MqmRow, stated: dict[Pair, FileLine], pairs: set[Pair]) -> RowCampaign:
+def _make_row_campaign(row: MqmRow, stated: dict[Pair, FileLine], pairs: set[Pair]) -> RowCampaign:
     """What a document's campaign is. Raises Invalid where its language pair is unclear."""
     candidates = sorted(stated) or sorted(pairs)
     if len(candidates) > 1:
@@ -77,5 +79,5 @@ def _about(row: MqmRow, stated: dict[Pair, FileLine], pairs: set[Pair]) -> RowCa
     return RowCampaign(candidates[0] if candidates else None, PROTOCOL, PROTOCOL)
 
 
-def _at(row: MqmRow) -> FileLine:
+def _line_of_row(row: MqmRow) -> FileLine:
     return FileLine(row.file, int(row.line))

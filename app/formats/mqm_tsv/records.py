@@ -76,7 +76,7 @@ class MQMRecords:
                 segment = _Segment(place, segment.document if is_next else make_key(name), int(position))
                 if not is_next and segment.document != name:
                     self._log.map_name("document", name, segment.document)
-                    yield DocumentRecord(_at(first), segment.document, name)
+                    yield DocumentRecord(_line_of_mark(first), segment.document, name)
             if segment.stated is not None and source != segment.source:
                 self._contradict(marks, "source", segment, segment.stated)
             elif not system:
@@ -89,7 +89,7 @@ class MQMRecords:
     def _output(
         self, at: _Segment, source: str, name: str, target: str, first: MqmMark, marks: Iterator[MqmMark]
     ) -> Iterator[Found]:
-        place = _at(first)
+        place = _line_of_mark(first)
         if at.stated is None:
             at.stated, at.source = first, source
             meta = {"globalSegId": first.global_id} if first.global_id not in ("", "0") else None
@@ -109,7 +109,7 @@ class MQMRecords:
             n = sum(
                 len(one.given) if isinstance(one, GroupedAnswers) else isinstance(one, JudgmentRow) for one in records
             )
-            self._log.notes[_of_human(name)] += n
+            self._log.notes[_strip_human_prefix(name)] += n
         yield from records
 
     def _judgments(self, where: JudgedOutput, marks: Iterator[MqmMark]) -> list[Found]:
@@ -156,7 +156,7 @@ class MQMRecords:
         for mark in marks:
             if mark.rater:
                 reason = f"segment {segment.place[0]} {segment.position}: another {column} than in line {stated.line}"
-                self._log.bad_line(_at(mark), f"{reason} of {stated.file}")
+                self._log.bad_line(_line_of_mark(mark), f"{reason} of {stated.file}")
 
 
 def note_unknown_humans(human: Iterable[str], log: ReadLog) -> None:
@@ -165,11 +165,11 @@ def note_unknown_humans(human: Iterable[str], log: ReadLog) -> None:
     log: of all parts of a split and of all readers together, as a system may stand in one of them only.
     """
     for name in human:
-        if _of_human(name) not in log.notes:
+        if _strip_human_prefix(name) not in log.notes:
             log.notes[f"no system is called {name[:80]}, a human translation as the options say"] = 1
 
 
-def _of_human(name: str) -> str:
+def _strip_human_prefix(name: str) -> str:
     return f"judgments of {name}, a human translation as the options say"
 
 
@@ -182,5 +182,5 @@ def split_grouped_answers(records: Iterable[Found]) -> Iterator[Record]:
             yield record
 
 
-def _at(mark: MqmMark) -> FileLine:
+def _line_of_mark(mark: MqmMark) -> FileLine:
     return FileLine(mark.file, int(mark.line))

@@ -179,7 +179,7 @@ class MqmRowReader:
         if len(cells) == 9 and layout.width == 10 and layout.index[-1] == 9:
             cells.append("")  # an editor took the empty last cell
         if len(cells) != layout.width:
-            self._bad(number, f"there are {len(cells)} columns where {layout.width} are needed")
+            self._note_bad_row(number, f"there are {len(cells)} columns where {layout.width} are needed")
             return None
         if not self._as_is:
             cells = [*(cells[i] for i in layout.index[:-1]), self._metadata(cells)]
@@ -188,17 +188,17 @@ class MqmRowReader:
         system, document, position, global_id, rater, source, target, category, severity, metadata = cells
         system, document, rater = system.strip(), document.strip(), rater.strip()
         what, severity = self._severity(severity, category) if rater else ("", "")
-        padded = self._positions.get(position) or self._padded(position)
+        padded = self._positions.get(position) or self._pad_position(position)
         good = padded and system and document and (what or not rater)
         if not good or len(system) + len(document) + len(rater) > LONGEST:
-            self._bad(number, _fault(system, document, position.strip(), rater, cells[8]))
+            self._note_bad_row(number, _fault(system, document, position.strip(), rater, cells[8]))
             return None
         source, source_spans = self._text(source)
         target, target_spans = self._text(target)
         place = document, padded, source, system, target, rater, what, target_spans, source_spans
         return (*place, severity, category.strip(), metadata, global_id.strip(), self._file, str(number))
 
-    def _padded(self, cell: str) -> str:
+    def _pad_position(self, cell: str) -> str:
         """A position so that it sorts as a number; empty where the cell is none."""
         position = cell.strip()
         if not (position.isascii() and position.isdigit() and len(position) < 10 and int(position)):
@@ -208,7 +208,7 @@ class MqmRowReader:
         self._positions[cell] = padded = position.zfill(10)
         return padded
 
-    def _bad(self, number: int, reason: str) -> None:
+    def _note_bad_row(self, number: int, reason: str) -> None:
         self._log.bad_line(FileLine(self._file, number), reason + self._hint)
 
     def _metadata(self, cells: list[str]) -> str:

@@ -29,7 +29,7 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
     with gather_records(records, lost) as gathered:
         if gathered.campaign is not None and gathered.campaign.options:
             lost["options of the campaign: say its weights again"] += 1
-        about, once = _About(gathered.campaign), _Once()
+        about, once = _SegmentMetadata(gathered.campaign), _FirstAnswers()
         for judged in gathered.judged():
             why = _left_out(judged.judgment)
             if why is not None:
@@ -51,7 +51,7 @@ def _left_out(judgment: JudgmentRow) -> str | None:
     return None if judgment.role == "rating" else f"judgments of the kind {judgment.role}"
 
 
-class _Once:
+class _FirstAnswers:
     """Tells another answer of a rater to the same output, whose errors would read as errors of the first."""
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class _Once:
         return is_first
 
 
-class _About:
+class _SegmentMetadata:
     """What the metadata says of languages and segment: once for each document and segment, in its first row."""
 
     def __init__(self, campaign: CampaignRow | None) -> None:
@@ -181,8 +181,8 @@ def _error(
     texts = {"source": source, "target": target}
     side, start, end = str(error.get("side", "target")), error.get("start"), error.get("end")
     if isinstance(start, int) and isinstance(end, int):
-        texts[side] = _marked(texts[side], rest.get("spans") or [[start, end]], lost)
-        texts["source"] = _marked(texts["source"], rest.get("source_marks") or [], lost)
+        texts[side] = _mark_spans(texts[side], rest.get("spans") or [[start, end]], lost)
+        texts["source"] = _mark_spans(texts["source"], rest.get("source_marks") or [], lost)
     elif side != "target":
         lost["the side of errors without a place"] += 1
     rest = {key: value for key, value in rest.items() if key not in ("spans", "source_marks")}
@@ -196,7 +196,7 @@ def _error(
     return texts["source"], texts["target"], _cell(category, lost), severity, _metadata(metadata, submitted)
 
 
-def _marked(text: str, spans: object, lost: Counter[str]) -> str:
+def _mark_spans(text: str, spans: object, lost: Counter[str]) -> str:
     """The text with marks around each span, as far as they lie in it and apart from each other."""
     limit = len(text)
     for start, end in reversed(spans if isinstance(spans, list) else []):

@@ -117,7 +117,7 @@ def _records(pair: _Pair, context: ReadContext, log: ReadLog) -> Iterator[Record
     )
     places: list[tuple[str, int]] = []
     if first is not None:
-        placing = DocumentPlacement(_named, seen=places.append if scores or metrics.files else None)
+        placing = DocumentPlacement(_parse_document_line, seen=places.append if scores or metrics.files else None)
         yield from read_parallel(pair.roles(context), placing, context, log)
     else:
         places = [(key, n) for key, length in context.outline() for n in range(1, length + 1)]
@@ -130,7 +130,7 @@ def _records(pair: _Pair, context: ReadContext, log: ReadLog) -> Iterator[Record
     log.finish()
 
 
-def _named(line: str) -> tuple[str, str | None]:
+def _parse_document_line(line: str) -> tuple[str, str | None]:
     """Document and domain of a line `DOMAIN DOCNAME`; the last word alone where there is no domain."""
     domain, _, name = line.strip().partition("\t") if "\t" in line else line.strip().partition(" ")
     if not name.strip():
@@ -163,7 +163,7 @@ def _pairs(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> di
         if role == "metric" and "metric" not in context.options:
             log.dropped[NOT_ASKED_FOR] += 1
             continue
-        if not _take(pairs.setdefault(match["pair"], _Pair(match["pair"])), role, match, file):
+        if not _note_file(pairs.setdefault(match["pair"], _Pair(match["pair"])), role, match, file):
             refuse_file(
                 log, FileLine(file.name, 0), f"a second file that is the {role} of {match['pair']}: is it another set?"
             )
@@ -175,7 +175,7 @@ def _pairs(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> di
     return pairs
 
 
-def _take(pair: _Pair, role: str, match: re.Match[str], file: InputFile) -> bool:
+def _note_file(pair: _Pair, role: str, match: re.Match[str], file: InputFile) -> bool:
     """Note a file under its role; False where there is one already."""
     if role in ("source", "docs"):
         return pair.single.setdefault(role, file) is file

@@ -97,7 +97,7 @@ def read_test_set_names(records: Iterable[Record], lost: Counter[str]) -> TestSe
         name not in references for key, name in human.items() if key not in stand_in
     )
     lost["references, without which mt-metrics-eval cannot load the files"] += not references and not stand_in
-    protocol, pair = _about(campaign, lost)
+    protocol, pair = _find_protocol_and_languages(campaign, lost)
     known_protocol = protocols.ALL.get(protocol)
     known = TestSetNames(
         protocol=protocol,
@@ -119,7 +119,7 @@ def _in_reference(name: str) -> bool:
     return fits_path(name) and not set(name) & set(".-") and name not in {"all", "src"}
 
 
-def _about(campaign: CampaignRow | None, lost: Counter[str]) -> tuple[str, str]:
+def _find_protocol_and_languages(campaign: CampaignRow | None, lost: Counter[str]) -> tuple[str, str]:
     """Protocol and language pair."""
     if campaign is None:
         return "rating", f"{UNDETERMINED}-{UNDETERMINED}"

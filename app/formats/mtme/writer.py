@@ -186,9 +186,9 @@ class _Lines:
         """Paths with their lines."""
         split = (entry.decode().rpartition("\0\0") for entry in self._lines)
         for path, group in groupby(split, key=lambda parts: parts[0].partition("\0")[0]):
-            yield path, self._filled(path, ((head.split("\0"), line) for head, _, line in group))
+            yield path, self._fill_missing_lines(path, ((head.split("\0"), line) for head, _, line in group))
 
-    def _filled(self, path: str, entries: Iterable[tuple[list[str], str]]) -> Iterator[bytes]:
+    def _fill_missing_lines(self, path: str, entries: Iterable[tuple[list[str], str]]) -> Iterator[bytes]:
         """The lines of a file, with one for every place where there is nothing."""
         scored = path.startswith((HUMAN, METRICS))
         level = path.rsplit(".", 2)[-2] if scored else "seg"

@@ -108,7 +108,7 @@ def read_pearmut_names(records: Iterable[Record], lost: Counter[str]) -> Pearmut
         protocol=(campaign.protocol if campaign else None) or "",
         criteria=[one for one in criteria if isinstance(one, Mapping)] if isinstance(criteria, list | tuple) else [],
         systems=NameAliases(_is_no_number, lost, systems),
-        documents=NameAliases(_plain, lost, document_names),
+        documents=NameAliases(_is_named_by_first_item, lost, document_names),
         raters=NameAliases(bool, lost, raters),
         voided=voided,
         left=frozenset(left),
@@ -121,7 +121,7 @@ def _is_no_number(name: str) -> bool:
     return bool(name) and not name.isdigit()
 
 
-def _plain(name: str) -> bool:
+def _is_named_by_first_item(name: str) -> bool:
     """Whether a document is called so that its first item tells its name."""
     return bool(name) and "_#_" not in name and len(name) < 900
 

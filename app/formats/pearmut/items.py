@@ -71,31 +71,31 @@ class PearmutItems:
         for piece in stream_json_pieces(file, self._context.limits, self._log):
             self.at = self.at or piece.at
             if piece.key is None and isinstance(piece.value, dict) and "data" in piece.value:
-                yield from self._listed(piece.at, piece.value)
+                yield from self._read_campaign(piece.at, piece.value)
             else:
-                yield from self._piece(piece)
+                yield from self._read_piece(piece)
 
     def is_wanted(self, campaign_id: object) -> bool:
         """Whether a campaign is the one that was asked for; without a wish all are."""
         return self._campaign_id in (None, campaign_id)
 
-    def _listed(self, at: FileLine, campaign: Item) -> Iterator[Record]:
+    def _read_campaign(self, at: FileLine, campaign: Item) -> Iterator[Record]:
         """A campaign of a list, member by member."""
         if not self.is_wanted(campaign.get("campaign_id")):
             self._log.dropped[OTHERS] += 1
             return
         for key, value in campaign.items():
             for part in value if isinstance(value, list) else [value]:
-                yield from self._piece(JsonPiece(at, key, part, isinstance(value, list)))
+                yield from self._read_piece(JsonPiece(at, key, part, isinstance(value, list)))
 
-    def _piece(self, piece: JsonPiece) -> Iterator[Record]:
+    def _read_piece(self, piece: JsonPiece) -> Iterator[Record]:
         if is_progress(piece.value):
             self._log.dropped[PROGRESS] += len(piece.value)
         elif piece.key == "info" and isinstance(piece.value, dict):
             yield from self._campaign(piece.at, piece.value)
         elif piece.key == "data":
             for document in _documents(piece):
-                yield from self._tried(piece.at, document)
+                yield from self._read_or_refuse(piece.at, document)
         elif piece.key is None or piece.key.startswith("data_"):
             self._log.dropped[CHECKS] += 1
         elif piece.key not in NAMING:
@@ -116,7 +116,7 @@ class PearmutItems:
         if self._context.protocol is None and self.protocol is not None:
             yield CampaignRow(at, self.protocol, options={"criteria": criteria} if criteria else None)
 
-    def _tried(self, at: FileLine, document: object) -> Iterator[Record]:
+    def _read_or_refuse(self, at: FileLine, document: object) -> Iterator[Record]:
         try:
             records = list(self.records(at, document_items(document)))
         except ValueError as fault:
@@ -130,7 +130,7 @@ class PearmutItems:
             self._log.dropped[CHECKS] += 1
             return
         places, texts = self.places(items), [item_outputs(item) for item in items]
-        prefills = [_prefilled(item, shown, self.spans) for item, shown in zip(items, texts, strict=True)]
+        prefills = [_read_prefilled_errors(item, shown, self.spans) for item, shown in zip(items, texts, strict=True)]
         sources = [(_text(item, "src"), _text(item, "ref")) for item in items]
         name = self._first[places[0][0]]
         if places[0][0] not in self._told and places[0][0] != name:
@@ -161,12 +161,12 @@ class PearmutItems:
             raise ValueError(f"item_id: {ids[0][:80]} and those after it are not the same document everywhere")
         if len(self._places) + len(ids) > MOST_SEGMENTS:
             raise Invalid(f"more than {MOST_SEGMENTS:,} segments")
-        key = self._named(ids[0])
+        key = self._document_key(ids[0])
         for position, item_id in enumerate(ids, 1):
             self._places[item_id] = key, position
         return [(key, position) for position in range(1, len(ids) + 1)]
 
-    def _named(self, first: str) -> str:
+    def _document_key(self, first: str) -> str:
         """The key of a document by the id of its first item."""
         match = FIRST.fullmatch(first)
         for name in ([match["document"]] if match else []) + [first]:
@@ -224,7 +224,9 @@ def _criteria(sliders: object) -> list[dict[str, object]]:
     return criteria
 
 
-def _prefilled(item: Item, texts: Mapping[str, str], reader: SpanReader) -> dict[str, tuple[Mapping[str, object], ...]]:
+def _read_prefilled_errors(
+    item: Item, texts: Mapping[str, str], reader: SpanReader
+) -> dict[str, tuple[Mapping[str, object], ...]]:
     given = item.get("error_spans")
     if isinstance(given, list):
         given = dict(zip(texts, given, strict=False))

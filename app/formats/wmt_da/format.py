@@ -58,7 +58,7 @@ OPTIONS = {
 
 
 @dataclass(slots=True)
-class _Seen:
+class _CommonValues:
     """What the rows of all files have in common, with the first place of each value."""
 
     pairs: dict[tuple[str, str], FileLine] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class DADocumentLines:
         self._standardised, self._accepted = _options(names, context)
         if "split" in context.options:
             raise Invalid("with the option split the files make several campaigns; this is about one")
-        self._log, self._rows, self._seen = log, ExternalSorter(), _Seen()
+        self._log, self._rows, self._seen = log, ExternalSorter(), _CommonValues()
         self._read: Callable[[int, str], tuple[DaRow, tuple[str, str]] | None]
 
     def open(self, file: str, number: int, line: str) -> bool:
@@ -98,7 +98,7 @@ class DADocumentLines:
             self._seen.add(row, pair)
             self._rows.add(row.pack())
 
-    def campaign_facts(self) -> tuple[_Seen, bool]:
+    def campaign_facts(self) -> tuple[_CommonValues, bool]:
         """What the rows have in common, and whether scores are standardised."""
         return self._seen, self._standardised
 
@@ -150,8 +150,8 @@ def _header(at: FileLine, line: str, log: ReadLog) -> list[str]:
     return header
 
 
-def _head_of(names: Sequence[str], told: Sequence[tuple[_Seen, bool]]) -> CampaignRow:
-    whole = _Seen()
+def _head_of(names: Sequence[str], told: Sequence[tuple[_CommonValues, bool]]) -> CampaignRow:
+    whole = _CommonValues()
     for seen, _ in reversed(told):
         whole.pairs.update(seen.pairs)
         whole.documents.update(seen.documents)
@@ -164,19 +164,19 @@ def read_by_campaign(
     """One stream of records for each language pair, each to be read before the next. Raises as `read`."""
     names = [file.name for file in files]
     standardised, accepted = _options(names, context)
-    seen: dict[str, _Seen] = {}
+    seen: dict[str, _CommonValues] = {}
     with ExternalSorter() as rows:
         for file in files:
             for row, pair in _rows(file, context, log, unfiltered=accepted not in (None, file.name), z=standardised):
                 name = "-".join(pair)
-                seen.setdefault(name, _Seen()).add(row, pair)
+                seen.setdefault(name, _CommonValues()).add(row, pair)
                 if len(seen) > MOST_PARTS:
                     raise Invalid(f"more than {MOST_PARTS} language pairs: is this the right column?")
                 rows.add(name.encode() + b"\0" + row.pack())
         log.finish()
         heads = {name: _campaign(names, one, standardised=standardised) for name, one in seen.items()}
         if not heads:
-            _campaign(names, _Seen(), standardised=standardised)
+            _campaign(names, _CommonValues(), standardised=standardised)
         split = (entry.partition(b"\0")[::2] for entry in rows)
         for part, group in groupby(split, key=itemgetter(0)):
             name = part.decode()
@@ -218,7 +218,7 @@ def _rows(
         reader = DaRowReader(file.name, header, log, unfiltered=unfiltered, standardised=z)
 
 
-def _campaign(names: Sequence[str], seen: _Seen, *, standardised: bool) -> CampaignRow:
+def _campaign(names: Sequence[str], seen: _CommonValues, *, standardised: bool) -> CampaignRow:
     if not seen.pairs:
         raise Invalid(f"there are no judgments in {', '.join(names)}")
     if len(seen.pairs) > 1:
@@ -259,15 +259,15 @@ class _Records:
         for _, segment in groupby(map(DaRow.unpack, rows), key=itemgetter(0, 1)):
             stated: DaRow | None = None
             for _, group in groupby(segment, key=itemgetter(2, 3, 4, 5, 6, 7)):
-                row, rest = _head(group)
+                row, rest = _split_first_row(group)
                 stated = stated or row
                 if row.sid == stated.sid:
                     yield from self._judgment(row, rest)
                     continue
                 for other in chain((row,), rest):
-                    self._bad(other, f"sid {row.sid!r} is the same segment as {stated.sid!r}", stated)
+                    self._note_contradiction(other, f"sid {row.sid!r} is the same segment as {stated.sid!r}", stated)
 
-    def _bad(self, row: DaRow, what: str, stated: DaRow) -> None:
+    def _note_contradiction(self, row: DaRow, what: str, stated: DaRow) -> None:
         self._log.bad_line(row.at, f"{what} in line {stated.line} of {stated.file}")
 
     def _judgment(self, row: DaRow, rest: Iterator[DaRow]) -> Iterator[Record]:
@@ -283,7 +283,7 @@ class _Records:
                 seen[other.unfiltered] += 1
             else:
                 contradicted = True
-                self._bad(other, "another score or time for the same presentation than", row)
+                self._note_contradiction(other, "another score or time for the same presentation than", row)
         if contradicted:
             return
         if self._two_files and not seen["1"]:
@@ -347,7 +347,7 @@ class _Records:
         return payload
 
 
-def _head(rows: Iterator[DaRow]) -> tuple[DaRow, Iterator[DaRow]]:
+def _split_first_row(rows: Iterator[DaRow]) -> tuple[DaRow, Iterator[DaRow]]:
     """The first row, and those after it."""
     return next(rows), rows
 

@@ -81,10 +81,10 @@ class WmtJsonlDocuments:
                 self._try(at, self._document(at, line))
         self._log.finish()
         if systems and not self._known:
-            self._from_campaign(systems[0])
+            self._load_campaign_texts(systems[0])
         for file in systems:
             for at, line in self._objects(file):
-                self._try(at, self._hypothesis(at, line, _stem(file.name)))
+                self._try(at, self._hypothesis(at, line, _base_name(file.name)))
         self._log.finish()
 
     def parts(self) -> Iterator[tuple[str, Iterator[Record]]]:
@@ -123,9 +123,9 @@ class WmtJsonlDocuments:
         known = self._known.get(key)
         if known is not None and not judged:
             raise ValueError(f"the document {name[:80]} stands twice")
-        sources = self._cut(line["src_text"], "src_text")
-        references = self._aligned(line, "refs", len(sources))
-        outputs = self._aligned(line, "tgt_text", len(sources))
+        sources = self._split_paragraphs(line["src_text"], "src_text")
+        references = self._read_aligned_texts(line, "refs", len(sources))
+        outputs = self._read_aligned_texts(line, "tgt_text", len(sources))
         first = (index if index is not None else known.segments if known else 0) + 1
         judgments = list(parse_judgments(at, line, key, first, len(sources), self._context, self._log))
         if known is None:
@@ -141,10 +141,14 @@ class WmtJsonlDocuments:
             self._judged.setdefault(pair, at)
             yield pair, known.index, first, judgment
 
-    def _aligned(self, line: Object, field: str, n: int) -> dict[str, list[str]]:
+    def _read_aligned_texts(self, line: Object, field: str, n: int) -> dict[str, list[str]]:
         """Texts by name, each with as many paragraphs as the source. Raises ValueError."""
         given = _mapping(line, field)
-        texts = {name: self._cut(_reference(v), f"{field}.{name}", n) for name, v in given.items() if v is not None}
+        texts = {
+            name: self._split_paragraphs(_reference(v), f"{field}.{name}", n)
+            for name, v in given.items()
+            if v is not None
+        }
         for name, paragraphs in texts.items():
             if len(paragraphs) != n:
                 raise ValueError(f"{field}.{name[:80]} has {len(paragraphs)} paragraphs, the source has {n}")
@@ -160,7 +164,7 @@ class WmtJsonlDocuments:
         if line["hypothesis"] is None:
             self._log.dropped["documents without an output"] += 1
             return
-        paragraphs = self._cut(line["hypothesis"], "hypothesis", known.segments)
+        paragraphs = self._split_paragraphs(line["hypothesis"], "hypothesis", known.segments)
         if len(paragraphs) != known.segments:
             raise ValueError(f"the output has {len(paragraphs)} paragraphs, the source has {known.segments}")
         yield from self._outputs(at, system, key, known, 1, paragraphs)
@@ -168,12 +172,12 @@ class WmtJsonlDocuments:
     def _outputs(
         self, at: FileLine, system: str, document: str, known: _Document, first: int, paragraphs: Sequence[str]
     ) -> Iterator[Keyed]:
-        yield from self._declared(at, system, known)
+        yield from self._declare_system(at, system, known)
         key = make_key(system)
         for position, text in enumerate(paragraphs, first):
             yield known.pair, known.index, position, OutputRow(at, key, document, position, text)
 
-    def _declared(self, at: FileLine, system: str, known: _Document) -> Iterator[Keyed]:
+    def _declare_system(self, at: FileLine, system: str, known: _Document) -> Iterator[Keyed]:
         """What is known of a system, once for each language pair."""
         key, _ = self._systems.of(system)
         if (known.pair, key) in self._told:
@@ -182,7 +186,7 @@ class WmtJsonlDocuments:
         human = system in self._human or REFERENCE.fullmatch(system) is not None
         yield known.pair, 0, 0, SystemRecord(at, key, system, "human" if human else "mt")
 
-    def _cut(self, value: object, what: str, wanted: int | None = None) -> list[str]:
+    def _split_paragraphs(self, value: object, what: str, wanted: int | None = None) -> list[str]:
         """The paragraphs of a text. wanted: how many the source has, None for the source. Raises ValueError.
 
         A system may have lost the marks or blank lines of the source: if its lines are as many as the source's
@@ -213,7 +217,7 @@ class WmtJsonlDocuments:
             self.pairs.append(pair)
         return self.pairs.index(pair)
 
-    def _from_campaign(self, file: InputFile) -> None:
+    def _load_campaign_texts(self, file: InputFile) -> None:
         """The test set is in the campaign already. Raises Invalid where it has none."""
         self.pairs = [""]
         for index, (key, length) in enumerate(self._context.outline(), 1):
@@ -307,5 +311,5 @@ def _mapping(line: Object, field: str) -> Mapping[str, object]:
     return member
 
 
-def _stem(name: str) -> str:
+def _base_name(name: str) -> str:
     return name.rsplit("/", 1)[-1].removesuffix(".gz").removesuffix(".jsonl") or name

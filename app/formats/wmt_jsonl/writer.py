@@ -120,25 +120,25 @@ def _line(
     if campaign is not None and campaign.source_language and campaign.target_language:
         line |= {"src_lang": campaign.source_language, "tgt_lang": campaign.target_language}
     sources = [str(segments[position].source) for position in sorted(segments)]
-    line["src_text"] = sources if split_numbered_name(str(line["doc_id"])) else _joined(sources)
-    line["refs"] = dict(_whole(references, segments, lost, "references"))
-    outputs = dict(_whole(by_system, segments, lost, "outputs"))
+    line["src_text"] = sources if split_numbered_name(str(line["doc_id"])) else _join_paragraphs(sources)
+    line["refs"] = dict(_list_complete_texts(references, segments, lost, "references"))
+    outputs = dict(_list_complete_texts(by_system, segments, lost, "outputs"))
     line["tgt_text"] = {_name(known, system): text for system, text in outputs.items()}
     return line
 
 
-def _whole(
+def _list_complete_texts(
     texts: Mapping[str, Texts], segments: Mapping[int, object], lost: Counter[str], what: str
 ) -> Iterator[tuple[str, object]]:
     """Texts by name, of those that there are for every segment."""
     for name, text_at in sorted(texts.items()):
         if text_at.keys() == segments.keys():
-            yield name, _joined([text_at[position] for position in sorted(text_at)])
+            yield name, _join_paragraphs([text_at[position] for position in sorted(text_at)])
         else:
             lost[f"{what} of documents that lack some of their segments"] += len(text_at)
 
 
-def _joined(paragraphs: list[str]) -> object:
+def _join_paragraphs(paragraphs: list[str]) -> object:
     """Paragraphs as one text, where cutting it gives the same again."""
     text = BLANK_LINE.join(paragraphs)
     return text if text.split(BLANK_LINE) == paragraphs else paragraphs

@@ -52,7 +52,7 @@ def read_sheet_rows(file: InputFile, limits: ReaderLimits, log: ReadLog) -> Iter
         copy_bounded_file(file, held, log)
         check_workbook(file, held, limits, log)
         n = n_sheets = 0
-        for cells in _all(file, held, log):
+        for cells in _read_cells(file, held, log):
             n += 1
             log.lines += 1
             if n > limits.lines:
@@ -83,7 +83,7 @@ def _row(cells: _Cells, at: FileLine, log: ReadLog) -> SheetRow | None:
     return SheetRow(at, cells.sheet, cells.number, cells.values[3], (task.removeprefix("'"), item, segment))
 
 
-def _all(file: InputFile, held: IO[bytes], log: ReadLog) -> Iterator[_Cells]:
+def _read_cells(file: InputFile, held: IO[bytes], log: ReadLog) -> Iterator[_Cells]:
     """The cells of every row of every sheet."""
     from openpyxl import load_workbook
 

@@ -35,7 +35,7 @@ def workbooks_as_tables(
     if not all(books):
         raise Invalid("workbooks and delimited files cannot be read through one map; save all of them as one kind")
     cut = columns.model_copy(update={"delimiter": ",", "quoting": True})
-    return cut, [InputFile(file.name, lambda file=file: _opened(file, limits, log)) for file in files]  # type: ignore[misc]  # the file of this turn
+    return cut, [InputFile(file.name, lambda file=file: _open_first_sheet(file, limits, log)) for file in files]  # type: ignore[misc]  # the file of this turn
 
 
 def _is_archive(file: InputFile) -> bool:
@@ -43,7 +43,7 @@ def _is_archive(file: InputFile) -> bool:
         return data.read(len(ARCHIVE)) == ARCHIVE
 
 
-def _opened(file: InputFile, limits: ReaderLimits, log: ReadLog) -> IO[bytes]:
+def _open_first_sheet(file: InputFile, limits: ReaderLimits, log: ReadLog) -> IO[bytes]:
     """The first sheet as text, from its start. Raises Invalid for what is no workbook."""
     made = tempfile.TemporaryFile()  # noqa: SIM115  (whoever reads it closes it)
     try:

@@ -45,7 +45,7 @@ def write_workbook(contents: CampaignContents, lost: Counter[str]) -> Iterator[b
     from openpyxl import Workbook
     from openpyxl.workbook.protection import WorkbookProtection
 
-    protocol, names, scores = _look(contents, lost)
+    protocol, names, scores = _survey_contents(contents, lost)
     book = Workbook()
     book.remove(book.worksheets[0])
     book.security = WorkbookProtection(lockStructure=True)
@@ -54,7 +54,7 @@ def write_workbook(contents: CampaignContents, lost: Counter[str]) -> Iterator[b
             if rater is None:
                 lost[NO_TASKS] += len({row.task for row in rows})
                 continue
-            _sheet(_titled(book, names.get(rater, rater)), rows, protocol, scores, lost)
+            _sheet(_add_sheet(book, names.get(rater, rater)), rows, protocol, scores, lost)
     if not book.worksheets:
         book.create_sheet("empty")["A1"] = "There are no tasks of raters who could work in a spreadsheet."
     with tempfile.TemporaryFile() as file:
@@ -64,7 +64,7 @@ def write_workbook(contents: CampaignContents, lost: Counter[str]) -> Iterator[b
             yield block
 
 
-def _look(contents: CampaignContents, lost: Counter[str]) -> tuple[str, Mapping[str, str], Scores]:
+def _survey_contents(contents: CampaignContents, lost: Counter[str]) -> tuple[str, Mapping[str, str], Scores]:
     """The protocol, names of raters, and the scores that are there: of each address the latest."""
     protocol, names = "", {}
     latest_scores: dict[tuple[str, str, int, str], tuple[int, float]] = {}
@@ -96,7 +96,7 @@ def _look(contents: CampaignContents, lost: Counter[str]) -> tuple[str, Mapping[
     return protocol, names, {address: score for address, (_, score) in latest_scores.items() if address not in voided}
 
 
-def _titled(book: Workbook, name: str) -> Worksheet:
+def _add_sheet(book: Workbook, name: str) -> Worksheet:
     """A new sheet called after a rater, as far as sheets can be called so."""
     plain = "".join(c if c.isprintable() and c not in "[]:*?/\\'" else "_" for c in name)[:24] or "rater"
     taken = {sheet.title.casefold() for sheet in book.worksheets}

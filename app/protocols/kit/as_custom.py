@@ -66,12 +66,12 @@ def _parts(widget: Widget, protocol: Protocol[Any], options: ScoringOptions) -> 
             directions = {one.name: one.higher_is_better for one in protocol.measures_under(options)}
             yield from (_slider(one, higher=directions.get(one.name, True)) for one in widget.criteria)
         case Slider() | Choice() | Count():
-            yield _one_number(widget, higher=protocol.measure(options).higher_is_better)
+            yield _make_number_part(widget, higher=protocol.measure(options).higher_is_better)
         case TextEdit() | Link() | Texts():
             yield from _texts(widget)
 
 
-def _one_number(widget: Slider | Choice | Count, *, higher: bool) -> dict[str, Any]:
+def _make_number_part(widget: Slider | Choice | Count, *, higher: bool) -> dict[str, Any]:
     if isinstance(widget, Choice):
         answers = [{"value": value, "label": anchor or f"{value:g}"} for value, anchor in widget.points]
         return {

@@ -105,19 +105,19 @@ def _shared_units(
 ) -> SharedUnits:
     """The mean of each unit of each campaign; units of the same address whose sources differ are left out."""
     turned = len({one.rows.higher_is_better for one in campaign_ratings}) > 1
-    means = [_means(one, options, turn=turned and not one.rows.higher_is_better) for one in campaign_ratings]
+    means = [_mean_by_address(one, options, turn=turned and not one.rows.higher_is_better) for one in campaign_ratings]
     counts: dict[Address, int] = {}
     for each in means:
         for address in each:
             counts[address] = counts.get(address, 0) + 1
     least = len(campaign_ratings) if options.complete else 2
     shared = sorted(address for address, n in counts.items() if n >= least)
-    held = [address for address in shared if _one_text(address, texts)]
+    held = [address for address in shared if _has_one_text(address, texts)]
     rows = [(i, c, means[c][a]) for i, a in enumerate(held) for c in range(len(campaign_ratings)) if a in means[c]]
     unit, rater, value = zip(*rows, strict=True) if rows else ((), (), ())
-    documents, document = _coded([a[0] for a in held])
-    systems, system = _coded([a[2] for a in held])
-    _, place = _coded([f"{a[0]}\0{a[1]}" for a in held])
+    documents, document = _encode_keys([a[0] for a in held])
+    systems, system = _encode_keys([a[2] for a in held])
+    _, place = _encode_keys([f"{a[0]}\0{a[1]}" for a in held])
     units = UnitValues(
         unit=np.array(unit, dtype=np.int32),
         rater=np.array(rater, dtype=np.int32),
@@ -131,18 +131,18 @@ def _shared_units(
     return SharedUnits(units, len(shared) - len(held), turned, tuple(systems))
 
 
-def _coded(keys: Sequence[str]) -> tuple[list[str], npt.NDArray[np.int32]]:
+def _encode_keys(keys: Sequence[str]) -> tuple[list[str], npt.NDArray[np.int32]]:
     names = sorted(set(keys))
     code = {name: i for i, name in enumerate(names)}
     return names, np.array([code[key] for key in keys], dtype=np.int32)
 
 
-def _one_text(address: Address, texts: Sequence[dict[tuple[str, int], str]]) -> bool:
+def _has_one_text(address: Address, texts: Sequence[dict[tuple[str, int], str]]) -> bool:
     known = {digests[address[:2]] for digests in texts if address[:2] in digests}
     return len(known) < 2
 
 
-def _means(ratings: RawRatings, options: BetweenOptions, *, turn: bool) -> dict[Address, float]:
+def _mean_by_address(ratings: RawRatings, options: BetweenOptions, *, turn: bool) -> dict[Address, float]:
     units = make_segment_units(ratings.rows, repeated=options.repeats)
     labels = ratings.rows.labels
     mean = np.bincount(units.unit, weights=units.value, minlength=units.n_units) / np.maximum(units.counts(), 1)

@@ -27,12 +27,14 @@ Group = tuple[str, list["Statistic"]]
 
 def statistics_plot(view: AgreementView) -> bytes:
     """One line a coefficient, by level: value, interval, and what a model expects as a hollow mark."""
-    groups = [(f"{LEVEL_NAMES[one.level]} ({one.n_pairs:,} pairs)", _drawn(one, view)) for one in view.levels]
+    groups = [
+        (f"{LEVEL_NAMES[one.level]} ({one.n_pairs:,} pairs)", _statistics_to_draw(one, view)) for one in view.levels
+    ]
     title = f"Agreement of raters in {next(iter(view.campaigns))}"
     return coefficient_plot(title, groups, [make_caption(view), *map(captions.make_sentence, view.warnings)])
 
 
-def _drawn(level: LevelView, view: AgreementView) -> list[Statistic]:
+def _statistics_to_draw(level: LevelView, view: AgreementView) -> list[Statistic]:
     """Of what there is for every tolerance only the main one, but for κ by the closed form."""
     ts = view.tolerances
     main = None if not ts else 15.0 if 15.0 in ts else ts[len(ts) // 2]
@@ -62,7 +64,7 @@ def coefficient_plot(title: str, groups: Sequence[Group], notes: Sequence[str]) 
         canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 34 + len(caption_lines) * LINE + MARGIN)
         sheet.heading(title, "Filled: value and interval; hollow: expected by the model")
-        low = _lowest([one for _, found in drawn for one in found])
+        low = _axis_minimum([one for _, found in drawn for one in found])
         _axis(sheet, low, top, bottom)
         y = top
         for heading, statistics in drawn:
@@ -78,14 +80,14 @@ def coefficient_plot(title: str, groups: Sequence[Group], notes: Sequence[str]) 
         return canvas.figure_to_svg(sheet.figure, title=title)
 
 
-def _lowest(statistics: Sequence[Statistic]) -> float:
+def _axis_minimum(statistics: Sequence[Statistic]) -> float:
     """The left end of the axis: 0, or the next lower fifth of what is drawn, −1 at least."""
     values = [v for one in statistics for v in (one.value, one.expected, *(one.interval or ())) if v is not None]
     lowest: float = min([0.0, *values])
     return max(-1.0, floor(lowest * 5) / 5)
 
 
-def _at(value: float, low: float) -> float:
+def _position_on_axis(value: float, low: float) -> float:
     return LEFT + (min(max(value, low), 1.0) - low) / (1 - low) * PLOT
 
 
@@ -93,7 +95,7 @@ def _axis(sheet: ChartSheet, low: float, top: float, bottom: float) -> None:
     n = round((1 - low) * 5)
     for i in range(n + 1):
         value = low + i / 5
-        x = _at(value, low)
+        x = _position_on_axis(value, low)
         sheet.line((x, x), (top - 4, bottom), color=INK if abs(value) < 1e-9 else FAINT, thick=0.8)
         sheet.text(x, bottom + 10, captions.format_number(value, 1), ha="center", size=7.5, color=QUIET)
 
@@ -101,15 +103,15 @@ def _axis(sheet: ChartSheet, low: float, top: float, bottom: float) -> None:
 def _mark(sheet: ChartSheet, statistic: Statistic, y: float, low: float) -> None:
     text = captions.format_number(statistic.value, 2)
     if statistic.interval is not None:
-        ends = tuple(_at(v, low) for v in statistic.interval)
+        ends = tuple(_position_on_axis(v, low) for v in statistic.interval)
         sheet.line(ends, (y, y), color=BLUE, thick=1.4)
         low_end, high_end = (captions.format_number(end, 2) for end in statistic.interval)
         text += f"  [{low_end}, {high_end}]"
     if statistic.expected is not None:
-        x = _at(statistic.expected, low)
+        x = _position_on_axis(statistic.expected, low)
         sheet.line((x, x), (y, y), color=ORANGE, marker="D", hollow=True)
     if statistic.value is not None:
-        x = _at(statistic.value, low)
+        x = _position_on_axis(statistic.value, low)
         sheet.line((x, x), (y, y), color=BLUE, marker="o")
     else:
         text = "not defined"
@@ -192,10 +194,10 @@ def _cells(
         sheet.box(x, y, cell, cell, fill=shade, edge=FAINT, thick=0.6)
         if cell >= CELL:
             ink = GROUND if share is not None and share >= 0.66 else INK
-            sheet.text(x + cell / 2, y + cell / 2, _short(value, places), ha="center", size=7, color=ink)
+            sheet.text(x + cell / 2, y + cell / 2, _format_value(value, places), ha="center", size=7, color=ink)
 
 
-def _short(value: float | None, places: int) -> str:
+def _format_value(value: float | None, places: int) -> str:
     text = captions.format_number(value, places)
     return text.replace("0.", ".", 1) if text.startswith(("0.", "−0.")) else text
 

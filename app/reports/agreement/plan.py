@@ -80,11 +80,11 @@ def make_level_plan(level: Level, units: UnitValues, choices: CoefficientSetting
     sorted_out = categorize_units(paired, choices) if level != "averaged" else None
     coefficients: list[AgreementCoefficient] = []
     if paired.n_units:
-        coefficients += _of_scores(level, paired, choices, model)
+        coefficients += _coefficients_of_scores(level, paired, choices, model)
         coefficients += _intraclass(paired, block, model)
         if sorted_out is not None:
             every = categorize_units(units, choices)
-            coefficients += _of_categories(
+            coefficients += _coefficients_of_categories(
                 sorted_out[0], sorted_out[1], model, every=every[0] if every else sorted_out[0]
             )
     n_categories = None if sorted_out is None else sorted_out[1]
@@ -113,14 +113,16 @@ def categorize_units(units: UnitValues, choices: CoefficientSettings) -> tuple[U
     return units.with_value(code), n
 
 
-def _of_scores(
+def _coefficients_of_scores(
     level: Level, units: UnitValues, choices: CoefficientSettings, model: UnitRaterVariances | None
 ) -> Iterator[AgreementCoefficient]:
     for t in choices.tolerances:
         yield from _kappas(units, t, choices, model)
     agreement = None if model is None else model.agreement
     yield AgreementCoefficient("alpha_interval", alpha.krippendorff_alpha(units, "interval"), expected=agreement)
-    yield AgreementCoefficient("alpha_ordinal", alpha.krippendorff_alpha(units, "ordinal"), expected=_of_ranks(units))
+    yield AgreementCoefficient(
+        "alpha_ordinal", alpha.krippendorff_alpha(units, "ordinal"), expected=_icc_of_ranks(units)
+    )
     if units.value.min() >= 0 and np.unique(units.value).size <= MOST_DISTINCT:
         yield AgreementCoefficient("alpha_ratio", alpha.krippendorff_alpha(units, "ratio"))
     for t in sorted({0.0, *choices.tolerances}):
@@ -142,9 +144,9 @@ def _kappas(
     share = None if model is None else model.within(t, choices.step)
     if closed is not None:
         of = kappa.tolerance_kappa(units, t, chance=closed)
-        yield AgreementCoefficient("kappa", of, t, _beyond(share, closed), observed, chance=closed)
+        yield AgreementCoefficient("kappa", of, t, _agreement_beyond_chance(share, closed), observed, chance=closed)
     of = kappa.tolerance_kappa(units, t)
-    expected = None if model is None else _beyond(share, model.by_chance(t, choices.step))
+    expected = None if model is None else _agreement_beyond_chance(share, model.by_chance(t, choices.step))
     pool = pool_values(units)
     histogram = pool.drawn(units.once())
     by_pool = float(pool.within(histogram, t)[0]) / units.value.size**2
@@ -159,11 +161,11 @@ def closed_form_chance(choices: CoefficientSettings, t: float) -> float | None:
     return kappa.chance_within_steps(choices.levels, steps)
 
 
-def _beyond(share: float | None, chance: float) -> float | None:
+def _agreement_beyond_chance(share: float | None, chance: float) -> float | None:
     return None if share is None or 1 - chance <= SLACK else (share - chance) / (1 - chance)
 
 
-def _of_ranks(units: UnitValues) -> float | None:
+def _icc_of_ranks(units: UnitValues) -> float | None:
     """ICC(A,1) of the model fitted to the mid-ranks of the pooled values."""
     _, code, counts = np.unique(units.value, return_inverse=True, return_counts=True)
     model = fit_unit_rater_variances(units.with_value((np.cumsum(counts) - counts / 2)[code]))
@@ -177,7 +179,10 @@ def _nominal(
     if model is None:
         return AgreementCoefficient("alpha_nominal", of, t)
     return AgreementCoefficient(
-        "alpha_nominal", of, t, _beyond(model.within(t, choices.step), model.by_chance(t, choices.step))
+        "alpha_nominal",
+        of,
+        t,
+        _agreement_beyond_chance(model.within(t, choices.step), model.by_chance(t, choices.step)),
     )
 
 
@@ -206,7 +211,7 @@ def _intraclass(
         yield AgreementCoefficient("icc_ck", icc.icc_two_way(block, "Ck"))
 
 
-def _of_categories(
+def _coefficients_of_categories(
     units: UnitValues, n: int, model: UnitRaterVariances | None, *, every: UnitValues
 ) -> Iterator[AgreementCoefficient]:
     """every: units rated once among them."""
@@ -220,11 +225,16 @@ def _of_categories(
         chance = float(shares @ like @ shares)
         key = "fleiss" if weights == "identity" else "weighted_kappa"
         yield AgreementCoefficient(
-            key, kappa.fleiss_kappa(units, n, weights=weights), expected=_beyond(share, chance), chance=chance
+            key,
+            kappa.fleiss_kappa(units, n, weights=weights),
+            expected=_agreement_beyond_chance(share, chance),
+            chance=chance,
         )
         chance = float(like.sum() / (n * (n - 1)) * (shares * (1 - shares)).sum()) if n > 1 else 1.0
         key = "ac1" if weights == "identity" else "ac2"
-        yield AgreementCoefficient(key, kappa.gwet_ac(every, n, weights=weights), expected=_beyond(share, chance))
+        yield AgreementCoefficient(
+            key, kappa.gwet_ac(every, n, weights=weights), expected=_agreement_beyond_chance(share, chance)
+        )
 
 
 def rater_pair_counter(units: UnitValues) -> Callable[[Floats], float]:

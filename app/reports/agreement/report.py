@@ -83,7 +83,7 @@ class AgreementOptions(RawRatingsOptions, BootstrapOptions):
     )
 
 
-class _Planned:
+class _AgreementPlan:
     """What was read, and what follows from it, worked out once and after the reading is over."""
 
     def __init__(self, ratings: RawRatings, errors: ErrorTable | None, options: AgreementOptions) -> None:
@@ -142,7 +142,7 @@ class _Planned:
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: AgreementOptions) -> ReportWork[AgreementView]:
     ratings = load_raw_ratings(session, snapshots[0], options)
     errors = load_marked_errors(session, ratings) if _has_spans(ratings, options) else None
-    planned = _Planned(ratings, errors, options)
+    planned = _AgreementPlan(ratings, errors, options)
     return ReportWork(
         work.count_bootstrap_chunks(planned.units.values(), options.bootstrap), planned.chunk, planned.finish
     )

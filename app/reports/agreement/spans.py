@@ -25,7 +25,7 @@ def make_marked_judgments(ratings: RawRatings, errors: ErrorTable) -> MarkedJudg
     same = np.zeros(order.size, dtype=np.bool_)
     same[1:] = (cell[order][1:] == cell[order][:-1]) & (rows.rater[order][1:] == rows.rater[order][:-1])
     order = order[~same]
-    shared = np.isin(cell[order], _twice(cell[order]))
+    shared = np.isin(cell[order], _repeated_cells(cell[order]))
     order = order[shared]
     _, unit = np.unique(cell[order], return_inverse=True)
     n = order.size
@@ -54,6 +54,6 @@ def make_marked_judgments(ratings: RawRatings, errors: ErrorTable) -> MarkedJudg
     )
 
 
-def _twice(cells: np.ndarray) -> np.ndarray:
+def _repeated_cells(cells: np.ndarray) -> np.ndarray:
     values, n = np.unique(cells, return_counts=True)
     return values[n > 1]

@@ -66,7 +66,7 @@ def make_tables(view: AgreementView) -> Sequence[TableSection]:
     if view.pairs:
         shown.append(TableSection("Pairs of raters", _pairs(view.pairs), frozenset({0, 1})))
     if view.own:
-        shown.append(TableSection("Raters with themselves", _own(view.own), frozenset({1})))
+        shown.append(TableSection("Raters with themselves", _intra_rater_table(view.own), frozenset({1})))
     if view.spans:
         shown.append(TableSection("Marked errors", _spans(view), frozenset()))
     return shown
@@ -135,7 +135,7 @@ def _pairs(pairs: Sequence[RaterPairLine]) -> Table:
     return make_table((*heads, "κ", "Weighted κ") if ordered else heads, rows, left=2)
 
 
-def _own(lines: Sequence[SelfLine]) -> Table:
+def _intra_rater_table(lines: Sequence[SelfLine]) -> Table:
     heads = ("What", "Rater", "Pairs", "Difference", "Equal", f"Within {lines[0].tolerance:g}", "κ", "Pearson", "τ-b")
     rows = [
         (

@@ -92,8 +92,10 @@ def load_conditions(session: Session, snapshot: Snapshot, options: InclusionOpti
     once = first_rows_of_judgments(read.rows)
     counts = {REJECTED: int((once & ~accepted).sum()), UNFINISHED: int((once & accepted & ~keep).sum())}
     rows, events = read.rows.where(keep), select_events(read.events, keep)
-    names, of_task = _named(arms, np.unique(rows.task))
-    work = TimedJudgments(rows, _seconds(read)[keep], read.words[keep], _of(done, rows.task), events.started)
+    names, of_task = _name_conditions(arms, np.unique(rows.task))
+    work = TimedJudgments(
+        rows, _seconds(read)[keep], read.words[keep], _select_by_code(done, rows.task), events.started
+    )
     return JudgmentsByCondition(
         snapshot=snapshot,
         data_hash=_hash(session, snapshot, rows, read),
@@ -132,11 +134,11 @@ def _hash(session: Session, snapshot: Snapshot, rows: Ratings, read: JudgedRatin
 def _complete(rows: Ratings, done: Bools, waited_for: frozenset[str]) -> Bools:
     """Rows of raters without a task that is begun and not done, and for whom none waits."""
     complete = np.array([key not in waited_for for key in rows.labels.raters], dtype=np.bool_)
-    complete[rows.rater[~_of(done, rows.task)]] = False
-    return _of(complete, rows.rater)
+    complete[rows.rater[~_select_by_code(done, rows.task)]] = False
+    return _select_by_code(complete, rows.rater)
 
 
-def _of(values: Bools, code: Codes) -> Bools:
+def _select_by_code(values: Bools, code: Codes) -> Bools:
     return np.asarray(values[code] if code.size else np.empty(0), dtype=np.bool_)
 
 
@@ -145,7 +147,7 @@ def _seconds(read: JudgedRatings) -> np.ndarray[tuple[int], np.dtype[np.float64]
     return np.where(known, (read.events.submitted - read.events.started) / 1e6, np.nan)
 
 
-def _named(arms: list[TaskArm], used: Codes) -> tuple[tuple[ArmCondition, ...], Codes]:
+def _name_conditions(arms: list[TaskArm], used: Codes) -> tuple[tuple[ArmCondition, ...], Codes]:
     """Conditions in the order of their plan, and by task code its condition."""
     order: dict[str, tuple[int, ArmCondition]] = {}
     of = np.zeros(len(arms), dtype=np.int32)

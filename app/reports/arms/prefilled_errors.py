@@ -70,19 +70,19 @@ def make_prefill_lines(conditions: JudgmentsByCondition, order: Sequence[int], c
     for condition in order:
         mine = {rater: tally for (of, rater), tally in sorted(counts.items()) if of == condition}
         every = sum(mine.values(), Counter[str]())
-        if not _shown(every):
+        if not _count_shown_errors(every):
             continue
         yield _line(conditions.names[condition].name, None, every)
         for rater, tally in mine.items():
             yield _line(conditions.names[condition].name, raters[rater], tally)
 
 
-def _shown(tally: Counter[str]) -> int:
+def _count_shown_errors(tally: Counter[str]) -> int:
     return tally["kept"] + tally["changed"] + tally["removed"]
 
 
 def _line(arm: str, rater: str | None, tally: Counter[str]) -> ArmPrefill:
-    shown, answered = _shown(tally), tally["kept"] + tally["changed"] + tally["added"]
+    shown, answered = _count_shown_errors(tally), tally["kept"] + tally["changed"] + tally["added"]
     of = {"kept": shown, "changed": shown, "removed": shown, "added": answered}
     shares = {f"{fate}_share": tally[fate] / n if n else None for fate, n in of.items()}
     counts = {name: tally[name] for name in ("judgments", *FATES)}

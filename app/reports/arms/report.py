@@ -69,7 +69,7 @@ def _view(conditions: JudgmentsByCondition, options: ArmsOptions, order: list[in
         warnings=[
             *lines.list_time_warnings(volumes, pace, times),
             *_warnings(conditions),
-            *_unmodelled(conditions, model),
+            *_warn_unmodelled(conditions, model),
         ],
         rejected=options.rejected,
         raters=options.raters,
@@ -83,7 +83,7 @@ def _view(conditions: JudgmentsByCondition, options: ArmsOptions, order: list[in
     )
 
 
-def _unmodelled(conditions: JudgmentsByCondition, model: ArmModel | str) -> Iterator[str]:
+def _warn_unmodelled(conditions: JudgmentsByCondition, model: ArmModel | str) -> Iterator[str]:
     if isinstance(model, str) and conditions.names:
         yield f"no mixed model of time: {model}"
     elif isinstance(model, ArmModel) and not model.converged:

@@ -53,7 +53,7 @@ class ArmModel(FiniteResultPart):
 
 def fit_arm_model(conditions: JudgmentsByCondition, order: Sequence[int]) -> ArmModel | str:
     """Fit the model, the first condition of the order as what others are compared with; the reason where it cannot."""
-    fitted = fit_time_model(_timed(conditions, order))
+    fitted = fit_time_model(_make_judgment_times(conditions, order))
     if isinstance(fitted, str):
         return fitted
     names = [conditions.names[i].name for i in order]
@@ -68,7 +68,7 @@ def fit_arm_model(conditions: JudgmentsByCondition, order: Sequence[int]) -> Arm
     )
 
 
-def _timed(conditions: JudgmentsByCondition, order: Sequence[int]) -> JudgmentTimes:
+def _make_judgment_times(conditions: JudgmentsByCondition, order: Sequence[int]) -> JudgmentTimes:
     work, rows = conditions.work, conditions.work.rows
     keep = first_rows_of_judgments(rows) & (rows.kind == RatingKind.SEGMENT) & (np.nan_to_num(work.seconds) > 0)
     place = np.empty(max(len(order), 1), dtype=np.int32)
@@ -114,7 +114,7 @@ def make_model_table(model: ArmModel | None) -> Table:
     """One row an effect, and one for each random term."""
     heads = ("Effect on time", "Times as long", "95 % interval", "p", "Degrees of freedom")
     effects = () if model is None else tuple(_row(one) for one in model.effects)
-    spread = () if model is None else tuple(_spread(term, sd) for term, sd in model.sd.items())
+    spread = () if model is None else tuple(_random_term_row(term, sd) for term, sd in model.sd.items())
     return Table(heads, ("left", "right", "left", "right", "right"), (*effects, *spread))
 
 
@@ -130,6 +130,6 @@ def _row(effect: ArmEffect) -> tuple[str, ...]:
     )
 
 
-def _spread(term: str, sd: float) -> tuple[str, ...]:
+def _random_term_row(term: str, sd: float) -> tuple[str, ...]:
     """A random term, as how many times as long one SD is."""
     return (f"one SD of {TERMS[term]}", captions.format_number(float(np.exp(sd)), 2), "–", "–", "–")

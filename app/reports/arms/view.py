@@ -153,7 +153,7 @@ def length_curve_picture(view: ArmsView) -> bytes:
 
 
 def _by_length(view: ArmsView, what: str, title: str) -> LinePanel:
-    return make_curve_panel(title, RANGES, [one.arm for one in view.arms], _means(view.times, what))
+    return make_curve_panel(title, RANGES, [one.arm for one in view.arms], _means_by_arm(view.times, what))
 
 
 def make_curve_panel(
@@ -164,7 +164,7 @@ def make_curve_panel(
     return LinePanel(title, there, [PanelSeries(name, [value.get((name, place)) for place in there]) for name in names])
 
 
-def _means(times: Sequence[ArmTime], what: str) -> dict[tuple[str, str], float | None]:
+def _means_by_arm(times: Sequence[ArmTime], what: str) -> dict[tuple[str, str], float | None]:
     return {(one.arm, one.documents): one.mean for one in times if one.what == what}
 
 

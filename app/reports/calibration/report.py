@@ -121,7 +121,7 @@ def _systems(
     shift = np.array([by_rater.get(name, np.nan) for name in test.raters] or [np.nan])
     held = np.isfinite(shift)[test.rater]
     moved = test.with_value(test.value + np.nan_to_num(shift)[test.rater]).where(held)
-    raw, shifted, z = (_means(units) for units in (test, moved, scaled))
+    raw, shifted, z = (_unit_means(units) for units in (test, moved, scaled))
     ranks = [_ranks(values, parts.sign) for values in (raw, shifted, z)]
     labels, n = parts.ratings.rows.labels.systems, np.bincount(test.system, minlength=len(parts.kinds) + 1)
     lines = [
@@ -140,7 +140,7 @@ def _systems(
     return sorted(lines, key=lambda one: (one.rank_shifted or one.rank_raw, one.system))
 
 
-def _means(units: UnitValues) -> dict[int, float]:
+def _unit_means(units: UnitValues) -> dict[int, float]:
     size = np.maximum(units.counts(), 1)
     mean = np.bincount(units.unit, weights=units.value, minlength=units.n_units) / size
     return {code: float(mean[units.system == code].mean()) for code in np.unique(units.system).tolist()}

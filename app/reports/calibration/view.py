@@ -99,13 +99,13 @@ def make_tables(view: CalibrationView) -> Sequence[TableSection]:
         heads = ("System", "Outputs", "Raw", "Rank", "Shifted", "Rank", "z", "Rank")
         lines = []
         for s in view.systems:
-            raw, shifted = (_figure(s.raw), str(s.rank_raw)), (_figure(s.shifted), _whole(s.rank_shifted))
-            lines.append((s.system, f"{s.n_units:,}", *raw, *shifted, _figure(s.z), _whole(s.rank_z)))
+            raw, shifted = (_figure(s.raw), str(s.rank_raw)), (_figure(s.shifted), _format_integer(s.rank_shifted))
+            lines.append((s.system, f"{s.n_units:,}", *raw, *shifted, _figure(s.z), _format_integer(s.rank_z)))
         shown.append(TableSection("Systems before and after", make_table(heads, lines)))
     return shown
 
 
-def _whole(value: int | None) -> str:
+def _format_integer(value: int | None) -> str:
     return "–" if value is None else str(value)
 
 

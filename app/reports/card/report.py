@@ -61,7 +61,7 @@ def make_card_view(snapshot: Snapshot, ratings: JudgedRatings, kinds: Mapping[st
         campaigns={snapshot.campaign.key: snapshot.version},
         data_hash=ratings.head.data_hash,
         basis=snapshot.campaign.basis,
-        dropped=_dropped(ratings.rows),
+        dropped=_count_dropped_rows(ratings.rows),
         warnings=_warnings(rows, known=known, words=words),
         protocol=snapshot.campaign.protocol,
         source_language=snapshot.campaign.source_language,
@@ -71,12 +71,12 @@ def make_card_view(snapshot: Snapshot, ratings: JudgedRatings, kinds: Mapping[st
         documents=int((lengths > 0).sum()) if known else None,
         segments=segments,
         words=words,
-        segments_per_document=_spread(stats.summarize_counts(lengths)) if known else None,
+        segments_per_document=_make_spread_view(stats.summarize_counts(lengths)) if known else None,
         systems=int(used.size),
         raters=np.unique(rows.rater).size,
         ratings=len(rows),
         judgments=np.unique(rows.judgment).size,
-        ratings_per_output=_spread(stats.summarize_counts(outputs)),
+        ratings_per_output=_make_spread_view(stats.summarize_counts(outputs)),
         outputs=int(used.size) * segments,
         rated_outputs=int(outputs.size),
         by_system=[
@@ -152,7 +152,7 @@ def _buckets(rows: Ratings) -> list[BucketPart]:
     return [BucketPart(raters=raters, documents=documents, buckets=n) for (raters, documents), n in ordered]
 
 
-def _dropped(rows: Ratings) -> list[dict[str, object]]:
+def _count_dropped_rows(rows: Ratings) -> list[dict[str, object]]:
     n = len(rows) - len(stats.ratings_of_test_set(rows))
     return [{"reason": "control, reference and calibration items", "n": n}] if n else []
 
@@ -163,7 +163,7 @@ def _warnings(rows: Ratings, *, known: bool, words: int | None) -> list[str]:
     return warnings + ([] if words is not None else [UNKNOWN_WORDS])
 
 
-def _spread(spread: stats.CountSummary | None) -> SpreadView | None:
+def _make_spread_view(spread: stats.CountSummary | None) -> SpreadView | None:
     return None if spread is None else SpreadView(least=spread.least, median=spread.median, most=spread.most)
 
 

@@ -115,15 +115,15 @@ def list_overview_rows(view: CardView) -> list[tuple[str, str]]:
     rows = [
         ("Languages", pair),
         ("Protocol", view.protocol),
-        ("Documents", _whole(view.documents)),
-        ("Segments", _whole(view.segments)),
-        ("Segments a document", _spread(view.segments_per_document)),
-        ("Words of sources", _whole(view.words)),
-        ("Systems", _whole(view.systems)),
-        ("Raters", _whole(view.raters)),
-        ("Ratings", _whole(view.ratings)),
-        ("Judgments", _whole(view.judgments)),
-        ("Ratings a rated output", _spread(view.ratings_per_output)),
+        ("Documents", _format_integer(view.documents)),
+        ("Segments", _format_integer(view.segments)),
+        ("Segments a document", _format_spread(view.segments_per_document)),
+        ("Words of sources", _format_integer(view.words)),
+        ("Systems", _format_integer(view.systems)),
+        ("Raters", _format_integer(view.raters)),
+        ("Ratings", _format_integer(view.ratings)),
+        ("Judgments", _format_integer(view.judgments)),
+        ("Ratings a rated output", _format_spread(view.ratings_per_output)),
         ("Outputs rated", f"{view.rated_outputs:,} of {view.outputs:,}"),
     ]
     return rows + [(f"Rows: {one.role}", f"{one.ratings:,} ({one.rejected:,} rejected)") for one in view.by_role]
@@ -170,11 +170,11 @@ def _buckets(view: CardView) -> Table:
     return Table(("Raters", "Documents", "Buckets"), ("right", "right", "right"), tuple(rows))
 
 
-def _whole(value: int | None) -> str:
+def _format_integer(value: int | None) -> str:
     return "unknown" if value is None else f"{value:,}"
 
 
-def _spread(value: SpreadView | None) -> str:
+def _format_spread(value: SpreadView | None) -> str:
     if value is None:
         return "–"
     same = value.least == value.most

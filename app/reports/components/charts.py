@@ -34,17 +34,17 @@ def variance_picture(view: ComponentsView) -> bytes:
 def rater_severity_picture(view: ComponentsView) -> bytes:
     """Severity of each rater with its interval."""
     marks = [RaterInterval(one.rater, one.severity, one.interval) for one in view.raters]
-    notes = [*view.warnings, *_unless(marks, "the severity of raters is not estimated"), make_caption(view)]
-    return caterpillar_plot(_title(view, "Severity of raters"), _way(view), marks, notes)
+    notes = [*view.warnings, *_reason_if_missing(marks, "the severity of raters is not estimated"), make_caption(view)]
+    return caterpillar_plot(_title(view, "Severity of raters"), _describe_sign(view), marks, notes)
 
 
 def rater_tendency_picture(view: ComponentsView) -> bytes:
     """What each rater gives each system beyond severity."""
     cells = {(one.rater, one.system): one.tendency for one in view.rater_system}
-    notes = [*view.warnings, *_unless(cells, "rater × system is not estimated"), make_caption(view)]
+    notes = [*view.warnings, *_reason_if_missing(cells, "rater × system is not estimated"), make_caption(view)]
     rows = list(dict.fromkeys(one.rater for one in view.rater_system))
     columns = [one.system for one in view.systems] if cells else []
-    return rater_system_heat_map(_title(view, "Rater × system"), _way(view), rows, columns, cells, notes)
+    return rater_system_heat_map(_title(view, "Rater × system"), _describe_sign(view), rows, columns, cells, notes)
 
 
 def generalizability_picture(view: ComponentsView) -> bytes:
@@ -58,12 +58,12 @@ def generalizability_picture(view: ComponentsView) -> bytes:
     lines = [
         LineSeries(f"{k} rating{'s' if k > 1 else ''} an item", tuple(steps)) for k, steps in steps_by_ratings.items()
     ]
-    notes = [*view.warnings, *_unless(lines, "there is nothing to draw"), make_caption(view)]
+    notes = [*view.warnings, *_reason_if_missing(lines, "there is nothing to draw"), make_caption(view)]
     heading = "Generalizability of system means (relative decisions) by documents"
     return line_chart(_title(view, "What a larger study would gain"), heading, "documents", lines, notes)
 
 
-def _unless(there: object, why: str) -> list[str]:
+def _reason_if_missing(there: object, why: str) -> list[str]:
     return [] if there else [why]
 
 
@@ -71,7 +71,7 @@ def _title(view: ComponentsView, what: str) -> str:
     return f"{what}: {', '.join(view.campaigns)}"
 
 
-def _way(view: ComponentsView) -> str:
+def _describe_sign(view: ComponentsView) -> str:
     return _SIGN if view.higher_is_better else _PENALTY
 
 

@@ -63,10 +63,10 @@ def _view(model: RatingsModel, draws: Sequence[Draw]) -> ComponentsView:
         draws=len(draws),
         seed=inputs.recipe.seed,
     )
-    return plain if model.fitted is None else _filled(plain, model.fitted, model.ratings, draws)
+    return plain if model.fitted is None else _add_fit(plain, model.fitted, model.ratings, draws)
 
 
-def _filled(plain: ComponentsView, fitted: ComponentsFit, ratings: Ratings, draws: Sequence[Draw]) -> ComponentsView:
+def _add_fit(plain: ComponentsView, fitted: ComponentsFit, ratings: Ratings, draws: Sequence[Draw]) -> ComponentsView:
     of_pairs = lines.make_contrast_lines(fitted, ratings.better_sign)
     sizes = make_decision_studies(fitted, documents=STUDY_SIZES, ratings=RATINGS_EACH)
     return plain.model_copy(
@@ -105,10 +105,10 @@ def _warnings(model: RatingsModel) -> list[str]:
         )
     if fitted.at_bound:
         warnings.append(f"found to be 0: {', '.join(NAMES[term] for term in fitted.at_bound)}")
-    return [*warnings, *_disconnected(model.ratings), *model.unlike(), *_coarse(model.ratings, fitted)]
+    return [*warnings, *_warn_disconnected(model.ratings), *model.unlike(), *_warn_coarse_scores(model.ratings, fitted)]
 
 
-def _disconnected(ratings: Ratings) -> list[str]:
+def _warn_disconnected(ratings: Ratings) -> list[str]:
     """Systems that no chain of raters links: a difference of these may as well be one of their raters."""
     groups = connected_systems(ratings)
     if len(groups) < 2:
@@ -118,7 +118,7 @@ def _disconnected(ratings: Ratings) -> list[str]:
     return [f"no rater links these groups of systems, so differences between them may be due to raters: {groups_text}"]
 
 
-def _coarse(ratings: Ratings, fitted: ComponentsFit) -> list[str]:
+def _warn_coarse_scores(ratings: Ratings, fitted: ComponentsFit) -> list[str]:
     """Where normal errors fit badly: few levels, most ratings on one, or means at an end (decisions, §10)."""
     scale = ratings.scale
     if scale is None or not scale.step or (scale.maximum - scale.minimum) / scale.step + 1 > FEW_LEVELS:

@@ -89,8 +89,8 @@ def _view(
         systems=names,
         humans=[name for name, code in zip(names, used.tolist(), strict=True) if humans[code]],
         shares=[PartShare(part=p, raters=by_rater.share(p), tasks=by_task.share(p)) for p in PARTS],
-        by_task=_meeting(met[0]),
-        by_rater=_meeting(met[1]),
+        by_task=_summarize_meetings(met[0]),
+        by_rater=_summarize_meetings(met[1]),
         raters=list(_rater_lines(rows, task, by_rater)),
         tasks=lines[:MOST_TASKS],
     )
@@ -103,7 +103,7 @@ def _tasks(rows: Ratings) -> Codes:
     return np.asarray(code.ravel(), dtype=np.int32)
 
 
-def _meeting(table: Table) -> SystemsMet:
+def _summarize_meetings(table: Table) -> SystemsMet:
     share = compute_co_occurrence_shares(table)
     off = share[~np.eye(len(table), dtype=np.bool_)]
     least = number_or_none(float(np.nanmin(off))) if off.size and not np.isnan(off).all() else None

@@ -102,8 +102,8 @@ def make_tables(view: CompositionView) -> Sequence[TableSection]:
         return []
     return (
         TableSection("Share that met each at least once", _shares(view), frozenset()),
-        TableSection("Systems in the same task", _meeting(view, view.by_task)),
-        TableSection("Systems with the same rater", _meeting(view, view.by_rater)),
+        TableSection("Systems in the same task", _systems_met_table(view, view.by_task)),
+        TableSection("Systems with the same rater", _systems_met_table(view, view.by_rater)),
         TableSection("Raters", _owners(view.raters, [(one.rater,) for one in view.raters], ("Rater",))),
         TableSection(
             "Tasks",
@@ -122,7 +122,7 @@ def _percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.1f} %"
 
 
-def _meeting(view: CompositionView, meetings: SystemsMet) -> Table:
+def _systems_met_table(view: CompositionView, meetings: SystemsMet) -> Table:
     sides: list[Alignment] = ["left" if i == 0 else "right" for i in range(len(view.systems) + 1)]
     rows = tuple((name, *(f"{n:,}" for n in row)) for name, row in zip(view.systems, meetings.counts, strict=True))
     return Table(("System", *view.systems), tuple(sides), rows)

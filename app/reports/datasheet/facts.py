@@ -200,7 +200,7 @@ def _criterion(facts: DatasheetFacts) -> Iterator[tuple[str, str]]:
             or protocol.instructions,
         )
         yield "4.3.7", protocol.instructions
-        yield "4.3.5", ", ".join(_of(facts, SHOWN_AS)) or "N/A"
+        yield "4.3.5", ", ".join(_sentences_by_type(facts, SHOWN_AS)) or "N/A"
     if scale is None:
         yield "4.3.3", "N/A"
         yield "4.3.4", "N/A"
@@ -210,7 +210,7 @@ def _criterion(facts: DatasheetFacts) -> Iterator[tuple[str, str]]:
         yield "4.3.3", size
         yield "4.3.4", f"{scale.minimum:g} to {scale.maximum:g}"
         yield "4.3.6", "N/A"
-    elicited = _of(facts, ELICITED)
+    elicited = _sentences_by_type(facts, ELICITED)
     if elicited:
         yield "4.3.8", "; ".join(elicited)
     yield from _analysis(facts)
@@ -238,5 +238,5 @@ def _widgets(facts: DatasheetFacts) -> list[str]:
     return [type(widget).__name__.lower() for widget in facts.protocol.form]
 
 
-def _of(facts: DatasheetFacts, words: tuple[tuple[type[object], str], ...]) -> list[str]:
+def _sentences_by_type(facts: DatasheetFacts, words: tuple[tuple[type[object], str], ...]) -> list[str]:
     return list(dict.fromkeys(told for kind, told in words if any(isinstance(w, kind) for w in facts.protocol.form)))

@@ -50,12 +50,12 @@ def _prepare(
     units = make(ratings.rows, repeated=options.repeats)
     units = spread.select_complete_raters(units) if options.raters == "complete" else units
     named = tuple(filter(None, (options.between or "").split(",")))
-    units = _among(units, named) if named else units
+    units = _restrict_to_common_units(units, named) if named else units
     words = _words(session, ratings, options)
     return make_undivided_work(lambda: _view(ratings, units, words, options, named))
 
 
-def _among(units: UnitValues, named: tuple[str, ...]) -> UnitValues:
+def _restrict_to_common_units(units: UnitValues, named: tuple[str, ...]) -> UnitValues:
     """Only what all of these raters rated. Raises Invalid for one who is not there."""
     unknown = [key for key in named if key not in units.raters]
     if unknown:

@@ -71,7 +71,7 @@ def _view(ratings: RawRatings, every: Ratings, options: DocumentScoresOptions) -
         if (~clean).any():
             dropped.append({"reason": "document with a control item", "n": int((~clean).sum())})
         rows = rows.where(clean)
-    data = join_document_scores(_of_repeats(rows, options.repeats))
+    data = join_document_scores(_combine_repeats(rows, options.repeats))
     for reason, n in (
         ("document score where segments lack a score", data.incomplete),
         ("document score without segment scores", data.alone),
@@ -104,7 +104,7 @@ def _with_controls(rows: Ratings, every: Ratings) -> Bools:
     return np.asarray(np.isin(key(rows), key(every)[np.isin(every.role, CONTROLS)]), dtype=np.bool_)
 
 
-def _of_repeats(rows: Ratings, repeats: Repeated) -> Ratings:
+def _combine_repeats(rows: Ratings, repeats: Repeated) -> Ratings:
     """Rows of which the latest of each text by each rater has the score that counts."""
     if repeats == "latest" or not len(rows):
         return rows

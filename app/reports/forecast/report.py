@@ -131,11 +131,11 @@ class StabilityForecaster:
                 worlds=worlds,
                 rng=rng,
             )
-            for components, means, worlds in self._worlds(planner, planner.components, rng)
+            for components, means, worlds in self._draw_worlds(planner, planner.components, rng)
         ]
         return {**average_forecasts(forecasts), "studies": sum(one.worlds * one.studies for one in forecasts)}
 
-    def _worlds(
+    def _draw_worlds(
         self, planner: PowerPlanner, components: VarianceComponents, rng: np.random.Generator
     ) -> list[tuple[VarianceComponents, Floats | None, int]]:
         """Components and true means of each world: drawn by how well they are known, where the campaign tells them."""

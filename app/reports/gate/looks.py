@@ -56,16 +56,20 @@ def load_earlier_looks(session: Session, snapshot: Snapshot, candidate: str, bas
     """Earlier comparisons of the two, whichever was the candidate, that told a difference."""
     both = {candidate, baseline}
     return EarlierLooks(
-        tuple(dict.fromkeys(v for v, first, second in _compared(session, snapshot) if {first, second} == both))
+        tuple(
+            dict.fromkeys(
+                v for v, first, second in _list_earlier_comparisons(session, snapshot) if {first, second} == both
+            )
+        )
     )
 
 
 def earlier_looks_key(session: Session, snapshot: Snapshot) -> Sequence[object]:
     """Every earlier comparison, for the key of the report: the answer tells of them."""
-    return sorted(set(_compared(session, snapshot)))
+    return sorted(set(_list_earlier_comparisons(session, snapshot)))
 
 
-def _compared(session: Session, snapshot: Snapshot) -> list[tuple[int, str, str]]:
+def _list_earlier_comparisons(session: Session, snapshot: Snapshot) -> list[tuple[int, str, str]]:
     comparisons = []
     for version, body in reports.load_earlier_reports(session, snapshot.campaign_id, KIND, snapshot.version):
         stored = json.loads(body)

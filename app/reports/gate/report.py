@@ -102,13 +102,13 @@ class GateOptions(RecipeOptions):
 
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: GateOptions) -> ReportWork[GateView]:
     if options.candidate == options.baseline:
-        raise _wrong("baseline", "must not be the candidate")
+        raise _invalid_option("baseline", "must not be the candidate")
     if (options.margin is None) != (options.claim == "better"):
-        raise _wrong("margin", "is required for the claims not_worse and equivalent, and only for these")
+        raise _invalid_option("margin", "is required for the claims not_worse and equivalent, and only for these")
     inputs = load_recipe_input(session, snapshots[0], options)
     for field in ("candidate", "baseline"):
         if getattr(options, field) not in inputs.names:
-            raise _wrong(field, f"there is no system {getattr(options, field)!r} in this campaign")
+            raise _invalid_option(field, f"there is no system {getattr(options, field)!r} in this campaign")
     recipe = inputs.recipe
     if options.normalize is not None:
         recipe = replace(recipe, normalize=options.normalize, name=f"{recipe.name}+normalize"[:128])
@@ -136,7 +136,7 @@ def _takes_long(session: Session, snapshots: Sequence[Snapshot], options: GateOp
     return seconds_to_rank(CampaignSize.of(session, snapshots[0].campaign_id), recipe) > AT_ONCE
 
 
-def _wrong(field: str, message: str) -> Invalid:
+def _invalid_option(field: str, message: str) -> Invalid:
     return Invalid("the query is not valid", places=(Place(("query", field), message),))
 
 
@@ -145,8 +145,8 @@ def _view(inputs: RecipeInput, options: GateOptions, evidence: GateEvidence) -> 
     ranking = rank_systems(inputs.rows, asked_of, inputs.documents, inputs.unweighed)
     recipe = ranking.recipe
     rule = options.rule(recipe)
-    differences, decision = _decided(inputs, recipe, options, rule)
-    again, point = _again(inputs, recipe, options, rule, differences, decision)
+    differences, decision = _decide(inputs, recipe, options, rule)
+    again, point = _forecast_replication(inputs, recipe, options, rule, differences, decision)
     row, tails = find_pair_row(ranking, options.candidate, options.baseline), None
     if evidence.failures is not None and decision.difference is not None:
         tails = make_failures_view(inputs, recipe, evidence.failures, (options.candidate, options.baseline), rule.alpha)
@@ -198,7 +198,7 @@ def _view(inputs: RecipeInput, options: GateOptions, evidence: GateEvidence) -> 
         srp=None if point is None else point.srp,
         srp_mc_error=None if point is None else point.mc_error,
         srp_significant_pairs=None if point is None else point.mean_significant_pairs,
-        by_recipe=None if _early(options, decision) else make_recipe_verdict(ranking, row),
+        by_recipe=None if _is_interim_look(options, decision) else make_recipe_verdict(ranking, row),
         recipe=recipe.name,
         recipe_hash=inputs.hash_of(recipe),
         normalize=recipe.normalize,
@@ -207,13 +207,13 @@ def _view(inputs: RecipeInput, options: GateOptions, evidence: GateEvidence) -> 
     )
 
 
-def _decided(
+def _decide(
     inputs: RecipeInput, recipe: Recipe, options: GateOptions, rule: GateRule
 ) -> tuple[DocumentDifferences | None, GateDecision]:
     """The difference by document and what it says; nothing of either where it cannot be told, or not yet."""
     differences = _document_differences(inputs, recipe, options)
     if differences is None:
-        return None, _undecided(inputs)
+        return None, _make_undecided(inputs)
     if why := unlinked_warning(inputs, recipe, options.candidate, options.baseline):
         return None, decide_without_data(int(differences.sums.size), why=why)
     there = int(differences.sums.size)
@@ -223,7 +223,7 @@ def _decided(
     return differences, decide_claim(differences.sums, differences.weights, rule, differences.precision)
 
 
-def _early(options: GateOptions, decision: GateDecision) -> bool:
+def _is_interim_look(options: GateOptions, decision: GateDecision) -> bool:
     """Whether the look that was fixed is still to come."""
     return options.documents is not None and decision.difference is None
 
@@ -243,7 +243,7 @@ def _document_differences(inputs: RecipeInput, recipe: Recipe, options: GateOpti
     return difference_by_document(matrix, *pair, rows.better_sign, paired=paired)
 
 
-def _undecided(inputs: RecipeInput) -> GateDecision:
+def _make_undecided(inputs: RecipeInput) -> GateDecision:
     """Nothing to compare, or nothing to compare by."""
     decision = decide_without_data()
     unknown = len(inputs.rows) and not inputs.rows.documents_known
@@ -258,7 +258,7 @@ def _domains(inputs: RecipeInput) -> Codes | None:
     return inputs.documents.domain_codes()[0] if any(inputs.documents.domain) else None
 
 
-def _again(
+def _forecast_replication(
     inputs: RecipeInput,
     recipe: Recipe,
     options: GateOptions,

@@ -156,10 +156,10 @@ def claim_sentence(view: GateView) -> str:
     return f"{view.candidate} is {CLAIMS[view.claim]} {view.baseline}{margin}"
 
 
-def _of_domains(view: GateView, places: int) -> list[tuple[str, str]]:
+def _domain_lines(view: GateView, places: int) -> list[tuple[str, str]]:
     if view.new_domains_interval is None:
         return []
-    return [(f"{1 - view.alpha:.0%} interval, new domains", _ends(view.new_domains_interval, places))]
+    return [(f"{1 - view.alpha:.0%} interval, new domains", _format_interval(view.new_domains_interval, places))]
 
 
 def make_tables(view: GateView) -> Sequence[TableSection]:
@@ -170,8 +170,8 @@ def make_tables(view: GateView) -> Sequence[TableSection]:
         ("Verdict", f"{'holds' if view.holds else 'does not hold'}: {VERDICTS[view.verdict]}"),
         ("Difference", captions.format_number(view.difference, places)),
         (f"{view.interval_level:.0%} interval", _interval(view, places)),
-        (f"{1 - view.alpha:.0%} interval, new raters too", _ends(view.new_raters_interval, places)),
-        *_of_domains(view, places),
+        (f"{1 - view.alpha:.0%} interval, new raters too", _format_interval(view.new_raters_interval, places)),
+        *_domain_lines(view, places),
         ("p", captions.format_p_value(view.p_value)),
         *_failures(view),
         ("Level", _level(view)),
@@ -185,10 +185,10 @@ def make_tables(view: GateView) -> Sequence[TableSection]:
 
 
 def _interval(view: GateView, places: int) -> str:
-    return _ends(view.interval, places)
+    return _format_interval(view.interval, places)
 
 
-def _ends(interval: Sequence[float] | None, places: int) -> str:
+def _format_interval(interval: Sequence[float] | None, places: int) -> str:
     if interval is None:
         return "–"
     return f"{captions.format_number(interval[0], places)} to {captions.format_number(interval[1], places)}"
@@ -265,7 +265,7 @@ def _end(which: int) -> Callable[[GateView], float | None]:
     return lambda view: None if view.interval is None else view.interval[which]
 
 
-def _again(name: str) -> Callable[[GateView], Cell]:
+def _replication_column(name: str) -> Callable[[GateView], Cell]:
     """A figure of a study run again."""
     return lambda view: None if view.replication is None else getattr(view.replication, name)
 
@@ -285,9 +285,9 @@ COLUMNS: Sequence[Column[GateView]] = (
     Column(key="difference"),
     Column(key="interval_low", value=_end(0)),
     Column(key="interval_high", value=_end(1)),
-    Column(key="same_direction", value=_again("same_direction")),
-    Column(key="significant_again", value=_again("significant_again")),
-    Column(key="replication_method", value=_again("method")),
+    Column(key="same_direction", value=_replication_column("same_direction")),
+    Column(key="significant_again", value=_replication_column("significant_again")),
+    Column(key="replication_method", value=_replication_column("method")),
     Column(key="srp"),
     Column(key="candidate_failing", value=_failing("candidate", _share_of)),
     Column(key="candidate_failing_up_to", value=_failing("candidate", attrgetter("high"))),

@@ -27,7 +27,7 @@ def compute_in_processes(workers: int) -> Execute:
         return compute_chunks_here
 
     def execute(work: ReportWork[Any]) -> Iterator[bytes]:
-        with _one_thread_each():
+        with _limit_threads():
             pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_prepare, initargs=(work.chunk,))
             try:
                 yield from _handed_out(pool, work.n_chunks, workers * _AHEAD)
@@ -56,7 +56,7 @@ def _compute(number: int) -> bytes:
 
 
 @contextmanager
-def _one_thread_each() -> Iterator[None]:
+def _limit_threads() -> Iterator[None]:
     """Processes that start meanwhile use one thread: linear algebra reads this when it is loaded."""
     before = {name: os.environ.get(name) for name in _THREADS}
     os.environ.update(dict.fromkeys(_THREADS, "1"))

@@ -19,13 +19,13 @@ _NAMED = re.compile(rf"{_BEFORE}(rater|task):[A-Za-z0-9._~:@+\-]+")
 def hide_raters(report: StoredReport) -> StoredReport:
     """The same report without the keys of raters and tasks, under an ETag of its own."""
     plain = json.loads(report.body)
-    body = json.dumps(_hidden(plain), separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    body = json.dumps(_redact_value(plain), separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
     return replace(report, body=body, etag=f"{report.etag}.blind")
 
 
 def hide_keys(value: object) -> object:
     """A JSON value without the keys of raters and tasks."""
-    return _hidden(value)
+    return _redact_value(value)
 
 
 def hide_names(text: str, keys: Iterable[str]) -> str:
@@ -41,11 +41,11 @@ def hide_names(text: str, keys: Iterable[str]) -> str:
     return re.sub(rf"{_BEFORE}(?:{'|'.join(map(re.escape, there))}){_AFTER}", HIDDEN, text, flags=re.IGNORECASE)
 
 
-def _hidden(value: object, name: str = "") -> object:
+def _redact_value(value: object, name: str = "") -> object:
     if isinstance(value, str):
         return HIDDEN if name == "rater" else _NAMED.sub(rf"\1:{HIDDEN}", value)
     if isinstance(value, list):
-        return [_hidden(each, name) for each in value]
+        return [_redact_value(each, name) for each in value]
     if isinstance(value, dict):
-        return {key: _hidden(each, name if key == "key" else key) for key, each in value.items()}
+        return {key: _redact_value(each, name if key == "key" else key) for key, each in value.items()}
     return value

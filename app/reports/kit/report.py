@@ -73,10 +73,10 @@ class ReportWork(Generic[Output]):
 
 def make_undivided_work(make: Callable[[], Output]) -> ReportWork[Output]:
     """Work that is not worth dividing."""
-    return ReportWork(0, _none, lambda _: make())
+    return ReportWork(0, _empty_chunk, lambda _: make())
 
 
-def _none(number: int) -> bytes:
+def _empty_chunk(number: int) -> bytes:
     raise IndexError(number)
 
 

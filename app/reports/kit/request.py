@@ -30,7 +30,11 @@ class ReportRequest:
 
 def parse_options(report: Report[Any, Any], values: Mapping[str, object], *, place: str = "query") -> BaseModel:
     """The options of a report from names and values. Raises Invalid, naming each that is wrong."""
-    unknown = [Place((place, name), _there_are(report)) for name in values if name not in report.options.model_fields]
+    unknown = [
+        Place((place, name), _explain_unknown_option(report))
+        for name in values
+        if name not in report.options.model_fields
+    ]
     if unknown:
         raise Invalid(f"the {place} is not valid", places=tuple(unknown[:20]))
     try:
@@ -41,7 +45,7 @@ def parse_options(report: Report[Any, Any], values: Mapping[str, object], *, pla
     return options
 
 
-def _there_are(report: Report[Any, Any]) -> str:
+def _explain_unknown_option(report: Report[Any, Any]) -> str:
     known = ", ".join(report.options.model_fields)
     return f"unknown; there are: {known}" if known else "there are none here"
 

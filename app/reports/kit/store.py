@@ -149,7 +149,7 @@ def compute_report(
     parts: list[bytes] = []
     if work.n_chunks:
         on_progress(0, work.n_chunks)
-    with closing(_of(execute, work)) as computed:
+    with closing(_run_work(execute, work)) as computed:
         for part in computed:
             if should_stop():
                 raise RequestAborted
@@ -158,7 +158,7 @@ def compute_report(
     return finish_report(work, parts)
 
 
-def _of(execute: Execute, work: ReportWork[Any]) -> Generator[bytes, None, None]:
+def _run_work(execute: Execute, work: ReportWork[Any]) -> Generator[bytes, None, None]:
     """A generator, which lets go of its processes when it is closed."""
     yield from execute(work)
 

@@ -84,14 +84,14 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Linking
 
 
 def _view(parts: Sequence[CampaignParts], options: LinkingOptions) -> LinkingView:
-    means = [_means(one, options) for one in parts]
+    means = [_load_campaign_means(one, options) for one in parts]
     links, systems, head = [], [], make_comparison_head(parts)
     warnings: list[str] = []
     for n, (part, part_means) in enumerate(zip(parts, means, strict=True)):
         if n == 0:
             systems += _systems(part, part_means, None, options, n)
             continue
-        anchored, which, differing = _anchored(means[0], part_means, options)
+        anchored, which, differing = _choose_anchors(means[0], part_means, options)
         if differing:
             reason = f"anchor whose source differs from that in {parts[0].key}"
             head["dropped"].append({"reason": reason, "n": differing, "campaign": part.key})
@@ -114,7 +114,7 @@ def _view(parts: Sequence[CampaignParts], options: LinkingOptions) -> LinkingVie
         level=options.level,
         seed=options.seed,
         links=links,
-        systems=_sorted(systems, parts[0].sign),
+        systems=_sort_systems(systems, parts[0].sign),
     )
 
 
@@ -132,12 +132,12 @@ def _link_warnings(
                 yield f"all anchors have the same score in {campaign.key}, so the link cannot be checked"
 
 
-def _means(parts: CampaignParts, options: LinkingOptions) -> CampaignMeans:
+def _load_campaign_means(parts: CampaignParts, options: LinkingOptions) -> CampaignMeans:
     test = make_unit_values(parts, parts.test, options.repeats)
     human = np.array([parts.kinds.get(key) == "human" for key in parts.ratings.rows.labels.systems] or [False])
     pairs = make_unit_values(parts, parts.calibration, options.repeats)
-    items = _addressed(parts, pairs, np.zeros_like(human))
-    return CampaignMeans(parts, sampling_units(parts, test), _mean(test), _addressed(parts, test, human), items)
+    items = _means_by_address(parts, pairs, np.zeros_like(human))
+    return CampaignMeans(parts, sampling_units(parts, test), _mean(test), _means_by_address(parts, test, human), items)
 
 
 def _mean(units: UnitValues) -> Floats:
@@ -145,7 +145,7 @@ def _mean(units: UnitValues) -> Floats:
     return np.asarray(total / np.maximum(units.counts(), 1), dtype=np.float64)
 
 
-def _addressed(parts: CampaignParts, units: UnitValues, human: Bools) -> dict[Address, tuple[float, bool]]:
+def _means_by_address(parts: CampaignParts, units: UnitValues, human: Bools) -> dict[Address, tuple[float, bool]]:
     labels, mean = parts.ratings.rows.labels, _mean(units)
     position = labels.segment_position[units.place].tolist()
     outputs: dict[Address, tuple[float, bool]] = {}
@@ -157,7 +157,7 @@ def _addressed(parts: CampaignParts, units: UnitValues, human: Bools) -> dict[Ad
     return outputs
 
 
-def _anchored(base: CampaignMeans, other: CampaignMeans, options: LinkingOptions) -> tuple[LinkAnchors, str, int]:
+def _choose_anchors(base: CampaignMeans, other: CampaignMeans, options: LinkingOptions) -> tuple[LinkAnchors, str, int]:
     """What both judged: calibration items where they share some or those are asked for, else outputs.
 
     Beside them which of both, and how many were left out because their sources differ.
@@ -211,7 +211,7 @@ def _systems(
         total = times @ np.bincount(code[own], minlength=held.size)
         sums = times @ np.bincount(code[own], weights=means.mean[own], minlength=held.size)
         again = np.divide(sums, total, out=np.full(total.size, np.nan), where=total > 0)
-        value, error, interval = _placed(raw, again, linked, options)
+        value, error, interval = _place_on_scale(raw, again, linked, options)
         shown.append(
             LinkedSystem(
                 campaign=parts.key,
@@ -227,7 +227,7 @@ def _systems(
     return shown
 
 
-def _placed(
+def _place_on_scale(
     raw: float, again: Floats, linked: ScaleLink | None, options: LinkingOptions
 ) -> tuple[float | None, float | None, tuple[float, float] | None]:
     if linked is None:
@@ -251,7 +251,7 @@ def _counts(rng: np.random.Generator, n: int, draws: int) -> Floats:
     return np.bincount(picked.ravel(), minlength=n * draws).reshape(draws, n).astype(np.float64)
 
 
-def _sorted(systems: list[LinkedSystem], sign: int) -> list[LinkedSystem]:
+def _sort_systems(systems: list[LinkedSystem], sign: int) -> list[LinkedSystem]:
     values = [None if s.linked is None else float(round_scores(np.asarray(s.linked))) * sign for s in systems]
     known = [v for v in values if v is not None]
     ranked = [

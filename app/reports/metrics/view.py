@@ -102,9 +102,9 @@ def make_tables(view: MetricsView) -> Sequence[TableSection]:
     """Systems, outputs, and what changes of the human ranking do to it."""
     shown = [TableSection("Of systems", _systems(view)), TableSection("Of outputs", _outputs(view))]
     if view.between:
-        shown.append(TableSection("Between metrics", _between(view), frozenset({1, 2})))
+        shown.append(TableSection("Between metrics", _metric_pairs_table(view), frozenset({1, 2})))
     if view.spread:
-        shown.append(TableSection("Under changes of the human scores", _spread(view)))
+        shown.append(TableSection("Under changes of the human scores", _spread_table(view)))
     return shown
 
 
@@ -150,7 +150,7 @@ def _outputs(view: MetricsView) -> Table:
 MEASURED = {"spa": "SPA", "accuracy": "Accuracy", "pearson": "Pearson", "output_pearson": "Pearson over outputs"}
 
 
-def _between(view: MetricsView) -> Table:
+def _metric_pairs_table(view: MetricsView) -> Table:
     heads: list[tuple[str, Alignment]] = [("Measure", "left"), ("Metric", "left"), ("Against", "left")]
     heads += [(name, "right") for name in ("Segments", "First", "Second", "p", "p adjusted")]
     rows = [
@@ -164,7 +164,7 @@ def _between(view: MetricsView) -> Table:
     return _table(heads, rows)
 
 
-def _spread(view: MetricsView) -> Table:
+def _spread_table(view: MetricsView) -> Table:
     heads: list[tuple[str, Alignment]] = [("Metric", "left"), ("Change", "left"), ("Rankings", "right")]
     heads += [(NAMES[name], "left") for name in MEASURES]
     rows = [

@@ -66,10 +66,10 @@ def _metric(session: Session, snapshot: Snapshot, row: stored.Row) -> MetricScor
             systems[score_row.system] = sign * score_row.score
         else:
             outputs[score_row.system, score_row.document, score_row.position] = sign * score_row.score
-    return MetricScores(row.metric, row.higher_is_better, systems, outputs, _means(outputs))
+    return MetricScores(row.metric, row.higher_is_better, systems, outputs, _system_means(outputs))
 
 
-def _means(outputs: Mapping[Output, float]) -> dict[str, float]:
+def _system_means(outputs: Mapping[Output, float]) -> dict[str, float]:
     scores_by_system: dict[str, list[float]] = {}
     for (system, _, _), score in outputs.items():
         scores_by_system.setdefault(system, []).append(score)
@@ -114,7 +114,7 @@ class MetricEvaluation:
             if panel.systems.size < 2:
                 continue
             for metric in self.metrics:
-                accuracies = self._of_systems(pair_with_human_scores(panel, rows, metric, self.sign))
+                accuracies = self._system_agreement(pair_with_human_scores(panel, rows, metric, self.sign))
                 figures.append(
                     (metric.name, change.group, [number_or_none(getattr(accuracies, name)) for name in MEASURES])
                 )
@@ -132,14 +132,14 @@ class MetricEvaluation:
         keep = [n for n, code in enumerate(panel.systems.tolist()) if rows.labels.systems[code] not in out]
         return panel.arranged(np.array(keep, dtype=np.intp))
 
-    def _of_systems(self, scores: HumanAndMetricScores) -> SystemAgreement:
+    def _system_agreement(self, scores: HumanAndMetricScores) -> SystemAgreement:
         return compute_system_agreement(
             scores, permutations=self.permutations, seed=self.seed, by_document=self.by_document
         )
 
     def _line(self, metric: MetricScores, panel: ScoreMatrix) -> MetricLine:
         scores = pair_with_human_scores(panel, self.experiments.rows, metric, self.sign)
-        systems, outputs = self._of_systems(scores), compute_segment_agreement(scores)
+        systems, outputs = self._system_agreement(scores), compute_segment_agreement(scores)
         ties = outputs.ties
         separation = pair_separation(
             scores, permutations=self.permutations, seed=self.seed, by_document=self.by_document
@@ -208,11 +208,11 @@ def summarize_metric_spread(
         for group in groups:
             own = [values for name, of, values in figures if (name, of) == (metric.name, group)]
             if own:
-                ends = {name: _ends([values[n] for values in own]) for n, name in enumerate(MEASURES)}
+                ends = {name: _value_range([values[n] for values in own]) for n, name in enumerate(MEASURES)}
                 lines.append(SpreadLine(metric=metric.name, group=group, n=len(own), **ends))
     return lines
 
 
-def _ends(values: Sequence[float | None]) -> tuple[float, float] | None:
+def _value_range(values: Sequence[float | None]) -> tuple[float, float] | None:
     known = [value for value in values if value is not None]
     return (min(known), max(known)) if known else None

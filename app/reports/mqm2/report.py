@@ -86,7 +86,7 @@ class CountedErrors:
 
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: MQM2Options) -> ReportWork[MQM2View]:
     threshold, snapshot = options.threshold, snapshots[0]
-    counts = _counted(session, snapshot, _recipe(snapshot, options.weights))
+    counts = _count_errors(session, snapshot, _recipe(snapshot, options.weights))
     return make_undivided_work(lambda: _view(counts, threshold, options))
 
 
@@ -99,13 +99,13 @@ def _recipe(snapshot: Snapshot, weights: str | None) -> Recipe:
     return replace(BASE, scoring=ScoringChoice("spans", profile))
 
 
-def _counted(session: Session, snapshot: Snapshot, recipe: Recipe) -> CountedErrors:
+def _count_errors(session: Session, snapshot: Snapshot, recipe: Recipe) -> CountedErrors:
     rows, ids, read = recipe_ratings.load_ratings_with_ids(session, snapshot, recipe)
     excluding = add_standing_exclusions(recipe, load_registration(session, snapshot.campaign_id, snapshot.version))
     documents = side_tables.load_document_table(session, snapshot.campaign_id, rows.labels)
     known = texts.load_system_descriptions(session, snapshot.campaign_id)
     words = load_segment_words(session, snapshot.campaign_id, rows.labels)
-    keep, dropped = _kept(rows, excluding, words)
+    keep, dropped = _select_rows(rows, excluding, words)
     marks = errors_without_weight.load_errors_without_weight(
         session, snapshot.campaign_id, rows.judgment, ids, read.options.profile
     )
@@ -131,7 +131,7 @@ def _critical(session: Session, snapshot: Snapshot, ids: side_tables.Ids, read: 
     return np.bincount(marked, minlength=ids.size).astype(np.int32)
 
 
-def _kept(rows: Ratings, recipe: Recipe, words: Floats) -> tuple[Bools, list[dict[str, Any]]]:
+def _select_rows(rows: Ratings, recipe: Recipe, words: Floats) -> tuple[Bools, list[dict[str, Any]]]:
     out = Counter[str]()
     keep = np.ones(len(rows), dtype=np.bool_)
     named = [(f"excluded {one.what}:{one.key}", match_exclusion(rows, one)) for one in recipe.exclude]

@@ -93,13 +93,16 @@ def make_caption(view: MQM2View) -> str:
 
 def penalty_picture(view: MQM2View) -> bytes:
     """Penalty points per 1,000 words of each system, beside what is acceptable."""
-    rows = [PenaltyRow(one.name, one.normed, _beside(one), failed=one.passed is False) for one in view.systems]
+    rows = [
+        PenaltyRow(one.name, one.normed, _format_raw_and_calibrated(one), failed=one.passed is False)
+        for one in view.systems
+    ]
     title = f"MQM 2.0 scores: {next(iter(view.campaigns))}"
     notes = [*view.warnings, make_caption(view)]
     return penalty_plot(title, f"Penalty points per {view.reference_words:,} words", rows, view.points, notes)
 
 
-def _beside(score: SystemScore) -> str:
+def _format_raw_and_calibrated(score: SystemScore) -> str:
     text = f"raw {captions.format_number(score.raw, PLACES)}"
     if score.calibrated is None:
         return text

@@ -44,16 +44,16 @@ class MultiverseOptions(RecipeOptions):
 
 def make_multiverse_space(inputs: RecipeInput, options: MultiverseOptions) -> MultiverseSpace:
     """The choices that are crossed, but for the scorings. Raises Invalid for a choice that there is not."""
-    normalize = _chosen("normalize", options.normalize, {name: name for name in NORMALIZATIONS})
-    tests = _chosen("tests", options.tests, TESTS)
-    adjust = _chosen("adjust", options.adjust, {name: name for name in ADJUSTMENTS})
+    normalize = _parse_choices("normalize", options.normalize, {name: name for name in NORMALIZATIONS})
+    tests = _parse_choices("tests", options.tests, TESTS)
+    adjust = _parse_choices("adjust", options.adjust, {name: name for name in ADJUSTMENTS})
     return MultiverseSpace(inputs.recipe, tuple(_excluding(inputs, options.exclude)), normalize, tests, adjust)
 
 
-def _chosen(field: str, text: str, known: Mapping[str, Value]) -> tuple[Value, ...]:
+def _parse_choices(field: str, text: str, known: Mapping[str, Value]) -> tuple[Value, ...]:
     names = list(dict.fromkeys(text.split(",")))
     if set(names) - set(known):
-        raise _wrong(field, f"there are: {', '.join(known)}")
+        raise _invalid_choice(field, f"there are: {', '.join(known)}")
     return tuple(known[name] for name in known if name in names)
 
 
@@ -113,7 +113,7 @@ def load_distinct_scorings(
         else:
             missing.append(InapplicableUniverses({"scoring": name}, universes, f"gives the same scores as {same}"))
     if not scorings:
-        raise _wrong("scorings", "none of them can be read from these judgments")
+        raise _invalid_choice("scorings", "none of them can be read from these judgments")
     return scorings, missing
 
 
@@ -123,7 +123,7 @@ def _scorings(inputs: RecipeInput, options: MultiverseOptions) -> Iterator[tuple
             try:
                 yield name, cast("ScoringChoice", parse_option("scoring", [name]))
             except WrongValue as error:
-                raise _wrong("scorings", str(error)) from None
+                raise _invalid_choice("scorings", str(error)) from None
         return
     own = inputs.recipe.scoring
     yield _name(own), own
@@ -142,5 +142,5 @@ def _name(scoring: ScoringChoice) -> str:
     return f"{scoring.source}:{rest}" if rest else scoring.source
 
 
-def _wrong(field: str, message: str) -> Invalid:
+def _invalid_choice(field: str, message: str) -> Invalid:
     return Invalid("the query is not valid", places=(Place(("query", field), message),))

@@ -68,12 +68,12 @@ def _view(post_edits: PostEdits, options: PostEditsOptions, segments: Sequence[S
         n_raters=len({one.rater for one in post_edits.edits}),
         systems=sorted(systems, key=lambda one: (one.mter.value is None, one.mter.value or 0.0, one.system)),
         operations=[_operations(post_edits, segments, code) for code in codes],
-        closest=[_closest(post_edits, one) for one in lines],
-        labs=_labs(post_edits, lines),
+        closest=[_make_closest_reference_line(post_edits, one) for one in lines],
+        labs=_group_by_lab(post_edits, lines),
         curve=[] if drawn is None else _points(drawn),
         curve_segments=0 if drawn is None else drawn.n_segments,
         enough=None if drawn is None else drawn.enough,
-        enough_by_system=[] if drawn is None else _enough(post_edits, drawn),
+        enough_by_system=[] if drawn is None else _list_sufficient_references(post_edits, drawn),
     )
 
 
@@ -126,7 +126,7 @@ def _operations(post_edits: PostEdits, segments: Sequence[SegmentEdits], code: i
     )
 
 
-def _closest(post_edits: PostEdits, counts: ClosestReferences) -> ClosestReferenceLine:
+def _make_closest_reference_line(post_edits: PostEdits, counts: ClosestReferences) -> ClosestReferenceLine:
     return ClosestReferenceLine(
         system=post_edits.systems[counts.system],
         origin=None if counts.origin == EXTERNAL else post_edits.systems[counts.origin],
@@ -137,7 +137,7 @@ def _closest(post_edits: PostEdits, counts: ClosestReferences) -> ClosestReferen
     )
 
 
-def _labs(post_edits: PostEdits, lines: Sequence[ClosestReferences]) -> list[LabLine]:
+def _group_by_lab(post_edits: PostEdits, lines: Sequence[ClosestReferences]) -> list[LabLine]:
     return [
         LabLine(
             system=post_edits.systems[one.system],
@@ -164,7 +164,7 @@ def _points(drawn: ReferenceCurve) -> list[CurvePoint]:
     ]
 
 
-def _enough(post_edits: PostEdits, drawn: ReferenceCurve) -> list[SystemEnough]:
+def _list_sufficient_references(post_edits: PostEdits, drawn: ReferenceCurve) -> list[SystemEnough]:
     others = len(drawn.systems) - 1
     return [
         SystemEnough(system=post_edits.systems[one.system], hter=one.single[others], enough=one.enough)

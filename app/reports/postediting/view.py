@@ -119,13 +119,13 @@ def make_tables(view: PosteditingView) -> Sequence[TableSection]:
     shown = [
         TableSection("Systems", _systems(view)),
         TableSection("Edits by kind, for each 100 tokens", _operations(view)),
-        TableSection("Closest post-edits", _closest(view), frozenset({0, 1})),
+        TableSection("Closest post-edits", _closest_reference_table(view), frozenset({0, 1})),
     ]
     if view.labs:
-        shown.append(TableSection("Same lab and other labs", _labs(view), frozenset({0, 1})))
+        shown.append(TableSection("Same lab and other labs", _lab_table(view), frozenset({0, 1})))
     if view.curve:
         shown.append(TableSection("Number of references", _curve(view), frozenset()))
-        shown.append(TableSection("References as good as the targeted one", _enough(view)))
+        shown.append(TableSection("References as good as the targeted one", _sufficient_references_table(view)))
     return shown
 
 
@@ -183,7 +183,7 @@ def _operations(view: PosteditingView) -> Table:
     return make_aligned_table(heads, rows)
 
 
-def _closest(view: PosteditingView) -> Table:
+def _closest_reference_table(view: PosteditingView) -> Table:
     heads: list[tuple[str, Alignment]] = [("Output of", "left"), ("Post-edits of", "left"), ("Segments", "right")]
     heads += [("Closest alone", "right"), ("Tied", "right")]
     rows = [
@@ -199,7 +199,7 @@ def _closest(view: PosteditingView) -> Table:
     return make_aligned_table(heads, rows)
 
 
-def _labs(view: PosteditingView) -> Table:
+def _lab_table(view: PosteditingView) -> Table:
     heads: list[tuple[str, Alignment]] = [("Output of", "left"), ("Lab", "left")]
     heads += [
         ("Same lab closest", "right"),
@@ -233,7 +233,7 @@ def _curve(view: PosteditingView) -> Table:
     return make_aligned_table(heads, rows)
 
 
-def _enough(view: PosteditingView) -> Table:
+def _sufficient_references_table(view: PosteditingView) -> Table:
     heads: list[tuple[str, Alignment]] = [("System", "left"), ("HTER", "right"), ("Post-edits of others", "right")]
     rows = [
         (one.system, captions.format_number(one.hter, PLACES), "–" if one.enough is None else str(one.enough))

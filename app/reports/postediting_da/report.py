@@ -70,7 +70,7 @@ def _prepare(
         what = "at most one of them can be of post-edits"
         raise Invalid("the question does not fit the campaigns", places=(Place(("query", "campaigns"), what),))
     if not ours:
-        return make_undivided_work(lambda: _nothing(snapshots, options))
+        return make_undivided_work(lambda: _make_empty_view(snapshots, options))
     edits = PostEditsOptions(**options.model_dump(include=set(PostEditsOptions.model_fields)))
     postediting = load_post_edits(session, ours[0], edits)
     recipe = RecipeOptions(recipe=options.recipe)
@@ -85,7 +85,7 @@ def _prepare(
     )
 
 
-def _nothing(snapshots: tuple[Snapshot, ...], options: PosteditingDAOptions) -> PosteditingDAView:
+def _make_empty_view(snapshots: tuple[Snapshot, ...], options: PosteditingDAOptions) -> PosteditingDAView:
     return PosteditingDAView(
         campaigns={one.campaign.key: one.version for one in snapshots},
         data_hash="sha256:" + hashlib.sha256(b"").hexdigest(),
@@ -122,20 +122,20 @@ def _view(
 ) -> PosteditingDAView:
     lines = {one.snapshot.campaign.key: work.join_rates_and_scores(postediting, segments, one) for one in others}
     each = [line for key, ones in lines.items() for line in work.make_correlations(key, ones)]
-    means = [mean for key in lines for mean in _means(key, [one for one in each if one.campaign == key])]
+    means = [mean for key in lines for mean in _mean_correlations(key, [one for one in each if one.campaign == key])]
     looked = _compared_with(others, lines)
     findings = work.find_disagreements(lines[looked], options.rule) if looked is not None else []
     return PosteditingDAView(
         campaigns={one.campaign.key: one.version for one in snapshots},
         data_hash=" ".join([postediting.data_hash, *(one.data_hash for one in others)]),
         basis=_bases(snapshots),
-        dropped=_dropped(postediting, others),
+        dropped=_list_dropped_rows(postediting, others),
         warnings=_warnings(postediting, others, lines),
         post_edits=postediting.snapshot.campaign.key,
         tokens=postediting.tokens.signature,
         reference=postediting.reference,
         recipe=options.recipe,
-        scored=[_scored(one, lines[one.snapshot.campaign.key]) for one in others],
+        scored=[_make_scored_campaign(one, lines[one.snapshot.campaign.key]) for one in others],
         correlations=each,
         means=means,
         bias=_bias(others, means),
@@ -148,7 +148,7 @@ def _view(
     )
 
 
-def _scored(campaign: work.CampaignScores, lines: Sequence[work.RatesAndScores]) -> ScoredCampaign:
+def _make_scored_campaign(campaign: work.CampaignScores, lines: Sequence[work.RatesAndScores]) -> ScoredCampaign:
     return ScoredCampaign(
         campaign=campaign.snapshot.campaign.key,
         protocol=campaign.snapshot.campaign.protocol,
@@ -160,7 +160,7 @@ def _scored(campaign: work.CampaignScores, lines: Sequence[work.RatesAndScores])
     )
 
 
-def _means(campaign: str, lines: Sequence[Correlation]) -> list[Mean]:
+def _mean_correlations(campaign: str, lines: Sequence[Correlation]) -> list[Mean]:
     n = np.array([one.n for one in lines], dtype=np.float64)
     means = []
     for measure in MEASURES:
@@ -204,7 +204,7 @@ def _bias(others: Sequence[work.CampaignScores], means: Sequence[Mean]) -> Bias 
     )
 
 
-def _dropped(postediting: PostEdits, others: Sequence[work.CampaignScores]) -> list[dict[str, Any]]:
+def _list_dropped_rows(postediting: PostEdits, others: Sequence[work.CampaignScores]) -> list[dict[str, Any]]:
     dropped = [{**one, "campaign": postediting.snapshot.campaign.key} for one in postediting.dropped]
     for other in others:
         key = other.snapshot.campaign.key

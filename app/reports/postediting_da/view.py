@@ -108,7 +108,7 @@ class PosteditingDAView(ReportHead):
 def make_tables(view: PosteditingDAView) -> Sequence[TableSection]:
     """Means, systems, the pull of the reference, disagreements."""
     shown = [
-        TableSection("Correlations, means over systems", _means(view)),
+        TableSection("Correlations, means over systems", _mean_table(view)),
         TableSection("Correlations by system", _systems(view), frozenset({0, 1})),
     ]
     if view.bias is not None:
@@ -126,7 +126,7 @@ def make_tables(view: PosteditingDAView) -> Sequence[TableSection]:
     return shown
 
 
-def _means(view: PosteditingDAView) -> Table:
+def _mean_table(view: PosteditingDAView) -> Table:
     heads: list[tuple[str, Alignment]] = [("Scores of", "left"), ("With", "left"), ("Systems", "right")]
     heads += [("Fisher mean", "right"), ("Weighted", "right")]
     rows = [

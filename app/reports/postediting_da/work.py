@@ -57,11 +57,11 @@ def load_scores(
         recipe = RobustnessExperiments.of(inputs.rows, recipe, frozenset(), inputs.documents).recipe
     rows, selection = normalized_rows(inputs.rows, recipe)
     ranked = selection.ratings.where(selection.ranked)
-    raw = _means(ranked, inputs)
+    raw = _mean_by_output(ranked, inputs)
     texts = {at: row.text for at, row in back_translations.load_stored_outputs(session, snapshot.campaign_id).items()}
     scores = {}
     different = 0
-    for address, (score, n) in _means(rows, inputs).items():
+    for address, (score, n) in _mean_by_output(rows, inputs).items():
         if address in texts and address in shown and texts[address].strip() != shown[address].strip():
             different += 1
             continue
@@ -79,7 +79,7 @@ def load_scores(
     )
 
 
-def _means(rows: Ratings, inputs: RecipeInput) -> dict[Output, tuple[float, int]]:
+def _mean_by_output(rows: Ratings, inputs: RecipeInput) -> dict[Output, tuple[float, int]]:
     """Mean of the ratings of each output, higher is better, and their number."""
     segments = rows.segments()
     means = average_segment_scores(segments, repeats=inputs.recipe.repeats)

@@ -70,7 +70,7 @@ class PowerOptions(RecipeOptions):
         """Grouping and ratings an item of every design. Raises Invalid for one that there is not."""
         groupings = self.groupings.split(",")
         if set(groupings) - set(GROUPINGS):
-            raise _wrong("groupings", f"there are: {', '.join(GROUPINGS)}")
+            raise _invalid_option("groupings", f"there are: {', '.join(GROUPINGS)}")
         each = _numbers(self.ratings, "ratings", 20)
         return tuple((grouping, k) for grouping in GROUPINGS if grouping in groupings for k in each)
 
@@ -87,15 +87,15 @@ class PowerOptions(RecipeOptions):
         if self.components is None:
             return None
         if self.pilot is not None:
-            raise _wrong("components", "are a pilot's, or given: not both")
+            raise _invalid_option("components", "are a pilot's, or given: not both")
         components: dict[str, float] = {}
         for pair in self.components.split(","):
             name, _, value = pair.partition("=")
             if name not in _PLANNED or value.count(".") > 1 or value == ".":
-                raise _wrong("components", f"must be name=value; names are {', '.join(_PLANNED)}")
+                raise _invalid_option("components", f"must be name=value; names are {', '.join(_PLANNED)}")
             components[name] = float(value)
         if not any(components.values()):
-            raise _wrong("components", "at least one must be above 0")
+            raise _invalid_option("components", "at least one must be above 0")
         return planning_components(components, source="given")
 
     def pilot_campaigns(self) -> tuple[str, ...]:
@@ -106,9 +106,9 @@ class PowerOptions(RecipeOptions):
 def _numbers(text: str, name: str, most: int) -> tuple[int, ...]:
     numbers = tuple(sorted({int(number) for number in text.split(",")}))
     if numbers[0] < 1 or numbers[-1] > most:
-        raise _wrong(name, f"must be from 1 to {most:,}")
+        raise _invalid_option(name, f"must be from 1 to {most:,}")
     return numbers
 
 
-def _wrong(name: str, why: str) -> Invalid:
+def _invalid_option(name: str, why: str) -> Invalid:
     return Invalid("the query is not valid", places=(Place(("query", name), why),))

@@ -110,12 +110,12 @@ def _warnings(planner: PowerPlanner, parts: Sequence[bytes]) -> list[str]:
         one.simulated is None and one.documents > 1 for line in lines for one in line.points
     ):
         warnings.append("the largest designs were not simulated")
-    warnings += _beyond(planner, lines)
+    warnings += _warn_limits(planner, lines)
     warnings += [RECOMMENDED, "SRP is forecast for a fixed rater pool, which cannot show rater × system variance"]
     return warnings
 
 
-def _beyond(planner: PowerPlanner, lines: Sequence[DesignLine]) -> list[str]:
+def _warn_limits(planner: PowerPlanner, lines: Sequence[DesignLine]) -> list[str]:
     """Sizes at which the ranking can claim nothing, and tests that claim more than they say."""
     warnings, points = [], [one for line in lines for one in line.points]
     if any(one.documents < planner.fewest for one in points):
@@ -179,7 +179,7 @@ def expected_clusters_picture(view: PowerView) -> bytes:
         LineSeries(
             describe_design(design),
             tuple(
-                LinePoint(one.hours, one.clusters, *_ends(one.clusters, one.clusters_error, view.systems))
+                LinePoint(one.hours, one.clusters, *_error_bar(one.clusters, one.clusters_error, view.systems))
                 for one in design.points
                 if one.clusters is not None
             ),
@@ -194,7 +194,7 @@ def expected_clusters_picture(view: PowerView) -> bytes:
     return line_chart(_title(view), heading, "hours", shown, notes, highest=float(view.systems))
 
 
-def _ends(value: float, error: float | None, most: int) -> tuple[float, float] | tuple[None, None]:
+def _error_bar(value: float, error: float | None, most: int) -> tuple[float, float] | tuple[None, None]:
     return (None, None) if error is None else (max(1.0, value - 2 * error), min(float(most), value + 2 * error))
 
 

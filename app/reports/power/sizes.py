@@ -30,14 +30,14 @@ class StudySizes:
         return self.pilot or self.data
 
     @property
-    def _sized(self) -> RatingsModel:
+    def _size_source(self) -> RatingsModel:
         """What sizes are taken from that are not asked for: the campaign, where it has judgments, else the pilot."""
         return self.data if len(self.data.ratings) else self.judged
 
     @cached_property
     def systems(self) -> int:
         """Asked for, else the campaign's, else a usual number."""
-        own = len(self._sized.rows.systems)
+        own = len(self._size_source.rows.systems)
         return self.options.systems or (own if own > 1 else SYSTEMS)
 
     @property
@@ -48,24 +48,24 @@ class StudySizes:
     @cached_property
     def raters(self) -> int:
         """Asked for, else the campaign's."""
-        return self.options.raters or len(self._sized.rows.raters) or RATERS
+        return self.options.raters or len(self._size_source.rows.raters) or RATERS
 
     @cached_property
     def own_documents(self) -> int:
         """Documents that a system was judged on, mean; segments where there are no documents."""
-        return self._sized.rows.n_units_of_a_system
+        return self._size_source.rows.n_units_of_a_system
 
     @cached_property
     def segments(self) -> float:
         """Of a document."""
-        rows = self._sized.rows
+        rows = self._size_source.rows
         own = rows.n_segments / rows.n_units if rows.n_units else SEGMENTS
         return self.options.segments or own
 
     @cached_property
     def words(self) -> float:
         """Of a segment, source and output together: twice those of the source."""
-        known = self._sized.inputs.documents
+        known = self._size_source.inputs.documents
         there = (known.words > 0) & (known.segments > 0)
         total = int(known.segments[there].sum())
         own = 2.0 * float(known.words[there].sum()) / total if total else WORDS
@@ -80,7 +80,7 @@ class StudySizes:
     @cached_property
     def lengths(self) -> tuple[int, ...]:
         """Segments of the documents that were judged; none where a number was asked for, or they are all alike."""
-        rows = self._sized.rows
+        rows = self._size_source.rows
         if self.options.segments is not None or not len(rows) or not rows.documents_known:
             return ()
         there = np.unique(rows.document * rows.n_segments + rows.segment) // rows.n_segments

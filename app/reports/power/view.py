@@ -139,7 +139,7 @@ def _amount(value: float | None, places: int = 0) -> str:
     return "–" if value is None else f"{value:,.{places}f}"
 
 
-def _enough(value: int | None) -> str:
+def _format_needed(value: int | None) -> str:
     return "none is enough" if value is None else f"{value:,}"
 
 
@@ -158,11 +158,11 @@ def _needs(view: PowerView) -> Table:
     rows = []
     for design in view.designs:
         span = design.needed_interval
-        ends = "–" if span is None else " to ".join(_enough(end) for end in span)
+        ends = "–" if span is None else " to ".join(_format_needed(end) for end in span)
         bill = (_amount(design.hours_needed), _amount(design.price_needed, 2))
-        raters = (_enough(design.raters_needed), _enough(design.raters_at_least))
+        raters = (_format_needed(design.raters_needed), _format_needed(design.raters_at_least))
         floor = captions.format_number(design.floor, 3)
-        rows.append((describe_design(design), _enough(design.documents_needed), ends, *bill, *raters, floor))
+        rows.append((describe_design(design), _format_needed(design.documents_needed), ends, *bill, *raters, floor))
     return make_aligned_table(heads, rows)
 
 
@@ -195,7 +195,7 @@ def _points(view: PowerView) -> Table:
             )
             pairs = "–" if point.significant_pairs is None else captions.format_number(point.significant_pairs, 1)
             detectable = captions.format_number(point.detectable, captions.choose_decimals([point.detectable]))
-            last = (pairs, detectable, _enough(point.raters_needed), _amount(point.hours))
+            last = (pairs, detectable, _format_needed(point.raters_needed), _amount(point.hours))
             rows.append((describe_design(design), f"{point.documents:,}", *figures, *last))
     return make_aligned_table(heads, rows)
 

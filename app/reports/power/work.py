@@ -166,8 +166,8 @@ class PowerPlanner(StudySizes):
         layout, seed = self.layout(self.designs[design], documents), self.data.inputs.recipe.seed
         rng = np.random.default_rng([seed, 2, design, documents])
         return {
-            **self._simulated(layout, rng),
-            **self._resampled(layout, rng),
+            **self._simulate_studies(layout, rng),
+            **self._resample_studies(layout, rng),
             **self._clusters(layout, np.random.default_rng([seed, 4, design, documents])),
         }
 
@@ -177,7 +177,7 @@ class PowerPlanner(StudySizes):
             self.options, layout, means=self.true_means, between=self.between, systems=self.systems, rng=rng
         )
 
-    def _simulated(self, layout: StudyLayout, rng: np.random.Generator) -> Drawing:
+    def _simulate_studies(self, layout: StudyLayout, rng: np.random.Generator) -> Drawing:
         components, n = self.components, self.options.studies
         if isinstance(components, str) or layout.documents < 2:
             return {}
@@ -209,7 +209,7 @@ class PowerPlanner(StudySizes):
             "significant_pairs": ahead.mean_significant_pairs,
         }
 
-    def _resampled(self, layout: StudyLayout, rng: np.random.Generator) -> Drawing:
+    def _resample_studies(self, layout: StudyLayout, rng: np.random.Generator) -> Drawing:
         source = self.source(layout)
         if source is None or layout.documents < 2:
             return {}
@@ -286,7 +286,7 @@ class PowerPlanner(StudySizes):
     ) -> DesignLine:
         design = self.designs[i]
         base = self.layout(design, 1)
-        needed = self._needed(components, base)
+        needed = self._find_needed_documents(components, base)
         bill = None if needed is None else self._cost(replace(base, documents=needed))
         panel = raters_needed(components, replace(base, documents=self.planned_documents), **self._aim)
         return DesignLine(
@@ -303,7 +303,7 @@ class PowerPlanner(StudySizes):
             points=[self._point(components, draws, self.layout(design, d), by_point[i, d]) for d in self.sizes],
         )
 
-    def _needed(self, components: VarianceComponents, base: StudyLayout) -> int | None:
+    def _find_needed_documents(self, components: VarianceComponents, base: StudyLayout) -> int | None:
         documents = planning.documents_needed(components, base, **self._aim)
         return None if documents is None else max(documents, self.fewest)
 
@@ -318,7 +318,9 @@ class PowerPlanner(StudySizes):
     ) -> tuple[int | None, int | None] | None:
         if not draws:
             return None
-        documents = sorted(n if (n := self._needed(draw, base)) is not None else np.inf for draw in draws)
+        documents = sorted(
+            n if (n := self._find_needed_documents(draw, base)) is not None else np.inf for draw in draws
+        )
         low, high = (documents[round(at * (len(documents) - 1))] for at in (0.025, 0.975))
         return (None if np.isinf(low) else int(low)), (None if np.isinf(high) else int(high))
 

@@ -49,7 +49,7 @@ class PreferencesOptions(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class _Compared:
+class _PairwiseAnswer:
     """One rater's answer about two systems on one screen."""
 
     first: str
@@ -74,14 +74,14 @@ def _view(snapshot: Snapshot, options: PreferencesOptions, rows: Sequence[stored
     mode = snapshot.campaign.options.get("preference")
     dropped: Counter[str] = Counter()
     counted: list[stored.Row] = []
-    comparisons: list[_Compared] = []
+    comparisons: list[_PairwiseAnswer] = []
     for row in rows:
         why = _left_out(row, out)
         if why is not None:
             dropped[why] += 1
             continue
         counted.append(row)
-        comparisons += _compared(row, out, dropped, unordered=_unordered_group(mode, len(row.preference)))
+        comparisons += _iterate_pairs(row, out, dropped, unordered=_unordered_group(mode, len(row.preference)))
     systems = sorted({key for one in comparisons for key in (one.first, one.second)})
     columns = _columns(comparisons, systems)
     pairs = stats.compute_pair_preferences(columns, n_systems=len(systems), alpha=options.alpha, method=options.adjust)
@@ -119,7 +119,9 @@ def _unordered_group(mode: object, n_groups: int) -> int | None:
     return 1 if mode == "best_worst" and n_groups > 2 else None
 
 
-def _compared(row: stored.Row, out: Out, dropped: Counter[str], *, unordered: int | None) -> Iterator[_Compared]:
+def _iterate_pairs(
+    row: stored.Row, out: Out, dropped: Counter[str], *, unordered: int | None
+) -> Iterator[_PairwiseAnswer]:
     """Every two columns as every two of their systems, without those of one unordered group."""
     place = {column: n for n, group in enumerate(row.preference) for column in group}
     for a, b in combinations(sorted(place), 2):
@@ -133,10 +135,10 @@ def _compared(row: stored.Row, out: Out, dropped: Counter[str], *, unordered: in
             elif reason := out.get(("system", x)) or out.get(("system", y)):
                 dropped[reason] += 1
             else:
-                yield _Compared(x, y, (place[a] < place[b]) - (place[a] > place[b]), row.document)
+                yield _PairwiseAnswer(x, y, (place[a] < place[b]) - (place[a] > place[b]), row.document)
 
 
-def _columns(comparisons: Sequence[_Compared], systems: Sequence[str]) -> stats.PairwiseComparisons:
+def _columns(comparisons: Sequence[_PairwiseAnswer], systems: Sequence[str]) -> stats.PairwiseComparisons:
     code = {key: n for n, key in enumerate(systems)}
     document = {key: n for n, key in enumerate(sorted({one.document for one in comparisons}))}
     columns = [(code[one.first], code[one.second], one.outcome, document[one.document]) for one in comparisons]

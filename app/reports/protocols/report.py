@@ -113,17 +113,17 @@ def _seconds(session: Session, snapshot: Snapshot, repeats: Repeated) -> dict[Ti
     known = (started >= 0) & (submitted > started) & first_rows_of_judgments(rows)
     known &= np.isin(rows.role, (RatingRole.RATING, RatingRole.REPEAT))
     if repeats != "average":
-        known &= _once(rows, last=repeats == "latest")
+        known &= _keep_last_or_first(rows, last=repeats == "latest")
     segment = np.asarray(rows.kind == Level.SEGMENT)
     spent = np.asarray((submitted - started) / 1e6, dtype=np.float64)
     return {
         "segment": spent[known & segment],
         "document_score": spent[known & ~segment],
-        "all_segments": _of_complete(rows.where(known & segment), spent[known & segment]),
+        "all_segments": _seconds_of_complete_raters(rows.where(known & segment), spent[known & segment]),
     }
 
 
-def _of_complete(rows: Ratings, spent: Floats) -> Floats:
+def _seconds_of_complete_raters(rows: Ratings, spent: Floats) -> Floats:
     """Of each rater who rated every output, the seconds of all of them."""
     n = max(rows.n_systems, 1)
     output = np.unique(rows.segment.astype(np.int64) * n + rows.system, return_inverse=True)[1].ravel()
@@ -134,7 +134,7 @@ def _of_complete(rows: Ratings, spent: Floats) -> Floats:
     return np.asarray(total[n_of == n_outputs] if n_outputs else np.empty(0), dtype=np.float64)
 
 
-def _once(rows: Ratings, *, last: bool) -> Bools:
+def _keep_last_or_first(rows: Ratings, *, last: bool) -> Bools:
     """The last, or first, rating of each output by each rater."""
     order = np.lexsort((rows.nth if last else -rows.nth, rows.rater, rows.segment, rows.document, rows.system))
     address = np.stack([column[order] for column in (rows.rater, rows.segment, rows.document, rows.system)])
@@ -155,7 +155,9 @@ def _view(protocols: Sequence[ProtocolRatings], options: ProtocolsOptions) -> Pr
     warnings = [f"{one.campaign}: {why}" for one in shown for why in one.why]
     warnings += [f"{one.source} to {one.target}: {one.why}" for one in crossed if one.why]
     head = make_comparison_head([one.parts for one in protocols])
-    head["dropped"] += [line for one, other in combinations(protocols, 2) for line in _differing(one, other)]
+    head["dropped"] += [
+        line for one, other in combinations(protocols, 2) for line in _count_unbridged_outputs(one, other)
+    ]
     return ProtocolsView(
         **head,
         warnings=warnings if any(one.units.n_units for one in protocols) else [NOTHING],
@@ -256,7 +258,7 @@ def _gaps(protocol: ProtocolRatings, options: ProtocolsOptions) -> list[GapView]
     return shown
 
 
-def _shared(protocol: ProtocolRatings, other: ProtocolRatings) -> list[tuple[int, int]]:
+def _match_shared_outputs(protocol: ProtocolRatings, other: ProtocolRatings) -> list[tuple[int, int]]:
     """Places of the outputs that both judged on one source."""
     theirs = {address: i for i, address in enumerate(other.addresses)}
     return [
@@ -266,8 +268,8 @@ def _shared(protocol: ProtocolRatings, other: ProtocolRatings) -> list[tuple[int
     ]
 
 
-def _differing(protocol: ProtocolRatings, other: ProtocolRatings) -> Iterator[dict[str, Any]]:
-    n = len(set(protocol.addresses) & set(other.addresses)) - len(_shared(protocol, other))
+def _count_unbridged_outputs(protocol: ProtocolRatings, other: ProtocolRatings) -> Iterator[dict[str, Any]]:
+    n = len(set(protocol.addresses) & set(other.addresses)) - len(_match_shared_outputs(protocol, other))
     if n:
         reason = f"output whose source differs from that in {other.parts.key}: not bridged"
         yield {"reason": reason, "n": n, "campaign": protocol.parts.key}
@@ -276,7 +278,7 @@ def _differing(protocol: ProtocolRatings, other: ProtocolRatings) -> Iterator[di
 def _bridge(
     source: ProtocolRatings, target: ProtocolRatings, rng: np.random.Generator, options: ProtocolsOptions
 ) -> BridgeView:
-    shared = _shared(source, target)
+    shared = _match_shared_outputs(source, target)
     first, second = (np.array([p[side] for p in shared], dtype=np.intp) for side in (0, 1))
     rising = source.parts.sign == target.parts.sign
     bridge = bridges.fit_protocol_bridge(

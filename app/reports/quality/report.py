@@ -31,18 +31,18 @@ from app.storage.db import Session
 
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: QualityOptions) -> ReportWork[QualityView]:
     read = load_judged_ratings(session, snapshots[0], on=options.on)
-    return make_undivided_work(partial(_result, read, _seeded(session, snapshots[0], read), options))
+    return make_undivided_work(partial(_result, read, _load_seeded_errors(session, snapshots[0], read), options))
 
 
 @dataclass(frozen=True, slots=True)
-class _Seeded:
+class _SeededErrorCounts:
     """By rater, what is known of errors that were put into texts."""
 
     attention: Mapping[str, Attention]
     span_hits: Mapping[str, SpanHits]
 
 
-def _seeded(session: Session, snapshot: Snapshot, read: JudgedRatings) -> _Seeded:
+def _load_seeded_errors(session: Session, snapshot: Snapshot, read: JudgedRatings) -> _SeededErrorCounts:
     form = resolve_score_reading(snapshot.campaign, ScoringChoice()).protocol.form
     field = next((widget.field for widget in form if isinstance(widget, Spans)), None)
     texts = (
@@ -50,13 +50,13 @@ def _seeded(session: Session, snapshot: Snapshot, read: JudgedRatings) -> _Seede
         if field is None
         else seeded_errors.load_degraded_judgments(session, snapshot.campaign_id, read.judgment_ids, field=field)
     )
-    return _Seeded(
+    return _SeededErrorCounts(
         count_attention_checks(seeded_errors.load_attention_checks(session, snapshot.campaign_id, read.judgment_ids)),
         count_span_hits(texts),
     )
 
 
-def _result(read: JudgedRatings, errors: _Seeded, options: QualityOptions) -> QualityView:
+def _result(read: JudgedRatings, errors: _SeededErrorCounts, options: QualityOptions) -> QualityView:
     evidence = make_quality_report(read.rows, read.events, read.words, options.choices())
     return QualityView(
         **read.head.model_dump(),

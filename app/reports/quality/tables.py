@@ -26,7 +26,7 @@ def _lines(report: QualityView) -> Iterator[_RaterEvidence]:
     return (_RaterEvidence(report, rater) for rater in report.raters)
 
 
-def _of(
+def _evidence_value(
     evidence: str, name: str, change: Callable[[Any], Any] = lambda value: value
 ) -> Callable[[_RaterEvidence], Any]:
     """A figure of one kind of evidence on the rater; None where there is none of this kind."""
@@ -39,7 +39,7 @@ def _of(
 
 
 def _p_text(name: str) -> Callable[[_RaterEvidence], str]:
-    p_value = _of("control", name)
+    p_value = _evidence_value("control", name)
     return lambda line: captions.format_p_value(p_value(line))
 
 
@@ -75,48 +75,53 @@ COLUMNS: Sequence[Column[_RaterEvidence]] = (
         text=lambda line: VERDICTS[line.rater.verdict],
     ),
     Column(key="completion", value=attrgetter("rater.completion")),
-    Column(heading="Pairs", key="pairs", value=_of("control", "n_pairs"), digits=0, text=_n_pairs),
-    Column(heading="Difference", value=_of("control", "mean_difference"), digits=1),
-    Column(key="statistic", value=_of("control", "statistic")),
+    Column(heading="Pairs", key="pairs", value=_evidence_value("control", "n_pairs"), digits=0, text=_n_pairs),
+    Column(heading="Difference", value=_evidence_value("control", "mean_difference"), digits=1),
+    Column(key="statistic", value=_evidence_value("control", "statistic")),
     Column(
         heading="p",
         key="p_value",
-        value=_of("control", "p_value", captions.p_value_cell),
+        value=_evidence_value("control", "p_value", captions.p_value_cell),
         digits=4,
         text=_p_text("p_value"),
     ),
     Column(
         heading="q",
         key="q_value",
-        value=_of("control", "q_value", captions.p_value_cell),
+        value=_evidence_value("control", "q_value", captions.p_value_cell),
         digits=4,
         text=_p_text("q_value"),
     ),
-    Column(key="mean_difference", value=_of("control", "mean_difference")),
-    Column(key="share_worse", value=_of("control", "share_worse")),
-    Column(key="repeats", value=_of("repeats", "n")),
-    Column(heading="Repeats differ by", key="repeat_difference", value=_of("repeats", "mean_difference"), digits=1),
-    Column(key="repeats_within", value=_of("repeats", "within")),
-    Column(key="repeat_icc", value=_of("repeats", "icc")),
-    Column(key="panel_items", value=_of("panel", "n_items")),
-    Column(heading="Offset", key="offset", value=_of("panel", "offset"), digits=1),
-    Column(key="spread_ratio", value=_of("panel", "spread_ratio")),
-    Column(key="correlation", value=_of("panel", "correlation")),
-    Column(key="seconds_per_word", value=_of("speed", "seconds_per_word")),
-    Column(key="speed_ratio", value=_of("speed", "ratio")),
+    Column(key="mean_difference", value=_evidence_value("control", "mean_difference")),
+    Column(key="share_worse", value=_evidence_value("control", "share_worse")),
+    Column(key="repeats", value=_evidence_value("repeats", "n")),
+    Column(
+        heading="Repeats differ by",
+        key="repeat_difference",
+        value=_evidence_value("repeats", "mean_difference"),
+        digits=1,
+    ),
+    Column(key="repeats_within", value=_evidence_value("repeats", "within")),
+    Column(key="repeat_icc", value=_evidence_value("repeats", "icc")),
+    Column(key="panel_items", value=_evidence_value("panel", "n_items")),
+    Column(heading="Offset", key="offset", value=_evidence_value("panel", "offset"), digits=1),
+    Column(key="spread_ratio", value=_evidence_value("panel", "spread_ratio")),
+    Column(key="correlation", value=_evidence_value("panel", "correlation")),
+    Column(key="seconds_per_word", value=_evidence_value("speed", "seconds_per_word")),
+    Column(key="speed_ratio", value=_evidence_value("speed", "ratio")),
     Column(key="longest_run", value=attrgetter("rater.habits.longest_run")),
     Column(key="expected_run", value=attrgetter("rater.habits.expected_run")),
     Column(key="round_share", value=attrgetter("rater.habits.round_share")),
     Column(key="no_errors", value=attrgetter("rater.habits.no_errors")),
-    Column(key="cusum_alarm", value=_of("drift", "alarm")),
-    Column(key="cusum_chance", value=_of("drift", "chance")),
+    Column(key="cusum_alarm", value=_evidence_value("drift", "alarm")),
+    Column(key="cusum_chance", value=_evidence_value("drift", "chance")),
     Column(key="flags", value=lambda line: "; ".join(line.rater.flags)),
-    Column(key="checks_found", value=_of("attention", "found")),
-    Column(key="checks_missed", value=_of("attention", "missed")),
-    Column(key="degraded_segments", value=_of("span_hits", "n")),
-    Column(key="marked_where_degraded", value=_of("span_hits", "hits")),
-    Column(key="drift_chance", value=_of("drift", "either")),
-    Column(key="within_tasks_q", value=_of("within_tasks", "q_value")),
+    Column(key="checks_found", value=_evidence_value("attention", "found")),
+    Column(key="checks_missed", value=_evidence_value("attention", "missed")),
+    Column(key="degraded_segments", value=_evidence_value("span_hits", "n")),
+    Column(key="marked_where_degraded", value=_evidence_value("span_hits", "hits")),
+    Column(key="drift_chance", value=_evidence_value("drift", "either")),
+    Column(key="within_tasks_q", value=_evidence_value("within_tasks", "q_value")),
     Column(key="alike_with", value=_alike_with),
     Column(key="campaign", value=attrgetter("report.campaign")),
     Column(key="data_version", value=attrgetter("report.data_version")),

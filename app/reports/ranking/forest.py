@@ -63,7 +63,7 @@ def _declare_forest(view: RankingView) -> RowChart:
 
 
 def _declare_row(line: SystemLine, layout: ForestLayout) -> RowMark:
-    value, interval = _drawn(line, relative=layout.relative)
+    value, interval = _mark_and_interval(line, relative=layout.relative)
     facts = [f"score {captions.format_number(line.score, layout.places)}", f"rank {captions.format_rank(line.rank)}"]
     if line.rank_range is not None:
         facts.append(f"rank range {captions.format_rank_range(line.rank_range)}")
@@ -173,14 +173,14 @@ def _axis_text(view: RankingView, layout: ForestLayout) -> str:
 def _limits(layout: ForestLayout) -> Range:
     values = [0.0] if layout.relative else []
     for row in layout.rows:
-        at, bounds = _drawn(row.line, relative=layout.relative)
+        at, bounds = _mark_and_interval(row.line, relative=layout.relative)
         values += [at, *(bounds or ())]
     low, high = (min(values), max(values)) if values else (0.0, 1.0)
     pad = 0.04 * (high - low) or max(1e-6, 0.05 * abs(high)) or 1.0
     return low - pad, high + pad
 
 
-def _drawn(line: SystemLine, *, relative: bool) -> tuple[float, Range | None]:
+def _mark_and_interval(line: SystemLine, *, relative: bool) -> tuple[float, Range | None]:
     """Where the mark of a system stands, and its interval."""
     if relative and line.relative is not None:
         return line.relative, line.relative_interval
@@ -217,7 +217,7 @@ def _bands(axes: Axes, layout: ForestLayout) -> None:
 
 def _intervals(axes: Axes, layout: ForestLayout) -> None:
     for row in layout.rows:
-        at, bounds = _drawn(row.line, relative=layout.relative)
+        at, bounds = _mark_and_interval(row.line, relative=layout.relative)
         human = row.line.kind == "human"
         colour = ORANGE if human else BLUE
         if bounds is not None:

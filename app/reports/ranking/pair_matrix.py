@@ -88,7 +88,7 @@ def pair_matrix(view: RankingView) -> bytes:
         sheet = ChartSheet(width, height)
         sheet.heading(
             f"{ranking_captions.ranking_title(view)}: {view.recipe.name}, pairs",
-            _below(view, figures=cell >= SMALLEST_WITH_TEXT),
+            _caption_text(view, figures=cell >= SMALLEST_WITH_TEXT),
         )
         _names(sheet, view, names, grid)
         _cells(sheet, view, grid)
@@ -100,7 +100,7 @@ def pair_matrix(view: RankingView) -> bytes:
         )
 
 
-def _below(view: RankingView, *, figures: bool) -> str:
+def _caption_text(view: RankingView, *, figures: bool) -> str:
     which = "adjusted p" if _is_adjusted(view) else "p"
     if not figures:
         return f"Above the diagonal {which} of the row against the column; the figures have no room: see the table"
@@ -161,7 +161,7 @@ def _figures(
     ink = GROUND if _shade(pair, view) in {SHADES[0][1], SHADES[1][1]} else INK
     if pair.testable:
         sheet.text(
-            above[0] + half, above[1] + half, _short(_p(pair, view)), ha="center", size=size, color=ink, bold=decided
+            above[0] + half, above[1] + half, _format_p(_p(pair, view)), ha="center", size=size, color=ink, bold=decided
         )
     difference = captions.format_number(pair.difference, digits)
     sheet.text(below[0] + half, below[1] + half, difference, ha="center", size=size, bold=decided, color=QUIET)
@@ -171,7 +171,7 @@ def _p(pair: PairLine, view: RankingView) -> float | None:
     return pair.p_adjusted if _is_adjusted(view) and pair.p_adjusted is not None else pair.p_value
 
 
-def _short(p: float | None) -> str:
+def _format_p(p: float | None) -> str:
     """A p-value that fits a cell.
 
     >>> _short(0.0004), _short(0.0421), _short(1.0), _short(None)

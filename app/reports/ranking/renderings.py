@@ -53,7 +53,7 @@ def render_ranking(body: bytes, kind: str, table: str = "systems") -> bytes:
         raise NoSuchRendering(places=(Place(("query", "format"), f"must be one of {', '.join(RANKING_TYPES)}"),))
     if table not in TABLES:
         raise NoSuchRendering(places=(Place(("query", "table"), f"must be one of {', '.join(TABLES)}"),))
-    return _rendered(ranking_view.read_ranking_view(body), kind, of_pairs=table == "pairs")
+    return _render_view(ranking_view.read_ranking_view(body), kind, of_pairs=table == "pairs")
 
 
 def render_segment_scores(ranking: Ranking) -> Iterator[bytes]:
@@ -61,7 +61,7 @@ def render_segment_scores(ranking: Ranking) -> Iterator[bytes]:
     return ranking_csv.segments_csv(ranking.segments, recipe=ranking.recipe.name)
 
 
-def _rendered(view: RankingView, kind: str, *, of_pairs: bool) -> bytes:
+def _render_view(view: RankingView, kind: str, *, of_pairs: bool) -> bytes:
     if kind == "svg":
         return pair_matrix(view) if of_pairs else forest_plot(view)
     if kind in ("csv", parquet.SUFFIX):

@@ -23,7 +23,7 @@ def make_systems_table(view: RankingView) -> Table:
     rows = []
     for line in view.systems:
         row = [
-            _whole(line.cluster),
+            _format_integer(line.cluster),
             captions.format_rank(line.rank),
             label_system_with_kind(line),
             captions.format_number(line.score, places),
@@ -32,7 +32,12 @@ def make_systems_table(view: RankingView) -> Table:
             row.append(captions.format_number(line.raw, raw_places))
         row += [format_interval(line.interval, places), captions.format_rank_range(line.rank_range)]
         effective = "–" if line.effective_documents is None else f"{line.effective_documents:.1f}"
-        row += [_whole(line.n_segments), _whole(line.n_documents), effective, _whole(line.n_ratings)]
+        row += [
+            _format_integer(line.n_segments),
+            _format_integer(line.n_documents),
+            effective,
+            _format_integer(line.n_ratings),
+        ]
         rows.append(tuple(row))
     headings, alignments = zip(*columns, strict=True)
     return Table(headings, alignments, tuple(rows), cluster_breaks(view.systems))
@@ -56,7 +61,7 @@ def make_pairs_table(view: RankingView) -> Table:
         row += [captions.format_number(pair.difference, places), format_interval(pair.interval, places)]
         row += [format_interval(ends(pair), places) for _, ends in wider]
         row += [captions.format_p_value(p, view.uncounted_draws) for p in (pair.p_value, pair.p_adjusted)]
-        row += [describe_verdict(pair), _whole(pair.n_common)]
+        row += [describe_verdict(pair), _format_integer(pair.n_common)]
         rows.append(tuple(row))
     return Table(headings, alignments, tuple(rows))
 
@@ -105,5 +110,5 @@ def label_system_with_key(line: SystemLine) -> str:
     return line.system if name in ("", line.system, captions.make_printable(line.system)) else f"{name} [{line.system}]"
 
 
-def _whole(value: int | None) -> str:
+def _format_integer(value: int | None) -> str:
     return "–" if value is None else f"{value:,}"

@@ -150,14 +150,14 @@ def _setting(inputs: RecipeInput, name: str) -> str:
 
 def _totals(shown: Sequence[CampaignView]) -> Iterator[TotalView]:
     """Counts over all campaigns, then over those that share a value of each property that differs between them."""
-    yield from _over("all", "all", shown)
+    yield from _sum_over_campaigns("all", "all", shown)
     for name in ("protocol", "basis", "style", "platform"):
         values = sorted({getattr(one, name) for one in shown})
         for value in values if len(values) > 1 else ():
-            yield from _over(name, value, [one for one in shown if getattr(one, name) == value])
+            yield from _sum_over_campaigns(name, value, [one for one in shown if getattr(one, name) == value])
 
 
-def _over(of: str, value: str, shown: Sequence[CampaignView]) -> Iterator[TotalView]:
+def _sum_over_campaigns(of: str, value: str, shown: Sequence[CampaignView]) -> Iterator[TotalView]:
     changes = [change for one in shown for change in one.changes]
     kinds = dict.fromkeys((change.group, _factor(change)) for change in changes)
     for group, what in kinds:
@@ -169,7 +169,7 @@ def _factor(change: ChangeView) -> str:
     return "" if ":" in change.what or change.group == "references" else change.what
 
 
-def _named(total: TotalView) -> str:
+def _total_name(total: TotalView) -> str:
     return f"{IN_WORDS[total.counts.group]}{f', d = {total.what}' if total.what else ''}"
 
 
@@ -190,7 +190,7 @@ def _tables(view: ComparedView) -> Sequence[TableSection]:
 def _cells(total: TotalView) -> tuple[str, ...]:
     counts = total.counts
     figures = (counts.n, counts.rank_changed, counts.cluster_changed, counts.both)
-    return _named(total), *(f"{n:,}" for n in figures), f"{counts.largest_move or 0:g}"
+    return _total_name(total), *(f"{n:,}" for n in figures), f"{counts.largest_move or 0:g}"
 
 
 def _csv(view: ComparedView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
@@ -213,7 +213,7 @@ def _csv(view: ComparedView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
 
 
 def _picture(view: ComparedView) -> bytes:
-    rows: list[ChangeBar] = [make_change_bar(one.counts, _named(one)) for one in view.totals if one.of == "all"]
+    rows: list[ChangeBar] = [make_change_bar(one.counts, _total_name(one)) for one in view.totals if one.of == "all"]
     return change_bar_chart(
         f"What {len(view.campaigns)} rankings hang on", rows, [*view.warnings, f"recipe {view.recipe}"]
     )

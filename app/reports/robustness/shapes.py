@@ -111,7 +111,7 @@ def rank_bump_chart(title: str, below: str, columns: Sequence[RankedColumn], not
         xs = [left + i * STEP for i in range(len(columns))]
         for x, column in zip(xs, columns, strict=True):
             sheet.text(x, top - 14, column.name, ha="center", size=8, color=QUIET)
-            _ends(sheet, column, x, top)
+            _draw_cluster_ends(sheet, column, x, top)
         for n, system in enumerate(systems):
             _line(sheet, system, columns, xs, top, COLOURS[n % len(COLOURS)])
         _names(sheet, columns, xs, top)
@@ -150,7 +150,7 @@ def _line(
             sheet.text(x, y, rank, ha="center", size=7.5, color=GROUND if moves else INK)
 
 
-def _ends(sheet: ChartSheet, column: RankedColumn, x: float, top: float) -> None:
+def _draw_cluster_ends(sheet: ChartSheet, column: RankedColumn, x: float, top: float) -> None:
     for row, (cluster, following) in enumerate(pairwise(column.clusters), 1):
         if cluster != following:
             sheet.line((x - 15, x + 15), (top + row * LINE_HEIGHT,) * 2, color=INK, thick=1.4)

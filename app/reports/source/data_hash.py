@@ -21,8 +21,8 @@ def hash_report_data(rows: Ratings, documents: DocumentTable, known: Mapping[str
     that were rated, and the names and kinds of the systems.
     """
     digest = hashlib.sha256()
-    systems, _ = _used(rows.system, len(rows.labels.systems))
-    rated, _ = _used(rows.document, len(rows.labels.documents))
+    systems, _ = _compress_codes(rows.system, len(rows.labels.systems))
+    rated, _ = _compress_codes(rows.document, len(rows.labels.documents))
     beside = [
         (rows.higher_is_better, rows.documents_known, rows.standardised),
         rows.scale and astuple(rows.scale),
@@ -34,10 +34,10 @@ def hash_report_data(rows: Ratings, documents: DocumentTable, known: Mapping[str
     labels = {"system": names.systems, "document": names.documents, "rater": names.raters, "task": names.tasks}
     renumbered = {}
     for name, words in labels.items():
-        used, renumbered[name] = _used(columns[name], len(words))
+        used, renumbered[name] = _compress_codes(columns[name], len(words))
         digest.update("\n".join(words[i] for i in used).encode() + b"\0")
         columns[name] = renumbered[name][columns[name]]
-    shown, number = _used(columns["segment"][columns["segment"] >= 0], names.segment_position.size)
+    shown, number = _compress_codes(columns["segment"][columns["segment"] >= 0], names.segment_position.size)
     document = renumbered["document"][names.segment_document[shown]]
     columns["segment"] = np.where(columns["segment"] < 0, -1, np.append(number, -1)[columns["segment"]])
     for column in (document, names.segment_position[shown], *columns.values()):
@@ -45,7 +45,7 @@ def hash_report_data(rows: Ratings, documents: DocumentTable, known: Mapping[str
     return "sha256:" + digest.hexdigest()
 
 
-def _used(codes: Codes, n: int) -> tuple[Codes, Codes]:
+def _compress_codes(codes: Codes, n: int) -> tuple[Codes, Codes]:
     """The codes that occur, and by old code the new one: what a later version declares must not change this one."""
     occurs = np.bincount(codes, minlength=n) > 0
     return np.flatnonzero(occurs).astype(np.int32), (np.cumsum(occurs) - 1).astype(np.int32)

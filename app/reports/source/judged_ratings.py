@@ -60,7 +60,7 @@ def load_judged_ratings(
     on: the score, or the number of marked errors as a penalty. activity: what pages recorded tells how long answers
     took that have no beginning of their own. Raises Invalid where the protocol marks none.
     """
-    loaded, profile = _loaded(session, snapshot, ratings.LOAD)
+    loaded, profile = _load_ratings(session, snapshot, ratings.LOAD)
     rows = loaded.ratings
     documents = side_tables.load_document_table(session, snapshot.campaign_id, rows.labels)
     head = RatingsHead(
@@ -73,21 +73,21 @@ def load_judged_ratings(
     events = side_tables.load_event_table(session, snapshot.campaign_id, profile, loaded.judgment_ids)
     if activity:
         events = add_active_times(session, snapshot, events, loaded.judgment_ids)
-    rows = _counted(rows) if on == "errors" else rows
+    rows = _score_by_error_count(rows) if on == "errors" else rows
     return JudgedRatings(head, rows, events, documents, _words(rows, documents), loaded.judgment_ids)
 
 
 def load_control_ratings(session: Session, snapshot: Snapshot) -> tuple[Ratings, bool]:
     """The ratings that tests of control items take, and whether any rating of the campaign is of a segment."""
     with plan_for_full_scans(session):
-        loaded, profile = _loaded(session, snapshot, ratings.CONTROLS)
+        loaded, profile = _load_ratings(session, snapshot, ratings.CONTROLS)
     of_segments = ratings.has_segment_ratings(
         session, campaign_id=snapshot.campaign_id, profile_id=profile, version=snapshot.version
     )
     return loaded.ratings, of_segments
 
 
-def _loaded(session: Session, snapshot: Snapshot, statement: str) -> tuple[ratings.RatingsWithIds, int]:
+def _load_ratings(session: Session, snapshot: Snapshot, statement: str) -> tuple[ratings.RatingsWithIds, int]:
     """Ratings as they were given, and the profile that scored them."""
     read = resolve_score_reading(snapshot.campaign, ScoringChoice())
     frame = ratings.RatingsFrame(
@@ -102,7 +102,7 @@ def _loaded(session: Session, snapshot: Snapshot, statement: str) -> tuple[ratin
     return ratings.load_ratings(session, **keys, frame=frame, statement=statement), profile
 
 
-def _counted(rows: Ratings) -> Ratings:
+def _score_by_error_count(rows: Ratings) -> Ratings:
     if (rows.n_errors < 0).any():
         what = "this protocol marks no errors"
         raise Invalid("the question does not fit the campaign", places=(Place(("query", "on"), what),))

@@ -43,7 +43,7 @@ class RatingsModel:
         return make_observations(self.ratings)
 
     @cached_property
-    def _found(self) -> ComponentsFit | str:
+    def _fit_or_reason(self) -> ComponentsFit | str:
         if not len(self.ratings):
             return NOTHING
         try:
@@ -54,12 +54,12 @@ class RatingsModel:
     @property
     def fitted(self) -> ComponentsFit | None:
         """The fit; None where `why` says why not."""
-        return None if isinstance(self._found, str) else self._found
+        return None if isinstance(self._fit_or_reason, str) else self._fit_or_reason
 
     @property
     def why(self) -> str | None:
         """Why there is no fit."""
-        return self._found if isinstance(self._found, str) else None
+        return self._fit_or_reason if isinstance(self._fit_or_reason, str) else None
 
     def unlike(self) -> list[str]:
         """How studies of the campaign's own size, with all systems on each document, are unlike the campaign."""

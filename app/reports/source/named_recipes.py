@@ -42,14 +42,14 @@ def find_recipe(
     if row is not None:
         return make_named_recipe(row).recipe
     if name == LOCKED:
-        return _locked(session, campaign, place)
+        return _load_locked_recipe(session, campaign, place)
     if name not in NAMED:
         own = [found.name for found in recipes.load_recipes_page(session, campaign_id, after=None, limit=MOST_SHOWN)]
         raise NoSuchRecipe(places=(Place(place, f"there are {', '.join([*own, *NAMED])}"),))
     return NAMED[name]
 
 
-def _locked(session: Session, campaign: str, place: tuple[str | int, ...]) -> Recipe:
+def _load_locked_recipe(session: Session, campaign: str, place: tuple[str | int, ...]) -> Recipe:
     row = campaigns.load_campaign(session, campaign)
     state = load_registration(session, row.id, int(row.data_version)).lock
     if state is None:

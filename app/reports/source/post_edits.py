@@ -100,7 +100,7 @@ class PostEdits:
     def chunk(self, number: int) -> bytes:
         """The edits of some segments, as bytes."""
         part = self.texts[number * AT_ONCE : (number + 1) * AT_ONCE]
-        return _ROWS.dump_json([_packed(count_segment_edits(texts, self.tokens)) for texts in part])
+        return _ROWS.dump_json([_pack_segment(count_segment_edits(texts, self.tokens)) for texts in part])
 
 
 def find_edits_widget(protocol: Protocol[Any]) -> TextEdit | None:
@@ -154,9 +154,9 @@ def _edits(
     session: Session, snapshot: Snapshot, protocol: Protocol[Any], outputs: dict[tuple[str, str, int], str]
 ) -> tuple[list[PostEdit], Counter[str]]:
     """Post-edits that count, in the order of ratings, and what was left out."""
-    loaded, rows = _loaded(session, snapshot, protocol)
+    loaded, rows = _load_judgments(session, snapshot, protocol)
     out: dict[tuple[str, str], str] = {}
-    for standing in _standing(session, snapshot):
+    for standing in _load_standing_exclusions(session, snapshot):
         out[standing.exclusion.what, standing.exclusion.key] = standing.reason
     payloads = post_edits.load_post_edit_payloads(session, snapshot.campaign_id, np.unique(loaded))
     field = next((one.field for one in protocol.form if isinstance(one, Count)), "")
@@ -174,7 +174,7 @@ def _edits(
     return edits, dropped
 
 
-def _loaded(session: Session, snapshot: Snapshot, protocol: Protocol[Any]) -> tuple[Any, Ratings]:
+def _load_judgments(session: Session, snapshot: Snapshot, protocol: Protocol[Any]) -> tuple[Any, Ratings]:
     """Judgments as ratings, by a measure that every one of them has, with their ids."""
     measures = protocol.measures_under(campaign_scoring_options(snapshot.campaign))
     plain = next((one for one in measures if not one.needs_text), measures[0])
@@ -193,7 +193,7 @@ def _loaded(session: Session, snapshot: Snapshot, protocol: Protocol[Any]) -> tu
     return loaded.judgment_ids, loaded.ratings
 
 
-def _standing(session: Session, snapshot: Snapshot) -> Sequence[StandingExclusion]:
+def _load_standing_exclusions(session: Session, snapshot: Snapshot) -> Sequence[StandingExclusion]:
     return load_registration(session, snapshot.campaign_id, snapshot.version).exclusions
 
 
@@ -266,7 +266,7 @@ def _hash(
     return "sha256:" + digest.hexdigest()
 
 
-def _packed(segment: SegmentEdits) -> _Row:
+def _pack_segment(segment: SegmentEdits) -> _Row:
     own = [[o.system, *_counts(o.operations), o.words, o.characters, o.n_characters] for o in segment.own]
     return (
         segment.document,
@@ -284,10 +284,10 @@ def _counts(o: EditOperations) -> tuple[int, ...]:
 
 def unpack_segment_edits(done: Sequence[bytes]) -> list[SegmentEdits]:
     """What the chunks wrote, segment by segment."""
-    return [one for part in done for one in _unpacked(part)]
+    return [one for part in done for one in _unpack_segments(part)]
 
 
-def _unpacked(part: bytes) -> Iterator[SegmentEdits]:
+def _unpack_segments(part: bytes) -> Iterator[SegmentEdits]:
     for document, systems, origin, edits, length, own in _ROWS.validate_json(part):
         yield SegmentEdits(
             document,

@@ -108,11 +108,18 @@ def load_raw_ratings(session: Session, snapshot: Snapshot, options: RawRatingsOp
     rows = loaded.ratings
     documents = side_tables.load_document_table(session, snapshot.campaign_id, rows.labels)
     hashed = hash_report_data(rows, documents, texts.load_system_descriptions(session, snapshot.campaign_id))
-    keep, dropped = _kept(rows, options)
+    keep, dropped = _select_rows(rows, options)
     raw = RawRatings(
-        snapshot, read, rows.where(keep), loaded.judgment_ids[keep], documents, _stepped(rows.scale), hashed, dropped
+        snapshot,
+        read,
+        rows.where(keep),
+        loaded.judgment_ids[keep],
+        documents,
+        _add_scale_steps(rows.scale),
+        hashed,
+        dropped,
     )
-    return _valued(session, raw, options.on)
+    return _choose_values(session, raw, options.on)
 
 
 def keep_complete_raters(raw: RawRatings, options: RawRatingsOptions) -> RawRatings:
@@ -135,14 +142,14 @@ def _scoring(text: str) -> ScoringChoice:
     return scoring
 
 
-def _stepped(scale: ScoreScale | None) -> ScoreScale | None:
+def _add_scale_steps(scale: ScoreScale | None) -> ScoreScale | None:
     """A continuous scale has as many steps as a slider from 0 to 100: chance needs a number of values."""
     if scale is None or scale.step or not np.isfinite(scale.maximum - scale.minimum):
         return scale
     return replace(scale, step=(scale.maximum - scale.minimum) / STEPS)
 
 
-def _kept(rows: Ratings, options: RawRatingsOptions) -> tuple[Bools, tuple[dict[str, Any], ...]]:
+def _select_rows(rows: Ratings, options: RawRatingsOptions) -> tuple[Bools, tuple[dict[str, Any], ...]]:
     named = options.roles.split(",")
     if unknown := [name for name in named if name not in ROLES]:
         what = f"no role {unknown[0]}; there are {', '.join(ROLES)}"
@@ -157,7 +164,7 @@ def _kept(rows: Ratings, options: RawRatingsOptions) -> tuple[Bools, tuple[dict[
     return once & roles & rows.accepted, tuple({"reason": why, "n": n} for why, n in counts if n)
 
 
-def _valued(session: Session, raw: RawRatings, on: On) -> RawRatings:
+def _choose_values(session: Session, raw: RawRatings, on: On) -> RawRatings:
     if on == "score":
         return raw
     rows = raw.rows

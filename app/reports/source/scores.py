@@ -74,11 +74,11 @@ def derive_scores(session: Session, campaign_id: int, read: ScoreReading) -> int
     """
     profile = find_profile_id(session, campaign_id, read)
     if not read.own and profiles.has_unscored_judgments(session, campaign_id, profile):
-        profiles.store_scores(session, campaign_id, profile, list(_derived(session, campaign_id, read)))
+        profiles.store_scores(session, campaign_id, profile, list(_derive_scores(session, campaign_id, read)))
     return profile
 
 
-def _derived(session: Session, campaign_id: int, read: ScoreReading) -> Iterator[tuple[int, float, int]]:
+def _derive_scores(session: Session, campaign_id: int, read: ScoreReading) -> Iterator[tuple[int, float, int]]:
     for answer in judgments.stream_stored_answers(session, campaign_id):
         payload = read.protocol.payload.model_validate(answer.payload)
         scored = read.protocol.score(payload, JudgedTexts(answer.source, answer.text), read.options)

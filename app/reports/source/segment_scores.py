@@ -49,7 +49,9 @@ def load_metric_scores(session: Session, inputs: RecipeInput, metric: str) -> Sc
         there = f"there are: {', '.join(known)}" if known else "none has scores here"
         raise Invalid("the query is not valid", places=(Place(("query", "metric"), f"no such metric; {there}"),))
     scores = stored.load_metric_scores(session, snapshot.campaign_id, metric, known[metric].version)
-    every = _as_rows([row for row in scores if row.document is not None], known[metric], inputs.rows.documents_known)
+    every = _make_ratings(
+        [row for row in scores if row.document is not None], known[metric], inputs.rows.documents_known
+    )
     named = [one for one in inputs.recipe.exclude if one.what in ("system", "document")]
     rows, dropped = every, []
     for exclusion in named:
@@ -64,7 +66,7 @@ def load_metric_scores(session: Session, inputs: RecipeInput, metric: str) -> Sc
     return ScoredSegments(rows, documents, tuple(one for one in dropped if one.n), warnings, digest)
 
 
-def _as_rows(scores: Sequence[stored.Row], metric: stored.Row, documents_known: bool) -> Ratings:
+def _make_ratings(scores: Sequence[stored.Row], metric: stored.Row, documents_known: bool) -> Ratings:
     return Ratings.from_columns(
         system=[row.system for row in scores],
         document=[row.document for row in scores],

@@ -106,19 +106,21 @@ class _Panel:
 def _panels(curves: Sequence[CurveView]) -> list[_Panel]:
     drawn = [curve for curve in curves if curve.points]
     if len(drawn) <= MOST_TOGETHER:
-        return [_Panel("", tuple((f"{describe_design(c.design)}; {_found([c])}", c) for c in drawn))]
+        return [
+            _Panel("", tuple((f"{describe_design(c.design)}; {_describe_significant_pairs([c])}", c) for c in drawn))
+        ]
     curves_by_assignment: dict[str, list[tuple[str, CurveView]]] = {}
     for curve in drawn:
         curves_by_assignment.setdefault(_assignment(curve.design), []).append(
             (NORMALIZED[curve.design.normalize], curve)
         )
     return [
-        _Panel(f"{title}; {_found([curve for _, curve in inside])}", tuple(inside))
+        _Panel(f"{title}; {_describe_significant_pairs([curve for _, curve in inside])}", tuple(inside))
         for title, inside in curves_by_assignment.items()
     ]
 
 
-def _found(curves: Sequence[CurveView]) -> str:
+def _describe_significant_pairs(curves: Sequence[CurveView]) -> str:
     """How many pairs the studies of some curves find significant, from the least point to the most."""
     means = [point.mean_significant_pairs for curve in curves for point in curve.points]
     low, high = (captions.format_number(value, 0) for value in (min(means), max(means)))

@@ -15,17 +15,17 @@ Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
-class _Strict(BaseModel):
+class _StrictModel(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False, frozen=True)
 
 
-class EntropyIn(_Strict):
+class EntropyIn(_StrictModel):
     """Uneven work: normalized entropy over all raters of the data, met within .03."""
 
     entropy: Annotated[float, Field(ge=0, le=1)]
 
 
-class StudyDesignIn(_Strict):
+class StudyDesignIn(_StrictModel):
     """A way to run a study."""
 
     grouping: Literal["psxs", "system_balanced", "none"] = "psxs"
@@ -39,7 +39,7 @@ class StudyDesignIn(_Strict):
         return StudyDesign(RaterAssignment(self.grouping, entropy, self.ratings_per_item), self.normalize)
 
 
-class StabilityIn(_Strict):
+class StabilityIn(_StrictModel):
     """Curves of Stable Ranking Probability by number of documents; the defaults are those of Riley et al. 2024."""
 
     designs: Annotated[list[StudyDesignIn], Field(min_length=1, max_length=limits.MOST_DESIGNS)] | Literal["paper"] = (

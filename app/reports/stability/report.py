@@ -75,8 +75,8 @@ def _work(session: Session, snapshot: Snapshot, recipe: Recipe, request: Stabili
     selection = select_rows(rows, add_standing_exclusions(recipe, registration))
     used = selection.ratings.where(selection.ranked)
     data = extract_multiply_rated(used)
-    resolved, misfits = _checked(request.resolved(len(data.documents), len(data.systems)), used)
-    notes = _of_ratings(recipe, registration) + _of_pairs(resolved, len(data.systems))
+    resolved, misfits = _drop_impossible_designs(request.resolved(len(data.documents), len(data.systems)), used)
+    notes = _list_rating_notes(recipe, registration) + _list_pair_notes(resolved, len(data.systems))
     studies = StudyChunks(StabilitySimulator(data, resolved))
     finish = partial(_result, _Origin(snapshot, recipe, digest, misfits, notes), studies.simulator)
     return ReportWork(len(studies.simulator.chunks), studies.run, finish)
@@ -107,7 +107,7 @@ class _Origin:
     notes: tuple[str, ...]
 
 
-def _of_ratings(recipe: Recipe, registration: Registration) -> tuple[str, ...]:
+def _list_rating_notes(recipe: Recipe, registration: Registration) -> tuple[str, ...]:
     """What is to be known of the ratings that are read."""
     notes = [] if recipe.repeats == "average" else ["several ratings of one output by one rater count as their mean"]
     others = {each.exclusion for each in registration.exclusions if not each.withdrawal}
@@ -118,7 +118,7 @@ def _of_ratings(recipe: Recipe, registration: Registration) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _of_pairs(request: StabilityRequest, systems: int) -> tuple[str, ...]:
+def _list_pair_notes(request: StabilityRequest, systems: int) -> tuple[str, ...]:
     """Whether some pairs of systems are left out, so that the report does not become too long."""
     reach = reported_rank_distance(request, systems)
     if reach == systems - 1:
@@ -188,7 +188,9 @@ def _design(design: StudyDesign) -> DesignView:
     )
 
 
-def _checked(request: StabilityRequest, used: Ratings) -> tuple[StabilityRequest, tuple[StabilityCurve, ...]]:
+def _drop_impossible_designs(
+    request: StabilityRequest, used: Ratings
+) -> tuple[StabilityRequest, tuple[StabilityCurve, ...]]:
     """The request without designs whose normalization these scores cannot have, and those with the reason.
 
     Raises Invalid where there are any and the request is not lenient.

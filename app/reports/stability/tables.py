@@ -35,7 +35,7 @@ def _lines(report: StabilityView) -> Iterator[_CurvePoint]:
         yield from (_CurvePoint(report, curve, point) for point in curve.points)
 
 
-def _of_point(
+def _point_column(
     key: str, heading: str = "", digits: int | None = None, text: Callable[[PointView], str] | None = None
 ) -> Column[_CurvePoint]:
     shown = None if text is None else lambda line: text(line.point)
@@ -52,26 +52,26 @@ COLUMNS: Sequence[Column[_CurvePoint]] = (
     Column(key="entropy", value=attrgetter("curve.design.entropy")),
     Column(key="ratings_per_item", value=attrgetter("curve.design.ratings_per_item")),
     Column(key="normalize", value=attrgetter("curve.design.normalize")),
-    _of_point("documents", "Documents", 0, lambda point: str(point.documents)),
-    _of_point("studies"),
-    _of_point("document_sets"),
-    _of_point("srp", "SRP", 3),
-    _of_point("mc_error", "MC error", 3),
-    _of_point("n_pairs"),
-    _of_point("mean_significant_pairs", "Significant pairs", 1),
-    _of_point(
+    _point_column("documents", "Documents", 0, lambda point: str(point.documents)),
+    _point_column("studies"),
+    _point_column("document_sets"),
+    _point_column("srp", "SRP", 3),
+    _point_column("mc_error", "MC error", 3),
+    _point_column("n_pairs"),
+    _point_column("mean_significant_pairs", "Significant pairs", 1),
+    _point_column(
         "share_without_significance",
         "None significant",
         0,
         lambda point: f"{100 * point.share_without_significance:.0f} %",
     ),
-    _of_point("kendall_tau", "Kendall", 2),
-    _of_point("pearson", "Pearson", 2),
-    _of_point("sign_error_rate", "Sign errors", 2, _sign_errors),
-    _of_point("retained_claims", "Retained claims", 1),
-    _of_point("both_significant_srp", "SRP, both significant", 3),
-    _of_point("full_data_tau", "Kendall with all ratings", 2),
-    _of_point(
+    _point_column("kendall_tau", "Kendall", 2),
+    _point_column("pearson", "Pearson", 2),
+    _point_column("sign_error_rate", "Sign errors", 2, _sign_errors),
+    _point_column("retained_claims", "Retained claims", 1),
+    _point_column("both_significant_srp", "SRP, both significant", 3),
+    _point_column("full_data_tau", "Kendall with all ratings", 2),
+    _point_column(
         "same_claims_as_full_data",
         "Same claims as all ratings",
         1,

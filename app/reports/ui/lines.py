@@ -164,7 +164,7 @@ def make_correlation_lines(name: str, rows: Ratings) -> Iterator[UiCorrelation]:
 
 def make_pair_lines(names: Sequence[str], rows: Sequence[Ratings]) -> Iterator[UiPair]:
     """Each condition against the first, on the segments that both have of the same system."""
-    means = [_means(one) for one in rows]
+    means = [_mean_by_output(one) for one in rows]
     for name, here in zip(names[1:], means[1:], strict=True):
         shared = sorted(means[0].keys() & here.keys())
         x, y = (np.array([each[key] for key in shared]) for each in (means[0], here))
@@ -182,7 +182,7 @@ def make_pair_lines(names: Sequence[str], rows: Sequence[Ratings]) -> Iterator[U
         )
 
 
-def _means(rows: Ratings) -> dict[tuple[str, int, str], float]:
+def _mean_by_output(rows: Ratings) -> dict[tuple[str, int, str], float]:
     """Mean of each output's segment scores."""
     rows = rows.segments()
     sums: dict[tuple[str, int, str], list[float]] = {}

@@ -49,12 +49,12 @@ def match_rows(sides: Sequence[ConditionTexts], match: Match) -> MatchedRows:
 def _documents(sides: Sequence[ConditionTexts]) -> MatchedRows:
     judged = [{one.rows.labels.documents[code] for code in np.unique(one.rows.document).tolist()} for one in sides]
     common = set.intersection(*judged)
-    other = {key[0] for key in _differing([one.sources for one in sides]) if key[0] in common}
+    other = {key[0] for key in _find_places_with_different_texts([one.sources for one in sides]) if key[0] in common}
     matching = common - other
     return MatchedRows(tuple(_rows_of(one.rows, matching) for one in sides), len(other))
 
 
-def _differing(texts: Sequence[Mapping[tuple[str, int], str]]) -> set[tuple[str, int]]:
+def _find_places_with_different_texts(texts: Sequence[Mapping[tuple[str, int], str]]) -> set[tuple[str, int]]:
     """Places whose known texts are not one."""
     first: dict[tuple[str, int], str] = {}
     return {key for each in texts for key, digest in each.items() if first.setdefault(key, digest) != digest}
@@ -68,7 +68,7 @@ def _rows_of(rows: Ratings, documents: set[str]) -> Bools:
 def _outputs(sides: Sequence[ConditionTexts]) -> MatchedRows:
     addresses = [output_addresses(one.rows) for one in sides]
     common = set.intersection(*(set(each) for each in addresses))
-    sources = _differing([one.sources for one in sides])
+    sources = _find_places_with_different_texts([one.sources for one in sides])
     first: dict[Output, str] = {}
     other = {key for one in sides for key, digest in one.outputs.items() if first.setdefault(key, digest) != digest}
     differing = {key for key in common if key in other or key[:2] in sources}

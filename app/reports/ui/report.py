@@ -87,11 +87,11 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: UiOptio
     ]
     if len({(one.work.rows.scale, one.work.rows.higher_is_better) for one in campaign_conditions}) > 1:
         raise Invalid("the question does not fit the campaigns", places=(Place(("query", "campaigns"), SCALES),))
-    order = order_conditions([one.name for one in _named(campaign_conditions)], options.baseline)
+    order = order_conditions([one.name for one in _name_conditions(campaign_conditions)], options.baseline)
     return make_undivided_work(lambda: _view(campaign_conditions, texts, options, match, order))
 
 
-def _named(campaign_conditions: Sequence[JudgmentsByCondition]) -> list[ArmCondition]:
+def _name_conditions(campaign_conditions: Sequence[JudgmentsByCondition]) -> list[ArmCondition]:
     """Conditions by names that tell them apart: of several campaigns the campaign's, with the arm where it has some."""
     if len(campaign_conditions) == 1:
         return list(campaign_conditions[0].names)
@@ -112,19 +112,20 @@ def _view(
     match: Match,
     order: Sequence[int],
 ) -> UiView:
-    names = _named(campaign_conditions)
+    names = _name_conditions(campaign_conditions)
     owner = [(i, place) for i, one in enumerate(campaign_conditions) for place in range(len(one.names))]
     parts = [campaign_conditions[i].where(place) for i, place in owner]
     sides = [ConditionTexts(work.rows, *texts[i]) for (i, _), (work, _) in zip(owner, parts, strict=True)]
     shared = match_rows(sides, match)
     each = [
-        _one(names[k], parts[k], campaign_conditions[owner[k][0]].documents, shared.keep[k], options) for k in order
+        _compare_condition(names[k], parts[k], campaign_conditions[owner[k][0]].documents, shared.keep[k], options)
+        for k in order
     ]
-    dropped = list(_dropped(campaign_conditions, sides, shared, each, match))
-    return _compared(campaign_conditions, each, options, match, dropped)
+    dropped = list(_list_dropped_rows(campaign_conditions, sides, shared, each, match))
+    return _make_view(campaign_conditions, each, options, match, dropped)
 
 
-def _one(
+def _compare_condition(
     condition: ArmCondition,
     part: tuple[TimedJudgments, EventTable],
     documents: DocumentTable,
@@ -138,7 +139,7 @@ def _one(
     return ComparedCondition(condition, matched_work, select_events(events, keep), documents, scored)
 
 
-def _compared(
+def _make_view(
     campaign_conditions: Sequence[JudgmentsByCondition],
     each: Sequence[ComparedCondition],
     options: UiOptions,
@@ -198,7 +199,7 @@ def _compared(
 
 def _pace(campaign_conditions: Sequence[JudgmentsByCondition], names: Sequence[str]) -> list[ArmPace]:
     """Of all work of each campaign, whatever was matched: place in one's work counts all of it."""
-    named, at, pace_lines = _named(campaign_conditions), 0, []
+    named, at, pace_lines = _name_conditions(campaign_conditions), 0, []
     for conditions in campaign_conditions:
         pace_lines += list(
             lines.make_pace_lines([each.name for each in named[at : at + len(conditions.names)]], conditions.paced())
@@ -213,7 +214,7 @@ def _hash(campaign_conditions: Sequence[JudgmentsByCondition]) -> str:
     return "sha256:" + hashlib.sha256("\n".join(one.data_hash for one in campaign_conditions).encode()).hexdigest()
 
 
-def _dropped(
+def _list_dropped_rows(
     campaign_conditions: Sequence[JudgmentsByCondition],
     sides: Sequence[ConditionTexts],
     shared: MatchedRows,

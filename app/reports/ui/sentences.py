@@ -22,7 +22,7 @@ def make_conclusions(
     yield from _times(times)
     yield from _revisions(revisions)
     overall = [one for one in spread if one.documents == "all" and one.sd is not None]
-    yield from _spread(overall)
+    yield from _spread_sentences(overall)
     units = [one for one in agreement if one.documents == "all" and one.alpha is not None]
     for level in dict.fromkeys(one.level for one in units):
         yield from _agreement([one for one in units if one.level == level], level)
@@ -60,20 +60,20 @@ def _revisions(lines: Sequence[ArmRevisions]) -> Iterator[str]:
         yield f"Segment scores that were changed: {', '.join(shares)}{change}."
 
 
-def _spread(lines: Sequence[UiSpread]) -> Iterator[str]:
+def _spread_sentences(lines: Sequence[UiSpread]) -> Iterator[str]:
     if len(lines) < 2:
         return
     places = captions.choose_decimals([one.sd for one in lines])
-    yield f"SD of segment scores: {_listed([(one.arm, one.sd) for one in lines], places)}."
+    yield f"SD of segment scores: {_join_values([(one.arm, one.sd) for one in lines], places)}."
     if all(one.within is not None for one in lines):
-        yield f"SD within documents: {_listed([(one.arm, one.within) for one in lines], places)}."
+        yield f"SD within documents: {_join_values([(one.arm, one.within) for one in lines], places)}."
 
 
 def _agreement(lines: Sequence[UiAgreement], level: str) -> Iterator[str]:
     if len(lines) > 1:
         of = {"segments": "segments", "documents": "documents", "averaged": "means of a document's segments"}[level]
-        yield f"Krippendorff's α of {of}: {_listed([(one.arm, one.alpha) for one in lines], 2)}."
+        yield f"Krippendorff's α of {of}: {_join_values([(one.arm, one.alpha) for one in lines], 2)}."
 
 
-def _listed(values: Sequence[tuple[str, float | None]], places: int) -> str:
+def _join_values(values: Sequence[tuple[str, float | None]], places: int) -> str:
     return ", ".join(f"{name} {captions.format_number(value, places)}" for name, value in values)

@@ -56,12 +56,12 @@ def make_tables(view: UiView) -> Sequence[TableSection]:
         TableSection("Time", lines.make_time_table(view.times), frozenset({1})),
         TableSection("Learning and fatigue, over a hundred judgments", lines.make_pace_table(view.pace)),
         TableSection("Answers that were changed", lines.make_revision_table(view.revisions)),
-        TableSection("Segment scores", _spread(view.spread)),
+        TableSection("Segment scores", _spread_table(view.spread)),
         TableSection("Share of segment scores", _histograms(view), frozenset()),
         TableSection("Agreement of raters", _agreement(view, main)),
         TableSection("Agreement of raters, by length", _agreement(view, by_length)),
         TableSection("Document score against its segments", _correlations(view.correlations)),
-        TableSection("The same outputs under both", _shared(view.shared), frozenset({0, 1})),
+        TableSection("The same outputs under both", _pair_table(view.shared), frozenset({0, 1})),
     ]
     return [one for one in shown if one.table.rows]
 
@@ -75,7 +75,7 @@ def _figure(value: float | None) -> str:
     return captions.format_number(value, PLACES)
 
 
-def _spread(spreads: Sequence[UiSpread]) -> Table:
+def _spread_table(spreads: Sequence[UiSpread]) -> Table:
     heads = ("Condition", "Documents", "Scores", "Mean", "SD", "SD within documents", "Documents shown")
     places = captions.choose_decimals([one.sd for one in spreads])
     rows = [
@@ -126,7 +126,7 @@ def _correlations(correlations: Sequence[UiCorrelation]) -> Table:
     return make_table(heads, rows, 3)
 
 
-def _shared(pairs: Sequence[UiPair]) -> Table:
+def _pair_table(pairs: Sequence[UiPair]) -> Table:
     heads = ("Condition", "Against", "Outputs", "Difference", "Pearson", "Systems", "τ-b of systems")
     rows = [
         (

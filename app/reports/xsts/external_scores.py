@@ -24,7 +24,7 @@ def automatic_scores(parts: Sequence[CampaignParts], text_scores: str) -> dict[s
     for text in filter(None, (part.strip() for part in text_scores.split(","))):
         key, _, score = text.partition("=")
         if key not in stored:
-            raise _refused(f"{key} is none of these campaigns")
+            raise _invalid_scores(f"{key} is none of these campaigns")
         scores[key] = _number(score)
     return scores
 
@@ -33,13 +33,13 @@ def _number(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
-        raise _refused(f"{text} is not a number") from None
+        raise _invalid_scores(f"{text} is not a number") from None
     if not isfinite(value):
-        raise _refused(f"{text} is not a number")
+        raise _invalid_scores(f"{text} is not a number")
     return value
 
 
-def _refused(what: str) -> Invalid:
+def _invalid_scores(what: str) -> Invalid:
     return Invalid("the query is not valid", places=(Place(("query", "automatic"), what),))
 
 
@@ -58,12 +58,12 @@ def compare_with_automatic(view: XstsView, seed: int) -> list[ExternalView]:
     shown = []
     for name, members in groups.items():
         for method in METHODS:
-            values = _means(view, method, members & set(automatic))
+            values = _means_by_campaign(view, method, members & set(automatic))
             shown.append(_external_line(method, name, values, automatic, seed))
     return shown
 
 
-def _means(view: XstsView, method: Method, members: set[str]) -> dict[str, float]:
+def _means_by_campaign(view: XstsView, method: Method, members: set[str]) -> dict[str, float]:
     values_by_campaign: dict[str, list[float]] = {}
     for system in view.systems:
         value = system.under(method).value

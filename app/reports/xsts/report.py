@@ -87,7 +87,7 @@ def _view(
 ) -> XstsView:
     ready, target = grouped.ready, grouped.target
     directions = [
-        LanguageDirection(part, language, *_moved(part, one, options, target))
+        LanguageDirection(part, language, *_calibrate_scores(part, one, options, target))
         for part, language, one in zip(parts, grouped.languages, ready, strict=True)
     ]
     sizes = [_set_size(group) for group in grouped.groups]
@@ -95,7 +95,7 @@ def _view(
         _direction(one, before, target, size, automatic, options)
         for one, before, size in zip(directions, ready, sizes, strict=True)
     ]
-    systems = _ranked(_systems(directions, ready, target, grouped.n_pairs, options), options, parts[0].sign)
+    systems = _rank_systems(_systems(directions, ready, target, grouped.n_pairs, options), options, parts[0].sign)
     head = make_comparison_head(parts)
     head["dropped"] += [line for one in parts for line in count_unagreed_items(one, options.repeats)]
     view = XstsView(
@@ -118,7 +118,7 @@ def _view(
     return view.model_copy(update={"external": compare_with_automatic(view, options.seed)})
 
 
-def _moved(
+def _calibrate_scores(
     part: CampaignParts, judged: LanguagePairRatings, options: XstsOptions, target: float | None
 ) -> tuple[LanguagePairRatings, Mapping[str, FixedPoints], tuple[str, ...]]:
     """Scores moved by rater where that is asked for, and the raters by the keys that they have in this campaign."""
@@ -150,13 +150,14 @@ def _systems(
         moved = across.calibrate_systems(before, target, whys, drawn, level=options.level)
         labels = direction.parts.ratings.rows.labels.systems
         by_rater = {
-            system: across.mean_of_medians(_only(direction.judged, system)) for system in (m.system for m in moved)
+            system: across.mean_of_medians(_select_system(direction.judged, system))
+            for system in (m.system for m in moved)
         }
         shown += [_system(direction, m, labels[m.system], by_rater[m.system], options) for m in moved]
     return shown
 
 
-def _only(judged: LanguagePairRatings, system: int) -> UnitValues:
+def _select_system(judged: LanguagePairRatings, system: int) -> UnitValues:
     units = judged.systems
     return units.where(units.system[units.unit] == system)
 
@@ -175,7 +176,7 @@ def _system(
     )
 
 
-def _ranked(systems: list[ComparedSystemView], options: XstsOptions, sign: int) -> list[ComparedSystemView]:
+def _rank_systems(systems: list[ComparedSystemView], options: XstsOptions, sign: int) -> list[ComparedSystemView]:
     """With the rank of each under every method, the best under the chosen one first, those without a score last."""
     ranks: dict[Method, dict[int, int]] = {}
     for method in METHODS:

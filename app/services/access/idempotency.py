@@ -47,7 +47,7 @@ def run_once_per_key(
     if key is None:
         return make()
     if not idempotency.claim_idempotency_key(session, token_id, key, request_hash):
-        return _kept(idempotency.find_idempotent_answer(session, token_id, key), request_hash)
+        return _check_stored_answer(idempotency.find_idempotent_answer(session, token_id, key), request_hash)
     made = make()
     idempotency.store_idempotent_answer(
         session,
@@ -61,7 +61,7 @@ def run_once_per_key(
     return made
 
 
-def _kept(kept: idempotency.StoredIdempotentAnswer, request_hash: bytes) -> IdempotentAnswer:
+def _check_stored_answer(kept: idempotency.StoredIdempotentAnswer, request_hash: bytes) -> IdempotentAnswer:
     if kept.request_hash != request_hash:
         raise IdempotencyKeyReused(places=(Place(("header", "Idempotency-Key"), "was used for another request"),))
     if kept.body is None:

@@ -212,7 +212,7 @@ def generate_token_secret() -> tuple[str, str]:
 
 def authenticate_secret(session: Session, secret: str) -> Caller:
     """Who holds this secret. Raises BadCredential, always the same, whatever is wrong with it."""
-    row = _held(session, secret)
+    row = _authenticate(session, secret)
     if row.once:
         raise BadCredential
     return caller_from_token(row)
@@ -220,13 +220,13 @@ def authenticate_secret(session: Session, secret: str) -> Caller:
 
 def authenticate_for_session(session: Session, secret: str) -> Caller:
     """Who signs in by this secret. Raises BadCredential, LinkAlreadyOpened for what opens one session and did."""
-    row = _held(session, secret)
+    row = _authenticate(session, secret)
     if row.once and not tokens.mark_token_opened(session, row.id):
         raise LinkAlreadyOpened
     return caller_from_token(row)
 
 
-def _held(session: Session, secret: str) -> tokens.TokenRecord:
+def _authenticate(session: Session, secret: str) -> tokens.TokenRecord:
     parts = _TOKEN.fullmatch(secret)
     row = tokens.find_token(session, parts[1]) if parts else None
     known = row.hash if row is not None else bytes(32)

@@ -29,7 +29,7 @@ def verify_data_seals(session: Session) -> Iterator[DataSeal]:
     """Compute the hash of every sealed row and every seal anew."""
     for campaign in seals.load_sealable_campaigns(session):
         rows = seals.compare_sealed_versions(session, campaign.id, load_purged_rows(session, campaign.id))
-        faults = [*_faults(rows, int(campaign.data_version)), *_disowned(session, campaign.id, rows)]
+        faults = [*_faults(rows, int(campaign.data_version)), *_list_contradicted_seals(session, campaign.id, rows)]
         last = next((row.hash for row in reversed(rows) if row.sealed), b"")
         judgments = sum(row.found for row in rows)
         yield DataSeal(campaign.key, int(campaign.data_version), judgments, last.hex(), tuple(faults))
@@ -94,7 +94,7 @@ def _fault(row: seals.Row, versions: int) -> str | None:
     return None if row.linked else "not what was sealed"
 
 
-def _disowned(session: Session, campaign_id: int, rows: Iterable[seals.Row]) -> Iterator[str]:
+def _list_contradicted_seals(session: Session, campaign_id: int, rows: Iterable[seals.Row]) -> Iterator[str]:
     """Seals that the audit log has another hash of."""
     hashes = {row.n: row.hash.hex() for row in rows if row.sealed}
     for what in log.stream_action_details(session, campaign_id, SEALED):

@@ -102,7 +102,7 @@ class LockEntry:
             "n": self.n,
             "before_judgments": self.before_judgments,
             "recipe": self.choices,
-            **_plain(self.rules),
+            **_rules_as_json(self.rules),
             "reason": self.reason,
             "actor": self.actor,
             "at": self.at.astimezone(UTC).isoformat(),
@@ -229,7 +229,7 @@ def _store(session: Session, campaign_id: int, entry: LockEntry, digest: bytes) 
         "n": entry.n,
         "before_judgments": entry.before_judgments,
         "recipe": entry.choices,
-        "rules": _plain(entry.rules),
+        "rules": _rules_as_json(entry.rules),
         "reason": entry.reason,
         "hash": digest,
         "actor": entry.actor,
@@ -261,6 +261,6 @@ def _entries(session: Session, campaign_id: int, version: int) -> list[LockEntry
     return entries
 
 
-def _plain(rules: LockedRules) -> dict[str, object]:
+def _rules_as_json(rules: LockedRules) -> dict[str, object]:
     """The rules as JSON values."""
     return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(rules).items()}

@@ -14,7 +14,7 @@ SHORTEST_LEASE, LONGEST_LEASE = 30, 14 * 24 * 3600  # seconds
 
 
 @dataclass(frozen=True, slots=True)
-class _Bounds:
+class _NumberBounds:
     """What a number may be. above: it is more than the least, not only as much."""
 
     least: float = -inf
@@ -35,9 +35,9 @@ class _Bounds:
 
 
 KNOWN = {
-    "lease_seconds": _Bounds(SHORTEST_LEASE, LONGEST_LEASE),
-    "seconds_per_word": _Bounds(0, 3599, above=True),
-    "automatic_score": _Bounds(),
+    "lease_seconds": _NumberBounds(SHORTEST_LEASE, LONGEST_LEASE),
+    "seconds_per_word": _NumberBounds(0, 3599, above=True),
+    "automatic_score": _NumberBounds(),
 }
 
 

@@ -44,7 +44,7 @@ def change_campaign(
     if not seen(row.settings_version):
         raise CampaignEditConflict(f"it is at {row.settings_version} now")
     _check_open(session, row, changes)
-    values = _checked(row, changes)
+    values = _check_changes(row, changes)
     campaigns.update_campaign(session, row.id, {**values, "settings_version": row.settings_version + 1})
     if row.data_version and IN_REPORTS & set(changes):
         campaigns.take_next_version(session, row.id, actor=actor, what="settings")
@@ -65,7 +65,7 @@ def _check_open(session: Session, row: campaigns.CampaignRecord, changes: Mappin
         raise CampaignChangeTooLate(places=tuple(places))
 
 
-def _checked(row: campaigns.CampaignRecord, changes: Mapping[str, object]) -> dict[str, object]:
+def _check_changes(row: campaigns.CampaignRecord, changes: Mapping[str, object]) -> dict[str, object]:
     """The fields as they are stored, after the checks that a new campaign passes."""
     merged = {name: getattr(row, name) for name in NewCampaign.__slots__} | dict(changes)
     protocol = check_new_campaign(NewCampaign(**merged))

@@ -156,7 +156,7 @@ def load_archived_document(session: Session, campaign: str, document: str) -> Ar
     if text is None:
         raise ArchiveNotFound("there is no such document")
     numbers = number_raters(campaign, archive_links.list_rater_keys(session, row.id))
-    judgments = list(_counted(session, campaign, document))
+    judgments = list(_load_counted_judgments(session, campaign, document))
     systems = test_sets.load_active_systems(session, row.id)
     rows = test_sets.load_segments(session, row.id, text.id)
     texts = _texts(session, row.id, text.id, systems, [one.position for one in rows])
@@ -166,14 +166,20 @@ def load_archived_document(session: Session, campaign: str, document: str) -> Ar
             segment.source,
             tuple(
                 ArchivedOutput(
-                    system, texts.get((system, segment.position)), _of(judgments, numbers, system, segment.position)
+                    system,
+                    texts.get((system, segment.position)),
+                    _judgments_of_output(judgments, numbers, system, segment.position),
                 )
                 for system in systems
             ),
         )
         for segment in rows
     )
-    whole = tuple(ArchivedDocumentScore(one.systems, _shown(one, numbers)) for one in judgments if one.segment is None)
+    whole = tuple(
+        ArchivedDocumentScore(one.systems, _make_archived_judgment(one, numbers))
+        for one in judgments
+        if one.segment is None
+    )
     return ArchivedDocument(text.key, text.name or text.key, segments, whole)
 
 
@@ -201,7 +207,7 @@ def redact_payload(value: Any) -> Any:
     return [redact_payload(one) for one in value] if isinstance(value, list) else value
 
 
-def _counted(session: Session, campaign: str, document: str) -> Iterator[JudgmentView]:
+def _load_counted_judgments(session: Session, campaign: str, document: str) -> Iterator[JudgmentView]:
     latest: dict[tuple[object, ...], JudgmentView] = {}
     after: int | None = 0
     seen = 0
@@ -228,12 +234,14 @@ def _texts(
     return texts
 
 
-def _of(
+def _judgments_of_output(
     judgments: Sequence[JudgmentView], numbers: Mapping[str, int], system: str, position: int
 ) -> tuple[ArchivedJudgment, ...]:
-    shown = [_shown(one, numbers) for one in judgments if one.segment == position and system in one.systems]
+    shown = [
+        _make_archived_judgment(one, numbers) for one in judgments if one.segment == position and system in one.systems
+    ]
     return tuple(sorted(shown, key=lambda one: one.rater))
 
 
-def _shown(judgment: JudgmentView, numbers: Mapping[str, int]) -> ArchivedJudgment:
+def _make_archived_judgment(judgment: JudgmentView, numbers: Mapping[str, int]) -> ArchivedJudgment:
     return ArchivedJudgment(numbers[judgment.rater], judgment.score, redact_payload(judgment.payload))

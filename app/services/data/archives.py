@@ -19,7 +19,7 @@ def stream_tar(files: Iterable[tuple[str, Iterable[bytes]]]) -> Iterator[bytes]:
             for chunk in chunks:
                 held.write(chunk)
             size = held.tell()
-            head = _head(path, size)
+            head = _tar_header(path, size)
             yield head
             held.seek(0)
             while block := held.read(BLOCK):
@@ -33,7 +33,7 @@ def stream_tar(files: Iterable[tuple[str, Iterable[bytes]]]) -> Iterator[bytes]:
     yield ZEROS[: -total % tarfile.RECORDSIZE]
 
 
-def _head(path: str, size: int) -> bytes:
+def _tar_header(path: str, size: int) -> bytes:
     """What stands before a file: no owner, no time."""
     head = tarfile.TarInfo(path)
     head.size, head.mode = size, 0o644

@@ -117,7 +117,7 @@ def copy_back_translations(
     left: Counter[str] = Counter()
     gathered = _gather(exports.load_campaign_records(session, campaign), rater, left)
     wanted = _fitting(session, target_id, gathered, left)
-    written = {address: _written(view, row) for address, row in wanted.items()}
+    written = {address: _written_text(view, row) for address, row in wanted.items()}
     before = stored.load_stored_outputs(session, target_id)
     known = dict(test_sets.load_test_set_outline(session, target_id))
     same = {address for address, said in written.items() if address in before and before[address].text == said}
@@ -172,11 +172,11 @@ def _gather(records: Iterator[Record], rater: str | None, left: Counter[str]) ->
         elif isinstance(record, VoidRow):
             gathered.voided.add((record.task, record.item, record.position, record.rater))
         elif isinstance(record, JudgmentRow):
-            _take(gathered, record, rater, left)
+            _note_answer(gathered, record, rater, left)
     return gathered
 
 
-def _take(gathered: _CampaignTexts, row: JudgmentRow, rater: str | None, left: Counter[str]) -> None:
+def _note_answer(gathered: _CampaignTexts, row: JudgmentRow, rater: str | None, left: Counter[str]) -> None:
     """Note an answer; later revisions come later."""
     if row.position is None or row.role not in RANKED or not row.accepted:
         left["not a rating of a segment"] += 1
@@ -211,7 +211,7 @@ def _fitting(
     return fitting
 
 
-def _written(view: CampaignInfo, row: JudgmentRow) -> str:
+def _written_text(view: CampaignInfo, row: JudgmentRow) -> str:
     protocol: Any = protocols.get_protocol(view.protocol)
     text: str = protocol.written(protocol.payload.model_validate(row.payload))
     return text.strip()

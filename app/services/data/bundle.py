@@ -47,7 +47,7 @@ class CampaignChangedDuringBundle(Conflict):
 
 
 @dataclass(slots=True)
-class _Making:
+class _BundleInProgress:
     """A bundle under way. sums: SHA-256 of every file by path."""
 
     database: Database
@@ -67,41 +67,41 @@ def stream_bundle_archive(database: Database, campaign: str) -> Iterator[bytes]:
 
 def make_bundle_files(database: Database, campaign: str) -> Iterator[File]:
     """The bundle as files by their paths, each to be taken before the next. Raises as `stream_bundle_archive`."""
-    making = _begun(database, campaign)
-    return _summed(making, _parts(making, _recipes(making), making.version))
+    making = _begin_bundle(database, campaign)
+    return _add_checksums(making, _parts(making, _recipes(making), making.version))
 
 
 def remake_bundle_files(
     database: Database, campaign: str, recipes: Sequence[Recipe], version: int
 ) -> Generator[File, None, None]:
     """The same of data that were imported from a bundle: by its recipes, said to be of its version; without sums."""
-    making = _begun(database, campaign)
+    making = _begin_bundle(database, campaign)
     ranked = {recipe.name for recipe in recipes}
     wanted = [*recipes, *(recipe for name, recipe in NAMED.items() if name not in ranked)]
     return _parts(making, wanted, version)
 
 
-def _parts(making: _Making, recipes: Iterable[Recipe], version: int) -> Generator[File, None, None]:
+def _parts(making: _BundleInProgress, recipes: Iterable[Recipe], version: int) -> Generator[File, None, None]:
     """All files but the sums. Closing it closes what is under way."""
     yield from _rankings(making, recipes)
     yield from _papers(making)
     yield from _data(making)
-    yield from _about(making, version)
+    yield from _describe_bundle(making, version)
 
 
-def _begun(database: Database, campaign: str) -> _Making:
+def _begin_bundle(database: Database, campaign: str) -> _BundleInProgress:
     with database.transaction() as session:
         view = campaigns.get_campaign(session, campaign)
-    return _Making(database, campaign, view.data_version, view.protocol)
+    return _BundleInProgress(database, campaign, view.data_version, view.protocol)
 
 
-def _summed(making: _Making, content: Iterator[File]) -> Iterator[File]:
+def _add_checksums(making: _BundleInProgress, content: Iterator[File]) -> Iterator[File]:
     for path, chunks in content:
-        yield path, _hashed(making.sums, path, chunks)
+        yield path, _hash_chunks(making.sums, path, chunks)
     yield SUMS, (f"{digest}  {path}\n".encode() for path, digest in sorted(making.sums.items()))
 
 
-def _hashed(sums: dict[str, str], path: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
+def _hash_chunks(sums: dict[str, str], path: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
     digest = hashlib.sha256()
     for chunk in chunks:
         digest.update(chunk)
@@ -109,7 +109,7 @@ def _hashed(sums: dict[str, str], path: str, chunks: Iterable[bytes]) -> Iterato
     sums[path] = digest.hexdigest()
 
 
-def _rankings(making: _Making, wanted: Iterable[Recipe]) -> Iterator[File]:
+def _rankings(making: _BundleInProgress, wanted: Iterable[Recipe]) -> Iterator[File]:
     """By every recipe that fits: those of published practice, and the campaign's own."""
     for recipe in wanted:
         try:
@@ -143,7 +143,7 @@ def render_bundle_report(path: str, body: bytes) -> Iterator[File]:
             )
 
 
-def _recipes(making: _Making) -> Sequence[Recipe]:
+def _recipes(making: _BundleInProgress) -> Sequence[Recipe]:
     """With the exclusions that stand among their own, for those are no part of the data."""
     with making.database.transaction() as session:
         about = snapshot.load_snapshot(session, making.campaign, making.version)
@@ -154,7 +154,7 @@ def _recipes(making: _Making) -> Sequence[Recipe]:
     return [add_standing_exclusions(recipe, stands) for recipe in by_name.values()]
 
 
-def _papers(making: _Making) -> Iterator[File]:
+def _papers(making: _BundleInProgress) -> Iterator[File]:
     """Data card and data sheet in every shape."""
     for name in PAPERS:
         kind = registry.ALL.get(f"campaign/{name}")
@@ -166,7 +166,7 @@ def _papers(making: _Making) -> Iterator[File]:
         yield from render_bundle_report(f"papers/{name}.json", body)
 
 
-def _data(making: _Making) -> Iterator[File]:
+def _data(making: _BundleInProgress) -> Iterator[File]:
     """The data in every format that holds them, from one snapshot."""
     with making.database.transaction(snapshot=True) as session:
         if campaigns.get_campaign(session, making.campaign).data_version != making.version:
@@ -179,7 +179,7 @@ def _data(making: _Making) -> Iterator[File]:
             yield from _in_format(making, name, contents)
 
 
-def _in_format(making: _Making, name: str, contents: CampaignContents) -> Iterator[File]:
+def _in_format(making: _BundleInProgress, name: str, contents: CampaignContents) -> Iterator[File]:
     format_ = formats.get_format(name)
     if format_.judged_by and making.protocol not in format_.judged_by:
         return
@@ -193,7 +193,9 @@ def _in_format(making: _Making, name: str, contents: CampaignContents) -> Iterat
         yield f"{name}.tsv", _counting(making, f"{name}.tsv", lambda lost: write(contents.records(), lost))
 
 
-def _counting(making: _Making, path: str, write: Callable[[Counter[str]], Iterator[bytes]]) -> Iterator[bytes]:
+def _counting(
+    making: _BundleInProgress, path: str, write: Callable[[Counter[str]], Iterator[bytes]]
+) -> Iterator[bytes]:
     lost = Counter[str]()
     yield from write(lost)
     making.left_out[path] = dict(sorted(lost.items()))
@@ -215,7 +217,7 @@ def _nameless(read: Callable[[], Iterator[Record]]) -> Iterator[Record]:
             yield record
 
 
-def _about(making: _Making, version: int) -> Iterator[File]:
+def _describe_bundle(making: _BundleInProgress, version: int) -> Iterator[File]:
     """What the bundle is, once everything else is known. version: of the data that were released."""
     about = {
         "bundle": VERSION,

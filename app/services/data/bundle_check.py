@@ -53,10 +53,12 @@ def unpack_bundle(archive: Path, folder: Path) -> None:
         at = 0
         for expected in stream_tar((path, _chunks(folder / path)) for path in paths):
             if file.read(len(expected)) != expected:
-                raise _altered(_at(archive, at + len(expected)), "the bytes of the archive around it differ")
+                raise _altered_error(
+                    _file_at_offset(archive, at + len(expected)), "the bytes of the archive around it differ"
+                )
             at += len(expected)
         if file.read(1):
-            raise _altered(archive.name, "there is something after the end")
+            raise _altered_error(archive.name, "there is something after the end")
 
 
 def check_bundle_folder(folder: Path) -> None:
@@ -71,7 +73,7 @@ def reproduce_bundle(folder: Path, database: Database) -> BundleVerification:
     Raises Altered, naming the file that came out otherwise, Invalid where another version of the program or of its
     statistics made the bundle, and what imports raise.
     """
-    about = _about(folder)
+    about = _read_description(folder)
     campaign = str(about["campaign"])
     data = InputFile(DATA, lambda: (folder / DATA).open("rb"))
     told = imports.run_import(
@@ -100,7 +102,7 @@ def compare_bundle_files(folder: Path, database: Database) -> tuple[str, ...]:
 
     Raises Altered, naming the file that came out otherwise, and what rankings raise.
     """
-    about, beside = _about(folder), list[str]()
+    about, beside = _read_description(folder), list[str]()
     recipes = [parse_recipe_json(one["recipe"], {}) for one in about["rankings"]]
     left = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} - {SUMS}
     drawn: set[str] = set()
@@ -111,35 +113,35 @@ def compare_bundle_files(folder: Path, database: Database) -> tuple[str, ...]:
                 continue
             if path == ABOUT:
                 _check_about(about, json.loads(b"".join(chunks)))
-                _same(folder, path, (bundle.encode_bundle_manifest(about),))
+                _require_same_bytes(folder, path, (bundle.encode_bundle_manifest(about),))
             elif path.partition("/")[0] in REPORTS:
                 released = _report(folder, path, b"".join(chunks), about, beside)
                 for other, shape in bundle.render_bundle_report(path, released):
                     drawn.add(other)
-                    _same(folder, other, shape)
+                    _require_same_bytes(folder, other, shape)
             else:
-                _same(folder, path, chunks)
+                _require_same_bytes(folder, path, chunks)
     for path in sorted(left):
-        raise _altered(path, "is not a file of this bundle")
+        raise _altered_error(path, "is not a file of this bundle")
     return tuple(beside)
 
 
-def _same(folder: Path, path: str, chunks: Iterable[bytes]) -> None:
+def _require_same_bytes(folder: Path, path: str, chunks: Iterable[bytes]) -> None:
     """Raise Altered where a file has other bytes."""
     if not (folder / path).is_file():
-        raise _altered(path, "is missing")
+        raise _altered_error(path, "is missing")
     with (folder / path).open("rb") as file:
         for chunk in chunks:
             if file.read(len(chunk)) != chunk:
-                raise _altered(path, "came out otherwise")
+                raise _altered_error(path, "came out otherwise")
         if file.read(1):
-            raise _altered(path, "differs: it contains more")
+            raise _altered_error(path, "differs: it contains more")
 
 
 def _report(folder: Path, path: str, made: bytes, about: Mapping[str, Any], beside: list[str]) -> bytes:
     """The released report at a path. Raises Altered where what the data tell is not as in the one made again."""
     if not (folder / path).is_file():
-        raise _altered(path, "is missing")
+        raise _altered_error(path, "is missing")
     body, version = (folder / path).read_bytes(), about["data_version"]
     released, again = _object(path, body), json.loads(made)
     expected = {**again, **{name: released[name] for name in OF_THE_DATABASE if name in released}}
@@ -154,15 +156,15 @@ def _report(folder: Path, path: str, made: bytes, about: Mapping[str, Any], besi
     for name in sorted(released.keys() | expected.keys()):
         if _text(released.get(name)) != _text(expected.get(name)):
             if name not in BESIDE.get(path, ()):
-                raise _altered(path, f"{name} came out otherwise")
+                raise _altered_error(path, f"{name} came out otherwise")
             beside.append(f"{path}: {name}")
             expected[name] = released[name]
-    if _written(made, again, expected) != body:
-        raise _altered(path, "is not in the form that this program writes")
+    if _substitute_members(made, again, expected) != body:
+        raise _altered_error(path, "is not in the form that this program writes")
     return body
 
 
-def _written(made: bytes, again: Mapping[str, Any], expected: Mapping[str, Any]) -> bytes:
+def _substitute_members(made: bytes, again: Mapping[str, Any], expected: Mapping[str, Any]) -> bytes:
     """What was made again, with other members put in its place; numbers stay as they are written."""
     text = made.decode()
     for name, value in expected.items():
@@ -178,7 +180,7 @@ def _check_about(about: Mapping[str, Any], again: Mapping[str, Any]) -> None:
         if name == "not_ranked_by" and isinstance(ours, dict) and isinstance(theirs, dict):
             theirs = {recipe: why for recipe, why in theirs.items() if recipe in ours or recipe in NAMED}
         if _text(ours) != _text(theirs):
-            raise _altered(ABOUT, f"{name} came out otherwise")
+            raise _altered_error(ABOUT, f"{name} came out otherwise")
 
 
 def _object(path: str, body: bytes) -> dict[str, Any]:
@@ -186,7 +188,7 @@ def _object(path: str, body: bytes) -> dict[str, Any]:
         content: dict[str, Any] = json.loads(body)
         content.items()
     except (ValueError, AttributeError):
-        raise _altered(path, "cannot be read") from None
+        raise _altered_error(path, "cannot be read") from None
     return content
 
 
@@ -194,12 +196,12 @@ def _text(value: object) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
-def _about(folder: Path) -> dict[str, Any]:
+def _read_description(folder: Path) -> dict[str, Any]:
     try:
         about: dict[str, Any] = json.loads((folder / ABOUT).read_bytes())
         made_by = about["bundle"], about["method_version"]
     except (OSError, ValueError, KeyError, TypeError):
-        raise _altered(ABOUT, "cannot be read") from None
+        raise _altered_error(ABOUT, "cannot be read") from None
     if made_by != (VERSION, METHOD_VERSION):
         what = (
             f"is bundle {made_by[0]} of method version {made_by[1]}; this program makes {VERSION} of {METHOD_VERSION}, "
@@ -218,10 +220,10 @@ def _members(archive: Path, folder: Path) -> Iterator[str]:
             for n, member in enumerate(opened):
                 path = folder / member.name
                 if not member.isreg() or not path.resolve().is_relative_to(folder.resolve()) or path.exists():
-                    raise _altered(member.name[:200], "is not a regular file in the bundle, or is there twice")
+                    raise _altered_error(member.name[:200], "is not a regular file in the bundle, or is there twice")
                 total += member.size
                 if n >= MOST_FILES or total > MOST_BYTES:
-                    raise _altered(member.name[:200], "the bundle is too large")
+                    raise _altered_error(member.name[:200], "the bundle is too large")
                 path.parent.mkdir(parents=True, exist_ok=True)
                 content = opened.extractfile(member)
                 with path.open("wb") as out:
@@ -229,7 +231,7 @@ def _members(archive: Path, folder: Path) -> Iterator[str]:
                         out.write(block)
                 yield member.name
     except (tarfile.TarError, EOFError, OSError, ValueError) as fault:
-        raise _altered(archive.name, f"cannot be read as an archive ({type(fault).__name__})") from fault
+        raise _altered_error(archive.name, f"cannot be read as an archive ({type(fault).__name__})") from fault
 
 
 def _check_sums(folder: Path, paths: Iterable[str]) -> None:
@@ -238,14 +240,14 @@ def _check_sums(folder: Path, paths: Iterable[str]) -> None:
     try:
         lines = (folder / SUMS).read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
-        raise _altered(SUMS, "is missing, or cannot be read") from None
+        raise _altered_error(SUMS, "is missing, or cannot be read") from None
     told = {path: digest for digest, _, path in (line.partition("  ") for line in lines)}
     for path in sorted(there ^ told.keys()):
-        raise _altered(path, "is missing" if path in told else f"is not named in {SUMS}")
+        raise _altered_error(path, "is missing" if path in told else f"is not named in {SUMS}")
     for path in sorted(there):
         with (folder / path).open("rb") as file:
             if hashlib.file_digest(file, "sha256").hexdigest() != told[path]:
-                raise _altered(path, f"is not what {SUMS} says it is")
+                raise _altered_error(path, f"is not what {SUMS} says it is")
 
 
 def _chunks(path: Path) -> Iterator[bytes]:
@@ -254,12 +256,12 @@ def _chunks(path: Path) -> Iterator[bytes]:
             yield block
 
 
-def _at(archive: Path, offset: int) -> str:
+def _file_at_offset(archive: Path, offset: int) -> str:
     """The file of an archive that a byte is of."""
     with tarfile.open(archive, "r:") as opened:
         names = [member.name for member in opened if member.offset < offset]
     return names[-1] if names else archive.name
 
 
-def _altered(path: str, what: str) -> BundleAltered:
+def _altered_error(path: str, what: str) -> BundleAltered:
     return BundleAltered(f"{path}: {what}", places=(Place((path,), what),))

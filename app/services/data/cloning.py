@@ -86,7 +86,7 @@ def carry_over_judgments(session: Session, campaign: str, source: str, *, actor:
     for field in ("protocol", "basis", "target_language"):
         if getattr(view, field) != getattr(other, field):
             raise ProtocolsDiffer(f"{field}: {getattr(view, field)} here, {getattr(other, field)} there")
-    sieve = _Sieve(
+    sieve = _JudgmentFilter(
         source,
         cloning.load_unchanged_outputs(session, source=source_id, target=target_id),
         cloning.count_document_segments(session, source_id),
@@ -98,7 +98,7 @@ def carry_over_judgments(session: Session, campaign: str, source: str, *, actor:
     return CarryOverResult(counts["judgments"], counts["raters"], dict(sieve.left), counts["data_version"])
 
 
-class _Sieve:
+class _JudgmentFilter:
     """Keeps the judgments that count, of outputs that did not change, and counts the others."""
 
     def __init__(
@@ -124,9 +124,9 @@ class _Sieve:
             elif isinstance(record, VoidRow):
                 aside.add(_address(record))
         for judgment in judgments:
-            yield from self._carried(judgment, void=_address(judgment) in aside)
+            yield from self._copy_judgment(judgment, void=_address(judgment) in aside)
 
-    def _carried(self, record: JudgmentRow, *, void: bool) -> Iterator[Record]:
+    def _copy_judgment(self, record: JudgmentRow, *, void: bool) -> Iterator[Record]:
         if void:
             self.left["set aside"] += 1
             return

@@ -262,7 +262,7 @@ def _campaign(view: CampaignInfo) -> CampaignRow:
     )
 
 
-def _said(value: Mapping[str, object]) -> Mapping[str, object] | None:
+def _none_if_empty(value: Mapping[str, object]) -> Mapping[str, object] | None:
     """Silence reads back as silence."""
     return value or None
 
@@ -272,11 +272,11 @@ def _system(row: exports.Row) -> SystemRecord:
 
 
 def _document(row: exports.Row) -> DocumentRecord:
-    return DocumentRecord(HERE, row.key, row.name, row.kind, row.domain, row.position, _said(row.meta))
+    return DocumentRecord(HERE, row.key, row.name, row.kind, row.domain, row.position, _none_if_empty(row.meta))
 
 
 def _segment(row: exports.Row) -> SegmentRow:
-    return SegmentRow(HERE, row.document, row.position, row.source, row.refs, _said(row.meta))
+    return SegmentRow(HERE, row.document, row.position, row.source, row.refs, _none_if_empty(row.meta))
 
 
 def _output(row: exports.Row) -> OutputRow:
@@ -290,7 +290,7 @@ def _output(row: exports.Row) -> OutputRow:
 
 
 def _rater(row: exports.Row) -> RaterRow:
-    return RaterRow(HERE, row.key, row.name, row.person, _said(row.attributes))
+    return RaterRow(HERE, row.key, row.name, row.person, _none_if_empty(row.attributes))
 
 
 def _judgment(row: exports.Row) -> JudgmentRow:
@@ -305,8 +305,8 @@ def _judgment(row: exports.Row) -> JudgmentRow:
     values.update(
         systems=tuple(row.systems or ()),
         role=ROLE_NAMES[row.role],
-        task_meta=_said(row.task_meta),
-        item_meta=_said({**row.item_meta, **of_item}),
+        task_meta=_none_if_empty(row.task_meta),
+        item_meta=_none_if_empty({**row.item_meta, **of_item}),
         meta={**(row.meta or {}), **of_answer} or None,
     )
     return JudgmentRow(at=HERE, **values)

@@ -163,7 +163,7 @@ def commit_import(
         else:
             records = _records(session, row.format, files, row.options, log, known=target, beside=True)
             stored = _store(session, target, row.format, records, log, actor=actor)
-        report = {**_report(row.format, files, stored, log), "ingest": _looked(session, target.key, stored)}
+        report = {**_report(row.format, files, stored, log), "ingest": _inspect_test_set(session, target.key, stored)}
         if dry_run:
             session.rollback()
             return {**report, "dry_run": True}
@@ -228,18 +228,18 @@ def run_import_in_transaction(
             session, campaign, format, files, options, log, actor=actor, progress=progress, bound=bound, beside=beside
         )
     else:
-        known = _known(session, campaign)
+        known = _find_campaign(session, campaign)
         records = _records(session, format, files, options, log, known=known, beside=beside)
         view, records = _campaign(session, campaign, known, records, log, actor=actor)
         stored = _store(session, view, format, records, log, actor=actor, progress=progress)
-    report = {**_report(format, files, stored, log), "ingest": _looked(session, campaign, stored)}
+    report = {**_report(format, files, stored, log), "ingest": _inspect_test_set(session, campaign, stored)}
     if dry_run:
         session.rollback()
         return {**report, "dry_run": True}
     return report
 
 
-def _known(session: Session, campaign: str) -> CampaignInfo | None:
+def _find_campaign(session: Session, campaign: str) -> CampaignInfo | None:
     try:
         return get_campaign(session, campaign)
     except NotFound:
@@ -274,10 +274,10 @@ def _records(
         if beside and isolated_reading.is_isolation_worthwhile(reader, files, context.limits)
         else parallel_reading.read_records_parallel
     )
-    return chain(make_campaign_record(about), _some(read(reader, files, context, log), files, log))
+    return chain(make_campaign_record(about), _require_records(read(reader, files, context, log), files, log))
 
 
-def _some(
+def _require_records(
     records: Iterable[Record | RemoteRecords], files: Sequence[InputFile], log: ReadLog
 ) -> Iterator[Record | RemoteRecords]:
     """The same records. Raises ImportIsEmpty at their end where files said nothing but, at most, how they are read."""
@@ -286,10 +286,10 @@ def _some(
         some = some or not isinstance(record, CampaignRow) or record.name is not None
         yield record
     if not some and not log.n_bad:
-        raise _nothing(files)
+        raise _empty_import_error(files)
 
 
-def _nothing(files: Sequence[InputFile]) -> ImportIsEmpty:
+def _empty_import_error(files: Sequence[InputFile]) -> ImportIsEmpty:
     return ImportIsEmpty(places=tuple(Place((one.name, 1), "holds nothing") for one in files[:MOST_ERRORS]))
 
 
@@ -337,11 +337,11 @@ def _store_parts(
     )
     for value, part_records in read(files, context, log):
         key, part = f"{campaign}-{make_key(value)}", chain(make_campaign_record(about), part_records)
-        view, records = _campaign(session, key, _known(session, key), part, log, actor=actor, series=campaign)
+        view, records = _campaign(session, key, _find_campaign(session, key), part, log, actor=actor, series=campaign)
         stored[key] = _store(session, view, format, records, log, actor=actor, progress=progress)
         staging.close_staging(session)
     if not stored and not log.n_bad:
-        raise _nothing(files)
+        raise _empty_import_error(files)
     return {"campaigns": stored}
 
 
@@ -372,7 +372,7 @@ def _campaign(
     return create_campaign(session, new, actor=actor), records
 
 
-def _looked(session: Session, campaign: str, stored: Mapping[str, object]) -> dict[str, object] | None:
+def _inspect_test_set(session: Session, campaign: str, stored: Mapping[str, object]) -> dict[str, object] | None:
     """What the test set looks like now, where the import brought texts and nothing but texts."""
     texts = [n for noun in ("segments", "outputs") if isinstance(n := stored.get(noun), int)]
     if not any(texts) or stored.get("judgments") or sum(texts) > MOST_LOOKED_THROUGH:

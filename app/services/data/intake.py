@@ -94,7 +94,7 @@ def import_records(
         for record in records:
             if isinstance(record, CampaignRow):
                 stage.n_records += 1
-                _settle(intake, record, row.id)
+                _adopt_campaign_facts(intake, record, row.id)
                 continue
             if isinstance(record, RemoteRecords):
                 _take_elsewhere(intake, record, beside)
@@ -127,12 +127,12 @@ def _take_elsewhere(intake: ImportIntake, elsewhere: RemoteRecords, beside: Back
             intake.say()
 
 
-def _settle(intake: ImportIntake, record: CampaignRow, campaign_id: int) -> None:
+def _adopt_campaign_facts(intake: ImportIntake, record: CampaignRow, campaign_id: int) -> None:
     """Take over what a file says of the campaign where the campaign is silent; refuse what contradicts it."""
     campaign = intake.campaign
     if record.protocol is not None and record.protocol != campaign.protocol:
         raise ImportProtocolDiffers(f"their protocol is {record.protocol}, that of the campaign {campaign.protocol}")
-    values = _languages(campaign, record) | _unsettled(campaign, record)
+    values = _languages(campaign, record) | _changeable_settings(campaign, record)
     if values:
         campaigns.update_campaign(intake.session, campaign_id, values)
         intake.renew()
@@ -149,7 +149,7 @@ def _languages(campaign: CampaignInfo, record: CampaignRow) -> dict[str, object]
     return values
 
 
-def _unsettled(campaign: CampaignInfo, record: CampaignRow) -> dict[str, object]:
+def _changeable_settings(campaign: CampaignInfo, record: CampaignRow) -> dict[str, object]:
     """What may change only before the first judgment: the options, the basis, and whether documents are known."""
     values: dict[str, object] = {}
     said = dict(record.options or {})

@@ -172,14 +172,16 @@ def _check_spans(session: Session, campaign_id: int, campaign: CampaignInfo) -> 
     """Hold every marked span against the texts it was marked on, where this import brings the one or the other."""
     protocol, options = protocols.get_protocol(campaign.protocol), campaign_scoring_options(campaign)
     if any(isinstance(widget, Spans) for widget in protocol.form):
-        outside = _outside(session, campaign_id, protocol, options)
+        outside = _find_spans_beyond_text(session, campaign_id, protocol, options)
         faults = chain(outside, _outside_of_new_texts(session, campaign_id, protocol, options))
         places = tuple(islice(faults, merge.MOST_PLACES))
         if places:
             raise Invalid("spans do not fit the texts; nothing was stored", places=places)
 
 
-def _outside(session: Session, campaign_id: int, protocol: Protocol[Any], options: ScoringOptions) -> Iterator[Place]:
+def _find_spans_beyond_text(
+    session: Session, campaign_id: int, protocol: Protocol[Any], options: ScoringOptions
+) -> Iterator[Place]:
     spans = judgments.find_marks_beyond_text(session, campaign_id, merge.MOST_PLACES)
     for answer in judgments.stream_stored_answers(session, campaign_id, among=spans) if spans else ():
         payload = protocol.payload.model_validate(answer.payload)

@@ -71,14 +71,14 @@ def put_metric(session: Session, campaign: str, metric: str, given: MetricScoreS
     before = next(
         (one for one in stored.load_metrics_at_version(session, row.id, row.data_version) if one.metric == metric), None
     )
-    if before is None or not _same(session, row.id, before, rows, given):
+    if before is None or not _is_unchanged(session, row.id, before, rows, given):
         version = campaigns.take_next_version(session, row.id, actor=actor, what=f"scores of {metric}")
         listed = [(*address, score) for address, score in rows.items()]
         stored.store_metric_scores(
             session, row.id, metric, listed, higher_is_better=given.higher_is_better, version=version
         )
         audit.record_action(session, row.id, actor=actor, action="metric put", what={"metric": metric, "n": len(rows)})
-    return _with(get_metric(session, campaign, metric), left)
+    return _with_left_out_counts(get_metric(session, campaign, metric), left)
 
 
 def get_metric(session: Session, campaign: str, metric: str) -> Metric:
@@ -98,7 +98,7 @@ def list_metrics(session: Session, campaign: str) -> list[Metric]:
     ]
 
 
-def _with(metric: Metric, left: Mapping[str, int]) -> Metric:
+def _with_left_out_counts(metric: Metric, left: Mapping[str, int]) -> Metric:
     counts = (metric.n_outputs, metric.n_of_systems, metric.n_systems, metric.data_version)
     return Metric(metric.metric, metric.higher_is_better, *counts, dict(left))
 
@@ -117,7 +117,7 @@ def _rows(session: Session, campaign_id: int, given: MetricScoreSet) -> tuple[di
             rows[systems[key], None] = score
         else:
             left["of systems that are not judged here"] += 1
-    for system, segment, score, place in _scored(given, segments):
+    for system, segment, score, place in _iterate_scores(given, segments):
         segment_id = known.get(segment)
         if system not in systems:
             left["of systems that are not judged here"] += 1
@@ -130,7 +130,7 @@ def _rows(session: Session, campaign_id: int, given: MetricScoreSet) -> tuple[di
     return rows, left
 
 
-def _scored(
+def _iterate_scores(
     given: MetricScoreSet, segments: Sequence[Any]
 ) -> Iterator[tuple[str, tuple[str, int], float, tuple[str | int, ...]]]:
     for n, output in enumerate(given.outputs):
@@ -144,7 +144,7 @@ def _scored(
                 yield system, (row.key, row.position), score, ("body", "in_order", system)
 
 
-def _same(
+def _is_unchanged(
     session: Session, campaign_id: int, before: Any, rows: Mapping[Address, float], given: MetricScoreSet
 ) -> bool:
     if before.higher_is_better != given.higher_is_better:

@@ -44,13 +44,13 @@ def read_metric_files(files: Mapping[str, str], *, higher_is_better: bool) -> Me
         if match is None:
             scores = _table(scores, path, text)
         elif match["level"] == "sys":
-            scores = replace(scores, systems=_joined(path, scores.systems, _of_systems(path, rows)))
+            scores = replace(scores, systems=_merge_systems(path, scores.systems, _read_system_scores(path, rows)))
         else:
-            scores = replace(scores, in_order=_joined(path, scores.in_order, _in_order(path, rows)))
+            scores = replace(scores, in_order=_merge_systems(path, scores.in_order, _in_order(path, rows)))
     return scores
 
 
-def _joined(path: str, before: Mapping[str, Value], new: Mapping[str, Value]) -> dict[str, Value]:
+def _merge_systems(path: str, before: Mapping[str, Value], new: Mapping[str, Value]) -> dict[str, Value]:
     """Both together. Raises Invalid where a system is in both: which of them is meant?"""
     twice = sorted(before.keys() & new.keys())
     if twice:
@@ -58,7 +58,7 @@ def _joined(path: str, before: Mapping[str, Value], new: Mapping[str, Value]) ->
     return {**before, **new}
 
 
-def _of_systems(path: str, rows: Iterable[list[str]]) -> dict[str, float]:
+def _read_system_scores(path: str, rows: Iterable[list[str]]) -> dict[str, float]:
     by_system: dict[str, float] = {}
     for n, (system, score) in enumerate(_pairs(path, rows), 1):
         if system in by_system:

@@ -67,7 +67,7 @@ def prefill_from_campaign(
         raise PrefillNotSupported
     same = cloning.load_unchanged_outputs(session, source=source_id, target=row.id)
     left: Counter[str] = Counter()
-    chosen = _chosen(exports.load_counted_judgments(session, source), same, rater, left)
+    chosen = _choose_judgments(exports.load_counted_judgments(session, source), same, rater, left)
     ids = plans.load_output_ids(session, row.id, {document for _, document, _ in chosen})
     rows, errors = [], 0
     for address, record in sorted(chosen.items()):
@@ -83,7 +83,7 @@ def prefill_from_campaign(
     return PrefillResult(len(rows), errors, len(raters), dict(left), version)
 
 
-def _chosen(
+def _choose_judgments(
     records: Iterator[JudgmentRow], same: set[tuple[str, str, int]], rater: str | None, left: Counter[str]
 ) -> dict[tuple[str, str, int], JudgmentRow]:
     """For each output the judgment whose errors are shown: of the wanted rater, in the latest revision."""

@@ -96,12 +96,12 @@ def record_judgments(
     wrong = chain(
         (place for i, one in enumerate(sent) for place in _wrong_payload(intake, i, one)),
         _not_yet(sent, clock.database_now(session) + AHEAD),
-        () if declare else _unknown(session, row.id, sent),
+        () if declare else _list_unknown_names(session, row.id, sent),
         _twice_named(sent),
     )
     if places := tuple(islice(wrong, MOST_PLACES)):
         raise InvalidJudgments(f"the first {MOST_PLACES} faults" if len(places) == MOST_PLACES else "", places=places)
-    known = _known(session, row.id, sent)
+    known = _find_stored_before(session, row.id, sent)
     there = find_planned_items(session, row.id, intake.judged_by()[0], sent)
     left = [i for i in range(len(sent)) if i not in known | there.known]
     if several:
@@ -149,7 +149,7 @@ def _not_yet(sent: Sequence[SentJudgment], latest: datetime) -> Iterator[Place]:
             yield Place((BODY, i, "submitted_at"), "is in the future according to the database's clock")
 
 
-def _unknown(session: Session, campaign_id: int, sent: Sequence[SentJudgment]) -> Iterator[Place]:
+def _list_unknown_names(session: Session, campaign_id: int, sent: Sequence[SentJudgment]) -> Iterator[Place]:
     """Names that the campaign does not have."""
     documents = sorted({one.document for one in sent})
     there = {
@@ -175,7 +175,7 @@ def _twice_named(sent: Sequence[SentJudgment]) -> Iterator[Place]:
             yield Place((BODY, i, "external_id"), f"judgment {first[judgment.external_id]} has it, too")
 
 
-def _known(session: Session, campaign_id: int, sent: Sequence[SentJudgment]) -> set[int]:
+def _find_stored_before(session: Session, campaign_id: int, sent: Sequence[SentJudgment]) -> set[int]:
     """Which of them were stored before under their external_id. Raises ExternalIdConflict."""
     stored = external_judgments.find_named_judgments(
         session, campaign_id, [one.external_id for one in sent if one.external_id is not None]
@@ -183,7 +183,7 @@ def _known(session: Session, campaign_id: int, sent: Sequence[SentJudgment]) -> 
     known, places = set(), []
     for i, judgment in enumerate(sent):
         under = stored.get(judgment.external_id or "", [])
-        if any(_same(judgment, other) for other in under):
+        if any(_is_same_judgment(judgment, other) for other in under):
             known.add(i)
         elif under:
             places.append(Place((BODY, i, "external_id"), "names a stored judgment with other content"))
@@ -192,7 +192,7 @@ def _known(session: Session, campaign_id: int, sent: Sequence[SentJudgment]) -> 
     return known
 
 
-def _same(judgment: SentJudgment, stored: external_judgments.NamedJudgment) -> bool:
+def _is_same_judgment(judgment: SentJudgment, stored: external_judgments.NamedJudgment) -> bool:
     address = (judgment.rater, judgment.document, judgment.segment) == (stored.rater, stored.document, stored.segment)
     return (
         address

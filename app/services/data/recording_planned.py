@@ -63,14 +63,14 @@ def find_planned_items(
     """
     named = [(one.rater, one.document, one.segment, one.system) for one in sent]
     items = external_judgments.find_planned_for_raters(session, campaign_id, named)
-    known = {n for n, at in items.items() if at.payload is not None and _same(protocol, at.payload, sent[n])}
+    known = {n for n, at in items.items() if at.payload is not None and _is_same_answer(protocol, at.payload, sent[n])}
     other = [n for n, at in sorted(items.items()) if at.state == "handed_in" and n not in known]
     if other:
         raise TaskHandedIn(places=tuple(Place(("body", n), TaskHandedIn.title()) for n in other[:MOST_PLACES]))
     return PlannedPlaces({n: at for n, at in items.items() if n not in known}, frozenset(known))
 
 
-def _same(protocol: _base.Protocol[Any], stored: Mapping[str, object], judgment: OutputAddress) -> bool:
+def _is_same_answer(protocol: _base.Protocol[Any], stored: Mapping[str, object], judgment: OutputAddress) -> bool:
     """Whether an answer says what is stored, be it with fewer words: a field left out has its default."""
     if judgment.segment is None:
         return stored == dict(judgment.payload)

@@ -56,7 +56,7 @@ class RescoreReport:
 def check_scores(session: Session, campaign: str) -> RescoreReport:
     """Compare every stored score with what its payload comes to now. Raises NotFound."""
     row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
-    compared = [_compared(session, row.id, view, one) for one in stored_scores.load_profiles(session, row.id)]
+    compared = [_compare_profile(session, row.id, view, one) for one in stored_scores.load_profiles(session, row.id)]
     return RescoreReport(campaign, tuple(compared))
 
 
@@ -64,7 +64,7 @@ def rescore_campaign(session: Session, campaign: str, *, actor: str) -> RescoreR
     """Put right what differs and add what is missing, under a new data version where anything is. Raises NotFound."""
     row, view = campaigns.load_campaign(session, campaign, lock=True), get_campaign(session, campaign)
     profiles = stored_scores.load_profiles(session, row.id)
-    compared = [_compared(session, row.id, view, one, put_right=True) for one in profiles]
+    compared = [_compare_profile(session, row.id, view, one, put_right=True) for one in profiles]
     corrected, added = sum(one.different for one in compared), sum(one.missing for one in compared)
     if corrected or added:
         campaigns.take_next_version(session, row.id, actor=actor, what="rescored")
@@ -73,7 +73,7 @@ def rescore_campaign(session: Session, campaign: str, *, actor: str) -> RescoreR
     return RescoreReport(campaign, tuple(compared), corrected, added)
 
 
-def _compared(
+def _compare_profile(
     session: Session, campaign_id: int, view: CampaignInfo, profile: StoredProfile, *, put_right: bool = False
 ) -> ProfileCheck:
     """What is stored against what is derived. No more than a block of either is held at a time."""
@@ -82,7 +82,7 @@ def _compared(
     options = _options(view, profile)
     own = options == campaign_scoring_options(view)
     there = stored_scores.stream_stored_scores(session, campaign_id, profile.id)
-    for derived, stored in _beside(_derived(session, campaign_id, campaign_protocol(view), options), there):
+    for derived, stored in _align_scores(_derive_scores(session, campaign_id, campaign_protocol(view), options), there):
         checked.n += 1
         if stored is None and own:
             checked.missing += 1
@@ -99,7 +99,7 @@ def _compared(
     return checked
 
 
-def _beside(
+def _align_scores(
     derived: Iterator[StoredScore], stored: Iterator[StoredScore]
 ) -> Iterator[tuple[StoredScore, StoredScore | None]]:
     """What is derived, each with what is stored of the same judgment; both come in the order of judgments."""
@@ -132,7 +132,7 @@ def _store(
     absent.clear()
 
 
-def _derived(
+def _derive_scores(
     session: Session, campaign_id: int, protocol: Protocol[Any], options: ScoringOptions
 ) -> Iterator[StoredScore]:
     for answer in judgments.stream_stored_answers(session, campaign_id):

@@ -203,7 +203,7 @@ def _answers(stage: StagingWriter, row: GroupedAnswers, log: ReadLog) -> None:
         stage.n_records += 1
         same = stage.seen.get(id(said))
         try:
-            payload, known = same[1:] if same is not None else _remembered(stage, said)
+            payload, known = same[1:] if same is not None else _cached_payload_facts(stage, said)
         except Invalid as error:
             _refuse(FileLine(file, line), error, log)
             continue
@@ -233,7 +233,7 @@ def _lengths(stage: StagingWriter, row: GroupedAnswers) -> tuple[int, int]:
 
 def _judgment_line(stage: StagingWriter, row: JudgmentRow, log: ReadLog) -> str | None:
     try:
-        payload, known = _remembered(stage, row.payload)
+        payload, known = _cached_payload_facts(stage, row.payload)
     except Invalid as error:
         _refuse(row.at, error, log)
         return None
@@ -311,7 +311,7 @@ def _compare(stage: StagingWriter, row: ComparisonRow) -> None:
     stage.lines.add("staged_comparisons", copy_text.format_copy_row((*values, *said)))
 
 
-def _remembered(stage: StagingWriter, payload: Mapping[str, object]) -> tuple[str, PayloadFacts]:
+def _cached_payload_facts(stage: StagingWriter, payload: Mapping[str, object]) -> tuple[str, PayloadFacts]:
     """The payload as COPY wants it, and what follows from it. Raises Invalid, naming the field."""
     same = stage.seen.get(id(payload))
     if same is not None:
@@ -319,7 +319,7 @@ def _remembered(stage: StagingWriter, payload: Mapping[str, object]) -> tuple[st
     text = copy_text.canonical_json(payload)
     known = stage.remembered.get(text)
     if known is None:
-        known = _known(stage, payload)
+        known = _validate_and_derive(stage, payload)
         if len(stage.remembered) < MOST_REMEMBERED:
             stage.remembered[text] = known
     escaped = copy_text.escape_copy_text(text)
@@ -329,7 +329,7 @@ def _remembered(stage: StagingWriter, payload: Mapping[str, object]) -> tuple[st
     return escaped, known
 
 
-def _known(stage: StagingWriter, said: Mapping[str, object]) -> PayloadFacts:
+def _validate_and_derive(stage: StagingWriter, said: Mapping[str, object]) -> PayloadFacts:
     """Validate a payload and derive what is stored beside it. Raises Invalid, naming the field."""
     protocol, options = stage.judge()
     named = said.get("protocol", protocol.name)

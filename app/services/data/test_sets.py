@@ -140,7 +140,9 @@ def put_document(session: Session, campaign: str, key: str, given: DocumentText,
     document_id = stored.upsert_row(session, documents, row.id, key, values)
     if not same_texts:
         stored.replace_segments(session, row.id, document_id, texts)
-    return _changed(session, row.id, created=had is None, repaired=repaired, actor=actor, what={"document": key})
+    return _new_data_version(
+        session, row.id, created=had is None, repaired=repaired, actor=actor, what={"document": key}
+    )
 
 
 def put_system(session: Session, campaign: str, key: str, given: SystemText, *, actor: str) -> TestSetPutResult:
@@ -157,7 +159,7 @@ def put_system(session: Session, campaign: str, key: str, given: SystemText, *, 
     if had is not None and all(getattr(had, name) == value for name, value in values.items()):
         return TestSetPutResult(created=False, changed=False, repaired=0, data_version=row.data_version)
     system_id = stored.upsert_row(session, systems, row.id, key, values)
-    put = _changed(session, row.id, created=had is None, actor=actor, what={"system": key})
+    put = _new_data_version(session, row.id, created=had is None, actor=actor, what={"system": key})
     if given.state != (had.state if had is not None else "active"):
         version = exclusions.set_system_withdrawn(
             session, row.id, system_id, withdrawn=given.state == "withdrawn", actor=actor
@@ -192,11 +194,11 @@ def put_outputs(
     about = make_campaign_info(row)
     severities = list_known_severities(campaign_protocol(about), campaign_scoring_options(about))
     _check_spans(stripped, sources, spans, severities)
-    filled = [_filled(one) for one in spans]
-    aligned = _aligned(links, stripped, sources)
+    filled = [_spans_as_json(one) for one in spans]
+    aligned = _order_alignments(links, stripped, sources)
     repaired = sum(text != plain for text, plain in zip(texts, stripped, strict=True))
     wanted = list(zip(stripped, filled, aligned, strict=True))
-    if [(one.text, _as_put(one.prefill), one.alignment) for one in before] == wanted:
+    if [(one.text, _stored_spans_as_put(one.prefill), one.alignment) for one in before] == wanted:
         return TestSetPutResult(created=False, changed=False, repaired=repaired, data_version=row.data_version)
     created = all(one.text is None for one in before)
     if not created and stored.is_shown_in_task(session, row.id, on.id, system_id=of.id):
@@ -206,7 +208,7 @@ def put_outputs(
     numbered = [(one.segment_id, *said) for one, said in zip(before, wanted, strict=True)]
     stored.replace_outputs(session, row.id, of.id, numbered)
     what = {"system": system, "document": document}
-    return _changed(session, row.id, created=created, repaired=repaired, actor=actor, what=what)
+    return _new_data_version(session, row.id, created=created, repaired=repaired, actor=actor, what=what)
 
 
 def delete_document(session: Session, campaign: str, key: str, *, actor: str) -> None:
@@ -215,7 +217,7 @@ def delete_document(session: Session, campaign: str, key: str, *, actor: str) ->
     document = load_document_row(session, row.id, key)
     _check_free(session, row.id, document.id)
     stored.delete_document(session, row.id, document.id)
-    _changed(session, row.id, actor=actor, what={"document": key, "deleted": True})
+    _new_data_version(session, row.id, actor=actor, what={"document": key, "deleted": True})
 
 
 def delete_system(session: Session, campaign: str, key: str, *, actor: str) -> None:
@@ -227,7 +229,7 @@ def delete_system(session: Session, campaign: str, key: str, *, actor: str) -> N
     if metrics.has_metric_scores(session, row.id, system_id=system.id):
         raise TestSetPartInUse(SCORED)
     stored.delete_system(session, row.id, system.id)
-    _changed(session, row.id, actor=actor, what={"system": key, "deleted": True})
+    _new_data_version(session, row.id, actor=actor, what={"system": key, "deleted": True})
 
 
 def delete_outputs(session: Session, campaign: str, system: str, document: str, *, actor: str) -> None:
@@ -244,7 +246,7 @@ def delete_outputs(session: Session, campaign: str, system: str, document: str, 
     ids = [one.segment_id for one in stored.load_outputs(session, row.id, of.id, on.id)]
     stored.delete_outputs(session, row.id, of.id, ids)
     what = {"system": system, "document": document, "deleted": True}
-    _changed(session, row.id, actor=actor, what=what)
+    _new_data_version(session, row.id, actor=actor, what=what)
 
 
 def _open_for_changes(session: Session, campaign: str) -> campaigns.CampaignRecord:
@@ -312,7 +314,7 @@ def _check_spans(
         raise Invalid(places=tuple(places[:100]))
 
 
-def _aligned(
+def _order_alignments(
     given: Sequence[str | None], texts: Sequence[str | None], sources: Sequence[str | None]
 ) -> list[str | None]:
     """Alignments in order. Raises Invalid with a place for each that does not fit its texts."""
@@ -333,22 +335,22 @@ def _aligned(
     return alignments
 
 
-def _filled(spans: Sequence[Span] | None) -> list[dict[str, object]] | None:
+def _spans_as_json(spans: Sequence[Span] | None) -> list[dict[str, object]] | None:
     return None if spans is None else [span.model_dump(mode="json") for span in assign_error_ids(spans)]
 
 
-def _as_put(had: Sequence[object] | None) -> list[dict[str, object]] | None:
+def _stored_spans_as_put(had: Sequence[object] | None) -> list[dict[str, object]] | None:
     """What is stored as it would be put now: errors stored before each got an id have none."""
-    return None if had is None else _filled([Span.model_validate(one) for one in had])
+    return None if had is None else _spans_as_json([Span.model_validate(one) for one in had])
 
 
-def _stripped(text: str | None) -> str | None:
+def _strip_text(text: str | None) -> str | None:
     return None if text is None else text.strip()
 
 
 def _segment(segment: SegmentText) -> tuple[str | None, dict[str, str], dict[str, object]]:
     return (
-        _stripped(segment.source),
+        _strip_text(segment.source),
         {name: text.strip() for name, text in segment.references.items()},
         dict(segment.meta),
     )
@@ -362,7 +364,7 @@ def _repairs(segment: SegmentText) -> int:
     return sum(text is not None and text != text.strip() for text in (segment.source, *segment.references.values()))
 
 
-def _changed(
+def _new_data_version(
     session: Session,
     campaign_id: int,
     *,

@@ -44,10 +44,10 @@ def read_current(database: Database, campaign: str, body: bytes) -> dict[str, An
 def make_ingest_work(database: Database, request: jobs.JobRequest) -> ReportWork[bytes]:
     """Look through the texts as they are. Raises JobInputsChanged where they were changed since it was asked for."""
     (campaign,) = request.campaigns
-    return make_undivided_work(lambda: _made(database, campaign, request.key))
+    return make_undivided_work(lambda: _compute_and_store(database, campaign, request.key))
 
 
-def _made(database: Database, campaign: str, key: ReportKey) -> bytes:
+def _compute_and_store(database: Database, campaign: str, key: ReportKey) -> bytes:
     with database.transaction(snapshot=True) as session:
         if _key(session, campaigns.load_campaign(session, campaign)) != key:
             raise JobInputsChanged

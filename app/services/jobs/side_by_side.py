@@ -83,11 +83,11 @@ def find_or_queue_recipes(
     with database.transaction(snapshot=True) as session:
         about, wanted = side_by_side.find_recipe_rankings(session, campaign, names, as_of)
         rows = [RequestedRanking(name, about, one) for name, one in wanted.items()]
-        outcome = _later(session, KIND, side_by_side.describe_campaign(about), rows)
+        outcome = _find_or_request(session, KIND, side_by_side.describe_campaign(about), rows)
     return (
         side_by_side.compute_recipe_rankings(database, about, wanted)
         if outcome is None
-        else _answered(database, outcome, ask)
+        else _answer_or_job(database, outcome, ask)
     )
 
 
@@ -102,11 +102,11 @@ def find_or_queue_series(
     with database.transaction(snapshot=True) as session:
         members = series.find_series_rankings(session, name, recipe, only)
         rows = [RequestedRanking(one.name, one.about, one.wanted) for one in members]
-        outcome = _later(session, SERIES, subject, rows)
+        outcome = _find_or_request(session, SERIES, subject, rows)
     return (
         series.compute_series_rankings(database, subject, members)
         if outcome is None
-        else _answered(database, outcome, ask)
+        else _answer_or_job(database, outcome, ask)
     )
 
 
@@ -123,7 +123,7 @@ class RequestedRanking(NamedTuple):
         return [self.name, self.about.campaign.key, *plain]
 
 
-def _later(
+def _find_or_request(
     session: Session, kind: str, subject: str, rows: Sequence[RequestedRanking]
 ) -> RankingsSideBySide | JobRequest | None:
     """None where the rankings are quickly made; else they, where they are stored together, or what to ask a job for."""
@@ -141,7 +141,7 @@ def _later(
     )
 
 
-def _answered(
+def _answer_or_job(
     database: Database, outcome: RankingsSideBySide | JobRequest, ask: jobs.Ask
 ) -> RankingsSideBySide | JobView:
     return ask(database, outcome) if isinstance(outcome, JobRequest) else outcome

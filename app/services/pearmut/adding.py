@@ -82,8 +82,8 @@ def add_pearmut_campaign(
     _check_new(session, key)
     if campaign.info.get("shuffle", True) and not shuffled:
         shuffle_models(campaign)
-    users = _named(campaign)
-    loaded_json = _loaded(campaign, [name for name, _, _ in users])
+    users = _name_users(campaign)
+    loaded_json = _strip_credentials(campaign, [name for name, _, _ in users])
     body = json.dumps(loaded_json, ensure_ascii=False)
     report = imports.run_import_in_transaction(
         session,
@@ -170,7 +170,7 @@ def _check_new(session: Session, key: str) -> None:
     raise PearmutCampaignExists(key)
 
 
-def _named(campaign: CampaignFile) -> list[tuple[str, str, FileUser]]:
+def _name_users(campaign: CampaignFile) -> list[tuple[str, str, FileUser]]:
     """Of each user: what Pearmut calls them, the key of the rater, and what the file says."""
     taken = {user.user_id for user in campaign.users}
     numbers = (f"user-{n}" for n in range(1, 2 * len(campaign.users) + 1))
@@ -179,7 +179,7 @@ def _named(campaign: CampaignFile) -> list[tuple[str, str, FileUser]]:
     return [(name, make_key(name), user) for name, user in zip(names, campaign.users, strict=True)]
 
 
-def _loaded(campaign: CampaignFile, names: Sequence[str]) -> dict[str, object]:
+def _strip_credentials(campaign: CampaignFile, names: Sequence[str]) -> dict[str, object]:
     """What is kept: the campaign as Pearmut has it after loading, without what is a credential."""
     data = campaign.tasks[0] if campaign.single_stream else dict(zip(names, campaign.tasks, strict=True))
     info = {name: value for name, value in campaign.info.items() if name != "users"}

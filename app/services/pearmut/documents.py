@@ -109,7 +109,7 @@ def make_loaded_campaign(key: str, campaign_id: int, loaded: Mapping[str, Any]) 
             if is_aside(document):
                 continue
             try:
-                planned[user, index] = _planned(len(planned) + 1, user, index, document, items)
+                planned[user, index] = _make_loaded_document(len(planned) + 1, user, index, document, items)
             except ValueError as fault:
                 raise Invalid(f"data: document {index + 1}: {fault}") from None
     tokens = info.get("special_tokens")
@@ -119,7 +119,9 @@ def make_loaded_campaign(key: str, campaign_id: int, loaded: Mapping[str, Any]) 
     return LoadedCampaign(key, campaign_id, loaded["campaign_id"], info, by_user, aside, planned, spans)
 
 
-def _planned(number: int, user: str | None, index: int, document: Document, items: PearmutItems) -> LoadedDocument:
+def _make_loaded_document(
+    number: int, user: str | None, index: int, document: Document, items: PearmutItems
+) -> LoadedDocument:
     records = list(items.records(HERE, document))
     keys = [record.document for record in records if isinstance(record, SegmentRow)]
     outputs = [record.system for record in records if isinstance(record, OutputRow)]

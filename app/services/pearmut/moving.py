@@ -101,10 +101,10 @@ def move_campaign(
         said = running.progress[name]
         if said.get("note"):
             pearmut.update_note(session, known[name].rater.rater_id, str(said["note"]))
-    counted = _counted(running.log)
+    counted = _lines_after_reset(running.log)
     again = _replay(session, loaded, known, counted, actor=actor)
     reset = sum(entry.get("annotation") != RESET for _, entry in running.log) - len(counted)
-    moved = tuple(_moved(session, known[name], running.progress[name]) for name in names)
+    moved = tuple(_move_progress(session, known[name], running.progress[name]) for name in names)
     return MovedCampaign(added, moved, len(counted) - again, reset, again)
 
 
@@ -130,7 +130,7 @@ def _replay(
     for _, entries in sorted(rounds.items()):
         prepared: list[PreparedAnswer] = []
         for number, entry in entries:
-            answer = _prepared(session, loaded, known, number, entry)
+            answer = _prepare_answer(session, loaded, known, number, entry)
             if answer is None:
                 again += 1
             else:
@@ -139,7 +139,7 @@ def _replay(
     return again
 
 
-def _prepared(
+def _prepare_answer(
     session: Session, loaded: LoadedCampaign, known: Mapping[str, PearmutUser], number: int, entry: Mapping[str, Any]
 ) -> PreparedAnswer | None:
     place, annotation, actions = entry.get("item_i"), entry.get("annotation"), entry.get("actions") or []
@@ -159,7 +159,7 @@ def _prepared(
         raise Invalid("a line of the log cannot be taken over", places=(At((line, number), detail),)) from None
 
 
-def _moved(session: Session, user: PearmutUser, said: Mapping[str, Any]) -> MovedUser:
+def _move_progress(session: Session, user: PearmutUser, said: Mapping[str, Any]) -> MovedUser:
     progress = pages.load_progress(session, user)
     before = sum(state == pages.DONE for state in said.get("progress", ()))
     place = pages.find_place_without_lease(user, progress)
@@ -169,7 +169,7 @@ def _moved(session: Session, user: PearmutUser, said: Mapping[str, Any]) -> Move
     return MovedUser(user.name, before, now, len(progress.documents), place)
 
 
-def _counted(log: Sequence[tuple[int, Mapping[str, Any]]]) -> list[tuple[int, Mapping[str, Any]]]:
+def _lines_after_reset(log: Sequence[tuple[int, Mapping[str, Any]]]) -> list[tuple[int, Mapping[str, Any]]]:
     """The lines after the last reset of their user."""
     resets = {entry.get("user_id"): n for n, entry in log if entry.get("annotation") == RESET}
     return [(n, entry) for n, entry in log if n > resets.get(entry.get("user_id"), 0)]

@@ -249,10 +249,10 @@ def _existing(
         sent = pearmut.load_answers(session, user.loaded.campaign_id, rater_id=user.rater.rater_id, place=str(place))[
             -1
         ].body
-        annotation = [_renamed(answers, names) for answers in sent["annotation"]]
+        annotation = [_rename_models(answers, names) for answers in sent["annotation"]]
         return {"annotation": annotation} | ({"comment": sent["comment"]} if "comment" in sent else {})
     judged = load_judged_annotation(session, user, progress, place, document)
-    return None if judged is None else {"annotation": [_renamed(answers, names) for answers in judged]}
+    return None if judged is None else {"annotation": [_rename_models(answers, names) for answers in judged]}
 
 
 def load_judged_annotation(
@@ -275,7 +275,7 @@ def load_judged_annotation(
     return annotation
 
 
-def _renamed(answers: object, names: Mapping[str, str]) -> object:
+def _rename_models(answers: object, names: Mapping[str, str]) -> object:
     return {names.get(model, model): one for model, one in answers.items()} if isinstance(answers, dict) else answers
 
 

@@ -38,13 +38,13 @@ def freeze_pearmut_plan(session: Session, loaded: LoadedCampaign, raters: Mappin
     plan = _make_plan(loaded, raters, material, pooled=loaded.single_stream)
     version = _store(session, row, plan, report, actor)
     there = replace(material, seats=frozenset({ANYBODY}))
-    target = plan_rows.PlanTarget(row.id, version, _shown(view), there)
+    target = plan_rows.PlanTarget(row.id, version, _shown_side_by_side(view), there)
     plan_rows.store_plan_rows(session, target, plan, tasks=plan.tasks, groups=plan.groups)
     campaigns.update_campaign(session, row.id, {"state": "planned", "settings_version": row.settings_version + 1})
     audit.record_action(session, row.id, actor=actor, action="plan frozen", what={"plan": version, "of": "Pearmut"})
 
 
-def _shown(view: CampaignInfo) -> CampaignInfo:
+def _shown_side_by_side(view: CampaignInfo) -> CampaignInfo:
     return replace(view, settings={**view.settings, "presentation": "side_by_side"})
 
 

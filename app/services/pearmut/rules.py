@@ -16,7 +16,7 @@ def check_document(document: Sequence[Mapping[str, Any]], annotation: Sequence[o
     if not any("validation" in item for item in document):
         return None
     return [
-        all(_holds(rule, answers, model) for model, rule in item["validation"].items() if model in item["tgt"])
+        all(_rule_holds(rule, answers, model) for model, rule in item["validation"].items() if model in item["tgt"])
         for item, answers in zip(document, annotation, strict=True)
         if "validation" in item and isinstance(answers, Mapping)
     ]
@@ -43,16 +43,16 @@ def passes(checks: Iterable[Sequence[bool]], threshold: object) -> bool:
     return failed <= (threshold if isinstance(threshold, int) else 0)
 
 
-def _holds(rule: Mapping[str, Any], answers: Mapping[str, Any], model: str) -> bool:
+def _rule_holds(rule: Mapping[str, Any], answers: Mapping[str, Any], model: str) -> bool:
     answer = answers.get(model)
     if not isinstance(answer, Mapping):
         return False
     score = answer.get("score")
-    if "score" in rule and not _within(score, rule["score"]):
+    if "score" in rule and not _matches_number(score, rule["score"]):
         return False
     sliders = answer.get("sliders")
     if isinstance(sliders, Mapping) and not all(
-        _within(value, rule[name]) for name, value in sliders.items() if name in rule
+        _matches_number(value, rule[name]) for name, value in sliders.items() if name in rule
     ):
         return False
     marks = [mark for mark in answer.get("error_spans") or [] if isinstance(mark, Mapping)]
@@ -66,11 +66,11 @@ def _holds(rule: Mapping[str, Any], answers: Mapping[str, Any], model: str) -> b
 
 
 def _matches(mark: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    placed = all(_within(mark.get(name), wanted[name]) for name in ("start_i", "end_i") if name in wanted)
+    placed = all(_matches_number(mark.get(name), wanted[name]) for name in ("start_i", "end_i") if name in wanted)
     return placed and ("severity" not in wanted or mark.get("severity") == wanted["severity"])
 
 
-def _within(value: object, rule: object) -> bool:
+def _matches_number(value: object, rule: object) -> bool:
     """Whether a number is one, or lies between two; a rule that is neither says nothing."""
     if isinstance(rule, list) and len(rule) == 2:
         return _is_number(value) and rule[0] <= value <= rule[1]

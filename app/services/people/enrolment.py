@@ -39,7 +39,7 @@ def _faults(session: Session, campaign_id: int, keys: Sequence[str]) -> Iterator
         if fault is None and first.setdefault(key, i) != i:
             fault = f"stands in the list twice, first as number {first[key] + 1}"
         if fault is None:
-            fault = _standing(session, campaign_id, key)
+            fault = _reason_not_to_enrol(session, campaign_id, key)
         if fault is not None:
             yield Place(("body", "keys", i), f"{key[:128]!r} {fault}")
 
@@ -54,7 +54,7 @@ def _misfit(key: str) -> str | None:
     return None
 
 
-def _standing(session: Session, campaign_id: int, key: str) -> str | None:
+def _reason_not_to_enrol(session: Session, campaign_id: int, key: str) -> str | None:
     account = raters.find_rater(session, campaign_id, key)
     if account is None or account.state is None:
         return None

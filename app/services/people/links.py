@@ -55,10 +55,10 @@ def renew_link(session: Session, campaign: str, key: str, *, days: float, by: Ca
         raise RaterErased
     if rater.state is None:
         raise RaterNotEnrolled
-    return replace_rater_token(session, campaign, rater, days=days, name=NAME, actor=by.actor, once=_once(by))
+    return replace_rater_token(session, campaign, rater, days=days, name=NAME, actor=by.actor, once=_opens_once(by))
 
 
-def _once(by: Caller) -> bool:
+def _opens_once(by: Caller) -> bool:
     """Who may not see scores makes links that open once and show no earlier answers, lest they sign in by them."""
     return not by.may("manager")
 
@@ -109,7 +109,7 @@ def renew_team_links(session: Session, campaign: str, team: str | None, *, days:
     ):
         accounts += page
     return [
-        replace_rater_token(session, campaign, rater, days=days, name=NAME, actor=by.actor, once=_once(by))
+        replace_rater_token(session, campaign, rater, days=days, name=NAME, actor=by.actor, once=_opens_once(by))
         for rater in accounts
         if rater.state in ("active", "paused")
     ]

@@ -129,7 +129,7 @@ def get_rater_qualification(
 ) -> tuple[QualificationTest, QualificationStanding, str]:
     """The test that a rater is to pass, where they stand, and the protocol. Raises NotFound where there is none."""
     test = _load(session, rater.campaign_id, None)
-    standing = _standing(test, qualification.load_qualification_attempts(session, rater.rater_id))
+    standing = _make_standing(test, qualification.load_qualification_attempts(session, rater.rater_id))
     return test, standing, campaign_view(session, rater.campaign).protocol
 
 
@@ -205,7 +205,7 @@ def _test(row: qualification.Row) -> QualificationTest:
     return QualificationTest(row.version, items, row.pass_mark, row.attempts, row.at)
 
 
-def _standing(test: QualificationTest, attempts: Sequence[qualification.Row]) -> QualificationStanding:
+def _make_standing(test: QualificationTest, attempts: Sequence[qualification.Row]) -> QualificationStanding:
     tried = sum(one.version == test.version and one.waived is None for one in attempts)
     left = None if test.attempts is None else max(test.attempts - tried, 0)
     passed = next((one.version for one in attempts if one.passed), None)

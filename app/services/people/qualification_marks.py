@@ -79,7 +79,7 @@ def compute_payload_measures(
 ) -> dict[str, float]:
     """What a payload comes to, by measure. Raises Invalid, with places in the item."""
     protocol, options = campaign_protocol(campaign), campaign_scoring_options(campaign)
-    parsed = _parsed(protocol, options, item, payload)
+    parsed = _parse_payload(protocol, options, item, payload)
     values = {}
     for measure in protocol.measures_under(options):
         asked = replace(options, measure=measure.name)
@@ -101,7 +101,7 @@ def _wrong_payload(campaign: CampaignInfo, item: QualificationItem, here: tuple[
         yield Place((*here, "tolerance"), f"must name what is compared; there are: {', '.join(known)}")
 
 
-def _parsed(
+def _parse_payload(
     protocol: Protocol[Any], options: ScoringOptions, item: QualificationItem, payload: Mapping[str, object]
 ) -> Any:
     if payload.get("protocol", protocol.name) != protocol.name:

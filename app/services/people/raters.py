@@ -167,15 +167,15 @@ def put_rater(
     row = campaigns.load_campaign(session, campaign, lock=True)
     account = raters.find_rater(session, row.id, key)
     old = _view(account) if account is not None else None
-    wanted = _wanted(new, old, given)
+    wanted = _merge_enrolment(new, old, given)
     if old is not None and old.state is not None:
         _check_seen(old, wanted, seen)
-        if _same(old, wanted):
+        if _is_unchanged(old, wanted):
             return old
     team_id = _team_id(session, row.id, wanted.team)
-    rater_id = account.id if account is not None else _added(session, row.id, key)
+    rater_id = account.id if account is not None else _add_rater(session, row.id, key)
     _store(session, row, rater_id, old, wanted, team_id, by)
-    what = {"rater": key, "fields": sorted(_differing(old, wanted))} if old else {"rater": key}
+    what = {"rater": key, "fields": sorted(_changed_fields(old, wanted))} if old else {"rater": key}
     enrolled = old is not None and old.state is not None
     action = "rater changed" if enrolled else "rater enrolled"
     audit.record_action(session, row.id, actor=by.actor, action=action, what=what)
@@ -236,7 +236,7 @@ def redact_rater_view(by: Caller, view: RaterView) -> RaterView:
     return view if by.may("manager") else replace(view, person=None)
 
 
-def _wanted(new: Enrolment, old: RaterView | None, given: frozenset[str]) -> Enrolment:
+def _merge_enrolment(new: Enrolment, old: RaterView | None, given: frozenset[str]) -> Enrolment:
     """What is to be stored: what was not said of person and contact stays."""
     kept = {name: getattr(old, name) for name in ("person", "contact") if old is not None and name not in given}
     if new.person is not None and not is_key(new.person):
@@ -247,18 +247,18 @@ def _wanted(new: Enrolment, old: RaterView | None, given: frozenset[str]) -> Enr
 def _check_seen(old: RaterView, wanted: Enrolment, seen: Seen | None) -> None:
     if old.state == "erased":
         raise RaterErased
-    if seen is None and not _same(old, wanted):
+    if seen is None and not _is_unchanged(old, wanted):
         raise RaterEtagMissing
     if seen is not None and not seen(old.settings_version):
         raise CampaignEditConflict(f"it is at {old.settings_version} now")
 
 
-def _differing(old: RaterView | None, wanted: Enrolment) -> set[str]:
+def _changed_fields(old: RaterView | None, wanted: Enrolment) -> set[str]:
     return {f.name for f in fields(wanted) if old is None or getattr(old, f.name) != getattr(wanted, f.name)}
 
 
-def _same(old: RaterView, wanted: Enrolment) -> bool:
-    return not _differing(old, wanted)
+def _is_unchanged(old: RaterView, wanted: Enrolment) -> bool:
+    return not _changed_fields(old, wanted)
 
 
 def _team_id(session: Session, campaign_id: int, key: str | None) -> int | None:
@@ -270,7 +270,7 @@ def _team_id(session: Session, campaign_id: int, key: str | None) -> int | None:
         raise Invalid(places=(Place(("body", "team"), "there is no such team"),)) from None
 
 
-def _added(session: Session, campaign_id: int, key: str) -> int:
+def _add_rater(session: Session, campaign_id: int, key: str) -> int:
     if not is_key(key):
         raise Invalid(places=(Place(("path", "rater"), "must be a key"),))
     return raters.insert_rater(session, campaign_id, key)
@@ -286,7 +286,7 @@ def _store(
     by: Caller,
 ) -> None:
     """Account, enrolment and contact; who is one person, and what raters are, is something that reports see."""
-    differs = _differing(old, wanted)
+    differs = _changed_fields(old, wanted)
     person = _person(session, row.id, wanted.person, by) if "person" in differs and wanted.person else None
     account: dict[str, object] = {"attributes": dict(wanted.attributes)}
     account |= {"person_id": person} if "person" in differs else {}

@@ -99,7 +99,7 @@ class TutorialResult:
 
 def check_tutorial(campaign: CampaignInfo, metas: Sequence[Mapping[str, object]]) -> None:
     """Raise Invalid, naming each place, unless the segments of a tutorial document say what they should."""
-    places = [place for n, meta in enumerate(metas) for place in _wrong(campaign, n, meta)]
+    places = [place for n, meta in enumerate(metas) for place in _list_note_faults(campaign, n, meta)]
     if places:
         raise Invalid("the tutorial is not valid", places=tuple(places[:100]))
 
@@ -127,7 +127,7 @@ def mark_tutorial_answer(
         raise TutorialItemNotFound
     lesson = lessons[n - 1]
     try:
-        said = _judged(view, lesson.item, payload)
+        said = _mark_answer(view, lesson.item, payload)
     except Invalid as error:
         places = tuple(Place(("body", *place.loc), place.msg) for place in error.places)
         raise Invalid(error.detail, places=places) from None
@@ -170,14 +170,14 @@ def _answerable(view: CampaignInfo, item: QualificationItem) -> bool:
     return item.payload is not None and not any(check_qualification_item(view, 0, item))
 
 
-def _judged(view: CampaignInfo, item: QualificationItem, payload: Mapping[str, object]) -> bool | None:
+def _mark_answer(view: CampaignInfo, item: QualificationItem, payload: Mapping[str, object]) -> bool | None:
     if item.payload is None:
         compute_payload_measures(view, item, payload)
         return None
     return is_answer_right(view, item, QualificationAnswer(payload=payload))
 
 
-def _wrong(campaign: CampaignInfo, n: int, meta: Mapping[str, object]) -> Iterator[Place]:
+def _list_note_faults(campaign: CampaignInfo, n: int, meta: Mapping[str, object]) -> Iterator[Place]:
     here = ("body", "segments", n, "meta", NAME)
     if NAME not in meta:
         return

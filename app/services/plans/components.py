@@ -64,11 +64,11 @@ def load_pilot_components(
     Raises NotFound for a pilot that is not there, Invalid for one that tells nothing about this campaign.
     """
     if pilot is not None:
-        return _of_pilot(session, view, load_snapshot(session, pilot, version))
-    given = _given(view.settings.get(SETTING))
+        return _load_pilot_components(session, view, load_snapshot(session, pilot, version))
+    given = _parse_components(view.settings.get(SETTING))
     if given is not None:
         return given
-    own = _own(session, load_snapshot(session, view.key, version))
+    own = _fit_own_components(session, load_snapshot(session, view.key, version))
     if own is not None:
         return own
     try:
@@ -89,14 +89,14 @@ def parse_stored_components(report: Mapping[str, Any]) -> PilotComponents | None
     return PilotComponents(VarianceComponents(**forecast["components"]), told["between_systems"], told=again)
 
 
-def _of_pilot(session: Session, view: CampaignInfo, about: Snapshot) -> PilotComponents:
+def _load_pilot_components(session: Session, view: CampaignInfo, about: Snapshot) -> PilotComponents:
     campaign = about.campaign
     if campaign.protocol != view.protocol:
-        raise _unfit(f"is judged by {campaign.protocol}, this campaign by {view.protocol}")
-    components = _own(session, about)
+        raise _unfit_pilot(f"is judged by {campaign.protocol}, this campaign by {view.protocol}")
+    components = _fit_own_components(session, about)
     if components is None or components.components is None or components.pilot is None:
         what = f"needs {FEWEST_RATINGS} ratings of two systems that its ranking counts, and to have been ranked once"
-        raise _unfit(what)
+        raise _unfit_pilot(what)
     told = {
         "campaign": campaign.key,
         "data_version": about.version,
@@ -111,11 +111,11 @@ def _of_pilot(session: Session, view: CampaignInfo, about: Snapshot) -> PilotCom
     return replace(components, components=replace(components.components, source=source), notes=notes, told=told)
 
 
-def _unfit(what: str) -> Invalid:
+def _unfit_pilot(what: str) -> Invalid:
     return Invalid("the query is not valid", places=(Place(("query", "pilot"), what),))
 
 
-def _given(value: object) -> PilotComponents | None:
+def _parse_components(value: object) -> PilotComponents | None:
     """Those of the setting; None where it holds none that can be used."""
     if not isinstance(value, Mapping):
         return None
@@ -133,7 +133,7 @@ def _is_variance(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12
 
 
-def _own(session: Session, about: Snapshot) -> PilotComponents | None:
+def _fit_own_components(session: Session, about: Snapshot) -> PilotComponents | None:
     recipe = NAMED["recommended"]
     if not profiles.has_any_score(session, about.campaign_id):  # a plan may be looked at where nothing may be written
         return None

@@ -40,7 +40,7 @@ def forecast_plan(
         }
         return unknown if known.told is None else {**unknown, "pilot": dict(known.told)}
     made = forecast_power(known.components, layout, systems=len(plan.systems))
-    floor = _Floor.of(layout.documents, made.pairs)
+    floor = _PValueFloor.of(layout.documents, made.pairs)
     laid = {name: value for name, value in asdict(layout).items() if name != "lengths"}
     told = {
         **asdict(made),
@@ -50,18 +50,18 @@ def forecast_plan(
         "components": asdict(known.components),
     }
     both = {"forecast": told, "srp": _srp(plan, layout, known)}
-    return both if known.told is None else {**both, "pilot": _piloted(plan, layout, known, made)}
+    return both if known.told is None else {**both, "pilot": _forecast_from_pilot(plan, layout, known, made)}
 
 
 @dataclass(frozen=True, slots=True)
-class _Floor:
+class _PValueFloor:
     """The smallest adjusted p that `recommended` can reach, and the documents a claim takes; None where there are."""
 
     smallest: float
     needed: int | None
 
     @classmethod
-    def of(cls, documents: int, pairs: int) -> _Floor:
+    def of(cls, documents: int, pairs: int) -> _PValueFloor:
         needed = fewest_documents_to_reach_alpha(pairs, ALPHA)
         return cls(min(1.0, pairs * 2.0 ** (1 - documents)), needed if documents < needed else None)
 
@@ -72,14 +72,16 @@ def warn_of_few_documents(plan: Plan) -> list[str]:
     if systems < 2 or not documents:
         return []
     pairs = systems * (systems - 1) // 2
-    floor = _Floor.of(documents, pairs)
+    floor = _PValueFloor.of(documents, pairs)
     if floor.needed is None:
         return []
     smallest = f"the smallest p that {documents} documents can reach over {pairs} pairs is {floor.smallest:.3g}"
     return [f"no pair can be significant: {smallest} after adjustment; {floor.needed} documents would be needed"]
 
 
-def _piloted(plan: Plan, layout: StudyLayout, known: PilotComponents, made: PowerForecast) -> dict[str, object]:
+def _forecast_from_pilot(
+    plan: Plan, layout: StudyLayout, known: PilotComponents, made: PowerForecast
+) -> dict[str, object]:
     """What is told of the pilot, and the share of studies on its documents, drawn again, that find such a difference.
 
     Unlike the power of the forecast nothing is assumed of the scores' distribution.
@@ -136,10 +138,10 @@ def _srp(plan: Plan, layout: StudyLayout, known: PilotComponents) -> dict[str, o
         )
     except Invalid as error:
         return {"value": None, "reason": error.detail or error.title()}
-    return _told(made, known, len(plan.systems))
+    return _forecast_as_json(made, known, len(plan.systems))
 
 
-def _told(made: StudyForecast, known: PilotComponents, systems: int) -> dict[str, object]:
+def _forecast_as_json(made: StudyForecast, known: PilotComponents, systems: int) -> dict[str, object]:
     told = asdict(made)
     source = known.components.source if known.components else ""
     return {

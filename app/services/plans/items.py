@@ -82,7 +82,7 @@ def list_plan_items(
         return [
             _view(one) for one in plan_items.load_plan_items_page(session, row.id, version, after=after, limit=limit)
         ]
-    made = _made(plan, unpack_plan(plans.load_plan(session, row.id, plan).compiled))
+    made = _make_item_views(plan, unpack_plan(plans.load_plan(session, row.id, plan).compiled))
     return list(islice((one for one in made if one.at > after), limit))
 
 
@@ -94,11 +94,11 @@ def stream_plan_items(
         row = campaigns.load_campaign(session, campaign)
         there = plans.load_plan(session, row.id, plan)
         if plan is not None and plan != plans.load_plan(session, row.id, None).version:
-            return iter([list(_made(plan, unpack_plan(there.compiled)))])
-    return _every(database, campaign)
+            return iter([list(_make_item_views(plan, unpack_plan(there.compiled)))])
+    return _iterate_items(database, campaign)
 
 
-def _every(database: Database, campaign: str) -> Iterator[Sequence[PlannedItemView]]:
+def _iterate_items(database: Database, campaign: str) -> Iterator[Sequence[PlannedItemView]]:
     with database.transaction(snapshot=True) as session:
         after = START
         while rows := list_plan_items(session, campaign, after=after, limit=AT_A_TIME):
@@ -106,15 +106,17 @@ def _every(database: Database, campaign: str) -> Iterator[Sequence[PlannedItemVi
             after = rows[-1].at
 
 
-def _made(version: int, plan: Plan) -> Iterable[PlannedItemView]:
+def _make_item_views(version: int, plan: Plan) -> Iterable[PlannedItemView]:
     """The items of a plan as it was compiled, in order."""
     groups = {group.number: PlanItemGroup(group.number, group.unit, group.nth) for group in plan.groups}
     for task in sorted(plan.tasks, key=lambda one: one.number):
         for item in task.items:
-            yield _planned(version, plan, task, item, None if item.group is None else groups[item.group])
+            yield _make_item_view(version, plan, task, item, None if item.group is None else groups[item.group])
 
 
-def _planned(version: int, plan: Plan, task: Task, item: PlanItem, group: PlanItemGroup | None) -> PlannedItemView:
+def _make_item_view(
+    version: int, plan: Plan, task: Task, item: PlanItem, group: PlanItemGroup | None
+) -> PlannedItemView:
     arm = None if task.arm is None else plan.arms[task.arm]
     return PlannedItemView(
         at=(task.number, item.position),

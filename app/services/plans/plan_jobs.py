@@ -79,7 +79,7 @@ def compile_or_queue_plan(
     Raises as it does, and Later where no job has yet.
     """
     wanted = plans.load_plan_request(session, campaign, given, pilot=pilot, lock=not dry_run)
-    made = _compiled(session, wanted)
+    made = _compile_requested_plan(session, wanted)
     return (
         plans.preview_compiled_plan(wanted, made)
         if dry_run
@@ -87,7 +87,7 @@ def compile_or_queue_plan(
     )
 
 
-def _compiled(session: Session, wanted: PlanRequest) -> CompiledPlan:
+def _compile_requested_plan(session: Session, wanted: PlanRequest) -> CompiledPlan:
     if not expected_time.is_compilation_slow(wanted.design, wanted.material):
         return plans.compile_plan_request(session, wanted)
     about = None if wanted.pilot is None else load_snapshot(session, wanted.pilot, None)
@@ -107,7 +107,7 @@ def _key(session: Session, wanted: PlanRequest, about: Snapshot | None) -> store
     parts = [
         wanted.given,
         list_plan_dependencies(session, wanted.view, int(wanted.row.id), wanted.material),
-        None if about is None else _of_pilot(session, about),
+        None if about is None else _pilot_cache_key(session, about),
     ]
     kind, version, seed = KIND if about is None else PILOTED, int(wanted.row.data_version), wanted.design.seed or 0
     return make_report_key(wanted.row.id, kind, version, parts, seed=seed, method_version=plans.PLAN_VERSION)
@@ -123,7 +123,7 @@ def list_plan_dependencies(session: Session, view: CampaignInfo, campaign_id: in
     ]
 
 
-def _of_pilot(session: Session, about: Snapshot) -> list[object]:
+def _pilot_cache_key(session: Session, about: Snapshot) -> list[object]:
     campaign = about.campaign
     scored = profiles.has_any_score(session, about.campaign_id)
     return [campaign.key, about.version, campaign.protocol, dict(campaign.options), scored]

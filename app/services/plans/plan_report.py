@@ -165,10 +165,10 @@ def _control_warnings(checks: PlanChecks) -> Iterator[str]:
 
 def draw_plan_picture(campaign: str, version: int | None, report: Mapping[str, Any]) -> bytes:
     """A plan as SVG: work by rater, and the map of rater by system."""
-    return draw_plan_chart(_drawn(campaign, version, report))
+    return draw_plan_chart(_draw_plan(campaign, version, report))
 
 
-def _drawn(campaign: str, version: int | None, report: Mapping[str, Any]) -> PlanPicture:
+def _draw_plan(campaign: str, version: int | None, report: Mapping[str, Any]) -> PlanPicture:
     total, balance, ahead = report["total"], report["balance"], report["forecast"]
     loads = report["raters"][:MOST_RATERS]
     table = report["rater_system"]

@@ -197,10 +197,10 @@ def calibration_system_key(document: str) -> str:
 def _variants(session: Session, target: PlanTarget, plan: Plan, tasks: Sequence[Task]) -> RowBatch:
     degraded = [item for task in tasks for item in task.items if item.variant is not None]
     columns = ("campaign_id", "output_id", "kind", "name", "text", "how")
-    return RowBatch("variants", columns, list(_degraded(session, target, plan, degraded)))
+    return RowBatch("variants", columns, list(_make_degraded_texts(session, target, plan, degraded)))
 
 
-def _degraded(session: Session, target: PlanTarget, plan: Plan, items: Sequence[PlanItem]) -> Iterator[Row]:
+def _make_degraded_texts(session: Session, target: PlanTarget, plan: Plan, items: Sequence[PlanItem]) -> Iterator[Row]:
     """Every degraded text once; its draw hangs on its own address, so that it is the same in every plan of a seed.
 
     What was degraded for an earlier plan stays as it was: raters may have seen it.

@@ -63,7 +63,7 @@ def replan_or_queue(
         request = _request(session, basis, left, reason, dry_run=dry_run)
         body = stored.find_report(session, request.key)
         if body is not None:
-            return _compiled(basis, left, body)
+            return _make_compiled_replan(basis, left, body)
         if (
             dry_run
             or jobs.count_versions_of_question(session, request.key.campaign_id, KIND, request.given["question"])
@@ -85,7 +85,7 @@ def replan_or_queue(
     )
 
 
-def _compiled(basis: ReplanBasis, left: RemainingWork, body: bytes) -> CompiledReplan:
+def _make_compiled_replan(basis: ReplanBasis, left: RemainingWork, body: bytes) -> CompiledReplan:
     kept = StoredPlan.model_validate_json(body)
     compiled = _FOUND.validate_json(gzip.decompress(kept.compiled))
     return CompiledReplan(left, basis, compiled, replanning.merge_plans(left.old, compiled), kept.report)
@@ -134,7 +134,7 @@ def make_replan_work(database: Database, request: JobRequest) -> ReportWork[byte
     given = request.given
     with database.transaction(snapshot=True) as session:
         with refuse_changed_inputs():
-            left = _left(session, campaign, given)
+            left = _load_remaining_work(session, campaign, given)
             if _question(session, left) != given["question"]:
                 raise JobInputsChanged
         known = left.known(session, version)
@@ -156,7 +156,7 @@ def make_replan_work(database: Database, request: JobRequest) -> ReportWork[byte
     return make_undivided_work(make)
 
 
-def _left(session: Session, campaign: str, given: Mapping[str, Any]) -> RemainingWork:
+def _load_remaining_work(session: Session, campaign: str, given: Mapping[str, Any]) -> RemainingWork:
     """What is left to plan, the tasks as they were when it was asked for."""
     row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
     before = stored_plans.find_latest_plan(session, row.id)

@@ -171,7 +171,7 @@ def compute_remaining_work(session: Session, campaign: str, basis: ReplanBasis, 
     material = plan_input.with_calibration_set(basis.material, calibration)
     done = frozenset(task.number for task in basis.tasks if task.state == "handed_in")
     begun = frozenset(task.number for task in basis.tasks if task.state != "handed_in" and task.begun)
-    wanted = _bought(old, material, wish.bought)
+    wanted = _choose_added_documents(old, material, wish.bought)
     return RemainingWork(view, before, old, material, done, begun, wanted, wish.rebalance)
 
 
@@ -250,7 +250,7 @@ def apply_reassignments(plan: Plan, tasks: Sequence[stored.Row], seats: Collecti
 def find_task_holders(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> dict[int, str]:
     """Who has which task, by its number, as far as that may be another than the plan says."""
     now = {task.number: task.rater for task in tasks if task.rater and not task.pooled and not task.invited}
-    now |= _seated(plan, tasks, seats)
+    now |= _seats_of_tasks(plan, tasks, seats)
     return now | {task.number: f"{SEAT}{task.rater}" for task in tasks if task.gone and task.state != "handed_in"}
 
 
@@ -262,7 +262,7 @@ def move_tasks(plan: Plan, now: Mapping[int, str]) -> Plan:
     return replace(plan, tasks=held, groups=groups)
 
 
-def _seated(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> dict[int, str]:
+def _seats_of_tasks(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> dict[int, str]:
     """The seat, by number of task, of what invited raters have of seats that are gone.
 
     Each rater has one seat, where possible one that something they have was planned for.
@@ -327,7 +327,7 @@ def merge_plans(old: Plan, replanned: Replan) -> MergedPlan:
     groups = {group.number: n for n, group in enumerate(kept_groups, 1)}
     kept_tasks = [task for task in old.tasks if task.number in set(replanned.kept_tasks)]
     tasks = {task.number: n for n, task in enumerate(kept_tasks, 1)}
-    stays = [_renumbered(task, tasks, groups) for task in kept_tasks]
+    stays = [_renumber_task(task, tasks, groups) for task in kept_tasks]
     new_groups = {group.number: len(groups) + n for n, group in enumerate(replanned.plan.groups, 1)}
     new_tasks = {task.number: len(tasks) + n for n, task in enumerate(replanned.plan.tasks, 1)}
     queue: dict[str, int] = {}
@@ -336,7 +336,7 @@ def merge_plans(old: Plan, replanned: Replan) -> MergedPlan:
     chains = max((task.number for task in stays), default=0)
     added = tuple(
         replace(
-            _renumbered(task, new_tasks, new_groups),
+            _renumber_task(task, new_tasks, new_groups),
             queue=queue.get(task.rater, 0) + task.queue,
             chain=None if task.chain is None else chains + task.chain,
         )
@@ -347,18 +347,18 @@ def merge_plans(old: Plan, replanned: Replan) -> MergedPlan:
         replanned.plan,
         seed=old.seed,
         raters=tuple(sorted({*replanned.plan.raters, *(task.rater for task in stays)})),
-        systems=tuple(sorted({*replanned.plan.systems, *_shown(stays)})),
+        systems=tuple(sorted({*replanned.plan.systems, *_systems_shown(stays)})),
         groups=(*(replace(group, number=groups[group.number]) for group in kept_groups), *added_groups),
         tasks=(*stays, *added),
     )
     return MergedPlan(plan, tasks, groups, added, added_groups)
 
 
-def _shown(tasks: Sequence[Task]) -> set[str]:
+def _systems_shown(tasks: Sequence[Task]) -> set[str]:
     return {name for task in tasks for item in task.items if item.role == "rating" for name in item.systems}
 
 
-def _renumbered(task: Task, tasks: Mapping[int, int], groups: Mapping[int, int]) -> Task:
+def _renumber_task(task: Task, tasks: Mapping[int, int], groups: Mapping[int, int]) -> Task:
     items = tuple(
         replace(
             item,
@@ -376,7 +376,7 @@ def _systems(old: Plan, material: PlanInput) -> tuple[System, ...]:
     return tuple(system for system in material.systems if named is None or system.key in named)
 
 
-def _bought(old: Plan, material: PlanInput, asked: Sequence[str] | None) -> tuple[str, ...]:
+def _choose_added_documents(old: Plan, material: PlanInput, asked: Sequence[str] | None) -> tuple[str, ...]:
     known = {document.key for document in old.documents}
     there = [document.key for document in material.test_set.documents]
     if asked is None:

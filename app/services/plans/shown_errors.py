@@ -47,7 +47,7 @@ def check_ongoing_prefill(session: Session, campaign_id: int, view: CampaignInfo
     if not prefills.is_prefill_planned(session, campaign_id, said) and not prefills.has_prefill(
         session, campaign_id, said
     ):
-        raise Invalid(NOT_THERE, places=(Place(SETTING_PLACE, _nowhere(said)),))
+        raise Invalid(NOT_THERE, places=(Place(SETTING_PLACE, _no_such_output(said)),))
 
 
 def choose_campaign_prefill(session: Session, campaign_id: int, view: CampaignInfo) -> str | None:
@@ -101,8 +101,8 @@ def _faults(session: Session, campaign_id: int, view: CampaignInfo, design: Desi
         if name is not None and not campaign_protocol(view).accepts_prefill:
             yield Place(place, TAKES_NONE)
         elif name is not None and not prefills.has_prefill(session, campaign_id, name):
-            yield Place(place, _nowhere(name))
+            yield Place(place, _no_such_output(name))
 
 
-def _nowhere(name: str) -> str:
+def _no_such_output(name: str) -> str:
     return f"no output has errors named {name}; they are stored as {DEFAULT_PREFILL}"

@@ -62,9 +62,9 @@ def _changes(plan: Plan, material: PlanInput, frozen: bytes) -> tuple[str, ...]:
     reasons = [
         *_came_and_went("documents", _documents(plan), _documents_now(plan, material)),
         *_came_and_went("systems", set(plan.systems), systems),
-        *_came_and_went("raters", _named(plan.raters) - _left_before(plan), _named(able)),
+        *_came_and_went("raters", _without_seats(plan.raters) - _left_before(plan), _without_seats(able)),
     ]
-    before, now = len(set(plan.raters) - _named(plan.raters)), len(material.seats)
+    before, now = len(set(plan.raters) - _without_seats(plan.raters)), len(material.seats)
     if before != now:
         reasons.append(f"seats of invited raters: {now} in place of {before}")
     if not reasons:
@@ -89,14 +89,14 @@ def _left_before(plan: Plan) -> set[str]:
     return set(plan.raters) - {rater for bucket in plan.buckets for rater in bucket.raters}
 
 
-def _named(raters: Collection[str]) -> set[str]:
+def _without_seats(raters: Collection[str]) -> set[str]:
     return {key for key in raters if not key.startswith(SEAT)}
 
 
 def _came_and_went(what: str, before: Collection[str], now: Collection[str]) -> list[str]:
     came, went = sorted(set(now) - set(before)), sorted(set(before) - set(now))
-    return [f"{what} {how}: {_some(keys)}" for how, keys in (("added", came), ("gone", went)) if keys]
+    return [f"{what} {how}: {_format_keys(keys)}" for how, keys in (("added", came), ("gone", went)) if keys]
 
 
-def _some(keys: list[str]) -> str:
+def _format_keys(keys: list[str]) -> str:
     return ", ".join(keys[:MOST_NAMED]) + (" …" if len(keys) > MOST_NAMED else "")

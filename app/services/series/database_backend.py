@@ -79,7 +79,7 @@ class DatabaseBackend:
         """The plan in force."""
         with self._database.transaction(snapshot=True) as session:
             try:
-                return _short(plans.get_plan(session, campaign))
+                return _make_frozen_plan(plans.get_plan(session, campaign))
             except NotFound:
                 return None
 
@@ -87,7 +87,9 @@ class DatabaseBackend:
         """Compile a design and freeze it, or only look at it."""
         with self._database.transaction() as session:
             given = dict(design)
-            return _short(plans.compile_and_freeze(session, campaign, given, dry_run=dry_run, actor=self._actor))
+            return _make_frozen_plan(
+                plans.compile_and_freeze(session, campaign, given, dry_run=dry_run, actor=self._actor)
+            )
 
     def open(self, campaign: str) -> None:
         """Open a campaign."""
@@ -119,5 +121,5 @@ class DatabaseBackend:
             return progress.look(session, seen, sight).model_dump(mode="json")
 
 
-def _short(view: PlanView) -> FrozenPlan:
+def _make_frozen_plan(view: PlanView) -> FrozenPlan:
     return FrozenPlan(view.version, view.hash, view.seed)

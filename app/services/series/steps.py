@@ -134,7 +134,7 @@ def plan_campaigns(backend: SeriesBackend, manifest: Manifest) -> Iterator[StepO
     """Compile each design, unless the plan in force is what it comes to. Raises AppError, naming the place."""
     for n, wanted in enumerate(manifest.campaigns):
         with name_manifest_place(manifest, n, "design"):
-            known = _found(backend, wanted)
+            known = _find_campaign(backend, wanted)
             if known.state not in PLANNABLE:
                 yield StepOutcome(wanted.key, f"is {known.state}; its plan stays", changed=False)
                 continue
@@ -156,7 +156,7 @@ def open_campaigns(backend: SeriesBackend, manifest: Manifest) -> Iterator[StepO
     """Open what is planned; what is open, paused or closed stays so. Raises AppError, naming the place."""
     for n, wanted in enumerate(manifest.campaigns):
         with name_manifest_place(manifest, n):
-            state = _found(backend, wanted).state
+            state = _find_campaign(backend, wanted).state
             if state not in PLANNABLE:
                 yield StepOutcome(wanted.key, f"is {state}", changed=False)
                 continue
@@ -168,7 +168,7 @@ def make_rater_links(backend: SeriesBackend, manifest: Manifest, *, days: int, r
     """Links for the raters of the manifest that have none that works; renew: for all, and those they had end."""
     for n, wanted in enumerate(manifest.campaigns):
         with name_manifest_place(manifest, n):
-            _found(backend, wanted)
+            _find_campaign(backend, wanted)
             has = frozenset() if renew else backend.linked(wanted.key)
         for i, rater in enumerate(wanted.raters):
             if rater.key not in has and rater.state != "left":
@@ -213,7 +213,7 @@ def _enrol(backend: SeriesBackend, manifest: Manifest, n: int) -> Iterator[StepO
         yield StepOutcome(wanted.key, f"{len(wanted.raters)} raters enrolled", changed=False)
 
 
-def _found(backend: SeriesBackend, wanted: ManifestCampaign) -> ExistingCampaign:
+def _find_campaign(backend: SeriesBackend, wanted: ManifestCampaign) -> ExistingCampaign:
     known = backend.campaign(wanted.key)
     if known is None:
         raise Conflict("there is no such campaign yet; run the step create first")

@@ -58,11 +58,11 @@ class TaskAddresses:
 
     def item_id(self, item: int) -> int:
         """Id of the item at a position. Raises TaskAddressNotFound."""
-        return self.ids[self._at(item)]
+        return self.ids[self._item_index(item)]
 
     def n_segments(self, item: int) -> int:
         """How many segments the item at a position has. Raises TaskAddressNotFound."""
-        at = self._at(item)
+        at = self._item_index(item)
         return self.starts[at + 1] - self.starts[at]
 
     def columns(self, screen: int) -> int:
@@ -74,7 +74,7 @@ class TaskAddresses:
         n = self.n_segments(item)
         if not 1 <= segment <= n:
             raise TaskAddressNotFound(f"the item has the segments 1 to {n}")
-        return self.starts[self._at(item)] + segment - 1
+        return self.starts[self._item_index(item)] + segment - 1
 
     def texts_at(self, index: int, *, source: bool) -> JudgedTexts:
         """What is known of what a segment shows. source: the source is shown, too."""
@@ -88,7 +88,7 @@ class TaskAddresses:
         at = bisect_right(self.items, item) - 1
         return at if at >= 0 and self.items[at] == item else None
 
-    def _at(self, item: int) -> int:
+    def _item_index(self, item: int) -> int:
         at = self._place(item)
         if at is None:
             raise TaskAddressNotFound(f"there are the items 1 to {len(self.items)}")

@@ -98,7 +98,7 @@ def reassign_task(
     LinkedTaskHandedIn.
     """
     replans.lock_leases(session, campaigns.load_campaign(session, campaign).id)
-    row, task = _locked(session, campaign, public_id)
+    row, task = _lock_task(session, campaign, public_id)
     if task.state == "handed_in":
         raise TaskAlreadyHandedIn
     if task.state == "withdrawn":
@@ -121,7 +121,7 @@ def reassign_task(
         names[part.id] = _move(session, row.id, part, rater_id, actor=actor)
         what = {"task": names[part.id], "from": part.public_id, "rater": rater, "reason": reason}
         audit.record_action(session, row.id, actor=actor, action="task reassigned", what=what)
-    return _one(session, row.id, names[task.id])
+    return _load_board_task(session, row.id, names[task.id])
 
 
 def _move(session: Session, campaign_id: int, task: tasks.Row, rater_id: int | None, *, actor: str) -> str:
@@ -137,17 +137,17 @@ def _move(session: Session, campaign_id: int, task: tasks.Row, rater_id: int | N
 
 def reopen_task(session: Session, campaign: str, public_id: str, *, reason: str, actor: str) -> BoardTask:
     """Let the rater of a handed-in task go on with it. Raises NotFound, NotHandedIn."""
-    row, task = _locked(session, campaign, public_id)
+    row, task = _lock_task(session, campaign, public_id)
     if task.state != "handed_in":
         raise ReopenOfOpenTask
     tasks.free_task(session, row.id, task.id, {"pooled": False})
     campaigns.take_next_version(session, row.id, actor=actor, what="task reopened")
     what = {"task": public_id, "reason": reason}
     audit.record_action(session, row.id, actor=actor, action="task reopened", what=what)
-    return _one(session, row.id, public_id)
+    return _load_board_task(session, row.id, public_id)
 
 
-def _locked(session: Session, campaign: str, public_id: str) -> tuple[campaigns.CampaignRecord, tasks.Row]:
+def _lock_task(session: Session, campaign: str, public_id: str) -> tuple[campaigns.CampaignRecord, tasks.Row]:
     row = campaigns.load_campaign(session, campaign, lock=True)
     task = tasks.load_task(session, public_id, lock=True)
     if task.campaign_id != row.id:
@@ -155,7 +155,7 @@ def _locked(session: Session, campaign: str, public_id: str) -> tuple[campaigns.
     return row, task
 
 
-def _one(session: Session, campaign_id: int, public_id: str) -> BoardTask:
+def _load_board_task(session: Session, campaign_id: int, public_id: str) -> BoardTask:
     return _views(session, campaign_id, tasks.load_tasks_page(session, campaign_id, task=public_id))[0]
 
 

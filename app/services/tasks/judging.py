@@ -102,12 +102,12 @@ class JudgingService:
         rules = self.tasks.rules(rater.campaign_id)
         if rules is None:
             load_rules = partial(load_judging_rules, key=rater.campaign)
-            rules = await self._once(rater.campaign_id, load_rules, self.tasks.keep_rules)
+            rules = await self._run_once(rater.campaign_id, load_rules, self.tasks.keep_rules)
         addresses = self.tasks.find(public_id, rater.rater_id)
         if addresses is None or addresses.campaign_id != rater.campaign_id:
             load = partial(load_task_addresses, rules=rules, public_id=public_id, rater_id=rater.rater_id)
             keep = partial(self.tasks.keep, public_id, rater_id=rater.rater_id)
-            loaded: TaskAddresses = await self._once((public_id, rater.rater_id), load, keep)
+            loaded: TaskAddresses = await self._run_once((public_id, rater.rater_id), load, keep)
             return AnswerableTask(loaded, rules)
         return AnswerableTask(addresses, rules)
 
@@ -139,7 +139,7 @@ class JudgingService:
 
         return await to_thread.run_sync(run)
 
-    async def _once(self, key: object, work: Callable[[Session], T], keep: Callable[[T], T]) -> T:
+    async def _run_once(self, key: object, work: Callable[[Session], T], keep: Callable[[T], T]) -> T:
         """Do some work in a thread, once for all who ask for it meanwhile; it goes on though one of them ends.
 
         keep: takes the result into memory, and gives what is kept. It does so before the work counts as done, so that
@@ -177,10 +177,10 @@ async def record_answers(
     task, written = await service.settled(public_id, rater, write, lambda one: one[1].verdict == "outdated")
     answers, outcomes = [one for one, _ in written], [one for _, one in written]
     if any(one.verdict == "lapsed" for one in outcomes):
-        outcomes = await _late(service, task, answers, rater)
+        outcomes = await _record_late_answers(service, task, answers, rater)
     if rater.answers_since is not None and any(one.verdict == "stale" for one in outcomes):
         outcomes = await service.thread(
-            partial(_as_shown, task_id=task.addresses.task_id, answers=answers, outcomes=outcomes, rater=rater)
+            partial(_redact_outcomes, task_id=task.addresses.task_id, answers=answers, outcomes=outcomes, rater=rater)
         )
     _refuse(given, outcomes, whole=whole)
     return [
@@ -196,7 +196,7 @@ async def _write(
     if len(judged) == len(answers):
         return await service.recorder.judge(task.rules.ledger, judged, actor=rater.actor, whole=whole)
     return await service.recorder.run(
-        partial(_record, ledger=task.rules.ledger, answers=answers, by=rater.actor), keep=_stored
+        partial(_record, ledger=task.rules.ledger, answers=answers, by=rater.actor), keep=_all_stored
     )
 
 
@@ -213,7 +213,7 @@ async def _record(
     return [next(of_judged if isinstance(one, RaterAnswer) else of_compared) for one in answers]
 
 
-def _stored(outcomes: Sequence[AnswerOutcome]) -> bool:
+def _all_stored(outcomes: Sequence[AnswerOutcome]) -> bool:
     return all(one.verdict in STORED for one in outcomes)
 
 
@@ -231,21 +231,21 @@ def _answers(task: AnswerableTask, given: Sequence[SentAnswer], rater: ActingRat
         except TaskAddressNotFound as error:
             if not whole:
                 raise
-            places.append(Place(("body", i, _misnamed(task, judgment.address)), error.detail))
-    places += _twice(given)
+            places.append(Place(("body", i, _name_unknown_part(task, judgment.address)), error.detail))
+    places += _list_duplicate_answers(given)
     if places:
         raise Invalid("the answer does not fit what is shown and asked", places=tuple(places[:MOST_PLACES]))
     return answers
 
 
-def _misnamed(task: AnswerableTask, address: AnswerAddress | ScreenAddress) -> str:
+def _name_unknown_part(task: AnswerableTask, address: AnswerAddress | ScreenAddress) -> str:
     """The part of an address that names nothing."""
     if isinstance(address, ScreenAddress):
         return "screen"
     return "item" if address.segment is None or not task.addresses.has_item(address.item) else "segment"
 
 
-def _twice(given: Sequence[SentAnswer]) -> list[Place]:
+def _list_duplicate_answers(given: Sequence[SentAnswer]) -> list[Place]:
     """Answers for what an earlier one of them answers already."""
     first: dict[AnswerAddress | ScreenAddress, int] = {}
     repeats = ((i, first.setdefault(one.address, i)) for i, one in enumerate(given))
@@ -298,7 +298,7 @@ def _comparison(task: AnswerableTask, screen: int, given: SentAnswer, rater: Act
     )
 
 
-def _as_shown(
+def _redact_outcomes(
     session: Session,
     *,
     task_id: int,
@@ -319,7 +319,7 @@ def _as_shown(
     ]
 
 
-async def _late(
+async def _record_late_answers(
     service: JudgingService, task: AnswerableTask, answers: Sequence[Written], rater: ActingRater
 ) -> list[AnswerOutcome]:
     """Record answers to a task whose lease ran out: all of them, or none where one cannot be stored."""
@@ -330,7 +330,7 @@ async def _late(
         await late.retake_lapsed_task(connection, task.addresses.task_id, asking)
         return await _record(connection, ledger=task.rules.ledger, answers=kept, by=asking.actor)
 
-    return await service.recorder.run(work, keep=_stored)
+    return await service.recorder.run(work, keep=_all_stored)
 
 
 REFUSALS: Mapping[str, type[AppError]] = {

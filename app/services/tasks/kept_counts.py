@@ -65,7 +65,7 @@ class ProgressTallies:
 
 
 @dataclass(slots=True)
-class _Kept:
+class _StoredTallies:
     """ProgressTallies as of a data version. newest: the last judgment that was counted. done: tasks that were."""
 
     version: int
@@ -83,7 +83,7 @@ class _Campaign:
     """What is kept of a campaign; who looks at the same time waits for who counts. tasks: as of a digest of them."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
-    kept: _Kept | None = None
+    kept: _StoredTallies | None = None
     tasks: tuple[str, Sequence[progress.Row]] | None = None
 
 
@@ -128,8 +128,8 @@ class CountsKeeper:
         return campaign
 
     def _count(
-        self, session: Session, kept: _Kept | None, seen: ProgressSnapshot, tasks: Sequence[progress.Row]
-    ) -> _Kept:
+        self, session: Session, kept: _StoredTallies | None, seen: ProgressSnapshot, tasks: Sequence[progress.Row]
+    ) -> _StoredTallies:
         known = frozenset(row.id for row in tasks)
         if kept is not None and _goes_on(session, kept, seen, known):
             _add_answers(session, kept, seen)
@@ -151,7 +151,7 @@ class CountsKeeper:
                 held -= sizes.get(self._campaigns.popitem(last=False)[0], 0)
 
 
-def _goes_on(session: Session, kept: _Kept, seen: ProgressSnapshot, known: frozenset[int]) -> bool:
+def _goes_on(session: Session, kept: _StoredTallies, seen: ProgressSnapshot, known: frozenset[int]) -> bool:
     """Whether nothing but answers has come since, and no task came or went."""
     if (kept.plan, kept.known) != (seen.plan, known) or kept.version > seen.data_version or kept.at > seen.at:
         return False
@@ -159,8 +159,8 @@ def _goes_on(session: Session, kept: _Kept, seen: ProgressSnapshot, known: froze
     return kept.version == seen.data_version or progress_counts.only_answers_came(session, seen.campaign_id, **versions)
 
 
-def _count_anew(session: Session, seen: ProgressSnapshot, known: frozenset[int]) -> _Kept:
-    kept = _Kept(seen.data_version, seen.plan, seen.at, known)
+def _count_anew(session: Session, seen: ProgressSnapshot, known: frozenset[int]) -> _StoredTallies:
+    kept = _StoredTallies(seen.data_version, seen.plan, seen.at, known)
     by_kind: Mapping[str, dict[int, ProgressTally]] = {
         "task": kept.counts.tasks,
         "system": kept.counts.systems,
@@ -184,7 +184,7 @@ def _count_imported(session: Session, seen: ProgressSnapshot) -> Mapping[int, pr
     return {row.id: row for row in progress.load_imported_tasks(session, seen.campaign_id, characters=characters)}
 
 
-def _add_answers(session: Session, kept: _Kept, seen: ProgressSnapshot) -> None:
+def _add_answers(session: Session, kept: _StoredTallies, seen: ProgressSnapshot) -> None:
     """Count the judgments between the kept data version and this one."""
     after, counts = kept.newest, kept.counts
     begun: set[int] = set()
@@ -203,7 +203,7 @@ def _add_answers(session: Session, kept: _Kept, seen: ProgressSnapshot) -> None:
     kept.version, kept.at = seen.data_version, seen.at
 
 
-def _move_tasks(session: Session, kept: _Kept, campaign_id: int, tasks: Sequence[progress.Row]) -> None:
+def _move_tasks(session: Session, kept: _StoredTallies, campaign_id: int, tasks: Sequence[progress.Row]) -> None:
     """Count the items of tasks that were handed in, or reopened, as done or not."""
     done = {row.id for row in tasks if row.state in DONE and row.id in kept.counts.tasks}
     moved = done ^ kept.done
@@ -219,12 +219,12 @@ def _move_tasks(session: Session, kept: _Kept, campaign_id: int, tasks: Sequence
     kept.done = done
 
 
-def _count_minute(kept: _Kept, task: int, minute: datetime, n: int) -> None:
+def _count_minute(kept: _StoredTallies, task: int, minute: datetime, n: int) -> None:
     kept.minutes[minute][task] += n
     kept.counts.recent[task] += n
 
 
-def _forget_minutes(kept: _Kept, at: datetime) -> None:
+def _forget_minutes(kept: _StoredTallies, at: datetime) -> None:
     """Take what is older than a day from the judgments of the last day."""
     for minute in [one for one in kept.minutes if one <= at - DAY]:
         kept.counts.recent.subtract(kept.minutes.pop(minute))

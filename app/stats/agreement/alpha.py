@@ -49,7 +49,7 @@ def _alpha(observed: Floats, expected: Floats, n: Floats) -> Floats:
     return np.where(expected > 1e-12 * np.maximum(n, 1), alpha, np.nan)
 
 
-def _inside(units: UnitValues, value: Floats) -> Floats:
+def _observed_disagreement(units: UnitValues, value: Floats) -> Floats:
     """Σ over ordered pairs of (c − k)²/(m − 1) of each unit, shape (U,)."""
     size = units.counts()
     mean = np.bincount(units.unit, weights=value, minlength=size.size) / size
@@ -62,7 +62,7 @@ def _interval(units: UnitValues) -> OfDocuments:
     sums = units.by_document(
         np.column_stack(
             (
-                _inside(units, centre),
+                _observed_disagreement(units, centre),
                 units.counts(),
                 np.bincount(units.unit, weights=centre, minlength=units.n_units),
                 np.bincount(units.unit, weights=centre**2, minlength=units.n_units),
@@ -142,7 +142,9 @@ def _by_unit(units: UnitValues, pool: PooledValues) -> Callable[[Floats, Floats]
 
     def inside(weights: Floats, ranks: Floats) -> Floats:
         drawn = zip(weights, ranks, strict=True)
-        return np.array([w[units.document] @ _inside(units, rank[pool.code]) for w, rank in drawn], dtype=np.float64)
+        return np.array(
+            [w[units.document] @ _observed_disagreement(units, rank[pool.code]) for w, rank in drawn], dtype=np.float64
+        )
 
     return inside
 

@@ -44,14 +44,14 @@ class UnitRaterVariances:
 
     def within(self, tolerance: float, step: float = 0.0) -> float:
         """Expected share of pairs of raters at most `tolerance` apart; step: of the scale, for continuity."""
-        return _within(self.rater + self.residual, tolerance + step / 2)
+        return _probability_within(self.rater + self.residual, tolerance + step / 2)
 
     def by_chance(self, tolerance: float, step: float = 0.0) -> float:
         """The same of two ratings of different units by different raters."""
-        return _within(self.total, tolerance + step / 2)
+        return _probability_within(self.total, tolerance + step / 2)
 
 
-def _within(variance: float, reach: float) -> float:
+def _probability_within(variance: float, reach: float) -> float:
     """Probability that two independent normal values of this variance are at most so far apart."""
     return float(scipy.special.erf(reach / np.sqrt(4 * variance))) if variance > 0 else 1.0
 

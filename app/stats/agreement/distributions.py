@@ -132,7 +132,7 @@ def compute_rater_use(units: UnitValues, into: HistogramBins, scale: ScoreScale 
     spreads = []
     for code in np.unique(units.rater).tolist():
         mine = units.rater == code
-        value, low_high = units.value[mine], _ends(units.value[mine], units.value, scale)
+        value, low_high = units.value[mine], _shares_at_ends(units.value[mine], units.value, scale)
         spreads.append(
             RaterUse(
                 rater=units.raters[code],
@@ -151,7 +151,7 @@ def compute_rater_use(units: UnitValues, into: HistogramBins, scale: ScoreScale 
     return tuple(spreads)
 
 
-def _ends(value: Floats, pool: Floats, scale: ScoreScale | None) -> tuple[float, float | None]:
+def _shares_at_ends(value: Floats, pool: Floats, scale: ScoreScale | None) -> tuple[float, float | None]:
     low = float(pool.min()) if scale is None else scale.minimum
     top = None if scale is None else float((np.abs(value - scale.maximum) <= SLACK).mean())
     return float((np.abs(value - low) <= SLACK).mean()), top
@@ -172,7 +172,7 @@ def compute_system_use(
     for code in np.unique(units.system).tolist():
         own = units.system == code
         value = units.value[own[units.unit]]
-        low, top = _ends(value, units.value, scale)
+        low, top = _shares_at_ends(value, units.value, scale)
         spreads.append(
             SystemUse(
                 system=labels[code],

@@ -55,14 +55,14 @@ def tolerance_kappa(units: UnitValues, tolerance: float, *, chance: float | None
 
     def value(weights: Floats) -> Floats:
         if chance is not None:
-            return _beyond(share(weights), np.asarray(chance))
+            return _beyond_chance(share(weights), np.asarray(chance))
         histogram = pool.drawn(weights)
-        return _beyond(share(weights), _ratio(pool.within(histogram, tolerance), histogram.sum(axis=1) ** 2))
+        return _beyond_chance(share(weights), _ratio(pool.within(histogram, tolerance), histogram.sum(axis=1) ** 2))
 
     return value
 
 
-def _beyond(observed: Floats, expected: Floats) -> Floats:
+def _beyond_chance(observed: Floats, expected: Floats) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         kappa = (observed - expected) / (1 - expected)
     return np.where(np.abs(1 - expected) > SLACK, kappa, np.nan)
@@ -104,7 +104,7 @@ def fleiss_kappa(units: UnitValues, levels: int, *, weights: Weights = "identity
     def value(drawn: Floats) -> Floats:
         total = drawn @ sums
         share = _ratio(total[:, 2:], total[:, 2:].sum(axis=1, keepdims=True))
-        return _beyond(_ratio(total[:, 0], total[:, 1]), ((share @ like) * share).sum(axis=1))
+        return _beyond_chance(_ratio(total[:, 0], total[:, 1]), ((share @ like) * share).sum(axis=1))
 
     return value
 
@@ -128,6 +128,6 @@ def gwet_ac(units: UnitValues, levels: int, *, weights: Weights = "identity") ->
     def value(drawn: Floats) -> Floats:
         total = drawn @ sums
         share = _ratio(total[:, 2:], total[:, 2:].sum(axis=1, keepdims=True))
-        return _beyond(_ratio(total[:, 0], total[:, 1]), spread * (share * (1 - share)).sum(axis=1))
+        return _beyond_chance(_ratio(total[:, 0], total[:, 1]), spread * (share * (1 - share)).sum(axis=1))
 
     return value

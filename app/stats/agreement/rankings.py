@@ -106,14 +106,14 @@ def mean_shared_tau(units: UnitValues) -> OfDocuments:
     bounds = np.searchsorted(pair_cells.pair, np.arange(len(pair_cells.raters) + 1))
 
     def value(weights: Floats) -> Floats:
-        taus = [_all(pair_cells, slice(a, b), weights) for a, b in itertools.pairwise(bounds)]
+        taus = [_tau_in_draws(pair_cells, slice(a, b), weights) for a, b in itertools.pairwise(bounds)]
         stacked = np.column_stack(taus) if taus else np.empty((len(weights), 0))
         return masked_row_means(stacked, np.isfinite(stacked))
 
     return value
 
 
-def _all(pair_cells: RaterPairSums, rows: slice, weights: Floats) -> Floats:
+def _tau_in_draws(pair_cells: RaterPairSums, rows: slice, weights: Floats) -> Floats:
     """τ of one pair of raters in every draw, shape (B,)."""
     drawn = weights[:, pair_cells.document[rows]]
     of_system = np.eye(pair_cells.n_systems)[pair_cells.system[rows]]
@@ -145,7 +145,7 @@ def compare_rater_rankings(units: UnitValues) -> dict[tuple[str, str], PairRanki
         out[units.raters[a], units.raters[b]] = PairRanking(
             single=float(known.mean()) if known.size else None,
             undefined=int(taus.size - known.size),
-            shared=number_or_none(float(_all(pair_cells, slice(bounds[g], bounds[g + 1]), once)[0])),
+            shared=number_or_none(float(_tau_in_draws(pair_cells, slice(bounds[g], bounds[g + 1]), once)[0])),
             n_documents=int(taus.size),
         )
     return out

@@ -78,12 +78,12 @@ def compute_rater_kendall(ratings: Ratings) -> RaterKendall:
     for first, other in combinations(range(len(by_rater)), 2):
         shared = np.intersect1d(cells[by_rater[first]], cells[by_rater[other]])
         if shared.size:
-            scores = [_of(ratings, cells, by_rater[rater], shared) for rater in (first, other)]
+            scores = [_cell_means(ratings, cells, by_rater[rater], shared) for rater in (first, other)]
             pairs.append(_pair(ratings, (first, other), shared, scores))
     return RaterKendall(tuple(pairs))
 
 
-def _of(ratings: Ratings, cells: Indices, rows: npt.NDArray[np.intp], shared: Indices) -> Floats:
+def _cell_means(ratings: Ratings, cells: Indices, rows: npt.NDArray[np.intp], shared: Indices) -> Floats:
     """Mean score of one rater in each shared cell."""
     theirs = rows[np.isin(cells[rows], shared)]
     at = np.searchsorted(shared, cells[theirs])

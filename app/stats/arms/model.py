@@ -160,7 +160,7 @@ def _terms(work: JudgmentTimes) -> tuple[dict[str, Indices], list[tuple[str, str
     terms: dict[str, Indices] = {}
     left_out = []
     for name, codes in (("rater", rater), ("document", document), ("rater_condition", cell)):
-        why = _unfit(codes, n)
+        why = _reason_unfit(codes, n)
         if name == "rater_condition" and why is None and not _in_several_conditions(rater, work.condition).any():
             why = "no rater worked under two conditions"
         if name == "document" and why is None and _same_partition(document, rater):
@@ -172,7 +172,7 @@ def _terms(work: JudgmentTimes) -> tuple[dict[str, Indices], list[tuple[str, str
     return terms, left_out
 
 
-def _unfit(codes: Indices, n: int) -> str | None:
+def _reason_unfit(codes: Indices, n: int) -> str | None:
     size = int(codes.max(initial=-1)) + 1
     if size < 2:
         return "fewer than two levels"

@@ -47,7 +47,7 @@ class PaceSlope:
 
 def estimate_learning(work: JudgmentPaces, condition: int, *, level: float = 0.95) -> PaceSlope | None:
     """Over all of a rater's work, whatever condition the judgments before were in; None without a slope."""
-    return _mean([_slope(x, y) for x, y in _each(work, condition)], level)
+    return _mean([_slope(x, y) for x, y in _paces_by_rater(work, condition)], level)
 
 
 def estimate_fatigue(work: JudgmentPaces, condition: int, *, level: float = 0.95) -> PaceSlope | None:
@@ -63,7 +63,7 @@ def estimate_fatigue(work: JudgmentPaces, condition: int, *, level: float = 0.95
     return _mean(slopes, level)
 
 
-def _each(work: JudgmentPaces, condition: int) -> list[tuple[Floats, Floats]]:
+def _paces_by_rater(work: JudgmentPaces, condition: int) -> list[tuple[Floats, Floats]]:
     """Of each rater in the condition the ranks of the judgments among all of theirs, in hundreds, and the pace."""
     order = np.lexsort((work.at, work.rater))
     rater, there = work.rater[order], work.condition[order] == condition

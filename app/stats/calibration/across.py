@@ -167,14 +167,14 @@ def calibrate_systems(
                 continue
             slope, intercept = compute_calibration_lines(method, *single, sign=pair.sign)
             slopes, intercepts = compute_calibration_lines(method, *at, sign=pair.sign)
-            ends = _ends(slopes * redrawn + intercepts, level)
+            ends = _percentile_interval(slopes * redrawn + intercepts, level)
             moved[method] = CalibratedScore(float(slope[0] * raw + intercept[0]), ends)
         n_ratings = int(own[pair.systems.unit].sum())
         rows.append(CalibratedSystem(code, int(own.sum()), n_ratings, raw, moved))
     return tuple(rows)
 
 
-def _ends(values: Floats, level: float) -> tuple[float, float] | None:
+def _percentile_interval(values: Floats, level: float) -> tuple[float, float] | None:
     held = values[np.isfinite(values)]
     if not held.size or held.size < FEWEST_DRAWS * values.size or held.size < 2:
         return None

@@ -88,11 +88,11 @@ def fit_scale_link(
         residual=float(np.sqrt((off * off).sum() / (n - 2))) if n > 2 else None,
         by_kind=kind,
         by_kind_interval=ends,
-        why=_unfit(n, ends),
+        why=_reason_unfit(n, ends),
     )
 
 
-def _unfit(n: int, ends: tuple[float, float] | None) -> str | None:
+def _reason_unfit(n: int, ends: tuple[float, float] | None) -> str | None:
     if n < FEWEST:
         return f"fewer than {FEWEST} anchors"
     if ends is not None and (ends[0] > 0 or ends[1] < 0):

@@ -51,7 +51,7 @@ def compute_rater_offsets(units: UnitValues, consensus: Floats, *, level: float 
     consensus: of each unit, NaN where there is none; shape (U,).
     """
     agreed = consensus[units.unit]
-    others = _others(units)
+    others = _mean_of_others(units)
     rows = []
     for code in np.unique(units.rater[np.isfinite(agreed)]).tolist():
         mine = (units.rater == code) & np.isfinite(agreed)
@@ -80,7 +80,7 @@ def _offset(rater: str, own: Floats, agreed: Floats, others: Floats, level: floa
     )
 
 
-def _others(units: UnitValues) -> Floats:
+def _mean_of_others(units: UnitValues) -> Floats:
     """Mean of the other raters of the same unit, NaN where there are none; shape (n,)."""
     n = units.counts()[units.unit]
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)[units.unit]

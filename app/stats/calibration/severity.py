@@ -44,7 +44,7 @@ def estimate_rater_severity(units: UnitValues, *, rng: np.random.Generator, spli
     shared = units.where((units.counts() == present.size)[units.unit])
     if not shared.n_units:
         return RaterSeverity(present.size, 0, 0, None, None, None, None)
-    means = _means(shared.value.reshape(shared.n_units, present.size), np.ones(shared.n_units))
+    means = _weighted_row_means(shared.value.reshape(shared.n_units, present.size), np.ones(shared.n_units))
     documents = np.unique(shared.document)
     sd = float(means.std(ddof=1)) if means.size > 1 else float("nan")
     return RaterSeverity(
@@ -58,7 +58,7 @@ def estimate_rater_severity(units: UnitValues, *, rng: np.random.Generator, spli
     )
 
 
-def _means(grid: Floats, weight: Floats) -> Floats:
+def _weighted_row_means(grid: Floats, weight: Floats) -> Floats:
     return np.asarray(weight @ grid / weight.sum(), dtype=np.float64)
 
 
@@ -71,7 +71,9 @@ def _split_half(
     for _ in range(splits):
         half = rng.permutation(documents)[: documents.size // 2]
         own = np.isin(shared.document, half)
-        r = pearson(_means(grid, own.astype(np.float64)), _means(grid, (~own).astype(np.float64)))
+        r = pearson(
+            _weighted_row_means(grid, own.astype(np.float64)), _weighted_row_means(grid, (~own).astype(np.float64))
+        )
         halves.append(r)
     held = [r for r in halves if np.isfinite(r)]
     return float(np.mean(held)) if held else None

@@ -32,12 +32,12 @@ def multiply_by_pattern(values: Floats, matrices: Floats, borders: Indices) -> F
             np.matmul(values[:, a:b], matrix, out=made[:, a:b])
         return made
     pattern = np.repeat(np.arange(len(matrices)), np.diff(borders))
-    for some in _pieces(len(pattern), matrices.shape[1]):
+    for some in _slices_of_size(len(pattern), matrices.shape[1]):
         made[:, some] = np.matmul(values[:, some].transpose(1, 0, 2), matrices[pattern[some]]).transpose(1, 0, 2)
     return made
 
 
-def _pieces(n: int, size: int) -> Iterator[slice]:
+def _slices_of_size(n: int, size: int) -> Iterator[slice]:
     step = max(1, _HELD // (size * size))
     return (slice(start, start + step) for start in range(0, n, step))
 
@@ -76,7 +76,7 @@ class EliminatedRowBlock:
         added = np.eye(n) + _covariance(batch.same_system, batch.same_rater, ratios, OF_SEGMENTS)
         inverse = _inverses(added)
         self.log_determinant += float(_log_determinants(added) @ np.diff(batch.borders))
-        for some in _pieces(len(batch.set_pattern), n):
+        for some in _slices_of_size(len(batch.set_pattern), n):
             added_up = inverse[batch.set_pattern[some]] * _counts(batch, some)
             np.add.at(entries, _entries(batch, some).ravel(), added_up.ravel())
         return inverse
@@ -134,7 +134,7 @@ def _traces(batch: SegmentBatch, inverse: Floats, by_entries: Floats) -> tuple[f
     for structure in (ones, batch.same_system, batch.same_rater):
         inner = inverse @ structure.astype(np.float64) @ inverse
         value = float(count @ (inverse * structure).sum(axis=(1, 2)))
-        for some in _pieces(len(batch.set_pattern), inverse.shape[1]):
+        for some in _slices_of_size(len(batch.set_pattern), inverse.shape[1]):
             seen = by_entries[_entries(batch, some)] * _counts(batch, some)
             value -= float((seen * inner[batch.set_pattern[some]]).sum())
         traces.append(value)
@@ -168,14 +168,14 @@ class _EliminatedDocuments:
     def add_to(self, matrix: Floats) -> None:
         """Add what is left of the matrices."""
         flat = matrix.reshape(-1)
-        for kept, a, b in self._of_kinds():
+        for kept, a, b in self._iterate_kind_pairs():
             at = self.batch.columns[kept, :, None, a] * len(matrix) + self.batch.columns[kept, None, :, b]
             np.add.at(flat, at.ravel(), self.precision[self.pattern[kept]].ravel())
 
-    def _of_kinds(self) -> Iterator[tuple[slice, int, int]]:
+    def _iterate_kind_pairs(self) -> Iterator[tuple[slice, int, int]]:
         """Some documents at a time, and two kinds of columns."""
         documents, n, kinds = self.batch.columns.shape
-        return ((some, a, b) for some in _pieces(documents, n) for a in range(kinds) for b in range(kinds))
+        return ((some, a, b) for some in _slices_of_size(documents, n) for a in range(kinds) for b in range(kinds))
 
     def eliminate(self, vector: Floats) -> DocumentResiduals:
         """What the documents leave of vectors by cell, shape (k, cells)."""
@@ -203,7 +203,7 @@ class _EliminatedDocuments:
         """Of each pattern the adjoints of P and Σ, summed over its documents."""
         n = self.batch.columns.shape[1]
         seen = np.zeros((len(self.turn), n, n))
-        for some, a, b in self._of_kinds():
+        for some, a, b in self._iterate_kind_pairs():
             gathered = by_matrix[self.batch.columns[some, :, None, a], self.batch.columns[some, None, :, b]]
             pattern = self.pattern[some]
             starts = np.flatnonzero(np.diff(pattern, prepend=-1))

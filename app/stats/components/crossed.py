@@ -155,7 +155,7 @@ class _Equations:
         matrix, right, square = self.within.copy(), self.right, self.square
         diagonal = self.counts + 1 / ratios[-1] if self.sizes else np.empty(0)
         if self.sizes:
-            matrix -= self._shared(diagonal)
+            matrix -= self._schur_complement(diagonal)
             right = right - self.across.T @ (self.own_right / diagonal)
             square -= float((self.own_right**2 / diagonal).sum())
         place = np.arange(self.p, len(matrix))
@@ -171,7 +171,7 @@ class _Equations:
         gradient = self._gradient(ratios, residual, solution, inverse, diagonal)
         return _MixedModelSolution(criterion, gradient, residual, solution, inverse)
 
-    def _shared(self, diagonal: Floats) -> Floats:
+    def _schur_complement(self, diagonal: Floats) -> Floats:
         """What the others share over the eliminated term, each of its levels divided by its diagonal: (q, q)."""
         by = scipy.sparse.diags_array(1 / diagonal) @ self.across
         return np.asarray((self.across.T @ by).toarray(), dtype=np.float64)
@@ -186,7 +186,7 @@ class _Equations:
             place += size
         if self.sizes:
             u = (self.own_right - self.across @ solution) / diagonal
-            trace = float((1 / diagonal).sum()) + float((self._shared(diagonal**2) * inverse).sum())
+            trace = float((1 / diagonal).sum()) + float((self._schur_complement(diagonal**2) * inverse).sum())
             gradient[-1] = self.sizes[-1] - (trace + float(u @ u) / residual) / ratios[-1]
         return gradient
 

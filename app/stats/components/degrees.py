@@ -46,7 +46,7 @@ def satterthwaite_degrees(fitted: ComponentsFit) -> Floats:
         up, down = at(term, _STEP), at(term, -_STEP)
         curvature[row] = [(up.gradient[t] - down.gradient[t]) / (2 * _STEP) for t in terms]
         slopes[row] = (_variances(up, fitted) - _variances(down, fitted)) / (2 * _STEP)
-    variance = _of_differences(fitted.covariance)
+    variance = _variances_of_differences(fitted.covariance)
     spread = variance**2 / (arranged.n_rows - arranged.n_systems)
     if terms:
         values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
@@ -59,9 +59,9 @@ def satterthwaite_degrees(fitted: ComponentsFit) -> Floats:
 
 def _variances(solution: RemlSolution, fitted: ComponentsFit) -> Floats:
     n = len(fitted.means)
-    return _of_differences(solution.inverse[:n, :n] * solution.residual)
+    return _variances_of_differences(solution.inverse[:n, :n] * solution.residual)
 
 
-def _of_differences(covariance: Floats) -> Floats:
+def _variances_of_differences(covariance: Floats) -> Floats:
     own = np.diag(covariance)
     return np.asarray(own[:, None] + own[None, :] - 2 * covariance, dtype=np.float64)

@@ -87,7 +87,7 @@ class MixedModelEquations:
             return np.asarray(spread.T @ wide)
         return np.block([[spread.T @ wide, wide.T], [wide, added]])
 
-    def _collapsed(self, matrix: Floats) -> Floats:
+    def _adjoint_collapse(self, matrix: Floats) -> Floats:
         """The same backwards: what a matrix by the columns says of each two combinations."""
         spread = self.layout.spread
         if spread is None:
@@ -101,7 +101,7 @@ class MixedModelEquations:
     def _traces(self) -> dict[str, float]:
         """tr(P·ZZᵀ) of each term."""
         traces = dict.fromkeys(self.ratios, 0.0)
-        by_matrix = self._collapsed(self.inverse)
+        by_matrix = self._adjoint_collapse(self.inverse)
         for share in self._shares():
             for term, value in share.traces(by_matrix).items():
                 if term in traces:

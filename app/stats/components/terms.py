@@ -88,7 +88,7 @@ def identify_terms(rows: ModelObservations) -> IdentifiedTerms:
     kept = [RESIDUAL]
     incidence = {RESIDUAL: scipy.sparse.identity(len(rows), format="csr")}
     for term in TERMS:
-        why = _unfit(rows, term)
+        why = _reason_unfit(rows, term)
         if why is None:
             incidence[term] = _incidence(term_levels(rows, term))
         else:
@@ -109,7 +109,7 @@ def identify_terms(rows: ModelObservations) -> IdentifiedTerms:
     return IdentifiedTerms(tuple(kept[1:]), tuple(order), _start(rows, fixed, incidence, gram, chosen))
 
 
-def _unfit(rows: ModelObservations, term: str) -> str | None:
+def _reason_unfit(rows: ModelObservations, term: str) -> str | None:
     """Why a term is not even tried."""
     if term in _OF_DOCUMENTS and not rows.documents_known:
         return "the documents of the segments are unknown"

@@ -55,31 +55,31 @@ class SkewCorrectedMean:
     def low(self, alpha: float) -> float:
         """One-sided lower bound at alpha."""
         t = float(scipy.special.stdtrit(self.degrees, 1 - alpha))
-        return self.mean - self.error * max(t, self._untransformed(t))
+        return self.mean - self.error * max(t, self._invert_transform(t))
 
     def high(self, alpha: float) -> float:
         """One-sided upper bound at alpha."""
         t = float(scipy.special.stdtrit(self.degrees, 1 - alpha))
-        return self.mean + self.error * max(t, -self._untransformed(-t))
+        return self.mean + self.error * max(t, -self._invert_transform(-t))
 
     def p_above(self, border: float) -> float:
         """The smallest alpha at which the lower bound is above the border."""
         t = (self.mean - border) / self.error
-        return float(scipy.special.stdtr(self.degrees, -min(t, self._transformed(t))))
+        return float(scipy.special.stdtr(self.degrees, -min(t, self._transform_t(t))))
 
     def p_below(self, border: float) -> float:
         """The smallest alpha at which the upper bound is below the border."""
         t = (self.mean - border) / self.error
-        return float(scipy.special.stdtr(self.degrees, max(t, self._transformed(t))))
+        return float(scipy.special.stdtr(self.degrees, max(t, self._transform_t(t))))
 
-    def _transformed(self, t: float) -> float:
+    def _transform_t(self, t: float) -> float:
         """Hall's T of t."""
         g, root = self.skew, sqrt(self.documents)
         if abs(g) < 1e-9:
             return t
         return root * (((1 + g * t / root / 3) ** 3 - 1) / g + g / (6 * self.documents))
 
-    def _untransformed(self, t: float) -> float:
+    def _invert_transform(self, t: float) -> float:
         """The t of which Hall's T is this."""
         g, root = self.skew, sqrt(self.documents)
         if abs(g) < 1e-9:

@@ -33,7 +33,7 @@ def precision_for_new_raters(
     ratings : the rows behind `panel`, in canonical order; the score of a segment is the mean over its raters.
     known : of each pair by document. first, second : rows of the panel, shape (pairs,).
     """
-    rows = _Pulls.of(ratings, panel)
+    rows = _RatingInfluences.of(ratings, panel)
     n_raters = int(rows.rater.max(initial=-1)) + 1
     if n_raters < 2:
         return None
@@ -46,7 +46,7 @@ def precision_for_new_raters(
     return EstimatePrecision(np.sqrt(variance), np.minimum(known.degrees, degrees), known.documents, known.effective)
 
 
-class _Pulls:
+class _RatingInfluences:
     """What each rating adds to the error of its system: weight·(score − system's score), one entry a rating."""
 
     def __init__(self, system: Indices, rater: Indices, document: Indices, weight: Floats, pull: Floats) -> None:
@@ -54,7 +54,7 @@ class _Pulls:
         self.weight, self.pull = weight, pull
 
     @classmethod
-    def of(cls, ratings: Ratings, panel: ScoreMatrix) -> _Pulls:
+    def of(cls, ratings: Ratings, panel: ScoreMatrix) -> _RatingInfluences:
         """From rows in canonical order; every one is of a system and a segment of the panel."""
         place = np.full(max(ratings.n_systems, 1), -1, dtype=np.intp)
         place[panel.systems] = np.arange(panel.systems.size)
@@ -99,7 +99,7 @@ def _sums_by_system(values: Floats, group: Indices, system: Indices) -> scipy.sp
     return scipy.sparse.csr_matrix(scipy.sparse.coo_matrix((values, (group, system))))
 
 
-def _variances(rows: _Pulls, group: Indices, first: Indices, second: Indices) -> Floats:
+def _variances(rows: _RatingInfluences, group: Indices, first: Indices, second: Indices) -> Floats:
     """Σ over groups of the squared difference of two systems' pulls, each corrected for its group's share."""
     pulls, share = _sums_by_system(rows.pull, group, rows.system), _sums_by_system(rows.weight, group, rows.system)
     left = 1.0 - share.data

@@ -66,12 +66,12 @@ def _segment_penalties(rows: Ratings) -> tuple[Floats, Codes, Codes]:
     by_rater, at_rater = np.unique(
         np.stack((rows.system, rows.segment, rows.rater)).astype(np.int64), axis=1, return_inverse=True
     )
-    of_rater = _means(rows.score, at_rater.ravel(), by_rater.shape[1])
+    of_rater = _group_means(rows.score, at_rater.ravel(), by_rater.shape[1])
     by_segment, at_segment = np.unique(by_rater[:2], axis=1, return_inverse=True)
-    of_segment = _means(of_rater, at_segment.ravel(), by_segment.shape[1])
+    of_segment = _group_means(of_rater, at_segment.ravel(), by_segment.shape[1])
     system, segment = by_segment.astype(np.int32)
     return of_segment, system, segment
 
 
-def _means(values: Floats, group: np.ndarray[tuple[int, ...], np.dtype[np.intp]], n: int) -> Floats:
+def _group_means(values: Floats, group: np.ndarray[tuple[int, ...], np.dtype[np.intp]], n: int) -> Floats:
     return np.bincount(group, values, minlength=n) / np.bincount(group, minlength=n)

@@ -157,7 +157,7 @@ class _Universes:
                 universes.append((test.name, adjust))
                 claims.append(self._marks(wins, tests))
         stacked = np.stack(claims) if claims else np.zeros((0, self.n_pairs), dtype=np.int8)
-        return tuple(universes), stacked, self._ahead(), tuple(missing)
+        return tuple(universes), stacked, self._mark_leaders(), tuple(missing)
 
     def _test(self, test: TestAndUnit) -> PairTests | str:
         """The test of all pairs, or why it is impossible."""
@@ -176,14 +176,14 @@ class _Universes:
     def _marks(self, wins: npt.NDArray[np.bool_], tests: PairTests) -> Marks:
         first, second = all_system_pairs(len(self.laid.systems))
         marks = wins[first, second].astype(np.int8) - wins[second, first].astype(np.int8)
-        return self._placed(np.where(tests.testable, self.turned * marks, UNTESTED).astype(np.int8))
+        return self._spread_to_all_pairs(np.where(tests.testable, self.turned * marks, UNTESTED).astype(np.int8))
 
-    def _ahead(self) -> Marks:
+    def _mark_leaders(self) -> Marks:
         first, second = all_system_pairs(len(self.laid.systems))
         scores = self.sign * round_scores(self.laid.means())
-        return self._placed((self.turned * np.sign(scores[first] - scores[second])).astype(np.int8))
+        return self._spread_to_all_pairs((self.turned * np.sign(scores[first] - scores[second])).astype(np.int8))
 
-    def _placed(self, marks: Marks) -> Marks:
+    def _spread_to_all_pairs(self, marks: Marks) -> Marks:
         everything = np.full(self.n_pairs, ABSENT)
         everything[self.place] = marks
         return everything

@@ -89,10 +89,10 @@ def _codes(branches: Sequence[MultiverseBranch], dimension: Dimension) -> np.nda
 
 def _by_choice(claims: Marks, labels: np.ndarray[tuple[int], np.dtype[np.str_]]) -> Floats:
     """Share that claims the first minus share that claims the second, shape (choices, P); NaN where untested."""
-    return np.stack([_net(claims[labels == choice]) for choice in np.unique(labels)] or [_net(claims)])
+    return np.stack([_mean_claim(claims[labels == choice]) for choice in np.unique(labels)] or [_mean_claim(claims)])
 
 
-def _net(claims: Marks) -> Floats:
+def _mean_claim(claims: Marks) -> Floats:
     tested = np.abs(claims) < UNTESTED
     n = tested.sum(axis=0)
     net = np.where(tested, claims, 0).sum(axis=0)
@@ -153,10 +153,10 @@ def _merge_reasons(missing: Sequence[InapplicableUniverses]) -> tuple[Inapplicab
     for entry in missing:
         last = list(entry.choices)[-1]
         by_pair.setdefault((entry.reason, f"{last}={entry.choices[last]}"), []).append(entry)
-    return tuple(_together(group) for group in by_pair.values())
+    return tuple(_merge_group(group) for group in by_pair.values())
 
 
-def _together(group: Sequence[InapplicableUniverses]) -> InapplicableUniverses:
+def _merge_group(group: Sequence[InapplicableUniverses]) -> InapplicableUniverses:
     first = group[0].choices
     common = {name: value for name, value in first.items() if all(one.choices.get(name) == value for one in group)}
     return InapplicableUniverses(common, sum(one.n for one in group), group[0].reason)

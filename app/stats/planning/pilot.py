@@ -79,13 +79,13 @@ def prepare_pilot(ratings: Ratings, *, grouping: Grouping = "psxs", ratings_per_
     try:
         data = extract_multiply_rated(ratings)
     except NotMultiplyRated:
-        return _as_rated(ratings)
+        return _make_pilot_ratings(ratings)
     if len(data.documents) < FEWEST_DOCUMENTS or int(data.pool_size.min()) < ratings_per_item:
-        return _as_rated(ratings)
+        return _make_pilot_ratings(ratings)
     return _dealt_anew(data, grouping, ratings_per_item)
 
 
-def _as_rated(ratings: Ratings) -> PilotRatings:
+def _make_pilot_ratings(ratings: Ratings) -> PilotRatings:
     matrix = make_score_matrix(average_segment_scores(ratings), ratings.labels)
     if matrix.systems.size < 2:
         raise Invalid("a difference takes two systems")

@@ -111,7 +111,8 @@ def simulate_document_means(
     n = np.arange(studies)[:, None, None, None]
     severity = rng.normal(0.0, sqrt(c.rater), (studies, panel.n_raters))
     of_documents = (
-        _on_documents(raters, panel.n_raters, rng) * np.sqrt(c.rater_doc + c.rater_segment / m)[..., None, None]
+        _draw_document_effects(raters, panel.n_raters, rng)
+        * np.sqrt(c.rater_doc + c.rater_segment / m)[..., None, None]
     )
     rated = severity[n, raters] + of_documents
     if not layout.fixed_panel:
@@ -123,7 +124,7 @@ def simulate_document_means(
     return np.asarray(own + rated.mean(axis=3).transpose(0, 2, 1) + means[:, None], dtype=np.float64)
 
 
-def _on_documents(raters: Codes, n_raters: int, rng: np.random.Generator) -> Floats:
+def _draw_document_effects(raters: Codes, n_raters: int, rng: np.random.Generator) -> Floats:
     """Standard normal values, one for each rater on a document of a study; shape of the raters, (studies, D, S, K).
 
     Where few of the pool judge a document, values are drawn for those alone.
@@ -184,7 +185,7 @@ def forecast_srp(
     for _ in range(worlds):
         true = rng.normal(0.0, sqrt(between), n_systems) if means is None else means
         counts = draw_document_lengths(layout, 1, rng)[0]
-        scores = _world(components, layout, panel, true, studies, pool, counts, rng) * counts
+        scores = _simulate_world(components, layout, panel, true, studies, pool, counts, rng) * counts
         means_of = scores.sum(axis=2) / counts.sum()
         claimed = claims_by_t_test(scores, alpha, counts[None], rule)
         order = order_pairs(means_of, 1)
@@ -366,7 +367,7 @@ def _scores(own: _Outputs, ratings: _Ratings, raters: Codes) -> Floats:
     return np.asarray(own.effect + rated.mean(axis=3).transpose(0, 2, 1), dtype=np.float64)
 
 
-def _world(
+def _simulate_world(
     components: VarianceComponents,
     layout: StudyLayout,
     panel: RaterPools,

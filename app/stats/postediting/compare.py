@@ -87,11 +87,11 @@ def count_segment_edits(texts: SegmentTexts, tokens: Tokenization) -> SegmentEdi
         origin=np.array([origin for origin, _ in references], dtype=np.int32),
         edits=np.array(edits, dtype=np.int32).reshape(len(texts.outputs), len(references)),
         length=np.array([len(split[text]) for _, text in references], dtype=np.int32),
-        own=tuple(_own(texts, split, known)),
+        own=tuple(_compare_with_own_edit(texts, split, known)),
     )
 
 
-def _own(
+def _compare_with_own_edit(
     texts: SegmentTexts, split: dict[str, tuple[str, ...]], known: dict[tuple[str, str], EditOperations]
 ) -> Sequence[OwnPostEdit]:
     outputs = dict(texts.outputs)

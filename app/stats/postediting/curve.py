@@ -51,24 +51,30 @@ def compute_reference_curve(segments: Sequence[SegmentEdits], systems: Sequence[
     if len(systems) < 2 or not held or not sum(int(at.length.sum()) for at in held):
         return None
     external = all(EXTERNAL in at.origin for at in held)
-    lines = [_of_system(held, system, sorted(wanted - {system}), external=external) for system in systems]
+    lines = [_curve_of_system(held, system, sorted(wanted - {system}), external=external) for system in systems]
     lines = [line for line in lines if line is not None]
     single = tuple(float(x) for x in np.mean([line.single for line in lines], axis=0))
     growing = tuple(float(x) for x in np.mean([line.growing for line in lines], axis=0))
     others = len(systems) - 1
-    return ReferenceCurve(len(held), tuple(lines), single, growing, _enough(growing[:others], single[others]))
+    return ReferenceCurve(
+        len(held), tuple(lines), single, growing, _smallest_sufficient_count(growing[:others], single[others])
+    )
 
 
-def _of_system(held: Sequence[SegmentEdits], system: int, others: Sequence[int], *, external: bool) -> SystemCurve:
+def _curve_of_system(
+    held: Sequence[SegmentEdits], system: int, others: Sequence[int], *, external: bool
+) -> SystemCurve:
     alone = {origin: _ter(held, system, origin) for origin in others}
     order = sorted(others, key=lambda origin: (-alone[origin], origin))
     origins = (*order, system, *((EXTERNAL,) if external else ()))
     single = tuple(alone[o] if o in alone else _ter(held, system, o) for o in origins)
     growing = tuple(_mter(held, system, origins[: n + 1]) for n in range(len(origins)))
-    return SystemCurve(system, origins, single, growing, _enough(growing[: len(others)], single[len(others)]))
+    return SystemCurve(
+        system, origins, single, growing, _smallest_sufficient_count(growing[: len(others)], single[len(others)])
+    )
 
 
-def _enough(growing: Sequence[float], targeted: float) -> int | None:
+def _smallest_sufficient_count(growing: Sequence[float], targeted: float) -> int | None:
     return next((n for n, value in enumerate(growing, 1) if value <= targeted + CLOSE), None)
 
 

@@ -68,7 +68,7 @@ def _metric(tokens: Tokenization) -> Any:
 
 
 @cache
-def _lib() -> Any:
+def _load_sacrebleu() -> Any:
     from sacrebleu.metrics import lib_ter
 
     return lib_ter
@@ -97,7 +97,7 @@ def count_edit_operations(text: Sequence[str], reference: Sequence[str]) -> Edit
 
 def _by_sacrebleu(words: list[str], wanted: list[str], *, seek: bool) -> tuple[int, str]:
     """The number of shifts and the steps that remain, by the loop of sacrebleu's own TER. seek: whether to shift."""
-    lib = _lib()
+    lib = _load_sacrebleu()
     distance = lib.BeamEditDistance(wanted)
     n_shifts = tried = 0
     while seek:

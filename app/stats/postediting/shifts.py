@@ -97,7 +97,7 @@ def best_shifts(words: Sequence[str], tokens: Sequence[str], *, seek: bool = Tru
         trace = _trace(text, reference.tokens, columns)
         if not seek or columns[-1][-1] == 0:
             return shifts, trace
-        following, tried = _best(text, reference, columns, _alignment_of(trace, len(text), len(tokens)), tried)
+        following, tried = _best_shift(text, reference, columns, _alignment_of(trace, len(text), len(tokens)), tried)
         if following is None or tried >= MOST_TRIED:
             return shifts, trace
         text, shifts = following, shifts + 1
@@ -123,7 +123,7 @@ def _trace(words: Sequence[str], tokens: Sequence[str], columns: Sequence[Column
         bit = 1 << (j - 1)
         if words[i - 1] == tokens[j - 1]:
             step = KEEP
-        elif _over(above, below, bit) + (_over(rise, fall, bit >> 1) if j > 1 else 1) == 1:
+        elif _row_step(above, below, bit) + (_row_step(rise, fall, bit >> 1) if j > 1 else 1) == 1:
             step = SUBSTITUTE
         else:
             step = DELETE if rise & bit else INSERT
@@ -135,7 +135,7 @@ def _trace(words: Sequence[str], tokens: Sequence[str], columns: Sequence[Column
     return "".join(steps) + DELETE * i + INSERT * j
 
 
-def _over(more: int, less: int, bit: int) -> int:
+def _row_step(more: int, less: int, bit: int) -> int:
     return 1 if more & bit else -1 if less & bit else 0
 
 
@@ -156,7 +156,7 @@ def _alignment_of(trace: str, n_words: int, n_tokens: int) -> EditAlignment:
     return EditAlignment(partner, word_errors, token_errors)
 
 
-def _best(
+def _best_shift(
     words: list[str], reference: PostEditTable, columns: Sequence[Column], alignment: EditAlignment, tried: int
 ) -> tuple[list[str] | None, int]:
     """The words after the shift that saves most, None where none saves; and how many shifts were tried so far.

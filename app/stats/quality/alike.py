@@ -108,7 +108,7 @@ def _chances(blocks: list[tuple[Floats, ...]], total: Floats, n: Floats) -> Floa
     most = DRAWS[-1][0]
     chances = refine_p_values(
         {i: _tally(own, own_n, total, n) for i, (own, own_n) in enumerate(blocks)},
-        lambda i, part: _closer(blocks[i][0], blocks[i][1], total, n, most, (SEED, most, part)),
+        lambda i, part: _count_closer_draws(blocks[i][0], blocks[i][1], total, n, most, (SEED, most, part)),
         most,
     )
     return np.array(list(chances.values()))
@@ -117,13 +117,13 @@ def _chances(blocks: list[tuple[Floats, ...]], total: Floats, n: Floats) -> Floa
 def _tally(own: Floats, own_n: Floats, total: Floats, n: Floats) -> DrawTally:
     tally = DrawTally(0, 0)
     for draws, further in DRAWS:
-        tally = DrawTally(_closer(own, own_n, total, n, draws, (SEED, draws)), draws)
+        tally = DrawTally(_count_closer_draws(own, own_n, total, n, draws, (SEED, draws)), draws)
         if tally.chance > further:
             break
     return tally
 
 
-def _closer(own: Floats, own_n: Floats, total: Floats, n: Floats, draws: int, seed: tuple[int, ...]) -> int:
+def _count_closer_draws(own: Floats, own_n: Floats, total: Floats, n: Floats, draws: int, seed: tuple[int, ...]) -> int:
     """How often documents of any pairs are together as close as the pair's own would be by the margin."""
     reached = MARGIN * float(own.sum() / own_n.sum())
     drawn = np.random.default_rng(seed).integers(0, total.size, (draws, own.size))

@@ -54,7 +54,7 @@ class ControlTest:
 
 
 @dataclass(frozen=True, slots=True)
-class _One:
+class _SampleTest:
     """Statistic and one-sided p of one sample of pairs; None where undefined."""
 
     statistic: float
@@ -98,8 +98,8 @@ def run_control_tests(
     raters = np.union1d(np.unique(pairs.rater), np.flatnonzero(pairs.unmatched))
     sign = ratings.better_sign
     tested = {int(r): _test_or_reason(*pairs.of(int(r)), sign, test, min_pairs) for r in raters}
-    testable = [rater for rater, one in tested.items() if isinstance(one, _One)]
-    family = np.array([one.p_value for one in tested.values() if isinstance(one, _One)])
+    testable = [rater for rater, one in tested.items() if isinstance(one, _SampleTest)]
+    family = np.array([one.p_value for one in tested.values() if isinstance(one, _SampleTest)])
     q_values = dict(zip(testable, adjust_p_values(family, adjust).tolist(), strict=True))
     passed = [rater for rater, q in q_values.items() if q < alpha]
     tests = {}
@@ -108,7 +108,7 @@ def run_control_tests(
             continue
         q = q_values.get(rater)
         missed = None
-        if isinstance(outcome, _One) and q is not None and q >= alpha:
+        if isinstance(outcome, _SampleTest) and q is not None and q >= alpha:
             limit = alpha * outcome.p_value / q
             missed = _share_failing(pairs, rater, passed, sign, test, limit)
         tests[rater] = _verdict(pairs, rater, outcome, q, sign, alpha, missed)
@@ -131,7 +131,7 @@ def _share_failing(
 def _verdict(
     pairs: OriginalPairs,
     rater: int,
-    outcome: _One | str,
+    outcome: _SampleTest | str,
     q: float | None,
     sign: int,
     alpha: float,
@@ -149,25 +149,27 @@ def _verdict(
     return ControlTest(
         n_pairs=difference.size,
         n_unmatched=int(pairs.unmatched[rater]),
-        statistic=number_or_none(outcome.statistic) if isinstance(outcome, _One) else None,
-        p_value=outcome.p_value if isinstance(outcome, _One) else None,
+        statistic=number_or_none(outcome.statistic) if isinstance(outcome, _SampleTest) else None,
+        p_value=outcome.p_value if isinstance(outcome, _SampleTest) else None,
         q_value=q,
         mean_difference=float(difference.mean()) if difference.size else None,
         share_worse=float((sign * difference < 0).mean()) if difference.size else None,
         verdict=verdict,
-        why=why if isinstance(outcome, _One) else str(outcome),
+        why=why if isinstance(outcome, _SampleTest) else str(outcome),
         missed=missed,
     )
 
 
-def _test_or_reason(changed: Floats, original: Floats, sign: int, test: ControlTestName, min_pairs: int) -> _One | str:
+def _test_or_reason(
+    changed: Floats, original: Floats, sign: int, test: ControlTestName, min_pairs: int
+) -> _SampleTest | str:
     if changed.size < min_pairs:
         return f"{changed.size} of at least {min_pairs} pairs"
     result = lower_score_test(sign * changed, sign * original, test)
     return "all differences are the same" if result is None else result
 
 
-def lower_score_test(changed: Floats, original: Floats, test: ControlTestName) -> _One | None:
+def lower_score_test(changed: Floats, original: Floats, test: ControlTestName) -> _SampleTest | None:
     """Statistic and p of `changed` being smaller than `original`; None where the test is undefined.
 
     >>> import numpy as np
@@ -178,23 +180,23 @@ def lower_score_test(changed: Floats, original: Floats, test: ControlTestName) -
     """
     difference = round_scores(changed - original)
     if test == "rank_sum":
-        return _One(_u(changed, original), wilcoxon_rank_sum(changed, original).less)
+        return _SampleTest(_u(changed, original), wilcoxon_rank_sum(changed, original).less)
     if test == "signed_rank":
         kept = difference[difference != 0][None, :]
         if not kept.size:
-            return _One(0.0, 1.0)
+            return _SampleTest(0.0, 1.0)
         result = wilcoxon_signed_rank(kept, method="exact" if kept.size <= MOST_EXACT else "asymptotic")
-        return _One(_w_plus(kept[0]), float(result.less[0]))
+        return _SampleTest(_w_plus(kept[0]), float(result.less[0]))
     return _t(difference)
 
 
-def _t(difference: Floats) -> _One | None:
+def _t(difference: Floats) -> _SampleTest | None:
     n = difference.size
     error = float(difference.std(ddof=1)) / np.sqrt(n) if n > 1 else 0.0
     if np.round(error, 10) == 0:
         return None
     t = float(difference.mean()) / error
-    return _One(t, float(scipy.special.stdtr(n - 1, t)))
+    return _SampleTest(t, float(scipy.special.stdtr(n - 1, t)))
 
 
 def _w_plus(difference: Floats) -> float:

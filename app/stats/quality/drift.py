@@ -85,7 +85,7 @@ def cusum(values: Floats, *, k: float = REFERENCE, h: float = DECISION) -> Cusum
     >>> cusum(np.array([0, 0, 0.2, -0.1, 0.1, 1.2, 1.1, 0.9, 1.3, 1.0]), h=2).alarm
     9
     """
-    upper, lower = (_one_sided(side * values - k) for side in (1.0, -1.0))
+    upper, lower = (_cusum_sums(side * values - k) for side in (1.0, -1.0))
     over = np.flatnonzero((upper > h) | (lower > h))
     if not over.size:
         return Cusum(upper, lower, None, 0)
@@ -93,7 +93,7 @@ def cusum(values: Floats, *, k: float = REFERENCE, h: float = DECISION) -> Cusum
     return Cusum(upper, lower, first + 1, 1 if upper[first] >= lower[first] else -1)
 
 
-def _one_sided(steps: Floats) -> Floats:
+def _cusum_sums(steps: Floats) -> Floats:
     """The sums along the last axis."""
     walked = np.cumsum(steps, axis=-1)
     return np.asarray(walked - np.minimum(0.0, np.minimum.accumulate(walked, axis=-1)) if steps.size else walked)
@@ -144,14 +144,14 @@ def estimate_drift(
 
 def _chances(x: Floats, where: Floats, k: float, seed: int) -> tuple[float, float, float]:
     """Of the CUSUM, of the slope and of the rarer of both; more orders are drawn where few leave a doubt."""
-    tally = _of_orders(x, where, k, FIRST_DRAWS, seed)
-    return tally if tally[2] > DOUBT else _of_orders(x, where, k, DRAWS, seed)
+    tally = _test_random_orders(x, where, k, FIRST_DRAWS, seed)
+    return tally if tally[2] > DOUBT else _test_random_orders(x, where, k, DRAWS, seed)
 
 
-def _of_orders(x: Floats, where: Floats, k: float, draws: int, seed: int) -> tuple[float, float, float]:
+def _test_random_orders(x: Floats, where: Floats, k: float, draws: int, seed: int) -> tuple[float, float, float]:
     rng = np.random.default_rng((SEED, seed))
     orders = np.concatenate((x[None, :], rng.permuted(np.tile(x, (draws, 1)), axis=1)))
-    reached = np.maximum(_one_sided(orders - k).max(axis=1), _one_sided(-orders - k).max(axis=1))
+    reached = np.maximum(_cusum_sums(orders - k).max(axis=1), _cusum_sums(-orders - k).max(axis=1))
     both = [_rarity(np.round(values, 9)) for values in (reached, np.abs(orders @ where))]
     either = np.minimum(*both)
     return float(both[0][0]), float(both[1][0]), float((either <= either[0]).mean())
@@ -192,7 +192,7 @@ def estimate_drift_by_rater(
     while pending:
         blocks = _blocks(cells, course, sign * estimate_rater_levels(cells, n_raters, is_compared).residual)
         for rater in sorted(pending):
-            drift_ = _of_rater(blocks, rater, k, h)
+            drift_ = _drift_of_rater(blocks, rater, k, h)
             if drift_ is not None:
                 by_rater[rater] = drift_
         moved = [r for r, one in by_rater.items() if is_compared[r] and one.either < chance]
@@ -233,7 +233,7 @@ def _weights(inside: Floats, mean: Floats, n: Floats) -> Floats:
     return np.asarray(1 / variance if (variance > 0).all() else np.ones(n.size))
 
 
-def _of_rater(blocks: _Blocks, rater: int, k: float, h: float) -> Drift | None:
+def _drift_of_rater(blocks: _Blocks, rater: int, k: float, h: float) -> Drift | None:
     mine = np.flatnonzero(blocks.rater == rater)
     if mine.size < MIN_DOCUMENTS:
         return None

@@ -38,13 +38,13 @@ def flag_raters(limits: Limits, evidence: FlagEvidence, names: tuple[str, ...]) 
     """The flags of each rater (by code) who has habits: by which check, and what is to be seen. names: by code."""
     flags: dict[int, list[Flag]] = {r: [] for r in evidence.ways}
     by_check: dict[Check, FlagTexts] = {
-        "habits": _of_habits(limits, evidence.ways),
-        "speed": _of_speed(limits, evidence.speeds),
-        "panel": _of_panel(limits, evidence.panel),
-        "repeats": _of_repeats(limits, evidence.again),
-        "drift": _of_drift(limits, evidence.drifts),
-        "within_tasks": _of_tasks(limits, evidence.within),
-        "alike": _of_pairs(limits, evidence.pairs, names),
+        "habits": _habit_flags(limits, evidence.ways),
+        "speed": _speed_flags(limits, evidence.speeds),
+        "panel": _panel_flags(limits, evidence.panel),
+        "repeats": _repeat_flags(limits, evidence.again),
+        "drift": _drift_flags(limits, evidence.drifts),
+        "within_tasks": _within_task_flags(limits, evidence.within),
+        "alike": _alike_pair_flags(limits, evidence.pairs, names),
     }
     for check, part in by_check.items():
         for rater, text in part:
@@ -52,57 +52,57 @@ def flag_raters(limits: Limits, evidence: FlagEvidence, names: tuple[str, ...]) 
     return {rater: tuple(told) for rater, told in flags.items()}
 
 
-def _rare(limits: Limits, q: float | None) -> bool:
+def _is_rare(limits: Limits, q: float | None) -> bool:
     return q is not None and q < limits.chance
 
 
-def _of_habits(limits: Limits, ways: dict[int, Habits]) -> FlagTexts:
+def _habit_flags(limits: Limits, ways: dict[int, Habits]) -> FlagTexts:
     judged = {r: way for r, way in ways.items() if way.n >= limits.min_judgments}
     q_values = benjamini_hochberg(np.array([way.run_p for way in judged.values()])).tolist()
     for (r, way), q in zip(judged.items(), q_values, strict=True):
         if way.distinct == 1:
             if way.constant_p is None or way.constant_p < limits.chance:
                 yield r, "one score throughout"
-        elif q < limits.run_p and _rare(limits, way.run_q):
+        elif q < limits.run_p and _is_rare(limits, way.run_q):
             yield r, f"{way.longest_run} equal scores in a row, {way.expected_run:.1f} expected"
-        if way.round_share is not None and way.round_share > limits.round and _rare(limits, way.round_q):
+        if way.round_share is not None and way.round_share > limits.round and _is_rare(limits, way.round_q):
             yield r, f"{way.round_share:.0%} of scores are multiples of 10"
 
 
-def _of_speed(limits: Limits, speeds: dict[int, Speed]) -> FlagTexts:
+def _speed_flags(limits: Limits, speeds: dict[int, Speed]) -> FlagTexts:
     for r, pace in speeds.items():
         enough = pace.n >= limits.min_timed and pace.ratio is not None and pace.ratio < limits.fast
-        if enough and _rare(limits, pace.q_value):
+        if enough and _is_rare(limits, pace.q_value):
             yield r, f"{pace.ratio:.0%} of the usual time"
 
 
-def _of_panel(limits: Limits, panel: dict[int, Against]) -> FlagTexts:
+def _panel_flags(limits: Limits, panel: dict[int, Against]) -> FlagTexts:
     known = [one.correlation for one in panel.values() if one.correlation is not None]
     usual = float(np.median(known)) if known else 0.0
     for r, comparison in panel.items():
         rank = comparison.correlation
-        if rank is not None and rank < limits.correlation * usual and _rare(limits, comparison.correlation_q):
+        if rank is not None and rank < limits.correlation * usual and _is_rare(limits, comparison.correlation_q):
             yield r, f"rank correlation with the others {rank:.2f}, where {usual:.2f} is usual"
-        if comparison.sds is not None and comparison.sds > limits.offset and _rare(limits, comparison.offset_q):
+        if comparison.sds is not None and comparison.sds > limits.offset and _is_rare(limits, comparison.offset_q):
             yield r, f"{'lenient' if comparison.lenient > 0 else 'severe'}: {comparison.sds:.1f} SDs from the others"
 
 
-def _of_repeats(limits: Limits, by_rater: dict[int, Repeats]) -> FlagTexts:
+def _repeat_flags(limits: Limits, by_rater: dict[int, Repeats]) -> FlagTexts:
     for r, pairs in by_rater.items():
-        if pairs.usual is not None and pairs.n >= limits.min_repeats and _rare(limits, pairs.q_value):
+        if pairs.usual is not None and pairs.n >= limits.min_repeats and _is_rare(limits, pairs.q_value):
             yield r, f"repeats lie {pairs.mean_difference:.3g} apart on average, where {pairs.usual:.3g} is usual"
 
 
-def _of_drift(limits: Limits, drifts: dict[int, Drift]) -> FlagTexts:
+def _drift_flags(limits: Limits, drifts: dict[int, Drift]) -> FlagTexts:
     for r, moved in drifts.items():
         if moved.either < limits.drift_chance:
             way = "lenient" if moved.way > 0 else "severe"
             yield r, f"more {way} in the course of {moved.n} documents, chance {max(moved.either, 1e-12):.2g}"
 
 
-def _of_tasks(limits: Limits, within: dict[int, WithinTasks]) -> FlagTexts:
+def _within_task_flags(limits: Limits, within: dict[int, WithinTasks]) -> FlagTexts:
     for r, effect in within.items():
-        if _rare(limits, effect.q_value):
+        if _is_rare(limits, effect.q_value):
             times = effect.late / max(effect.early, 1e-9)
             yield (
                 r,
@@ -110,8 +110,8 @@ def _of_tasks(limits: Limits, within: dict[int, WithinTasks]) -> FlagTexts:
             )
 
 
-def _of_pairs(limits: Limits, pairs: tuple[Alike, ...], names: tuple[str, ...]) -> FlagTexts:
+def _alike_pair_flags(limits: Limits, pairs: tuple[Alike, ...], names: tuple[str, ...]) -> FlagTexts:
     for pair in pairs:
-        if _rare(limits, pair.q_value):
+        if _is_rare(limits, pair.q_value):
             for own, other in ((pair.first, pair.second), (pair.second, pair.first)):
                 yield own, f"answers like those of {names[other]}: {pair.equal:.0%} of {pair.n} equal"

@@ -72,7 +72,7 @@ def compare_with_panel(ratings: Ratings, consensus: Floats | None = None) -> dic
     keep = first_rows_of_judgments(ratings) & (calibrated if calibrated.any() else ratings.role == RatingRole.RATING)
     if consensus is not None:
         known = first_rows_of_judgments(ratings) & ~np.isnan(consensus)
-        return _each(ratings, "consensus", ratings.where(known), consensus[known])
+        return _compare_each_rater(ratings, "consensus", ratings.where(known), consensus[known])
     cells = compute_rater_item_means(ratings.where(keep))
     shared = cells.others_n > 0
     by_rater = {}
@@ -82,7 +82,7 @@ def compare_with_panel(ratings: Ratings, consensus: Floats | None = None) -> dic
     return by_rater
 
 
-def _each(ratings: Ratings, basis: str, rows: Ratings, agreed: Floats) -> dict[int, Against]:
+def _compare_each_rater(ratings: Ratings, basis: str, rows: Ratings, agreed: Floats) -> dict[int, Against]:
     by_rater = {}
     for rater in np.unique(rows.rater):
         mine = rows.rater == rater

@@ -139,11 +139,11 @@ def deviation_from_group(score: Floats, group: Ints, trusted: Bools) -> Floats:
     """
     n = int(group.max(initial=0)) + 1
     kept = trusted | (np.bincount(group[trusted], minlength=n) == 0)[group]
-    deviation = score - _means(score, group, kept, n)[group]
-    average = _means(np.abs(deviation), group, kept, n)[group]
+    deviation = score - _group_means(score, group, kept, n)[group]
+    average = _group_means(np.abs(deviation), group, kept, n)[group]
     return np.asarray(np.where(average > 0, deviation / np.where(average > 0, average, 1.0), 0.0))
 
 
-def _means(value: Floats, code: Ints, kept: Bools, n: int) -> Floats:
+def _group_means(value: Floats, code: Ints, kept: Bools, n: int) -> Floats:
     size = np.bincount(code[kept], minlength=n)
     return np.asarray(np.bincount(code[kept], weights=value[kept], minlength=n) / np.maximum(size, 1))

@@ -117,7 +117,7 @@ def make_quality_report(
     similar = tuple(
         _with_names(pair, rows.labels.raters) for pair in evidence.pairs if pair.q_value < chosen.limits.chance
     )
-    warnings = (*_warnings(controls, work.events), *(_of_pair(pair) for pair in similar))
+    warnings = (*_warnings(controls, work.events), *(_describe_pair(pair) for pair in similar))
     return QualityReport(tuple(by_rater), chosen, rows.higher_is_better, work.unit, n, counts, warnings, similar)
 
 
@@ -164,7 +164,7 @@ def select_events(events: EventTable, keep: Bools) -> EventTable:
     return replace(events, **{one.name: getattr(events, one.name)[keep] for one in fields(EventTable)})
 
 
-def _one_kind(ratings: Ratings) -> tuple[Bools, str]:
+def _choose_rating_kind(ratings: Ratings) -> tuple[Bools, str]:
     segments = np.asarray(ratings.segment >= 0)
     return (segments, "segment") if segments.any() or not len(ratings) else (~segments, "document")
 
@@ -204,7 +204,7 @@ class _Work:
         only: int | None = None,
     ) -> _Work:
         """only: the one rater whose control items are tested. Raises Invalid as `run_control_tests` does."""
-        keep, unit = _one_kind(ratings)
+        keep, unit = _choose_rating_kind(ratings)
         rows = ratings.where(keep)
         links = find_original_rows(rows)
         controls = run_control_tests(
@@ -265,7 +265,9 @@ def _evidence(
         )
         evidence = replace(evidence, drifts=drifting)
     if "within_tasks" in checks:
-        evidence = replace(evidence, within=_within(_steps(rows, order, rater_levels, trusted), limits.chance, only))
+        evidence = replace(
+            evidence, within=_test_within_tasks(_steps(rows, order, rater_levels, trusted), limits.chance, only)
+        )
     if "alike" in checks:
         evidence = replace(evidence, pairs=find_alike_raters(cells, course.document))
     return evidence
@@ -279,7 +281,7 @@ def _reference_raters(work: _Work, flags: Mapping[int, tuple[Flag, ...]]) -> Boo
     return trusted if trusted[list(work.order)].sum() > 1 else np.ones_like(trusted)
 
 
-def _within(steps: dict[int, OrderedJudgments], chance: float, only: int | None) -> dict[int, WithinTasks]:
+def _test_within_tasks(steps: dict[int, OrderedJudgments], chance: float, only: int | None) -> dict[int, WithinTasks]:
     """Of everybody; where one rater is looked at, of nobody if their own p says already that they are not flagged.
 
     Over all raters the q-value is no smaller than the p-value, and drawing orders for everybody takes seconds.
@@ -355,7 +357,7 @@ def _with_names(pair: Alike, names: tuple[str, ...]) -> AlikePair:
     return AlikePair((names[pair.first], names[pair.second]), *figures)
 
 
-def _of_pair(pair: AlikePair) -> str:
+def _describe_pair(pair: AlikePair) -> str:
     first, second = pair.raters
     return (
         f"{first} and {second} give more similar answers than two people who do not copy ({pair.equal:.0%} of "

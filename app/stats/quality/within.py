@@ -64,7 +64,8 @@ def compare_within_tasks(raters: dict[int, OrderedJudgments]) -> dict[int, Withi
     )
     q_values = benjamini_hochberg(np.array(list(chances.values()))).tolist()
     return {
-        r: WithinTasks(*_clearest(steps), chances[r], q) for (r, steps), q in zip(able.items(), q_values, strict=True)
+        r: WithinTasks(*_clearest_change(steps), chances[r], q)
+        for (r, steps), q in zip(able.items(), q_values, strict=True)
     }
 
 
@@ -75,16 +76,16 @@ def _tally(steps: OrderedJudgments, rater: int) -> DrawTally:
 
 def _orders_as_clear(steps: OrderedJudgments, draws: int, seed: tuple[int, ...]) -> int:
     """Drawn orders whose clearest cut is as clear as that of the given one."""
-    clearest = _contrasts(_orders(steps, draws, seed), _late(steps), steps.task).max(axis=1)
+    clearest = _contrasts(_orders(steps, draws, seed), _mark_late_judgments(steps), steps.task).max(axis=1)
     return int((clearest[1:] >= clearest[0] - 1e-9).sum())
 
 
-def _late(steps: OrderedJudgments) -> Bools:
+def _mark_late_judgments(steps: OrderedJudgments) -> Bools:
     return np.stack([steps.place > cut for cut in CUTS], axis=1)
 
 
-def _clearest(steps: OrderedJudgments) -> tuple[int, float, float, float]:
-    late = _late(steps)
+def _clearest_change(steps: OrderedJudgments) -> tuple[int, float, float, float]:
+    late = _mark_late_judgments(steps)
     best = int(_contrasts(steps.beside[None, :], late, steps.task)[0].argmax())
     after = late[:, best]
     distance = _distances(steps.beside[None, :], after)[0]

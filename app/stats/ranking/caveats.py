@@ -106,13 +106,13 @@ def data_caveats(
         few = f"{_plural(panel.n_documents, 'document')}: too few for BCa"
         warnings.append(f"{few}, which needs {resampling.FEWEST_FOR_BCA}; intervals by t")
     if ratings.documents_known:
-        warnings += _uneven(panel)
+        warnings += _warn_uneven_documents(panel)
     if len(panel.systems) > 1:
-        warnings += [*_few_raters(ratings), *_few_domains(panel)]
+        warnings += [*_warn_few_raters(ratings), *_warn_few_domains(panel)]
     if len(panel.systems) > 1 and recipe.test != "none":
         if ratings.documents_known:
             warnings += [*_documents(panel, recipe), *recipe_caveats.segment_test_caveats(panel, recipe)]
-        warnings += [*_LEGACY.get(recipe.test, ()), *_few_to_draw(shared, tests, recipe)]
+        warnings += [*_LEGACY.get(recipe.test, ()), *_warn_few_resampled(shared, tests, recipe)]
         warnings += [*_too_few_draws(tests, shared.segments.size, recipe), *_power(limit, shared.segments.size, recipe)]
         warnings += [*_overlap(shared), *_untestable_pairs(tests, shared, recipe)]
     return tuple(warnings)
@@ -122,9 +122,9 @@ def document_caveats(ratings: Ratings, panel: ScoreMatrix) -> tuple[str, ...]:
     """How the data are unlike what every claim by document takes for granted, whatever the test."""
     warnings = [*_raters(ratings), *recipe_caveats.confounding_caveats(ratings, panel)]
     if ratings.documents_known:
-        warnings += _uneven(panel)
+        warnings += _warn_uneven_documents(panel)
     if len(panel.systems) > 1:
-        warnings += [*_few_raters(ratings), *_few_domains(panel)]
+        warnings += [*_warn_few_raters(ratings), *_warn_few_domains(panel)]
     return tuple(warnings)
 
 
@@ -167,7 +167,7 @@ def _raters(ratings: Ratings) -> list[str]:
     return [f"{what}, and no pair across them is testable: {named}"]
 
 
-def _uneven(panel: ScoreMatrix) -> list[str]:
+def _warn_uneven_documents(panel: ScoreMatrix) -> list[str]:
     """Few effective documents, or one that holds much: what it means and what would help."""
     weights = panel.document_weights()
     if panel.n_documents < FEWEST_DOCUMENTS or not weights.size:
@@ -184,7 +184,7 @@ def _uneven(panel: ScoreMatrix) -> list[str]:
     return warnings
 
 
-def _few_raters(ratings: Ratings) -> list[str]:
+def _warn_few_raters(ratings: Ratings) -> list[str]:
     """One or few raters: what the intervals leave out, and what would help."""
     n = np.unique(ratings.rater).size
     if n == 1:
@@ -197,7 +197,7 @@ def _few_raters(ratings: Ratings) -> list[str]:
     return [f"{what}; {why}: use the interval for new raters, or add raters"]
 
 
-def _few_domains(panel: ScoreMatrix) -> list[str]:
+def _warn_few_domains(panel: ScoreMatrix) -> list[str]:
     n = 0 if panel.domain is None else np.unique(panel.domain).size
     if not 2 <= n < FEW_EFFECTIVE:
         return []
@@ -216,7 +216,7 @@ def _documents(panel: ScoreMatrix, recipe: Recipe) -> list[str]:
     return warnings
 
 
-def _few_to_draw(shared: CommonSegments, tests: PairTests, recipe: Recipe) -> list[str]:
+def _warn_few_resampled(shared: CommonSegments, tests: PairTests, recipe: Recipe) -> list[str]:
     """Where documents are drawn again, how often so few claim what is not there."""
     if recipe.test != "bootstrap" or recipe.unit != "document" or not tests.testable.any():
         return []

@@ -82,7 +82,7 @@ def _paper(wins: Bools) -> Bools:
     return np.array([wins[i, i + 1 :].all() for i in range(len(wins) - 1)], dtype=np.bool_)
 
 
-def _strict(wins: Bools) -> Bools:
+def _strict_wins(wins: Bools) -> Bools:
     return np.array([wins[: i + 1, i + 1 :].all() for i in range(len(wins) - 1)], dtype=np.bool_)
 
 
@@ -90,7 +90,7 @@ _RULES = {
     "wmt21": _wmt21,
     "wmt22": _wmt22,
     "wmt25": _wmt25,
-    "wmt26": _strict,
+    "wmt26": _strict_wins,
     "paper": _paper,
-    "strict": _strict,
+    "strict": _strict_wins,
 }

@@ -33,7 +33,7 @@ def probability_of_superiority(panel: ScoreMatrix, sign: int, *, paired: bool) -
     Source: Cliff 1993 (dominance); Grissom & Kim 2005, ch. 5 (probability of superiority).
     """
     scores = sign * round_scores(panel.score)
-    counted = _on_common(panel, scores) if paired else _on_all(panel, scores)
+    counted = _counts_on_common_segments(panel, scores) if paired else _counts_on_all_segments(panel, scores)
     better, worse, n = counted
     # From counts: 1 − better − worse leaves 5.6e-17 where there is no tie.
     tie = n - better - worse
@@ -41,7 +41,7 @@ def probability_of_superiority(panel: ScoreMatrix, sign: int, *, paired: bool) -
         return SuperiorityChances(better / n, tie / n, worse / n)
 
 
-def _on_common(panel: ScoreMatrix, scores: Floats) -> Indices:
+def _counts_on_common_segments(panel: ScoreMatrix, scores: Floats) -> Indices:
     """Segments where the first is better, the second is better, and both are present; shape (3, pairs)."""
     counts = [np.zeros((3, 0), dtype=np.intp)]
     for i in range(len(scores) - 1):
@@ -51,7 +51,7 @@ def _on_common(panel: ScoreMatrix, scores: Floats) -> Indices:
     return np.concatenate(counts, axis=1)
 
 
-def _on_all(panel: ScoreMatrix, scores: Floats) -> Indices:
+def _counts_on_all_segments(panel: ScoreMatrix, scores: Floats) -> Indices:
     """The same over every combination of a segment of the first and one of the second."""
     first, second = all_system_pairs(len(scores))
     held = [np.sort(row[present]) for row, present in zip(scores, panel.present, strict=True)]

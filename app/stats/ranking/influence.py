@@ -114,10 +114,10 @@ def leave_out_raters(
 def summarize_influence(difference: Floats, kinds: Sequence[LeaveOneOut]) -> tuple[PairInfluence, ...]:
     """Influence on each pair. A flip is a unit without which the better of two systems is no longer ahead."""
     sides = np.sign(round_scores(np.nan_to_num(difference)))
-    return tuple(_of_pair(k, float(difference[k]), int(sides[k]), kinds) for k in range(difference.size))
+    return tuple(_influence_of_pair(k, float(difference[k]), int(sides[k]), kinds) for k in range(difference.size))
 
 
-def _of_pair(pair: int, difference: float, side: int, kinds: Sequence[LeaveOneOut]) -> PairInfluence:
+def _influence_of_pair(pair: int, difference: float, side: int, kinds: Sequence[LeaveOneOut]) -> PairInfluence:
     largest: list[LargestChange] = []
     flips: list[tuple[float, str]] = []
     for kind in kinds:

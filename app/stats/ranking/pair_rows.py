@@ -56,15 +56,15 @@ def make_pair_rows(
     known = ratings.documents_known
     family = first.size if recipe.adjust == "holm" else 1
     alpha = recipe.alpha
-    low, high = _ends(difference, precise, shared if paired else None, recipe)
+    low, high = _pair_intervals(difference, precise, shared if paired else None, recipe)
     detectable = intervals.minimum_detectable_difference(precise, alpha / max(family, 1))
-    by_raters = _wider(difference, _by_raters(scored, panel, precise, recipe), recipe)
-    by_domains = _wider(difference, precision_for_new_domains(shared, panel) if paired else None, recipe)
+    by_raters = _t_interval(difference, _by_raters(scored, panel, precise, recipe), recipe)
+    by_domains = _t_interval(difference, precision_for_new_domains(shared, panel) if paired else None, recipe)
     in_unit, low_in_unit, high_in_unit = difference, low, high
     if raw is not panel:
         unscaled = reduce_to_common_segments(raw, ratings.better_sign, unit="document")
         in_unit, precise_in_unit = _differences(ratings, raw, unscaled, paired=paired)
-        low_in_unit, high_in_unit = _ends(in_unit, precise_in_unit, unscaled if paired else None, recipe)
+        low_in_unit, high_in_unit = _pair_intervals(in_unit, precise_in_unit, unscaled if paired else None, recipe)
     chances = effects.probability_of_superiority(raw, ratings.better_sign, paired=paired)
     influence = summarize_influence(difference, left_out)
     # Without a common segment the difference is NaN, which contradicts nothing.
@@ -126,7 +126,7 @@ def _by_raters(
     return precision_for_new_raters(scored, panel, precise, *all_system_pairs(len(panel.systems)))
 
 
-def _wider(difference: Floats, precise: EstimatePrecision | None, recipe: Recipe) -> tuple[Floats, Floats]:
+def _t_interval(difference: Floats, precise: EstimatePrecision | None, recipe: Recipe) -> tuple[Floats, Floats]:
     """Ends of the t interval; NaN where nothing is known."""
     width = np.full(difference.shape, np.nan)
     if precise is not None:
@@ -134,7 +134,7 @@ def _wider(difference: Floats, precise: EstimatePrecision | None, recipe: Recipe
     return difference - width, difference + width
 
 
-def _ends(
+def _pair_intervals(
     difference: Floats, precise: EstimatePrecision, shared: CommonSegments | None, recipe: Recipe
 ) -> tuple[Floats, Floats]:
     """Ends of the intervals of all pairs; bootstrap intervals are of common segments, all others take t."""

@@ -101,7 +101,7 @@ def _step_down(sums: Floats, weights: Floats, comparable: Bools, *, alpha: float
     beats = np.zeros_like(active)
     place = ceil((1 - alpha) * (draws + 1))
     while active.any() and place <= draws:
-        largest = _largest(moved, squares / documents, active, documents)
+        largest = _largest_statistic(moved, squares / documents, active, documents)
         limit = max(np.partition(largest, place - 1)[place - 1], _limit(normal, active, alpha))
         rejected = active & (observed > limit)
         if not rejected.any():
@@ -160,7 +160,7 @@ def _bootstrap_means(psi: Floats, *, seed: int, draws: int) -> Floats:
     return np.asarray(np.concatenate(parts, axis=1) / documents, dtype=np.float64)
 
 
-def _largest(moved: Floats, mean_squares: Floats, active: Bools, documents: int) -> Floats:
+def _largest_statistic(moved: Floats, mean_squares: Floats, active: Bools, documents: int) -> Floats:
     """The largest T* over the active hypotheses in each draw; +∞ where the bootstrap sample does not vary."""
     largest = np.full(moved.shape[1], -np.inf)
     # A few draws at a time, so that all pairs of one system stay in the processor's cache.

@@ -223,17 +223,17 @@ def _resolve_test(matrix: ScoreMatrix, ratings: Ratings, recipe: Recipe) -> tupl
             warning = "documents are unknown; segments are drawn instead of documents"
             return replace(recipe, unit="segment"), (warning,)
         instead = replace(recipe, test="rank_sum", unit="segment")
-        return _instead(recipe, instead, "documents are unknown", "a document-level test")
+        return _replace_choice(recipe, instead, "documents are unknown", "a document-level test")
     if (recipe.test in PAIRED_TESTS or recipe.matched_only) and design_checks.is_unpaired(matrix):
         instead = replace(recipe, test="welch", unit="document")
-        return _instead(recipe, instead, "unpaired design: no two systems share a segment", "a paired test")
+        return _replace_choice(recipe, instead, "unpaired design: no two systems share a segment", "a paired test")
     return recipe, ()
 
 
 _MEANING = {"rank_sum": "the rank-sum test on segments", "welch": "Welch's t on document means"}
 
 
-def _instead(recipe: Recipe, instead: Recipe, why: str, what: str) -> tuple[Recipe, tuple[str, ...]]:
+def _replace_choice(recipe: Recipe, instead: Recipe, why: str, what: str) -> tuple[Recipe, tuple[str, ...]]:
     named = _MEANING[instead.test]
     if recipe.fallback:
         # The joint permutation is of paired signs; any p-values can be adjusted by Holm.

@@ -60,12 +60,12 @@ class RankingFacts:
 
 def list_score_changes(rows: Ratings, facts: RankingFacts, groups: Sequence[Group]) -> tuple[ScoreChange, ...]:
     """Every change of the groups asked for that these data can have, in a fixed order."""
-    return tuple(change for group in GROUPS if group in groups for change in _of_group(rows, facts, group))
+    return tuple(change for group in GROUPS if group in groups for change in _changes_of_group(rows, facts, group))
 
 
 def why_no_change(rows: Ratings, facts: RankingFacts, group: Group) -> str | None:
     """Why a group has no change here; None where it has some."""
-    if next(_of_group(rows, facts, group), None) is not None:
+    if next(_changes_of_group(rows, facts, group), None) is not None:
         return None
     if group == "degraded_reference_rows":
         return "there are no reference rows"
@@ -78,17 +78,17 @@ def why_no_change(rows: Ratings, facts: RankingFacts, group: Group) -> str | Non
     return f"it takes 2 to {MOST_UNITS:,} {group}s"
 
 
-def _of_group(rows: Ratings, facts: RankingFacts, group: Group) -> Iterator[ScoreChange]:
+def _changes_of_group(rows: Ratings, facts: RankingFacts, group: Group) -> Iterator[ScoreChange]:
     if group in {"references", "degraded", "degraded_reference_rows"}:
-        return _of_references(rows, facts, group)
+        return _changes_of_references(rows, facts, group)
     return (
-        _of_ranks(facts, group)
+        _changes_of_ranks(facts, group)
         if group in {"lowest", "highest", "inflated", "system"}
-        else _of_units(rows, facts, group)
+        else _changes_of_units(rows, facts, group)
     )
 
 
-def _of_references(rows: Ratings, facts: RankingFacts, group: Group) -> Iterator[ScoreChange]:
+def _changes_of_references(rows: Ratings, facts: RankingFacts, group: Group) -> Iterator[ScoreChange]:
     """Human systems and reference rows: gone, or worse by each factor; the humans are not ranked."""
     humans = facts.humans & frozenset(facts.order)
     reference_rows = bool((rows.role == RatingRole.REFERENCE).any())
@@ -103,7 +103,7 @@ def _of_references(rows: Ratings, facts: RankingFacts, group: Group) -> Iterator
         yield ScoreChange(group, f"{d:g}", scaled=scaled, references=True, factor=d, unshown=humans)
 
 
-def _of_ranks(facts: RankingFacts, group: Group) -> Iterator[ScoreChange]:
+def _changes_of_ranks(facts: RankingFacts, group: Group) -> Iterator[ScoreChange]:
     """Systems by their rank: the last, the first, the last made better, each."""
     if not 2 < len(facts.order) <= MOST_UNITS:
         return
@@ -117,7 +117,7 @@ def _of_ranks(facts: RankingFacts, group: Group) -> Iterator[ScoreChange]:
         yield ScoreChange(group, f"system:{system}", left_out=gone, unshown=gone)
 
 
-def _of_units(rows: Ratings, facts: RankingFacts, group: Group) -> Iterator[ScoreChange]:
+def _changes_of_units(rows: Ratings, facts: RankingFacts, group: Group) -> Iterator[ScoreChange]:
     """Raters, documents and domains, each in turn."""
     names = _domains(rows, facts) if group == "domain" else _units(rows, group)
     if 1 < len(names) <= MOST_UNITS:
@@ -141,7 +141,7 @@ def apply_change(rows: Ratings, change: ScoreChange, documents: DocumentTable | 
 
     Raises Invalid where the scale has no end to degrade or inflate towards.
     """
-    touched = _of_systems(rows, change.left_out | change.scaled)
+    touched = _rows_of_systems(rows, change.left_out | change.scaled)
     if change.references:
         touched = touched | (rows.role == RatingRole.REFERENCE)
     if change.factor is not None:
@@ -150,16 +150,16 @@ def apply_change(rows: Ratings, change: ScoreChange, documents: DocumentTable | 
         return replace(rows, score=score).canonical()
     what, _, key = change.what.partition(":")
     if what in {"rater", "document", "domain"}:
-        touched = _of_unit(rows, what, key, documents)
+        touched = _rows_of_unit(rows, what, key, documents)
     return rows.where(~touched)
 
 
-def _of_systems(rows: Ratings, systems: frozenset[str]) -> Bools:
+def _rows_of_systems(rows: Ratings, systems: frozenset[str]) -> Bools:
     codes = [code for code, key in enumerate(rows.labels.systems) if key in systems]
     return np.asarray(np.isin(rows.system, codes), dtype=np.bool_)
 
 
-def _of_unit(rows: Ratings, what: str, key: str, documents: DocumentTable | None) -> Bools:
+def _rows_of_unit(rows: Ratings, what: str, key: str, documents: DocumentTable | None) -> Bools:
     if what == "domain":
         if documents is None:
             raise ValueError("domains are needed")

@@ -55,7 +55,7 @@ def compare_rankings(before: RankingPlaces, after: RankingPlaces) -> RankingDiff
     Source: Knowles 2021, §5.2 (ΔRank, ΔCluster, ΔBoth).
     """
     common = set(before.order) & set(after.order)
-    first, second = _of(before, common), _of(after, common)
+    first, second = _places_of_systems(before, common), _places_of_systems(after, common)
     clusters = None
     if first.clusters is not None and second.clusters is not None:
         clusters = _clusters_of(first) != _clusters_of(second)
@@ -71,7 +71,7 @@ def compare_rankings(before: RankingPlaces, after: RankingPlaces) -> RankingDiff
     )
 
 
-def _of(places: RankingPlaces, systems: set[str]) -> RankingPlaces:
+def _places_of_systems(places: RankingPlaces, systems: set[str]) -> RankingPlaces:
     """The places of some systems; ranks are counted among these, ties kept."""
     kept = [i for i, system in enumerate(places.order) if system in systems]
     ranks = [places.ranks[i] for i in kept]

@@ -58,19 +58,19 @@ class RobustnessExperiments:
         cls, rows: Ratings, recipe: Recipe, humans: frozenset[str], documents: DocumentTable | None = None
     ) -> RobustnessExperiments:
         """Settle the recipe on all data. Raises Invalid where it does not fit them."""
-        base = rank_systems(rows, _plain(recipe), documents)
+        base = rank_systems(rows, _simplify_recipe(recipe), documents)
         order = tuple(row.system for row in base.systems)
         dropped = tuple(one for one in base.dropped if one.n)
         return cls(rows, base.recipe, RankingFacts(order, humans, documents), tuple(base.warnings), dropped)
 
     def changes(self, groups: Sequence[Group]) -> tuple[tuple[ScoreChange, ...], dict[Group, str]]:
         """Every change of these groups, and for groups that have none the reason."""
-        ranked = self._ranked
+        ranked = self._ranked_and_reference_rows
         none = {group: why for group in groups if (why := why_no_change(ranked, self.facts, group)) is not None}
         return list_score_changes(ranked, self.facts, groups), none
 
     @property
-    def _ranked(self) -> Ratings:
+    def _ranked_and_reference_rows(self) -> Ratings:
         """What is ranked, and reference rows, which count where the moments of raters rest on all rows."""
         selection = select_rows(self.rows, self.recipe)
         return selection.ratings.where(selection.ranked | (selection.ratings.role == RatingRole.REFERENCE))
@@ -113,7 +113,12 @@ def rerank_systems(rows: Ratings, recipe: Recipe, unshown: frozenset[str], facts
     shown = scored.where(~np.isin(scored.system, gone)).canonical()
     # What the recipe says of rows and normalization is done.
     rest = replace(
-        _plain(recipe), normalize="none", roles=EVERY_ROLE, accepted_only=False, exclude=(), implausible_raters="keep"
+        _simplify_recipe(recipe),
+        normalize="none",
+        roles=EVERY_ROLE,
+        accepted_only=False,
+        exclude=(),
+        implausible_raters="keep",
     )
     return rank_systems(shown, rest, facts.documents)
 
@@ -145,6 +150,6 @@ def ranked_score_matrix(rows: Ratings, recipe: Recipe, domains: Codes | None = N
     return matrix.arranged(np.lexsort((matrix.systems, -rows.better_sign * round_scores(matrix.means()))))
 
 
-def _plain(recipe: Recipe) -> Recipe:
+def _simplify_recipe(recipe: Recipe) -> Recipe:
     """Without what rankings are not compared by."""
     return replace(recipe, influence=False, rank_sets=False, interval="t")

@@ -129,20 +129,20 @@ class StabilitySimulator:
         pieces: list[tuple[Floats, Claims]] = []
         for number in range(chunk.first, chunk.last):
             try:
-                pieces.extend(self._set(chunk, number))
+                pieces.extend(self._simulate_document_set(chunk, number))
             except Invalid as error:
-                return self._nothing(chunk, error.detail or error.title())
+                return self._make_empty_outcome(chunk, error.detail or error.title())
         means, claimed = zip(*pieces, strict=True)
         return ChunkOutcome(np.concatenate(means, axis=1), np.concatenate(claimed, axis=1))
 
-    def _nothing(self, chunk: StudyChunk, why: str) -> ChunkOutcome:
+    def _make_empty_outcome(self, chunk: StudyChunk, why: str) -> ChunkOutcome:
         n_systems = len(self.data.systems)
         means = np.zeros((len(chunk.methods), 0, n_systems))
         return ChunkOutcome(
             means, np.zeros((len(chunk.methods), 0, n_systems * (n_systems - 1) // 2), dtype=np.int8), why
         )
 
-    def _set(self, chunk: StudyChunk, number: int) -> Iterator[tuple[Floats, Claims]]:
+    def _simulate_document_set(self, chunk: StudyChunk, number: int) -> Iterator[tuple[Floats, Claims]]:
         """Studies of one document set, some at a time."""
         request = self.request
         documents = self.documents(chunk.documents, number)
@@ -151,14 +151,16 @@ class StabilitySimulator:
         step = max(1, min(STUDIES_AT_ONCE, _MOST_RATINGS // held))
         for piece, start in enumerate(range(0, studies, step)):
             n = min(step, studies - start)
-            yield self._piece(chunk, number, piece, documents, n)
+            yield self._simulate_studies(chunk, number, piece, documents, n)
 
-    def _piece(self, chunk: StudyChunk, number: int, piece: int, documents: Codes, n: int) -> tuple[Floats, Claims]:
+    def _simulate_studies(
+        self, chunk: StudyChunk, number: int, piece: int, documents: Codes, n: int
+    ) -> tuple[Floats, Claims]:
         raters = self._raters(chunk, number, piece, documents, n)
         studies = gather_study_ratings(self.items, documents, raters)
         sums = np.stack([document_sums(studies, method) for method in chunk.methods], axis=1)
         means = sums.sum(axis=2) / studies.n_segments.sum()
-        signed, request = self._better(sums), self.request
+        signed, request = self._orient_sums(sums), self.request
         exact = enumerates_all_signs(len(documents), request.permutations)
         shared = request.signs == "document_set"
         if exact:
@@ -177,7 +179,7 @@ class StabilitySimulator:
         request, whole = self.request, full_data_study(self.items)
         methods = tuple(dict.fromkeys(design.normalize for design in request.designs))
         sums = np.stack([document_sums(whole, method) for method in methods], axis=1)
-        signed = self._better(sums)
+        signed = self._orient_sums(sums)
         many, n = max(request.permutations, _FULL_PERMUTATIONS), signed.shape[-1]
         exact = enumerates_all_signs(n, many)
         signs = all_signs(n) if exact else draw_signs(self._rng("full data"), 1, many, n)
@@ -192,7 +194,7 @@ class StabilitySimulator:
         """When a difference is significant."""
         return SignificanceRule(self.request.alpha, self.request.two_sided, self.request.plus_one)
 
-    def _better(self, sums: Floats) -> Floats:
+    def _orient_sums(self, sums: Floats) -> Floats:
         """Sums with larger as better, documents last: (n, V, D, S) to (n, V, S, D)."""
         return sums.transpose(0, 1, 3, 2) * (1.0 if self.data.higher_is_better else -1.0)
 

@@ -80,7 +80,11 @@ def compute_curves(
     Raises Invalid where a design does not fit the data, unless the request is lenient; where it left the document
     counts open, for a design that fits with none of them.
     """
-    fitting, points, why = _Fit(simulator), dict[tuple[StudyDesign, int], StabilityPoint](), _Why(simulator.request)
+    fitting, points, why = (
+        _Fit(simulator),
+        dict[tuple[StudyDesign, int], StabilityPoint](),
+        _AssignmentReasons(simulator.request),
+    )
     waiting: dict[tuple[object, int], list[tuple[StudyChunk, ChunkOutcome]]] = {}
     chunks = simulator.chunks
     if outcomes is None:
@@ -103,7 +107,7 @@ def impossible_design_error(documents: int, why: str) -> Invalid:
     return Invalid("a design does not fit the data", places=(place,))
 
 
-class _Why:
+class _AssignmentReasons:
     """The reasons of an assignment by number of documents: of the first chunk that has one, whichever came first."""
 
     def __init__(self, request: StabilityRequest) -> None:
@@ -143,7 +147,7 @@ def _curve(
     design: StudyDesign,
     request: StabilityRequest,
     points: Mapping[tuple[StudyDesign, int], StabilityPoint],
-    why: _Why,
+    why: _AssignmentReasons,
     fitting: _Fit,
 ) -> StabilityCurve:
     curve_points = tuple(points[design, count] for count in request.counts if (design, count) in points)

@@ -95,7 +95,7 @@ class StudyRatings:
         """Centred sums of each rating of each item, shape (n, D, S, k)."""
         return np.asarray(np.take(self.items.total, self.at), dtype=np.float64)
 
-    def _summed(self, values: Floats) -> Floats:
+    def _sum_by_rater(self, values: Floats) -> Floats:
         """By rater of a study, shape (n, R + 1), the last for nobody."""
         shape = len(self.at), self.items.n_raters + 1
         sums = np.bincount(self.who.reshape(-1), weights=values.reshape(-1), minlength=shape[0] * shape[1])
@@ -105,21 +105,21 @@ class StudyRatings:
     def count(self) -> Floats:
         """Segment ratings of each rater, shape (n, R + 1); 0 for nobody."""
         weights = np.broadcast_to(self.n_segments[None, :, None, None].astype(np.float64), self.at.shape)
-        count = self._summed(weights)
+        count = self._sum_by_rater(weights)
         count[:, -1] = 0.0
         return count
 
     @cached_property
     def mean(self) -> Floats:
         """Mean of each rater (centred), shape (n, R + 1)."""
-        return self._by_count(self._summed(self.total))
+        return self._by_count(self._sum_by_rater(self.total))
 
     def _by_count(self, sums: Floats) -> Floats:
         return np.divide(sums, self.count, out=np.zeros_like(self.count), where=self.count > 0)
 
     @cached_property
     def _square(self) -> Floats:
-        return self._summed(np.take(self.items.square, self.at))
+        return self._sum_by_rater(np.take(self.items.square, self.at))
 
     @cached_property
     def _variance(self) -> Floats:
@@ -134,7 +134,7 @@ class StudyRatings:
     @property
     def errors(self) -> Floats:
         """Marked errors of each rater, shape (n, R + 1)."""
-        return self._summed(np.take(self.items.errors, self.at))
+        return self._sum_by_rater(np.take(self.items.errors, self.at))
 
     @cached_property
     def constant(self) -> Bools:

@@ -110,11 +110,11 @@ def permutation_p_values(
     Source: Riley et al. 2024, §5. Equality has a tolerance of 1e-9·max(1, |observed sum|).
     """
     n, variants, n_systems, _ = sums.shape
-    tallies = _Tallies.of(_apart(sums.sum(axis=3)).reshape(n * variants, -1), two_sided=rule.two_sided)
+    tallies = _Tallies.of(_pair_differences(sums.sum(axis=3)).reshape(n * variants, -1), two_sided=rule.two_sided)
     total = 0
     for piece in signs:
         total += piece.n_patterns
-        for start, permuted in _permuted(sums.reshape(n, variants * n_systems, -1), piece):
+        for start, permuted in _permute_sums(sums.reshape(n, variants * n_systems, -1), piece):
             rows = slice(start * variants, (start + len(permuted)) * variants)
             tallies.add(rows, permuted.reshape(len(permuted) * variants, n_systems, -1))
     add = 0 if exact or not rule.plus_one else 1
@@ -124,7 +124,7 @@ def permutation_p_values(
     return PermutationPValues(first, ((tallies.reverse + add) / (total + add)).reshape(n, variants, -1))
 
 
-def _permuted(sums: Floats, piece: SignPatterns) -> Iterator[tuple[int, Floats]]:
+def _permute_sums(sums: Floats, piece: SignPatterns) -> Iterator[tuple[int, Floats]]:
     """Permuted sums of some studies at a time, as many as a cache holds, after the number of the first of them.
 
     sums : shape (n, rows, D). Yields shape (studies, rows, patterns); it is valid until the next one.
@@ -186,7 +186,7 @@ class _Tallies:
                 self.beyond[here, pairs] += _tally(apart >= self.least[here, pairs, None])
 
 
-def _apart(values: Floats) -> Floats:
+def _pair_differences(values: Floats) -> Floats:
     """Differences of all pairs of the last axis."""
     first, second = np.triu_indices(values.shape[-1], k=1)
     return np.asarray(values[..., first] - values[..., second], dtype=np.float64)
@@ -201,6 +201,6 @@ def find_significant_claims(sums: Floats, p: PermutationPValues, rule: Significa
 
     sums : as for `permutation_p_values`. A claim needs the better sum, and p ≤ alpha.
     """
-    sign = np.sign(np.round(_apart(sums.sum(axis=3)), 10))
+    sign = np.sign(np.round(_pair_differences(sums.sum(axis=3)), 10))
     claimed = np.where(sign > 0, p.first <= rule.alpha, (sign < 0) & (p.second <= rule.alpha))
     return np.asarray(sign * claimed, dtype=np.int8)

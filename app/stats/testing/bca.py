@@ -105,21 +105,21 @@ def _p_value(drawn: Floats, estimate: float, acceleration: float, alpha: float) 
     if not 0 < below < 1:
         return 1.0  # no interval, so no claim
     bias = float(scipy.special.ndtri(below))
-    lower = float(scipy.special.ndtr(_corrected(bias, acceleration, float(scipy.special.ndtri(alpha)))))
+    lower = float(scipy.special.ndtr(_corrected_level(bias, acceleration, float(scipy.special.ndtri(alpha)))))
     is_claimed = bool(np.quantile(drawn, lower) > 0)
     least = 1 / (drawn.size + 1)
-    level = float(scipy.special.ndtr(_uncorrected(bias, acceleration, _level_of_zero(drawn))))
+    level = float(scipy.special.ndtr(_uncorrected_level(bias, acceleration, _level_of_zero(drawn))))
     if is_claimed:
         return float(np.clip(level, least, np.nextafter(alpha, 0))) if least < alpha else least
     return float(np.clip(level, alpha, 1.0))
 
 
-def _corrected(bias: float, acceleration: float, z: float) -> float:
+def _corrected_level(bias: float, acceleration: float, z: float) -> float:
     moved = bias + z
     return bias + moved / (1 - acceleration * moved)
 
 
-def _uncorrected(bias: float, acceleration: float, z: float) -> float:
+def _uncorrected_level(bias: float, acceleration: float, z: float) -> float:
     moved = (z - bias) / (1 + acceleration * (z - bias)) if np.isfinite(z) else z
     return moved - bias
 

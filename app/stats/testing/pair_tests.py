@@ -170,13 +170,15 @@ def _by_differences(panel: ScoreMatrix, shared: CommonSegments, recipe: Recipe, 
     lean = np.zeros(p.size, dtype=np.int8)
     for pairs, differences in unit_differences(panel, sign, unit=recipe.unit):
         if differences.shape[1] >= (FEWEST_DOCUMENTS if recipe.unit == "document" else 1):
-            tests = _of_differences(differences, recipe)
+            tests = _test_differences(differences, recipe)
             one_sided = recipe.alternative == "greater"
             p[pairs] = tests.greater if one_sided else tests.two_sided
             reverse[pairs] = tests.less if one_sided else np.nan
             lean[pairs] = tests.lean
     if recipe.test == "wmt26_or":
-        return _either(_without_floor(p, reverse, lean), _by_two_samples(panel, replace(recipe, test="welch"), sign))
+        return _smaller_p_of_both(
+            _without_floor(p, reverse, lean), _by_two_samples(panel, replace(recipe, test="welch"), sign)
+        )
     return _without_floor(p, reverse, lean)
 
 
@@ -202,7 +204,7 @@ def _by_bca(panel: ScoreMatrix, recipe: Recipe, sign: int) -> PairTests:
     return _without_floor(p, reverse, lean)
 
 
-def _of_differences(differences: Floats, recipe: Recipe) -> DirectionalPValues:
+def _test_differences(differences: Floats, recipe: Recipe) -> DirectionalPValues:
     if recipe.test == "signed_rank":
         return wilcoxon_signed_rank(
             differences, zero_method=recipe.zero_method, correction=recipe.correction, method=recipe.method
@@ -265,7 +267,7 @@ def _by_domains(panel: ScoreMatrix, recipe: Recipe, sign: int) -> PairTests:
     return replace(_without_floor(stouffer(p), np.full(first.size, np.nan), ahead), p_signed=signed)
 
 
-def _either(paired: PairTests, unpaired: PairTests) -> PairTests:
+def _smaller_p_of_both(paired: PairTests, unpaired: PairTests) -> PairTests:
     """The smaller p of two tests: WMT26's rule, which has two chances to reject and so more false claims than α."""
     with np.errstate(invalid="ignore"):
         p, reverse = (np.fmin(getattr(paired, n), getattr(unpaired, n)) for n in ("p_value", "p_reverse"))

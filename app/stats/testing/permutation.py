@@ -152,8 +152,8 @@ class _Stack:
         # A block with fewer pairs than systems is cheaper as differences. Where every pair has its own segments all
         # are such, and one part holds them all: going through them one by one costs more than what is computed.
         small = [block for block in blocks if block.pair.size <= len(block.sums)]
-        parts = [_of_systems(block) for block in blocks if block.pair.size > len(block.sums)]
-        self.parts = [*parts, *([_of_pairs(small)] if small else [])]
+        parts = [_stack_part_of_block(block) for block in blocks if block.pair.size > len(block.sums)]
+        self.parts = [*parts, *([_stack_part_of_pairs(small)] if small else [])]
         self.matrix = np.concatenate([part.rows for part in self.parts])
         self.totals = self.matrix.sum(axis=1, keepdims=True)
         self.ends = np.cumsum([len(part.rows) for part in self.parts])
@@ -176,11 +176,11 @@ class _Stack:
                 _compare(apart, part.observed[pairs], part.pair[pairs], counts)
 
 
-def _of_systems(block: PairBlock) -> _StackPart:
+def _stack_part_of_block(block: PairBlock) -> _StackPart:
     return _StackPart(block.sums, block.differences().sum(axis=1), block.pair, (block.first, block.second))
 
 
-def _of_pairs(blocks: Sequence[PairBlock]) -> _StackPart:
+def _stack_part_of_pairs(blocks: Sequence[PairBlock]) -> _StackPart:
     rows = np.concatenate([block.differences() for block in blocks])
     return _StackPart(rows, rows.sum(axis=1), np.concatenate([block.pair for block in blocks]))
 

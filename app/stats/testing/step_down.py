@@ -69,7 +69,7 @@ def _statistics(blocks: Sequence[PairBlock], flips: Floats, n_pairs: int) -> Flo
         mean = sums / total
         squares = (apart * apart).sum(axis=1)[:, None]
         spread = squares - 2 * mean * crossed + mean * mean * (weights * weights).sum()
-        statistics[block.pair] = _studentized(np.abs(sums), spread, squares, units)
+        statistics[block.pair] = _studentize(np.abs(sums), spread, squares, units)
     return statistics
 
 
@@ -77,7 +77,7 @@ def _pair_differences(block: PairBlock, of_systems: Floats) -> Floats:
     return of_systems[block.first] - of_systems[block.second]
 
 
-def _studentized(size: Floats, spread: Floats, squares: Floats, units: int) -> Floats:
+def _studentize(size: Floats, spread: Floats, squares: Floats, units: int) -> Floats:
     """size/√(spread·D/(D−1)); without spread 0 where there is no difference, else +∞."""
     none = spread <= 1e-12 * squares
     scale = np.sqrt(np.where(none, 1.0, spread) * units / max(units - 1, 1))

@@ -51,10 +51,10 @@ def decide_wins(
     joint = recipe.adjust == "maxT"
     adjusted = _jointly(matrix, shared, tests, recipe) if joint else adjust_p_values(entering, recipe.adjust)
     if recipe.adjust == "none" and one_sided:
-        won, lost = _below(adjusted, recipe), _below(np.nan_to_num(tests.p_reverse, nan=1.0), recipe)
+        won, lost = _is_below_alpha(adjusted, recipe), _is_below_alpha(np.nan_to_num(tests.p_reverse, nan=1.0), recipe)
     else:
-        won, lost = _below(adjusted, recipe) & forward, _below(adjusted, recipe) & backward
-    differs = (won | lost if one_sided else _below(adjusted, recipe)) & tests.testable
+        won, lost = _is_below_alpha(adjusted, recipe) & forward, _is_below_alpha(adjusted, recipe) & backward
+    differs = (won | lost if one_sided else _is_below_alpha(adjusted, recipe)) & tests.testable
     wins = _wins(matrix, won & tests.testable, lost & tests.testable, recipe, sign)
     return AdjustedTests(
         tests, np.where(tests.testable, adjusted, np.nan), wins, _square(differs, differs, len(matrix.systems))
@@ -72,7 +72,7 @@ def _jointly(matrix: ScoreMatrix, shared: CommonSegments, tests: PairTests, reci
     )
 
 
-def _below(p_values: Floats, recipe: Recipe) -> Bools:
+def _is_below_alpha(p_values: Floats, recipe: Recipe) -> Bools:
     return np.asarray(p_values <= recipe.alpha if recipe.inclusive else p_values < recipe.alpha)
 
 

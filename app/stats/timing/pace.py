@@ -70,7 +70,10 @@ def forecast_campaign_end(
     cells = sum(one.remaining + n for one, n in zip(raters, taken, strict=True))
     draws = max(FEWEST_DRAWS, min(draws, MOST_CELLS // cells))
     step = max(1, CHUNK // cells)
-    parts = [_ends(raters, chosen, taken, shared, now, min(step, draws - n), rng) for n in range(0, draws, step)]
+    parts = [
+        _simulate_end_times(raters, chosen, taken, shared, now, min(step, draws - n), rng)
+        for n in range(0, draws, step)
+    ]
     ends = np.concatenate(parts)
     low, median, high = np.percentile(ends, [50 * (1 - level), 50, 50 * (1 + level)])
     return EndForecast(float(median), float(low), float(high), level)
@@ -85,7 +88,7 @@ def _likely_tasks(gaps: Sequence[Floats], shared: int) -> list[int]:
     return [min(shared, int(n)) for n in np.ceil(expected + 4 * np.sqrt(expected) + 4)]
 
 
-def _ends(
+def _simulate_end_times(
     raters: Sequence[RaterWorkload],
     gaps: Sequence[Floats],
     taken: Sequence[int],

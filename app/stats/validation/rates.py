@@ -107,16 +107,18 @@ class RecipeValidation:
         if world in {"null", "resampled"}:
             rows, documents = self.population.study(rng, null=world == "null")
             truth = self._equal if world == "null" else TrueScores.of(self.truth)
-            return self._found((rows,), documents, truth)
-        drawn = self.own.study(_own(world), rng)
+            return self._findings_of_last_look((rows,), documents, truth)
+        drawn = self.own.study(_require_own_world(world), rng)
         looks = self.own.looks(drawn, rng) if world == "peeking" else (drawn,)
-        return self._found(looks, self.population.documents, self._equal)
+        return self._findings_of_last_look(looks, self.population.documents, self._equal)
 
     @property
     def _equal(self) -> TrueScores:
         return TrueScores(dict.fromkeys((row.system for row in self.truth.systems), 0.0))
 
-    def _found(self, looks: Sequence[Ratings], documents: DocumentTable | None, truth: TrueScores) -> dict[str, float]:
+    def _findings_of_last_look(
+        self, looks: Sequence[Ratings], documents: DocumentTable | None, truth: TrueScores
+    ) -> dict[str, float]:
         """Of the last look; a claim at any look is a claim."""
         measures: dict[str, float] = {}
         ever = dict[str, float]()
@@ -141,7 +143,7 @@ class RecipeValidation:
 _NUMBER: Final[Mapping[World, int]] = {"null": 1, "resampled": 0, **{w: i for i, w in enumerate(WORLDS) if i > 1}}
 
 
-def _own(world: World) -> OwnWorld:
+def _require_own_world(world: World) -> OwnWorld:
     if world in {"null", "resampled"}:
         raise ValueError(world)
     return world  # type: ignore[return-value]  # all others are worlds of its own design

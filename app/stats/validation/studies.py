@@ -61,15 +61,15 @@ class StudyPopulation:
         lengths = self.starts[drawn + 1] - self.starts[drawn]
         at = np.repeat(self.starts[drawn] - np.append(0, np.cumsum(lengths)[:-1]), lengths) + np.arange(lengths.sum())
         unit = np.repeat(np.arange(drawn.size), lengths)
-        ratings = self._renumbered(at, unit, drawn)
+        ratings = self._renumber_units(at, unit, drawn)
         if null:
             ratings = replace(
                 ratings,
                 system=_shuffled_systems(rng, ratings.system, unit, unit if self.together else np.zeros_like(unit)),
             )
-        return ratings.canonical(), self._known(drawn)
+        return ratings.canonical(), self._documents_of_drawn(drawn)
 
-    def _renumbered(self, at: Indices, unit: Indices, drawn: Indices) -> Ratings:
+    def _renumber_units(self, at: Indices, unit: Indices, drawn: Indices) -> Ratings:
         """The rows of the drawn units, each draw a unit of its own."""
         rows = self.rows
         columns = {name: getattr(rows, name)[at] for name in COLUMNS}
@@ -88,7 +88,7 @@ class StudyPopulation:
         named = RatingLabels(labels.systems, keys, labels.raters, labels.tasks, of_segment, position)
         return replace(rows, labels=named, **columns)
 
-    def _known(self, drawn: Indices) -> DocumentTable | None:
+    def _documents_of_drawn(self, drawn: Indices) -> DocumentTable | None:
         known = self.documents
         if known is None or not self.rows.documents_known:
             return None

@@ -104,7 +104,7 @@ def _intervals(ranking: Ranking, truth: TrueScores) -> dict[str, float]:
     coverage = {}
     for name, of in _OF_DIFFERENCES.items():
         held = [
-            _holds(interval, value)
+            _interval_covers(interval, value)
             for pair in ranking.pairs
             if (interval := of(pair)) and (value := truth.difference((pair.better, pair.worse))) is not None
         ]
@@ -112,7 +112,7 @@ def _intervals(ranking: Ranking, truth: TrueScores) -> dict[str, float]:
             coverage[name] = float(np.mean(held))
     values = truth.values or {}
     marginal = [
-        _holds(row.interval, values[row.system])
+        _interval_covers(row.interval, values[row.system])
         for row in ranking.systems
         if row.interval is not None and row.system in values
     ]
@@ -128,7 +128,7 @@ _OF_DIFFERENCES: Final[Mapping[str, Callable[[PairRow], tuple[float, float] | No
 }
 
 
-def _holds(interval: tuple[float, float], value: float) -> bool:
+def _interval_covers(interval: tuple[float, float], value: float) -> bool:
     """Ends included, to ten decimals: sums of the same scores in another order differ in their last bits."""
     return interval[0] - 1e-10 <= value <= interval[1] + 1e-10
 

@@ -94,7 +94,7 @@ def _initdb(cluster: Cluster, maker: OsAccount, scratch: Path, passwords: dict[s
         os.close(secret)
     if answer.returncode != 0:
         shutil.rmtree(scratch, ignore_errors=True)
-        raise ServerNotStarting(f"initdb: {_tail(answer.stdout)}")
+        raise ServerNotStarting(f"initdb: {_last_lines(answer.stdout)}")
 
 
 def read_cluster_version(folder: Path) -> str | None:
@@ -245,8 +245,8 @@ def _log_tail(cluster: Cluster) -> str:
 
 def read_log_tail(cluster: Cluster) -> str:
     """The end of the server's log, in one line."""
-    return _tail(cluster.log.read_text(encoding="utf-8", errors="replace") if cluster.log.exists() else "no log")
+    return _last_lines(cluster.log.read_text(encoding="utf-8", errors="replace") if cluster.log.exists() else "no log")
 
 
-def _tail(text: str, lines: int = 5) -> str:
+def _last_lines(text: str, lines: int = 5) -> str:
     return " | ".join(text.strip().splitlines()[-lines:])

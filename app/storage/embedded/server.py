@@ -52,7 +52,7 @@ class EmbeddedServer:
         """End our use; whoever is last stops the server, unless it was started to stay."""
         if self._users == -1:
             return
-        with _locked(self.cluster.home):
+        with _lock_home(self.cluster.home):
             if _is_last(self._users) and not (self.cluster.home / KEPT).exists():
                 cluster.stop_server_process(self.cluster)
             os.close(self._users)
@@ -60,7 +60,7 @@ class EmbeddedServer:
 
     def stop(self) -> None:
         """Stop the server, whoever uses it."""
-        with _locked(self.cluster.home):
+        with _lock_home(self.cluster.home):
             _take_down(self.cluster)
             if self._users != -1:
                 os.close(self._users)
@@ -83,7 +83,7 @@ def start_server(data_dir: Path, *, bin_dir: Path | None = None, keep: bool = Fa
     """
     tools = binaries.find_server_programs(bin_dir)
     home = folders.open_data_folder(data_dir)
-    with _locked(home):
+    with _lock_home(home):
         server_cluster = _open(home, tools)
         passwords = settings.read_or_make_passwords(
             home, server_cluster.account, fresh=not server_cluster.folder.exists()
@@ -113,7 +113,7 @@ def stop_server(data_dir: Path, *, bin_dir: Path | None = None) -> None:
     """Stop the server of a data folder, whoever uses it; nothing happens if none runs."""
     tools = binaries.find_server_programs(bin_dir)
     home = folders.open_data_folder(data_dir)
-    with _locked(home):
+    with _lock_home(home):
         if cluster.cluster_folder(home).exists():
             _take_down(_open(home, tools))
 
@@ -155,7 +155,7 @@ def _note_kept(home: Path, *, keep: bool) -> None:
 
 
 @contextmanager
-def _locked(home: Path) -> Iterator[None]:
+def _lock_home(home: Path) -> Iterator[None]:
     """One starter or stopper at a time; the lock of a killed one is free at once."""
     handle = _open_lock(home / folders.LOCK)
     try:

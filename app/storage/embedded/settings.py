@@ -44,7 +44,7 @@ include = 'local.conf'
 def write_server_settings(cluster: Path, sockets: Path, account: OsAccount) -> None:
     """Write postgresql.conf, pg_hba.conf and pg_ident.conf; an earlier content, of initdb or of anyone, is replaced."""
     settings = _SETTINGS.format(
-        sockets=_quoted(f'"{_doubled(str(sockets))}"'),
+        sockets=_quote(f'"{_double_quotes(str(sockets))}"'),
         port=PORT,
         buffers=_shared_buffers(),
         shared=_shared_memory(account),
@@ -54,23 +54,23 @@ def write_server_settings(cluster: Path, sockets: Path, account: OsAccount) -> N
         write_private_file(cluster / "local.conf", "# Settings of your own\n", account)
     method = "peer map=plumbline" if account.is_us else "scram-sha-256"
     write_private_file(cluster / "pg_hba.conf", f"local all all {method}\n", account)
-    write_private_file(cluster / "pg_ident.conf", _ident(account), account)
+    write_private_file(cluster / "pg_ident.conf", _ident_map(account), account)
 
 
-def _doubled(text: str) -> str:
+def _double_quotes(text: str) -> str:
     return text.replace('"', '""')
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
-def _ident(account: OsAccount) -> str:
+def _ident_map(account: OsAccount) -> str:
     """With peer authentication: the operating system user that may be each of the three roles."""
     name = find_user_name(account.uid)
     if not account.is_us or name is None:
         return ""
-    return "".join(f'plumbline "{_doubled(name)}" {role}\n' for role in (ADMIN, OWNER, APP))
+    return "".join(f'plumbline "{_double_quotes(name)}" {role}\n' for role in (ADMIN, OWNER, APP))
 
 
 def _shared_buffers() -> int:

@@ -58,14 +58,14 @@ class ServerTender:
         now = time.monotonic()
         seconds, self._looked = min(now - self._looked, 5 * LOOK_EVERY), now
         pids = cluster.find_server_processes(self._cluster)
-        self._wake(pids, seconds)
+        self._continue_stopped_processes(pids, seconds)
         main = cluster.find_postmaster(self._cluster, pids)
         if main is None:
             return self._absent(pids, seconds)
         self._orphaned = 0.0
         return self._present(main, pids, seconds)
 
-    def _wake(self, pids: set[int], seconds: float) -> None:
+    def _continue_stopped_processes(self, pids: set[int], seconds: float) -> None:
         """Let those go on that a signal has stopped for a while."""
         self._stopped = {pid: self._stopped.get(pid, 0.0) + seconds for pid in pids if is_process_stopped(pid)}
         for pid, stopped in self._stopped.items():
@@ -84,7 +84,7 @@ class ServerTender:
             return ServiceCondition("restarting", "it ended")
         full = shutil.disk_usage(self._cluster.home).free < ROOM
         reason = "it ended, and its disk is full" if full else "it ended"
-        self._say(reason)
+        self._log_reason(reason)
         self._paused += seconds
         if self._paused >= self._pause and self._launch():
             self._paused, self._pause = 0.0, min(2 * self._pause, LONGEST_PAUSE)
@@ -122,14 +122,14 @@ class ServerTender:
         if answer == "rejects":  # it recovers, which takes as long as it takes
             self._silent = 0.0
             return ServiceCondition("starting", "it makes good what its end left undone")
-        self._say("it does not answer")
+        self._log_reason("it does not answer")
         self._silent += max(seconds, LOOK_EVERY)
         if self._silent >= COMPUTING_FOR or min(self._silent, still.idle) >= SILENT_FOR:
             log.warning("Postgres has not answered for %d s; it is ended and started again", self._silent)
             _signal(pids, signal.SIGKILL)
         return ServiceCondition("restarting", "it does not answer")
 
-    def _say(self, reason: str) -> None:
+    def _log_reason(self, reason: str) -> None:
         """Log why it does not run: once, with what it said itself."""
         if self._said != reason:
             self._said = reason

@@ -92,10 +92,10 @@ def find_planned_for_raters(session: Session, campaign_id: int, asked: Sequence[
     items = sorted({row.item_id for row in row_of_question.values()})
     said = session.execute(sa.text(_SAID), {"campaign": campaign_id, "items": items})
     payloads = {(row.item_id, row.position): row.payload for row in said}
-    return {n: _planned(row, payloads.get((row.item_id, asked[n][2]))) for n, row in row_of_question.items()}
+    return {n: _make_planned_item(row, payloads.get((row.item_id, asked[n][2]))) for n, row in row_of_question.items()}
 
 
-def _planned(row: sa.Row[Any], payload: Mapping[str, object] | None) -> PlannedItem:
+def _make_planned_item(row: sa.Row[Any], payload: Mapping[str, object] | None) -> PlannedItem:
     named = (row.public_id, row.task, row.state, row.rater_id, row.item, row.role)
     return PlannedItem(*named, tuple(row.systems), payload)
 
@@ -122,17 +122,17 @@ def find_named_judgments(session: Session, campaign_id: int, names: Sequence[str
 
 def filter_known_raters(session: Session, campaign_id: int, keys: Sequence[str]) -> set[str]:
     """Those of the keys that are raters of the campaign."""
-    return _among(session, raters, campaign_id, keys)
+    return _find_existing_keys(session, raters, campaign_id, keys)
 
 
 def filter_known_systems(session: Session, campaign_id: int, keys: Sequence[str]) -> set[str]:
     """Those of the keys that are systems of the campaign."""
-    return _among(session, systems, campaign_id, keys)
+    return _find_existing_keys(session, systems, campaign_id, keys)
 
 
 def filter_known_documents(session: Session, campaign_id: int, keys: Sequence[str]) -> set[str]:
     """Those of the keys that are documents of the campaign."""
-    return _among(session, documents, campaign_id, keys)
+    return _find_existing_keys(session, documents, campaign_id, keys)
 
 
 def load_document_positions(session: Session, campaign_id: int, keys: Sequence[str]) -> set[tuple[str, int]]:
@@ -145,6 +145,6 @@ def load_document_positions(session: Session, campaign_id: int, keys: Sequence[s
     return {(row.key, row.position) for row in session.execute(query)}
 
 
-def _among(session: Session, table: sa.Table, campaign_id: int, keys: Sequence[str]) -> set[str]:
+def _find_existing_keys(session: Session, table: sa.Table, campaign_id: int, keys: Sequence[str]) -> set[str]:
     query = sa.select(table.c.key).where(table.c.campaign_id == campaign_id, table.c.key.in_(keys))
     return set(session.execute(query).scalars())

@@ -130,12 +130,12 @@ class StoredFileStream(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         """Fill the buffer from the current chunk, fetching the next when it is spent."""
         if not self._held:
-            self._held = self._next()
+            self._held = self._next_chunk()
         size = min(len(buffer), len(self._held))
         buffer[:size], self._held = self._held[:size], self._held[size:]
         return size
 
-    def _next(self) -> bytes:
+    def _next_chunk(self) -> bytes:
         here = (import_chunks.c.import_id == self._import_id) & (import_chunks.c.name == self._name)
         query = sa.select(import_chunks.c.data).where(here, import_chunks.c.n == self._n)
         self._n += 1

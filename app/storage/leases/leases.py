@@ -238,7 +238,7 @@ async def lease_next_task(connection: Connection, asking: LeaseRequest) -> Lease
             else NoTaskNow("not_enrolled")
         )
     campaign, enrolment, capacity, unit, person, _ = enrolment_row
-    refusal = _refused(campaign, enrolment)
+    refusal = _reason_to_refuse(campaign, enrolment)
     if refusal is not None:
         return refusal
     held = await (await connection.execute(RENEW, keys)).fetchone()
@@ -249,18 +249,18 @@ async def lease_next_task(connection: Connection, asking: LeaseRequest) -> Lease
         await connection.execute(EXPIRE, keys)
     keys |= {"unit": unit, "person": person, "room": await _room(connection, keys, capacity, unit)}
     for _ in range(TRIES):  # what was found may be handed in late, or given to somebody, at this very moment
-        task_id, fits = await _next(connection, keys)
+        task_id, fits = await _find_next_task(connection, keys)
         if task_id is None:
-            return await _nothing(connection, keys)
+            return await _explain_no_task(connection, keys)
         if not fits:
             return NoTaskNow("capacity")
-        taken = await _take(connection, asking, task_id)
+        taken = await _take_task(connection, asking, task_id)
         if taken is not None:
             return taken
     return NoTaskNow("wait", SOONEST)
 
 
-def _refused(campaign: str, enrolment: str | None) -> NoTaskNow | None:
+def _reason_to_refuse(campaign: str, enrolment: str | None) -> NoTaskNow | None:
     """What the states of the campaign and of the enrolment say."""
     if enrolment not in {"active", "paused"}:
         return NoTaskNow("not_enrolled")
@@ -279,7 +279,7 @@ async def _room(connection: Connection, keys: Mapping[str, Any], capacity: int |
     return int(capacity - (row[0] or 0)) if row else capacity
 
 
-async def _next(connection: Connection, keys: Mapping[str, Any]) -> tuple[int | None, bool]:
+async def _find_next_task(connection: Connection, keys: Mapping[str, Any]) -> tuple[int | None, bool]:
     """The task that is next for a rater, and whether it fits what is left of the capacity."""
     own = await (await connection.execute(OWN, keys)).fetchone()
     if own is not None:
@@ -294,7 +294,7 @@ async def _next(connection: Connection, keys: Mapping[str, Any]) -> tuple[int | 
     return None, False
 
 
-async def _take(connection: Connection, asking: LeaseRequest, task_id: int) -> Lease | None:
+async def _take_task(connection: Connection, asking: LeaseRequest, task_id: int) -> Lease | None:
     """Lease a free task; where it was begun in vain, a copy, and what was done stays with the original.
 
     None where it is free no more.
@@ -312,7 +312,7 @@ async def _take(connection: Connection, asking: LeaseRequest, task_id: int) -> L
     return Lease(*taken) if taken is not None else None
 
 
-async def _nothing(connection: Connection, keys: Mapping[str, Any]) -> NoTaskNow:
+async def _explain_no_task(connection: Connection, keys: Mapping[str, Any]) -> NoTaskNow:
     row = await (await connection.execute(TO_COME, keys)).fetchone()
     if row is None:
         planned = await (await connection.execute(PLANNED, keys)).fetchone()
@@ -335,7 +335,7 @@ async def renew_lapsed_lease(connection: Connection, asking: LeaseRequest, task_
     await connection.execute(LOCK, keys)
     if await (await connection.execute(RELEASED, keys)).fetchone() is None:
         return None
-    return await _take(connection, asking, task_id)
+    return await _take_task(connection, asking, task_id)
 
 
 DUE = """

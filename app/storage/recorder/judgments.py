@@ -234,7 +234,7 @@ TYPES = {
 PARAMETERS = tuple(TYPES)
 
 
-def _numbered(statement: str) -> str:
+def _number_parameters(statement: str) -> str:
     return _NAMED.sub(lambda found: f"${PARAMETERS.index(found[1]) + 1}", statement)
 
 
@@ -248,7 +248,7 @@ LANGUAGE plpgsql AS $function$
 #variable_conflict use_column
 BEGIN
     PERFORM FROM campaigns WHERE id = $1 FOR NO KEY UPDATE;
-    RETURN QUERY {_numbered(RECORD)};
+    RETURN QUERY {_number_parameters(RECORD)};
 END $function$"""
 CALL = f"SELECT * FROM pg_temp.record_answers({', '.join(f'${n + 1}' for n in range(len(PARAMETERS)))})".encode()
 

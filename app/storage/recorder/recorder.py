@@ -263,7 +263,7 @@ class Recorder:
         except AppError as error:
             if len(members) == 1 or isinstance(error, Unavailable):
                 for member in members:
-                    _tell(member.done, error)
+                    _set_error(member.done, error)
                 return
             for member in members:
                 await self._answer(lane, [member])
@@ -305,7 +305,7 @@ class Recorder:
         """
         with translate_database_errors():
             try:
-                return await self._once(work, keep, at_once)
+                return await self._run_flush(work, keep, at_once)
             except psycopg.OperationalError as error:
                 state = error.sqlstate or "08"
                 if not state.startswith(("08", "57P", AGAINST_EACH_OTHER)):
@@ -317,13 +317,15 @@ class Recorder:
                 with _no_connection():
                     await self._pool.check()
             try:
-                return await self._once(work, keep, at_once)
+                return await self._run_flush(work, keep, at_once)
             except psycopg.OperationalError as error:
                 if (error.sqlstate or "").startswith(AGAINST_EACH_OTHER):
                     raise DatabaseBusy(retry_after=1) from error
                 raise
 
-    async def _once(self, work: Callable[[Connection], Awaitable[T]], keep: Callable[[T], bool], at_once: bool) -> T:
+    async def _run_flush(
+        self, work: Callable[[Connection], Awaitable[T]], keep: Callable[[T], bool], at_once: bool
+    ) -> T:
         async with self.connection() as connection:
             if at_once:
                 return await work(connection)
@@ -361,6 +363,6 @@ class _no_connection:  # noqa: N801  (a context manager, like contextlib's)
             raise DatabaseDown(retry_after=1) from error
 
 
-def _tell(done: asyncio.Future[Any], error: AppError) -> None:
+def _set_error(done: asyncio.Future[Any], error: AppError) -> None:
     if not done.done():
         done.set_exception(error)

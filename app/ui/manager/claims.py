@@ -29,13 +29,13 @@ def describe_claims(view: RankingView, words: PageMessages) -> tuple[str, ...]:
     best = asked[0]
     beaten = [pair.worse for pair in tested if pair.better == best and pair.significant and pair.worse in asked]
     rest = [key for key in asked[1:] if key not in beaten]
-    first = _of_the_best(best, beaten, rest, names, words)
+    first = _claims_of_best(best, beaten, rest, names, words)
     if len(asked) < len(names):
         first = words.say(message("Human translations aside: {claim}"), claim=first)
-    return first, _of_all(tested, len(view.pairs), words)
+    return first, _claims_of_all_pairs(tested, len(view.pairs), words)
 
 
-def _of_the_best(
+def _claims_of_best(
     best: str, beaten: Sequence[str], rest: Sequence[str], names: dict[str, str], words: PageMessages
 ) -> str:
     if not rest:
@@ -55,7 +55,7 @@ def _of_the_best(
     )
 
 
-def _of_all(tested: Sequence[PairLine], pairs: int, words: PageMessages) -> str:
+def _claims_of_all_pairs(tested: Sequence[PairLine], pairs: int, words: PageMessages) -> str:
     significant = sum(pair.significant for pair in tested)
     if significant == pairs:
         return words.say(message("Every pair of systems differs significantly: the whole order may be claimed."))

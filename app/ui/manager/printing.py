@@ -63,7 +63,7 @@ def printable_page(
     values |= {"picture": ranking_address(campaign, ".svg", recipe), "matrix": matrix_address(campaign, recipe)}
     values["parts"] = [_part(database, campaign, caller, name) for name in PARTS]
     try:
-        values |= _ranked(database, campaign, caller, wanted)
+        values |= _ranking_values(database, campaign, caller, wanted)
     except JobNotBegun:
         values |= make_start_button(ranking_address(campaign, "", recipe))
     except Invalid as error:
@@ -71,7 +71,7 @@ def printable_page(
     return render_campaign_page(request, PAGE, about, caller, values)
 
 
-def _ranked(database: Database, campaign: str, caller: Caller, recipe: Recipe) -> dict[str, object]:
+def _ranking_values(database: Database, campaign: str, caller: Caller, recipe: Recipe) -> dict[str, object]:
     outcome = rankings.find_or_queue_ranking(database, campaign, recipe=recipe, ask=find_running_job)
     if isinstance(outcome, JobView):
         return {"job": outcome, "script": "job"}

@@ -49,7 +49,7 @@ def series_page(
     values: dict[str, object] = {"recipes": offered, "chosen": chosen, "table": None, "why": "", "job": None}
     if about.series is not None:
         try:
-            values |= _ranked(database, about.series, chosen, caller)
+            values |= _series_ranking_values(database, about.series, chosen, caller)
         except JobNotBegun:
             values |= make_start_button(_address(about.series, "", chosen))
         except Invalid as error:
@@ -57,7 +57,7 @@ def series_page(
     return render_campaign_page(request, PAGE, about, caller, values)
 
 
-def _ranked(database: Database, name: str, recipe: str, caller: Caller) -> dict[str, object]:
+def _series_ranking_values(database: Database, name: str, recipe: str, caller: Caller) -> dict[str, object]:
     """The table with its picture, or the job that makes it. Who only views learns nothing of raters. Raises Invalid."""
     outcome = side_by_side.find_or_queue_series(
         database, name, recipe=recipe, only=caller.campaign, ask=find_running_job

@@ -140,7 +140,7 @@ def stability_page(request: Request, caller: Reader, campaign: CampaignKey, data
         "tables": REPORT.tables(view),
         "caption": REPORT.caption(view),
         "warnings": group_alike_warnings(REPORT.warnings(view)),
-        "more": _more(view, given, request.url.path),
+        "more": _suggest_document_counts(view, given, request.url.path),
         "charts": [
             make_page_chart(
                 f"{address}.svg?{urlencode({**given, 'picture': picture})}",
@@ -192,7 +192,7 @@ def group_alike_warnings(warnings: Iterable[str]) -> list[list[str]]:
     return list(groups.values())
 
 
-def _more(view: StabilityView, given: Mapping[str, str], path: str) -> tuple[str, str] | None:
+def _suggest_document_counts(view: StabilityView, given: Mapping[str, str], path: str) -> tuple[str, str] | None:
     """Numbers of documents that tell more than those that were left open, and where they are asked for."""
     if "documents" in given or max(view.request.documents) >= FEWEST or view.documents_available < FEWEST:
         return None

@@ -75,8 +75,10 @@ class FastRoute(APIRoute):
         """The parameters of the path, and the headers of each dependency. Raises NotValid."""
         if request.method not in (self.methods or ()):
             raise NotValid
-        path = _validated(self.dependant.path_params, request.path_params)
-        return path, [_validated(dependency.headers, request.headers) for dependency in self.dependencies_in_order]
+        path = _read_parameters(self.dependant.path_params, request.path_params)
+        return path, [
+            _read_parameters(dependency.headers, request.headers) for dependency in self.dependencies_in_order
+        ]
 
 
 def put_fast_routes_first(app: FastAPI) -> None:
@@ -84,7 +86,7 @@ def put_fast_routes_first(app: FastAPI) -> None:
     app.router.routes.sort(key=lambda route: not isinstance(route, FastRoute))
 
 
-def _validated(parameters: Parameters, received: Mapping[str, Any]) -> dict[str, Any]:
+def _read_parameters(parameters: Parameters, received: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters by their names in the signature; one that is missing is left to its default. Raises NotValid."""
     values: dict[str, Any] = {}
     for field in parameters:

@@ -321,12 +321,12 @@ def test_a_forecast_from_components_is_as_unsure_as_they_are() -> None:
         assert one.studies == 500
         assert one.high > one.low
     planner = PowerPlanner(PowerOptions(), modelled(ratings), "mqm")
-    worlds = ahead._worlds(planner, planner.components, np.random.default_rng(1))
+    worlds = ahead._draw_worlds(planner, planner.components, np.random.default_rng(1))
     assert len({one[0].residual for one in worlds}) == len(worlds) == 10
     assert np.ptp([one[1][0] for one in worlds]) > 0.1
     published = forecast.StabilityForecaster(forecast.ForecastOptions(), modelled(nobody()), "mqm")
     none = PowerPlanner(PowerOptions(), modelled(nobody()), "mqm")
-    assert published._worlds(none, DEFAULTS["mqm"], np.random.default_rng(1)) == [(DEFAULTS["mqm"], None, 10)]
+    assert published._draw_worlds(none, DEFAULTS["mqm"], np.random.default_rng(1)) == [(DEFAULTS["mqm"], None, 10)]
 
 
 class TestOnPublicData:

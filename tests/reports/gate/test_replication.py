@@ -26,7 +26,7 @@ def test_a_mean_over_domains_is_forecast_since_studies_weigh_segments_alike(aggr
     asked, rule = gate.GateOptions(candidate="s01", baseline="s00"), GateRule()
     found = decide_claim(apart.sums, apart.weights, rule)
     given = cast("RecipeInput", SimpleNamespace(rows=ratings))
-    again, point = gate._again(given, replace(recipe, aggregate=aggregate), asked, rule, apart, found)
+    again, point = gate._forecast_replication(given, replace(recipe, aggregate=aggregate), asked, rule, apart, found)
     assert again is not None
     assert again.method == method
     assert (point is None) == (method == "forecast")
@@ -43,7 +43,9 @@ def test_the_difference_that_is_shown_and_the_direction_found_again_are_in_the_s
     apart = difference_by_document(laid, *pair, ratings.better_sign, paired=True)
     found = decide_claim(apart.sums, apart.weights, rule)
     asked = gate.GateOptions(candidate="A", baseline="B")
-    again, _ = gate._again(cast("RecipeInput", SimpleNamespace(rows=ratings)), recipe, asked, rule, apart, found)
+    again, _ = gate._forecast_replication(
+        cast("RecipeInput", SimpleNamespace(rows=ratings)), recipe, asked, rule, apart, found
+    )
     assert found.verdict == "better"
     assert again is not None
     assert again.method == "simulated"

@@ -106,7 +106,9 @@ def test_worlds_are_studied_where_they_are_asked_for_and_what_breaks_in_them_is_
     ratings = crossed(3, documents=12, systems=2, raters=2, ratings=1, segments=3)
     tried = RecipeValidation.of(StudyPopulation.of(ratings), replace(RECIPE, permutations=200), 1)
     plain, all_worlds = (
-        validation._Studies(tried, 3, validation._worlds(tried, validation.ValidationOptions(studies=3, worlds=worlds)))
+        validation._Studies(
+            tried, 3, validation._select_worlds(tried, validation.ValidationOptions(studies=3, worlds=worlds))
+        )
         for worlds in (False, True)
     )
     assert (plain.n_chunks, plain.worlds) == (2, ("null", "resampled"))
@@ -122,5 +124,5 @@ def test_worlds_are_studied_where_they_are_asked_for_and_what_breaks_in_them_is_
 def test_without_documents_only_worlds_of_raters_apply() -> None:
     ratings = replace(crossed(3, documents=12, systems=2, raters=2, ratings=1, segments=3), documents_known=False)
     tried = RecipeValidation.of(StudyPopulation.of(ratings), RECIPE, 1)
-    worlds = validation._worlds(tried, validation.ValidationOptions(worlds=True))
+    worlds = validation._select_worlds(tried, validation.ValidationOptions(worlds=True))
     assert worlds == ("null", "resampled", "clean", "rater_system")

@@ -152,12 +152,12 @@ def scatter_plots(title: str, below: str, panels: Sequence[ScatterPanel], notes:
         for n, panel in enumerate(shown if points else ()):
             x = MARGIN + 30 + (n % across) * (SIDE + GAP)
             y = HEAD + 24 + (n // across) * (SIDE + GAP + 10)
-            _panel(sheet, panel, (x, y), _ends(points))
+            _panel(sheet, panel, (x, y), _line_ends(points))
         sheet.caption(sentences, bottom + 8)
         return canvas.figure_to_svg(sheet.figure, title=title)
 
 
-def _ends(points: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], tuple[float, float]]:
+def _line_ends(points: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], tuple[float, float]]:
     xs, ys = zip(*points, strict=True)
     return (min(xs), max(xs)), (min(ys), max(ys))
 

@@ -68,7 +68,7 @@ def heat_map(what: HeatMap) -> bytes:
     top = HEAD + max(map(len, columns), default=4) * CHARACTER + 12
     bottom = top + max(1, len(rows)) * high
     width = max(left + len(columns) * wide + MARGIN, LEAST_WIDTH)
-    caption_lines = wrap_sentences([*_cut(what), *what.notes], width)
+    caption_lines = wrap_sentences([*_note_truncated(what), *what.notes], width)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 44 + len(caption_lines) * LINE + MARGIN)
@@ -87,7 +87,7 @@ def heat_map(what: HeatMap) -> bytes:
         return canvas.figure_to_svg(sheet.figure, title=what.title)
 
 
-def _cut(what: HeatMap) -> list[str]:
+def _note_truncated(what: HeatMap) -> list[str]:
     if len(what.rows) <= MOST_ROWS and len(what.columns) <= MOST_COLUMNS:
         return []
     return [f"The first {MOST_ROWS} rows and {MOST_COLUMNS} columns; the table has all."]

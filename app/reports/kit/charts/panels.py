@@ -98,7 +98,7 @@ def _key(sheet: ChartSheet, i: int, name: str) -> None:
 
 def _panel(sheet: ChartSheet, panel: LinePanel, names: Sequence[str], at: tuple[float, float]) -> None:
     left, top = at
-    bottom, high = top + HEIGHT, _highest(panel)
+    bottom, high = top + HEIGHT, _axis_maximum(panel)
     sheet.text(left, top - 14, panel.title, size=8.5, bold=True)
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         y = bottom - share * HEIGHT
@@ -129,7 +129,7 @@ def _curve(
         sheet.line((x,), (y,), color=color, marker=marker, hollow=hollow)
 
 
-def _highest(panel: LinePanel) -> float:
+def _axis_maximum(panel: LinePanel) -> float:
     """The upper end of the axis: a plain number at or above every value."""
     most = max((v for curve in panel.curves for v in curve.values if v is not None), default=0.0)
     if most <= 0:

@@ -76,7 +76,7 @@ def _declare_intervals(title: str, below: str, marks: Sequence[RaterInterval], n
 @drawn_as(_declare_intervals)
 def caterpillar_plot(title: str, below: str, marks: Sequence[RaterInterval], notes: Sequence[str]) -> bytes:
     """One line a rater with the 95 % interval, lowest first; as SVG. Of many the ends are drawn."""
-    shown, more = _ends(marks)
+    shown, more = _choose_extreme_raters(marks)
     left = MARGIN + max((len(_name(mark.name)) for mark in shown), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + FIGURES + MARGIN)
     reach = max((abs(end) for mark in shown for end in mark.interval), default=0.0) or 1.0
@@ -172,7 +172,7 @@ def _sheet(
     return ChartSheet(width, bottom + len(sentences) * LINE + MARGIN), bottom, sentences
 
 
-def _ends(marks: Sequence[RaterInterval]) -> tuple[list[RaterInterval], list[str]]:
+def _choose_extreme_raters(marks: Sequence[RaterInterval]) -> tuple[list[RaterInterval], list[str]]:
     if len(marks) <= MOST_ROWS:
         return list(marks), []
     half = MOST_ROWS // 2

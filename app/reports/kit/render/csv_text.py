@@ -22,11 +22,11 @@ def render_csv(headings: Sequence[str] | None, rows: Iterable[Sequence[Cell]]) -
     for row in rows:
         if headings is not None and len(row) != len(headings):
             raise ValueError(f"not every row of the file has one cell for each of {headings}")
-        writer.writerow([_safe(cell) for cell in row])
+        writer.writerow([_escape_formula(cell) for cell in row])
     return out.getvalue().encode()
 
 
-def _safe(cell: Cell) -> Cell:
+def _escape_formula(cell: Cell) -> Cell:
     """A name that a spreadsheet would run as a formula is marked as text; numbers stay numbers."""
     if isinstance(cell, bool):
         return "true" if cell else "false"

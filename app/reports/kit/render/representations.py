@@ -19,7 +19,7 @@ def render_report(report: Report[Any, Any], body: bytes, shape: str, picture: st
     """
     view = report.result.model_validate_json(body)
     if shape == "svg":
-        return _drawn(report, view, picture)
+        return _draw_svg(report, view, picture)
     if shape == "csv":
         headings, rows = report.csv(view)
         return csv_text.render_csv(headings, rows)
@@ -38,7 +38,7 @@ def list_chart_names(report: Report[Any, Any]) -> tuple[str, ...]:
     return tuple(report.charts)
 
 
-def _drawn(report: Report[Any, Any], view: Any, picture: str) -> bytes:
+def _draw_svg(report: Report[Any, Any], view: Any, picture: str) -> bytes:
     if picture not in report.charts:
         what = f"there are: {', '.join(list_chart_names(report))}"
         raise Invalid("the query is not valid", places=(Place(("query", "picture"), what),))

@@ -89,7 +89,7 @@ def _items(
     begin: ReadRequest, files: Sequence[InputFile], context: ReadContext, log: ReadLog
 ) -> Generator[Item, None, None]:
     with _reader(begin) as (line, still), closing(_Streams(files)) as streams:
-        while not isinstance(message := _next(line, still), ReaderDone):
+        while not isinstance(message := _next_message(line, still), ReaderDone):
             match message:
                 case RecordsRead(items):
                     for item in items:
@@ -100,11 +100,11 @@ def _items(
                 case FileOpened(file):
                     streams.open(file)
                 case BytesRequest(stream, size):
-                    _say(line.send_bytes, streams.read(stream, size))
+                    _send_to_reader(line.send_bytes, streams.read(stream, size))
                 case TasksRequest(shown):
-                    _say(line.send, list(context.shown() if shown else context.outline()))
+                    _send_to_reader(line.send, list(context.shown() if shown else context.outline()))
                 case ReaderFault():
-                    raise _as_here(message, log)
+                    raise _make_app_error(message, log)
         log.lines += message.log.lines
         add_read_logs(log, [message.log])
 
@@ -135,7 +135,7 @@ class _Streams:
             self._opened.popitem()[1].close()
 
 
-def _say(send: Callable[[T], None], what: T) -> None:
+def _send_to_reader(send: Callable[[T], None], what: T) -> None:
     """Raises ReaderLost where nobody is there to hear it."""
     try:
         send(what)
@@ -143,7 +143,7 @@ def _say(send: Callable[[T], None], what: T) -> None:
         raise ReaderLost from None
 
 
-def _as_here(fault: ReaderFault, log: ReadLog) -> AppError:
+def _make_app_error(fault: ReaderFault, log: ReadLog) -> AppError:
     """What the reader would have raised here, where bad lines were found in the records, too."""
     if fault.after_bad_lines and not fault.places:
         try:
@@ -168,14 +168,14 @@ def _reader(begin: ReadRequest) -> Iterator[tuple[Connection, ProcessStillness]]
                 pass_fds=[theirs.fileno()],
             )
         try:
-            _say(ours.send, begin)
+            _send_to_reader(ours.send, begin)
             yield ours, ProcessStillness(process.pid)
         finally:
             process.kill()
             process.wait(PATIENCE)
 
 
-def _next(line: Connection, still: ProcessStillness) -> object:
+def _next_message(line: Connection, still: ProcessStillness) -> object:
     """What it says next. Raises ReaderLost where it is gone, or stopped by a signal for long."""
     try:
         while not line.poll(LOOK_EVERY):

@@ -260,7 +260,7 @@ def read_records_parallel(
         for _ in range(READERS):
             readers.append(ReaderProcess(begin))
             stack.callback(readers[-1].close)
-        facts = _deal(format.spread, readers, files, context.limits, log)
+        facts = _share_out_lines(format.spread, readers, files, context.limits, log)
         yield format.spread.head(names, facts)
         elsewhere = RemoteRecords(readers, log, by_segment=format.by_segment)
         yield elsewhere
@@ -283,7 +283,7 @@ def has_at_least_bytes(size: int, files: Sequence[InputFile], limits: ReaderLimi
     return False
 
 
-def _deal(
+def _share_out_lines(
     spread: LineSharing,
     readers: Sequence[ReaderProcess],
     files: Sequence[InputFile],

@@ -35,7 +35,7 @@ from app.storage.imports.copy_text import CopyLines
 
 
 @dataclass(slots=True)
-class _Counted:
+class _EarlierCounts:
     """What earlier chunks held."""
 
     records: int = 0
@@ -70,7 +70,7 @@ def _read(inbox: Connection, outbox: Connection) -> None:
     with closing(spread.part(begin.names, context, log)) as part:
         _take_in(inbox, outbox, part, log)
         outbox.send(ReaderFacts(part.campaign_facts(), log))
-        _give(outbox, part, inbox.recv(), log)
+        _send_chunks(outbox, part, inbox.recv(), log)
 
 
 def _take_in(inbox: Connection, outbox: Connection, part: DocumentLines, log: ReadLog) -> None:
@@ -87,13 +87,13 @@ def _take_in(inbox: Connection, outbox: Connection, part: DocumentLines, log: Re
             outbox.send(StopReading())
 
 
-def _give(outbox: Connection, part: DocumentLines, judge: MakeRecords, log: ReadLog) -> None:
+def _send_chunks(outbox: Connection, part: DocumentLines, judge: MakeRecords, log: ReadLog) -> None:
     """Make records and send what is staged of them, chunk by chunk. Raises Invalid."""
     _forget(log, skip_bad_lines=judge.skip_bad_lines)
     protocol = protocols.get_protocol(judge.protocol)
     judged_by = protocol, resolve_scoring_options(protocol, judge.options)
     stage = StagingWriter(lambda: judged_by, CopyLines(lambda table, data: outbox.send(CopyBlock(table, data))))
-    counted = _Counted()
+    counted = _EarlierCounts()
     for record in part.records():
         if stage.n_held >= judge.chunk and stage.ends_before(record, by_segment=judge.by_segment):
             _end_chunk(outbox, stage, counted)
@@ -102,9 +102,9 @@ def _give(outbox: Connection, part: DocumentLines, judge: MakeRecords, log: Read
     outbox.send(ReaderDone(log))
 
 
-def _end_chunk(outbox: Connection, stage: StagingWriter, counted: _Counted) -> None:
+def _end_chunk(outbox: Connection, stage: StagingWriter, counted: _EarlierCounts) -> None:
     stage.lines.pack()
-    new = _Counted(stage.n_records, stage.n_judgments, stage.n_voids)
+    new = _EarlierCounts(stage.n_records, stage.n_judgments, stage.n_voids)
     counts = new.records - counted.records, new.judgments - counted.judgments, new.voids - counted.voids
     outbox.send(ChunkEnd(*counts))
     counted.records, counted.judgments, counted.voids = new.records, new.judgments, new.voids
