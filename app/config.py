@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -11,10 +12,12 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 from pydantic_settings import SettingsConfigDict as ConfigDict
 
 from app.domain.errors import Invalid, Place
+from app.domain.media_types import MediaLimits
 from app.web.rate_limits import StrangerLimits
 
 SECRETS = Path("/run/secrets")
 USUAL = StrangerLimits()
+USUAL_MEDIA = MediaLimits()
 
 
 def default_data_dir() -> Path:
@@ -40,6 +43,10 @@ class Settings(BaseSettings):
     body_limit, upload_limit: largest JSON body and largest uploaded file, in bytes.
     body_timeout: longest silence within a request body, in seconds.
     webhook_allowed: host names and networks inside that webhooks may be sent to, beside public addresses.
+    media_store: where media are kept, as `s3://bucket/prefix`; none: the folder `media` in `data_dir`.
+    media_endpoint: address of a store that is not Amazon's. media_folder: whose files managers may take by their paths.
+    media_limit, media_seconds, media_pixels: largest file of media in bytes, longest, and most pixels.
+    media_minutes: how long a rater's address of a file works.
     session_hours: how long a browser stays signed in.
     server, token: for commands that read: the server to ask instead of the database, and the credential for it.
     """
@@ -68,6 +75,13 @@ class Settings(BaseSettings):
     body_limit: Annotated[int, Field(ge=1024)] = 1 << 20
     upload_limit: Annotated[int, Field(ge=1024)] = 1 << 30
     body_timeout: Annotated[float, Field(gt=0)] = 30.0
+    media_store: str | None = None
+    media_endpoint: str | None = None
+    media_folder: Path | None = None
+    media_limit: Annotated[int, Field(ge=1024)] = USUAL_MEDIA.size
+    media_seconds: Annotated[float, Field(gt=0)] = USUAL_MEDIA.duration
+    media_pixels: Annotated[int, Field(ge=1)] = USUAL_MEDIA.pixels
+    media_minutes: Annotated[float, Field(gt=0, le=24 * 60)] = 15.0
     session_hours: Annotated[float, Field(gt=0, le=24 * 365)] = 12.0
     server: str | None = None
     token: SecretStr | None = None
@@ -98,6 +112,14 @@ class Settings(BaseSettings):
         if scheme not in {"http", "https"} or not separator or not rest or "/" in rest:
             raise ValueError("must be like https://plumbline.example.org")
         return value.rstrip("/")
+
+    @field_validator("media_store")
+    @classmethod
+    def _bucket(cls, value: str | None) -> str | None:
+        """A bucket, perhaps with a prefix."""
+        if value is not None and not re.fullmatch(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9._/-]*)?", value):
+            raise ValueError("must be like s3://bucket or s3://bucket/prefix")
+        return value
 
     @classmethod
     def settings_customise_sources(

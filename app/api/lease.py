@@ -35,6 +35,12 @@ class EventIn(BodyModel):
     at_ms: Annotated[int, Field(ge=0, le=2**53)] = Field(description="By the browser's clock.")
     item: Position | None = None
     segment: Position | None = None
+    media: Annotated[str, StringConstraints(pattern="^m_[0-9a-f]{32}$")] | None = Field(
+        None,
+        description="Of `media_play`, `media_heard` (every few seconds meanwhile), `media_pause`, `media_seek` and "
+        "`media_ended`: the file's id.",
+    )
+    media_ms: Annotated[int, Field(ge=0, le=2**53)] | None = Field(None, description="And where in it, in ms.")
 
 
 class HeartbeatIn(BodyModel):

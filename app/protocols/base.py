@@ -66,13 +66,14 @@ class JudgedTexts:
     """What the rater saw at one address; None where it is unknown (bare scores imported).
 
     prefill: the prefilled errors, each with its id in `prefill`; empty where none were. lengths: of texts that are not
-    at hand, in characters, by side.
+    at hand, in characters, by side. durations: of audio and video in the place of texts, in milliseconds, by side.
     """
 
     source: str | None = None
     text: str | None = None
     prefill: tuple[Span, ...] | None = None
     lengths: Mapping[Side, int] = field(default_factory=dict)
+    durations: Mapping[Side, int] = field(default_factory=dict)
 
     def length(self, side: Side) -> int | None:
         """Characters of the text on a side, None where nobody knows."""

@@ -10,6 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
+from app.domain.media_elements import OPENING
 from app.storage.optional_filters import join_optional_conditions
 
 Row = sa.Row[Any]
@@ -58,12 +59,14 @@ SELECT i.id AS item_id, i.position AS item, i.screen, i.column_, i.side_order, i
 FROM items i {_SHOWN}
 WHERE i.campaign_id = :campaign AND i.task_id = :task ORDER BY i.position, g.position"""
 
-# One row an item; of texts their lengths, unless they themselves are wanted. Lengths of 0 and of no text differ.
+# One row an item; of texts their lengths, unless they are wanted or are media. Lengths of 0 and of no text differ.
 _ADDRESSES = f"""
 SELECT t.id AS task_id, t.presentation, i.id AS item_id, i.position AS item, i.screen,
        array_agg(g.id ORDER BY g.position) AS segments,
        array_agg(length(g.source) ORDER BY g.position) AS source_lengths,
        array_agg(length({_TEXT}) ORDER BY g.position) AS text_lengths,
+       array_agg(CASE WHEN g.source ~* '{OPENING}' THEN g.source END ORDER BY g.position) AS source_elements,
+       array_agg(CASE WHEN {_TEXT} ~* '{OPENING}' THEN {_TEXT} END ORDER BY g.position) AS text_elements,
        CASE WHEN :texts THEN array_agg({_TEXT} ORDER BY g.position) END AS texts,
        CASE WHEN i.prefill IS NOT NULL THEN jsonb_agg({_PREFILL} ORDER BY g.position) END AS prefills
 FROM tasks t

@@ -10,10 +10,13 @@ from typing import Annotated
 from fastapi import Depends, Path, Request
 
 from app.domain.keys import KEY_PATTERN
+from app.services.media.policy import MediaPolicy
 from app.services.tasks.judging import JudgingService
 from app.services.webhooks.addresses import ONLY_PUBLIC, OutwardAddresses
 from app.storage.db import Database, Session
 from app.web.rate_limits import StrangerLimits
+
+NO_MEDIA = MediaPolicy()
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,7 @@ class Options:
     """What an installation chooses about its HTTP edge (see `app.config`).
 
     allowed_hosts: names that requests may be sent to; None: to any. strangers: what they may cost; None: whatever.
+    media: where they are, and their limits.
     """
 
     body_limit: int = 1 << 20
@@ -32,6 +36,7 @@ class Options:
     allowed_hosts: frozenset[str] | None = None
     strangers: StrangerLimits | None = None
     webhook_addresses: OutwardAddresses = ONLY_PUBLIC
+    media: MediaPolicy = NO_MEDIA
 
 
 def get_options(request: Request) -> Options:
@@ -63,8 +68,14 @@ async def get_judging_service(request: Request) -> JudgingService:
     return service
 
 
+async def get_media_policy(request: Request) -> MediaPolicy:
+    """Where media are, and their limits."""
+    return get_options(request).media
+
+
 DatabaseDep = Annotated[Database, Depends(get_database)]
 JudgingServiceDep = Annotated[JudgingService, Depends(get_judging_service)]
+MediaPolicyDep = Annotated[MediaPolicy, Depends(get_media_policy)]
 SessionDep = Annotated[Session, Depends(get_session, scope="function")]
 CampaignKey = Annotated[
     str, Path(alias="campaign", pattern=KEY_PATTERN, description="Key of the campaign.", examples=["ted-ende"])

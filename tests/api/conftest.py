@@ -284,6 +284,8 @@ def populate(admin: httpx.Client, url: str) -> dict[str, str]:
         "plan": "1",
         "set": "anchors",
         "system": "A",
+        "media": "m_" + "0" * 32,
+        "upload": "u_" + "0" * 32,
         "given": "0" * 16,
         "metric": "comet-22",
         "shape": "svg",

@@ -192,7 +192,8 @@ ELSEWHERE = {
         *("activity", "hour_adjustments", "contacts", "enrolments", "invitations", "leases", "teams"),
         *("tokens", "sessions", "tutorial_answers", "audit_log"),
     },
-    "work under way": {"idempotency", "imports", "import_files", "import_chunks", "jobs"},
+    "work under way": {"idempotency", "imports", "import_files", "import_chunks", "jobs", "media_uploads"},
+    "files beside the texts that name them: in a backup and a bundle": {"media_files", "signing_keys"},
     "links and bridges: in a backup alone": {"archive_links", "pearmut_answers", "pearmut_campaigns", "pearmut_users"},
     "shared by campaigns": {"calibration_sets", "calibration_pairs"},
 }

@@ -36,12 +36,29 @@ class GivenOut(AnswerModel):
     )
 
 
+class ShownMediaOut(AnswerModel):
+    """A file that stands in the place of a text. `GET …/media` has addresses of the files by their ids."""
+
+    id: str | None = Field(description="null where the file is not there.")
+    kind: Literal["audio", "video", "image", "missing"]
+    duration_ms: int | None
+    width: int | None = Field(description="In pixels.")
+    height: int | None
+    captions: str | None = Field(description="Id of the WebVTT file.")
+    transcript: str | None
+
+
 class TextOut(AnswerModel):
     """A text as it is shown. side: what a marked span of it names; null where nothing can be marked by side."""
 
     label: str
     text: str | None
     side: Literal["source", "target"] | None
+    media: ShownMediaOut | None = Field(
+        None,
+        description="The file in place of a text, which is empty then; absent where there is none.",
+        exclude_if=lambda said: said is None,
+    )
 
 
 class ShownSegmentOut(BaseModel):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from app.domain.errors import Invalid, Place
+from app.domain.media_types import ShownMedia
 from app.protocols.base import Basis, Protocol
 
 SOURCE, REFERENCE, JUDGED = "Source", "Reference", "Text"
@@ -23,12 +24,16 @@ class VisibleTexts:
 
 @dataclass(frozen=True, slots=True)
 class LabelledText:
-    """A text as the rater sees it. side: what a marked span of it would name; None where nothing can be marked, or
-    where naming a side would tell which text is the source."""
+    """A text as the rater sees it. media: the file that stands in its place; then `text` is empty.
+
+    side: what a marked span of it would name; None where nothing can be marked, or where naming a side would tell which
+    text is the source.
+    """
 
     label: str
     text: str | None
     side: Literal["source", "target"] | None
+    media: ShownMedia | None = None
 
 
 def find_visible_texts(protocol: Protocol[Any], basis: Basis) -> VisibleTexts:
@@ -57,6 +62,8 @@ def list_labelled_texts(
     references: Mapping[str, str],
     text: str | None,
     side_order: Literal[0, 1] = 0,
+    source_media: ShownMedia | None = None,
+    text_media: ShownMedia | None = None,
 ) -> tuple[LabelledText, ...]:
     """The texts that a rater sees at one address, in the order of the screen.
 
@@ -69,13 +76,13 @@ def list_labelled_texts(
     seen = find_visible_texts(protocol, basis)
     others = [references[name] for name in sorted(references)] if seen.references else []
     if protocol.hides_source:
-        pair = ([source] if seen.source else others) + [text]
+        pair = ([(source, source_media)] if seen.source else [(one, None) for one in others]) + [(text, text_media)]
         if len(pair) != len(HIDDEN):
             raise Invalid(f"{protocol.name} shows each text beside one other; there are {len(pair) - 1}")
         ordered = reversed(pair) if side_order else pair
-        return tuple(LabelledText(label, one, None) for label, one in zip(HIDDEN, ordered, strict=True))
+        return tuple(LabelledText(label, one, None, of) for label, (one, of) in zip(HIDDEN, ordered, strict=True))
     named = list_text_labels(protocol, basis, n_references=len(others))
-    first = (LabelledText(SOURCE, source, "source"),) if seen.source else ()
+    first = (LabelledText(SOURCE, source, "source", source_media),) if seen.source else ()
     between = zip(named[len(first) : -1], others, strict=True)
     middle = tuple(LabelledText(label, one, None) for label, one in between)
-    return (*first, *middle, LabelledText(JUDGED, text, "target"))
+    return (*first, *middle, LabelledText(JUDGED, text, "target", text_media))

@@ -12,8 +12,10 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from app.domain.media_types import ShownMedia
 from app.protocols import find_visible_texts
 from app.protocols.base import JudgedTexts, Side, Span
+from app.services.media.shown import load_shown_media
 from app.services.tasks.judging_rules import JudgingRules
 from app.services.tasks.task_content import TaskAddressNotFound, visible_prefilled_errors
 from app.storage import tasks
@@ -31,7 +33,7 @@ class TaskAddresses:
 
     items: position of each item, ascending. ids, screens: of the items. starts: where the segments of each item begin.
     segments: ids. source_lengths, text_lengths: characters, NO_TEXT where there is no text. texts: where scores need
-    them. prefills: by index of the segment.
+    them. prefills: by index of the segment. durations: of audio and video, in milliseconds, by index and side.
     """
 
     task_id: int
@@ -46,6 +48,7 @@ class TaskAddresses:
     text_lengths: array[int]
     texts: Sequence[str | None] | None
     prefills: Mapping[int, tuple[Span, ...]]
+    durations: Mapping[int, Mapping[Side, int]] = field(default_factory=dict)
 
     @property
     def final(self) -> bool:
@@ -82,7 +85,8 @@ class TaskAddresses:
         if source and self.source_lengths[index] != NO_TEXT:
             lengths["source"] = self.source_lengths[index]
         text = None if self.texts is None else self.texts[index]
-        return JudgedTexts(text=text, prefill=self.prefills.get(index, ()), lengths=lengths)
+        durations = self.durations.get(index, {})
+        return JudgedTexts(text=text, prefill=self.prefills.get(index, ()), lengths=lengths, durations=durations)
 
     def _place(self, item: int) -> int | None:
         at = bisect_right(self.items, item) - 1
@@ -179,6 +183,7 @@ class AnswerableTaskCache:
 def load_task_addresses(session: Session, rules: JudgingRules, public_id: str, rater_id: int) -> TaskAddresses:
     """Read the addresses of a task that a rater has or had, by one statement. Raises TaskNotFound."""
     rows = tasks.load_answerable_items(session, rules.campaign_id, public_id, rater_id, texts=rules.needs_texts)
+    of_sources, of_texts = _load_media(session, rules.campaign_id, rows)
     starts = array("i", [0])
     for row in rows:
         starts.append(starts[-1] + len(row.segments))
@@ -191,15 +196,44 @@ def load_task_addresses(session: Session, rules: JudgingRules, public_id: str, r
         screens=array("i", [row.screen or row.item for row in rows]),
         starts=starts,
         segments=array("q", [segment for row in rows for segment in row.segments]),
-        source_lengths=_lengths([n for row in rows for n in row.source_lengths]),
-        text_lengths=_lengths([n for row in rows for n in row.text_lengths]),
-        texts=[text for row in rows for text in row.texts] if rules.needs_texts else None,
+        source_lengths=_lengths([n for row in rows for n in row.source_lengths], of_sources),
+        text_lengths=_lengths([n for row in rows for n in row.text_lengths], of_texts),
+        texts=_texts(rows, of_texts) if rules.needs_texts else None,
         prefills=_prefills(rows),
+        durations=_durations(of_sources, of_texts),
     )
 
 
-def _lengths(of_texts: Sequence[int | None]) -> array[int]:
-    return array("i", [NO_TEXT if n is None else n for n in of_texts])
+def _load_media(
+    session: Session, campaign_id: int, rows: Sequence[tasks.Row]
+) -> tuple[dict[int, ShownMedia], dict[int, ShownMedia]]:
+    """Files in the places of sources and of texts, by the index of the segment."""
+    sources = [text for row in rows for text in row.source_elements]
+    texts = [text for row in rows for text in row.text_elements]
+    media = load_shown_media(session, campaign_id, (*sources, *texts))
+    of_sources, of_texts = (
+        {i: media[text] for i, text in enumerate(of) if text is not None and text in media} for of in (sources, texts)
+    )
+    return of_sources, of_texts
+
+
+def _durations(of_sources: Mapping[int, ShownMedia], of_texts: Mapping[int, ShownMedia]) -> dict[int, dict[Side, int]]:
+    durations: dict[int, dict[Side, int]] = {}
+    sides: tuple[tuple[Side, Mapping[int, ShownMedia]], ...] = (("source", of_sources), ("target", of_texts))
+    for side, media in sides:
+        for i, one in media.items():
+            if one.duration_ms is not None:
+                durations.setdefault(i, {})[side] = one.duration_ms
+    return durations
+
+
+def _texts(rows: Sequence[tasks.Row], media: Mapping[int, ShownMedia]) -> list[str | None]:
+    """Texts as they are shown: empty where a file stands in their place."""
+    return ["" if i in media else text for i, text in enumerate(text for row in rows for text in row.texts)]
+
+
+def _lengths(of_texts: Sequence[int | None], media: Mapping[int, ShownMedia]) -> array[int]:
+    return array("i", [NO_TEXT if n is None else 0 if i in media else n for i, n in enumerate(of_texts)])
 
 
 def _prefills(rows: Sequence[tasks.Row]) -> dict[int, tuple[Span, ...]]:

@@ -8,10 +8,12 @@ from typing import Any
 from app.design.design import Presentation
 from app.domain.errors import Conflict
 from app.domain.instructions import read_instructions
+from app.domain.media_types import ShownMedia
 from app.protocols import RaterForm, get_protocol, list_judged_levels, make_rater_form
 from app.protocols.base import Basis, Level, Protocol, Side, resolve_scoring_options
 from app.services.campaigns.campaigns import PRESENTATIONS
 from app.services.campaigns.protocols import WrittenProtocol
+from app.services.media.shown import load_shown_media, text_without_media
 from app.services.tasks.judging_rules import load_judging_rules
 from app.services.tasks.task_content import ItemSheet, SegmentSheet, TaskContent, visible_prefilled_errors
 from app.services.tasks.tasks import OwnAnswers, TaskView, make_task_view
@@ -108,16 +110,32 @@ def _items(session: Session, campaign_id: int, document: test_sets.Row, systems:
             continue
         rows = test_sets.load_outputs(session, campaign_id, system.id, document.id)
         outputs = {row.segment_id: row for row in rows}
-        shown = tuple(_segment(source, outputs[source.id], document) for source in sources)
+        texts = [*(source.source for source in sources), *(row.text for row in rows)]
+        media = load_shown_media(session, campaign_id, texts)
+        shown = tuple(_segment(source, outputs[source.id], document, media) for source in sources)
         yield ItemSheet(id=n, position=n, screen=1, column=n, side_order=0, segments=shown)
 
 
-def _segment(source: test_sets.Row, output: test_sets.Row, document: test_sets.Row) -> SegmentSheet:
-    lengths: dict[Side, int] = {"source": len(source.source or ""), "target": len(output.text or "")}
+def _segment(
+    source: test_sets.Row, output: test_sets.Row, document: test_sets.Row, media: Mapping[str, ShownMedia]
+) -> SegmentSheet:
+    of_source, of_text = media.get(source.source or ""), media.get(output.text or "")
+    lengths: dict[Side, int] = {
+        "source": 0 if of_source else len(source.source or ""),
+        "target": 0 if of_text else len(output.text or ""),
+    }
     prefill = None if output.prefill is None else visible_prefilled_errors(output.prefill, lengths)
     said = next((str(one) for one in _instructions(source, document) if one is not None), None)
     return SegmentSheet(
-        source.id, source.source, output.text, source.references, prefill, output.alignment, read_instructions(said)
+        source.id,
+        "" if of_source else source.source,
+        "" if of_text else output.text,
+        {name: text_without_media(text) or "" for name, text in source.references.items()},
+        prefill,
+        None if of_source or of_text else output.alignment,
+        read_instructions(said),
+        of_source,
+        of_text,
     )
 
 

@@ -10,8 +10,10 @@ from typing import Any
 from app.domain import alignment
 from app.domain.errors import NotFound
 from app.domain.instructions import read_instructions
+from app.domain.media_types import ShownMedia
 from app.protocols import RaterForm, assign_error_ids
 from app.protocols.base import Basis, Level, Protocol, Side, Span
+from app.services.media.shown import load_shown_media, text_without_media
 from app.services.tasks.judging_rules import load_judging_rules
 from app.storage import tasks
 from app.storage.db import Session
@@ -30,7 +32,7 @@ class SegmentSheet:
     """One segment as shown. text: None where there is no output, so that nothing is asked of it.
 
     alignment: of the words of the text with those of the source, where one was given. instructions: what to heed in
-    judging this segment, as text.
+    judging this segment, as text. source_media, text_media: files in the place of the texts, which are empty then.
     """
 
     id: int
@@ -40,6 +42,8 @@ class SegmentSheet:
     prefill: tuple[Span, ...] | None
     alignment: str | None = None
     instructions: str | None = None
+    source_media: ShownMedia | None = None
+    text_media: ShownMedia | None = None
 
     @property
     def sha256(self) -> str | None:
@@ -119,10 +123,14 @@ def load_task_content(session: Session, public_id: str) -> TaskContent:
 def _items(session: Session, row: tasks.Row) -> dict[int, ItemSheet]:
     around: dict[tuple[int, bool], list[str]] = {}
     for near in tasks.load_task_context(session, row.campaign_id, row.id, AROUND):
-        around.setdefault((near.item, near.before), []).append(near.source)
+        if (sentence := text_without_media(near.source)) is not None:
+            around.setdefault((near.item, near.before), []).append(sentence)
     rows: dict[int, list[tasks.Row]] = {}
     for text in tasks.load_task_texts(session, row.campaign_id, row.id):
         rows.setdefault(text.item, []).append(text)
+    media = load_shown_media(
+        session, row.campaign_id, [text for texts in rows.values() for one in texts for text in (one.source, one.text)]
+    )
     return {
         position: ItemSheet(
             id=found[0].item_id,
@@ -130,7 +138,7 @@ def _items(session: Session, row: tasks.Row) -> dict[int, ItemSheet]:
             screen=found[0].screen or position,
             column=found[0].column_ or 1,
             side_order=found[0].side_order or 0,
-            segments=tuple(_segment(one) for one in found),
+            segments=tuple(_segment(one, media) for one in found),
             before=tuple(around.get((position, True), ())),
             after=tuple(around.get((position, False), ())),
         )
@@ -138,11 +146,15 @@ def _items(session: Session, row: tasks.Row) -> dict[int, ItemSheet]:
     }
 
 
-def _segment(row: tasks.Row) -> SegmentSheet:
-    lengths: dict[Side, int] = {"source": len(row.source or ""), "target": len(row.text or "")}
+def _segment(row: tasks.Row, media: Mapping[str, ShownMedia]) -> SegmentSheet:
+    of_source, of_text = media.get(row.source or ""), media.get(row.text or "")
+    source, text = "" if of_source else row.source, "" if of_text else row.text
+    lengths: dict[Side, int] = {"source": len(source or ""), "target": len(text or "")}
     spans = None if row.prefill is None else visible_prefilled_errors(row.prefill, lengths)
     instructions = read_instructions(row.instructions)
-    return SegmentSheet(row.segment_id, row.source, row.text, row.refs or {}, spans, _alignment(row), instructions)
+    references = {name: text_without_media(one) or "" for name, one in (row.refs or {}).items()}
+    links = None if of_source or of_text else _alignment(row)
+    return SegmentSheet(row.segment_id, source, text, references, spans, links, instructions, of_source, of_text)
 
 
 def _alignment(row: tasks.Row) -> str | None:

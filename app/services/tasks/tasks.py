@@ -310,6 +310,8 @@ def _segment(sheet: TaskContent, item: ItemSheet, n: int, segment: SegmentSheet,
         references=segment.references,
         text=segment.text,
         side_order=1 if item.side_order else 0,
+        source_media=segment.source_media,
+        text_media=segment.text_media,
     )
     references = tuple(segment.references[name] for name in sorted(segment.references))
     return SegmentView(

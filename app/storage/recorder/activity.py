@@ -27,10 +27,13 @@ extended AS (
     WHERE t.campaign_id = %(campaign)s AND t.id IN (SELECT task_id FROM standing WHERE standing = 'holds')
     RETURNING t.id, t.leased_until),
 noted AS (
-    INSERT INTO activity (campaign_id, task_id, session, seq, rater_id, kind, at_ms, item, segment)
-    SELECT %(campaign)s, s.task_id, e.session, e.seq, s.rater_id, e.kind, e.at_ms, e.item, e.segment
+    INSERT INTO activity (campaign_id, task_id, session, seq, rater_id, kind, at_ms, item, segment, media,
+                          media_ms)
+    SELECT %(campaign)s, s.task_id, e.session, e.seq, s.rater_id, e.kind, e.at_ms, e.item, e.segment, e.media,
+           e.media_ms
     FROM unnest(%(e_n)s::int[], %(e_session)s::text[], %(e_seq)s::int[], %(e_kind)s::text[], %(e_at)s::bigint[],
-                %(e_item)s::int[], %(e_segment)s::int[]) AS e(n, session, seq, kind, at_ms, item, segment)
+                %(e_item)s::int[], %(e_segment)s::int[], %(e_media)s::text[], %(e_media_ms)s::bigint[])
+         AS e(n, session, seq, kind, at_ms, item, segment, media, media_ms)
     JOIN standing s ON s.n = e.n AND s.standing IN ('holds', 'lapsed', 'surplus')
     ON CONFLICT (task_id, session, seq) DO NOTHING)
 SELECT s.standing, x.leased_until FROM standing s LEFT JOIN extended x ON x.id = s.task_id ORDER BY s.n"""
@@ -38,7 +41,10 @@ SELECT s.standing, x.leased_until FROM standing s LEFT JOIN extended x ON x.id =
 
 @dataclass(frozen=True, slots=True)
 class ActivityEvent:
-    """Something that a rater's page did. seq: unique in its session. at_ms: by the browser's clock."""
+    """Something that a rater's page did. seq: unique in its session. at_ms: by the browser's clock.
+
+    media, media_ms: id of a file that is played, and where in it, in milliseconds.
+    """
 
     session: str
     seq: int
@@ -46,6 +52,8 @@ class ActivityEvent:
     at_ms: int
     item: int | None = None
     segment: int | None = None
+    media: str | None = None
+    media_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +94,8 @@ async def record_heartbeats(
         "e_at": [event.at_ms for _, event in events],
         "e_item": [event.item for _, event in events],
         "e_segment": [event.segment for _, event in events],
+        "e_media": [event.media for _, event in events],
+        "e_media_ms": [event.media_ms for _, event in events],
     }
     rows = await (await connection.execute(BEAT, keys)).fetchall()
     return [HeartbeatResult(cast("Standing", row[0]), row[1]) for row in rows]

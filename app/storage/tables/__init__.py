@@ -9,6 +9,7 @@ from app.storage.tables.imports import import_chunks, import_files, imports
 from app.storage.tables.jobs import chunk_results, jobs
 from app.storage.tables.judgments import judgments, profiles, scores, voids
 from app.storage.tables.locks import locks
+from app.storage.tables.media import media_files, media_uploads, signing_keys
 from app.storage.tables.metrics import metric_scores
 from app.storage.tables.pearmut import pearmut_answers, pearmut_campaigns, pearmut_users
 from app.storage.tables.plans import arms, bucket_raters, groups, plan_documents, plans
@@ -70,6 +71,8 @@ __all__ = [
     "judgments",
     "leases",
     "locks",
+    "media_files",
+    "media_uploads",
     "metadata",
     "metric_scores",
     "outputs",
@@ -91,6 +94,7 @@ __all__ = [
     "seals",
     "segments",
     "sessions",
+    "signing_keys",
     "systems",
     "tasks",
     "teams",

@@ -85,6 +85,8 @@ activity = Table(
     bigint_column("at_ms"),
     Column("item", Integer),
     Column("segment", Integer),
+    text_column("media", nullable=True),
+    bigint_column("media_ms", nullable=True),
     timestamp_column("received_at", now=True),
     same_campaign_reference("task_id", "tasks"),
     same_campaign_reference("rater_id", "raters"),

@@ -47,7 +47,8 @@ export class Beats extends EventTarget {
   }
 
   // Something was done at a place; without one it is where the last was.
-  note(kind, item, segment) {
+  // of: what else is told, as of a file that is played.
+  note(kind, item, segment, of = {}) {
     if (item) this.at = { item, segment: segment ?? null };
     this.last = Date.now();
     this.events.push(
@@ -58,6 +59,7 @@ export class Beats extends EventTarget {
         at_ms: Date.now(),
         item: this.at.item ?? null,
         segment: this.at.segment ?? null,
+        ...of,
       },
     );
     this.seq += 1;

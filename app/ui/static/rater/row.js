@@ -14,6 +14,8 @@ export class Row {
     const several = cells.length > 1;
     this.shared = (several ? first.slice(0, -1) : first).map((text) => this.view(text));
     this.own = several ? cells.map((cell) => this.view(cell.segment.texts.at(-1))) : [];
+    for (const view of this.shared) this.at(view, cells[0]);
+    this.own.forEach((view, i) => this.at(view, cells[i]));
     cells.forEach((cell, i) => this.align(cell.segment.alignment ?? null, this.textsOf(i)));
     this.mark = h("span", { class: "done" });
     this.opener = button(
@@ -37,7 +39,12 @@ export class Row {
   view(text) {
     const { source, target } = this.screen.locale;
     const lang = { source, target }[text.side] ?? "";
-    return new Text(text, { lang });
+    return new Text(text, { lang, files: this.screen.files ?? null });
+  }
+
+  // Where a file is played, for the record.
+  at({ player }, { answer }) {
+    if (player) player.place = { item: answer?.item ?? null, segment: this.n };
   }
 
   // The text views that marks go on: the source is shared, the output is the column's own.

@@ -58,6 +58,7 @@ export class Steps {
     const { work } = this;
     return {
       answers: this.answers,
+      files: work.files,
       locale: work.locale,
       open: () => {},
       setter: (answer) => (values, kind, how = {}) => {

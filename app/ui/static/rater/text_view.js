@@ -3,16 +3,21 @@
 import { fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { pieces } from "./marks.js";
+import { Player } from "./player.js";
 import { lookOf } from "./severities.js";
 import { codePoints } from "./text.js";
 
 export class Text {
-  constructor({ label, text, side }, { lang = "" } = {}) {
+  // media: a file in the place of the text, which is empty then.
+  constructor({ label, text, side, media }, { lang = "", files = null } = {}) {
     Object.assign(this, { label, side, lang, text: text ?? "", marks: [], beside: [], aligned: null });
     this.units = codePoints(this.text);
     this.body = h("p", { class: "body", dir: "auto", lang: lang || null });
     this.element = h("div", { class: "text" }, h("span", { class: "label" }, t(label)), this.body);
-    if (text === null) fill(this.body, h("span", { class: "quiet" }, t("There is no text here.")));
+    this.player = media ? new Player(media, files, { label: t(label), lang }) : null;
+    if (this.player) this.body.hidden = true;
+    if (this.player) this.element.append(this.player.element);
+    else if (text === null) fill(this.body, h("span", { class: "quiet" }, t("There is no text here.")));
     else this.draw([]);
   }
 
@@ -39,6 +44,7 @@ export class Text {
 
   drawErrors(errors, severities) {
     this.draw(marksOf(errors, this.side, severities));
+    this.player?.draw(stretchesOf(errors, this.side, severities));
   }
 }
 
@@ -48,4 +54,12 @@ export function marksOf(errors, side, severities = []) {
     .map((error, index) => ({ ...error, index }))
     .filter((error) => error.side === side && error.start !== null && error.end !== null)
     .map(({ start, end, severity, index }) => ({ start, end, kinds: [lookOf(severity, severities)], index }));
+}
+
+// The same of a file: stretches of time.
+export function stretchesOf(errors, side, severities = []) {
+  return errors
+    .map((error, index) => ({ ...error, index }))
+    .filter((error) => error.side === side && typeof error.start_ms === "number")
+    .map(({ start_ms, end_ms, severity, index }) => ({ start_ms, end_ms, kinds: [lookOf(severity, severities)], index }));
 }

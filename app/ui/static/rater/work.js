@@ -9,6 +9,7 @@ import { guide } from "./guide.js";
 import { helpOn } from "./help.js";
 import * as keep from "./keep.js";
 import { count, t } from "../shared/messages.js";
+import { MediaFiles } from "./media_files.js";
 import { missingList } from "./missing.js";
 import { clear, notice } from "./notices.js";
 import { reportProblem } from "./flags.js";
@@ -25,6 +26,7 @@ export class Work {
     this.locale = { source, target };
     this.answers = new Answers(task, forms, outbox);
     this.beats = beats;
+    this.files = new MediaFiles(task, (kind, { item, segment }, media, ms) => this.beats.note(kind, item, segment, { media, media_ms: ms }));
     this.ended = new AbortController();
     this.listen();
   }

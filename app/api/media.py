@@ -1,0 +1,141 @@
+"""Media of a campaign: audio, video and pictures that are sources or outputs, and captions of them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Request, Response
+from pydantic import AfterValidator, Field, StringConstraints
+
+from app.api.models.media import CONTENT, MEDIA, MediaOut, content_response
+from app.domain.keys import KEY_PATTERN, check_addressable
+from app.services.media import library
+from app.web.access import Manager, Viewer
+from app.web.bodies import BodyModel, UploadDep, json_body
+from app.web.deps import CampaignKey, DatabaseDep, MediaPolicyDep, SessionDep
+from app.web.examples import example_response
+from app.web.pagination import Cursor, Limit, Page, page_of
+
+router = APIRouter(prefix="/v1/campaigns/{campaign}/media", tags=["media"])
+
+MediaName = Annotated[
+    str,
+    Path(alias="media", pattern=KEY_PATTERN, description="Name of the file.", examples=["talk-1.wav"]),
+    AfterValidator(check_addressable),
+]
+Name = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(check_addressable)]
+REFUSED: dict[int | str, dict[str, Any]] = {
+    409: {"description": "There are other media of this name."},
+    422: {"description": "The file is of no type that is taken, too large, cut, or two things at once."},
+}
+
+
+class MediaTakeIn(BodyModel):
+    """A file in the folder of media that the installation has."""
+
+    path: str = Field(min_length=1, max_length=1000, description="Relative to the folder.", examples=["talks/1.wav"])
+    name: Name | None = Field(None, description="Made of the path where nothing is said: `talks:1.wav`.")
+
+
+class MediaPatch(BodyModel):
+    """What belongs to a file."""
+
+    captions: Name | None = Field(None, description="Name of a WebVTT file of the campaign; null takes them away.")
+    transcript: Annotated[str, StringConstraints(max_length=library.LONGEST_TRANSCRIPT)] | None = Field(
+        None, description="What is said, as text; null takes it away."
+    )
+
+
+@router.get("", summary="List media", responses=example_response(200, Page[MediaOut](items=[MEDIA], next=None)))
+def list_media(
+    caller: Viewer,  # noqa: ARG001  (says who may call)
+    campaign: CampaignKey,
+    session: SessionDep,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Page[MediaOut]:
+    """By name."""
+    media = library.list_media(session, campaign, after=cursor, limit=limit + 1)
+    return page_of([MediaOut.model_validate(one) for one in media], limit, lambda one: one.name)
+
+
+@router.post(
+    "",
+    status_code=201,
+    summary="Take media from the installation's folder",
+    responses={**example_response(201, MEDIA, "Stored."), **REFUSED, 404: {"description": "No such file there."}},
+)
+def take_media(
+    caller: Manager,
+    campaign: CampaignKey,
+    body: Annotated[MediaTakeIn, json_body(MediaTakeIn, talk={"path": "talks/1.wav"})],
+    database: DatabaseDep,
+    policy: MediaPolicyDep,
+) -> MediaOut:
+    """A copy is stored. The same file again changes nothing, so the request may be repeated."""
+    media = library.take_from_shelf(database, policy, campaign, body.path, name=body.name, actor=caller.actor)
+    return MediaOut.model_validate(media)
+
+
+@router.put("/{media}", summary="Send media", responses={**example_response(200, MEDIA, "Stored."), **REFUSED})
+def put_media(
+    caller: Manager,
+    campaign: CampaignKey,
+    name: MediaName,
+    upload: UploadDep,
+    database: DatabaseDep,
+    policy: MediaPolicyDep,
+) -> MediaOut:
+    """The bytes of the file are the body; large ones are better sent in parts. The type is told by the content.
+
+    A PDF of one page is stored as a picture of the page. The same file again changes nothing.
+    """
+    return MediaOut.model_validate(
+        library.take_pieces(database, policy, campaign, name, upload.pieces(), actor=caller.actor)
+    )
+
+
+@router.get("/{media}", summary="Look at media", responses=example_response(200, MEDIA))
+def get_media(caller: Viewer, campaign: CampaignKey, name: MediaName, session: SessionDep) -> MediaOut:  # noqa: ARG001  (says who may call)
+    """What the content said when the file came."""
+    return MediaOut.model_validate(library.get_media(session, campaign, name))
+
+
+@router.get("/{media}/content", summary="Read media", response_class=Response, responses=CONTENT)
+def get_media_content(
+    caller: Viewer,  # noqa: ARG001  (says who may call)
+    request: Request,
+    campaign: CampaignKey,
+    name: MediaName,
+    database: DatabaseDep,
+    policy: MediaPolicyDep,
+) -> Response:
+    """The bytes, or with `Range` a part of them."""
+    with database.transaction() as session:
+        content = library.open_media(session, policy, campaign, name)
+    return content_response(request, content)
+
+
+@router.patch("/{media}", summary="Set captions or transcript", responses=example_response(200, MEDIA))
+def patch_media(
+    caller: Manager,
+    campaign: CampaignKey,
+    name: MediaName,
+    body: Annotated[MediaPatch, json_body(MediaPatch, captions={"captions": "talk-1.vtt"})],
+    session: SessionDep,
+) -> MediaOut:
+    """What the body does not name stays."""
+    changes = body.model_dump(exclude_unset=True)
+    return MediaOut.model_validate(library.change_media(session, campaign, name, changes, actor=caller.actor))
+
+
+@router.delete(
+    "/{media}",
+    status_code=204,
+    summary="Delete media",
+    responses={409: {"description": "A segment or an output refers to it; `errors` names them."}},
+)
+def delete_media(caller: Manager, campaign: CampaignKey, name: MediaName, session: SessionDep) -> Response:
+    """The bytes go a day later, unless another campaign has the same file."""
+    library.delete_media(session, campaign, name, actor=caller.actor)
+    return Response(status_code=204)

@@ -1,0 +1,86 @@
+"""The media of a rater's task: addresses that work for this rater and for a short time, and the bytes behind them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import BaseModel, Field
+
+from app.api.models.media import CONTENT, content_response
+from app.api.models.tasks import TaskId
+from app.api.models.times import Time
+from app.services.media import signing
+from app.services.media.signing import SignedAddress
+from app.services.tasks import task_media
+from app.web.access import RaterCaller
+from app.web.deps import DatabaseDep, MediaPolicyDep, SessionDep
+from app.web.examples import example_response
+
+router = APIRouter(prefix="/v1/tasks/{task}/media", tags=["tasks"])
+
+MediaId = Annotated[str, Path(alias="media", pattern="^m_[0-9a-f]{32}$", examples=["m_" + "0" * 32])]
+
+
+class TaskMediaOut(BaseModel):
+    """A file that the task shows."""
+
+    media: str = Field(description="The id that the task names.")
+    address: str = Field(description="Send the rater's credential with it.")
+
+
+class TaskMediaListOut(BaseModel):
+    """All of them, each once."""
+
+    expires_at: Time = Field(description="Until then the addresses work; ask again before.")
+    media: list[TaskMediaOut]
+
+
+_ID = "m_" + "0" * 32
+EXAMPLE = TaskMediaListOut(
+    expires_at="2026-11-20T14:15:00Z",
+    media=[
+        TaskMediaOut(
+            media=_ID,
+            address=f"/v1/tasks/t_{'0' * 32}/media/{_ID}?expires=1795184100&signature={'A' * 32}",
+        )
+    ],
+)
+
+
+@router.get("", summary="Get addresses of a task's media", responses=example_response(200, EXAMPLE))
+def list_task_media(rater: RaterCaller, task: TaskId, session: SessionDep, policy: MediaPolicyDep) -> TaskMediaListOut:
+    """Each works for this rater's credential and this task only, and not for long."""
+    signed = task_media.sign_task_media(session, policy, task, rater=rater)
+    return TaskMediaListOut.model_validate(
+        {
+            "expires_at": signed.expires_at,
+            "media": [
+                {"media": one.media, "address": f"/v1/tasks/{task}/media/{one.media}?{one.signed.query}"}
+                for one in signed.media
+            ],
+        }
+    )
+
+
+@router.get(
+    "/{media}",
+    summary="Read media of a task",
+    response_class=Response,
+    responses={**CONTENT, 403: {"description": "The address has run out, or it is another rater's."}},
+)
+def get_task_media(
+    rater: RaterCaller,
+    request: Request,
+    task: TaskId,
+    media: MediaId,
+    expires: Annotated[int, Query(ge=0, le=2**53, description="As the address has it.")],
+    signature: Annotated[str, Query(pattern="^[A-Za-z0-9_-]{32}$", description="As the address has it.")],
+    database: DatabaseDep,
+    policy: MediaPolicyDep,
+) -> Response:
+    """The bytes, or with `Range` a part of them. Nothing says what the file is called."""
+    with database.transaction() as session:
+        signed = SignedAddress(expires, signature)
+        content = signing.open_signed_media(session, policy, task, media, signed, rater=rater)
+    return content_response(request, content)

@@ -1,0 +1,152 @@
+"""Look at a file of media in a process of its own: its type, duration and pixels. A PDF page becomes a picture.
+
+The libraries that read containers and PDF are in C++ and the file may come from anywhere, so a crash or an endless loop
+ends that process and nothing else. Run as `python -m app.services.media.examine FILE PICTURE`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import mmap
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+from app.domain.errors import Invalid, Place, Unavailable
+from app.domain.media_types import TIMED, MediaFacts, MediaLimits
+from app.services.media.containers import MediaRefused, find_media_type
+
+PATIENCE = 120  # seconds
+MEMORY = 2 << 30  # bytes of addresses, beside the mapped file
+DOTS_PER_INCH, LONGEST_SIDE = 150, 4000  # of the picture of a page; pixels
+
+
+class MediaNotTaken(Invalid):
+    """This file is not taken as media."""
+
+
+class MediaReaderLost(Unavailable):
+    """The process that looks at media ended; try again."""
+
+
+def examine_media(path: Path, picture: Path, name: str, limits: MediaLimits) -> MediaFacts:
+    """What a file is, within limits. name: for messages. picture: where that of a PDF page is written.
+
+    Raises MediaNotTaken with the reason, MediaReaderLost.
+    """
+    size = path.stat().st_size
+    if size > limits.size:
+        raise _refusal(name, f"has {size} bytes; at most {limits.size} are taken")
+    command = [sys.executable, "-P", "-m", "app.services.media.examine", str(path), str(picture)]
+    try:
+        ended = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False)
+    except subprocess.TimeoutExpired:
+        raise _refusal(name, f"could not be read within {PATIENCE} seconds") from None
+    try:
+        answer = json.loads(ended.stdout)
+    except ValueError:
+        raise (_refusal(name, "cannot be read") if ended.returncode < 0 else MediaReaderLost(retry_after=1)) from None
+    if "refused" in answer:
+        raise _refusal(name, answer["refused"])
+    facts = MediaFacts(**answer)
+    _check_limits(facts, name, limits)
+    return facts
+
+
+def _check_limits(facts: MediaFacts, name: str, limits: MediaLimits) -> None:
+    if facts.kind in TIMED and not facts.duration_ms:
+        raise _refusal(name, "does not say how long it is; write it anew, as with `ffmpeg -i IN -c copy OUT`")
+    if (facts.duration_ms or 0) > 1000 * limits.duration:
+        raise _refusal(
+            name, f"is {(facts.duration_ms or 0) / 1000:.0f} s long; at most {limits.duration:.0f} s are taken"
+        )
+    if facts.kind in ("image", "video"):
+        pixels = (facts.width or 0) * (facts.height or 0)
+        if not pixels:
+            raise _refusal(name, "does not say how large it is")
+        if pixels > limits.pixels:
+            raise _refusal(name, f"has {pixels} pixels; at most {limits.pixels} are taken")
+
+
+def _refusal(name: str, reason: str) -> MediaNotTaken:
+    return MediaNotTaken(f"{name} {reason}", places=(Place(("media", name), reason),))
+
+
+def read_facts(path: Path, picture: Path) -> MediaFacts:
+    """What the content of a file says; of a PDF, what its picture is. Raises MediaRefused."""
+    if path.stat().st_size == 0:
+        raise MediaRefused("holds nothing")
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        media_type = find_media_type(content)
+        webp = _webp_size(bytes(content[:30])) if media_type == "image/webp" else None
+    if media_type == "text/vtt":
+        return MediaFacts(media_type)
+    if media_type == "application/pdf":
+        return _draw_page(path, picture)
+    return MediaFacts(media_type, None, *webp) if webp else _measure(path, media_type)
+
+
+def _measure(path: Path, media_type: str) -> MediaFacts:
+    """Duration and pixels as MediaInfo reads them; which of audio and video it is."""
+    from pymediainfo import MediaInfo  # only this process loads the library
+
+    info = MediaInfo.parse(path)
+    seen = [*info.video_tracks, *info.image_tracks]
+    timed = not media_type.startswith("image/")
+    if timed and not seen and not info.audio_tracks:
+        raise MediaRefused("holds neither sound nor pictures that can be read")
+    if timed and not seen:
+        media_type = media_type.replace("video/", "audio/")
+    elif media_type.startswith("audio/"):
+        seen = []  # a cover within a file of sound
+    longest = max((float(track.duration) for track in info.general_tracks if track.duration), default=math.nan)
+    width, height = next(((track.width, track.height) for track in seen if track.width and track.height), (None, None))
+    return MediaFacts(media_type, int(longest) if timed and longest == longest else None, width, height)
+
+
+def _draw_page(path: Path, picture: Path) -> MediaFacts:
+    """Write the one page of a PDF as a PNG."""
+    from pypdfium2 import PdfDocument, PdfiumError  # only this process loads the library
+
+    try:
+        with PdfDocument(path) as document:
+            if len(document) != 1:
+                raise MediaRefused(f"has {len(document)} pages; send each page as a file of its own")
+            page = document[0]
+            longest = max(page.get_width(), page.get_height())
+            drawn = page.render(scale=min(DOTS_PER_INCH / 72, LONGEST_SIDE / longest), may_draw_forms=False).to_pil()
+    except PdfiumError as error:
+        raise MediaRefused(f"is no PDF that can be read: {error}") from None
+    drawn.save(picture, "PNG")
+    return MediaFacts("image/png", None, drawn.width, drawn.height)
+
+
+def _webp_size(head: bytes) -> tuple[int, int]:
+    """Width and height of a WebP picture (RFC 9649)."""
+    kind = head[12:16]
+    if kind == b"VP8X":
+        return int.from_bytes(head[24:27], "little") + 1, int.from_bytes(head[27:30], "little") + 1
+    if kind == b"VP8L":
+        bits = int.from_bytes(head[21:25], "little")
+        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+    return int.from_bytes(head[26:28], "little") & 0x3FFF, int.from_bytes(head[28:30], "little") & 0x3FFF
+
+
+def main(path: str, picture: str) -> None:
+    """Print the facts of a file, or why it is refused, as JSON."""
+    size = Path(path).stat().st_size
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY + size, MEMORY + size))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        facts = read_facts(Path(path), Path(picture))
+    except MediaRefused as refused:
+        sys.stdout.write(json.dumps({"refused": str(refused)}))
+        return
+    values = {name: getattr(facts, name) for name in MediaFacts.__slots__}
+    sys.stdout.write(json.dumps(values))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])

@@ -1,0 +1,216 @@
+"""The media of a campaign: take a file, look at what there is, say more about it, let it go."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from app.domain.errors import Conflict, Invalid, NotFound, Place
+from app.domain.keys import is_key, make_key
+from app.domain.media_types import KINDS, TIMED
+from app.services.campaigns import audit
+from app.services.media.examine import examine_media
+from app.services.media.policy import MediaPolicy
+from app.storage import campaigns
+from app.storage.db import Database, Session
+from app.storage.media import rows
+from app.storage.media.files import hash_file
+from app.storage.media.rows import MediaRow, NewMedia
+
+LONGEST_TRANSCRIPT = 1_000_000
+MOST_PLACES = 20
+_SEPARATOR = re.compile(r"[\\/]+")
+
+
+class MediaNameTaken(Conflict):
+    """The campaign has other media of this name; choose another name, or delete that first."""
+
+
+class MediaInUse(Conflict):
+    """Texts refer to this file; change them first."""
+
+
+class MediaNotOnShelf(NotFound):
+    """The installation's folder of media has no such file."""
+
+
+@dataclass(frozen=True, slots=True)
+class MediaView:
+    """A file of media. captions: name of its WebVTT file. size: bytes. duration_ms, width, height: as its kind has."""
+
+    name: str
+    kind: str
+    media_type: str
+    size: int
+    sha256: str
+    duration_ms: int | None
+    width: int | None
+    height: int | None
+    captions: str | None
+    transcript: str | None
+
+    @classmethod
+    def of(cls, row: MediaRow) -> MediaView:
+        """From a stored row."""
+        return cls(
+            row.name,
+            KINDS[row.media_type],
+            row.media_type,
+            row.size,
+            row.sha256.hex(),
+            row.duration_ms,
+            row.width,
+            row.height,
+            row.captions,
+            row.transcript,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MediaContent:
+    """A file's bytes, to be read from any place on."""
+
+    policy: MediaPolicy
+    sha256: bytes
+    size: int
+    media_type: str
+
+    def read(self, start: int, length: int) -> Iterator[bytes]:
+        """Pieces. Raises MediaBytesMissing."""
+        return self.policy.require_store().read(self.sha256, start, length)
+
+
+def take_media(
+    database: Database, policy: MediaPolicy, campaign: str, name: str, source: Path, *, actor: str
+) -> MediaView:
+    """Store a file of a campaign under a name; the same file again changes nothing.
+
+    Raises MediaNotTaken with the reason, MediaNameTaken, NoMediaStore, NotFound.
+    """
+    store, parts = policy.require_store(), policy.require_parts()
+    with database.transaction() as session:
+        campaigns.load_campaign(session, campaign)
+    given = hash_file(source)
+    handle, scratch = tempfile.mkstemp(".png", ".page-", parts)
+    os.close(handle)
+    picture = Path(scratch)
+    try:
+        facts = examine_media(source, picture, name, policy.limits)
+        stored = picture if picture.stat().st_size else source
+        sha256, size = (hash_file(stored) if stored is picture else given), stored.stat().st_size
+        store.put(stored, sha256)
+    finally:
+        picture.unlink(missing_ok=True)
+    with database.transaction() as session:
+        row = campaigns.load_campaign(session, campaign)
+        new = rows.insert_media(session, row.id, NewMedia(name, sha256, given, size, facts), actor=actor)
+        media = rows.load_media(session, row.id, name)
+        if media.given != given:
+            raise MediaNameTaken(name)
+        if new:
+            what = {"media": name, "sha256": sha256.hex(), "type": facts.media_type}
+            audit.record_action(session, row.id, actor=actor, action="media stored", what=what)
+        return MediaView.of(media)
+
+
+def take_pieces(
+    database: Database, policy: MediaPolicy, campaign: str, name: str, pieces: Iterable[bytes], *, actor: str
+) -> MediaView:
+    """The same of a file that comes in pieces."""
+    with tempfile.NamedTemporaryFile(prefix=".given-", dir=policy.require_parts()) as file:
+        for piece in pieces:
+            file.write(piece)
+        file.flush()
+        return take_media(database, policy, campaign, name, Path(file.name), actor=actor)
+
+
+def take_from_shelf(
+    database: Database, policy: MediaPolicy, campaign: str, path: str, *, name: str | None, actor: str
+) -> MediaView:
+    """Store a file of the installation's folder. name: made of the path where none is given.
+
+    Raises MediaNotOnShelf for a path that leads elsewhere, and as `take_media` does.
+    """
+    if policy.shelf is None:
+        raise MediaNotOnShelf("no folder is set: PLUMBLINE_MEDIA_FOLDER")
+    try:
+        shelf = policy.shelf.resolve(strict=True)
+        file = (shelf / path).resolve(strict=True)
+    except (OSError, ValueError):
+        raise MediaNotOnShelf from None
+    if not file.is_relative_to(shelf) or not file.is_file():
+        raise MediaNotOnShelf
+    return take_media(database, policy, campaign, name or name_from_path(path), file, actor=actor)
+
+
+def name_from_path(path: str) -> str:
+    """A name for the file at a path, relative to some folder.
+
+    >>> name_from_path("talks/1.wav"), name_from_path("./a.png")
+    ('talks:1.wav', 'a.png')
+    """
+    return make_key(":".join(part for part in _SEPARATOR.split(path) if part not in ("", ".")))
+
+
+def get_media(session: Session, campaign: str, name: str) -> MediaView:
+    """A file. Raises NotFound."""
+    return MediaView.of(rows.load_media(session, campaigns.load_campaign(session, campaign).id, name))
+
+
+def list_media(session: Session, campaign: str, *, after: str | None, limit: int | None) -> list[MediaView]:
+    """Files by name. Raises NotFound."""
+    campaign_id = campaigns.load_campaign(session, campaign).id
+    return [MediaView.of(row) for row in rows.load_media_page(session, campaign_id, after=after, limit=limit)]
+
+
+def open_media(session: Session, policy: MediaPolicy, campaign: str, name: str) -> MediaContent:
+    """A file's bytes, for those who see names. Raises NotFound."""
+    row = rows.load_media(session, campaigns.load_campaign(session, campaign).id, name)
+    return MediaContent(policy, row.sha256, row.size, row.media_type)
+
+
+def change_media(
+    session: Session, campaign: str, name: str, changes: Mapping[str, str | None], *, actor: str
+) -> MediaView:
+    """Set captions (name of a WebVTT file of the campaign) or transcript, or take them away (None).
+
+    Raises Invalid where captions are no WebVTT file, or are of a file that has no duration.
+    """
+    campaign_id = campaigns.load_campaign(session, campaign).id
+    row = rows.load_media(session, campaign_id, name, lock=True)
+    captions = changes.get("captions")
+    if captions is not None:
+        _check_captions(session, campaign_id, row, captions)
+    if changes:
+        rows.update_media(session, row.id, changes)
+        what = {"media": name, "fields": sorted(changes)}
+        audit.record_action(session, campaign_id, actor=actor, action="media changed", what=what)
+    return MediaView.of(rows.load_media(session, campaign_id, name))
+
+
+def _check_captions(session: Session, campaign_id: int, row: MediaRow, captions: str) -> None:
+    other = rows.find_media(session, campaign_id, captions) if is_key(captions) else None
+    wrong = None
+    if KINDS[row.media_type] not in TIMED:
+        wrong = "only audio and video have captions"
+    elif other is None or KINDS[other.media_type] != "captions":
+        wrong = "must be the name of a WebVTT file of this campaign"
+    if wrong is not None:
+        raise Invalid("the captions are not valid", places=(Place(("body", "captions"), wrong),))
+
+
+def delete_media(session: Session, campaign: str, name: str, *, actor: str) -> None:
+    """Forget a file that nothing refers to. Raises MediaInUse, naming what does."""
+    campaign_id = campaigns.load_campaign(session, campaign, lock=True).id
+    row = rows.load_media(session, campaign_id, name, lock=True)
+    of_texts = (place for place, used in rows.load_media_uses(session, campaign_id) if used == name)
+    uses = [*islice(of_texts, MOST_PLACES), *rows.load_captioned(session, campaign_id, name)]
+    if uses:
+        raise MediaInUse(places=tuple(Place(("media", name), f"{use} refers to it") for use in uses))
+    rows.delete_media(session, row.id)
+    audit.record_action(session, campaign_id, actor=actor, action="media deleted", what={"media": name})

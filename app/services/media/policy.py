@@ -1,0 +1,39 @@
+"""What an installation chooses about media: where they are, how large they may be, how long an address of one works."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from app.domain.media_types import MediaLimits
+from app.storage.media.files import MediaStore, NoMediaStore
+
+USUAL = MediaLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class MediaPolicy:
+    """store, parts: where files are and where they arrive; None: media are not taken.
+
+    lifetime: of a signed address. shelf: a folder whose files a manager may take by their paths.
+    """
+
+    store: MediaStore | None = None
+    parts: Path | None = None
+    limits: MediaLimits = USUAL
+    lifetime: timedelta = timedelta(minutes=15)
+    shelf: Path | None = None
+
+    def require_store(self) -> MediaStore:
+        """Where files are. Raises NoMediaStore."""
+        if self.store is None:
+            raise NoMediaStore
+        return self.store
+
+    def require_parts(self) -> Path:
+        """Where files arrive. Raises NoMediaStore."""
+        if self.parts is None:
+            raise NoMediaStore
+        self.parts.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return self.parts

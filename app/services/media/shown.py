@@ -1,0 +1,51 @@
+"""Texts that are media, as raters see them: what stands in their place says nothing of the file's name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from app.domain.media_elements import MediaElement, find_media_element
+from app.domain.media_types import KINDS, ShownMedia
+from app.storage.db import Session
+from app.storage.media import rows
+from app.storage.media.rows import MediaRow
+
+MISSING = "missing"
+
+
+def load_shown_media(session: Session, campaign_id: int, texts: Iterable[str | None]) -> dict[str, ShownMedia]:
+    """What stands in the place of each text that is media, by the text."""
+    elements = {text: element for text in texts if text and (element := find_media_element(text)) is not None}
+    if not elements:
+        return {}
+    files = load_files(session, campaign_id, {element.name for element in elements.values()})
+    return {text: _shown(element, files) for text, element in elements.items()}
+
+
+def load_files(session: Session, campaign_id: int, names: Iterable[str]) -> dict[str, MediaRow]:
+    """The files of some names, and their captions."""
+    files = rows.load_named_media(session, campaign_id, sorted(names))
+    captions = {row.captions for row in files.values() if row.captions is not None} - set(files)
+    return {**files, **rows.load_named_media(session, campaign_id, sorted(captions))}
+
+
+def _shown(element: MediaElement, files: dict[str, MediaRow]) -> ShownMedia:
+    row = files.get(element.name)
+    if row is None or row.media_type == "text/vtt":
+        return ShownMedia(None, MISSING, transcript=element.transcript)
+    captions = files.get(row.captions or "")
+    return ShownMedia(
+        id=row.public_id,
+        kind=KINDS[row.media_type],
+        duration_ms=row.duration_ms,
+        width=row.width,
+        height=row.height,
+        captions=None if captions is None else captions.public_id,
+        transcript=element.transcript or row.transcript,
+    )
+
+
+def text_without_media(text: str | None) -> str | None:
+    """A text to be read; of one that is media what follows the element, None where nothing does."""
+    element = find_media_element(text)
+    return text if element is None else element.transcript

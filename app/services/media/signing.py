@@ -1,0 +1,76 @@
+"""Addresses of media for raters: signed, short-lived, and good for one rater's credential and one task only."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from app.domain.errors import Forbidden
+from app.services.media.library import MediaContent
+from app.services.media.policy import MediaPolicy
+from app.services.people.raters import ActingRater
+from app.storage.db import Session
+from app.storage.media import rows
+
+PURPOSE = "media addresses"
+
+
+class MediaAddressEnded(Forbidden):
+    """This address has run out or was made for somebody else; load the task again."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignedAddress:
+    """What stands behind `?` in an address. expires: seconds since 1970."""
+
+    expires: int
+    signature: str
+
+    @property
+    def query(self) -> str:
+        """As part of an address."""
+        return f"expires={self.expires}&signature={self.signature}"
+
+
+@dataclass(frozen=True, slots=True)
+class AddressSigner:
+    """Signs for one rater's credential and one task."""
+
+    key: bytes
+    task: str
+    rater_id: int
+    token_id: int
+
+    @classmethod
+    def load(cls, session: Session, task: str, rater: ActingRater) -> AddressSigner:
+        """With the installation's key."""
+        return cls(rows.load_signing_key(session, PURPOSE), task, rater.rater_id, rater.token_id)
+
+    def sign(self, public_id: str, until: datetime) -> SignedAddress:
+        """An address of a file that works until a time."""
+        expires = int(until.timestamp())
+        return SignedAddress(expires, self._signature(public_id, expires))
+
+    def check(self, public_id: str, signed: SignedAddress) -> None:
+        """Raise MediaAddressEnded unless we signed this and its time is not over."""
+        right = hmac.compare_digest(self._signature(public_id, signed.expires), signed.signature)
+        if not right or signed.expires <= datetime.now(UTC).timestamp():
+            raise MediaAddressEnded
+
+    def _signature(self, public_id: str, expires: int) -> str:
+        told = "\n".join((public_id, self.task, str(self.rater_id), str(self.token_id), str(expires)))
+        digest = hmac.digest(self.key, told.encode(), "sha256")
+        return base64.urlsafe_b64encode(digest[:24]).decode()
+
+
+def open_signed_media(
+    session: Session, policy: MediaPolicy, task: str, public_id: str, signed: SignedAddress, *, rater: ActingRater
+) -> MediaContent:
+    """The bytes behind a signed address. Raises MediaAddressEnded, MediaNotFound."""
+    AddressSigner.load(session, task, rater).check(public_id, signed)
+    row = rows.find_media_by_public_id(session, public_id)
+    if row is None or row.campaign_id != rater.campaign_id:
+        raise rows.MediaNotFound
+    return MediaContent(policy, row.sha256, row.size, row.media_type)

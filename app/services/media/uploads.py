@@ -1,0 +1,190 @@
+"""Files that arrive in parts: announce one, send its parts, each from the offset where the last ended.
+
+What has arrived is a file in the folder of parts, and its length is the offset: a part is there wholly or not at all,
+and after a break whoever sends asks for the offset and goes on from there.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from app.domain.errors import AppError, Conflict, Invalid, Place
+from app.domain.media_types import MediaLimits
+from app.services.media.examine import MediaNotTaken
+from app.services.media.library import MediaView, take_media
+from app.services.media.policy import MediaPolicy
+from app.storage import campaigns
+from app.storage.db import Database, Session
+from app.storage.media import rows
+from app.storage.media.files import hash_file
+from app.storage.media.rows import UploadRow
+
+MOST_UPLOADS = 10_000
+"""Under way at once, of one campaign."""
+
+
+class UploadOffsetDiffers(Conflict):
+    """The part does not begin where the last one ended; ask for the offset and go on from there."""
+
+
+class UploadBusy(Conflict):
+    """Another request is sending a part of this file; wait until it ends."""
+
+
+class TooManyUploads(Conflict):
+    """Too many uploads of this campaign are under way; complete or delete some."""
+
+
+@dataclass(frozen=True, slots=True)
+class UploadView:
+    """A file that arrives. offset: bytes that have arrived. media: what became of it, once it was whole."""
+
+    upload: str
+    name: str
+    size: int
+    offset: int
+    media: MediaView | None = None
+
+
+def announce_upload(
+    session: Session,
+    policy: MediaPolicy,
+    campaign: str,
+    *,
+    name: str,
+    size: int,
+    sha256: bytes | None,
+    actor: str,
+) -> UploadView:
+    """Announce a file by its name and size. sha256: of its bytes, checked at the end.
+
+    Raises MediaNotTaken for one that is too large, TooManyUploads, NotFound.
+    """
+    policy.require_parts()
+    _check_size(size, name, policy.limits)
+    campaign_id = campaigns.load_campaign(session, campaign).id
+    if len(rows.load_uploads(session, campaign_id, after=None, limit=MOST_UPLOADS)) >= MOST_UPLOADS:
+        raise TooManyUploads
+    row = rows.insert_upload(session, campaign_id, name=name, size=size, sha256=sha256, actor=actor)
+    return _view(policy, row)
+
+
+def _check_size(size: int, name: str, limits: MediaLimits) -> None:
+    if size > limits.size:
+        reason = f"has {size} bytes; at most {limits.size} are taken"
+        raise MediaNotTaken(f"{name} {reason}", places=(Place(("body", "size"), reason),))
+
+
+def get_upload(session: Session, policy: MediaPolicy, campaign: str, upload: str) -> UploadView:
+    """How much has arrived. Raises MediaUploadNotFound for one that is complete."""
+    return _view(policy, rows.load_upload(session, campaigns.load_campaign(session, campaign).id, upload))
+
+
+def list_uploads(session: Session, policy: MediaPolicy, campaign: str) -> list[UploadView]:
+    """All that are under way."""
+    campaign_id = campaigns.load_campaign(session, campaign).id
+    return [_view(policy, row) for row in rows.load_uploads(session, campaign_id, after=None, limit=MOST_UPLOADS)]
+
+
+def delete_upload(session: Session, policy: MediaPolicy, campaign: str, upload: str) -> None:
+    """Give one up."""
+    row = rows.load_upload(session, campaigns.load_campaign(session, campaign).id, upload, lock=True)
+    rows.delete_upload(session, row.id)
+    _path(policy, upload).unlink(missing_ok=True)
+
+
+def add_part(
+    database: Database,
+    policy: MediaPolicy,
+    campaign: str,
+    upload: str,
+    *,
+    offset: int,
+    pieces: Iterable[bytes],
+    actor: str,
+) -> UploadView:
+    """Add a part; with the last one the file is examined and stored.
+
+    A file that is refused is gone, and so is one whose bytes have another hash than was announced.
+    Raises UploadOffsetDiffers, UploadBusy, Invalid for more bytes than were announced, and as `take_media` does.
+    """
+    with database.transaction() as session:
+        row = rows.load_upload(session, campaigns.load_campaign(session, campaign).id, upload)
+    path = _path(policy, upload)
+    with _locked(path) as file:
+        arrived = os.fstat(file.fileno()).st_size
+        if arrived != offset:
+            raise UploadOffsetDiffers(f"{arrived} bytes have arrived")
+        arrived = _append(file, arrived, pieces, row.size)
+        if arrived < row.size:
+            return UploadView(upload, row.name, row.size, arrived)
+        media = _complete(database, policy, campaign, row, path, actor=actor)
+    return UploadView(upload, row.name, row.size, arrived, media)
+
+
+def _append(file: BinaryIO, offset: int, pieces: Iterable[bytes], size: int) -> int:
+    """Write a part; where that fails, none of it stays."""
+    arrived = offset
+    try:
+        file.seek(offset)
+        for piece in pieces:
+            arrived += len(piece)
+            if arrived > size:
+                reason = f"the file was announced with {size} bytes; the part leads beyond"
+                raise Invalid("the part is too long", places=(Place(("body",), reason),))
+            file.write(piece)
+        file.flush()
+        os.fsync(file.fileno())
+    except (OSError, AppError):
+        file.truncate(offset)
+        raise
+    return arrived
+
+
+def _complete(
+    database: Database, policy: MediaPolicy, campaign: str, row: UploadRow, path: Path, *, actor: str
+) -> MediaView:
+    try:
+        if row.sha256 is not None and hash_file(path) != row.sha256:
+            reason = "the bytes that arrived have another hash than was announced; send the file anew"
+            raise MediaNotTaken(f"{row.name}: {reason}", places=(Place(("media", row.name), reason),))
+        media = take_media(database, policy, campaign, row.name, path, actor=actor)
+    except (Invalid, Conflict):
+        _forget(database, row, path)
+        raise
+    _forget(database, row, path)
+    return media
+
+
+def _forget(database: Database, row: UploadRow, path: Path) -> None:
+    with database.transaction() as session:
+        rows.delete_upload(session, row.id)
+    path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[BinaryIO]:
+    """The file of parts, held by this request alone. Raises UploadBusy."""
+    with path.open("ab") as made:
+        made.flush()
+    with path.open("r+b") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UploadBusy from None
+        yield file
+
+
+def _path(policy: MediaPolicy, upload: str) -> Path:
+    return policy.require_parts() / f"{upload}.part"
+
+
+def _view(policy: MediaPolicy, row: UploadRow) -> UploadView:
+    path = _path(policy, row.public_id)
+    return UploadView(row.public_id, row.name, row.size, path.stat().st_size if path.exists() else 0)

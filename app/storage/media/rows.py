@@ -1,0 +1,176 @@
+"""Queries about media: the files of campaigns, uploads under way, and the key that addresses are signed with."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from app.domain.errors import NotFound
+from app.domain.media_elements import OPENING, find_media_element
+from app.domain.media_types import MediaFacts
+from app.storage.tables import media_files, media_uploads, signing_keys
+from app.storage.walking import stream_full_scan
+
+MediaRow = sa.Row[Any]
+UploadRow = sa.Row[Any]
+
+
+class MediaNotFound(NotFound):
+    """The campaign has no media of this name."""
+
+
+class MediaUploadNotFound(NotFound):
+    """There is no such upload, or it is complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewMedia:
+    """A file to be known: its name, hash and size, and what its content says. given: hash of what was sent."""
+
+    name: str
+    sha256: bytes
+    given: bytes
+    size: int
+    facts: MediaFacts
+
+
+def find_media(session: Session, campaign_id: int, name: str, *, lock: bool = False) -> MediaRow | None:
+    """The file of a name."""
+    here = (media_files.c.campaign_id == campaign_id) & (media_files.c.name == name)
+    query = sa.select(media_files).where(here)
+    return session.execute(query.with_for_update() if lock else query).one_or_none()
+
+
+def load_media(session: Session, campaign_id: int, name: str, *, lock: bool = False) -> MediaRow:
+    """The file of a name. Raises MediaNotFound."""
+    row = find_media(session, campaign_id, name, lock=lock)
+    if row is None:
+        raise MediaNotFound
+    return row
+
+
+def load_media_page(session: Session, campaign_id: int, *, after: str | None, limit: int | None) -> Sequence[MediaRow]:
+    """Files in the order of their names, from one on."""
+    order = media_files.c.name.collate("C")
+    query = sa.select(media_files).where(media_files.c.campaign_id == campaign_id).order_by(order).limit(limit)
+    return session.execute(query if after is None else query.where(order > after)).all()
+
+
+def find_media_by_public_id(session: Session, public_id: str) -> MediaRow | None:
+    """The file that raters know by this id."""
+    return session.execute(sa.select(media_files).where(media_files.c.public_id == public_id)).one_or_none()
+
+
+def load_named_media(session: Session, campaign_id: int, names: Sequence[str]) -> dict[str, MediaRow]:
+    """Those of some names that there are."""
+    here = (media_files.c.campaign_id == campaign_id) & media_files.c.name.in_(names)
+    return {row.name: row for row in session.execute(sa.select(media_files).where(here))}
+
+
+def insert_media(session: Session, campaign_id: int, new: NewMedia, *, actor: str) -> bool:
+    """Make a file known; False where the name is taken."""
+    facts = {name: getattr(new.facts, name) for name in MediaFacts.__slots__}
+    values = {"name": new.name, "sha256": new.sha256, "given": new.given, "size": new.size, "actor": actor, **facts}
+    statement = (
+        insert(media_files)
+        .values(campaign_id=campaign_id, public_id=f"m_{secrets.token_hex(16)}", **values)
+        .on_conflict_do_nothing(index_elements=["campaign_id", "name"])
+        .returning(media_files.c.id)
+    )
+    return session.execute(statement).one_or_none() is not None
+
+
+def update_media(session: Session, media_id: int, values: Mapping[str, object]) -> None:
+    """Set captions or transcript."""
+    session.execute(sa.update(media_files).where(media_files.c.id == media_id).values(**values))
+
+
+def delete_media(session: Session, media_id: int) -> None:
+    """Forget a file."""
+    session.execute(sa.delete(media_files).where(media_files.c.id == media_id))
+
+
+_ELEMENTS = rf"""
+SELECT d.key || ', segment ' || g.position AS place, g.source AS text FROM segments g
+JOIN documents d ON d.campaign_id = g.campaign_id AND d.id = g.document_id
+WHERE g.campaign_id = :campaign AND g.source ~* '{OPENING}'
+UNION ALL
+SELECT s.key || ' on ' || d.key || ', segment ' || g.position, o.text FROM outputs o
+JOIN systems s ON s.campaign_id = o.campaign_id AND s.id = o.system_id
+JOIN segments g ON g.campaign_id = o.campaign_id AND g.id = o.segment_id
+JOIN documents d ON d.campaign_id = g.campaign_id AND d.id = g.document_id
+WHERE o.campaign_id = :campaign AND o.text ~* '{OPENING}'"""
+
+
+def load_media_uses(session: Session, campaign_id: int) -> Iterator[tuple[str, str]]:
+    """Each text of a campaign that is media, as (where it stands, the name of the file)."""
+    for row in stream_full_scan(session, _ELEMENTS, {"campaign": campaign_id}, batch=1000):
+        if (element := find_media_element(row.text)) is not None:
+            yield row.place, element.name
+
+
+def load_captioned(session: Session, campaign_id: int, captions: str) -> list[str]:
+    """Names of the files that have some captions."""
+    here = (media_files.c.campaign_id == campaign_id) & (media_files.c.captions == captions)
+    return list(session.execute(sa.select(media_files.c.name).where(here).order_by(media_files.c.name)).scalars())
+
+
+def insert_upload(
+    session: Session, campaign_id: int, *, name: str, size: int, sha256: bytes | None, actor: str
+) -> UploadRow:
+    """Announce a file that will come in parts."""
+    values = {"name": name, "size": size, "sha256": sha256, "actor": actor}
+    statement = sa.insert(media_uploads).values(
+        campaign_id=campaign_id, public_id=f"u_{secrets.token_hex(16)}", **values
+    )
+    return session.execute(statement.returning(media_uploads)).one()
+
+
+def load_upload(session: Session, campaign_id: int, public_id: str, *, lock: bool = False) -> UploadRow:
+    """An upload under way. Raises MediaUploadNotFound."""
+    here = (media_uploads.c.campaign_id == campaign_id) & (media_uploads.c.public_id == public_id)
+    query = sa.select(media_uploads).where(here)
+    row = session.execute(query.with_for_update() if lock else query).one_or_none()
+    if row is None:
+        raise MediaUploadNotFound
+    return row
+
+
+def load_uploads(session: Session, campaign_id: int, *, after: int | None, limit: int) -> Sequence[UploadRow]:
+    """Uploads under way, in the order in which they were announced."""
+    query = sa.select(media_uploads).where(media_uploads.c.campaign_id == campaign_id)
+    query = query if after is None else query.where(media_uploads.c.id > after)
+    return session.execute(query.order_by(media_uploads.c.id).limit(limit)).all()
+
+
+def delete_upload(session: Session, upload_id: int) -> None:
+    """The upload is complete, or given up."""
+    session.execute(sa.delete(media_uploads).where(media_uploads.c.id == upload_id))
+
+
+def delete_old_uploads(session: Session, days: int) -> list[str]:
+    """Give up uploads that nobody completed in so many days; their ids."""
+    old = media_uploads.c.created_at < sa.func.now() - sa.func.make_interval(0, 0, 0, days)
+    return list(session.execute(sa.delete(media_uploads).where(old).returning(media_uploads.c.public_id)).scalars())
+
+
+def load_stored_hashes(session: Session) -> set[bytes]:
+    """Hashes of all files that are known."""
+    return set(session.execute(sa.select(media_files.c.sha256).distinct()).scalars())
+
+
+def load_signing_key(session: Session, purpose: str) -> bytes:
+    """The key of this installation for a purpose (32 bytes), made when it is first asked for."""
+    known = sa.select(signing_keys.c.key).where(signing_keys.c.purpose == purpose)
+    key = session.execute(known).scalar_one_or_none()
+    if key is None:
+        new = insert(signing_keys).values(purpose=purpose, key=secrets.token_bytes(32)).on_conflict_do_nothing()
+        session.execute(new)
+        key = session.execute(known).scalar_one()
+    return bytes(key)

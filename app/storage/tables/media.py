@@ -1,0 +1,82 @@
+"""Media of campaigns: what is known of each file. The bytes are elsewhere (`app.storage.media`)."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ForeignKeyConstraint,
+    Integer,
+    LargeBinary,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+from app.storage.tables._metadata import (
+    bigint_column,
+    campaign_column,
+    identity_column,
+    key_check,
+    metadata,
+    text_column,
+    timestamp_column,
+)
+
+# name: what segments and outputs refer to. public_id: what raters see in its place, which says nothing of the name.
+# sha256: of the bytes, and where they are stored. given: of the bytes that were sent, of which these may be a picture.
+# captions: name of a WebVTT file of the campaign.
+media_files = Table(
+    "media_files",
+    metadata,
+    identity_column(),
+    campaign_column(),
+    text_column("public_id"),
+    text_column("name"),
+    Column("sha256", LargeBinary, nullable=False),
+    Column("given", LargeBinary, nullable=False),
+    text_column("media_type"),
+    bigint_column("size"),
+    Column("duration_ms", BigInteger),
+    Column("width", Integer),
+    Column("height", Integer),
+    text_column("captions", nullable=True),
+    text_column("transcript", nullable=True),
+    text_column("actor"),
+    timestamp_column("created_at", now=True),
+    ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
+    UniqueConstraint("campaign_id", "name"),
+    UniqueConstraint("public_id"),
+    key_check("name"),
+    CheckConstraint("octet_length(sha256) = 32", name="sha256_length"),
+    CheckConstraint("size >= 0", name="size_counts"),
+)
+
+# Files that arrive in parts. The part that has arrived is a file by this id, whose length is the offset.
+media_uploads = Table(
+    "media_uploads",
+    metadata,
+    identity_column(),
+    campaign_column(),
+    text_column("public_id"),
+    text_column("name"),
+    bigint_column("size"),
+    Column("sha256", LargeBinary),
+    text_column("actor"),
+    timestamp_column("created_at", now=True),
+    ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
+    UniqueConstraint("public_id"),
+    key_check("name"),
+    CheckConstraint("size >= 1", name="size_counts"),
+)
+
+# Keys that all processes of an installation sign with.
+signing_keys = Table(
+    "signing_keys",
+    metadata,
+    Column("purpose", Text, primary_key=True),
+    Column("key", LargeBinary, nullable=False),
+    timestamp_column("created_at", now=True),
+    CheckConstraint("octet_length(key) = 32", name="key_length"),
+)

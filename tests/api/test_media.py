@@ -1,0 +1,261 @@
+"""Media of a campaign over HTTP: sent at once or in parts, served in ranges, and to raters by signed addresses only."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from app.domain.media_types import MediaLimits
+from app.services.media.policy import MediaPolicy
+from app.storage.db import Database
+from app.storage.media.files import MediaFolder
+from tests.api.live_campaign import tokens_of
+from tests.media_files import VTT, ZIP_END, make_pdf, make_png, make_wav
+
+C = "/v1/campaigns/live"
+WAV, LONG = make_wav(2), make_wav(20)
+
+
+def ok(answer: httpx.Response, status: int = 200) -> Any:
+    assert answer.status_code == status, answer.text
+    return answer.json() if answer.content else None
+
+
+@pytest.fixture
+def policy(tmp_path: Path) -> MediaPolicy:
+    folder = tmp_path / "media"
+    (tmp_path / "shelf" / "talks").mkdir(parents=True)
+    (tmp_path / "shelf" / "talks" / "1.wav").write_bytes(WAV)
+    (tmp_path / "outside.wav").write_bytes(WAV)
+    (tmp_path / "shelf" / "link.wav").symlink_to(tmp_path / "outside.wav")
+    limits = MediaLimits(size=1 << 20, duration=60, pixels=20_000)
+    return MediaPolicy(MediaFolder(folder), folder / "parts", limits, shelf=tmp_path / "shelf")
+
+
+@pytest.fixture
+def app(make_app: Callable[..., FastAPI], policy: MediaPolicy) -> FastAPI:
+    return make_app(media=policy)
+
+
+@pytest.fixture
+def draft(admin: httpx.Client) -> httpx.Client:
+    ok(admin.post("/v1/campaigns", json={"key": "live", "protocol": "da", "target_language": "de"}), 201)
+    return admin
+
+
+def files_in(policy: MediaPolicy) -> list[Path]:
+    assert policy.parts is not None
+    return [path for path in policy.parts.parent.rglob("*") if path.is_file()]
+
+
+def test_a_file_is_known_by_its_content_and_stored_once(draft: httpx.Client, policy: MediaPolicy) -> None:
+    stored = ok(draft.put(f"{C}/media/talk.wav", content=WAV))
+    assert stored == {
+        "name": "talk.wav",
+        "kind": "audio",
+        "media_type": "audio/wav",
+        "size": len(WAV),
+        "sha256": hashlib.sha256(WAV).hexdigest(),
+        "duration_ms": 2000,
+        "width": None,
+        "height": None,
+        "captions": None,
+        "transcript": None,
+    }
+    assert ok(draft.put(f"{C}/media/talk.wav", content=WAV)) == stored
+    ok(draft.put(f"{C}/media/again.wav", content=WAV))
+    assert len(files_in(policy)) == 1
+    ok(draft.put(f"{C}/media/talk.wav", content=LONG), 409)
+    assert [one["name"] for one in ok(draft.get(f"{C}/media"))["items"]] == ["again.wav", "talk.wav"]
+    ok(draft.delete(f"{C}/media/again.wav"), 204)
+    ok(draft.get(f"{C}/media/again.wav"), 404)
+
+
+def test_what_is_refused_leaves_nothing(draft: httpx.Client, policy: MediaPolicy) -> None:
+    refused = {
+        "polyglot.png": make_png() + ZIP_END,
+        "page.svg": b"<svg xmlns='http://www.w3.org/2000/svg'/>",
+        "long.wav": make_wav(61),
+        "large.png": make_png(201, 100),
+        "pages.pdf": make_pdf(2),
+        "empty.wav": b"",
+    }
+    for name, content in refused.items():
+        problem = ok(draft.put(f"{C}/media/{name}", content=content), 422)
+        assert problem["errors"][0]["loc"] == ["media", name]
+    assert ok(draft.get(f"{C}/media"))["items"] == []
+    assert files_in(policy) == []
+
+
+def test_a_page_is_stored_as_its_picture(draft: httpx.Client) -> None:
+    stored = ok(draft.put(f"{C}/media/page.pdf", content=make_pdf()))
+    assert (stored["kind"], stored["media_type"], stored["width"], stored["height"]) == ("image", "image/png", 150, 75)
+    assert ok(draft.put(f"{C}/media/page.pdf", content=make_pdf())) == stored
+
+
+def test_an_upload_that_breaks_goes_on_where_it_ended(draft: httpx.Client, policy: MediaPolicy) -> None:
+    told = {"name": "talk.wav", "size": len(LONG), "sha256": hashlib.sha256(LONG).hexdigest()}
+    announced = draft.post(f"{C}/media-uploads", json=told)
+    at, half = announced.headers["Location"], len(LONG) // 2
+    assert ok(announced, 201)["offset"] == 0
+    part = draft.patch(at, content=LONG[:half], headers={"Upload-Offset": "0"})
+    assert (ok(part)["offset"], part.headers["Upload-Offset"], part.json()["media"]) == (half, str(half), None)
+    for wrong in (0, half + 1):
+        ok(draft.patch(at, content=LONG[half:], headers={"Upload-Offset": str(wrong)}), 409)
+    ok(draft.patch(at, content=LONG, headers={"Upload-Offset": str(half)}), 422)  # leads beyond the end
+    assert draft.head(at).headers["Upload-Offset"] == str(half)
+    assert ok(draft.get(f"{C}/media-uploads"))["uploads"][0]["offset"] == half
+    whole = ok(draft.patch(at, content=LONG[half:], headers={"Upload-Offset": str(half)}))
+    assert whole["media"]["duration_ms"] == 20_000
+    ok(draft.get(at), 404)
+    assert [path.read_bytes() for path in files_in(policy)] == [LONG]
+
+
+def test_an_upload_with_another_hash_or_given_up_is_gone(draft: httpx.Client, policy: MediaPolicy) -> None:
+    told = {"name": "talk.wav", "size": len(WAV), "sha256": "0" * 64}
+    at = draft.post(f"{C}/media-uploads", json=told).headers["Location"]
+    ok(draft.patch(at, content=WAV, headers={"Upload-Offset": "0"}), 422)
+    ok(draft.get(at), 404)
+    at = draft.post(f"{C}/media-uploads", json={"name": "talk.wav", "size": len(WAV)}).headers["Location"]
+    ok(draft.patch(at, content=WAV[:100], headers={"Upload-Offset": "0"}))
+    ok(draft.delete(at), 204)
+    assert files_in(policy) == []
+    ok(draft.post(f"{C}/media-uploads", json={"name": "a.wav", "size": 1 << 21}), 422)
+
+
+def test_files_are_taken_from_the_folder_and_from_nowhere_else(draft: httpx.Client) -> None:
+    assert ok(draft.post(f"{C}/media", json={"path": "talks/1.wav"}), 201)["name"] == "talks:1.wav"
+    assert ok(draft.post(f"{C}/media", json={"path": "talks/1.wav", "name": "b.wav"}), 201)["name"] == "b.wav"
+    for path in ("../outside.wav", "link.wav", "/etc/passwd", "talks", "none.wav"):
+        ok(draft.post(f"{C}/media", json={"path": path}), 404)
+
+
+def test_a_player_seeks_by_ranges(draft: httpx.Client) -> None:
+    ok(draft.put(f"{C}/media/talk.wav", content=WAV))
+    at = f"{C}/media/talk.wav/content"
+    whole = draft.get(at)
+    assert whole.content == WAV
+    assert whole.headers["Content-Disposition"] == 'inline; filename="media.wav"'
+    assert whole.headers["X-Content-Type-Options"] == "nosniff"
+    assert "sandbox" in whole.headers["Content-Security-Policy"]
+    n = len(WAV)
+    for asked, first, last in (("0-", 0, n - 1), ("5-9", 5, 9), ("-7", n - 7, n - 1), (f"9-{n + 50}", 9, n - 1)):
+        part = draft.get(at, headers={"Range": f"bytes={asked}"})
+        assert (part.status_code, part.content) == (206, WAV[first : last + 1])
+        assert part.headers["Content-Range"] == f"bytes {first}-{last}/{n}"
+    for asked in (f"{n}-", "9-5", "-0"):
+        refused = draft.get(at, headers={"Range": f"bytes={asked}"})
+        assert (refused.status_code, refused.headers["Content-Range"]) == (416, f"bytes */{n}")
+    for asked in ("lines=0-1", "bytes=0-1,5-6", "bytes=x-"):
+        assert draft.get(at, headers={"Range": asked}).content == WAV
+    changed = draft.get(at, headers={"Range": "bytes=5-9", "If-Range": '"other"'})
+    assert (changed.status_code, len(changed.content)) == (200, n)
+    ok(draft.get(at, headers={"If-None-Match": whole.headers["ETag"]}), 304)
+
+
+def test_captions_belong_to_sound_and_are_webvtt(draft: httpx.Client) -> None:
+    for name, content in {"a.wav": WAV, "a.vtt": VTT, "a.png": make_png()}.items():
+        ok(draft.put(f"{C}/media/{name}", content=content))
+    told = ok(draft.patch(f"{C}/media/a.wav", json={"captions": "a.vtt", "transcript": "Good morning."}))
+    assert (told["captions"], told["transcript"]) == ("a.vtt", "Good morning.")
+    assert ok(draft.patch(f"{C}/media/a.wav", json={"transcript": None}))["captions"] == "a.vtt"
+    for name, captions in (("a.wav", "a.png"), ("a.wav", "none.vtt"), ("a.png", "a.vtt")):
+        ok(draft.patch(f"{C}/media/{name}", json={"captions": captions}), 422)
+    problem = ok(draft.delete(f"{C}/media/a.vtt"), 409)
+    assert problem["errors"][0]["msg"] == "a.wav refers to it"
+
+
+SHOWN = {
+    "sysA": '<video src="assets/sysA/secret.wav" controls></video>',
+    "sysB": "<audio src='assets/sysB/secret.wav'></audio>",
+}
+
+
+def open_with_media(client: httpx.Client) -> None:
+    for name, content in {
+        "talk.wav": LONG,
+        "a.vtt": VTT,
+        "sysA:secret.wav": WAV,
+        "sysB:secret.wav": make_wav(3),
+    }.items():
+        ok(client.put(f"{C}/media/{name}", content=content))
+    ok(client.patch(f"{C}/media/talk.wav", json={"captions": "a.vtt"}))
+    source = '<audio src="assets/talk.wav"></audio>Good <b>morning</b>.'
+    ok(client.put(f"{C}/documents/d1", json={"segments": [{"source": source}, {"source": "Plain."}]}))
+    for system, element in SHOWN.items():
+        ok(client.put(f"{C}/systems/{system}", json={}))
+        ok(client.put(f"{C}/systems/{system}/outputs/d1", json={"segments": [element, f"{system[:3]} says."]}))
+    for rater in ("r1", "r2"):
+        ok(client.put(f"{C}/raters/{rater}", json={}))
+    ok(client.post(f"{C}/plan", json={"seed": 3, "overlap": None}), 201)
+    ok(client.post(f"{C}/open"))
+
+
+@pytest.fixture
+def opened(draft: httpx.Client) -> httpx.Client:
+    open_with_media(draft)
+    return draft
+
+
+def test_raters_see_files_and_nothing_of_their_names(opened: httpx.Client, database: Database) -> None:
+    auth = tokens_of(database)
+    answer = opened.post(f"{C}/lease", headers=auth("r1"))
+    task = ok(answer)["task"]
+    first, second = task["items"][0]["segments"]
+    assert first["source"] == first["text"] == ""
+    heard, judged = (text["media"] for text in first["texts"])
+    assert (heard["kind"], heard["duration_ms"], heard["transcript"]) == ("audio", 20_000, "Good morning.")
+    assert judged["duration_ms"] in (2000, 3000)
+    assert "media" not in second["texts"][0]
+    listed = opened.get(f"/v1/tasks/{task['task']}/media", headers=auth("r1"))
+    addresses = {one["media"]: one["address"] for one in ok(listed)["media"]}
+    assert set(addresses) >= {heard["id"], heard["captions"], judged["id"]}
+    played = opened.get(addresses[judged["id"]], headers={**auth("r1"), "Range": "bytes=0-"})
+    assert (played.status_code, played.headers["Content-Type"]) == (206, "audio/wav")
+    assert opened.get(addresses[heard["captions"]], headers=auth("r1")).content == VTT
+    for told in (answer, listed, played):
+        assert not {"secret", "sysA", "sysB"} & set(f"{told.headers} {told.text}".replace(":", " ").split())
+        assert "secret" not in f"{told.headers} {told.content!r}"
+
+
+def test_an_address_is_good_for_one_rater_one_task_and_a_short_time(
+    opened: httpx.Client, database: Database, make_app: Callable[..., FastAPI], policy: MediaPolicy, serving: Any
+) -> None:
+    auth = tokens_of(database)
+    task = ok(opened.post(f"{C}/lease", headers=auth("r1")))["task"]["task"]
+    other = ok(opened.post(f"{C}/lease", headers=auth("r2")))["task"]
+    address = ok(opened.get(f"/v1/tasks/{task}/media", headers=auth("r1")))["media"][0]["address"]
+    ok(opened.get(address, headers=auth("r2")), 403)
+    ok(opened.get(f"/v1/tasks/{task}/media", headers=auth("r2")), 404)
+    if other is not None:
+        ok(opened.get(address.replace(task, other["task"]), headers=auth("r1")), 403)
+    path, _, query = address.partition("?")
+    signature = query.partition("signature=")[2]
+    ok(opened.get(f"{path}?expires=9999999999&signature={signature}", headers=auth("r1")), 403)
+    ok(opened.get(path, headers=auth("r1")), 422)
+    with serving(make_app(media=MediaPolicy(policy.store, policy.parts, lifetime=timedelta(seconds=-1)))) as client:
+        late = ok(client.get(f"/v1/tasks/{task}/media", headers=auth("r1")))["media"][0]["address"]
+        ok(client.get(late, headers=auth("r1")), 403)
+        client.headers.pop("Authorization", None)
+        ok(client.get(address), 401)
+
+
+def test_text_marks_do_not_fit_a_file(opened: httpx.Client, database: Database) -> None:
+    """A file has no characters, so what was sent with offsets of the element's text is refused."""
+    auth = tokens_of(database)
+    task = ok(opened.post(f"{C}/lease", headers=auth("r1")))["task"]
+    score = {"protocol": "da", "score": 50}
+    ok(opened.put(f"/v1/tasks/{task['task']}/judgments/1/1", json=score, headers=auth("r1")))
+    assert opened.get(f"{C}/exports/jsonl").text.count(SHOWN["sysA"].replace('"', '\\"')) == 1
+
+
+def test_a_file_in_use_stays(opened: httpx.Client) -> None:
+    problem = ok(opened.delete(f"{C}/media/sysA:secret.wav"), 409)
+    assert problem["errors"][0]["msg"] == "sysA on d1, segment 1 refers to it"
