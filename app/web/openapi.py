@@ -42,6 +42,7 @@ TITLES = {
     412: "It was changed since the state that `If-Match` names.",
     413: "Larger than allowed.",
     415: "Not a type that is taken here.",
+    416: "The file has no such part.",
     422: "The input is not valid; `errors` says where.",
     428: "Send `If-Match` with the ETag that you saw.",
     429: "Too often lately; try again after `Retry-After` seconds.",

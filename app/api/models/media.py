@@ -44,7 +44,8 @@ MEDIA = MediaOut(
     transcript="Good morning.",
 )
 _BYTES: dict[str, Any] = {
-    kind: {"schema": {"type": "string", "format": "binary"}} for kind in ("audio/*", "video/*", "image/*", "text/vtt")
+    kind: {"schema": {"type": "string", "format": "binary"}, "example": "…"}
+    for kind in ("audio/*", "video/*", "image/*", "text/vtt")
 }
 CONTENT: dict[int | str, dict[str, Any]] = {
     200: {"description": "The whole file.", "content": _BYTES},
