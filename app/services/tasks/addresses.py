@@ -221,9 +221,9 @@ def _durations(of_sources: Mapping[int, ShownMedia], of_texts: Mapping[int, Show
     durations: dict[int, dict[Side, int]] = {}
     sides: tuple[tuple[Side, Mapping[int, ShownMedia]], ...] = (("source", of_sources), ("target", of_texts))
     for side, media in sides:
-        for i, one in media.items():
-            if one.duration_ms is not None:
-                durations.setdefault(i, {})[side] = one.duration_ms
+        for i, file in media.items():
+            if file.duration_ms is not None:
+                durations.setdefault(i, {})[side] = file.duration_ms
     return durations
 
 
