@@ -6,80 +6,28 @@ import json
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page
 
 from app.pearmut.app import create_pearmut_app
 from app.pearmut.files import PearmutFiles, find_pearmut_files
 from app.services.access.tokens import THE_OPERATOR
+from app.services.data.exports import export_campaign_files
 from app.services.pearmut.adding import AddedCampaign, add_pearmut_campaign
 from app.services.pearmut.campaign_file import read_campaign_file
 from app.storage.db import Database
 from app.web.deps import Options
+from tests.browser.pearmut_hands import SLIDERS, PearmutHands, page_address, pearmut_campaign
 from tests.formats.pearmut.program import PearmutProgram
-from tests.pearmut.campaigns import FORM
 
-SCORE = """(slider, value) => {
-    slider.value = value;
-    for (const name of ["input", "change"]) slider.dispatchEvent(new Event(name, {bubbles: true}));
-}"""
-SLIDERS = [{"name": "Fluency", "min": 0, "max": 10, "step": 1}, {"name": "Adequacy", "min": 0, "max": 10, "step": 1}]
-TEXTS = {"A": "Der Hund bellt\nsehr laut.", "B": "Die Katze schläft 😀 tief."}
-CHECK = [{"src": "Check.", "tgt": {"A": "Ja."}, "validation": {"A": {"score": [70, 80]}}}]
-TUTORIAL = [{"src": "Try.", "tgt": {"A": "Ja."}, "validation": {"A": {"score": [60, 90], "warning": "Look again."}}}]
-
-
-def campaign(protocol: str, **info: Any) -> dict[str, Any]:
-    """Two documents of two systems after a form and a tutorial, and a check at random."""
-    data = [[{"item_id": f"d{n}_#_0", "src": f"Source {n}.", "tgt": TEXTS}] for n in range(2)]
-    asked = {"assignment": "task-based", "protocol": protocol, "users": ["ann"], "shuffle": False}
-    checks = {"data_random": [CHECK]} if "sliders" not in info else {}
-    return {
-        "campaign_id": f"by-{protocol}-{len(info)}",
-        "token": "0123456789",
-        "info": {**asked, **({"data_random_prob": 1.0} if checks else {}), **info},
-        "data": [data],
-        "data_welcome": [FORM, *([TUTORIAL] if checks else [])],
-        **checks,
-    }
-
-
-CAMPAIGNS = [campaign(name) for name in ("cESA", "ESA", "MQM", "DA")] + [campaign("XSTSRP", sliders=SLIDERS)]
-
-
-def annotate(page: Page, address: str, given: dict[str, Any]) -> None:
-    """Fill in the form, then score every output, until the end."""
-    page.goto(f"{address}/annotate?campaign_id={given['campaign_id']}&user_id=ann")
-    for _ in range(8):
-        expect(page.locator("#button_next")).not_to_have_value("Next 📶")
-        page.wait_for_function(
-            "document.querySelector('#output_div').children.length || "
-            "document.querySelector('#button_next').value == 'Finished'"
-        )
-        if page.locator("#button_next").input_value() == "Finished":
-            return
-        if page.locator(".form-container").count():
-            page.locator(".form-container input[type=text], .form-container textarea").first.fill("German")
-            page.locator(".form-container input[type=number]").first.fill("3")
-        else:
-            judge(page, given["info"]["protocol"])
-        with page.expect_response("**/log-response") as answer:
-            page.locator("#button_next").click()
-        assert answer.value.json() == "ok", answer.value.text()
-        page.wait_for_timeout(300)
-    raise AssertionError("there is no end")
-
-
-def judge(page: Page, protocol: str) -> None:
-    """Score every output; places of errors are those of `test_pearmuts_page`."""
-    for n, slider in enumerate(page.locator("input[type=range]").all()):
-        slider.evaluate(SCORE, 75 if protocol != "XSTSRP" else n + 3)
+CAMPAIGNS = [pearmut_campaign(name) for name in ("cESA", "ESA", "MQM", "DA")]
+CAMPAIGNS += [pearmut_campaign("XSTSRP", sliders=SLIDERS, textfield="visible")]
 
 
 @contextmanager
@@ -109,7 +57,9 @@ def log_of(address: str, name: str) -> dict[Any, Any]:
     token = {"campaign_id": name, "token": "0123456789"}
     lines = httpx.get(f"{address}/download-annotations", params=token, trust_env=False).json()[name]
     results = httpx.post(f"{address}/dashboard-results", json=token, trust_env=False).json()
-    return {"results": results, **{line["item_i"]: (line["annotation"], line.get("validations")) for line in lines}}
+    places = {line["item_i"]: {key: line.get(key) for key in ("annotation", "validations", "comment")} for line in lines}
+    assert len(places) == len(lines)
+    return {"results": results, **places}
 
 
 @pytest.fixture
@@ -121,29 +71,45 @@ def visit(chromium: Browser) -> Iterator[Page]:
     context.close()
 
 
+@pytest.fixture
+def ours(database_url: str) -> Iterator[Database]:
+    """Our store; a server closes the one that it serves."""
+    with closing(Database(database_url, size=2, role="plumbline_app")) as database:
+        yield database
+
+
 def add(database: Database, given: dict[str, Any]) -> AddedCampaign:
     with database.transaction() as session:
         file = read_campaign_file(json.loads(json.dumps(given)))
         return add_pearmut_campaign(session, file, by=THE_OPERATOR, actor="test", old_ids=True)
 
 
+def annotations_written(database: Database, campaign: str) -> list[Any]:
+    """The `annotation` of each line that the format `pearmut` writes, in the order of the documents."""
+    files = {path: b"".join(chunks) for path, chunks in export_campaign_files(database, campaign, "pearmut")}
+    lines = json.loads(files["annotations.json"])[campaign]
+    return [line["annotation"] for line in sorted(lines, key=lambda line: line["item_i"])]
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("given", CAMPAIGNS, ids=lambda one: one["campaign_id"])
 def test_the_same_clicks_are_logged_alike(
-    visit: Page, tmp_path: Path, database_url: str, given: dict[str, Any]
+    visit: Page, tmp_path: Path, database_url: str, ours: Database, given: dict[str, Any]
 ) -> None:
-    theirs = PearmutProgram(tmp_path / "theirs")
+    theirs, name, protocol = PearmutProgram(tmp_path / "theirs"), given["campaign_id"], given["info"]["protocol"]
     theirs.write({"c.json": json.dumps(given).encode()})
     theirs.run("add", "c.json")
     with theirs.serving() as address:
-        annotate(visit, address, given)
-        expected = log_of(address, given["campaign_id"])
+        visit.goto(page_address(address, name, "ann"))
+        screens = PearmutHands(visit, protocol).finish()
+        expected = log_of(address, name)
 
-    database = Database(database_url, size=8, role="plumbline_app")
-    add(database, given)
-    with our_server(database, files_of(theirs)) as address:
-        annotate(visit, address, given)
-        logged = log_of(address, given["campaign_id"])
+    key = add(ours, given).key
+    with our_server(Database(database_url, size=8, role="plumbline_app"), files_of(theirs)) as address:
+        visit.goto(page_address(address, name, "ann"))
+        assert PearmutHands(visit, protocol).finish() == screens == 6
+        logged = log_of(address, name)
 
     assert logged == expected
-    assert {0, 1, "welcome_0"} <= logged.keys()
+    assert expected.keys() == {"results", 0, 1, "welcome_0", "welcome_1", "random_0", "goodbye_0"}
+    assert annotations_written(ours, key) == [expected[n]["annotation"] for n in (0, 1)]

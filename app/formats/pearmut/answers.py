@@ -11,6 +11,16 @@ from app.domain.keys import make_key
 from app.formats.pearmut.spans import SpanReader, code_point_positions, find_token
 from app.protocols.cesa import FAULT
 
+ASKED = {"score": "score", "error_spans": "errors", "sliders": "scores"}
+"""Members of an answer, each with the field of the payloads that hold it."""
+TEXTFIELD, COMMENT = "textfield", "comment"
+KINDS: Mapping[str, tuple[type, ...]] = {
+    "score": (int, float),
+    "error_spans": (list,),
+    "sliders": (dict,),
+    TEXTFIELD: (str,),
+}
+
 
 def parse_answer(protocol: str, spans: SpanReader, answer: Mapping[str, object], text: str) -> dict[str, object] | None:
     """The payload of an answer; None where it lacks a score that is asked. Raises ValueError."""
@@ -33,17 +43,35 @@ def parse_answer(protocol: str, spans: SpanReader, answer: Mapping[str, object],
     return payload
 
 
+def extract_unasked(protocol: str, answer: Mapping[str, object]) -> dict[str, object]:
+    """What an answer says that the protocol's payload does not: a text, a score beside MQM, marks beside sliders.
+
+    Raises ValueError.
+    """
+    fields = protocols.get_protocol(protocol).payload.model_fields
+    names = [name for name, field in ASKED.items() if field not in fields] + [TEXTFIELD]
+    unasked = {name: value for name in names if (value := answer.get(name)) not in (None, "", [], {})}
+    for name, value in unasked.items():
+        if type(value) not in KINDS[name]:
+            raise ValueError(f"{name}: cannot be {str(value)[:40]!r}")
+    return unasked
+
+
 def format_answer(
     payload: Mapping[str, object], text: str | None, lost: Counter[str], meta: Mapping[str, object] | None = None
 ) -> dict[str, object]:
-    """A payload as the page would have logged it. meta: what else is kept with the judgment."""
-    answer: dict[str, object] = {"error_spans": format_marks(payload.get("errors"), text, lost)}
+    """A payload as the page would have logged it. meta: what else is kept with the judgment (`extract_unasked`)."""
+    unasked = meta or {}
+    answer: dict[str, object] = {"score": None, "error_spans": [], TEXTFIELD: None}
+    answer |= {name: unasked[name] for name, kinds in KINDS.items() if type(unasked.get(name)) in kinds}
+    if "errors" in payload:
+        answer["error_spans"] = format_marks(payload["errors"], text, lost)
     if "score" in payload:
         answer["score"] = payload["score"]
     if isinstance(payload.get("scores"), Mapping):
         answer["sliders"] = payload["scores"]
-    lost["what else is kept with judgments"] += bool(set(meta or ()) - {"textfield"})
-    return {"score": None, **answer, "textfield": (meta or {}).get("textfield") or None}
+    lost["what else is kept with judgments"] += bool(set(unasked) - {*KINDS, COMMENT})
+    return answer
 
 
 def format_marks(errors: object, text: str | None, lost: Counter[str]) -> list[dict[str, object]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ from app.formats.kit.judgment_rows import LATEST_TIME
 from app.formats.kit.names import KeyNames
 from app.formats.kit.reading import read_blocks, read_lines
 from app.formats.kit.strict_json import NotStrictError, parse_json_value
-from app.formats.pearmut.answers import parse_answer
+from app.formats.pearmut.answers import COMMENT, KINDS, extract_unasked, parse_answer
 from app.formats.pearmut.items import OTHERS, UNANSWERED, PearmutItems, document_items, is_check_document, item_outputs
 
 RESET = "__RESET__"
@@ -22,6 +23,12 @@ APART = ("welcome_", "random_", "goodbye_")
 CHECKS = "answers to tutorials, checks and forms"
 TAKEN_BACK = "answers that were taken back (__RESET__)"
 OPEN = "outputs without an answer"
+ACTIONS = "actions on the page but the first load and the last hand-in"
+VERDICTS = "results of checks in lines of the log"
+MEMBERS = "members of lines, answers and errors that Pearmut does not have"
+LINE = frozenset({"annotation", "actions", "item", "validations", COMMENT, "user_id", "item_i"})
+ANSWER = frozenset({*KINDS, UNANSWERED})
+MARK = frozenset({"start_i", "end_i", "severity", "category"})
 LONGEST_LINE = 16 << 20
 DOWNLOADED = re.compile(
     rb'\s*+\{\s*+"(?!data["_]|(?:annotation|actions|item|validations)")(?:[^"\\]++|\\.)*+"\s*+:\s*+\['
@@ -103,6 +110,8 @@ class PearmutLog:
             raise ValueError("annotation: must be a list, one entry for each item")
         yield from self._items.records(at, items)
         rater, (started, submitted) = self._raters.of(user)[0], _times(entry.get("actions"))
+        self._count_unread(entry)
+        comment = {COMMENT: said} if (said := entry.get(COMMENT)) and isinstance(said, str) else {}
         for item, (document, position), answers in zip(items, self._items.places(items), given, strict=True):
             texts = item_outputs(item)
             for model, answer in _answered(answers, texts):
@@ -114,6 +123,8 @@ class PearmutLog:
                 if payload is None:
                     self._log.dropped[OPEN] += 1
                     continue
+                self._count_members(answer)
+                meta, comment = comment | extract_unasked(self._protocol, answer), {}
                 key = make_key(model)
                 yield JudgmentRow(
                     at,
@@ -126,8 +137,23 @@ class PearmutLog:
                     payload,
                     started_at=started,
                     submitted_at=submitted,
-                    meta={"textfield": text} if (text := answer.get("textfield")) else None,
+                    meta=meta or None,
                 )
+
+    def _count_unread(self, entry: Mapping[str, object]) -> None:
+        """Count what a line says and no judgment keeps."""
+        actions = entry.get("actions")
+        events = [one.get("action") for one in actions if isinstance(one, dict)] if isinstance(actions, list) else []
+        times = Counter(str(event) for event in events)
+        unread = len(events) - bool(times["load"]) - bool(times["submit"])
+        counts = {ACTIONS: unread, VERDICTS: int(bool(entry.get("validations"))), MEMBERS: len(entry.keys() - LINE)}
+        self._log.dropped.update({what: n for what, n in counts.items() if n})
+
+    def _count_members(self, answer: Mapping[str, object]) -> None:
+        given = answer.get("error_spans")
+        marks = [mark for mark in given if isinstance(mark, dict)] if isinstance(given, list) else []
+        unread = len(answer.keys() - ANSWER) + sum(len(mark.keys() - MARK) for mark in marks)
+        self._log.dropped.update({MEMBERS: unread} if unread else {})
 
 
 def _answered(answers: object, texts: Mapping[str, str]) -> Iterator[tuple[str, Mapping[str, object]]]:

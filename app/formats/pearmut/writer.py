@@ -18,7 +18,7 @@ from itertools import chain, groupby
 
 from app.formats.base import CampaignContents, JudgmentRow
 from app.formats.kit.strict_json import canonical_json
-from app.formats.pearmut.answers import format_answer, format_marks
+from app.formats.pearmut.answers import COMMENT, format_answer, format_marks
 from app.formats.pearmut.documents import (
     NOT_WRITTEN,
     PearmutDocument,
@@ -177,6 +177,9 @@ def _line(
     line: dict[str, object] = {"user_id": rater, "item_i": item_i, "annotation": annotation}
     line["item"] = _items(document, shown, names, lost)
     line["actions"] = _actions(answers, lost)
+    comments = dict.fromkeys(said for _, _, answer in answers if (said := (answer.meta or {}).get(COMMENT)))
+    line |= {COMMENT: comment for comment in [*comments][:1]}
+    lost["comments beyond the first on a document"] += max(0, len(comments) - 1)
     return line
 
 

@@ -303,7 +303,7 @@ def _unused(info: Mapping[str, Any], given: Mapping[str, Any]) -> Counter[str]:
         set(given) - {"campaign_id", "info", "data", "token", *ASIDE}
     )
     if info.get("sliders") and info["protocol"] in SPANS:
-        unused["errors marked beside sliders: kept in the log of the page only"] += 1
+        unused["errors marked beside sliders: kept with the judgments, in no report"] += 1
     if info["protocol"] == "MQM" and not info.get("sliders"):
-        unused["scores beside MQM: kept in the log of the page only"] += 1
+        unused["scores beside MQM: kept with the judgments, in no report"] += 1
     return +unused

@@ -374,3 +374,26 @@ def test_any_texts_come_through_but_for_white_space_at_their_ends(
     expected = [(f"d{n}", i, s.strip(), t.strip()) for n, d in enumerate(documents) for i, (s, t) in enumerate(d, 1)]
     segments = {(r.document, r.position): r.source for r in found.of(SegmentRow)}
     assert [(r.document, r.position, segments[r.document, r.position], r.text) for r in found.of(OutputRow)] == expected
+
+
+def test_what_the_protocol_does_not_ask_is_kept_and_what_nothing_keeps_is_counted(read: Read) -> None:
+    mark = {"start_i": 0, "end_i": 1, "severity": "minor", "category": "Style/Other", "mine": 1}
+    said = {"score": 0, "error_spans": [mark], "textfield": "x", "sliders": None, "time": 3}
+    moves = [{"time": 2, "action": "mouse_moved"}, {"time": 3, "action": "score"}]
+    first = answer("u", 1, annotation=[{"A": said}], comment="Hard.", validations=[True], device="phone")
+    entry = {**first, "actions": [*first["actions"], *moves]}
+
+    by_mqm = read("pearmut", {"c.json": _by("MQM"), "c.jsonl": log(entry)})
+    by_da = read("pearmut", {"c.json": _by("DA"), "c.jsonl": log(entry)})
+
+    assert by_mqm.judgments[0].meta == {"comment": "Hard.", "score": 0, "textfield": "x"}
+    assert by_da.judgments[0].meta == {"comment": "Hard.", "error_spans": [mark], "textfield": "x"}
+    assert by_mqm.log.dropped == {
+        "actions on the page but the first load and the last hand-in": 2,
+        "results of checks in lines of the log": 1,
+        "members of lines, answers and errors that Pearmut does not have": 3,
+    }
+
+
+def _by(protocol: str) -> bytes:
+    return json.dumps({"info": {"protocol": protocol}, "data": [[ITEM]]}).encode()

@@ -129,3 +129,18 @@ def test_the_real_program_takes_campaigns_and_judged_work(read: Read, tmp_path: 
     assert "annotate?campaign_id=talks" in pearmut.run("add", "campaign.json")
     assert "Successfully imported campaign talks" in pearmut.run(*ADD_EXISTING)
     assert json.loads(pearmut.log("talks").splitlines()[0])["annotation"] == [ANSWERS]
+
+
+@pytest.mark.parametrize("protocol", ["MQM", "DA", "ESA"])
+def test_what_the_protocol_does_not_ask_comes_out_as_it_was_logged(read: Read, protocol: str) -> None:
+    mark = {"start_i": 0, "end_i": 3, "severity": "minor", "category": "Style/Unidiomatic style"}
+    said = {"A": {"score": 40, "error_spans": [mark], "textfield": "Besser."}, "B": ANSWERS["B"]}
+    entry = {**line("ann", 0, ALIKE[0], said), "comment": "Hard."}
+    campaign = {"campaign_id": "talks", "info": {"protocol": protocol}, "data": ALIKE}
+    files = {"c.json": json.dumps(campaign).encode(), "c.jsonl": json.dumps(entry).encode()}
+    lost = Counter[str]()
+
+    out = tree("pearmut", contents(read("pearmut", files).records), lost)
+
+    assert json.loads(out["annotations.json"])["talks"] == [entry]
+    assert not lost
