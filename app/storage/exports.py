@@ -79,13 +79,14 @@ LEFT JOIN segments g ON g.campaign_id = :campaign AND g.id = j.segment_id
 WHERE v.campaign_id = :campaign AND v.version <= :version AND NOT {_ANEW}
 ORDER BY t.key COLLATE "C", i.position, g.position, r.key COLLATE "C", j.revision"""
 
-# The latest answer of each rater about each screen. Left out are surplus, and screens with a control item, which would
-# be read as plain ratings.
+# The latest answer of each rater about each screen. Left out are surplus, those of a rater who lost the task to another
+# one (a task in a file is one rater's), and screens with a control item, which would be read as plain ratings.
 _UNREADABLE = """EXISTS (
     SELECT FROM items i WHERE i.campaign_id = :campaign AND i.task_id = q.task_id
       AND coalesce(i.screen, i.position) = q.screen AND (i.role <> 0 OR i.surplus_from IS NOT NULL))"""
 _LATEST = f"""(
     SELECT DISTINCT ON (q.task_id, q.screen, q.rater_id) q.* FROM screen_judgments q
+    JOIN tasks h ON h.campaign_id = :campaign AND h.id = q.task_id AND coalesce(h.rater_id = q.rater_id, true)
     WHERE q.campaign_id = :campaign AND q.version <= :version AND NOT q.surplus AND NOT {_UNREADABLE}
     ORDER BY q.task_id, q.screen, q.rater_id, q.revision DESC)"""
 COMPARISONS = f"""

@@ -182,3 +182,22 @@ def test_preferences_go_out_with_the_judgments_and_come_in_again_equal(admin: ht
     told = [admin.get(f"/v1/campaigns/{key}/reports/preferences").json()["pairs"] for key in ("live", "again")]
     assert told[0] == told[1]
     assert told[0][0]["ties"] == 1
+
+
+def test_a_task_of_which_only_columns_were_compared_goes_on_as_a_copy_and_comes_in_again(
+    admin: httpx.Client, live: Collecting
+) -> None:
+    task = admin.post("/v1/campaigns/live/lease", headers=live.auth("r1")).json()["task"]
+    url, body = f"/v1/tasks/{task['task']}", {"protocol": "da", "preference": [[1], [2]]}
+    assert admin.put(f"{url}/judgments/screens/1", json=body, headers=live.auth("r1")).status_code == 200
+    assert admin.post(f"{url}/release", headers=live.auth("r1")).status_code == 204
+    taken = compare(admin, live, "r2", [[2], [1]])
+
+    exported = admin.get("/v1/campaigns/live/exports/jsonl").content
+    made = admin.post("/v1/campaigns", json={"key": "again", "protocol": "da", "options": {"preference": "ranking"}})
+    assert made.status_code == 201, made.text
+    stored = admin.post("/v1/campaigns/again/imports", params={"format": "jsonl"}, content=exported)
+
+    assert stored.status_code in (200, 201), stored.text
+    assert exported.count(b'"type":"comparison"') == 1
+    assert taken != task["task"]

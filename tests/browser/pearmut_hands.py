@@ -26,9 +26,12 @@ MARKED = {
 TUTORIAL = "Try."
 TOKEN_AFTER = "Der Hund bellt\nsehr laut."
 MOST_SCREENS = 20
+CLOSES_AFTER = 1_000  # milliseconds; the page waits half of that after the mouse has left a box
 
 
-def pearmut_campaign(protocol: str, documents: int = 2, users: tuple[str, ...] = ("ann",), **info: Any) -> dict[str, Any]:
+def pearmut_campaign(
+    protocol: str, documents: int = 2, users: tuple[str, ...] = ("ann",), **info: Any
+) -> dict[str, Any]:
     """A list of documents of two systems for each user, after a form and a tutorial, with checks between them."""
     texts = list(MARKED)
     data = [
@@ -51,7 +54,10 @@ def pearmut_campaign(protocol: str, documents: int = 2, users: tuple[str, ...] =
         "token": "0123456789",
         "info": {**asked, "data_random_prob": 1.0, **info},
         "data": data,
-        "data_welcome": [FORM, [{"src": TUTORIAL, "tgt": {"A": "Ja, gut."}, "validation": {"A": {**wanted, "warning": "Look again."}}}]],
+        "data_welcome": [
+            FORM,
+            [{"src": TUTORIAL, "tgt": {"A": "Ja, gut."}, "validation": {"A": {**wanted, "warning": "Look again."}}}],
+        ],
         "data_goodbye": [FORM[:1]],
         "data_random": [[{"src": "Check.", "tgt": {"A": "Ja, gut."}, "validation": {"A": check}}]],
     }
@@ -117,26 +123,30 @@ class PearmutHands:
 
     def mark_words(self, output: Locator) -> None:
         """Mark what is to be marked in one output, and its first special token after one of the texts."""
-        model = output.locator("..").get_attribute("data-model")
         texts = output.evaluate("body => body.innerText")
         text = next(text for text in MARKED if all(word in texts for word in MARKED[text]))
         for n, word in enumerate(MARKED[text]):
             start = len(text[: text.index(word)].encode("utf-16-le")) // 2
             end = start + len(word.encode("utf-16-le")) // 2 - 1
             for at in dict.fromkeys((start, end)):
-                self._rest()
+                self.rest()
                 output.locator(f"[data-i='{at}']").click()
             self._name(("minor", "major")[n % 2])
         if text == TOKEN_AFTER:
-            self._rest()
+            self.rest()
             output.locator(".special_token").first.click()
             self._name("major")
-        assert model
 
-    def _rest(self) -> None:
+    def rest(self) -> None:
         """Move the mouse away until no box of an earlier mark covers the text."""
         self.page.mouse.move(2, 2)
         expect(self.page.locator(".span_toolbox_parent:visible")).to_have_count(0)
+
+    def settle(self) -> None:
+        """Wait until boxes of marks have closed: one that does so later would change the button of the next screen."""
+        self.rest()
+        if self.page.locator(".span_toolbox_parent").count():
+            self.page.wait_for_timeout(CLOSES_AFTER)
 
     def _name(self, severity: str) -> None:
         """Say what the mark is that was made last."""
@@ -149,6 +159,7 @@ class PearmutHands:
 
     def send(self) -> None:
         """Hand the screen in."""
+        self.settle()
         with self.page.expect_response("**/log-response") as answer:
             self.page.locator("#button_next").click()
         assert answer.value.json() == "ok", answer.value.text()

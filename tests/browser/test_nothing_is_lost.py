@@ -215,9 +215,9 @@ class OnSpine(Service):
 
 
 @contextmanager
-def process(address: str, home: Path, server: object) -> Iterator[OnSpine]:
+def process(address: str, home: Path, server: object, **environment: str) -> Iterator[OnSpine]:
     """Start it; at the end it is gone."""
-    run = OnSpine(home, home, server, address=address)
+    run = OnSpine(home, home, server, address=address, environment=environment)
     run.start()
     try:
         yield run

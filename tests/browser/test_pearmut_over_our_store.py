@@ -47,17 +47,14 @@ def our_server(database: Database, files: PearmutFiles) -> Iterator[str]:
         thread.join(20)
 
 
-def files_of(program: PearmutProgram) -> PearmutFiles:
-    (package,) = Path(program.program).parent.parent.glob("lib/python3*/site-packages/pearmut")
-    return find_pearmut_files(package)
-
-
 def log_of(address: str, name: str) -> dict[Any, Any]:
     """What was logged, by place; and the results."""
     token = {"campaign_id": name, "token": "0123456789"}
     lines = httpx.get(f"{address}/download-annotations", params=token, trust_env=False).json()[name]
     results = httpx.post(f"{address}/dashboard-results", json=token, trust_env=False).json()
-    places = {line["item_i"]: {key: line.get(key) for key in ("annotation", "validations", "comment")} for line in lines}
+    places = {
+        line["item_i"]: {key: line.get(key) for key in ("annotation", "validations", "comment")} for line in lines
+    }
     assert len(places) == len(lines)
     return {"results": results, **places}
 
@@ -105,7 +102,9 @@ def test_the_same_clicks_are_logged_alike(
         expected = log_of(address, name)
 
     key = add(ours, given).key
-    with our_server(Database(database_url, size=8, role="plumbline_app"), files_of(theirs)) as address:
+    with our_server(
+        Database(database_url, size=8, role="plumbline_app"), find_pearmut_files(theirs.package)
+    ) as address:
         visit.goto(page_address(address, name, "ann"))
         assert PearmutHands(visit, protocol).finish() == screens == 6
         logged = log_of(address, name)

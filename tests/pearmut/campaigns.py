@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import httpx
+
+from app.services.data import exports
+from app.storage.db import Database
 
 DOCUMENTS = [
     [
@@ -49,15 +53,29 @@ def campaign(**changes: Any) -> dict[str, Any]:
     return given
 
 
+def judged_once(database: Database, key: str) -> int:
+    """How many outputs were judged, each by one judgment of a rater that was never revised."""
+    lines = b"".join(exports.export_campaign(database, key, "jsonl")).splitlines()
+    judged = [line for line in map(json.loads, lines) if line["type"] == "judgment"]
+    outputs = {(one["rater"], *one["systems"], one["document"], one["position"]) for one in judged}
+    assert len(outputs) == len(judged)
+    assert {one["revision"] for one in judged} == {1}
+    return len(outputs)
+
+
 class Annotator:
     """One user's page: sends what the real one sends."""
 
     def __init__(self, client: httpx.Client, campaign_id: str, user_id: str) -> None:
         self.client, self._who = client, {"campaign_id": campaign_id, "user_id": user_id}
 
+    def ask(self) -> httpx.Response:
+        """Ask what comes next."""
+        return self.client.post("/get-next-item", json=self._who)
+
     def next(self) -> dict[str, Any]:
         """What comes next; it must come."""
-        answer = self.client.post("/get-next-item", json=self._who)
+        answer = self.ask()
         assert answer.status_code == 200, answer.text
         shown: dict[str, Any] = answer.json()
         return shown

@@ -177,8 +177,9 @@ def _line(
     line: dict[str, object] = {"user_id": rater, "item_i": item_i, "annotation": annotation}
     line["item"] = _items(document, shown, names, lost)
     line["actions"] = _actions(answers, lost)
-    comments = dict.fromkeys(said for _, _, answer in answers if (said := (answer.meta or {}).get(COMMENT)))
-    line |= {COMMENT: comment for comment in [*comments][:1]}
+    comments = list(dict.fromkeys(said for _, _, answer in answers if (said := (answer.meta or {}).get(COMMENT))))
+    if comments:
+        line[COMMENT] = comments[0]
     lost["comments beyond the first on a document"] += max(0, len(comments) - 1)
     return line
 

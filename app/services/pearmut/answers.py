@@ -13,7 +13,7 @@ from typing import Any
 from app.domain.errors import Conflict, Invalid, Place
 from app.domain.spans import clip_span
 from app.formats.base import FileLine, JudgmentRow, ReadLog
-from app.formats.pearmut.answers import COMMENT, extract_unasked, parse_answer
+from app.formats.pearmut.answers import extract_unasked, parse_answer
 from app.services.campaigns.campaigns import get_campaign
 from app.services.data.intake import ImportIntake, import_records
 from app.services.data.recording import join_keys
@@ -182,14 +182,12 @@ def _rows(
     now = clock.database_now(session)
     times = [min(datetime.fromtimestamp(at, UTC), now) for at in sent.times]
     started, submitted = min(times, default=None), max(times, default=now)
-    comment = {COMMENT: sent.comment} if sent.comment else {}
     for position, (item, answers) in enumerate(zip(document, annotation, strict=True), 1):
         for model, answer in answers.items() if isinstance(answers, Mapping) else ():
             payload = _payload(user.loaded, answer, item["tgt"][model], (position - 1, model))
             system = planned.systems[model]
             if payload is None:
                 continue
-            meta, comment = comment | extract_unasked(user.loaded.protocol, answer), {}
             yield JudgmentRow(
                 at=FileLine("annotation", position),
                 task=task.key if task is not None else join_keys("elsewhere", user.rater.rater),
@@ -201,7 +199,7 @@ def _rows(
                 payload=payload,
                 started_at=started,
                 submitted_at=submitted,
-                meta=meta or None,
+                meta=extract_unasked(user.loaded.protocol, answer) or None,
             )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -118,23 +119,20 @@ def _replay(
 ) -> int:
     """Record what was logged, in its order; how many lines said what an earlier one said.
 
-    What a user sent anew of a document is a revision, so it comes in a round of its own.
+    What a user sent anew of a document is a revision, so its judgments come in a round of their own.
     """
-    rounds: dict[int, list[tuple[int, Mapping[str, Any]]]] = {}
-    times: dict[tuple[object, object], int] = {}
-    for number, entry in log:
-        at = entry.get("user_id"), entry.get("item_i")
-        times[at] = times.get(at, 0) + 1
-        rounds.setdefault(times[at], []).append((number, entry))
+    rounds: dict[int, list[PreparedAnswer]] = {}
+    times = Counter[tuple[object, object]]()
     again = 0
-    for _, entries in sorted(rounds.items()):
-        prepared: list[PreparedAnswer] = []
-        for number, entry in entries:
-            answer = _prepare_answer(session, loaded, known, number, entry)
-            if answer is None:
-                again += 1
-            else:
-                prepared.append(answer)
+    for number, entry in log:
+        answer = _prepare_answer(session, loaded, known, number, entry)
+        if answer is None:
+            again += 1
+            continue
+        at = entry.get("user_id"), entry.get("item_i")
+        times[at] += 1
+        rounds.setdefault(times[at], []).append(answer)
+    for _, prepared in sorted(rounds.items()):
         store_answers(session, loaded, prepared, actor=actor)
     return again
 

@@ -87,11 +87,13 @@ def replace_locked_task(session: Session, campaign_id: int, task_id: int, *, act
 
 
 def has_task_judgments(session: Session, campaign_id: int, task_id: int, *, besides: int | None) -> bool:
-    """Whether a task has judgments that would not count there. besides: whose do, but for surplus."""
+    """Whether a task has judgments or comparisons that would not count there. besides: whose do, but for surplus."""
     query = text(
         """SELECT EXISTS (SELECT FROM items i
            JOIN judgments j ON j.item_id = i.id AND (j.rater_id IS NOT DISTINCT FROM :besides) = j.surplus
-           WHERE i.campaign_id = :campaign AND i.task_id = :task)"""
+           WHERE i.campaign_id = :campaign AND i.task_id = :task)
+           OR EXISTS (SELECT FROM screen_judgments s WHERE s.campaign_id = :campaign AND s.task_id = :task
+                      AND (s.rater_id IS NOT DISTINCT FROM :besides) = s.surplus)"""
     )
     return bool(session.execute(query, {"campaign": campaign_id, "task": task_id, "besides": besides}).scalar())
 

@@ -161,9 +161,12 @@ SELECT id, public_id, leased_until FROM taken"""
 BEGUN_IN_VAIN = """
 SELECT t.id FROM tasks x JOIN tasks t ON t.campaign_id = %(campaign)s AND (t.id = x.id
     OR t.plan = x.plan AND t.chain = x.chain AND t.state = 'free' AND t.rater_id IS NULL)
-WHERE x.campaign_id = %(campaign)s AND x.id = %(task)s AND EXISTS (
+WHERE x.campaign_id = %(campaign)s AND x.id = %(task)s AND (EXISTS (
     SELECT FROM items i JOIN judgments j ON j.item_id = i.id AND (j.rater_id = %(rater)s) = j.surplus
-    WHERE i.campaign_id = %(campaign)s AND i.task_id = t.id) ORDER BY t.id"""
+    WHERE i.campaign_id = %(campaign)s AND i.task_id = t.id)
+OR EXISTS (
+    SELECT FROM screen_judgments s WHERE s.campaign_id = %(campaign)s AND s.task_id = t.id
+      AND (s.rater_id = %(rater)s) = s.surplus)) ORDER BY t.id"""
 
 # Whether something that others hold may come back to one's buckets, and when the first of it does.
 TO_COME = """

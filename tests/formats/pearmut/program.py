@@ -49,6 +49,12 @@ class PearmutProgram:
         self.folder, self.program = folder, os.environ.get("PLUMBLINE_TEST_PEARMUT") or _installed()
         folder.mkdir(exist_ok=True)
 
+    @property
+    def package(self) -> Path:
+        """Where its files are."""
+        (package,) = Path(self.program).parent.parent.glob("lib/python3*/site-packages/pearmut")
+        return package
+
     def write(self, files: Mapping[str, bytes]) -> None:
         """Put files into its folder."""
         for name, body in files.items():
