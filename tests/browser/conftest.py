@@ -12,7 +12,17 @@ from typing import Any
 
 import psycopg
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Dialog,
+    Page,
+    Request,
+    WebError,
+    expect,
+    sync_playwright,
+)
 
 from tests import collecting
 from tests.browser.rater import Rater
@@ -41,6 +51,7 @@ _numbers = count(1)
 
 _running = ExitStack()
 _browsers: list[Browser] = []
+_profiles: list[BrowserContext] = []
 
 
 @pytest.fixture
@@ -74,6 +85,7 @@ def pytest_sessionfinish() -> None:
 
 def _end() -> None:
     _browsers.clear()
+    _profiles.clear()
     _running.close()
 
 
@@ -105,23 +117,46 @@ class Watch:
     def over(self, context: BrowserContext) -> None:
         """Watch every page of a context."""
         context.on("console", self._said)
-        context.on("weberror", lambda error: self.faults.append(f"script: {error.error}"))
+        context.on("weberror", self._failed)
         context.on("dialog", self._asked_back)
-        context.on("request", lambda sent: self._asked(sent.url))
+        context.on("request", self._asked)
+
+    def leave(self, context: BrowserContext) -> None:
+        """Watch no longer."""
+        context.remove_listener("console", self._said)
+        context.remove_listener("weberror", self._failed)
+        context.remove_listener("dialog", self._asked_back)
+        context.remove_listener("request", self._asked)
+
+    def _failed(self, error: WebError) -> None:
+        self.faults.append(f"script: {error.error}")
 
     def _asked_back(self, shown: Dialog) -> None:
         if shown.type != "beforeunload":  # the browser's own question before unsaved work is left
             self.faults.append(f"dialog: {shown.message}")
         shown.accept()
 
-    def _asked(self, url: str) -> None:
-        if not url.startswith((self.origin, "data:", "about:", "blob:")):
-            self.faults.append(f"elsewhere: {url}")
+    def _asked(self, request: Request) -> None:
+        if not request.url.startswith((self.origin, "data:", "about:", "blob:")):
+            self.faults.append(f"elsewhere: {request.url}")
 
     def _said(self, message: ConsoleMessage) -> None:
         # A request that failed is said so by the browser itself, and is what some tests are about.
         if message.type == "error" and "Failed to load resource" not in message.text:
             self.faults.append(f"console: {message.text}")
+
+
+USUAL: dict[str, Any] = {
+    "viewport": {"width": 1280, "height": 900},
+    "locale": "en-GB",
+    "reduced_motion": "reduce",
+}
+
+
+def _make_profile(chromium: Browser, **options: Any) -> BrowserContext:
+    made = chromium.new_context(**{**USUAL, **options})
+    made.set_default_timeout(PATIENCE)
+    return made
 
 
 @pytest.fixture
@@ -131,9 +166,7 @@ def open_context(chromium: Browser, served: Served) -> Iterator[Callable[..., Br
     made: list[BrowserContext] = []
 
     def make(**options: Any) -> BrowserContext:
-        usual = {"viewport": {"width": 1280, "height": 900}, "locale": "en-GB", "reduced_motion": "reduce"}
-        context = chromium.new_context(**{**usual, **options})
-        context.set_default_timeout(PATIENCE)
+        context = _make_profile(chromium, **options)
         watch.over(context)
         made.append(context)
         return context
@@ -145,9 +178,37 @@ def open_context(chromium: Browser, served: Served) -> Iterator[Callable[..., Br
 
 
 @pytest.fixture
-def page(open_context: Callable[..., BrowserContext]) -> Page:
-    """A page in a profile of its own."""
-    return open_context().new_page()
+def page(chromium: Browser, served: Served) -> Iterator[Page]:
+    """A page in a profile that holds nothing; at the end nothing may have gone wrong in any page of it.
+
+    A profile takes longer to make than most tests do, so that all tests have the same one in turn. Its first page stays
+    open, and with it the window. `open_context` makes further ones, and those that are other than usual.
+    """
+    if not _profiles:
+        _profiles.append(_make_profile(chromium))
+        _profiles[0].new_page()
+    context = _profiles.pop()
+    watch = Watch(served.url)
+    watch.over(context)
+    yield context.new_page()
+    watch.leave(context)
+    _empty(context, served.url)
+    _profiles.append(context)  # only now: one that cannot be emptied is not used again
+    assert not watch.faults
+
+
+def _empty(context: BrowserContext, origin: str) -> None:
+    """Leave nothing in a profile: no page but the first, no cookie, nothing stored, nothing allowed."""
+    first, *others = context.pages
+    for page in others:
+        page.close()
+    context.unroute_all()
+    context.set_offline(False)
+    context.clear_permissions()
+    context.clear_cookies()
+    session = context.new_cdp_session(first)
+    session.send("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": "all"})
+    session.detach()
 
 
 Campaign = Callable[..., Collecting]
