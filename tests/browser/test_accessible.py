@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 from app import protocols
 from app.services.people import guidelines
 from tests.browser.axe import violations
+from tests.browser.edges import beyond
 from tests.browser.hands import type_number, word_boxes
 from tests.browser.rater import Rater
 from tests.load.test_blind_sessions import options_for
@@ -51,8 +52,7 @@ def check(page: Page, what: str) -> None:
             for one in violations(page)
         ]
         assert (what, scheme, told) == (what, scheme, [])
-        beyond = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert (what, scheme, beyond) == (what, scheme, 0)
+        assert (what, scheme, beyond(page)) == (what, scheme, [])
 
 
 def test_control_what_is_wrong_with_a_page_is_found_on_every_one(page):
@@ -62,6 +62,14 @@ def test_control_what_is_wrong_with_a_page_is_found_on_every_one(page):
         assert [one["id"] for one in violations(page)] == ["image-alt"]
         page.locator("img").evaluate("image => (image.alt = 'x')")
         assert violations(page) == []
+
+
+def test_control_what_lies_beyond_the_edge_is_named_but_not_what_scrolls_within_it(page):
+    wide = '<p id="wide" style="width: 5000px">x</p>'
+    page.set_content(f"<body style='margin: 0'><div style='overflow-x: auto'>{wide}</div></body>")
+    assert beyond(page) == []
+    page.set_content(f"<body style='margin: 0'>{wide}</body>")
+    assert beyond(page) == ["the page is 5000 wide, the screen 1280", "p#wide. to 5000: x"]
 
 
 def mark(hands: Rater, n: int) -> None:
