@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from playwright.sync_api import Page
 
-# What scrolls or cuts off what it holds keeps it within its own edge. Where the page is wider than the screen and nothing
-# in it is, the sizes that the browser works with are told instead.
+# What scrolls or cuts off what it holds keeps it within its own edge. Where the page is wider than the screen and
+# nothing in it is, the sizes that the browser works with are told instead.
 BEYOND = """() => {
   const root = document.documentElement;
   const edge = root.clientWidth;

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Literal
 
 import httpx
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 from app import protocols
 from app.services.people import guidelines
@@ -16,7 +17,11 @@ from tests.browser.hands import type_number, word_boxes
 from tests.browser.rater import Rater
 from tests.load.test_blind_sessions import options_for
 
-LOOKS = (({"width": 360, "height": 740}, "dark"), ({"width": 1440, "height": 900}, "light"))
+ColorScheme = Literal["dark", "light"]
+LOOKS: tuple[tuple[ViewportSize, ColorScheme], ...] = (
+    ({"width": 360, "height": 740}, "dark"),
+    ({"width": 1440, "height": 900}, "light"),
+)
 TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
 GUIDE = f"# How\n\nRead *all* of it.\n\n{TABLE}\n\n- one\n- [two](https://example.org/)\n\n> so\n\n`x`"
 TEST = {
@@ -42,9 +47,9 @@ TEST = {
 }
 
 
-def check(page: Page, what: str) -> None:
+def check(page: Page, what: str, looks: Sequence[tuple[ViewportSize, ColorScheme]] = LOOKS) -> None:
     """Fail naming every violation in either look, and what of the page lies beyond the screen's edge."""
-    for size, scheme in LOOKS:
+    for size, scheme in looks:
         page.set_viewport_size(size)
         page.emulate_media(color_scheme=scheme)
         told = [

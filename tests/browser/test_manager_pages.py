@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from app.reports import registry
 from tests.browser.conftest import changing
 from tests.browser.desk import glance, sign_in
-from tests.browser.test_accessible import check
+from tests.browser.test_accessible import LOOKS, check
 from tests.collecting import collect
 from tests.judged_demo import load_judged
 from tests.working import draining
@@ -31,17 +31,22 @@ def manager(page, served, spine):
     return sign_in(page, served.url, spine, "manager")
 
 
-def test_every_way_of_a_campaign_leads_to_a_page_that_is_right_for_everybody(manager, demo):
+@pytest.mark.parametrize("looks", [None, pytest.param(LOOKS, marks=pytest.mark.soak)], ids=["in turn", "both"])
+def test_every_way_of_a_campaign_leads_to_a_page_that_is_right_for_everybody(manager, demo, looks):
+    """Every page in one look, the next one in the other; the soak has each in both."""
     page = manager.page
+    manager.open(f"/campaigns/{demo}/quality")  # the overview shows verdicts where there are some
     for path in ("/campaigns", f"/campaigns/{demo}"):
         manager.open(path)
-        check(page, path)
+        check(page, path, looks or LOOKS)
     ways = page.locator(".sidebar a").evaluate_all("all => all.map((a) => a.getAttribute('href'))")
-    assert f"/campaigns/{demo}/overview" in ways
-    for way in ways:
+    assert ways.index(f"/campaigns/{demo}/overview") % 2 == 0, "which is full of figures: on a phone"
+    for n, way in enumerate(ways):
         manager.open(way)
         expect(page.locator("h1")).to_be_visible()
-        check(page, way)
+        if way.endswith("/overview"):
+            expect(page.locator(".control-verdict")).to_have_count(3)
+        check(page, way, looks or LOOKS[n % 2 : n % 2 + 1])
 
 
 def test_every_quick_report_is_shown_with_its_picture_and_where_to_fetch_it(manager, demo):

@@ -159,7 +159,7 @@ def test_a_plan_that_is_looked_at_is_a_map_and_a_file(manager, ask):
 
 
 def test_pages_that_list_something_lead_to_it_as_json(manager, ask):
-    key = ask.opened("listed")
+    key = ask.opened("links")
     item = {"source": "One.", "choices": ["yes", "no"], "choice": "yes"}
     ask("PUT", f"/campaigns/{key}/qualification", {"items": [item], "pass_mark": 1.0, "attempts": 3})
     at, page = f"/v1/campaigns/{key}", manager.page

@@ -6,7 +6,7 @@ import json
 import threading
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from app.cli.kit.long_reports import wait_for_report
 from app.cli.kit.raters_at_work import RaterPace
@@ -49,11 +49,16 @@ def managed(served):
 
 def test_a_protocol_that_is_written_here_is_judged_ranked_exported_and_read_again(page, served, spine, managed):
     sign_in(page, served.url, spine, "manager")
+    held: list[Route] = []
+    page.route(f"**/v1/campaigns/{KEY}/protocol", lambda route: held.append(route), times=1)  # noqa: PLW0108  (it takes no method of C)
     page.goto(f"{served.url}/campaigns/{KEY}/protocol")
     page.get_by_label("Begin with").select_option("da")
     page.get_by_role("button", name="Write my own from it").click()
     parts = page.locator("fieldset.part")
     expect(parts).to_have_count(2)  # the score of DA, and what holds for all
+    held.pop().continue_()  # what is stored is known only now, and is not put over what was begun
+    expect(page.get_by_role("button", name="Save the protocol")).to_be_enabled()
+    expect(page.get_by_label("Begin with")).to_have_value("da")
     parts.first.get_by_label("Question").fill("How faithful is it?")
     parts.first.get_by_label("Name in reports and files").fill("faithful")
     parts.first.get_by_label("Share of the overall score").fill("2")

@@ -16,6 +16,7 @@ const send = $("button[type=submit]", form);
 keep.keepFor(main.dataset.campaign, "protocol");
 let seen = null; // the ETag of the campaign
 let written = null; // {protocol, options}
+let chosen = false; // whether somebody chose what to begin with before it was known what is stored
 let waiting = 0;
 
 function draw() {
@@ -64,6 +65,7 @@ async function save() {
   }
 }
 
+$("#start").addEventListener("change", () => (chosen = true));
 $("#take").addEventListener("click", () => {
   written = { protocol: $("#start").value, options: {} };
   draw();
@@ -81,9 +83,10 @@ await reading(form, async () => {
   const now = await call("GET", `${api}/protocol`);
   if (!now.ok) throw new Refused(told(now));
   seen = now.etag;
-  written = { protocol: now.body.protocol, options: now.body.options };
-  $("#start").value = now.body.protocol === "custom" ? "mqm" : now.body.protocol;
+  if (!chosen) $("#start").value = now.body.protocol === "custom" ? "mqm" : now.body.protocol;
   send.disabled = false;
+  if (written) return; // it was begun meanwhile
+  written = { protocol: now.body.protocol, options: now.body.options };
   draw();
 })();
 main.dataset.ready = "yes";
