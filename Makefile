@@ -13,9 +13,10 @@ CONTRACTS := .venv/bin/lint-imports
 SOURCES := $(wildcard app migrations tests benchmarks screenshots .ci/*.py)
 PLUMBLINE_DEMO_FLAGS ?=
 T ?=
-# Tests in as many processes as there are cores, each with a Postgres of its own; the files of one stay together. They are
-# handed out as tests/conftest.py orders them, the longest first, and not by how many tests they have.
-WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
+# Tests in one process more than there are cores, as they wait for a fifth of their time, each with a Postgres of its own;
+# the files of one stay together. They are handed out as tests/conftest.py orders them, the longest first, and not by how
+# many tests they have.
+WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 
 .PHONY: help
 help: ## list these targets

@@ -16,7 +16,6 @@ from tests.services.data.test_imports import MQM_HEADER
 from tests.spine import Spine, opened, plumbline, row_counts
 from tests.working import LIMIT, until
 
-KILLS = 8
 SEED = 20261120
 # What an importing process does: everything in one transaction or, as the negative control, one transaction a file.
 IMPORT = """
@@ -92,13 +91,16 @@ def stored(url: str) -> dict[str, int]:
     return {table: n for table, n in row_counts(url).items() if n}
 
 
-def test_an_import_killed_at_any_point_has_stored_nothing_or_everything(spine: Spine, files: list[Path]) -> None:
+@pytest.mark.parametrize("kills", [4, pytest.param(16, marks=pytest.mark.soak)])
+def test_an_import_killed_at_any_point_has_stored_nothing_or_everything(
+    spine: Spine, files: list[Path], kills: int
+) -> None:
     began = time.monotonic()
     whole = imported(spine.url, files)
     seconds = time.monotonic() - began
     empty(spine.url)
     delays, hits = random.Random(SEED), 0
-    for _ in range(KILLS):
+    for _ in range(kills):
         killed_after(spine.url, "whole", files, delays.uniform(0, seconds * 0.8))
         # How long an import takes depends on what else the machine does: only the rows tell whether it had committed.
         left = stored(spine.url)

@@ -115,8 +115,8 @@ def finished(run: Service, raters: int, documents: int) -> tuple[Collecting, lis
     return live, threads
 
 
-def ask(run: Service, query: str) -> list[tuple[object, ...]]:
-    with psycopg.connect(run.url) as db:
+def ask(url: str, query: str) -> list[tuple[object, ...]]:
+    with psycopg.connect(url) as db:
         return db.execute(query.encode()).fetchall()
 
 
@@ -137,22 +137,22 @@ def test_everything_is_done_once_whoever_dies_or_sleeps(run: Service, raters: in
     _, threads = finished(run, raters, documents)
     assert [wrong for thread in threads for wrong in thread.wrong] == []
     n_tasks = documents * RATINGS * CHAIN
-    assert ask(run, "SELECT state, count(*) FROM tasks WHERE state <> 'withdrawn' GROUP BY 1") == [
+    assert ask(run.url, "SELECT state, count(*) FROM tasks WHERE state <> 'withdrawn' GROUP BY 1") == [
         ("handed_in", n_tasks)
     ]
-    assert ask(run, BY_PERSON) == []
-    assert ask(run, OVER_CHAIN) == []
-    assert ask(run, COUNTED) == [(True,)]
-    (stored,) = ask(run, "SELECT count(*) FROM judgments")
+    assert ask(run.url, BY_PERSON) == []
+    assert ask(run.url, OVER_CHAIN) == []
+    assert ask(run.url, COUNTED) == [(True,)]
+    (stored,) = ask(run.url, "SELECT count(*) FROM judgments")
     assert stored[0] >= n_tasks * 4
     acked = sum(sum(thread.acked.values()) for thread in threads)
     assert stored[0] <= acked  # a repeated answer is acknowledged again and stored once
-    (leases,) = ask(run, "SELECT count(*) FROM leases WHERE ended_how = 'expired'")
+    (leases,) = ask(run.url, "SELECT count(*) FROM leases WHERE ended_how = 'expired'")
     assert leases[0] > 0, "no lease ran out, so nothing was tried"
 
 
 def test_a_lease_that_takes_what_it_found_without_looking_again_is_caught(
-    run: Service, monkeypatch: pytest.MonkeyPatch
+    database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The negative control: neither the campaign's lock nor a last look at the task."""
     monkeypatch.setattr(leases, "LOCK", "SELECT pg_sleep(0)")
@@ -163,13 +163,13 @@ def test_a_lease_that_takes_what_it_found_without_looking_again_is_caught(
         .replace("AND coalesce", "AND NOT coalesce")
         .replace("= %(rater)s, true)", "= -1, false)"),
     )
-    database = Database(run.url, size=1, role="plumbline_app")
+    database = Database(database_url, size=1, role="plumbline_app")
     live = collect(database, raters=[f"r{n}" for n in range(8)], documents=8, key="careless")
     database.close()
-    rows = ask(run, "SELECT k.rater_id, k.id FROM tokens k WHERE k.role = 'rater' ORDER BY k.id")
+    rows = ask(database_url, "SELECT k.rater_id, k.id FROM tokens k WHERE k.role = 'rater' ORDER BY k.id")
 
     async def together() -> list[object]:
-        recorder = Recorder(run.url, role="plumbline_app", size=8)
+        recorder = Recorder(database_url, role="plumbline_app", size=8)
         await recorder.open()
         async with (
             AsyncExitStack() as eight

@@ -22,6 +22,7 @@ from tests.working import LIMIT, until
 
 MIB = 1 << 20
 MOST = 64 * MIB
+UNPACKED = 128  # MiB, of a small file: twice what it may cost
 MQM = b"system\tdoc\tdocSegId\tglobalSegId\trater\tsource\ttarget\tcategory\tseverity\tmetadata\n"
 JSONL = b'{"type":"plumbline","version":1}\n'
 JUDGED = (
@@ -142,8 +143,8 @@ def _names(n: int) -> bytes:
 
 
 FILES: dict[str, tuple[str, Callable[[], bytes | Iterator[bytes]]]] = {
-    "a gzip bomb of one line": ("mqm-tsv", lambda: _bomb(b"x", 192)),
-    "a gzip bomb of many lines": ("mqm-tsv", lambda: _bomb(b"x\n", 192)),
+    "a gzip bomb of one line": ("mqm-tsv", lambda: _bomb(b"x", UNPACKED)),
+    "a gzip bomb of many lines": ("mqm-tsv", lambda: _bomb(b"x\n", UNPACKED)),
     "a line without end": ("mqm-tsv", lambda: _endless(128)),
     "a million empty lines": ("mqm-tsv", lambda: MQM + b"\n" * 1_000_000),
     "a million bad lines": ("mqm-tsv", lambda: MQM + b"x\n" * 1_000_000),
@@ -195,5 +196,5 @@ def test_a_reader_that_unpacks_at_once_is_caught(database_url: str, tmp_path: Pa
     (tmp_path / "sitecustomize.py").write_text(CARELESS)
     with serving(database_url, tmp_path) as server:
         before = server.peak()
-        assert server.at_once(_bomb(b"x", 192), "mqm-tsv").status_code == 422
+        assert server.at_once(_bomb(b"x", UNPACKED), "mqm-tsv").status_code == 422
         assert server.peak() > before + MOST
