@@ -48,8 +48,23 @@ class ShownMediaOut(AnswerModel):
     transcript: str | None
 
 
+class TextLayoutOut(AnswerModel):
+    """How a text with light markup is shown. Places of errors, alignments and so on remain those in `text`."""
+
+    shown: str = Field(description="Its characters without tags; a line end stands for `<br>` and between blocks.")
+    runs: list[tuple[int, int, int]] = Field(
+        description="Where they stand: characters of `shown`, start and end in `text`, in code points, one run after "
+        "the other. If a run has as many in both, each stands for one; "
+        "else the one character stands for the whole stretch."
+    )
+    elements: list[tuple[str, int, int]] = Field(
+        description="Tag, start and end in `shown`; outer ones first. The tags are p, b, strong, i, em, h1, h2, h3, "
+        "ul, ol, li, code and pre."
+    )
+
+
 class TextOut(AnswerModel):
-    """A text as it is shown. side: what a marked span of it names; null where nothing can be marked by side."""
+    """A text as it is stored. side: what a marked span of it names; null where nothing can be marked by side."""
 
     label: str
     text: str | None
@@ -58,6 +73,11 @@ class TextOut(AnswerModel):
         None,
         description="The file in place of a text, which is empty then; absent where there is none.",
         exclude_if=lambda said: said is None,
+    )
+    markup: TextLayoutOut | None = Field(
+        None,
+        description="Only where the campaign's setting `markup` is on and the text has any.",
+        exclude_if=lambda layout: layout is None,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from app.domain.errors import Invalid, Place
+from app.domain.markup import MarkedUpText, parse_markup
 from app.domain.media_types import ShownMedia
 from app.protocols.base import Basis, Protocol
 
@@ -27,13 +28,14 @@ class LabelledText:
     """A text as the rater sees it. media: the file that stands in its place; then `text` is empty.
 
     side: what a marked span of it would name; None where nothing can be marked, or where naming a side would tell which
-    text is the source.
+    text is the source. markup: how it is laid out, where its tags are markup.
     """
 
     label: str
     text: str | None
     side: Literal["source", "target"] | None
     media: ShownMedia | None = None
+    markup: MarkedUpText | None = None
 
 
 def find_visible_texts(protocol: Protocol[Any], basis: Basis) -> VisibleTexts:
@@ -64,11 +66,12 @@ def list_labelled_texts(
     side_order: Literal[0, 1] = 0,
     source_media: ShownMedia | None = None,
     text_media: ShownMedia | None = None,
+    markup: bool = False,
 ) -> tuple[LabelledText, ...]:
     """The texts that a rater sees at one address, in the order of the screen.
 
     side_order: drawn for each item of a protocol that hides which text is which; 1 puts the judged text first.
-    References stand in the order of their names, which are not told.
+    markup: tags in the texts are markup. References stand in the order of their names, which are not told.
 
     Raises Invalid as `find_visible_texts` does, and where two texts are to stand side by side and it is not exactly one
     reference that the judged text would stand beside.
@@ -80,9 +83,21 @@ def list_labelled_texts(
         if len(pair) != len(HIDDEN):
             raise Invalid(f"{protocol.name} shows each text beside one other; there are {len(pair) - 1}")
         ordered = reversed(pair) if side_order else pair
-        return tuple(LabelledText(label, one, None, of) for label, (one, of) in zip(HIDDEN, ordered, strict=True))
+        return tuple(_laid_out(markup, label, one, None, of) for label, (one, of) in zip(HIDDEN, ordered, strict=True))
     named = list_text_labels(protocol, basis, n_references=len(others))
-    first = (LabelledText(SOURCE, source, "source", source_media),) if seen.source else ()
+    first = (_laid_out(markup, SOURCE, source, "source", source_media),) if seen.source else ()
     between = zip(named[len(first) : -1], others, strict=True)
-    middle = tuple(LabelledText(label, one, None) for label, one in between)
-    return (*first, *middle, LabelledText(JUDGED, text, "target", text_media))
+    middle = tuple(_laid_out(markup, label, one, None) for label, one in between)
+    return (*first, *middle, _laid_out(markup, JUDGED, text, "target", text_media))
+
+
+def _laid_out(
+    markup: bool,
+    label: str,
+    text: str | None,
+    side: Literal["source", "target"] | None,
+    media: ShownMedia | None = None,
+) -> LabelledText:
+    """A text, with its layout where that shows anything else than the text as it is stored."""
+    layout = parse_markup(text) if markup and text is not None and ("<" in text or "&" in text) else None
+    return LabelledText(label, text, side, media, layout if layout is not None and layout.shown != text else None)

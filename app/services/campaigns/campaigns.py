@@ -14,7 +14,7 @@ from app.domain.keys import is_key
 from app.protocols.base import Protocol
 from app.protocols.base import resolve_scoring_options as understood
 from app.reports.source.campaign import CampaignInfo, make_campaign_info
-from app.services.campaigns import audit, deadlines, phrases, setting_numbers
+from app.services.campaigns import audit, deadlines, display_settings, phrases, setting_numbers
 from app.services.campaigns.quality_settings import parse_quality_settings
 from app.storage import campaigns
 from app.storage.db import Session
@@ -138,5 +138,10 @@ def _settings_faults(settings: Mapping[str, object]) -> list[Place]:
         places.append(Place(("settings", "presentation"), f"must be one of {', '.join(PRESENTATIONS)}"))
     if not isinstance(settings.get("prefill"), str | None):
         places.append(Place(("settings", "prefill"), "must be a text or null"))
-    checks = (deadlines.check_deadline, setting_numbers.check_setting_numbers, phrases.check_phrases)
+    checks = (
+        deadlines.check_deadline,
+        setting_numbers.check_setting_numbers,
+        phrases.check_phrases,
+        display_settings.check_display_settings,
+    )
     return [*places, *(place for check in checks for place in check(settings))]

@@ -12,6 +12,7 @@ from app.protocols import RaterForm, list_judged_levels, make_rater_form
 from app.protocols.base import Basis, Level, Protocol, ScoringOptions
 from app.reports.source import campaign
 from app.reports.source.scores import find_profile_id, resolve_score_reading
+from app.services.campaigns.display_settings import DisplaySettings, get_display_settings
 from app.services.campaigns.setting_numbers import get_lease_duration
 from app.storage import campaigns
 from app.storage.db import Session
@@ -20,7 +21,7 @@ from app.storage.recorder.judgments import CampaignLedger
 
 @dataclass(frozen=True, slots=True)
 class JudgingRules:
-    """What a campaign asks of its raters. forms: by the level that is asked."""
+    """What a campaign asks of its raters. forms: by the level that is asked. display: how they see the texts."""
 
     campaign_id: int
     settings_version: int
@@ -30,6 +31,7 @@ class JudgingRules:
     lasts: timedelta
     ledger: CampaignLedger
     forms: Mapping[Level, RaterForm]
+    display: DisplaySettings
 
     @property
     def needs_texts(self) -> bool:
@@ -57,4 +59,5 @@ def load_judging_rules(session: Session, key: str) -> JudgingRules:
             level: make_rater_form(protocol, options, basis=basis, level=level)
             for level in list_judged_levels(protocol, options)
         },
+        display=get_display_settings(view.settings),
     )

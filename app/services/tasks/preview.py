@@ -69,6 +69,7 @@ def load_preview(
         words=None,
         forms=forms,
         items=items,
+        display=rules.display,
     )
     return make_task_view(sheet, OwnAnswers({}, {}), "leased"), tuple(forms.values())
 

@@ -13,6 +13,7 @@ from app.domain.instructions import read_instructions
 from app.domain.media_types import ShownMedia
 from app.protocols import RaterForm, assign_error_ids
 from app.protocols.base import Basis, Level, Protocol, Side, Span
+from app.services.campaigns.display_settings import AS_STORED, DisplaySettings
 from app.services.media.in_texts import load_shown_media, text_without_media
 from app.services.tasks.judging_rules import load_judging_rules
 from app.storage import tasks
@@ -67,7 +68,10 @@ class ItemSheet:
 
 @dataclass(frozen=True, slots=True)
 class TaskContent:
-    """All of a task that does not change while it is judged. forms: by the level that is asked."""
+    """All of a task that does not change while it is judged. forms: by the level that is asked.
+
+    display: how the texts are shown.
+    """
 
     task_id: int
     public_id: str
@@ -80,6 +84,7 @@ class TaskContent:
     words: int | None
     forms: Mapping[Level, RaterForm]
     items: Mapping[int, ItemSheet]
+    display: DisplaySettings = AS_STORED
 
     @property
     def screens(self) -> dict[int, list[ItemSheet]]:
@@ -117,6 +122,7 @@ def load_task_content(session: Session, public_id: str) -> TaskContent:
         words=row.words,
         forms=rules.forms,
         items=_items(session, row),
+        display=rules.display,
     )
 
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from app.domain.errors import Conflict, Place
+from app.domain.markup import parse_markup
 from app.protocols import LabelledText, RaterForm, find_visible_texts, list_labelled_texts
 from app.services.people.raters import ActingRater
 from app.services.tasks.task_content import ItemSheet, SegmentSheet, TaskContent, load_task_content
@@ -288,12 +289,16 @@ def _screens(sheet: TaskContent, answers: OwnAnswers) -> tuple[ScreenView, ...]:
         ScreenView(
             screen=n,
             items=tuple(item.position for item in items),
-            before=items[0].before if around else (),
-            after=items[0].after if around and not sheet.final else (),
+            before=_context(sheet, items[0].before) if around else (),
+            after=_context(sheet, items[0].after) if around and not sheet.final else (),
             judgment=answers.screens.get(n),
         )
         for n, items in sheet.screens.items()
     )
+
+
+def _context(sheet: TaskContent, sources: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(parse_markup(source).shown for source in sources) if sheet.display.markup else sources
 
 
 def _item(sheet: TaskContent, item: ItemSheet, answers: OwnAnswers) -> ItemView:
@@ -312,6 +317,7 @@ def _segment(sheet: TaskContent, item: ItemSheet, n: int, segment: SegmentSheet,
         side_order=1 if item.side_order else 0,
         source_media=segment.source_media,
         text_media=segment.text_media,
+        markup=sheet.display.markup,
     )
     references = tuple(segment.references[name] for name in sorted(segment.references))
     return SegmentView(

@@ -3,12 +3,13 @@
 import { t } from "../shared/messages.js";
 import { Caret } from "./caret.js";
 import { positionUnder } from "./marks.js";
-import { codePointAt, quoted, sliceOf } from "./text.js";
+import { codePointAt, codePoints, quoted, sliceOf } from "./text.js";
 
-// [start, end) of the words between white space, in code points, as the server counts them.
-function words({ text, units }) {
-  const found = [...text.matchAll(/[^\p{White_Space}\x1c-\x1f]+/gu)];
-  return found.map(({ 0: word, index }) => [codePointAt(units, index), codePointAt(units, index + word.length)]);
+// [start, end) of the words between white space in the stored text, as the server counts them, where they are shown.
+function words(view) {
+  const units = view.layout ? codePoints(view.stored) : view.units;
+  const found = [...view.stored.matchAll(/[^\p{White_Space}\x1c-\x1f]+/gu)];
+  return found.map(({ 0: word, index }) => view.toShown(codePointAt(units, index), codePointAt(units, index + word.length)));
 }
 
 export class Aligned {
@@ -49,7 +50,7 @@ export class Aligned {
   }
 
   wordAt(point) {
-    const found = point === null ? -1 : this.words.findIndex(([from, to]) => from <= point && point < to);
+    const found = point === null ? -1 : this.words.findIndex((word) => word && word[0] <= point && point < word[1]);
     return found < 0 ? null : found;
   }
 

@@ -5,11 +5,11 @@ import { codePoints, signName } from "./text.js";
 
 const shownAt = new WeakMap(); // text node → {start (UTF-16), length, fixed}
 
-// marks: [{start, end, kinds: [class, …], index}] in code points.
-export function pieces(text, marks = [], units = codePoints(text)) {
-  const cuts = new Set([0, units.length - 1]);
+// marks: [{start, end, kinds: [class, …], index}] in code points. from, to: only a part of the text.
+export function pieces(text, marks = [], units = codePoints(text), from = 0, to = units.length - 1) {
+  const cuts = new Set([from, to]);
   for (const mark of marks) cuts.add(mark.start).add(mark.end);
-  const at = [...cuts].filter((cut) => cut >= 0 && cut < units.length).sort((a, b) => a - b);
+  const at = [...cuts].filter((cut) => cut >= from && cut <= to).sort((a, b) => a - b);
   const nodes = [];
   for (let i = 0; i + 1 < at.length; i += 1) {
     const over = marks.filter((mark) => mark.start <= at[i] && mark.end >= at[i + 1] && mark.start < mark.end);

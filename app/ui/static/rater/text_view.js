@@ -2,17 +2,21 @@
 
 import { fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
+import { Layout } from "./layout.js";
 import { pieces } from "./marks.js";
 import { Player } from "./player.js";
 import { lookOf } from "./severities.js";
 import { codePoints } from "./text.js";
 
 export class Text {
+  // text: as it is shown, without tags where there is markup; stored: as errors, alignments and so on count it.
   // media: a file in the place of the text, which is empty then.
-  constructor({ label, text, side, media }, { lang = "", files = null } = {}) {
-    Object.assign(this, { label, side, lang, text: text ?? "", marks: [], beside: [], aligned: null });
+  constructor({ label, text, side, media, markup = null }, { lang = "", files = null } = {}) {
+    const stored = text ?? "";
+    Object.assign(this, { label, side, lang, stored, text: markup?.shown ?? stored, marks: [], beside: [], aligned: null });
     this.units = codePoints(this.text);
-    this.body = h("p", { class: "body", dir: "auto", lang: lang || null });
+    this.layout = markup && new Layout(markup, this.units);
+    this.body = h(markup ? "div" : "p", { class: markup ? "body laid-out" : "body", dir: "auto", lang: lang || null });
     this.element = h("div", { class: "text" }, h("span", { class: "label" }, t(label)), this.body);
     this.player = media ? new Player(media, files, { label: t(label), lang }) : null;
     if (this.player) this.body.hidden = true;
@@ -28,7 +32,20 @@ export class Text {
 
   draw(marks) {
     this.marks = marks;
-    fill(this.body, pieces(this.text, [...marks, ...this.beside], this.units));
+    const all = [...marks, ...this.beside];
+    const now = JSON.stringify(all);
+    if (this.drawn === now) return; // new nodes would end a selection that is being dragged
+    this.drawn = now;
+    fill(this.body, this.layout ? this.layout.draw(all) : pieces(this.text, all, this.units));
+  }
+
+  // Places in the stored text for those on the screen, and back: null where nothing of it is shown.
+  toStored(start, end) {
+    return this.layout ? this.layout.toStored(start, end) : [start, end];
+  }
+
+  toShown(start, end) {
+    return this.layout ? this.layout.toShown(start, end) : [start, end];
   }
 
   // Words that are aligned with one of another text, beside whatever is marked.
@@ -43,17 +60,22 @@ export class Text {
   }
 
   drawErrors(errors, severities) {
-    this.draw(marksOf(errors, this.side, severities));
+    this.draw(marksOf(errors, this, severities));
     this.player?.draw(stretchesOf(errors, this.side, severities));
   }
 }
 
-// Marked errors of a side as marks. Signs for severity and overlap are given by classes, not by colour alone.
-export function marksOf(errors, side, severities = []) {
+// Marked errors of a text as marks. Signs for severity and overlap are given by classes, not by colour alone.
+export function marksOf(errors, view, severities = []) {
   return errors
-    .map((error, index) => ({ ...error, index }))
-    .filter((error) => error.side === side && error.start !== null && error.end !== null)
-    .map(({ start, end, severity, index }) => ({ start, end, kinds: [lookOf(severity, severities)], index }));
+    .map((error, index) => ({ ...error, index, at: shownPlace(error, view) }))
+    .filter((error) => error.at !== null)
+    .map(({ at: [start, end], severity, index }) => ({ start, end, kinds: [lookOf(severity, severities)], index }));
+}
+
+// Where an error stands in what a text shows; null where it stands in another text, or nowhere.
+export function shownPlace({ side, start, end }, view) {
+  return side === view.side && start !== null && end !== null ? view.toShown(start, end) : null;
 }
 
 // The same of a file: stretches of time.

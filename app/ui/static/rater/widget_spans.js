@@ -9,7 +9,7 @@ import { CategoryPicker } from "./picker.js";
 import { needsCategory, wholeSpan } from "./questions.js";
 import { lookOf, severityName } from "./severities.js";
 import { quoted, sliceOf } from "./text.js";
-import { marksOf } from "./text_view.js";
+import { marksOf, shownPlace } from "./text_view.js";
 
 const MOST_UNDONE = 200;
 // What is wrong with the whole text is told by its category.
@@ -92,9 +92,11 @@ class SpansWidget {
   }
 
   viewOf = (side) => this.views.find((view) => view.side === side) ?? this.texts[side];
-  textOf = ({ side, start, end }) => {
-    const view = this.viewOf(side);
-    return start === null || !view ? "" : sliceOf(view.text, view.units, start, end);
+  // The words of an error.
+  textOf = (error) => {
+    const view = this.viewOf(error.side);
+    const place = view ? shownPlace(error, view) : null;
+    return place ? sliceOf(view.text, view.units, ...place) : "";
   };
 
   granularity = () => this.grain;
@@ -105,8 +107,9 @@ class SpansWidget {
     announce(this.grain === "word" ? t("Whole words") : t("Single characters"));
   }
 
-  // Marking tells what is selected.
-  select(side, start, end) {
+  // Marking tells what is selected on the screen; from here on it is a stretch of the stored text.
+  select(side, from, to) {
+    const [start, end] = this.viewOf(side).toStored(from, to);
     if (this.moving !== null) return this.move(this.moving, { side, start, end });
     this.chosen = null;
     this.picker.close();
@@ -114,16 +117,15 @@ class SpansWidget {
     return this.show();
   }
 
+  // What waits for its severity in a text, as it stands on the screen.
   pendingOn(side) {
-    const { pending } = this;
-    return pending?.side === side && pending.start !== null ? [pending.start, pending.end] : null;
+    const view = this.viewOf(side);
+    return this.pending && view ? shownPlace(this.pending, view) : null;
   }
 
   // The shortest error over a point: the one inside, where they overlap.
   errorAt(side, point) {
-    const over = this.errors.map((error, index) => ({ ...error, index })).filter(
-      (one) => one.side === side && one.start !== null && one.start <= point && point < one.end,
-    );
+    const over = marksOf(this.errors, this.viewOf(side)).filter((one) => one.start <= point && point < one.end);
     return over.sort((a, b) => a.end - a.start - (b.end - b.start))[0]?.index ?? null;
   }
 
@@ -324,7 +326,7 @@ class SpansWidget {
   }
 
   drawOn(view) {
-    const marks = marksOf(this.errors, view.side, this.settings.severities).map(
+    const marks = marksOf(this.errors, view, this.settings.severities).map(
       (mark) => (mark.index === this.chosen ? { ...mark, kinds: [...mark.kinds, "chosen"] } : mark),
     );
     const pending = this.pendingOn(view.side);

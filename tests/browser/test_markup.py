@@ -1,0 +1,108 @@
+"""Light markup: laid out by the page, nothing of it runs, and marked stretches are right in the stored text."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from app.domain.markup import BLOCKS, INLINE, parse_markup
+from tests.browser.axe import violations
+from tests.browser.hands import type_number
+from tests.browser.test_safe_and_blind import CORPUS, VIOLATED
+from tests.browser.test_spans import drag, drawn
+
+ON = {"markup": True}
+TAGS = sorted(BLOCKS | INLINE)
+# The hostile text within an element, in its attributes, as its name, and where it breaks out of it.
+PLACES = (
+    "<{tag}>{text}</{tag}>",
+    '<{tag} title="{text}" onclick="{text}" onmouseover=alert(9) style="display:none">a</{tag}>',
+    "<{tag}{text}>b</{tag}{text}>",
+    "</{tag}>{text}<{tag}",
+    "<br {text}><{tag}><{tag}>{text}</{tag}>",
+)
+NEVER = ", ".join(
+    f"#work {one}"
+    for one in (
+        "script",
+        "style",
+        "iframe",
+        "img",
+        "svg",
+        "textarea",
+        "title",
+        "[onclick]",
+        "[onmouseover]",
+        ".body [style]",
+    )
+)
+STORED = [
+    "<p>Der <b>alte Hund</b> bellte &amp; schlief.</p>\n<p>كلب <i>عجوز</i> 😀.</p>",
+    "<h2>Titel</h2><ul><li>eins</li>\n<li>zwei <code>x &lt; y</code></li></ul>",
+]
+
+
+def hostile() -> list[str]:
+    """A text for each tag, with the whole corpus in every place."""
+    return ["".join(place.format(tag=tag, text=text) for place in PLACES for text in CORPUS) for tag in TAGS]
+
+
+def test_hostile_texts_in_every_element_are_shown_and_never_run(campaign, rater, open_context):
+    context = open_context()
+    context.add_init_script(VIOLATED)
+    texts = hostile()
+    live = campaign(protocol="esa", systems=("sysA",), outputs=texts, sources=texts, settings=ON)
+    hands = rater(live, on=context.new_page())
+    page = hands.page
+
+    assert page.locator(NEVER).count() == 0
+    for n, text in enumerate(texts, 1):
+        assert hands.row(n).locator(".body").last.evaluate(TEXT) == parse_markup(text).shown.replace(
+            "\u202e", "RLO"
+        ).replace("\u202c", "PDF")
+    for element in page.locator(".body *").all()[:400]:
+        element.dispatch_event("mouseover")
+        element.dispatch_event("click")
+    assert page.title() != "ran"
+
+
+TEXT = "(body) => body.textContent"
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_marks_over_tags_are_right_in_the_stored_text_and_drawn_again(side, campaign, rater):
+    hands = rater(campaign(protocol="esa", systems=("sysA",), outputs=STORED, sources=STORED, settings=ON))
+    page = hands.page
+    shown = [parse_markup(text) for text in STORED]
+    at = 0 if side == "source" else 1
+    for n, stretches in enumerate([["alte Hund bellte & schlief", "bellte & schlief.\nكلب"], ["zwei x < y"]], 1):
+        row, text = hands.row(n), shown[n - 1]
+        row.locator(".opener").click()
+        for words in stretches:
+            start = text.shown.index(words)
+            drag(page, row.locator(".body").nth(at), start, start + len(words))
+            row.locator(".severity").first.click()
+        type_number(row.locator("input[type=range]"), 50)
+        hands.saved()
+        places = [(one["start"], one["end"]) for one in hands.latest()[(1, n)]["errors"] if one["side"] == side]
+        assert [text.shown[slice(*text.to_shown(*place))] for place in places] == stretches
+        assert STORED[n - 1][slice(*places[0])] in ("alte Hund</b> bellte &amp; schlief", "zwei <code>x &lt; y")
+    page.reload()
+    body = hands.row(1).locator(".body").nth(0 if side == "source" else 1)
+    expect(body.locator("mark").first).to_be_visible()
+    assert "".join(drawn(body)).replace("\n", "") == "alte Hund bellte & schlief.كلب"
+
+
+def test_texts_are_laid_out_for_eyes_and_screen_readers(campaign, rater):
+    page: Page = rater(campaign(protocol="da", systems=("sysA",), outputs=STORED, sources=STORED, settings=ON)).page
+
+    assert page.locator(".row .body b").first.inner_text() == "alte Hund"
+    assert page.locator(".row .body li").first.inner_text() == "eins"
+    assert page.locator(".row .body :is(h1, h2, h3)").count() == 0
+    assert violations(page) == []
+
+
+def test_without_the_setting_tags_are_text(campaign, rater):
+    page = rater(campaign(protocol="da", systems=("sysA",), outputs=STORED, sources=STORED)).page
+
+    assert page.locator(".row .body").first.evaluate(TEXT) == STORED[0]
