@@ -14,7 +14,7 @@ from app.reports.source.campaign import CampaignInfo
 from app.services.access.idempotency import IdempotentAnswer
 from app.services.campaigns import campaigns
 from app.services.campaigns import settings as campaign_settings
-from app.services.campaigns.campaigns import NewCampaign
+from app.services.campaigns.campaigns import CampaignSort, NewCampaign
 from app.services.templates.templates import create_campaign_from_template
 from app.storage.db import Session
 from app.web.access import Manager, UnboundManager, Viewer
@@ -24,7 +24,7 @@ from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
 from app.web.ifmatch import IfMatchDep, quote_tag
-from app.web.pagination import Cursor, Limit, Page, page_of
+from app.web.pagination import Limit, Page, SortedCursor, page_of, parse_place, write_place
 
 router = APIRouter(prefix="/v1/campaigns", tags=["campaigns"])
 
@@ -128,6 +128,16 @@ NamePart = Annotated[
     str | None,
     Query(min_length=1, max_length=200, description="A part of the name or the key, in any case.", examples=["ted"]),
 ]
+SearchWords = Annotated[
+    str,
+    Query(
+        alias="q",
+        max_length=200,
+        description="Words; each must be a part of the name, the key or the series, in any case.",
+        examples=["ted de"],
+    ),
+]
+Sort = Annotated[CampaignSort, Query(description="By what they are sorted; `-` turns the order round.")]
 Series = Annotated[str | None, Query(pattern=KEY_PATTERN, description="Of this series only.", examples=["wmt26"])]
 OfProtocol = Annotated[str | None, Query(pattern=KEY_PATTERN, description="By this protocol only.", examples=["esa"])]
 Source = Annotated[str | None, Query(max_length=35, description="From this language only.", examples=["en"])]
@@ -166,23 +176,27 @@ def create_campaign(
 def list_campaigns(
     caller: Viewer,
     session: SessionDep,
+    q: SearchWords = "",
     name: NamePart = None,
     series: Series = None,
     state: State = None,
     protocol: OfProtocol = None,
     source_language: Source = None,
     target_language: Target = None,
+    sort: Sort = "key",
     limit: Limit = 50,
-    cursor: Cursor = None,
+    cursor: SortedCursor = None,
 ) -> Page[CampaignOut]:
-    """The campaigns that your credential is good for and that all filters fit, by key."""
+    """The campaigns that your credential is good for and that all filters fit."""
+    after = parse_place(cursor, by_value=not sort.endswith("key"))
     wanted = {"series": series, "state": state, "protocol": protocol}
     wanted |= {"source_language": source_language, "target_language": target_language}
     where = {column: value for column, value in wanted.items() if value is not None}
     views = campaigns.list_campaigns(
-        session, after=cursor, limit=limit + 1, only=caller.campaign, where=where, name=name
+        session, after=after, limit=limit + 1, only=caller.campaign, sort=sort, where=where, q=q, name=name
     )
-    return page_of([CampaignOut.model_validate(view) for view in views], limit, lambda campaign: campaign.key)
+    page = page_of(views, limit, lambda view: write_place(*campaigns.campaign_place(view, sort)))
+    return Page(items=[CampaignOut.model_validate(view) for view in page.items], next=page.next)
 
 
 @router.get("/{campaign}", summary="Look at a campaign", responses=example_response(200, EXAMPLE, etag=ETAG))

@@ -11,12 +11,14 @@ from app.api.models.raters import Key, RaterKey
 from app.api.models.times import Time
 from app.services.access.idempotency import IdempotentAnswer
 from app.services.people import links
+from app.services.people.enrolment import MOST
 from app.web.access import Coordinator
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response, other_media_response
 from app.web.idempotency import OnceDep, created_response
 from app.web.links import make_landing_link
+from app.web.qr_codes import draw_qr_code
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["raters"])
 
@@ -33,12 +35,16 @@ class LinkOut(BaseModel):
     rater: str
     link: str = Field(description="The secret stands in the fragment, which browsers never send.")
     expires_at: Time
+    qr: str = Field(description="The link as a QR code: SVG.")
 
 
 class LinksIn(BodyModel):
     """Whose links to make."""
 
     team: Key | None = Field(None, description="Null: a coordinator's own team, a manager's whole campaign.")
+    raters: Annotated[list[Key], Field(min_length=1, max_length=MOST)] | None = Field(
+        None, description="Only these; each must be active or paused. Null: all of the team."
+    )
     days: Annotated[int, Field(ge=1, le=LONGEST)] = Field(USUAL, description="Until the links end.")
 
 
@@ -47,6 +53,7 @@ EXAMPLE = LinkOut.model_validate(
         "rater": "r1",
         "link": f"https://plumbline.example.org/#token={SECRET}",
         "expires_at": "2027-02-18T12:00:00Z",
+        "qr": '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 49 49">…</svg>',
     }
 )
 FILE = f"rater,link,expires_at\r\nr1,https://plumbline.example.org/#token={SECRET},2027-02-18T12:00:00+00:00\r\n"
@@ -74,7 +81,8 @@ def create_link(
 
     def make() -> IdempotentAnswer:
         made = links.renew_link(session, campaign, rater, days=days, by=caller)
-        out = LinkOut(rater=made.rater, link=make_landing_link(request, token=made.secret), expires_at=made.expires_at)
+        link = make_landing_link(request, token=made.secret)
+        out = LinkOut(rater=made.rater, link=link, expires_at=made.expires_at, qr=draw_qr_code(link))
         return created_response(out, location=f"/v1/campaigns/{campaign}/raters/{rater}", secret=True)
 
     return once(session, caller, make)
@@ -90,7 +98,9 @@ def create_link(
 def create_links(
     caller: Coordinator,
     campaign: CampaignKey,
-    body: Annotated[LinksIn, json_body(LinksIn, everybody={"days": 30}, team={"team": "bonn"})],
+    body: Annotated[
+        LinksIn, json_body(LinksIn, everybody={"days": 30}, team={"team": "bonn"}, two={"raters": ["r1", "r2"]})
+    ],
     request: Request,
     session: SessionDep,
     once: OnceDep,
@@ -98,7 +108,7 @@ def create_links(
     """One line a rater who is active or paused. The links they had before end at once."""
 
     def make() -> IdempotentAnswer:
-        made = links.renew_team_links(session, campaign, body.team, days=body.days, by=caller)
+        made = links.renew_links(session, campaign, body.team, body.raters, days=body.days, by=caller)
         data = links.write_links_csv(made, lambda secret: make_landing_link(request, token=secret))
         return IdempotentAnswer(201, data, content_type=CSV, secret=True)
 

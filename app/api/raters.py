@@ -7,22 +7,30 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 
 from app.api.models.raters import (
+    CHANGED_SEVERAL,
     ENROLLED,
     EXAMPLE,
+    IMPORTED,
     LIST,
     NEW,
     RECEIPT,
+    TABLE,
     EnrolIn,
     EnrolledOut,
     EnrolmentOut,
+    RaterBefore,
     RaterIn,
     RaterKey,
     RaterOut,
+    RatersChangedOut,
+    RatersImportedOut,
+    RatersPatch,
+    RaterTableIn,
 )
 from app.domain.keys import KEY_PATTERN
 from app.services.access.idempotency import IdempotentAnswer
 from app.services.people import enrolment, idle_raters, raters
-from app.services.people.raters import RaterView
+from app.services.people.raters import RaterSort, RaterView
 from app.web.access import Coordinator, Manager
 from app.web.answers import json_response
 from app.web.bodies import json_body
@@ -30,7 +38,7 @@ from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
 from app.web.ifmatch import IfMatchOnChange
-from app.web.pagination import Cursor, Limit, Page, page_of
+from app.web.pagination import Limit, Page, SortedCursor, page_of, parse_place, write_place
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/raters", tags=["raters"])
 
@@ -39,6 +47,17 @@ TeamFilter = Annotated[str | None, Query(pattern=KEY_PATTERN, description="Of th
 StateFilter = Annotated[
     Literal["active", "paused", "left", "erased"] | None, Query(description="In this state only.", examples=["active"])
 ]
+SearchWords = Annotated[
+    str,
+    Query(
+        alias="q",
+        max_length=200,
+        description="Words; each must be a part of the key, the external id, or the contact's name or address.",
+        examples=["ada"],
+    ),
+]
+Sort = Annotated[RaterSort, Query(description="By what they are sorted; `-` turns the order round.")]
+DryRun = Annotated[bool, Query(description="Check the list, enrol nobody.")]
 CHANGED: dict[int | str, dict[str, Any]] = {
     409: {"description": "The rater was erased."},
     412: {"description": "It was changed since the state that `If-Match` names."},
@@ -93,7 +112,7 @@ def post_raters(
     body: Annotated[EnrolIn, json_body(EnrolIn, three=LIST)],
     session: SessionDep,
     once: OnceDep,
-    dry_run: Annotated[bool, Query(description="Check the list, enrol nobody.")] = False,
+    dry_run: DryRun = False,
 ) -> Response:
     """All or nobody: the list is checked whole, and each fault is named by its place in it."""
 
@@ -108,6 +127,38 @@ def post_raters(
     return once(session, caller, make)
 
 
+@router.post(
+    "/import",
+    status_code=201,
+    summary="Enrol the raters of a table",
+    responses={
+        **example_response(201, IMPORTED, "All are enrolled."),
+        **example_response(200, IMPORTED, "The table has no fault."),
+    },
+)
+def import_raters(
+    caller: Manager,
+    campaign: CampaignKey,
+    body: Annotated[RaterTableIn, json_body(RaterTableIn, two=TABLE)],
+    session: SessionDep,
+    once: OnceDep,
+    dry_run: DryRun = False,
+) -> Response:
+    """Each as their line says, all or nobody; a fault is named by its line."""
+
+    def make() -> IdempotentAnswer:
+        wanted = body.wanted()
+        keys = [row.key for row, _ in wanted]
+        made = enrolment.enrol_each(session, campaign, wanted, by=caller, new_teams=body.new_teams, dry_run=dry_run)
+        idle = idle_raters.list_enrolment_warnings(session, campaign, keys)
+        out = RatersImportedOut(enrolled=keys, new_teams=made, dry_run=dry_run, warnings=idle)
+        if dry_run:
+            return IdempotentAnswer(200, out.model_dump_json().encode())
+        return created_response(out, location=f"/v1/campaigns/{campaign}/raters")
+
+    return once(session, caller, make)
+
+
 @router.get("", summary="List raters", responses=example_response(200, Page[RaterOut](items=[EXAMPLE], next=None)))
 def list_raters(
     caller: Coordinator,
@@ -115,12 +166,44 @@ def list_raters(
     session: SessionDep,
     team: TeamFilter = None,
     state: StateFilter = None,
+    q: SearchWords = "",
+    sort: Sort = "key",
     limit: Limit = 50,
-    cursor: Cursor = None,
+    cursor: SortedCursor = None,
 ) -> Page[RaterOut]:
-    """By key; a coordinator gets its team."""
-    views = raters.list_raters(session, campaign, by=caller, after=cursor, limit=limit + 1, team=team, state=state)
-    return page_of([RaterOut.model_validate(view) for view in views], limit, lambda rater: rater.key)
+    """Those whom all filters fit; a coordinator gets its team."""
+    after = parse_place(cursor, by_value=not sort.endswith("key"))
+    views = raters.list_raters(
+        session, campaign, by=caller, after=after, limit=limit + 1, team=team, state=state, sort=sort, q=q
+    )
+    page = page_of(views, limit, lambda view: write_place(*raters.rater_place(view, sort)))
+    return Page(items=[RaterOut.model_validate(view) for view in page.items], next=page.next)
+
+
+@router.patch(
+    "",
+    summary="Change several raters",
+    responses=example_response(200, CHANGED_SEVERAL, "All are changed, or nobody where one cannot be."),
+)
+def patch_raters(
+    caller: Manager,
+    campaign: CampaignKey,
+    body: Annotated[
+        RatersPatch,
+        json_body(
+            RatersPatch,
+            pause={"raters": ["r1", "r2"], "state": "paused"},
+            team={"raters": ["r1", "r2"], "team": "bonn"},
+        ),
+    ],
+    session: SessionDep,
+) -> RatersChangedOut:
+    """Give all of them a state, a team, or both. `before` is what they had, for whoever wants it back."""
+    before = enrolment.change_raters(
+        session, campaign, body.raters, body.model_dump(include=body.model_fields_set - {"raters"}), by=caller
+    )
+    idle = idle_raters.list_enrolment_warnings(session, campaign, body.raters)
+    return RatersChangedOut(before=[RaterBefore.model_validate(view) for view in before], warnings=idle)
 
 
 @router.get("/{rater}", summary="Look at a rater", responses=example_response(200, EXAMPLE, etag=ETAG))

@@ -191,12 +191,12 @@ def _path(campaign: str) -> str:
 def _load_raters(campaign: str) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     with context.database() as database, database.transaction(snapshot=True) as session:
-        after: str | None = None
+        after: tuple[None, str] | None = None
         while page := service.list_raters(
             session, campaign, by=THE_OPERATOR, after=after, limit=PAGE, team=None, state=None
         ):
             rows += [RaterOut.model_validate(view).model_dump(mode="json") for view in page]
-            after = page[-1].key
+            after = (None, page[-1].key)
     return rows
 
 

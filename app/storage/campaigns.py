@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -12,10 +12,36 @@ from sqlalchemy.orm import Session
 
 from app.domain.errors import Conflict, NotFound
 from app.storage import seals
+from app.storage.sorting import SortOrder, SortPlace, sort_page
 from app.storage.tables import campaigns, versions
 
 CampaignRecord = sa.Row[Any]
 _KEY = campaigns.c.key.collate("C")
+
+
+def _folded(name: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+    return sa.func.lower(name).collate("C")
+
+
+def _time(at: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+    return sa.cast(at, sa.DateTime(timezone=True))
+
+
+def _ended(state: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+    return state == "closed"
+
+
+_ORDERS = {
+    "key": SortOrder(None, _folded),
+    "-key": SortOrder(None, _folded, descending=True),
+    "name": SortOrder(campaigns.c.name, _folded),
+    "-name": SortOrder(campaigns.c.name, _folded, descending=True),
+    "created": SortOrder(campaigns.c.created_at, _time),
+    "-created": SortOrder(campaigns.c.created_at, _time, descending=True),
+    # What a campaign was when it was seen, not what it is now: else all that follow one would be passed over once it is
+    # closed.
+    "closed": SortOrder(campaigns.c.state, _ended),
+}
 
 
 class CampaignNotFound(NotFound):
@@ -47,42 +73,39 @@ def load_campaign(session: Session, key: str, *, lock: bool = False) -> Campaign
 def load_campaigns_page(
     session: Session,
     *,
-    after: str | None,
+    after: SortPlace | None,
     limit: int,
     only: int | None,
+    sort: str = "key",
     where: Mapping[str, str] = MappingProxyType({}),
+    words: Sequence[str] = (),
     name: str | None = None,
 ) -> list[CampaignRecord]:
-    """Campaigns by key after `after`, at most `limit`; `only` keeps one id.
+    """Campaigns after a place in an order, at most `limit`; `only` keeps one id.
 
-    where: what some columns hold. name: a part of the name or the key, in any case.
+    where: what some columns hold. words: each is a part of the name, the key or the series, in any case. name: a part
+    of the name or the key.
     """
-    query = sa.select(campaigns).order_by(_KEY).limit(limit)
+    query = sa.select(campaigns).limit(limit)
     for column, value in where.items():
         query = query.where(campaigns.c[column] == value)
+    for word in words:
+        query = query.where(_contains(word, "name", "key", "series"))
     if name is not None:
-        query = query.where(
-            sa.or_(campaigns.c.name.icontains(name, autoescape=True), campaigns.c.key.icontains(name, autoescape=True))
-        )
-    if after is not None:
-        query = query.where(after < _KEY)
-    return _load_records(session, query, only)
+        query = query.where(_contains(name, "name", "key"))
+    return _load_records(session, sort_page(query, _KEY, _ORDERS[sort], after=after), only)
 
 
-def load_campaigns_closed_last(
-    session: Session, *, after: tuple[bool, str] | None, limit: int, only: int | None
-) -> list[CampaignRecord]:
-    """As `load_campaigns_page`, those that are closed after all others.
+def load_language_pairs(session: Session, *, only: int | None) -> list[tuple[str | None, str | None]]:
+    """The pairs of languages that there are campaigns of."""
+    pair = (campaigns.c.source_language, campaigns.c.target_language)
+    query = sa.select(*pair).distinct().order_by(*pair)
+    rows = session.execute(query if only is None else query.where(campaigns.c.id == only))
+    return [(source, target) for source, target in rows]
 
-    after: whether the last one seen was closed, and its key.
 
-    What it was when it was seen, not what it is now: else all that follow it would be passed over once it is closed.
-    """
-    closed = campaigns.c.state == "closed"
-    query = sa.select(campaigns).order_by(closed, _KEY).limit(limit)
-    if after is not None:
-        query = query.where(sa.tuple_(closed, _KEY) > sa.tuple_(*map(sa.literal, after)))
-    return _load_records(session, query, only)
+def _contains(part: str, *columns: str) -> sa.ColumnElement[bool]:
+    return sa.or_(*(campaigns.c[column].icontains(part, autoescape=True) for column in columns))
 
 
 def _load_records(session: Session, query: sa.Select[Any], only: int | None) -> list[CampaignRecord]:

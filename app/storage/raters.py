@@ -11,6 +11,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app.domain.errors import Conflict, NotFound
+from app.storage.sorting import SortOrder, SortPlace, sort_page
 from app.storage.tables import contacts, enrolments, people, raters, teams, tokens
 
 RaterRecord = sa.Row[Any]
@@ -25,6 +26,23 @@ class RaterInUse(Conflict):
 
 
 _ENROLMENT = ("state", "capacity", "capacity_unit", "buckets", "languages", "external_id", "invitation_id", "erased_at")
+
+
+def _text(value: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+    return sa.func.coalesce(value, "").collate("C")
+
+
+def _time(at: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+    return sa.func.coalesce(sa.cast(at, sa.DateTime(timezone=True)), sa.text("'-infinity'::timestamptz"))
+
+
+_SORTED = {"key": (None, _text), "enrolled": (enrolments.c.created_at, _time)}
+_SORTED |= {"state": (enrolments.c.state, _text), "team": (teams.c.key, _text)}
+_ORDERS = {
+    sign + name: SortOrder(column, term, descending=sign == "-")
+    for name, (column, term) in _SORTED.items()
+    for sign in ("", "-")
+}
 
 
 def rater_query(campaign_id: int) -> sa.Select[Any]:
@@ -84,24 +102,58 @@ def filter_enrolled_raters(session: Session, campaign_id: int, keys: Sequence[st
 
 
 def load_raters_page(
-    session: Session, campaign_id: int, *, after: str | None, limit: int, team: str | None, state: str | None
+    session: Session,
+    campaign_id: int,
+    *,
+    after: SortPlace | None,
+    limit: int,
+    team: str | None,
+    state: str | None,
+    sort: str = "key",
+    words: Sequence[str] = (),
 ) -> list[RaterRecord]:
-    """Raters by key after `after`, of one team or in one state where that is asked."""
-    key = raters.c.key.collate("C")
-    wanted = rater_query(campaign_id).order_by(key).limit(limit)
-    if after is not None:
-        wanted = wanted.where(key > after)
+    """Raters after a place in an order, of one team or in one state where that is asked.
+
+    words: each is a part of the key, the external id, or the name or address of the contact, in any case.
+    """
+    wanted = rater_query(campaign_id).limit(limit)
     if team is not None:
         wanted = wanted.where(teams.c.key == team)
     if state is not None:
         wanted = wanted.where(enrolments.c.state == state)
-    return list(session.execute(wanted))
+    for word in words:
+        named = (raters.c.key, enrolments.c.external_id, contacts.c.name, contacts.c.email)
+        wanted = wanted.where(sa.or_(*(column.icontains(word, autoescape=True) for column in named)))
+    return list(session.execute(sort_page(wanted, raters.c.key.collate("C"), _ORDERS[sort], after=after)))
+
+
+def load_raters_of_keys(session: Session, campaign_id: int, keys: Sequence[str]) -> dict[str, RaterRecord]:
+    """The raters of these keys, by key."""
+    return {row.key: row for row in session.execute(rater_query(campaign_id).where(raters.c.key.in_(keys)))}
 
 
 def insert_rater(session: Session, campaign_id: int, key: str) -> int:
     """A new account; its name is its key, because names of people are contacts."""
     made = sa.insert(raters).values(campaign_id=campaign_id, key=key, name=key).returning(raters.c.id)
     return int(session.execute(made).scalar_one())
+
+
+def insert_raters(session: Session, campaign_id: int, accounts: Sequence[Mapping[str, object]]) -> dict[str, int]:
+    """New accounts; their ids by key."""
+    made = sa.insert(raters).returning(raters.c.key, raters.c.id)
+    rows = session.execute(made.values([{"campaign_id": campaign_id, **account} for account in accounts]))
+    return {key: int(rater_id) for key, rater_id in rows}
+
+
+def insert_enrolments(session: Session, campaign_id: int, values: Sequence[Mapping[str, object]]) -> None:
+    """Enrol new accounts."""
+    session.execute(sa.insert(enrolments), [{"campaign_id": campaign_id, **one} for one in values])
+
+
+def insert_contacts(session: Session, campaign_id: int, values: Sequence[Mapping[str, object]]) -> None:
+    """Store personal data of new accounts."""
+    if values:
+        session.execute(sa.insert(contacts), [{"campaign_id": campaign_id, **one} for one in values])
 
 
 def update_rater(session: Session, rater_id: int, values: Mapping[str, object]) -> None:

@@ -38,6 +38,12 @@ def load_team(session: Session, campaign_id: int, key: str) -> TeamRecord:
     return row
 
 
+def has_team(session: Session, campaign_id: int, key: str) -> bool:
+    """Whether there is a team of this key."""
+    there = sa.exists().where(teams.c.campaign_id == campaign_id, teams.c.key == key)
+    return bool(session.execute(sa.select(there)).scalar())
+
+
 def upsert_team(session: Session, campaign_id: int, key: str, name: str) -> TeamRecord:
     """Make a team, or give it another name."""
     made = insert(teams).values(campaign_id=campaign_id, key=key, name=name)

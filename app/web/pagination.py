@@ -5,6 +5,8 @@ A cursor ends in check digits. An invented one is refused; one whose row has bee
 
 from __future__ import annotations
 
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
 from typing import Annotated, Generic, TypeVar
 from zlib import crc32
@@ -12,11 +14,14 @@ from zlib import crc32
 from fastapi import Query
 from pydantic import AfterValidator, BaseModel, Field
 
-from app.domain.keys import KEY_PATTERN
+from app.domain.errors import Invalid, Place
+from app.domain.keys import KEY_PATTERN, is_key
 
 T = TypeVar("T")
 LARGEST_PAGE = 200
 CHECK_DIGITS = 4
+LONGEST_PLACE = 4000
+"""Characters of a place: a name of 500 characters and a key of 128, as bytes in base64."""
 
 Limit = Annotated[int, Query(ge=1, le=LARGEST_PAGE, description="Items on a page.", examples=[50])]
 
@@ -43,6 +48,35 @@ def parse_number_cursor(cursor: int) -> int:
     return int(key_of_cursor(str(cursor))) if cursor else 0
 
 
+def write_place(value: str | None, key: str) -> str:
+    """A place in a sorted list, for `cursor_of`: the key, where nothing else counts.
+
+    >>> write_place(None, "r1")
+    'r1'
+    >>> parse_place(write_place("paused", "r1"), by_value=True)
+    ('paused', 'r1')
+    """
+    if value is None:
+        return key
+    return urlsafe_b64encode(json.dumps([value, key]).encode()).decode().rstrip("=")
+
+
+def parse_place(place: str | None, *, by_value: bool) -> tuple[str | None, str] | None:
+    """The value and the key that a place stands for. by_value: whether the list is sorted by more than the key.
+
+    Raises Invalid where the place is of another order.
+    """
+    if place is None or not by_value:
+        return None if place is None else (None, place)
+    try:
+        value, key = json.loads(urlsafe_b64decode(place + "=" * (-len(place) % 4)))
+    except ValueError:
+        value = key = None
+    if not (isinstance(value, str) and isinstance(key, str) and is_key(key)):
+        raise Invalid(places=(Place(("query", "cursor"), "is `next` of a page in another order"),))
+    return value, key
+
+
 def _key(cursor: str | None) -> str | None:
     return None if cursor is None else key_of_cursor(cursor)
 
@@ -53,6 +87,15 @@ Cursor = Annotated[
     Query(
         pattern=KEY_PATTERN.replace("128", str(128 + CHECK_DIGITS)),
         description="`next` of the page before.",
+        examples=[cursor_of("ted-ende")],
+    ),
+    Key,
+]
+SortedCursor = Annotated[
+    str | None,
+    Query(
+        pattern=KEY_PATTERN.replace("128", str(LONGEST_PLACE + CHECK_DIGITS)),
+        description="`next` of the page before, in the same order.",
         examples=[cursor_of("ted-ende")],
     ),
     Key,

@@ -227,6 +227,8 @@ EXPECTED: dict[str, str] = {
     "GET /v1/campaigns/{campaign}/reports/timing.{kind}": "manager",
     "GET /v1/campaigns/{campaign}/reports/recipes.{kind}": "viewer",
     "POST /v1/campaigns/{campaign}/raters": "manager",
+    "PATCH /v1/campaigns/{campaign}/raters": "manager",
+    "POST /v1/campaigns/{campaign}/raters/import": "manager",
     "GET /v1/campaigns/{campaign}/teams": "coordinator",
     "GET /v1/campaigns/{campaign}/teams/{team}": "coordinator",
     "PUT /v1/campaigns/{campaign}/teams/{team}": "manager",

@@ -47,6 +47,10 @@ NAMES: dict[str, tuple[str, ...]] = {
     "answered": ("true", "false"),
     "team": ("team",),
     "format": ("json",),
+    "severity": ("minor",),
+    "category": ("Accuracy",),
+    "q": ("r8", "nothing"),
+    "/raters sort": ("-key", "enrolled", "-team", "state"),
 }
 MODES = ("force_custom_plan", "force_generic_plan")
 PARAMETER = re.compile(r"%\((\w+)\)s")

@@ -352,11 +352,8 @@ def test_languages_come_from_a_list_lists_of_raters_are_checked_and_who_left_com
     page.get_by_role("button", name="Enrol").click()
     expect(page.get_by_role("row")).to_have_count(3)
     page.get_by_role("button", name="r1 has left").click()
-    page.get_by_role("dialog").get_by_role("button", name="Back").click()
-    assert ask("GET", "/campaigns/listed/raters/r1").json()["state"] == "active"
-    page.get_by_role("button", name="r1 has left").click()
-    page.get_by_role("dialog").get_by_role("button", name="Has left").click()
-    page.get_by_role("button", name="r1 has not left").click()
+    expect(page.get_by_role("button", name="r1 has not left")).to_be_visible()
+    page.locator(".toast").get_by_role("button", name="Undo").click()
     expect(page.get_by_role("button", name="r1 has left")).to_be_visible()
     assert ask("GET", "/campaigns/listed/raters/r1").json()["state"] == "active"
 
@@ -366,6 +363,7 @@ def test_who_is_enrolled_or_taken_back_under_way_and_has_nothing_to_judge_is_nam
     key = ask.opened("under-way", raters=("r1",))
     manager.open(f"/campaigns/{key}/raters")
     made = page.locator("#made")
+    page.locator("#enrolling summary").click()
     page.get_by_label("Keys of raters").fill("late1 late2")
     page.get_by_role("button", name="Enrol").click()
     expect(made).to_contain_text(
@@ -376,3 +374,60 @@ def test_who_is_enrolled_or_taken_back_under_way_and_has_nothing_to_judge_is_nam
     expect(made).to_be_empty()
     page.get_by_role("button", name="Go on: late2").click()
     expect(made).to_contain_text("1 rater has nothing to judge in this plan, and is told so: late2; redistribute")
+
+
+def test_several_raters_are_uploaded_searched_paused_moved_and_excluded_at_once(manager, ask):
+    key = ask.draft("at-once")
+    page = manager.page
+    manager.open(f"/campaigns/{key}/raters")
+    table = "rater;team;name;email\nr1;bonn;Ada;ada@example.org\nr2;bonn;Ben;nowhere\nr3;;;\n"
+    page.locator("#file").set_input_files({"name": "r.csv", "mimeType": "text/csv", "buffer": table.encode()})
+    page.get_by_role("button", name="Upload").click()
+    expect(page.locator("#said")).to_contain_text("line 3: contact email")
+    right = table.replace("nowhere", "ben@example.org").encode()
+    page.locator("#file").set_input_files({"name": "r.csv", "mimeType": "text/csv", "buffer": right})
+    page.get_by_role("button", name="Upload").click()
+    expect(page.locator(".toast")).to_contain_text("3 raters are enrolled.")
+    search = page.get_by_role("searchbox")
+    search.fill("example.org")
+    expect(page.get_by_role("row")).to_have_count(3)
+    page.get_by_label("Choose all rows of this page").check()
+    search.fill("")
+    expect(page.get_by_role("row")).to_have_count(4)
+    bar = page.get_by_role("region", name="What to do with the chosen rows")
+    expect(bar).to_contain_text("2 chosen")
+    check(page, "chosen raters")
+    bar.get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("cell", name="paused")).to_have_count(2)
+    page.locator(".toast").last.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("cell", name="active")).to_have_count(3)
+    page.get_by_label("Choose r1").check()
+    page.get_by_label("Choose r3").check()
+    bar.get_by_role("button", name="Team …").click()
+    page.get_by_label("Team, or nothing").fill("kyiv")
+    page.get_by_role("button", name="Assign").click()
+    expect(page.get_by_role("cell", name="kyiv")).to_have_count(2)
+    page.locator(".toast").last.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("cell", name="kyiv")).to_have_count(0)
+    assert {one["key"]: one["team"] for one in ask("GET", f"/campaigns/{key}/raters").json()["items"]} == {
+        "r1": "bonn",
+        "r2": "bonn",
+        "r3": None,
+    }
+    page.get_by_label("Choose r2").check()
+    bar.get_by_role("button", name="Exclude …").click()
+    page.get_by_label("Reason").fill("a test account")
+    page.get_by_role("button", name="Exclude", exact=True).click()
+    expect(page.locator(".toast").last).to_contain_text("1 rater is excluded.")
+    excluded = ask("GET", f"/campaigns/{key}/exclusions").json()["items"]
+    assert [(one["what"], one["key"], one["lifted"]) for one in excluded] == [("rater", "r2", None)]
+    page.locator(".toast").last.get_by_role("button", name="Undo").click()
+    expect(page.locator(".toast").filter(has_text="excluded")).to_have_count(0)
+    assert ask("GET", f"/campaigns/{key}/exclusions").json()["items"][0]["lifted"]["reason"] == "undone"
+    page.get_by_role("button", name="New link for r1").click()
+    expect(page.get_by_role("img", name="The link as a QR code")).to_be_visible()
+    page.get_by_text("Text for a message").click()
+    expect(page.get_by_label("Message to r1")).to_have_value(re.compile("^Hello Ada,"))
+    mail = page.get_by_role("link", name="Open in the mail program").get_attribute("href")
+    assert mail.startswith("mailto:ada%40example.org?")
+    glance(page, "a link with its picture")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Self
 
 from fastapi import Path
-from pydantic import AfterValidator, BaseModel, Field, JsonValue, StringConstraints
+from pydantic import AfterValidator, BaseModel, Field, JsonValue, StringConstraints, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
 from app.api.models.times import Time
+from app.domain.faults import list_first_faults
 from app.domain.keys import KEY_PATTERN, check_addressable
 from app.services.people.enrolment import MOST
+from app.services.people.rater_tables import ATTRIBUTE, COLUMNS, RaterRow, read_rater_table, table_errors
 from app.services.people.raters import Enrolment, RaterContact, State, Unit
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel
@@ -92,6 +95,75 @@ class EnrolIn(BodyModel):
         )
 
 
+class RaterTableIn(BodyModel):
+    """Raters in a table."""
+
+    table: str = Field(
+        max_length=1_000_000,
+        description="A header and a line for each rater, with commas, semicolons or tabs between. Columns: "
+        f"{', '.join(COLUMNS)}, {ATTRIBUTE}NAME; only `rater` must be there.",
+    )
+    new_teams: bool = Field(default=False, description="Make the teams that are named and not there.")
+
+    def wanted(self) -> list[tuple[RaterRow, Enrolment]]:
+        """Each line with what it says. Raises Invalid naming the lines that say what cannot be."""
+        rows = read_rater_table(self.table)
+        if len(rows) > MOST:
+            raise table_errors([(rows[MOST].line, f"a table has at most {MOST} raters")])
+        faults: list[tuple[int, str]] = []
+        wanted = []
+        for row in rows:
+            try:
+                wanted.append((row, RaterIn.model_validate(row.values).enrolment()))
+            except ValidationError as error:
+                faults += [(row.line, _told(fault)) for fault in list_first_faults(error)]
+        if faults:
+            raise table_errors(faults[:100])
+        return wanted
+
+
+def _told(fault: ErrorDetails) -> str:
+    return f"{' '.join(str(part) for part in fault['loc'])}: {fault['msg']}"
+
+
+class RatersImportedOut(BaseModel):
+    """What became of a table."""
+
+    enrolled: list[str] = Field(description="Keys, in the order of the lines.")
+    new_teams: list[str] = Field(description="Teams that were made for them.")
+    dry_run: bool = Field(description="Whether the table was only checked.")
+    warnings: list[str] = Field([], description="Who of them has nothing to judge in the plan that is under way.")
+
+
+class RatersPatch(BodyModel):
+    """A change of several raters at once; what is left out stays."""
+
+    raters: Annotated[list[Key], Field(min_length=1, max_length=MOST)]
+    state: State = Field("active", description="`left` ends links, and a replan gives open work to others.")
+    team: Key | None = Field(None, description="Null for no team.")
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if not self.model_fields_set - {"raters"}:
+            raise ValueError("must say state or team")
+        return self
+
+
+class RaterBefore(AnswerModel):
+    """What a rater had before a change."""
+
+    key: str
+    state: str
+    team: str | None
+
+
+class RatersChangedOut(BaseModel):
+    """What became of a change of several raters."""
+
+    before: list[RaterBefore] = Field(description="In the order of the list.")
+    warnings: list[str] = Field([], description="Who of them has nothing to judge in the plan that is under way.")
+
+
 class EnrolledOut(BaseModel):
     """What became of a list."""
 
@@ -144,8 +216,14 @@ NEW = {
     "person": "p17",
     "contact": {"name": "Ada", "email": "ada@example.org", "note": None},
 }
+TABLE = {
+    "table": "rater,team,capacity,languages,email\nr1,bonn,400,de en,ada@example.org\nr2,bonn,,de,\n",
+    "new_teams": True,
+}
+IMPORTED = RatersImportedOut(enrolled=["r1", "r2"], new_teams=["bonn"], dry_run=False)
 LIST = {"keys": ["r1", "r2", "r3"], "capacity": 400, "capacity_unit": "segments"}
 ENROLLED = EnrolledOut(enrolled=["r1", "r2", "r3"], dry_run=False)
+CHANGED_SEVERAL = RatersChangedOut(before=[RaterBefore(key=key, state="active", team=None) for key in ("r1", "r2")])
 EXAMPLE = RaterOut.model_validate(
     {
         **NEW,

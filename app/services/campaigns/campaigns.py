@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from app import protocols
 from app.domain.errors import Invalid, Place
@@ -18,8 +18,10 @@ from app.services.campaigns import audit, deadlines, display_settings, phrases, 
 from app.services.campaigns.quality_settings import parse_quality_settings
 from app.storage import campaigns
 from app.storage.db import Session
+from app.storage.sorting import SortPlace
 
 BASES = ("source", "reference", "both", "none")
+CampaignSort = Literal["key", "-key", "name", "-name", "created", "-created", "closed"]
 PRESENTATIONS = ("document", "segment", "side_by_side")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*")
 
@@ -73,35 +75,44 @@ def get_campaign(session: Session, key: str) -> CampaignInfo:
 def list_campaigns(
     session: Session,
     *,
-    after: str | None,
+    after: SortPlace | None,
     limit: int,
     only: str | None,
+    sort: CampaignSort = "key",
     where: Mapping[str, str] = MappingProxyType({}),
+    q: str = "",
     name: str | None = None,
 ) -> list[CampaignInfo]:
-    """Campaigns by key after `after`; `only` keeps the one with that key. Raises NotFound where there is none.
+    """Campaigns after a place in an order; `only` keeps the one with that key. Raises NotFound where there is none.
 
-    where: what `series`, `state`, `protocol`, `source_language` and `target_language` are. name: a part of the name or
-    the key.
+    where: what `series`, `state`, `protocol`, `source_language` and `target_language` are. q: words, each a part of
+    the name, the key or the series. name: a part of the name or the key.
+
+    Sorted by `closed`, who reads page after page misses none that is closed meanwhile: it comes among the closed,
+    perhaps once more. One that is opened again meanwhile may be missed, where its place is read already.
     """
     rows = campaigns.load_campaigns_page(
-        session, after=after, limit=limit, only=_id_of(session, only), where=where, name=name
+        session,
+        after=after,
+        limit=limit,
+        only=_id_of(session, only),
+        sort=sort,
+        where=where,
+        words=q.split(),
+        name=name,
     )
     return [make_campaign_info(row) for row in rows]
 
 
-def list_campaigns_closed_last(
-    session: Session, *, after: tuple[bool, str] | None, limit: int, only: str | None
-) -> list[CampaignInfo]:
-    """As `list_campaigns`, those that are closed after all others.
+def campaign_place(campaign: CampaignInfo, sort: CampaignSort) -> SortPlace:
+    """Where a campaign stands in an order."""
+    by = {"name": campaign.name, "created": campaign.created_at.isoformat(), "closed": campaign.state}
+    return by.get(sort.removeprefix("-")), campaign.key
 
-    after: whether the last one seen was closed, and its key.
 
-    Who reads page after page misses none that is closed meanwhile: it comes among the closed, perhaps once more.
-    One that is opened again meanwhile may be missed, where its place among the others is read already.
-    """
-    rows = campaigns.load_campaigns_closed_last(session, after=after, limit=limit, only=_id_of(session, only))
-    return [make_campaign_info(row) for row in rows]
+def list_language_pairs(session: Session, *, only: str | None) -> list[tuple[str | None, str | None]]:
+    """The pairs of languages of the campaigns; `only`: of one campaign."""
+    return campaigns.load_language_pairs(session, only=_id_of(session, only))
 
 
 def _id_of(session: Session, key: str | None) -> int | None:

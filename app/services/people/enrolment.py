@@ -1,15 +1,20 @@
-"""Enrolling a list of raters: it is checked whole, and all of them are enrolled or none."""
+"""Enrolling or changing a list of raters: it is checked whole, and all of them are enrolled or changed, or none."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import cast
 
 from app.domain.errors import Invalid, Place
 from app.domain.keys import check_addressable, is_key
 from app.services.access.tokens import Caller
+from app.services.campaigns import audit
 from app.services.people import raters as service
-from app.services.people.raters import Enrolment
-from app.storage import campaigns, raters
+from app.services.people.rater_tables import RaterRow, table_errors
+from app.services.people.raters import Enrolment, RaterView
+from app.services.people.teams import put_team
+from app.storage import campaigns, raters, teams
 from app.storage.db import Session
 
 MOST = 1000  # raters of one list
@@ -24,24 +29,115 @@ def enrol_raters(
     Raises Invalid naming each key that is none, stands twice, or is enrolled already; and as `raters.put_rater`.
     """
     campaign_id = campaigns.load_campaign(session, campaign, lock=True).id
-    places = tuple(_faults(session, campaign_id, keys))
+    places = tuple(Place(("body", "keys", i), fault) for i, fault in _faults(session, campaign_id, keys))
     if places:
         raise Invalid("nobody was enrolled because the list contains errors", places=places[:MOST_NAMED])
     service.check_team_exists(session, campaign_id, new.team)
-    for key in () if dry_run else keys:
-        service.put_rater(session, campaign, key, new, given=frozenset(), seen=None, by=by)
+    if not dry_run:
+        _enrol(session, campaign, campaign_id, [(key, new) for key in keys], by)
 
 
-def _faults(session: Session, campaign_id: int, keys: Sequence[str]) -> Iterator[Place]:
+def enrol_each(
+    session: Session,
+    campaign: str,
+    wanted: Sequence[tuple[RaterRow, Enrolment]],
+    *,
+    by: Caller,
+    new_teams: bool,
+    dry_run: bool,
+) -> list[str]:
+    """Enrol raters of a table, each as its line says, all or none; the teams that were made for them.
+
+    new_teams: make teams that are named and not there. dry_run: check only.
+
+    Raises Invalid naming each line whose key is none, stands twice or is enrolled already, or whose team is not there.
+    """
+    campaign_id = campaigns.load_campaign(session, campaign, lock=True).id
+    named = sorted({new.team for _, new in wanted if new.team is not None})
+    missing = [team for team in named if not teams.has_team(session, campaign_id, team)]
+    keys = [row.key for row, _ in wanted]
+    faults = [(wanted[i][0].line, fault) for i, fault in _faults(session, campaign_id, keys)]
+    if not new_teams:
+        faults += [(row.line, f"there is no team {new.team!r}") for row, new in wanted if new.team in missing]
+    if faults:
+        raise table_errors(sorted(faults)[:MOST_NAMED])
+    if dry_run:
+        return missing
+    for team in missing:
+        put_team(session, campaign, team, team, by=by)
+    _enrol(session, campaign, campaign_id, [(row.key, new) for row, new in wanted], by)
+    return missing
+
+
+def _enrol(
+    session: Session, campaign: str, campaign_id: int, wanted: Sequence[tuple[str, Enrolment]], by: Caller
+) -> None:
+    """Enrol raters who are not enrolled: accounts that are new by a few statements for all, others one by one."""
+    known = raters.load_raters_of_keys(session, campaign_id, [key for key, _ in wanted])
+    for key, new in wanted:
+        if key in known:
+            service.put_rater(session, campaign, key, new, given=_said(new), seen=None, by=by)
+    fresh = [(key, new) for key, new in wanted if key not in known]
+    if fresh:
+        service.insert_enrolled(session, campaign_id, fresh, by=by)
+        audit.record_action(
+            session, campaign_id, actor=by.actor, action="raters enrolled", what={"raters": [key for key, _ in fresh]}
+        )
+
+
+def _said(new: Enrolment) -> frozenset[str]:
+    return frozenset(name for name in ("person", "contact") if getattr(new, name) is not None)
+
+
+def change_raters(
+    session: Session, campaign: str, keys: Sequence[str], values: Mapping[str, object], *, by: Caller
+) -> list[RaterView]:
+    """Change state, team or both of several raters, all or none; what they were before.
+
+    Raises Invalid naming each who is not enrolled, was erased, or is named twice; and as `raters.put_rater`.
+    """
+    campaign_id = campaigns.load_campaign(session, campaign, lock=True).id
+    service.check_team_exists(session, campaign_id, cast("str | None", values.get("team")))
+    known = service.load_rater_views(session, campaign_id, keys)
+    places = tuple(
+        Place(("body", "raters", i), f"{key!r} {fault}")
+        for i, key in enumerate(keys)
+        if (fault := _unchangeable(known.get(key), first=keys.index(key) == i)) is not None
+    )
+    if places:
+        raise Invalid("nobody was changed because some of these raters cannot be", places=places[:MOST_NAMED])
+    for key in keys:
+        service.put_rater(
+            session,
+            campaign,
+            key,
+            replace(service.enrolment_of(known[key]), **values),
+            given=frozenset(),
+            seen=lambda _: True,
+            by=by,
+        )
+    return [known[key] for key in keys]
+
+
+def _unchangeable(rater: RaterView | None, *, first: bool) -> str | None:
+    if rater is None or rater.state is None:
+        return "is not enrolled"
+    if rater.state == "erased":
+        return "was erased"
+    return None if first else "is named twice"
+
+
+def _faults(session: Session, campaign_id: int, keys: Sequence[str]) -> Iterator[tuple[int, str]]:
     first: dict[str, int] = {}
+    known = raters.load_raters_of_keys(session, campaign_id, [key for key in keys if is_key(key)])
     for i, key in enumerate(keys):
         fault = _misfit(key)
         if fault is None and first.setdefault(key, i) != i:
             fault = f"stands in the list twice, first as number {first[key] + 1}"
         if fault is None:
-            fault = _reason_not_to_enrol(session, campaign_id, key)
+            fault = _reason_not_to_enrol(known.get(key))
         if fault is not None:
-            yield Place(("body", "keys", i), f"{key[:128]!r} {fault}")
+            yield i, f"{key[:128]!r} {fault}"
 
 
 def _misfit(key: str) -> str | None:
@@ -54,8 +150,7 @@ def _misfit(key: str) -> str | None:
     return None
 
 
-def _reason_not_to_enrol(session: Session, campaign_id: int, key: str) -> str | None:
-    account = raters.find_rater(session, campaign_id, key)
+def _reason_not_to_enrol(account: raters.RaterRecord | None) -> str | None:
     if account is None or account.state is None:
         return None
     if account.state == "left":

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.domain.errors import Conflict
+from app.domain.errors import Conflict, Invalid, Place
 from app.services.access import tokens
 from app.services.access.tokens import Caller
 from app.services.campaigns import audit
@@ -19,6 +19,8 @@ from app.storage.db import Session
 
 NAME = "link"
 PAGE = 200
+MOST_NAMED = 100  # faults
+WITH_LINKS = ("active", "paused")
 _RUNS_IN_SPREADSHEETS = ("=", "+", "-", "@")
 
 
@@ -92,10 +94,14 @@ def replace_rater_token(
     return RaterLink(campaign, rater.key, issued.secret, expires_at)
 
 
-def renew_team_links(session: Session, campaign: str, team: str | None, *, days: float, by: Caller) -> list[RaterLink]:
+def renew_links(
+    session: Session, campaign: str, team: str | None, keys: Sequence[str] | None = None, *, days: float, by: Caller
+) -> list[RaterLink]:
     """Links for everybody active or paused in a team; None: a coordinator's own team, a manager's whole campaign.
 
-    Raises NotFound for a team that is not the caller's.
+    keys: of these raters only; all of them must be able to have a link.
+
+    Raises NotFound for a team that is not the caller's, Invalid naming each key that cannot have one.
     """
     campaign_id = campaigns.load_campaign(session, campaign, lock=True).id
     only = team if by.may("manager") else team or by.team
@@ -103,16 +109,43 @@ def renew_team_links(session: Session, campaign: str, team: str | None, *, days:
         teams.load_team(session, campaign_id, only)
         if not by.leads(only):
             raise teams.TeamNotFound
-    accounts: list[raters.RaterRecord] = []
-    while page := raters.load_raters_page(
-        session, campaign_id, after=accounts[-1].key if accounts else None, limit=PAGE, team=only, state=None
-    ):
-        accounts += page
+    accounts = (
+        _accounts(session, campaign_id, only) if keys is None else _accounts_of_keys(session, campaign_id, only, keys)
+    )
     return [
         replace_rater_token(session, campaign, rater, days=days, name=NAME, actor=by.actor, once=_opens_once(by))
         for rater in accounts
-        if rater.state in ("active", "paused")
     ]
+
+
+def _accounts(session: Session, campaign_id: int, team: str | None) -> list[raters.RaterRecord]:
+    accounts: list[raters.RaterRecord] = []
+    while page := raters.load_raters_page(
+        session, campaign_id, after=(None, accounts[-1].key) if accounts else None, limit=PAGE, team=team, state=None
+    ):
+        accounts += page
+    return [rater for rater in accounts if rater.state in WITH_LINKS]
+
+
+def _accounts_of_keys(
+    session: Session, campaign_id: int, team: str | None, keys: Sequence[str]
+) -> list[raters.RaterRecord]:
+    known = raters.load_raters_of_keys(session, campaign_id, keys)
+    mine = {key: row for key, row in known.items() if team in (None, row.team)}
+    faults = tuple(
+        Place(("body", "raters", i), _no_link(mine.get(key)))
+        for i, key in enumerate(keys)
+        if key not in mine or mine[key].state not in WITH_LINKS
+    )
+    if faults:
+        raise Invalid("no link was made because some of these raters cannot have one", places=faults[:MOST_NAMED])
+    return [mine[key] for key in dict.fromkeys(keys)]
+
+
+def _no_link(rater: raters.RaterRecord | None) -> str:
+    if rater is None:
+        return "there is no such rater, or it is not yours"
+    return "is not enrolled" if rater.state is None else f"is {rater.state}"
 
 
 def write_links_csv(links: Sequence[RaterLink], address: Callable[[str], str]) -> bytes:

@@ -14,10 +14,12 @@ from app.services.campaigns import audit
 from app.services.campaigns.settings import CampaignEditConflict
 from app.storage import campaigns, raters, teams
 from app.storage.db import Session
+from app.storage.sorting import SortPlace
 
 State = Literal["active", "paused", "left"]
 Unit = Literal["items", "segments", "words"]
 Blocked = Literal["not_enrolled", "erased", "left", "paused", "consent", "qualification"]
+RaterSort = Literal["key", "-key", "enrolled", "-enrolled", "state", "-state", "team", "-team"]
 Seen = Callable[[int], bool]
 
 
@@ -192,18 +194,73 @@ def get_rater(session: Session, campaign: str, key: str, *, by: Caller) -> Rater
     return redact_rater_view(by, _view(raters.load_rater(session, campaigns.load_campaign(session, campaign).id, key)))
 
 
+def insert_enrolled(session: Session, campaign_id: int, wanted: Sequence[tuple[str, Enrolment]], *, by: Caller) -> None:
+    """Store accounts that are not there, with their enrolments and contacts, by a few statements for all.
+
+    Raises PersonInOtherCampaign, Invalid naming a team that is not there.
+    """
+    news = [new for _, new in wanted]
+    people = {key: _person(session, campaign_id, key, by) for key in sorted({new.person for new in news if new.person})}
+    team_ids = {key: _team_id(session, campaign_id, key) for key in sorted({new.team for new in news if new.team})}
+    accounts = [
+        {"key": key, "name": key, "attributes": dict(new.attributes), "person_id": people.get(new.person or "")}
+        for key, new in wanted
+    ]
+    ids = raters.insert_raters(session, campaign_id, accounts)
+    enrolments = [{"rater_id": ids[key], **_stored_enrolment(new, team_ids.get(new.team or ""))} for key, new in wanted]
+    raters.insert_enrolments(session, campaign_id, enrolments)
+    personal = [
+        {"rater_id": ids[key], **_stored_contact(new.contact)} for key, new in wanted if new.contact is not None
+    ]
+    raters.insert_contacts(session, campaign_id, personal)
+
+
+def load_rater_views(session: Session, campaign_id: int, keys: Sequence[str]) -> dict[str, RaterView]:
+    """The raters of these keys as managers see them, by key."""
+    return {key: _view(row) for key, row in raters.load_raters_of_keys(session, campaign_id, keys).items()}
+
+
+def enrolment_of(view: RaterView) -> Enrolment:
+    """What was said of a rater who is enrolled."""
+    return Enrolment(**{f.name: getattr(view, f.name) for f in fields(Enrolment)})
+
+
 def list_raters(
-    session: Session, campaign: str, *, by: Caller, after: str | None, limit: int, team: str | None, state: str | None
+    session: Session,
+    campaign: str,
+    *,
+    by: Caller,
+    after: SortPlace | None,
+    limit: int,
+    team: str | None,
+    state: str | None,
+    sort: RaterSort = "key",
+    q: str = "",
 ) -> list[RaterView]:
-    """Raters by key after `after`; a coordinator gets those of its team. Raises NotFound for a team not theirs."""
+    """Raters after a place in an order; a coordinator gets those of its team. Raises NotFound for a team not theirs.
+
+    q: words, each a part of the key, the external id, or the name or address of the contact.
+    """
     campaign_id = campaigns.load_campaign(session, campaign).id
     only = team if by.may("manager") else team or by.team
     if only is not None:
         teams.load_team(session, campaign_id, only)
         if not by.leads(only):
             raise teams.TeamNotFound
-    rows = raters.load_raters_page(session, campaign_id, after=after, limit=limit, team=only, state=state)
+    rows = raters.load_raters_page(
+        session, campaign_id, after=after, limit=limit, team=only, state=state, sort=sort, words=q.split()
+    )
     return [redact_rater_view(by, _view(row)) for row in rows]
+
+
+def rater_place(rater: RaterView, sort: RaterSort) -> SortPlace:
+    """Where a rater stands in an order."""
+    by = sort.removeprefix("-")
+    if by == "key":
+        return None, rater.key
+    if by == "enrolled":
+        return "-infinity" if rater.enrolled_at is None else rater.enrolled_at.isoformat(), rater.key
+    return (rater.team if by == "team" else rater.state) or "", rater.key
 
 
 def delete_rater(session: Session, campaign: str, key: str, *, by: Caller) -> None:
@@ -293,7 +350,15 @@ def _store(
     raters.update_rater(session, rater_id, account)
     if row.data_version and old is not None and differs & {"person", "attributes"}:
         campaigns.take_next_version(session, row.id, actor=by.actor, what="raters")
-    enrolment = {
+    raters.upsert_enrolment(session, row.id, rater_id, _stored_enrolment(wanted, team_id))
+    if "contact" in differs:
+        contact = wanted.contact
+        personal = None if contact is None else _stored_contact(contact)
+        raters.replace_contact(session, row.id, rater_id, personal)
+
+
+def _stored_enrolment(wanted: Enrolment, team_id: int | None) -> dict[str, object]:
+    return {
         "team_id": team_id,
         "state": wanted.state,
         "capacity": wanted.capacity,
@@ -301,11 +366,10 @@ def _store(
         "buckets": None if wanted.buckets is None else list(wanted.buckets),
         "languages": list(wanted.languages),
     }
-    raters.upsert_enrolment(session, row.id, rater_id, enrolment)
-    if "contact" in differs:
-        contact = wanted.contact
-        personal = None if contact is None else {f.name: getattr(contact, f.name) for f in fields(contact)}
-        raters.replace_contact(session, row.id, rater_id, personal)
+
+
+def _stored_contact(contact: RaterContact) -> dict[str, str | None]:
+    return {f.name: getattr(contact, f.name) for f in fields(contact)}
 
 
 def _person(session: Session, campaign_id: int, key: str, by: Caller) -> int:

@@ -1,45 +1,79 @@
-"""The list of campaigns."""
+"""The list of campaigns: searched, filtered, sorted, a page at a time."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request, Response
 
-from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns import campaigns
+from app.services.campaigns.campaigns import CampaignSort
 from app.ui.manager.pages import Onlooker
 from app.ui.manager.table import CAMPAIGNS
+from app.ui.messages import message
 from app.ui.pages import PageRoute, render_page
 from app.web import pagination
 from app.web.deps import DatabaseDep
 
 ON_A_PAGE = 50
-CLOSED, OTHER = "closed", "other"
+SORTS: dict[CampaignSort, str] = {
+    "closed": message("Closed ones last"),
+    "name": message("By name"),
+    "-created": message("Newest first"),
+    "created": message("Oldest first"),
+}
+STATES = ("draft", "planned", "open", "paused", "closed")
 
-Cursor = Annotated[
-    str | None,
-    Query(pattern=rf"^({CLOSED}|{OTHER}):[A-Za-z0-9._~:@+\-]{{1,{128 + pagination.CHECK_DIGITS}}}$"),
-    pagination.Key,
-]
-"""The last one seen: the part of the list that it was in, and its key."""
+Words = Annotated[str, Query(max_length=200)]
+State = Annotated[Literal["", "draft", "planned", "open", "paused", "closed"], Query()]
+Languages = Annotated[str, Query(max_length=80)]
+Sort = Annotated[Literal["closed", "name", "created", "-created"], Query()]
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.get(CAMPAIGNS.route)
-def campaign_list_page(request: Request, reader: Onlooker, database: DatabaseDep, cursor: Cursor = None) -> Response:
-    """The campaigns that this reader may see, those that are closed at the end."""
-    part, _, key = (cursor or "").partition(":")
-    after = (part == CLOSED, key) if cursor else None
+def campaign_list_page(
+    request: Request,
+    reader: Onlooker,
+    database: DatabaseDep,
+    q: Words = "",
+    state: State = "",
+    languages: Languages = "",
+    sort: Sort = "closed",
+    cursor: pagination.SortedCursor = None,
+) -> Response:
+    """The campaigns that this reader may see and that the form asks for."""
+    after = pagination.parse_place(cursor, by_value=True)
     with database.transaction(snapshot=True) as session:
-        views = campaigns.list_campaigns_closed_last(session, after=after, limit=ON_A_PAGE + 1, only=reader.campaign)
-    shown = pagination.page_of(views, ON_A_PAGE, _place)
+        pairs = campaigns.list_language_pairs(session, only=reader.campaign)
+        views = campaigns.list_campaigns(
+            session,
+            after=after,
+            limit=ON_A_PAGE + 1,
+            only=reader.campaign,
+            sort=sort,
+            where=_where(state, languages),
+            q=q.replace("\0", " "),
+        )
+    shown = pagination.page_of(
+        views, ON_A_PAGE, lambda one: pagination.write_place(*campaigns.campaign_place(one, sort))
+    )
+    asked = {"q": q, "state": state, "languages": languages}
+    filtered = any(asked.values())
     values = {
         "heading": CAMPAIGNS.name,
         "campaigns": shown.items,
-        "next": shown.next,
+        "next": None if shown.next is None else _address(asked, sort, cursor=shown.next),
         "first": cursor is None,
+        "asked": {**asked, "sort": sort},
+        "filtered": filtered,
+        "offers_filters": filtered or len(views) > 1 or cursor is not None,
+        "pairs": [pair for pair in map(_pair, pairs) if pair],
+        "states": STATES,
+        "sorts": SORTS,
+        "pair_of": lambda one: _pair((one.source_language, one.target_language)),
         "end": "" if reader.may("viewer") else "/overview",
         "makes": reader.may("manager") and reader.campaign is None,
         "manages": reader.may("manager"),
@@ -47,5 +81,21 @@ def campaign_list_page(request: Request, reader: Onlooker, database: DatabaseDep
     return render_page(request, CAMPAIGNS.template, values)
 
 
-def _place(campaign: CampaignInfo) -> str:
-    return f"{CLOSED if campaign.state == 'closed' else OTHER}:{campaign.key}"
+def _pair(languages: tuple[str | None, str | None]) -> str:
+    """A pair of languages as it is shown and asked for; empty where neither is known.
+
+    >>> _pair(("en", "de"))
+    'en → de'
+    """
+    return " → ".join(code or "?" for code in languages) if any(languages) else ""
+
+
+def _where(state: str, languages: str) -> dict[str, str]:
+    source, _, target = languages.partition(" → ")
+    named = {"state": state, "source_language": source, "target_language": target}
+    return {column: value for column, value in named.items() if value and value != "?"}
+
+
+def _address(asked: dict[str, str], sort: str, *, cursor: str) -> str:
+    query = {**asked, "sort": "" if sort == "closed" else sort, "cursor": cursor}
+    return f"{CAMPAIGNS.route}?{urlencode({name: value for name, value in query.items() if value})}"

@@ -256,7 +256,7 @@ PAGES: Mapping[str, ManagerPage] = {page.name: page for _, pages in GROUPS for p
 CAMPAIGNS = ManagerPage(
     message("Campaigns"),
     VIEWER | COORDINATOR,
-    "state, protocol, languages and progress of each; closed ones last",
+    "search; state, protocol, languages and progress of each; closed ones last",
     of_campaign=False,
 )
 NEW_CAMPAIGN = ManagerPage(message("New campaign"), MANAGER, "key, protocol, languages", file="new", of_campaign=False)

@@ -73,7 +73,7 @@ def test_pages_follow_code_points(spine: Spine) -> None:
         make(spine, key)
     with spine.database.transaction() as session:
         first = campaigns.list_campaigns(session, after=None, limit=3, only=None)
-        rest = campaigns.list_campaigns(session, after=first[-1].key, limit=3, only=None)
+        rest = campaigns.list_campaigns(session, after=(None, first[-1].key), limit=3, only=None)
         assert [c.key for c in first + rest] == ["1", "B", "a", "b", "~"]
         assert [c.key for c in campaigns.list_campaigns(session, after=None, limit=9, only="a")] == ["a"]
         with pytest.raises(NotFound):
@@ -91,14 +91,14 @@ def test_a_list_may_have_what_is_closed_at_its_end(spine: Spine) -> None:
             while shown := closed_last(session, found[-1] if found else None, limit):
                 found += shown
             assert [one.key for one in found] == ["b", "d", "a", "c"]
-        gone = campaigns.list_campaigns_closed_last(session, after=(False, "aa"), limit=9, only=None)
+        gone = campaigns.list_campaigns(session, after=("open", "aa"), limit=9, only=None, sort="closed")
         assert [one.key for one in gone] == ["b", "d", "a", "c"]
-        assert [c.key for c in campaigns.list_campaigns_closed_last(session, after=None, limit=9, only="c")] == ["c"]
+        assert [c.key for c in campaigns.list_campaigns(session, after=None, limit=9, only="c", sort="closed")] == ["c"]
 
 
 def closed_last(session: Session, seen: CampaignInfo | None, limit: int) -> list[CampaignInfo]:
-    after = (seen.state == "closed", seen.key) if seen else None
-    return campaigns.list_campaigns_closed_last(session, after=after, limit=limit, only=None)
+    after = campaigns.campaign_place(seen, "closed") if seen else None
+    return campaigns.list_campaigns(session, after=after, limit=limit, only=None, sort="closed")
 
 
 def test_none_is_passed_over_that_is_closed_between_two_pages_nor_what_follows_it(spine: Spine) -> None:

@@ -59,6 +59,27 @@ export function table(label, columns, rows) {
   return h("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": label }, all);
 }
 
+const ICONS = new URL("../icons.svg", import.meta.url).pathname;
+const SVG = "http://www.w3.org/2000/svg";
+
+// A picture beside a word that says the same, from the set that comes with the service.
+export function icon(name) {
+  const picture = document.createElementNS(SVG, "svg");
+  picture.setAttribute("class", "icon");
+  picture.setAttribute("aria-hidden", "true");
+  const use = document.createElementNS(SVG, "use");
+  use.setAttribute("href", `${ICONS}#${name}`);
+  picture.append(use);
+  return picture;
+}
+
+// Where there is nothing yet: what would be here, and how it gets here.
+export const empty = ({ icon: name, title, text, action }) =>
+  h("div", { class: "empty" }, icon(name), h("p", { class: "title" }, title), h("p", {}, text), action);
+
+// A state as a word with a colour.
+export const badge = (state, word) => h("span", { class: `badge is-${state}` }, word);
+
 export const facts = (pairs) =>
   h("dl", { class: "facts" }, pairs.map(([name, value, beside]) =>
     h("div", {}, h("dt", {}, name), h("dd", {}, value, beside ? h("small", {}, beside) : null))));

@@ -1,67 +1,136 @@
-// Raters: who is enrolled, enrolling more, and links, whose secrets are shown once.
+// Raters: who is enrolled, enrolling more, and what can be done with several of them at once.
 
 import { call, csrf, idempotencyKey, Unreachable } from "../shared/api.js";
-import { $, button, fill, h } from "../shared/dom.js";
-import { t } from "../shared/messages.js";
-import { api, change, fetched, figure, listed, main, resting, say, sure, table, tell, told, warned } from "./parts.js";
-import { Listing, reading, tried } from "./reading.js";
+import { $, button, dialog, fill, h } from "../shared/dom.js";
+import { count, locale, t } from "../shared/messages.js";
+import { ask } from "./asking.js";
+import { Browse } from "./browse.js";
+import { giveLink } from "./links.js";
+import { all, api, badge, change, figure, here, icon, main, resting, say, sure, tell, told, warned } from "./parts.js";
+import { tried } from "./reading.js";
+import { sheetOf, tableOf } from "./sheets.js";
+import { toast } from "./toast.js";
 
 const said = $("#said");
 const made = $("#made");
-const enrolled = new Listing(`${api}/raters`);
 const manages = !["coordinator", "viewer"].includes(main.dataset.role);
-const path = (rater) => `${api}/raters/${encodeURIComponent(rater)}`;
 const ENROLMENT = { active: t("active"), paused: t("paused"), left: t("left"), erased: t("erased") };
 const UNITS = { items: (n) => t("{n} items", { n }), segments: (n) => t("{n} segments", { n }), words: (n) => t("{n} words", { n }) };
-
-const place = $("#raters");
-const show = reading(place, async () => {
-  const found = await enrolled.read();
-  fill(place, found.length ? list(found) : h("p", {}, manages ? t("Nobody is enrolled yet. Enrol raters above, using keys that do not reveal who they are.") : t("Nobody in your team is enrolled yet.")), enrolled.rest(show), fetched([listed(enrolled.path)]));
-});
-
-function list(found) {
-  return table(t("Raters"), [
-    [t("Rater"), (one) => one.key], [t("State"), (one) => (one.state ? ENROLMENT[one.state] ?? one.state : t("not enrolled"))], [t("Team"), (one) => one.team],
-    [t("Capacity"), capacity],
-    [t("Languages"), (one) => one.languages.join(", ") || null],
-    [t("What to do"), steps],
-  ], found);
-}
+const MADE = new Intl.DateTimeFormat(locale(), { dateStyle: "medium" });
 
 function capacity(one) {
   if (one.capacity === null) return t("no bound");
   return UNITS[one.capacity_unit]?.(figure(one.capacity)) ?? `${figure(one.capacity)} ${one.capacity_unit}`;
 }
 
+const state = (one) => badge(one.state ?? "none", one.state ? ENROLMENT[one.state] ?? one.state : t("not enrolled"));
+
 function steps(one) {
   if (one.state === "left" && manages) {
-    const back = button(t("Take back"), () => resting(back, () => set(one, "active")), { class: "quiet", "aria-label": t("{rater} has not left", { rater: one.key }) });
+    const back = button(t("Take back"), () => resting(back, () => set([one], { state: "active" })), { class: "ghost", "aria-label": t("{rater} has not left", { rater: one.key }) });
     return back;
   }
   if (!["active", "paused"].includes(one.state)) return null;
-  const link = button(t("New link"), () => resting(link, () => give(one.key)), { class: "quiet", "aria-label": t("New link for {rater}", { rater: one.key }) });
+  const link = button([icon("link"), t("New link")], () => resting(link, () => giveLink(one, made, said)), { class: "ghost", "aria-label": t("New link for {rater}", { rater: one.key }) });
   if (!manages) return link;
   const next = one.state === "active" ? "paused" : "active";
   const label = next === "paused" ? t("Pause") : t("Go on");
-  const step = button(label, () => resting(step, () => set(one, next)), { class: "quiet", "aria-label": `${label}: ${one.key}` });
-  const leave = button(t("Has left"), () => sure(t("{rater} has left", { rater: one.key }), t("The link stops working, and a replan gives open work to others. Existing judgments stay. You can undo this under “What to do”."), t("Has left"), () => resting(leave, () => set(one, "left"))), { class: "quiet", "aria-label": t("{rater} has left", { rater: one.key }) });
+  const step = button(icon(next === "paused" ? "pause" : "play"), () => resting(step, () => set([one], { state: next })), { class: "ghost only-icon", title: label, "aria-label": `${label}: ${one.key}` });
+  const leave = button(icon("left"), () => resting(leave, () => set([one], { state: "left" })), { class: "ghost only-icon", title: t("Has left"), "aria-label": t("{rater} has left", { rater: one.key }) });
   return h("span", { class: "actions" }, link, step, leave);
 }
 
-async function give(rater) {
-  const answer = await change("POST", `${path(rater)}/link`, { said });
-  if (!answer) return;
-  fill(made, h("p", {}, t("The link of {rater}, shown this once:", { rater })), h("p", { class: "secret" }, answer.body.link));
+const DONE = {
+  active: (n) => count(n, "{n} rater is active again.", "{n} raters are active again."),
+  paused: (n) => count(n, "{n} rater is paused.", "{n} raters are paused."),
+  left: (n) => count(n, "{n} rater has left. The link stops working, and a replan gives open work to others.", "{n} raters have left. Their links stop working, and a replan gives open work to others."),
+};
+
+const patch = (raters, values) => change("PATCH", `${api}/raters`, { body: { raters, ...values }, said });
+
+// What raters had before is what undoing gives them back, by groups that had the same.
+async function restore(before, names) {
+  for (const group of Map.groupBy(before, (one) => JSON.stringify(names.map((name) => one[name]))).values()) {
+    const values = Object.fromEntries(names.map((name) => [name, group[0][name]]));
+    if (!(await patch(group.map((one) => one.key), values))) return false;
+  }
+  await raters.show();
+  return true;
 }
 
-async function set(one, state) {
-  const { capacity, capacity_unit, team, buckets, languages, attributes } = one;
-  const body = { capacity, capacity_unit, team, buckets, languages, attributes, state };
-  const answer = await change("PUT", path(one.key), { body, said, headers: { "If-Match": `"${one.settings_version}"` } });
-  if (!answer) return;
+async function set(rows, values) {
+  const answer = await patch(rows.map((one) => one.key), values);
+  if (!answer) return false;
   fill(made, warned(answer.body.warnings));
-  await show();
+  const words = "state" in values ? DONE[values.state](rows.length) : count(rows.length, "{n} rater changed the team.", "{n} raters changed the team.");
+  toast(words, () => restore(answer.body.before, Object.keys(values)));
+  await raters.done();
+  return true;
+}
+
+// A team for all of them; a new name makes a team.
+function assign(rows) {
+  const known = h("datalist", { id: "teams" }, teams.map((one) => h("option", { value: one.key })));
+  const field = h("input", { id: "new-team", list: "teams", maxlength: "128", autocomplete: "off" });
+  const wrong = h("p", { class: "said", role: "alert" });
+  const go = h("button", { type: "submit" }, t("Assign"));
+  const form = h("form", { class: "field" }, h("label", { for: "new-team" }, t("Team, or nothing for no team")), field, known, wrong, h("p", { class: "actions" }, go));
+  const box = dialog(count(rows.length, "Team of {n} rater", "Team of {n} raters"), form, { closeLabel: t("Back") });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    resting(go, async () => {
+      const team = field.value.trim() || null;
+      if ((team === null || (await ensureTeam(team, wrong))) && (await set(rows, { team }))) box.close();
+    });
+  });
+}
+
+async function ensureTeam(team, where) {
+  const path = `${api}/teams/${encodeURIComponent(team)}`;
+  return (await call("GET", path)).ok || Boolean(await change("PUT", path, { body: { name: team }, said: where }));
+}
+
+// Each exclusion is an act of its own, which undoing lifts; a rater who is excluded already stays so.
+function exclude(rows) {
+  ask(count(rows.length, "Exclude {n} rater from all results?", "Exclude {n} raters from all results?"), t("Reason"), t("Exclude"), async (reason, where) => {
+    const numbers = [];
+    for (const { key } of rows) {
+      const answer = await change("POST", `${api}/exclusions`, { body: { rater: key, reason }, said: where, refused: (refusal) => refusal.status === 409 && numbers.push(null) });
+      if (answer) numbers.push(answer.body.exclusion);
+      else if (numbers.at(-1) !== null) return false;
+    }
+    const new_ = numbers.filter((n) => n !== null);
+    toast(count(new_.length, "{n} rater is excluded. The judgments stay.", "{n} raters are excluded. Their judgments stay."), new_.length ? () => lift(new_) : null);
+    await raters.done();
+    return true;
+  });
+}
+
+async function lift(numbers) {
+  const reason = encodeURIComponent(t("undone"));
+  for (const n of numbers) if (!(await change("DELETE", `${api}/exclusions/${n}?reason=${reason}`, { said }))) return false;
+  return true;
+}
+
+const newLinks = (rows) => sure(count(rows.length, "New link for {n} rater?", "New links for {n} raters?"), t("Their previous links and sessions end at once. You cannot undo this."), t("Make the links"), () => tried(() => saveLinks({ raters: rows.map((one) => one.key) }), said));
+
+async function saveLinks(body) {
+  say(said, "");
+  const headers = { "X-CSRF-Token": csrf(), "Content-Type": "application/json", "Idempotency-Key": idempotencyKey(), Accept: "text/csv,application/problem+json" };
+  let answer;
+  try {
+    answer = await fetch(`${api}/links`, { method: "POST", headers, body: JSON.stringify(body) });
+  } catch (error) {
+    throw new Unreachable(String(error));
+  }
+  if (!answer.ok) {
+    tell(said, told({ status: answer.status, body: await answer.json() }));
+    return;
+  }
+  const file = URL.createObjectURL(await answer.blob());
+  const link = h("a", { class: "button", href: file, download: `${main.dataset.campaign}-links.csv` }, icon("download"), t("Save the links"));
+  fill(made, h("p", {}, t("New links were created; previous links no longer work.")), h("p", {}, link));
+  made.scrollIntoView({ block: "nearest" });
 }
 
 // All or nobody: the list is checked before a new team is made for it.
@@ -71,8 +140,7 @@ async function enrol(form) {
   if (!(await change("POST", `${api}/raters?dry_run=true`, { body, said }))) return;
   const team = form.elements.team.value.trim();
   if (team) {
-    const there = await call("GET", `${api}/teams/${encodeURIComponent(team)}`);
-    if (!there.ok && !(await change("PUT", `${api}/teams/${encodeURIComponent(team)}`, { body: { name: team }, said }))) return;
+    if (!(await ensureTeam(team, said))) return;
     body.team = team;
   }
   const answer = await change("POST", `${api}/raters`, { body, said });
@@ -80,30 +148,68 @@ async function enrol(form) {
     form.reset();
     fill(made, warned(answer.body.warnings));
   }
-  await show();
+  await raters.show();
 }
 
-async function linksForAll() {
-  say(said, "");
-  const headers = { "X-CSRF-Token": csrf(), "Content-Type": "application/json", "Idempotency-Key": idempotencyKey(), Accept: "text/csv,application/problem+json" };
-  let answer;
-  try {
-    answer = await fetch(`${api}/links`, { method: "POST", headers, body: "{}" });
-  } catch (error) {
-    throw new Unreachable(String(error));
-  }
-  if (!answer.ok) {
-    tell(said, told({ status: answer.status, body: await answer.json() }));
-    return;
-  }
-  const file = URL.createObjectURL(await answer.blob());
-  const link = h("a", { class: "button", href: file, download: `${main.dataset.campaign}-links.csv` }, t("Save the links"));
-  fill(made, h("p", {}, `${t("New links were created; previous links no longer work.")} `), h("p", {}, link));
+async function upload(form) {
+  const [file] = form.elements.file.files;
+  const table = file.name.toLowerCase().endsWith(".xlsx") ? await tableOf(await sheetOf(file)).text() : await file.text();
+  const answer = await change("POST", `${api}/raters/import`, { body: { table, new_teams: true }, said });
+  if (!answer) return;
+  form.reset();
+  fill(made, warned(answer.body.warnings));
+  toast(count(answer.body.enrolled.length, "{n} rater is enrolled.", "{n} raters are enrolled."));
+  await raters.show();
 }
 
-$("#enrol")?.addEventListener("submit", (event) => {
-  event.preventDefault();
-  resting($("button", event.target), () => tried(() => enrol(event.target), said));
+function sends(form, work) {
+  form?.addEventListener("submit", (event) => {
+    event.preventDefault();
+    resting($("button", form), () => tried(() => work(form), said));
+  });
+}
+
+sends($("#enrol"), enrol);
+sends($("#upload"), (form) => upload(form).catch((error) => {
+  if (!(error instanceof TypeError)) throw error;
+  say(said, t("This file cannot be read. Save it as CSV and try again."));
+}));
+$("#links").addEventListener("click", (event) => resting(event.currentTarget, () => tried(() => saveLinks({}), said)));
+
+let teams = [];
+const raters = new Browse($("#raters"), {
+  label: t("Raters"),
+  path: `${api}/raters`,
+  key: (one) => one.key,
+  search: t("Search by key, name or address"),
+  filters: [
+    { name: "state", label: t("State"), options: [["", t("all")], ...Object.entries(ENROLMENT)] },
+  ],
+  async prepare() {
+    teams = manages ? await all(`${api}/teams`) : [];
+    const options = teams.map((one) => [one.key, one.name]);
+    if (teams.length) this.filters.push({ name: "team", label: t("Team"), options: [["", t("all")], ...options] });
+  },
+  columns: [
+    { head: t("Rater"), sort: "key", cell: (one) => h("a", { href: `${here}/raters/${encodeURIComponent(one.key)}` }, one.key) },
+    { head: t("State"), sort: "state", cell: state },
+    { head: t("Team"), sort: "team", cell: (one) => one.team },
+    { head: t("Name"), cell: (one) => one.contact?.name, look: "wide" },
+    { head: t("Capacity"), cell: capacity, look: "wide" },
+    { head: t("Languages"), cell: (one) => one.languages.join(", ") || null, look: "wide" },
+    { head: t("Since"), sort: "enrolled", cell: (one) => (one.enrolled_at ? MADE.format(new Date(one.enrolled_at)) : null), look: "wide" },
+    { head: t("What to do"), cell: steps },
+  ],
+  actions: manages ? [
+    { label: t("Pause"), icon: "pause", run: (rows) => set(rows, { state: "paused" }) },
+    { label: t("Go on"), icon: "play", run: (rows) => set(rows, { state: "active" }) },
+    { label: t("Team …"), icon: "team", run: assign },
+    { label: t("New links …"), icon: "link", run: newLinks },
+    { label: t("Has left"), icon: "left", run: (rows) => set(rows, { state: "left" }) },
+    { label: t("Exclude …"), icon: "exclude", look: "danger", run: exclude },
+  ] : [],
+  nothing: manages
+    ? { icon: "people", title: t("Nobody is enrolled yet."), text: t("Enrol raters above, using keys that do not reveal who they are. Then send each of them a link.") }
+    : { icon: "people", title: t("Nobody in your team is enrolled yet."), text: t("A manager enrols raters.") },
 });
-$("#links").addEventListener("click", (event) => resting(event.currentTarget, () => tried(linksForAll, said)));
-await show();
+await raters.open();

@@ -1,0 +1,98 @@
+"""Raters in a table, as a coordinator of a vendor sends it: a header that names columns, then one rater a line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from app.domain.errors import Invalid, Place
+
+COLUMNS = ("rater", "state", "team", "capacity", "capacity_unit", "languages", "person", "name", "email", "note")
+CONTACT = ("name", "email", "note")
+ATTRIBUTE = "attribute."
+_MARKS = (",", ";", "\t")
+_LANGUAGES = re.compile(r"[\s,;]+")
+
+
+@dataclass(frozen=True, slots=True)
+class RaterRow:
+    """A line of the table. line: from 1, the header included. values: fields of an enrolment, without what is empty."""
+
+    line: int
+    key: str
+    values: Mapping[str, object]
+
+
+def read_rater_table(text: str) -> list[RaterRow]:
+    """The raters of a table whose columns are separated by commas, semicolons or tabs.
+
+    Columns: `COLUMNS`, of which `rater` must be there, and `attribute.NAME`. Raises Invalid naming the line.
+    """
+    lines = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=_mark(text), strict=True)
+    try:
+        header = [name.strip().lower() for name in next(lines, [])]
+        _check_header(header)
+        rows = [_row(lines.line_num, header, cells) for cells in lines if any(cell.strip() for cell in cells)]
+    except csv.Error as error:
+        raise _fault(lines.line_num, str(error)) from None
+    if not rows:
+        raise _fault(2, "there is no rater below the header")
+    return rows
+
+
+def _mark(text: str) -> str:
+    """What separates the columns: the mark that stands most often in the header."""
+    header = text.partition("\n")[0]
+    return max(_MARKS, key=header.count)
+
+
+def _check_header(header: list[str]) -> None:
+    if "rater" not in header:
+        raise _fault(1, f"the header must name the column rater; others are {', '.join(COLUMNS[1:])}, {ATTRIBUTE}NAME")
+    for name in header:
+        if name not in COLUMNS and not (name.startswith(ATTRIBUTE) and name != ATTRIBUTE):
+            raise _fault(1, f"{name[:100]!r} is no column; these are {', '.join(COLUMNS)}, {ATTRIBUTE}NAME")
+        if header.count(name) > 1:
+            raise _fault(1, f"the column {name[:100]} stands twice")
+
+
+def _row(line: int, header: list[str], cells: list[str]) -> RaterRow:
+    if len(cells) > len(header):
+        raise _fault(line, f"it has {len(cells)} cells, the header {len(header)}")
+    filled = {name: cell.strip() for name, cell in zip(header, cells, strict=False) if cell.strip()}
+    return RaterRow(line, filled.pop("rater", ""), dict(_values(line, filled)))
+
+
+def _values(line: int, filled: Mapping[str, str]) -> Iterator[tuple[str, object]]:
+    readers: Mapping[str, Callable[[str], object]] = {
+        "capacity": lambda cell: _whole(line, cell),
+        "languages": lambda cell: [code for code in _LANGUAGES.split(cell) if code],
+    }
+    contact = {name: cell for name, cell in filled.items() if name in CONTACT}
+    attributes = {name.removeprefix(ATTRIBUTE): cell for name, cell in filled.items() if name.startswith(ATTRIBUTE)}
+    for name, cell in filled.items():
+        if name not in CONTACT and not name.startswith(ATTRIBUTE):
+            yield name, readers.get(name, str)(cell)
+    if contact:
+        yield "contact", contact
+    if attributes:
+        yield "attributes", attributes
+
+
+def _whole(line: int, cell: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,10}", cell):
+        raise _fault(line, "capacity must be a whole number")
+    return int(cell)
+
+
+def table_errors(faults: Iterable[tuple[int, str]]) -> Invalid:
+    """What is wrong with a table. faults: line and what is wrong there."""
+    places = tuple(Place(("body", "table", line), f"line {line}: {fault}") for line, fault in faults)
+    return Invalid("nobody was enrolled because the table contains errors", places=places)
+
+
+def _fault(line: int, what: str) -> Invalid:
+    return table_errors([(line, what)])
