@@ -47,8 +47,6 @@ NAMES: dict[str, tuple[str, ...]] = {
     "answered": ("true", "false"),
     "team": ("team",),
     "format": ("json",),
-    "severity": ("minor",),
-    "category": ("Accuracy",),
     "q": ("r8", "nothing"),
     "/raters sort": ("-key", "enrolled", "-team", "state"),
 }
