@@ -12,7 +12,7 @@ from app.api.models.times import Time
 from app.domain.faults import list_first_faults
 from app.domain.keys import KEY_PATTERN, check_addressable
 from app.services.people.enrolment import MOST
-from app.services.people.rater_tables import ATTRIBUTE, COLUMNS, RaterRow, read_rater_table, table_errors
+from app.services.people.rater_tables import ATTRIBUTE, COLUMNS, RaterTableLine, read_rater_table, table_errors
 from app.services.people.raters import Enrolment, RaterContact, State, Unit
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel
@@ -105,7 +105,7 @@ class RaterTableIn(BodyModel):
     )
     new_teams: bool = Field(default=False, description="Make the teams that are named and not there.")
 
-    def wanted(self) -> list[tuple[RaterRow, Enrolment]]:
+    def wanted(self) -> list[tuple[RaterTableLine, Enrolment]]:
         """Each line with what it says. Raises Invalid naming the lines that say what cannot be."""
         rows = read_rater_table(self.table)
         if len(rows) > MOST:

@@ -11,7 +11,7 @@ from app.domain.keys import check_addressable, is_key
 from app.services.access.tokens import Caller
 from app.services.campaigns import audit
 from app.services.people import raters as service
-from app.services.people.rater_tables import RaterRow, table_errors
+from app.services.people.rater_tables import RaterTableLine, table_errors
 from app.services.people.raters import Enrolment, RaterView
 from app.services.people.teams import put_team
 from app.storage import campaigns, raters, teams
@@ -40,7 +40,7 @@ def enrol_raters(
 def enrol_each(
     session: Session,
     campaign: str,
-    wanted: Sequence[tuple[RaterRow, Enrolment]],
+    wanted: Sequence[tuple[RaterTableLine, Enrolment]],
     *,
     by: Caller,
     new_teams: bool,

@@ -18,7 +18,7 @@ _LANGUAGES = re.compile(r"[\s,;]+")
 
 
 @dataclass(frozen=True, slots=True)
-class RaterRow:
+class RaterTableLine:
     """A line of the table. line: from 1, the header included. values: fields of an enrolment, without what is empty."""
 
     line: int
@@ -26,7 +26,7 @@ class RaterRow:
     values: Mapping[str, object]
 
 
-def read_rater_table(text: str) -> list[RaterRow]:
+def read_rater_table(text: str) -> list[RaterTableLine]:
     """The raters of a table whose columns are separated by commas, semicolons or tabs.
 
     Columns: `COLUMNS`, of which `rater` must be there, and `attribute.NAME`. Raises Invalid naming the line.
@@ -59,11 +59,11 @@ def _check_header(header: list[str]) -> None:
             raise _fault(1, f"the column {name[:100]} stands twice")
 
 
-def _row(line: int, header: list[str], cells: list[str]) -> RaterRow:
+def _row(line: int, header: list[str], cells: list[str]) -> RaterTableLine:
     if len(cells) > len(header):
         raise _fault(line, f"it has {len(cells)} cells, the header {len(header)}")
     filled = {name: cell.strip() for name, cell in zip(header, cells, strict=False) if cell.strip()}
-    return RaterRow(line, filled.pop("rater", ""), dict(_values(line, filled)))
+    return RaterTableLine(line, filled.pop("rater", ""), dict(_values(line, filled)))
 
 
 def _values(line: int, filled: Mapping[str, str]) -> Iterator[tuple[str, object]]:
