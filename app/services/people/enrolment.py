@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Any
 
 from app.domain.errors import Invalid, Place
 from app.domain.keys import check_addressable, is_key
@@ -90,14 +90,14 @@ def _said(new: Enrolment) -> frozenset[str]:
 
 
 def change_raters(
-    session: Session, campaign: str, keys: Sequence[str], values: Mapping[str, object], *, by: Caller
+    session: Session, campaign: str, keys: Sequence[str], values: Mapping[str, Any], *, by: Caller
 ) -> list[RaterView]:
     """Change state, team or both of several raters, all or none; what they were before.
 
     Raises Invalid naming each who is not enrolled, was erased, or is named twice; and as `raters.put_rater`.
     """
     campaign_id = campaigns.load_campaign(session, campaign, lock=True).id
-    service.check_team_exists(session, campaign_id, cast("str | None", values.get("team")))
+    service.check_team_exists(session, campaign_id, values.get("team"))
     known = service.load_rater_views(session, campaign_id, keys)
     places = tuple(
         Place(("body", "raters", i), f"{key!r} {fault}")
