@@ -15,6 +15,7 @@ from rich.table import Table
 from app.cli.kit import context
 from app.config import Settings
 from app.domain.errors import Invalid, Place
+from app.domain.strict_json import parse_strict_json
 from app.services.access.tokens import THE_OPERATOR
 from app.services.pearmut.adding import AddedCampaign, add_pearmut_campaign
 from app.services.pearmut.campaign_file import read_campaign_file
@@ -67,7 +68,7 @@ def move(
 
 def _campaigns(path: Path) -> list[object]:
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = parse_strict_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise Invalid("a file cannot be read", places=(Place((path.name,), error.strerror or ""),)) from None
     except ValueError as error:

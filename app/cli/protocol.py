@@ -11,6 +11,7 @@ import typer
 from app.cli.kit import context
 from app.cli.kit.outputs import write
 from app.domain.errors import Invalid, Place
+from app.domain.strict_json import parse_strict_json
 from app.services.campaigns import protocols
 from app.services.campaigns.protocols import WrittenProtocol
 
@@ -43,7 +44,7 @@ def protocol(
 
 def _read(file: Path) -> WrittenProtocol:
     try:
-        given: Any = json.loads(file.read_bytes())
+        given: Any = parse_strict_json(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise Invalid("the protocol is not valid", places=(Place((str(file),), str(error)[:200]),)) from None
     if (

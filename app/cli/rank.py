@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from app.api.models.times import parse_as_of
 from app.cli.kit import context as _context
 from app.cli.kit import long_reports
 from app.cli.kit.files import write_file
-from app.cli.kit.outputs import When
+from app.cli.kit.outputs import When, write
 from app.cli.kit.progress_bar import bar
 from app.cli.kit.terminal import ranking_table
 from app.client import remote as _remote
@@ -90,16 +89,7 @@ def rank(
     elif to_parquet is not None:
         write_file(pieces, to_parquet)
     else:
-        _print(pieces)
-
-
-def _print(pieces: Iterator[bytes]) -> None:
-    last = b""
-    for piece in pieces:
-        sys.stdout.buffer.write(piece)
-        last = piece or last
-    if not last.endswith(b"\n"):
-        sys.stdout.buffer.write(b"\n")
+        write(pieces)
 
 
 @dataclass(frozen=True, slots=True)

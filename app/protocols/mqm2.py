@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from app.domain.errors import Invalid
 from app.protocols.base import (
     JudgedTexts,
     JudgmentScore,
@@ -24,10 +23,9 @@ from app.protocols.base import (
 )
 from app.protocols.kit.marked_errors import (
     Marks,
+    check_errors,
     keep_weighted_severities,
-    list_span_faults,
     score_errors,
-    summarize_faults,
 )
 
 SEVERITIES = ("neutral", "minor", "major", "critical")
@@ -97,9 +95,7 @@ class MQM2Payload(Payload):
 
 def check_payload(payload: MQM2Payload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid naming every error that does not fit the texts."""
-    places = list_span_faults(payload.errors, shown)
-    if places:
-        raise Invalid(summarize_faults(places), places=places)
+    check_errors(payload.errors, shown)
 
 
 def score_judgment(payload: MQM2Payload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)

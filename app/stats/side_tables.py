@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 
 import numpy as np
 import numpy.typing as npt
@@ -102,8 +101,4 @@ class OriginalLinks:
 
 
 EPOCH_UNKNOWN = -1
-
-
-def microseconds_since_epoch(moment: datetime | None) -> int:
-    """Microseconds since 1970 UTC; EPOCH_UNKNOWN for None."""
-    return EPOCH_UNKNOWN if moment is None else round(moment.timestamp() * 1_000_000)
+"""Stands for a time that is not known, among microseconds since 1970 UTC."""

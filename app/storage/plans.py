@@ -154,12 +154,6 @@ def delete_untouched_tasks(session: Session, campaign_id: int) -> None:
         session.execute(text(statement), {"campaign": campaign_id})
 
 
-def was_any_task_leased(session: Session, campaign_id: int) -> bool:
-    """Whether any task was ever in somebody's hands."""
-    query = text("SELECT EXISTS (SELECT FROM leases WHERE campaign_id = :campaign)")
-    return bool(session.execute(query, {"campaign": campaign_id}).scalar())
-
-
 @dataclass(frozen=True, slots=True)
 class RowBatch:
     """Rows of one table, in its columns."""

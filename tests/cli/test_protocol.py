@@ -20,8 +20,10 @@ def test_a_built_in_protocol_is_taken_changed_and_given_to_a_campaign(command, p
         assert command(spine.url, "protocol", "c", file).returncode == 0
         shown = json.loads(command(spine.url, "protocol", "c").stdout)
         assert shown["options"]["parts"][0]["categories"] == [{"name": "Facts"}]
-        file.write_text("{")
-        refused = command(spine.url, "protocol", "c", file)
-        assert refused.returncode != 0
-        assert b"own.json" in refused.stderr
+        for broken in ("{", "[" * 100_000):
+            file.write_text(broken)
+            refused = command(spine.url, "protocol", "c", file)
+            assert refused.returncode != 0
+            assert b"own.json" in refused.stderr
+            assert b"Traceback" not in refused.stderr
         assert command(spine.url, "protocol").returncode != 0

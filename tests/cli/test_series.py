@@ -212,7 +212,7 @@ SETTING = '{"series": "s", "campaigns": [{"key": "k", "protocol": "da", "setting
     "text",
     [
         *("{", "[]", '{"series": "s", "campaigns": []}', "[" * 100_000),
-        *(SETTING % number for number in ("NaN", "-Infinity", "1e999", "1" * 5000)),
+        *(SETTING % value for value in ("NaN", "-Infinity", "1e999", "1" * 5000, '1, "x": 2')),
     ],
 )
 def test_what_is_no_manifest_is_one_clear_error(text: str) -> None:

@@ -34,6 +34,13 @@ def summarize_faults(places: Sequence[Place]) -> str:
     return "; ".join(" ".join(map(str, ("error", *p.loc[1:], p.msg))) for p in places[:3])
 
 
+def check_errors(errors: Sequence[Span], shown: JudgedTexts) -> None:
+    """Raise Invalid naming every error that does not fit the texts."""
+    places = list_span_faults(errors, shown)
+    if places:
+        raise Invalid(summarize_faults(places), places=places)
+
+
 def check_errors_and_score(errors: Sequence[Span], score: float, shown: JudgedTexts, scale: ScoreScale) -> None:
     """Raise Invalid naming every error that does not fit the texts, and a score that is no value of the scale."""
     places = (*list_span_faults(errors, shown), *list_prefill_faults(errors, shown))

@@ -13,7 +13,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.recipe import ScoringChoice
 from app.reports.source.active_times import add_active_times
 from app.reports.source.data_hash import hash_report_data
-from app.reports.source.scores import derive_scores, resolve_score_reading
+from app.reports.source.scores import load_scored_ratings, resolve_score_reading
 from app.reports.source.snapshot import Snapshot
 from app.stats.ranking.result import METHOD_VERSION
 from app.stats.ratings import Codes, Floats, Ratings
@@ -90,16 +90,7 @@ def load_control_ratings(session: Session, snapshot: Snapshot) -> tuple[Ratings,
 def _load_ratings(session: Session, snapshot: Snapshot, statement: str) -> tuple[ratings.RatingsWithIds, int]:
     """Ratings as they were given, and the profile that scored them."""
     read = resolve_score_reading(snapshot.campaign, ScoringChoice())
-    frame = ratings.RatingsFrame(
-        higher_is_better=read.measure.higher_is_better,
-        scale=read.measure.scale,
-        criterion=None,
-        documents_known=snapshot.campaign.documents_known,
-        standardised=read.options.standardised,
-    )
-    profile = derive_scores(session, snapshot.campaign_id, read)
-    keys = {"campaign_id": snapshot.campaign_id, "profile_id": profile, "version": snapshot.version}
-    return ratings.load_ratings(session, **keys, frame=frame, statement=statement), profile
+    return load_scored_ratings(session, snapshot, read, statement=statement)
 
 
 def _score_by_error_count(rows: Ratings) -> Ratings:

@@ -16,12 +16,12 @@ from app.domain.recipe import ScoringChoice
 from app.protocols.base import Count, Protocol, TextEdit
 from app.reports.source.campaign import campaign_protocol, campaign_scoring_options
 from app.reports.source.registration import StandingExclusion, load_registration
-from app.reports.source.scores import derive_scores, resolve_score_reading
-from app.reports.source.snapshot import Snapshot
+from app.reports.source.scores import load_scored_ratings, resolve_score_reading
+from app.reports.source.snapshot import Snapshot, make_head_fields
 from app.stats.postediting.compare import OwnPostEdit, SegmentEdits, SegmentTexts, count_segment_edits
 from app.stats.postediting.operations import EditOperations, Tokenization
 from app.stats.ratings import RatingRole, Ratings
-from app.storage import back_translations, post_edits, ratings
+from app.storage import back_translations, post_edits
 from app.storage.db import Session
 from app.storage.post_edits import Address
 
@@ -85,12 +85,7 @@ class PostEdits:
     @property
     def head(self) -> dict[str, Any]:
         """What every view begins with."""
-        return {
-            "campaigns": {self.snapshot.campaign.key: self.snapshot.version},
-            "data_hash": self.data_hash,
-            "basis": self.snapshot.campaign.basis,
-            "dropped": list(self.dropped),
-        }
+        return make_head_fields(self.snapshot, self.data_hash, self.dropped)
 
     @property
     def n_chunks(self) -> int:
@@ -179,17 +174,7 @@ def _load_judgments(session: Session, snapshot: Snapshot, protocol: Protocol[Any
     measures = protocol.measures_under(campaign_scoring_options(snapshot.campaign))
     plain = next((one for one in measures if not one.needs_text), measures[0])
     read = resolve_score_reading(snapshot.campaign, ScoringChoice(source="criterion", criterion=plain.name))
-    frame = ratings.RatingsFrame(
-        higher_is_better=read.measure.higher_is_better,
-        scale=read.measure.scale,
-        criterion=None if read.own else read.measure.name,
-        documents_known=snapshot.campaign.documents_known,
-        standardised=read.options.standardised,
-    )
-    profile = derive_scores(session, snapshot.campaign_id, read)
-    loaded = ratings.load_ratings(
-        session, campaign_id=snapshot.campaign_id, profile_id=profile, version=snapshot.version, frame=frame
-    )
+    loaded, _ = load_scored_ratings(session, snapshot, read)
     return loaded.judgment_ids, loaded.ratings
 
 

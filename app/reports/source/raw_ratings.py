@@ -14,14 +14,14 @@ from app.domain.recipe_choices import LARGEST_SEED
 from app.domain.recipe_parsing import WrongValue, parse_option
 from app.protocols.base import Spans
 from app.reports.source.data_hash import hash_report_data
-from app.reports.source.scores import ScoreReading, derive_scores, resolve_score_reading
-from app.reports.source.snapshot import Snapshot
+from app.reports.source.scores import ScoreReading, load_scored_ratings, resolve_score_reading
+from app.reports.source.snapshot import Snapshot, make_head_fields
 from app.stats.agreement.distributions import select_complete_raters
 from app.stats.agreement.units import Repeated, make_segment_units
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings, ScoreScale
 from app.stats.side_tables import DocumentTable, ErrorTable
-from app.storage import ratings, side_tables, texts
+from app.storage import side_tables, texts
 from app.storage.db import Session
 
 On = Literal["score", "severity", "errors"]
@@ -83,28 +83,13 @@ class RawRatings:
     @property
     def head(self) -> dict[str, Any]:
         """What every view begins with."""
-        return {
-            "campaigns": {self.snapshot.campaign.key: self.snapshot.version},
-            "data_hash": self.data_hash,
-            "basis": self.snapshot.campaign.basis,
-            "dropped": list(self.dropped),
-        }
+        return make_head_fields(self.snapshot, self.data_hash, self.dropped)
 
 
 def load_raw_ratings(session: Session, snapshot: Snapshot, options: RawRatingsOptions) -> RawRatings:
     """Read what counts. Raises Invalid where the question does not fit the campaign."""
     read = resolve_score_reading(snapshot.campaign, _scoring(options.scoring))
-    profile = derive_scores(session, snapshot.campaign_id, read)
-    frame = ratings.RatingsFrame(
-        higher_is_better=read.measure.higher_is_better,
-        scale=read.measure.scale,
-        criterion=None if read.own else read.measure.name,
-        documents_known=snapshot.campaign.documents_known,
-        standardised=read.options.standardised,
-    )
-    loaded = ratings.load_ratings(
-        session, campaign_id=snapshot.campaign_id, profile_id=profile, version=snapshot.version, frame=frame
-    )
+    loaded, _ = load_scored_ratings(session, snapshot, read)
     rows = loaded.ratings
     documents = side_tables.load_document_table(session, snapshot.campaign_id, rows.labels)
     hashed = hash_report_data(rows, documents, texts.load_system_descriptions(session, snapshot.campaign_id))

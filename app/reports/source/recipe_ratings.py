@@ -8,12 +8,11 @@ import numpy as np
 
 from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
-from app.reports.source.scores import ScoreReading, derive_scores, resolve_score_reading
+from app.reports.source.scores import ScoreReading, load_scored_ratings, resolve_score_reading
 from app.reports.source.snapshot import Snapshot
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
 from app.stats.ratings import RatingKind, Ratings
 from app.storage import errors_without_weight as unweighed
-from app.storage import ratings
 from app.storage.db import Session
 from app.storage.rating_codes import Ints
 
@@ -28,17 +27,7 @@ def load_ratings_with_ids(session: Session, snapshot: Snapshot, recipe: Recipe) 
     read = resolve_score_reading(snapshot.campaign, recipe.scoring)
     if not read.protocol.ranks:
         raise Invalid(f"judgments by {read.protocol.name} rank nothing")
-    profile = derive_scores(session, snapshot.campaign_id, read)
-    frame = ratings.RatingsFrame(
-        higher_is_better=read.measure.higher_is_better,
-        scale=read.measure.scale,
-        criterion=None if read.own else read.measure.name,
-        documents_known=snapshot.campaign.documents_known,
-        standardised=read.options.standardised,
-    )
-    loaded = ratings.load_ratings(
-        session, campaign_id=snapshot.campaign_id, profile_id=profile, version=snapshot.version, frame=frame
-    )
+    loaded, _ = load_scored_ratings(session, snapshot, read)
     rows, ids = loaded.ratings, loaded.judgment_ids
     if read.protocol.level == "document":
         rows, ids = rows.documents_as_segments(), ids[rows.kind == RatingKind.DOCUMENT]

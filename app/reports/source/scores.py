@@ -10,8 +10,9 @@ from app.domain.errors import Invalid, Place
 from app.domain.recipe import ScoringChoice
 from app.protocols.base import JudgedTexts, JudgmentMeasure, Protocol, ScoringOptions
 from app.reports.source.campaign import CampaignInfo, campaign_protocol, campaign_scoring_options
+from app.reports.source.snapshot import Snapshot
 from app.stats import scoring
-from app.storage import judgments, profiles
+from app.storage import judgments, profiles, ratings
 from app.storage.db import Session
 
 GIVEN = "score"
@@ -65,6 +66,25 @@ def own_profile_digest(campaign: CampaignInfo) -> str:
     """What tells the campaign's own profile from others."""
     read = resolve_score_reading(campaign, ScoringChoice())
     return read.options.profile.digest if read.measure.uses_profile else GIVEN
+
+
+def load_scored_ratings(
+    session: Session, snapshot: Snapshot, read: ScoreReading, *, statement: str = ratings.LOAD
+) -> tuple[ratings.RatingsWithIds, int]:
+    """The ratings of a reading, derived under its profile if they are not yet, and this profile.
+
+    statement: of `storage.ratings`, for other rows than those that ratings are usually read from.
+    """
+    profile = derive_scores(session, snapshot.campaign_id, read)
+    frame = ratings.RatingsFrame(
+        higher_is_better=read.measure.higher_is_better,
+        scale=read.measure.scale,
+        criterion=None if read.own else read.measure.name,
+        documents_known=snapshot.campaign.documents_known,
+        standardised=read.options.standardised,
+    )
+    keys = {"campaign_id": snapshot.campaign_id, "profile_id": profile, "version": snapshot.version}
+    return ratings.load_ratings(session, **keys, frame=frame, statement=statement), profile
 
 
 def derive_scores(session: Session, campaign_id: int, read: ScoreReading) -> int:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from app.domain.errors import Invalid, Place
 from app.reports.source.campaign import CampaignInfo, make_campaign_info
@@ -29,6 +31,16 @@ class Snapshot:
         now = self.campaign
         choices = [now.protocol, dict(now.options), now.source_language, now.target_language, now.basis]
         return "+" + hashlib.sha256(json.dumps(choices, sort_keys=True).encode()).hexdigest()
+
+
+def make_head_fields(snapshot: Snapshot, data_hash: str, dropped: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """What every view of one campaign begins with, as fields of a `ReportHead`."""
+    return {
+        "campaigns": {snapshot.campaign.key: snapshot.version},
+        "data_hash": data_hash,
+        "basis": snapshot.campaign.basis,
+        "dropped": list(dropped),
+    }
 
 
 def load_snapshot(session: Session, campaign: str, as_of: int | datetime | None) -> Snapshot:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from typing import Any
 
 from app.domain.errors import Invalid, NotFound
 from app.domain.errors import Place as At
+from app.domain.strict_json import parse_strict_json
 from app.services.access.tokens import Caller
 from app.services.pearmut import pages
 from app.services.pearmut.adding import AddedCampaign, add_pearmut_campaign
@@ -180,7 +180,7 @@ def _info(campaign: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 def _object(file: Path) -> dict[str, Any]:
     try:
-        value = json.loads(file.read_text(encoding="utf-8"))
+        value = parse_strict_json(file.read_text(encoding="utf-8"))
     except ValueError as error:
         raise Invalid("a file of Pearmut cannot be read", places=(At((file.name,), str(error)[:200]),)) from None
     if not isinstance(value, dict):
@@ -193,7 +193,7 @@ def _lines(file: Path) -> list[tuple[int, Mapping[str, Any]]]:
     with file.open(encoding="utf-8") as log:
         for number, line in enumerate(log, 1):
             try:
-                entry = json.loads(line)
+                entry = parse_strict_json(line)
             except ValueError:
                 entry = None
             if not isinstance(entry, dict):

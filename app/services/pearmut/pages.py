@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import html
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -277,8 +276,3 @@ def load_judged_annotation(
 
 def _rename_models(answers: object, names: Mapping[str, str]) -> object:
     return {names.get(model, model): one for model, one in answers.items()} if isinstance(answers, dict) else answers
-
-
-def dump_response(response: object) -> bytes:
-    """As JSON, in the order of its members."""
-    return json.dumps(response, ensure_ascii=False).encode("utf-8", "replace")

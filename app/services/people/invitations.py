@@ -260,11 +260,6 @@ def list_own_completions(session: Session, campaign_id: int, rater_id: int) -> l
     return [(row.task, row.code, insert_completion_code(url, row.code)) for row in rows]
 
 
-def find_completion_redirect(session: Session, campaign_id: int, rater_id: int, code: str) -> str | None:
-    """Where a rater who came by an invitation goes with a code of completion; None where there is no such place."""
-    return insert_completion_code(invitations.find_completion_url(session, campaign_id, rater_id), code)
-
-
 def insert_completion_code(url: str | None, code: str) -> str | None:
     """The address with the code in the place of `{code}`, or at its end.
 

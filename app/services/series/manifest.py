@@ -19,6 +19,7 @@ from pydantic import (
 
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN, check_addressable
+from app.domain.strict_json import NotStrictError, parse_strict_json
 from app.services.people.raters import Enrolment, RaterContact, State, Unit
 
 LARGEST = 16 << 20  # bytes
@@ -117,23 +118,17 @@ class Manifest(_ManifestModel):
 def read_manifest(text: str, name: str) -> Manifest:
     """The manifest in a file of that name. Raises Invalid, naming each place that is wrong."""
     try:
-        plain = json.loads(text, parse_constant=_no_number)
+        plain = parse_strict_json(text)
     except json.JSONDecodeError as fault:
         raise Invalid(places=(Place((name, fault.lineno), f"is not JSON: {fault.msg}"),)) from None
-    except ValueError:
-        raise Invalid(places=(Place((name,), "holds a number that cannot be used"),)) from None
-    except RecursionError:
-        raise Invalid(places=(Place((name,), "is nested too deeply"),)) from None
+    except NotStrictError as fault:
+        raise Invalid(places=(Place((name,), f"is not JSON: {fault}"),)) from None
     try:
         return Manifest.model_validate(_with_defaults(plain, name))
     except ValidationError as error:
         faults = error.errors(include_url=False, include_input=False, include_context=False)[:100]
         places = tuple(Place((name, *fault["loc"]), fault["msg"]) for fault in faults)
         raise Invalid("the manifest is not valid", places=places) from None
-
-
-def _no_number(_: str) -> object:
-    raise ValueError("NaN and infinities are not JSON")
 
 
 def _with_defaults(plain: object, name: str) -> object:

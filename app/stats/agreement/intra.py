@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.agreement.kappa import chance_within_steps
 from app.stats.agreement.pairs import kendall_tau, list_value_pairs, pearson
 from app.stats.agreement.units import SLACK, make_segment_units
 from app.stats.plain import number_or_none
@@ -89,15 +88,3 @@ def compute_self_agreement(
         pearson=number_or_none(pearson(pairs.first, pairs.second)),
         tau_b=number_or_none(kendall_tau(pairs.first, pairs.second)),
     )
-
-
-def chance_within_tolerance(levels: int | None, tolerance: float, step: float) -> float | None:
-    """Closed form of chance on a scale of `levels` values `step` apart; None without one, or where it is not defined.
-
-    >>> chance_within_tolerance(100, 15, 1.0), chance_within_tolerance(5, 4, 1.0), chance_within_tolerance(None, 1, 1.0)
-    (0.286, None, None)
-    """
-    steps = int(np.floor(tolerance / step + SLACK))
-    if levels is None or steps >= levels - 1:
-        return None
-    return chance_within_steps(levels, steps)

@@ -96,8 +96,10 @@ def _reason_unfit(n: int, ends: tuple[float, float] | None) -> str | None:
     if n < FEWEST:
         return f"fewer than {FEWEST} anchors"
     if ends is not None and (ends[0] > 0 or ends[1] < 0):
-        return "human and machine translations among the anchors follow different lines, so no single line links the "
-        "campaigns"
+        return (
+            "human and machine translations among the anchors follow different lines, so no single line links the "
+            "campaigns"
+        )
     return None
 
 
