@@ -38,6 +38,7 @@ class CampaignRow:
     name: str | None = None
     options: Mapping[str, object] | None = None
     documents_known: bool | None = None
+    questionnaires: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +106,17 @@ class OutputRow:
 
 @dataclass(frozen=True, slots=True)
 class RaterRow:
-    """A rater; needed only where more than the key is known. Accounts of one person share `person`."""
+    """A rater; needed only where more than the key is known. Accounts of one person share `person`.
+
+    questionnaires: by moment, what was answered: {answers, at} of each revision, in order.
+    """
 
     at: FileLine
     key: str
     name: str
     person: str | None = None
     attributes: Mapping[str, object] | None = None
+    questionnaires: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ WHYS = {
     "not_enrolled": "You are not enrolled any more.",
     "consent": "Agree to the campaign's terms on Plumbline's page first.",
     "qualification": "Pass the campaign's test on Plumbline's page first.",
+    "questionnaire": "Answer the campaign's questions on Plumbline's page first.",
 }
 
 

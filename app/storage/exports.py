@@ -39,7 +39,13 @@ JOIN segments g ON g.campaign_id = :campaign AND g.id = o.segment_id
 JOIN documents d ON d.campaign_id = :campaign AND d.id = g.document_id WHERE o.campaign_id = :campaign
 ORDER BY s.key COLLATE "C", d.key COLLATE "C", g.position"""
 RATERS = """
-SELECT r.key, r.name, p.key AS person, r.attributes FROM raters r LEFT JOIN people p ON p.id = r.person_id
+SELECT r.key, r.name, p.key AS person, r.attributes, (
+    SELECT jsonb_object_agg(m.moment, m.revisions) FROM (
+        SELECT q.moment, jsonb_agg(jsonb_build_object('answers', q.answers, 'at',
+               to_char(q.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')) ORDER BY q.n) AS revisions
+        FROM questionnaire_answers q WHERE q.campaign_id = :campaign AND q.rater_id = r.id GROUP BY q.moment
+    ) m) AS answered
+FROM raters r LEFT JOIN people p ON p.id = r.person_id
 WHERE r.campaign_id = :campaign ORDER BY r.key COLLATE "C" """
 # A degraded copy is a text of its own, which no output holds.
 JUDGMENTS = f"""
@@ -198,6 +204,12 @@ def count_comparisons(session: Session, campaign_id: int, version: int) -> int:
     """How many answers about columns `COMPARISONS` has."""
     keys = {"campaign": campaign_id, "version": version}
     return int(session.execute(text(f"SELECT count(*) FROM {_LATEST} x"), keys).scalar_one())
+
+
+def count_answered_questionnaires(session: Session, campaign_id: int) -> int:
+    """How many questionnaires raters have answered."""
+    query = "SELECT count(DISTINCT (rater_id, moment)) FROM questionnaire_answers WHERE campaign_id = :campaign"
+    return int(session.execute(text(query), {"campaign": campaign_id}).scalar_one())
 
 
 def count_aligned_outputs(session: Session, campaign_id: int) -> int:

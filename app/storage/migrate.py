@@ -40,6 +40,8 @@ APPEND_ONLY = (
     "versions",
     "voids",
 )
+UNCHANGED = ("questionnaire_answers",)
+"""Added to only, until the rater is erased."""
 
 
 class SchemaBehind(Conflict):
@@ -165,6 +167,7 @@ def _grant(connection: sa.Connection) -> None:
         f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {APP_ROLE}",
         f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {APP_ROLE}",
         f"REVOKE UPDATE, DELETE, TRUNCATE ON {', '.join(APPEND_ONLY)} FROM {APP_ROLE}",
+        f"REVOKE UPDATE, TRUNCATE ON {', '.join(UNCHANGED)} FROM {APP_ROLE}",
         f"REVOKE INSERT, UPDATE, DELETE ON alembic_version FROM {APP_ROLE}",
         *queue_schema.GRANTS,
     ):

@@ -29,6 +29,7 @@ _DELETIONS = (
     *(f"DELETE FROM {table} WHERE {_OF}" for table in SEALED if table != "voids"),
     f"DELETE FROM flags WHERE {_OF}",
     f"DELETE FROM tutorial_answers WHERE {_OF}",
+    f"DELETE FROM questionnaire_answers WHERE {_OF}",
     # A comparison may speak of the campaign without being kept under it.
     "DELETE FROM reports WHERE campaign_id = :campaign OR kind LIKE 'campaigns/%'",
     "DELETE FROM jobs WHERE campaign_id = :campaign OR kind LIKE 'campaigns/%'",

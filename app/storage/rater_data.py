@@ -40,6 +40,8 @@ LISTS: Mapping[str, str] = MappingProxyType(
             FROM qualification_attempts x {_HERE} {{at}} ORDER BY x.n""",
         "tutorial": f"""SELECT dense_rank() OVER (ORDER BY x.document) AS document, x.position AS segment, x.payload,
             x."right", x.at FROM tutorial_answers x {_HERE} {{at}} ORDER BY x.at, 1, x.position""",
+        "questionnaires": f"""SELECT x.moment, x.n AS revision, x.answers, x.at FROM questionnaire_answers x
+            {_HERE} {{at}} ORDER BY x.at, x.moment, x.n""",
         "tasks": f"""SELECT t.public_id AS task, x.leased_at, x.ended_at, x.ended_how, t.completion_code
             FROM leases x JOIN tasks t ON t.id = x.task_id {_HERE} ORDER BY x.leased_at, t.id""",
         "judgments": f"""SELECT t.public_id AS task, i.position AS item, g.position AS segment, x.revision, x.payload,

@@ -25,7 +25,9 @@ CATALOGUES = Path(__file__).parent / "static" / "messages"
 ENGLISH = "en"
 ALL = "all"
 RATER = "rater"
-WITH_WIDGETS = frozenset({"manager/preview", "manager/protocol", "manager/qualification", "manager/tutorial"})
+WITH_WIDGETS = frozenset(
+    {"manager/preview", "manager/protocol", "manager/qualification", "manager/questionnaires", "manager/tutorial"}
+)
 """Pages of managers with the widgets of raters, which speak as they do for raters."""
 OF_MANAGERS = ("manager/", "archive/")
 """Folders of pages in the languages of managers alone."""

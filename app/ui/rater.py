@@ -7,9 +7,10 @@ from functools import partial
 
 from fastapi import APIRouter, Request, Response
 
+from app.domain.questionnaires import read_questionnaires
 from app.services.campaigns import campaigns
 from app.services.campaigns.phrases import get_phrases
-from app.services.people import guidelines, tutorials
+from app.services.people import guidelines, questionnaires, tutorials
 from app.services.people.guidelines import GuidelineTexts
 from app.services.people.raters import ActingRater
 from app.storage.db import Database
@@ -59,6 +60,12 @@ def tutorial_page(request: Request, rater: RaterAtWork, database: DatabaseDep) -
     return _page(request, "tutorial", rater, database, {})
 
 
+@router.get("/questionnaire")
+def questionnaire_page(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
+    """Questions before the first task and after the last one."""
+    return _page(request, "questionnaire", rater, database, {})
+
+
 @router.get("/hours")
 def hours_page(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
     """The rater's own hours by day, and what was said about them."""
@@ -77,6 +84,8 @@ def _page(
     """A page with what its modules need to know; of the campaign only its address and its languages."""
     with database.transaction(snapshot=True) as session:
         about, course = campaigns.get_campaign(session, rater.campaign), tutorials.get_tutorial(session, rater)
+        asked = read_questionnaires(about.settings)
+        after = questionnaires.is_questionnaire_outstanding(session, about.settings, rater, "after")
     shared = {
         "here": name,
         "home": RATERS,
@@ -86,6 +95,8 @@ def _page(
         "target_language": about.target_language or "",
         "protocol": about.protocol,
         "tutorial": "" if not course.lessons else "outstanding" if course.outstanding else "done",
+        "questionnaires": bool(asked.before or asked.after),
+        "questions_after": "outstanding" if after else "",
         "forms": campaign_forms_json(about) if name in BEFORE_A_TASK else None,
     }
     own = partial(get_phrases, about.settings)

@@ -288,6 +288,7 @@ def populate(admin: httpx.Client, url: str) -> dict[str, str]:
         "upload": "u_" + "0" * 32,
         "given": "0" * 16,
         "metric": "comet-22",
+        "moment": "before",
         "shape": "svg",
         "job": "j_" + "0" * 32,
         "template": next(iter(TEMPLATES)),

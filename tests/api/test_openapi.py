@@ -30,7 +30,7 @@ from tests.described import parameters, resolved, with_suffixes
 LARGEST = 700_000  # bytes
 COMMITTED = Path(__file__).resolve().parents[2] / "openapi.json"
 PUBLIC = {"livez", "readyz", "metrics", "version", "openapi", "docs", "docs_file", "open_session"}
-PUBLIC |= {"list_protocols", "get_protocol", "list_recipes", "claim_invitation"}
+PUBLIC |= {"list_protocols", "get_protocol", "list_recipes", "claim_invitation", "get_language_biography"}
 PUBLIC |= {
     "list_campaign_templates",
     "get_campaign_template",

@@ -181,7 +181,7 @@ def test_what_is_kept_by_hand_is_needed(bench: Bench, monkeypatch: pytest.Monkey
 
 CARRIED = {
     *("campaigns", "systems", "documents", "segments", "reference_texts", "outputs", "variants", "raters", "people"),
-    *("tasks", "items", "credits", "judgments", "voids", "metric_scores", "screen_judgments"),
+    *("tasks", "items", "credits", "judgments", "voids", "metric_scores", "screen_judgments", "questionnaire_answers"),
 }
 """Tables that are in `jsonl`."""
 ELSEWHERE = {

@@ -28,6 +28,7 @@ READ_AT_FIRST = (  # by modules, once the page is there
     "settings",
     "guidelines",
     "tutorial",
+    "questionnaires",
     "qualification",
     "invitations",
     "replan",

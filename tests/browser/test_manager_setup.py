@@ -274,6 +274,55 @@ def test_a_tutorial_is_written_then_judged_before_the_first_task(manager, ask, s
     expect(page.get_by_role("cell", name="0 of 1")).to_be_visible()
 
 
+def test_questions_are_written_then_answered_before_the_first_task_and_after_it(manager, ask, served, open_context):
+    key, page = ask.draft("asked"), manager.page
+    manager.open(f"/campaigns/{key}/questionnaires")
+    before = page.locator("section[data-moment=before]")
+    before.get_by_role("button", name="Add a language biography").click()
+    parts = before.locator("fieldset.part")
+    expect(parts).to_have_count(9)
+    for _ in range(8):
+        parts.nth(1).get_by_role("button", name="Take out").click()
+    before.get_by_role("button", name="Add a question").click()
+    parts.nth(1).get_by_label("Kind of answer").select_option("number")
+    parts.nth(1).get_by_label("Question", exact=True).fill(f"How many years? {HOSTILE}")
+    parts.nth(1).get_by_label("At least").fill("0")
+    parts.nth(1).get_by_label("At most").fill("80")
+    page.locator("section[data-moment=after]").get_by_role("button", name="Add a question").click()
+    expect(page.locator("#shown")).to_contain_text("Which languages did you learn first")
+    page.get_by_role("button", name="Save the questions").click()
+    expect(page.locator("#saved")).to_have_text("Saved.")
+    check(page, "questionnaires of a manager")
+    glance(page, "questionnaires of a manager")
+    ask("PUT", f"/campaigns/{key}/raters/r1", {})
+    ask("POST", f"/campaigns/{key}/plan", {"grouping": "psxs", "seed": 1})
+    ask("POST", f"/campaigns/{key}/open")
+    rater = open_context(locale="de-DE").new_page()
+    assert rater.context.request.post(f"{served.url}/v1/session", data={"token": ask.secret(key, "r1")}).ok
+    rater.goto(f"{served.url}/rate")
+    rater.wait_for_url("**/rate/questionnaire")
+    rater.get_by_role("button", name="Antworten senden").click()
+    expect(rater.get_by_text("Diese Frage muss beantwortet werden.")).to_be_visible()
+    rater.get_by_label("Welche Sprachen").fill("Deutsch, Sorbisch")
+    rater.get_by_label("How many years?").fill("99")
+    rater.get_by_role("button", name="Antworten senden").click()
+    expect(rater.get_by_text("Geben Sie eine Zahl von 0 bis 80 ein.")).to_be_visible()
+    check(rater, "questionnaire of a rater")
+    glance(rater, "questionnaire of a rater")
+    assert rater.evaluate("window.hacked") is None
+    rater.get_by_label("How many years?").fill("12,5")
+    rater.get_by_role("button", name="Antworten senden").click()
+    expect(rater.locator("#work .row").first).to_be_visible()
+    rater.goto(f"{served.url}/rate/questionnaire#after")
+    rater.get_by_role("textbox").fill("Gern.")
+    rater.get_by_role("button", name="Antworten senden").click()
+    expect(rater.locator("#work .row").first).to_be_visible()
+    manager.open(f"/campaigns/{key}/questionnaires")
+    expect(page.get_by_role("cell", name="Deutsch, Sorbisch")).to_be_visible()
+    expect(page.get_by_role("cell", name="12.5")).to_be_visible()
+    expect(page.get_by_role("button", name="Save the questions")).to_have_count(0)
+
+
 HEADINGS = ("Doc ID", "Source", "Reference", "Alpha MT", "Beta, new", "Comment")
 ROWS = (
     ("d1", "One.", "Eins.", "Ein.", 'Eins, "ja".', ""),

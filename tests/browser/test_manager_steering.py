@@ -27,6 +27,7 @@ MANAGED = (
     "settings",
     "guidelines",
     "tutorial",
+    "questionnaires",
     "qualification",
     "invitations",
     "replan",

@@ -79,7 +79,7 @@ def test_hostile_texts_are_shown_as_they_are_and_nothing_of_them_runs(campaign, 
     assert hands.latest()[(1, 1)]["errors"][0]["note"] == CORPUS[1]
 
 
-@pytest.mark.parametrize("path", ["", "/guidelines", "/consent", "/test", "/hours", "/codes"])
+@pytest.mark.parametrize("path", ["", "/guidelines", "/consent", "/test", "/questionnaire", "/hours", "/codes"])
 def test_every_page_has_the_strict_policy_and_keeps_it_without_inline_script(path, campaign, served, page, rater):
     rater(campaign(protocol="da", segments=1))
     cookies = {cookie["name"]: cookie["value"] for cookie in page.context.cookies()}

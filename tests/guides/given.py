@@ -60,6 +60,7 @@ RUN: Mapping[str, Given] = MappingProxyType(
         "docs/how-to/series.md": Given(printed=("wmt26-encs: created", "wmt26-ende: opened")),
         "docs/how-to/release.md": Given(long=True),
         "docs/how-to/write-a-protocol.md": Given((MAKE,), printed=('"protocol": "custom"',)),
+        "docs/how-to/ask-raters-questions.md": Given((MAKE,), printed=('"name": "translation"',)),
         "docs/how-to/back-up-and-move.md": Given(
             (MAKE, FILL), {"plumbline db restore": "export PLUMBLINE_DATABASE_URL=$EMPTY"}, long=True
         ),

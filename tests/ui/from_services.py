@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 from app import protocols
+from app.domain.questionnaires import make_language_biography
 from app.protocols.kit.custom_parts import PostEditPart, YesNoPart
 from app.protocols.kit.forms import LEVEL_SAYS, RESTS_ON
 from app.reports import disagreements, registry
@@ -40,10 +41,17 @@ INTERVALS = {"95% interval", *(f"95% interval, {of}" for of, _ in ranking_tables
 def of_services(page: str) -> set[str]:
     """What a page says that stands in none of its files, and that its catalogue must have."""
     if page.startswith("rater/") or page in WITH_WIDGETS:
-        return of_forms() | {"Reference", "Text", "Text 1", "Text 2"}
+        return of_forms() | of_biography() | {"Reference", "Text", "Text 1", "Text 2"}
     if page in REPORTS:
         return {kind.title for kind in KINDS}
     return set()
+
+
+def of_biography() -> set[str]:
+    """The questions of a language biography, and the answers that are words."""
+    asked = make_language_biography()
+    answers = {one.label["en"] for question in asked for one in question.options if one.label["en"] != one.value}
+    return {question.label["en"] for question in asked} | answers
 
 
 @cache

@@ -218,7 +218,17 @@ class LeaseOut(BaseModel):
 
     task: TaskOut | None
     why: (
-        Literal["finished", "nothing_planned", "wait", "paused", "capacity", "not_enrolled", "consent", "qualification"]
+        Literal[
+            "finished",
+            "nothing_planned",
+            "wait",
+            "paused",
+            "capacity",
+            "not_enrolled",
+            "consent",
+            "qualification",
+            "questionnaire",
+        ]
         | None
     ) = Field(None, description="`nothing_planned`: the plan gives this rater nothing, as where they came after it.")
     retry_after: int | None = Field(None, description="Seconds until it is worth asking again; null: there is no more.")

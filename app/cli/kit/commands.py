@@ -42,6 +42,10 @@ COMMANDS = {
         "protocol",
         "Print what a campaign asks, or have it ask something else; with --like, print a protocol to begin with.",
     ),
+    "questionnaires": (
+        "questionnaires",
+        "Print what raters are asked before and after their work, have them asked something else, or print answers.",
+    ),
     "rank": ("rank", "The ranking of a campaign under a recipe."),
     "recipes": ("rank", "The named recipes, and what each was checked against."),
     "report": ("report", "A report on a campaign."),

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 
 from app.domain import alignment
 from app.domain.keys import is_key
+from app.domain.questionnaires import MOMENTS
 from app.formats.base import (
     CampaignRow,
     ComparisonRow,
@@ -137,6 +138,20 @@ def _alignment(value: object) -> str:
     return alignment.canonical_alignment(_text(value))
 
 
+def _answered(value: object) -> dict[str, object]:
+    """Revisions of answers to questionnaires, by moment."""
+    said = _mapping(value)
+    for moment, revisions in said.items():
+        _one_of(*MOMENTS)(moment)
+        for revision in _list_of(_mapping, 1)(revisions):  # type: ignore[attr-defined]  # a tuple, as it checks
+            if set(revision) != {"answers", "at"}:
+                raise ValueError("must have answers and at")
+            _time(revision["at"])
+            if not all(isinstance(given, str | int | float | list) for given in _mapping(revision["answers"]).values()):
+                raise ValueError("answers must be texts, numbers and lists")
+    return said
+
+
 @dataclass(frozen=True, slots=True)
 class RecordType:
     """One type of record: its class, the checks of its fields, those that must be there, and what identifies one."""
@@ -177,6 +192,7 @@ SHAPES: Mapping[str, RecordType] = {
             name=_name,
             options=_mapping,
             documents_known=_bool,
+            questionnaires=_mapping,
         ),
         _shape(
             1,
@@ -201,7 +217,17 @@ SHAPES: Mapping[str, RecordType] = {
             position=_count,
             meta=_mapping,
         ),
-        _shape(3, "rater", RaterRow, "key", key=_key, name=_name, person=_name, attributes=_mapping),
+        _shape(
+            3,
+            "rater",
+            RaterRow,
+            "key",
+            key=_key,
+            name=_name,
+            person=_name,
+            attributes=_mapping,
+            questionnaires=_answered,
+        ),
         _shape(
             4,
             "segment",

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from app import protocols
 from app.domain.errors import Invalid, Place
 from app.domain.keys import is_key
+from app.domain.questionnaires import check_questionnaires
 from app.protocols.base import Protocol
 from app.protocols.base import resolve_scoring_options as understood
 from app.reports.source.campaign import CampaignInfo, make_campaign_info
@@ -154,5 +155,6 @@ def _settings_faults(settings: Mapping[str, object]) -> list[Place]:
         setting_numbers.check_setting_numbers,
         phrases.check_phrases,
         display_settings.check_display_settings,
+        check_questionnaires,
     )
     return [*places, *(place for check in checks for place in check(settings))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from app.domain.errors import AppError, Conflict, Place
+from app.domain.questionnaires import NAME as QUESTIONNAIRES
 from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import NewCampaign, check_new_campaign, get_campaign
@@ -61,6 +62,11 @@ def _check_open(session: Session, row: campaigns.CampaignRecord, changes: Mappin
             places.append(Place((name,), f"cannot change after the draft; this campaign is {row.state}"))
         elif name in UNTIL_ANSWERED and answered is not None:
             places.append(Place((name,), f"cannot change once there are {answered}, which were given by it"))
+    given = changes.get("settings", row.settings)
+    asked = given.get(QUESTIONNAIRES) if isinstance(given, Mapping) else None
+    if row.state != "draft" and (asked or {}) != (row.settings.get(QUESTIONNAIRES) or {}):
+        why = f"cannot change after the draft; this campaign is {row.state}"
+        places.append(Place(("settings", QUESTIONNAIRES), why))
     if places:
         raise CampaignChangeTooLate(places=tuple(places))
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 
 from app import formats
 from app.domain.errors import Invalid
+from app.domain.questionnaires import NAME as QUESTIONNAIRES
 from app.formats.base import (
     CampaignContents,
     CampaignRow,
@@ -170,6 +171,8 @@ def _count_beside(session: Session, campaign: str, format: str, lost: Counter[st
     lost.update({"comparisons of columns": compared} if compared else {})
     aligned = 0 if whole else exports.count_aligned_outputs(session, row.id)
     lost.update({"word alignments of outputs": aligned} if aligned else {})
+    answered = 0 if whole else exports.count_answered_questionnaires(session, row.id)
+    lost.update({"questionnaires that raters answered": answered} if answered else {})
 
 
 def export_single_file(session: Session, campaign: str, format: str, lost: Counter[str]) -> Iterator[bytes]:
@@ -259,6 +262,7 @@ def _campaign(view: CampaignInfo) -> CampaignRow:
         name=view.name,
         options=view.options,
         documents_known=view.documents_known,
+        questionnaires=view.settings.get(QUESTIONNAIRES) or None,  # type: ignore[arg-type]  # checked where it is set
     )
 
 
@@ -290,7 +294,7 @@ def _output(row: exports.Row) -> OutputRow:
 
 
 def _rater(row: exports.Row) -> RaterRow:
-    return RaterRow(HERE, row.key, row.name, row.person, _none_if_empty(row.attributes))
+    return RaterRow(HERE, row.key, row.name, row.person, _none_if_empty(row.attributes), row.answered)
 
 
 def _judgment(row: exports.Row) -> JudgmentRow:

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app import protocols
-from app.domain.errors import Conflict
+from app.domain.errors import Conflict, Invalid
+from app.domain.questionnaires import NAME as QUESTIONNAIRES
+from app.domain.questionnaires import check_questionnaires
 from app.formats.base import CampaignRow, ReadLog, Record
 from app.protocols.base import Protocol, ScoringOptions
 from app.reports.source.campaign import CampaignInfo, campaign_scoring_options
@@ -132,7 +134,7 @@ def _adopt_campaign_facts(intake: ImportIntake, record: CampaignRow, campaign_id
     campaign = intake.campaign
     if record.protocol is not None and record.protocol != campaign.protocol:
         raise ImportProtocolDiffers(f"their protocol is {record.protocol}, that of the campaign {campaign.protocol}")
-    values = _languages(campaign, record) | _changeable_settings(campaign, record)
+    values = _languages(campaign, record) | _changeable_settings(campaign, record) | _questionnaires(campaign, record)
     if values:
         campaigns.update_campaign(intake.session, campaign_id, values)
         intake.renew()
@@ -147,6 +149,20 @@ def _languages(campaign: CampaignInfo, record: CampaignRow) -> dict[str, object]
         if said is not None and known is None:
             values[name] = said
     return values
+
+
+def _questionnaires(campaign: CampaignInfo, record: CampaignRow) -> dict[str, object]:
+    """What raters are asked, where the campaign asks nothing yet. Raises Invalid naming the question."""
+    said, known = record.questionnaires, campaign.settings.get(QUESTIONNAIRES)
+    if not said or said == known:
+        return {}
+    if known:
+        raise CampaignSettingContradicted("the campaign asks raters other questions than the files say")
+    settings = {**campaign.settings, QUESTIONNAIRES: dict(said)}
+    places = tuple(check_questionnaires(settings))
+    if places:
+        raise Invalid("the questionnaires are not valid", places=places)
+    return {"settings": settings}
 
 
 def _changeable_settings(campaign: CampaignInfo, record: CampaignRow) -> dict[str, object]:

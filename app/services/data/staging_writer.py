@@ -386,7 +386,7 @@ def _declaration(record: Record, severities: Callable[[], Sequence[str]]) -> tup
             return "staged_documents", copy_text.format_copy_row((*at, record.key, *facts))
         case RaterRow():
             return "staged_raters", copy_text.format_copy_row(
-                (*at, record.key, record.name, record.person, record.attributes)
+                (*at, record.key, record.name, record.person, record.attributes, record.questionnaires)
             )
         case VoidRow():
             rest = (record.task, record.item, record.position, record.rater, record.reason, record.actor)

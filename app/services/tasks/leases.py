@@ -11,7 +11,7 @@ from typing import Literal
 from app.domain.errors import Invalid, Place
 from app.services.access.tokens import BadCredential
 from app.services.campaigns.setting_numbers import get_lease_duration
-from app.services.people import raters
+from app.services.people import questionnaires, raters
 from app.services.people.raters import ActingRater
 from app.services.tasks import quality_policy, tasks
 from app.services.tasks.addresses import AnswerableTask, TaskAddresses
@@ -26,7 +26,8 @@ from app.storage.recorder.judgments import Connection
 from app.storage.recorder.recorder import CampaignWriteQueue
 from app.storage.tasks import TaskNotFound
 
-Why = Literal["finished", "nothing_planned", "wait", "paused", "capacity", "not_enrolled", "consent", "qualification"]
+Blocked = Literal["consent", "qualification", "questionnaire"]
+Why = Literal["finished", "nothing_planned", "wait", "paused", "capacity", "not_enrolled"] | Blocked
 
 BEATS_SHARE = 0.1
 """Seconds that a heartbeat waits for others at most: nobody looks at its answer."""
@@ -64,11 +65,14 @@ async def lease_task(service: JudgingService, *, rater: ActingRater) -> LeaseRes
 
 def _ask(session: Session, rater: ActingRater) -> tuple[leases.LeaseRequest, Why | None]:
     """Who asks, and what is to be done before there can be a task."""
-    lasts = get_lease_duration(campaigns.load_campaign(session, rater.campaign).settings)
+    settings = campaigns.load_campaign(session, rater.campaign).settings
+    lasts = get_lease_duration(settings)
     blocked = raters.find_block_reason(session, rater.campaign_id, rater.rater_id)
     asking = leases.LeaseRequest(rater.campaign_id, rater.rater_id, rater.token_id, lasts, rater.actor)
     if blocked in ("consent", "qualification"):
         return asking, blocked
+    if blocked is None and questionnaires.is_questionnaire_outstanding(session, settings, rater, "before"):
+        return asking, "questionnaire"
     return asking, "finished" if quality_policy.is_ended_by_checks(session, rater) else None
 
 

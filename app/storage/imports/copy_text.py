@@ -18,7 +18,7 @@ TABLES: Mapping[str, str] = {
     ),
     "staged_alignments": "file text, line int, system text, document text, position int, alignment text",
     "staged_origins": "system text, document text, position int, prefill_origin jsonb, written jsonb",
-    "staged_raters": "file text, line int, key text, name text, person text, attributes jsonb",
+    "staged_raters": "file text, line int, key text, name text, person text, attributes jsonb, answered jsonb",
     "staged_voids": "file text, line int, task text, item text, position int, rater text, reason text, actor text",
     "staged_comparisons": (
         "file text, line int, task text, screen int, rater text, items jsonb, payload jsonb, position int"

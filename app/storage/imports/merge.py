@@ -68,6 +68,17 @@ LEFT JOIN (SELECT DISTINCT ON (key) * FROM staged_raters ORDER BY key, line) r U
 LEFT JOIN people p ON p.key = r.person
 ORDER BY k.key COLLATE "C" ON CONFLICT (campaign_id, key) DO NOTHING"""
 
+# Answers of a rater who has some here already, or is erased, are left out.
+QUESTIONNAIRE_ANSWERS = """
+INSERT INTO questionnaire_answers (campaign_id, rater_id, moment, n, answers, at)
+SELECT :campaign, r.id, m.key, a.n, a.value -> 'answers', CAST(a.value ->> 'at' AS timestamptz)
+FROM (SELECT DISTINCT ON (key) key, answered FROM staged_raters WHERE answered IS NOT NULL ORDER BY key, line) s
+JOIN raters r ON r.campaign_id = :campaign AND r.key = s.key
+CROSS JOIN jsonb_each(s.answered) m
+CROSS JOIN jsonb_array_elements(m.value) WITH ORDINALITY a (value, n)
+WHERE NOT EXISTS (SELECT FROM enrolments e WHERE e.rater_id = r.id AND e.state = 'erased')
+  AND NOT EXISTS (SELECT FROM questionnaire_answers q WHERE q.rater_id = r.id AND q.moment = m.key)"""
+
 SEGMENTS = """
 INSERT INTO segments (campaign_id, document_id, position, source, meta)
 SELECT :campaign, d.id, w.position, max(w.source),
@@ -281,6 +292,7 @@ def insert_staged_nouns(session: Session, campaign_id: int) -> dict[str, int]:
     session.execute(text(PLACED), {**keys, "newest": newest})
     staging.sample_staging_statistics(session, "placed")
     _run(session, CREDITS, keys)
+    _run(session, QUESTIONNAIRE_ANSWERS, keys)
     staged = session.execute(text("SELECT count(*) FROM staged_outputs")).scalar_one()
     as_staged = created["outputs"] == staged
     require_checks_pass(

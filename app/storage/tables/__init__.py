@@ -13,6 +13,7 @@ from app.storage.tables.media import media_files, media_uploads, signing_keys
 from app.storage.tables.metrics import metric_scores
 from app.storage.tables.pearmut import pearmut_answers, pearmut_campaigns, pearmut_users
 from app.storage.tables.plans import arms, bucket_raters, groups, plan_documents, plans
+from app.storage.tables.questionnaires import questionnaire_answers
 from app.storage.tables.raters import (
     consents,
     contacts,
@@ -85,6 +86,7 @@ __all__ = [
     "profiles",
     "qualification_attempts",
     "qualifications",
+    "questionnaire_answers",
     "raters",
     "recipes",
     "reference_texts",

@@ -108,6 +108,12 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
                 contents.invitations_page_values,
             ),
             ManagerPage(
+                message("Questionnaires"),
+                MANAGER,
+                "questions to raters before and after their work, and the answers",
+                contents.empty_page_values,
+            ),
+            ManagerPage(
                 message("Tutorial"),
                 MANAGER,
                 "texts with known answers before the first task",

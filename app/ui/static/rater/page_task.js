@@ -13,8 +13,9 @@ import { statusLine } from "./status.js";
 import { tellSignedOut } from "./unsaved.js";
 import { Work } from "./work.js";
 
-const { campaign, rater, home, tutorial } = $("main").dataset;
-const TO_DO_FIRST = { consent: `${home}/consent`, qualification: `${home}/test` };
+const { campaign, rater, home, questionsAfter, tutorial } = $("main").dataset;
+const TO_DO_FIRST = { consent: `${home}/consent`, qualification: `${home}/test`, questionnaire: `${home}/questionnaire` };
+const AT_THE_END = new Set(["finished", "capacity"]); // then the last questions are asked
 
 const WHY = {
   finished: () => t("There are no more tasks for you. Thank you."),
@@ -141,6 +142,7 @@ function nothing(why, retryAfter) {
   forgetTask();
   if (TO_DO_FIRST[why]) return location.replace(TO_DO_FIRST[why]);
   outbox.begin();
+  if (questionsAfter === "outstanding" && AT_THE_END.has(why)) return location.replace(`${home}/questionnaire#after`);
   status.idle();
   fill(
     $("#work"),

@@ -1,0 +1,215 @@
+"""Questionnaires: questions to raters before their first task and after their last one, and the answers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Response
+from pydantic import BaseModel, Field, JsonValue
+
+from app.api.models.times import Time
+from app.domain.questionnaires import (
+    MOST_QUESTIONS,
+    Moment,
+    Question,
+    Questionnaires,
+    make_language_biography,
+)
+from app.services.people import questionnaires
+from app.services.people.questionnaires import OwnQuestionnaire
+from app.web.access import AnyRole, Manager, Public, RaterCaller
+from app.web.answers import AnswerModel, json_response
+from app.web.bodies import BodyModel, json_body
+from app.web.deps import CampaignKey, SessionDep
+from app.web.examples import example_response
+from app.web.ifmatch import IfMatchDep, quote_tag
+from app.web.pagination import Cursor, Limit, Page, page_of
+
+router = APIRouter(prefix="/v1", tags=["raters"])
+
+When = Annotated[Moment, Path(alias="moment", description="Of the work.", examples=["before"])]
+ABSENT: dict[int | str, dict[str, Any]] = {404: {"description": "The campaign asks nothing then."}}
+ASKED: dict[str, Any] = {
+    "before": [
+        {
+            "name": "translation",
+            "kind": "choice",
+            "label": {"en": "What experience do you have in translation?", "de": "Welche Erfahrung im Übersetzen?"},
+            "required": True,
+            "options": [
+                {"value": "none", "label": {"en": "None", "de": "Keine"}},
+                {"value": "profession", "label": {"en": "My profession", "de": "Mein Beruf"}},
+            ],
+            "group": True,
+        }
+    ],
+    "after": [{"name": "remarks", "kind": "text", "label": {"en": "Is there anything you want to tell us?"}}],
+}
+
+
+class QuestionnairesIn(BodyModel):
+    """What raters are asked, by when."""
+
+    before: list[Question] = Field(default_factory=list, max_length=MOST_QUESTIONS)
+    after: list[Question] = Field(default_factory=list, max_length=MOST_QUESTIONS)
+
+
+class QuestionnairesOut(BaseModel):
+    """What raters are asked, by when."""
+
+    before: list[Question]
+    after: list[Question]
+
+
+class QuestionListOut(BaseModel):
+    """Questions that a questionnaire can begin with."""
+
+    questions: list[Question]
+
+
+class QuestionnaireOwn(AnswerModel):
+    """What a rater is asked at a moment, and the latest answers."""
+
+    moment: Moment
+    questions: list[Question]
+    outstanding: bool = Field(description="Before: no task until it is answered.")
+    answers: dict[str, JsonValue] | None
+    revision: int = Field(description="Of the answers, from 1; 0 where there are none.")
+    at: Time | None
+
+
+class QuestionnairesOwn(BaseModel):
+    """What a rater is asked, by moment."""
+
+    items: list[QuestionnaireOwn]
+
+
+class AnswersIn(BodyModel):
+    """Answers by name of the question: a text, a number, the value of an option, or a list of such values."""
+
+    answers: dict[str, JsonValue] = Field(max_length=MOST_QUESTIONS)
+
+
+class QuestionnaireAnswersOut(AnswerModel):
+    """What a rater answered last; null where there are no answers."""
+
+    rater: str
+    team: str | None
+    before: dict[str, JsonValue] | None
+    after: dict[str, JsonValue] | None
+
+
+EXAMPLE = QuestionnairesOut.model_validate(ASKED)
+GIVEN: dict[str, JsonValue] = {"translation": "profession"}
+OWN = QuestionnaireOwn.model_validate(
+    {
+        "moment": "before",
+        "questions": ASKED["before"],
+        "outstanding": False,
+        "answers": GIVEN,
+        "revision": 1,
+        "at": "2026-11-20T12:00:00Z",
+    }
+)
+ROW = QuestionnaireAnswersOut(rater="r1", team=None, before=GIVEN, after=None)
+
+
+@router.get(
+    "/campaigns/{campaign}/questionnaires",
+    summary="Read the questions to raters",
+    responses=example_response(200, EXAMPLE),
+)
+def get_questionnaires(
+    caller: AnyRole,  # noqa: ARG001  (says who may call)
+    campaign: CampaignKey,
+    session: SessionDep,
+    response: Response,
+) -> QuestionnairesOut:
+    """Those before the first task and those after the last one. The ETag is that of the campaign."""
+    about, asked = questionnaires.get_questionnaires(session, campaign)
+    response.headers["ETag"] = quote_tag(str(about.settings_version))
+    return _out(asked)
+
+
+@router.put(
+    "/campaigns/{campaign}/questionnaires",
+    summary="Write the questions to raters",
+    responses={
+        **example_response(200, EXAMPLE, "As they are now."),
+        409: {"description": "The campaign is no draft any more."},
+    },
+)
+def put_questionnaires(
+    caller: Manager,
+    campaign: CampaignKey,
+    seen: IfMatchDep,
+    body: Annotated[QuestionnairesIn, json_body(QuestionnairesIn, experience=ASKED, nothing={})],
+    session: SessionDep,
+) -> Response:
+    """While the campaign is a draft. `group` lets reports compare raters by the answer to a choice."""
+    asked = Questionnaires(before=tuple(body.before), after=tuple(body.after))
+    about, now = questionnaires.put_questionnaires(
+        session, campaign, asked, seen=lambda version: seen.has(str(version)), actor=caller.actor
+    )
+    return json_response(_out(now), etag=str(about.settings_version))
+
+
+@router.get(
+    "/campaigns/{campaign}/questionnaires/answers",
+    summary="List what raters answered",
+    responses=example_response(200, Page[QuestionnaireAnswersOut](items=[ROW], next=None)),
+)
+def list_questionnaire_answers(
+    caller: Manager,  # noqa: ARG001  (says who may call)
+    campaign: CampaignKey,
+    session: SessionDep,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Page[QuestionnaireAnswersOut]:
+    """The latest answers of every enrolled rater by key, those without any included."""
+    rows = questionnaires.list_questionnaire_answers(session, campaign, after=cursor, limit=limit + 1)
+    return page_of([QuestionnaireAnswersOut.model_validate(one) for one in rows], limit, lambda one: one.rater)
+
+
+@router.get(
+    "/questionnaires/language-biography",
+    summary="Take a language biography as a start",
+    responses=example_response(200, QuestionListOut(questions=list(make_language_biography()[:1]))),
+)
+async def get_language_biography(_: Public) -> QuestionListOut:
+    """What the Human Evaluation Datasheet asks about evaluators. The raters' pages translate these questions."""
+    return QuestionListOut(questions=list(make_language_biography()))
+
+
+@router.get(
+    "/me/questionnaires",
+    summary="The questions to me",
+    responses=example_response(200, QuestionnairesOwn(items=[OWN])),
+)
+def list_own_questionnaires(rater: RaterCaller, session: SessionDep) -> QuestionnairesOwn:
+    """Before my first task and after my last one, with my latest answers."""
+    own = questionnaires.list_own_questionnaires(session, rater)
+    return QuestionnairesOwn(items=[_own(one) for one in own])
+
+
+@router.put(
+    "/me/questionnaires/{moment}/answers",
+    summary="Answer the questions to me",
+    responses={**example_response(200, OWN, "As they are now."), **ABSENT},
+)
+def put_own_questionnaire_answers(
+    rater: RaterCaller,
+    moment: When,
+    body: Annotated[AnswersIn, json_body(AnswersIn, experience={"answers": GIVEN})],
+    session: SessionDep,
+) -> Response:
+    """All at once. Other answers than before are a new revision; the same again change nothing."""
+    return json_response(_own(questionnaires.put_own_answers(session, rater, moment, body.answers)))
+
+
+def _out(asked: Questionnaires) -> QuestionnairesOut:
+    return QuestionnairesOut(before=list(asked.before), after=list(asked.after))
+
+
+def _own(own: OwnQuestionnaire) -> QuestionnaireOwn:
+    return QuestionnaireOwn.model_validate(own)

@@ -1,0 +1,69 @@
+"""`plumbline questionnaires`: what raters are asked before and after their work, and what they answered."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic import ValidationError
+
+from app.cli.kit import context
+from app.cli.kit.outputs import write
+from app.domain.errors import Invalid, Place
+from app.domain.faults import list_first_faults
+from app.domain.questionnaires import Questionnaires, make_language_biography
+from app.services.people import questionnaires as service
+
+MOST = 10_000
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("questionnaires")(questionnaires)
+
+
+def questionnaires(
+    campaign: Annotated[str | None, typer.Argument(help="Key of the campaign.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help='The questions as JSON, {"before": […], "after": […]}: raters are asked them.')
+    ] = None,
+    biography: Annotated[
+        bool, typer.Option("--language-biography", help="Print questions about languages to begin with.")
+    ] = False,
+    answers: Annotated[bool, typer.Option("--answers", help="Print what raters answered, a line each.")] = False,
+) -> None:
+    """Print what raters are asked before and after their work, have them asked something else, or print answers."""
+    if biography:
+        _print(Questionnaires(before=make_language_biography()))
+        return
+    if campaign is None:
+        where = Place(("CAMPAIGN",), "is missing; or give --language-biography")
+        raise Invalid("the options are not valid", places=(where,))
+    with context.database() as database, database.transaction() as session:
+        if answers:
+            rows = service.list_questionnaire_answers(session, campaign, after=None, limit=MOST)
+            lines = ({"rater": row.rater, "before": row.before, "after": row.after} for row in rows)
+            write([json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in lines])
+            return
+        if file is not None:
+            service.put_questionnaires(session, campaign, _read(file), seen=lambda _: True, actor=context.actor())
+        asked = service.get_questionnaires(session, campaign)[1]
+    _print(asked)
+
+
+def _read(file: Path) -> Questionnaires:
+    try:
+        given: Any = json.loads(file.read_bytes())
+        return Questionnaires.model_validate(given)
+    except ValidationError as error:
+        places = tuple(Place((str(file), *fault["loc"]), fault["msg"]) for fault in list_first_faults(error, 20))
+    except (OSError, ValueError) as error:
+        places = (Place((str(file),), str(error)[:200]),)
+    raise Invalid("the questionnaires are not valid", places=places)
+
+
+def _print(asked: Questionnaires) -> None:
+    shown = asked.model_dump(mode="json", exclude_defaults=True)
+    write([json.dumps(shown, ensure_ascii=False, indent=2).encode() + b"\n"])

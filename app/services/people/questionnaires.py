@@ -1,0 +1,137 @@
+"""Questionnaires: what raters are asked before their first task and after their last one, and what they answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.domain.errors import Invalid, NotFound, Place
+from app.domain.questionnaires import (
+    MOMENTS,
+    NAME,
+    Moment,
+    Question,
+    Questionnaires,
+    parse_answers,
+    read_questionnaires,
+)
+from app.reports.source.campaign import CampaignInfo
+from app.services.campaigns.campaigns import get_campaign
+from app.services.campaigns.settings import change_campaign
+from app.services.people.raters import ActingRater
+from app.storage import campaigns, questionnaires
+from app.storage.db import Session
+
+
+class QuestionnaireNotFound(NotFound):
+    """The campaign asks nothing then."""
+
+    published = "NoQuestions"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnQuestionnaire:
+    """What a rater is asked at a moment. answers: the latest, None where there are none. revision: counts from 1."""
+
+    moment: Moment
+    questions: tuple[Question, ...]
+    outstanding: bool
+    answers: Mapping[str, object] | None
+    revision: int
+    at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionnaireAnswers:
+    """What a rater answered, by moment; for the manager."""
+
+    rater: str
+    team: str | None
+    before: Mapping[str, object] | None
+    after: Mapping[str, object] | None
+
+
+def get_questionnaires(session: Session, campaign: str) -> tuple[CampaignInfo, Questionnaires]:
+    """The campaign, and what it asks. Raises NotFound."""
+    about = get_campaign(session, campaign)
+    return about, read_questionnaires(about.settings)
+
+
+def put_questionnaires(
+    session: Session, campaign: str, asked: Questionnaires, *, seen: Callable[[int], bool], actor: str
+) -> tuple[CampaignInfo, Questionnaires]:
+    """Ask something else, while the campaign is a draft.
+
+    seen: whether a settings version is the one that the caller saw. Raises CampaignEditConflict, CampaignChangeTooLate,
+    Invalid, NotFound.
+    """
+    settings = {one: value for one, value in get_campaign(session, campaign).settings.items() if one != NAME}
+    if asked.before or asked.after:
+        settings[NAME] = asked.model_dump(mode="json", exclude_defaults=True)
+    change_campaign(session, campaign, {"settings": settings}, seen=seen, actor=actor)
+    return get_questionnaires(session, campaign)
+
+
+def is_questionnaire_outstanding(
+    session: Session, settings: Mapping[str, object], rater: ActingRater, moment: Moment
+) -> bool:
+    """Whether a rater is still to answer what is asked at a moment."""
+    if NAME not in settings or not read_questionnaires(settings).asks(moment):
+        return False
+    return not questionnaires.has_answered(session, rater.campaign_id, rater.rater_id, moment)
+
+
+def list_own_questionnaires(session: Session, rater: ActingRater) -> list[OwnQuestionnaire]:
+    """What a rater is asked, by moment, with the latest answers; nothing where nothing is asked."""
+    asked = get_questionnaires(session, rater.campaign)[1]
+    given = questionnaires.load_own_answers(session, rater.campaign_id, rater.rater_id)
+    own = []
+    for moment in MOMENTS:
+        if asked.questions(moment):
+            row = given.get(moment)
+            shown = row is not None and (rater.answers_since is None or row.at >= rater.answers_since)
+            own.append(
+                OwnQuestionnaire(
+                    moment,
+                    asked.questions(moment),
+                    outstanding=row is None and asked.asks(moment),
+                    answers=row.answers if row is not None and shown else None,
+                    revision=0 if row is None else row.n,
+                    at=None if row is None else row.at,
+                )
+            )
+    return own
+
+
+def put_own_answers(
+    session: Session, rater: ActingRater, moment: Moment, answers: Mapping[str, object]
+) -> OwnQuestionnaire:
+    """Keep a rater's answers; others than before are a new revision, and the same change nothing.
+
+    Raises QuestionnaireNotFound, and Invalid naming each answer that is none.
+    """
+    asked = get_questionnaires(session, rater.campaign)[1]
+    if not asked.questions(moment):
+        raise QuestionnaireNotFound
+    parsed, places = parse_answers(asked.questions(moment), answers)
+    if places:
+        where = tuple(Place(("body", "answers", *place.loc), place.msg) for place in places)
+        raise Invalid("the answers are not valid", places=where)
+    stored = {name: list(value) if isinstance(value, tuple) else value for name, value in parsed.items()}
+    questionnaires.insert_answers(session, rater.campaign_id, rater.rater_id, moment, stored)
+    return next(one for one in list_own_questionnaires(session, rater) if one.moment == moment)
+
+
+def list_questionnaire_answers(
+    session: Session, campaign: str, *, after: str | None, limit: int
+) -> list[QuestionnaireAnswers]:
+    """What every enrolled rater answered last, by key after `after`. Raises NotFound."""
+    campaign_id = campaigns.load_campaign(session, campaign).id
+    rows = questionnaires.load_answers_page(session, campaign_id, after=after, limit=limit)
+    return [
+        QuestionnaireAnswers(
+            row.rater, row.team, *((row.moments or {}).get(moment, {}).get("answers") for moment in MOMENTS)
+        )
+        for row in rows
+    ]

@@ -1,0 +1,173 @@
+// Questions to raters before their first task and after their last one: written as fields, shown as raters see them.
+
+import { call, Unreachable } from "../shared/api.js";
+import { $, button, fill, fresh, h } from "../shared/dom.js";
+import { language, t } from "../shared/messages.js";
+import { drawQuestions } from "../rater/asking.js";
+import { all, api, get, listed, fetched, Refused, resting, say, showNextStep, table, tell, told } from "./parts.js";
+import { reading } from "./reading.js";
+
+const form = $("#questionnaires");
+const [said, place, shown] = [$(".said", form), $("#asked"), $("#shown")];
+const send = $("button[type=submit]", form);
+const draft = form.dataset.state === "draft";
+const MOMENTS = { before: t("Before the first task"), after: t("After the last task") };
+const KINDS = { text: t("Text"), number: t("Number"), choice: t("One of several answers"), choices: t("Several answers"), note: t("Words without a question") };
+let seen = null; // the ETag of the campaign
+let asked = null; // {before, after}
+
+const lines = (text) => text.split("\n").map((line) => line.trim()).filter(Boolean);
+// "key = value" a line.
+const halves = (line) => {
+  const at = line.indexOf("=");
+  return at < 0 ? [line, line] : [line.slice(0, at).trim(), line.slice(at + 1).trim()];
+};
+const main = (label) => (label.en !== undefined ? "en" : Object.keys(label)[0] ?? "en");
+const others = (label) => Object.entries(label).filter(([code]) => code !== main(label));
+const labelOf = (code, text, rest) => ({ [code]: text, ...Object.fromEntries(rest) });
+// "value = label | de = …": the further languages of an option follow its label.
+const optionLine = ({ value, label }) => [`${value} = ${label[main(label)]}`, ...others(label).map(([code, text]) => `${code} = ${text}`)].join(" | ");
+function optionOf(line) {
+  const [first, ...rest] = line.split("|").map((one) => one.trim()).filter(Boolean);
+  const [value, text] = halves(first);
+  return { value, label: labelOf("en", text || value, rest.map(halves)) };
+}
+
+function input(label, value, put, { rows = 0, help = "", numeric = false } = {}) {
+  const id = fresh("field");
+  const told = help ? h("p", { class: "help", id: `${id}-help` }, help) : null;
+  const common = { id, "aria-describedby": help ? `${id}-help` : null, disabled: !draft, oninput: (event) => later(put(event.target.value)) };
+  const made = rows
+    ? h("textarea", { ...common, rows: String(rows), spellcheck: "false", dir: "auto" }, value)
+    : h("input", { ...common, type: "text", autocomplete: "off", dir: "auto", inputmode: numeric ? "decimal" : null, value });
+  return h("div", { class: "field" }, h("label", { for: id }, label), made, told);
+}
+
+function check(label, value, put) {
+  const box = h("input", { type: "checkbox", checked: value, disabled: !draft, onchange: () => later(put(box.checked)) });
+  return h("div", { class: "check" }, h("label", { class: "point" }, box, label));
+}
+
+function kindField(question) {
+  const id = fresh("kind");
+  const select = h("select", { id, disabled: !draft, onchange: () => {
+    question.kind = select.value;
+    for (const name of ["options", "minimum", "maximum"]) delete question[name];
+    if (question.kind.startsWith("choice")) question.options = [t("yes"), t("no")].map((one) => ({ value: one, label: { [language()]: one } }));
+    question.group &&= question.kind === "choice";
+    question.required &&= question.kind !== "note";
+    draw();
+  } }, Object.entries(KINDS).map(([value, text]) => h("option", { value, selected: value === question.kind }, text)));
+  return h("div", { class: "field" }, h("label", { for: id }, t("Kind of answer")), select);
+}
+
+function numeric(question, name, label) {
+  return input(label, question[name] ?? "", (text) => {
+    if (text.trim() === "") delete question[name];
+    else question[name] = Number(text.replace(",", "."));
+  }, { numeric: true });
+}
+
+function drawQuestion(list, i) {
+  const question = list[i];
+  const code = main(question.label);
+  const choosing = question.kind.startsWith("choice");
+  const move = (to) => () => {
+    list.splice(to, 0, ...list.splice(i, 1));
+    draw();
+  };
+  const acts = draft && [
+    i > 0 && button(t("Up"), move(i - 1), { class: "quiet" }), i + 1 < list.length && button(t("Down"), move(i + 1), { class: "quiet" }),
+    button(t("Take out"), () => {
+      list.splice(i, 1);
+      draw();
+    }, { class: "quiet" }),
+  ];
+  return h("fieldset", { class: "part" }, h("legend", {}, `${i + 1}. ${KINDS[question.kind]}`), h("div", { class: "fields" },
+    input(t("Question"), question.label[code] ?? "", (text) => (question.label = labelOf(code, text, others(question.label)))),
+    input(t("In other languages"), others(question.label).map(([at, text]) => `${at} = ${text}`).join("\n"), (text) => {
+      question.label = labelOf(code, question.label[code], lines(text).map(halves));
+    }, { rows: 2, help: t("One a line: de = Wie viele Jahre?") }),
+    kindField(question),
+    input(t("Name in files and reports"), question.name, (text) => (question.name = text.trim())),
+    choosing && input(t("Answers"), question.options.map(optionLine).join("\n"), (text) => (question.options = lines(text).map(optionOf)), { rows: 4, help: t("One a line: value = what raters read | de = was sie auf Deutsch lesen") }),
+    question.kind === "number" && [numeric(question, "minimum", t("At least")), numeric(question, "maximum", t("At most"))],
+    question.kind !== "note" && check(t("It must be answered"), question.required ?? false, (on) => (question.required = on)),
+    question.kind === "choice" && check(t("Reports may compare raters by the answer"), question.group ?? false, (on) => (question.group = on))),
+  acts && h("p", { class: "actions" }, acts.filter(Boolean)));
+}
+
+function freeName() {
+  const taken = new Set(Object.values(asked).flat().map((one) => one.name));
+  for (let n = 1; ; n += 1) if (!taken.has(`question${n}`)) return `question${n}`;
+}
+
+function drawMoment(moment) {
+  const list = asked[moment];
+  const add = button(t("Add a question"), () => {
+    list.push({ name: freeName(), kind: "text", label: { [language()]: t("What do you want to ask?") } });
+    draw();
+  }, { class: "quiet" });
+  const biography = button(t("Add a language biography"), () => resting(biography, async () => {
+    const taken = new Set(Object.values(asked).flat().map((one) => one.name));
+    list.push(...(await get("/v1/questionnaires/language-biography")).questions.filter((one) => !taken.has(one.name)));
+    draw();
+  }), { class: "quiet" });
+  return h("section", { data: { moment } }, h("h2", {}, MOMENTS[moment]), list.length ? list.map((_, i) => drawQuestion(list, i)) : h("p", { class: "quiet" }, t("Nothing is asked.")),
+    draft && h("p", { class: "actions" }, add, biography));
+}
+
+function draw() {
+  fill(place, Object.keys(MOMENTS).map(drawMoment));
+  later();
+}
+
+function later() {
+  if ($("#saved")) $("#saved").textContent = "";
+  const sections = Object.entries(MOMENTS).filter(([moment]) => asked[moment].length).map(([moment, title]) =>
+    [h("h3", {}, title), drawQuestions(asked[moment].map((one) => ({ options: [], ...one })), null).element]);
+  fill(shown, sections.length ? sections : h("p", { class: "quiet" }, t("Nothing is asked.")));
+}
+
+async function save() {
+  say(said, "");
+  try {
+    const answer = await call("PUT", `${api}/questionnaires`, { body: asked, headers: { "If-Match": seen } });
+    if (answer.ok) {
+      seen = answer.etag;
+      $("#saved").textContent = t("Saved.");
+      showNextStep();
+    } else if (answer.status === 412) say(said, t("Somebody else has changed this campaign. Reload the page to see it."));
+    else tell(said, told(answer));
+  } catch (error) {
+    if (!(error instanceof Unreachable)) throw error;
+    say(said, t("The server cannot be reached. Try again in a moment."));
+  }
+}
+
+const answered = (given, name) => [given?.[name] ?? null].flat().join(", ") || null;
+
+async function answers() {
+  const path = `${api}/questionnaires/answers`;
+  const rows = (await all(path)).filter((row) => row.before || row.after);
+  const names = Object.entries(asked).flatMap(([moment, list]) => list.filter((one) => one.kind !== "note").map((one) => [moment, one.name]));
+  const columns = [[t("Rater"), (row) => row.rater, "text"], ...names.map(([moment, name]) => [name, (row) => answered(row[moment], name), "text"])];
+  fill($("#answers"), rows.length ? [table(t("What raters answered"), columns, rows), fetched([listed(path)])] : h("p", { class: "quiet" }, t("Nobody has answered yet.")));
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (send) resting(send, save);
+});
+if (send) send.disabled = true;
+await reading(form, async () => {
+  const now = await call("GET", `${api}/questionnaires`);
+  if (!now.ok) throw new Refused(told(now));
+  seen = now.etag;
+  asked = now.body;
+  for (const one of Object.values(asked).flat()) for (const [name, value] of Object.entries(one)) if (value === null) delete one[name];
+  if (send) send.disabled = false;
+  draw();
+})();
+await reading($("#answers"), answers)();
+document.querySelector("#main").dataset.ready = "yes";
