@@ -142,7 +142,7 @@ def _answered(value: object) -> dict[str, object]:
     """Revisions of answers to questionnaires, by moment."""
     said = _mapping(value)
     for moment, revisions in said.items():
-        _one_of(*MOMENTS)(moment)
+        _check_literal(*MOMENTS)(moment)
         for revision in _list_of(_mapping, 1)(revisions):  # type: ignore[attr-defined]  # a tuple, as it checks
             if set(revision) != {"answers", "at"}:
                 raise ValueError("must have answers and at")
