@@ -10,7 +10,15 @@ from typing import Annotated
 import typer
 
 from app.cli.kit import context
-from app.cli.serving.service import announce, listening, origin_of, prepare, serve_database, stoppable
+from app.cli.serving.service import (
+    announce,
+    importing_early,
+    listening,
+    origin_of,
+    prepare,
+    serve_database,
+    stoppable,
+)
 from app.config import Settings
 from app.pearmut.app import ABSENT
 from app.pearmut.files import find_pearmut_files
@@ -32,25 +40,27 @@ def serve(
 ) -> None:
     """Serve until told to stop, with one worker beside it; whatever of it ends or stands still is started again."""
     settings = Settings.load()
-    with stoppable(), context.own_database() as (url, own):
+    with (
+        stoppable(),
+        listening(host or settings.host, settings.port if port is None else port) as server,
+        _listening_for_pearmut(settings, host or settings.host) as pearmut,
+        importing_early(server) as web,  # which takes longer than to have a database, new or old
+        context.own_database() as (url, own),
+    ):
         role = prepare(url, upgrade=not no_migrate)
-        with (
-            listening(host or settings.host, settings.port if port is None else port) as server,
-            _listening_for_pearmut(settings, host or settings.host) as pearmut,
-        ):
-            origin = settings.public_url or origin_of(server)
-            announce(url, role, origin, settings.data_dir)
-            if pearmut is not None:
-                typer.echo(f"Pearmut's pages at {settings.pearmut_url or origin_of(pearmut)}")
-            serve_database(
-                url,
-                own,
-                role,
-                server,
-                answering=workers or settings.workers,
-                with_worker=not no_worker,
-                pearmut=pearmut,
-            )
+        announce(url, role, settings.public_url or origin_of(server), settings.data_dir)
+        if pearmut is not None:
+            typer.echo(f"Pearmut's pages at {settings.pearmut_url or origin_of(pearmut)}")
+        serve_database(
+            url,
+            own,
+            role,
+            server,
+            answering=workers or settings.workers,
+            with_worker=not no_worker,
+            pearmut=pearmut,
+            early=web,
+        )
 
 
 @contextmanager

@@ -20,6 +20,7 @@ import psutil
 import psycopg
 import pytest
 
+from app.cli.serving.service import importing_early, make_web_part
 from tests.patience import soon
 from tests.working import until
 
@@ -183,3 +184,26 @@ def test_settings_that_are_wrong_are_named_without_their_values(
     said = refused(start(database_url))
     assert "PLUMBLINE_PUBLIC_URL" in said
     assert "s3cret" not in said
+
+
+def test_a_web_process_that_was_started_early_ends_with_who_started_it() -> None:
+    """It waits for its environment; if the one who started it is killed, nothing comes."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        part = make_web_part(listener)
+        part.start_early()
+        process = part._process
+        assert process is not None
+        assert part._awaited is not None
+        os.close(part._awaited)
+        part.end(LIMIT)
+        assert process.returncode == 1
+
+
+def test_a_web_process_that_is_never_told_a_database_leaves_its_socket() -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        with importing_early(listener) as part:
+            process = part._process
+        assert process is not None
+        assert process.returncode == -signal.SIGKILL

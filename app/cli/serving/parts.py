@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import signal
@@ -78,6 +79,34 @@ class SupervisedProcess:
         self._still = ProcessStillness(0)
         self._silent = self._ran = self._waited = 0.0
         self._pause = 0.0
+        self._awaited: int | None = None  # where a process that was started early reads its environment
+
+    def start_early(self) -> None:
+        """Start it before its environment is known: it imports what it needs, then waits for `complete`.
+
+        If nothing comes, because we end before, it ends as well.
+        """
+        theirs, self._awaited = os.pipe()
+        self._start(theirs)
+        os.close(theirs)
+
+    def complete(self, environment: Mapping[str, str]) -> None:
+        """Give one that was started early the rest of its environment, which it also gets when it is restarted."""
+        self._environment = {**self._environment, **environment}
+        if self._awaited is not None:
+            with suppress(BrokenPipeError), os.fdopen(self._awaited, "wb") as pipe:  # it has ended, which a look tells
+                pipe.write(json.dumps(environment).encode())
+            self._awaited = None
+
+    def abandon(self) -> None:
+        """End one that was started early and was not completed, so that nothing keeps its socket."""
+        if self._awaited is None:
+            return
+        os.close(self._awaited)
+        self._awaited = None
+        if self._process is not None:
+            self._process.kill()
+        self.end(0)
 
     @property
     def is_starting(self) -> bool:
@@ -136,14 +165,16 @@ class SupervisedProcess:
         self.condition = ServiceCondition("restarting", reason)
         log.warning("%s: %s; restarting in %.1f s", self.name, reason, self._pause)
 
-    def _start(self) -> None:
+    def _start(self, awaited: int | None = None) -> None:
+        """Start it. awaited: where it reads the rest of its environment."""
         self._kept = SupervisorEnd()
+        early = () if awaited is None else (awaited,)
         try:
             self._process = subprocess.Popen(
-                [part.replace("{line}", str(self._kept.theirs)) for part in self._command],
+                [*(part.replace("{line}", str(self._kept.theirs)) for part in self._command), *map(str, early)],
                 env={**os.environ, **self._environment},
                 stdin=subprocess.DEVNULL,
-                pass_fds=(self._kept.theirs, *self._descriptors),
+                pass_fds=(self._kept.theirs, *self._descriptors, *early),
             )
         except OSError as error:  # no memory, no process, no file to be had now
             self._gone(f"it cannot be started ({error.strerror})")

@@ -40,16 +40,23 @@ def serve_database(
     answering: int = 1,
     with_worker: bool = True,
     pearmut: socket.socket | None = None,
+    early: SupervisedProcess | None = None,
 ) -> None:
     """Serve a database on a listening socket until told to stop, and keep all that it takes running.
 
     own: the embedded Postgres, where that is the database. answering: the number of processes that answer requests.
-    pearmut: a listening socket for Pearmut's own pages.
+    pearmut: a listening socket for Pearmut's own pages. early: the first process that answers, if it was started already.
     """
     parts: list[SupervisedPart] = [Postgres(embedded.ServerTender(own.cluster))] if own else []
-    parts += [_web(url, role, server, f"web {i}" if answering > 1 else "web") for i in range(1, answering + 1)]
+    names = ["web"] if answering == 1 else [f"web {i}" for i in range(1, answering + 1)]
+    web = [early or make_web_part(server), *(make_web_part(server) for _ in names[1:])]
     if pearmut is not None:
-        parts.append(_web(url, role, pearmut, "pearmut", PEARMUT))
+        names.append("pearmut")
+        web.append(make_web_part(pearmut, PEARMUT))
+    for part, name in zip(web, names, strict=True):
+        part.name = name
+        part.complete({"PLUMBLINE_DATABASE_URL": url, "PLUMBLINE_DATABASE_ROLE": role or ""})
+    parts += web
     run([*parts, *([_worker(url)] if with_worker else [])], server)
 
 
@@ -62,15 +69,23 @@ def _worker(url: str) -> SupervisedProcess:
     )
 
 
-def _web(url: str, role: str | None, server: socket.socket, name: str, application: str = FACTORY) -> SupervisedProcess:
+def make_web_part(server: socket.socket, application: str = FACTORY) -> SupervisedProcess:
+    """A process that answers requests on a listening socket; it has to be told which database it serves."""
     command = [sys.executable, "-m", "app.cli.serving.web", "{line}", str(server.fileno()), application]
-    environment = {
-        "PLUMBLINE_DATABASE_URL": url,
-        "PLUMBLINE_DATABASE_ROLE": role or "",
-        # Each thread may have an arena that keeps what one report needed; with two in all, managers cost 40 MB less.
-        "MALLOC_ARENA_MAX": os.environ.get("MALLOC_ARENA_MAX", "2"),
-    }
-    return SupervisedProcess(name, command, environment=environment, descriptors=[server.fileno()])
+    # Each thread may have an arena that keeps what one report needed; with two in all, managers cost 40 MB less.
+    environment = {"MALLOC_ARENA_MAX": os.environ.get("MALLOC_ARENA_MAX", "2")}
+    return SupervisedProcess("web", command, environment=environment, descriptors=[server.fileno()])
+
+
+@contextmanager
+def importing_early(server: socket.socket) -> Iterator[SupervisedProcess]:
+    """A process that answers requests, started before there is a database; it ends if it is never told one."""
+    web = make_web_part(server)
+    web.start_early()
+    try:
+        yield web
+    finally:
+        web.abandon()
 
 
 def prepare(url: str, *, upgrade: bool) -> str | None:

@@ -1,11 +1,14 @@
 """A web process: answers requests on a listening socket, under the supervisor's eyes or by itself.
 
-python -m app.cli.serving.web LINE LISTENER [APPLICATION]    # descriptors of the line and of the listening socket
+python -m app.cli.serving.web LINE LISTENER APPLICATION [ENVIRONMENT]    # the descriptors of the line, of the listening
+                                                                         # socket, and of a pipe with what is added to
+                                                                         # the environment
 """
 
 from __future__ import annotations
 
 import gc
+import json
 import logging
 import os
 import resource
@@ -79,13 +82,29 @@ def _log_no_threads() -> None:
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
 
 
-def main(line: int, listener: int, factory: str = FACTORY) -> None:
+def _await_environment(descriptor: int) -> None:
+    """Import the application meanwhile; end where nothing comes, for then whoever started us has ended."""
+    gc.disable()
+    from app import api, main  # noqa: F401
+
+    api.routers()
+    with os.fdopen(descriptor, "rb") as pipe:
+        given = pipe.read()
+    if not given:
+        os._exit(1)
+    os.environ.update(json.loads(given))
+
+
+def main(line: int, listener: int, factory: str, environment: int | None = None) -> None:
     """Answer requests until told to stop. The event loop gives the signs of life: who hears them is answered."""
     sys.setswitchinterval(SWITCH)
     _log_no_threads()
     from app.web import supervision
 
     ends = Line(line, told=supervision.keep_states, alone=lambda: os._exit(1))
+
+    if environment is not None:
+        _await_environment(environment)
 
     async def beat() -> None:
         ends.beat()
@@ -96,4 +115,4 @@ def main(line: int, listener: int, factory: str = FACTORY) -> None:
 
 if __name__ == "__main__":
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `app.cli.main` says
-    main(int(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:4])
+    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], *map(int, sys.argv[4:5]))
