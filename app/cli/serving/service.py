@@ -45,7 +45,7 @@ def serve_database(
     """Serve a database on a listening socket until told to stop, and keep all that it takes running.
 
     own: the embedded Postgres, where that is the database. answering: the number of processes that answer requests.
-    pearmut: a listening socket for Pearmut's own pages. early: the first process that answers, if it was started already.
+    pearmut: a listening socket for Pearmut's own pages. early: the first process that answers, if it runs already.
     """
     parts: list[SupervisedPart] = [Postgres(embedded.ServerTender(own.cluster))] if own else []
     names = ["web"] if answering == 1 else [f"web {i}" for i in range(1, answering + 1)]
