@@ -23,9 +23,9 @@ MOST_TRIED = 1000
 and the same words in the reference; shifts that are tried in all."""
 KEEP, SUBSTITUTE, DELETE, INSERT = " ", "s", "d", "i"
 
-Column = tuple[int, int, int, int, int]
+Column = tuple[int, int, int, int]
 """One column of the table. Bits of the cells that are one more than the cell above, one less than it, one more than the
-cell to the left, one less than it; then the cost in the last cell."""
+cell to the left, one less than it."""
 
 
 class OutsideBeam(Exception):
@@ -38,35 +38,43 @@ class PostEditTable:
     def __init__(self, tokens: Sequence[str]) -> None:
         self.tokens = list(tokens)
         self.places: dict[str, list[int]] = {}
+        self._bits: dict[str, int] = {}
         for place, token in enumerate(tokens):
-            self.places.setdefault(token, []).append(place)
-        self._bits = {token: sum(1 << place for place in places) for token, places in self.places.items()}
-        self._last = 1 << (len(tokens) - 1)
+            if token in self.places:
+                self.places[token].append(place)
+                self._bits[token] |= 1 << place
+            else:
+                self.places[token] = [place]
+                self._bits[token] = 1 << place
         self._every = (1 << len(tokens)) - 1
 
     @property
     def start(self) -> Column:
         """The column before any word."""
-        return self._every, 0, 0, 0, len(self.tokens)
+        return self._every, 0, 0, 0
 
-    def columns(self, words: Sequence[str], start: Column) -> Iterator[Column]:
+    def columns(self, words: Sequence[str], start: Column) -> list[Column]:
         """The columns after each of some words, from the one before them.
 
         Source: Hyyrö 2003.
         """
-        every, last, bits = self._every, self._last, self._bits
-        above, below, _, _, cost = start
+        every, bits = self._every, self._bits
+        above, below, _, _ = start
+        columns: list[Column] = []
         for word in words:
             match = bits.get(word, 0)
-            diagonal = (((match & above) + above) ^ above) | match | below
-            rise, fall = below | (every & ~(diagonal | above)), diagonal & above
-            if rise & last:
-                cost += 1
-            elif fall & last:
-                cost -= 1
+            diagonal = (((((match & above) + above) ^ above) | match | below) & every) if match else below
+            rise, fall = below | (every ^ (diagonal | above)), diagonal & above
             shifted = (rise << 1 | 1) & every
-            above, below = ((fall << 1) & every) | (every & ~(diagonal | shifted)), shifted & diagonal
-            yield above, below, rise, fall, cost
+            above, below = ((fall << 1) & every) | (every ^ (diagonal | shifted)), shifted & diagonal
+            columns.append((above, below, rise, fall))
+        return columns
+
+
+def _cost_of(columns: Sequence[Column]) -> int:
+    """The cost in the last cell of the last column: of deleting every word, then down the column."""
+    above, below, _, _ = columns[-1]
+    return len(columns) - 1 + above.bit_count() - below.bit_count()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +98,14 @@ def best_shifts(words: Sequence[str], tokens: Sequence[str], *, seek: bool = Tru
 
     Raises OutsideBeam.
     """
+    if words == tokens:
+        return 0, KEEP * len(words)  # raters leave many outputs as they are
     reference, text = _reference(tuple(tokens)), list(words)
     shifts = tried = 0
     while True:
         columns = [reference.start, *reference.columns(text, reference.start)]
         trace = _trace(text, reference.tokens, columns)
-        if not seek or columns[-1][-1] == 0:
+        if not seek or _cost_of(columns) == 0:
             return shifts, trace
         following, tried = _best_shift(text, reference, columns, _alignment_of(trace, len(text), len(tokens)), tried)
         if following is None or tried >= MOST_TRIED:
@@ -114,16 +124,19 @@ def _trace(words: Sequence[str], tokens: Sequence[str], columns: Sequence[Column
     i, j = len(words), len(tokens)
     ratio = j / i
     width = BEAM if ratio / 2 <= BEAM else math.ceil(ratio / 2 + BEAM)
-    narrow, last = j >= width, i
+    narrow, last = j >= width and _may_leave_beam(_cost_of(columns), i, j), i
     steps = []
     while i and j:
         if narrow and not (-width <= j - int(i * ratio) and (i == last or j - int(i * ratio) < width)):
             raise OutsideBeam
-        above, below, rise, fall, _ = columns[i]
-        bit = 1 << (j - 1)
         if words[i - 1] == tokens[j - 1]:
-            step = KEEP
-        elif _row_step(above, below, bit) + (_row_step(rise, fall, bit >> 1) if j > 1 else 1) == 1:
+            steps.append(KEEP)
+            i -= 1
+            j -= 1
+            continue
+        above, below, rise, fall = columns[i]
+        bit = 1 << (j - 1)
+        if _over(above, below, bit) + (_over(rise, fall, bit >> 1) if j > 1 else 1) == 1:
             step = SUBSTITUTE
         else:
             step = DELETE if rise & bit else INSERT
@@ -135,7 +148,12 @@ def _trace(words: Sequence[str], tokens: Sequence[str], columns: Sequence[Column
     return "".join(steps) + DELETE * i + INSERT * j
 
 
-def _row_step(more: int, less: int, bit: int) -> int:
+def _may_leave_beam(cost: int, n_words: int, n_tokens: int) -> bool:
+    """Whether a path of some cost can leave the beam: each cell away from the diagonal costs a step there and back."""
+    return (cost + abs(n_words - n_tokens) + 1) // 2 >= BEAM
+
+
+def _over(more: int, less: int, bit: int) -> int:
     return 1 if more & bit else -1 if less & bit else 0
 
 
@@ -163,7 +181,7 @@ def _best_shift(
 
     Among shifts that save the same: the longest, then the leftmost start, then the leftmost target.
     """
-    before = columns[-1][-1]
+    before = _cost_of(columns)
     best: tuple[int, int, int, int, list[str]] | None = None
     costs: dict[tuple[str, ...], int] = {}
     for start, size, targets in _candidates(words, reference, alignment):
@@ -219,7 +237,7 @@ def _shift_words(words: list[str], start: int, size: int, target: int) -> list[s
 def _cost(words: list[str], reference: PostEditTable, columns: Sequence[Column]) -> int:
     """The edit distance from the words to the reference. columns : the known ones, from the start."""
     table = [*columns, *reference.columns(words[len(columns) - 1 :], columns[-1])]
-    cost = table[-1][-1]
-    if (cost + abs(len(words) - len(reference.tokens)) + 1) // 2 >= BEAM:  # else no path of that cost leaves the beam
+    cost = _cost_of(table)
+    if _may_leave_beam(cost, len(words), len(reference.tokens)):
         _trace(words, reference.tokens, table)
     return cost
