@@ -56,6 +56,8 @@ bench: setup ## time importing, loading, ranking, starting, posting, raters who 
 	@$(PY) -m benchmarks.hot
 	@$(PY) -m benchmarks.pace
 	@$(PY) -m benchmarks.managers
+	@$(PY) -m benchmarks.looks
+	@$(PY) -m benchmarks.peers
 	@$(PY) -m benchmarks.postedits
 
 .PHONY: check

@@ -224,8 +224,29 @@ def test_tasks_are_read_again_only_where_they_have_changed(
     assert walk.look(walk.keeper).leases.n_expired == 1
     assert len(read) == 1, "how long a lease goes on is read apart"
     with database.transaction() as session:
-        session.execute(text("UPDATE tasks SET bucket = bucket + 1 WHERE id = (SELECT max(id) FROM tasks)"))
-        session.execute(text("UPDATE tasks SET bucket = bucket - 1 WHERE id = (SELECT min(id) FROM tasks)"))
+        session.execute(text("UPDATE tasks SET lease = lease + 1 WHERE id = (SELECT max(id) FROM tasks)"))
+        session.execute(text("UPDATE tasks SET lease = lease + 2 WHERE id = (SELECT min(id) FROM tasks)"))
     walk.look(walk.keeper)
     assert len(read) == 2
     assert walk.look(walk.keeper) == walk.look(CountsKeeper())
+
+
+def test_leases_are_read_once_of_a_rater_who_has_begun(
+    anonymous: httpx.Client, database: Database, secret: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A campaign has as many leases as tasks; to look through them took longer than all the rest."""
+    walk = make_walk(anonymous, database, secret, 8, CountsKeeper())
+    asked: list[int] = []
+    load = stored.load_first_leases
+
+    def count(session: Any, campaign_id: int, raters: Any) -> Any:
+        asked.append(len(raters))
+        return load(session, campaign_id, raters)
+
+    monkeypatch.setattr(stored, "load_first_leases", count)
+    walk.look(walk.keeper)
+    for _ in range(20):
+        walk.answer()
+    walk.look(walk.keeper)
+    walk.look(walk.keeper)
+    assert asked == [3, 3], "the third look asks of nobody, for all have begun"

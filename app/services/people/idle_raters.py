@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from app.reports.kit.captions import pluralize
 from app.storage import campaigns, idle_raters, plans
@@ -25,15 +25,21 @@ def _idle(n: int, who: str) -> str:
 
 
 def list_idle_warnings(
-    session: Session, campaign_id: int, state: str, *, of: Collection[str] | None = None, named: bool
+    session: Session,
+    campaign_id: int,
+    state: str,
+    find_idle: Callable[[], Sequence[str]],
+    *,
+    of: Collection[str] | None = None,
+    named: bool,
 ) -> list[str]:
     """Of raters, and of seats where the whole campaign is seen.
 
-    of: raters who may be told of; None for all. named: by their keys.
+    find_idle: the keys of idle raters. of: raters who may be told of; None for all. named: by their keys.
     """
     if state not in UNDER_WAY:
         return []
-    idle = [key for key in idle_raters.load_idle_rater_keys(session, campaign_id) if of is None or key in of]
+    idle = [key for key in find_idle() if of is None or key in of]
     sentences = []
     if idle:
         sentences.append(make_idle_warning(idle, "rater") if named else f"{_idle(len(idle), 'rater')}; {SHARE}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -17,7 +17,7 @@ from app.domain.languages import has_word_spaces
 from app.services.campaigns.campaigns import get_campaign
 from app.services.plans.plan_input import CHARACTERS_A_WORD
 from app.services.tasks.progress_view import ProgressSnapshot
-from app.storage import progress, progress_counts
+from app.storage import idle_raters, progress, progress_counts
 from app.storage.db import Session
 
 DAY = timedelta(days=1)
@@ -80,11 +80,16 @@ class _StoredTallies:
 
 @dataclass(slots=True)
 class _Campaign:
-    """What is kept of a campaign; who looks at the same time waits for who counts. tasks: as of a digest of them."""
+    """What is kept of a campaign; who looks at the same time waits for who counts.
+
+    tasks: as of a digest of them. began: first leases, by rater. idle: who has nothing, of whom, in which minute.
+    """
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     kept: _StoredTallies | None = None
     tasks: tuple[str, Sequence[progress.Row]] | None = None
+    began: Mapping[int, datetime] = field(default_factory=dict)
+    idle: tuple[tuple[object, ...], Sequence[str]] | None = None
 
 
 class CountsKeeper:
@@ -106,6 +111,39 @@ class CountsKeeper:
             rows = campaign.tasks[1]
         leased = {row.id: row for row in progress.load_leased_tasks(session, seen.campaign_id)}
         return [leased.get(row.id, row) for row in rows] if leased else rows
+
+    def load_first_leases(
+        self, session: Session, seen: ProgressSnapshot, raters: Iterable[progress.Row]
+    ) -> Mapping[int, datetime]:
+        """When raters leased their first task, by rater: read once of each who has begun."""
+        campaign = self._campaign(seen)
+        with campaign.lock:
+            if missing := [one.id for one in raters if one.id not in campaign.began]:
+                campaign.began = {**campaign.began, **progress.load_first_leases(session, seen.campaign_id, missing)}
+            return campaign.began
+
+    def load_idle_raters(
+        self,
+        session: Session,
+        seen: ProgressSnapshot,
+        raters: Iterable[progress.Row],
+        began: Mapping[int, datetime],
+        tasks: Iterable[progress.Row],
+    ) -> Sequence[str]:
+        """The keys of raters whom the plan in force gives nothing; a minute old at most, as are all rates.
+
+        Who has begun or holds a task is none of them, so the plan is asked about the others alone.
+        """
+        busy = {row.rater_id for row in tasks} | set(began)
+        asked = (seen.at, seen.plan, *(one.key for one in raters if one.state == "active" and one.id not in busy))
+        campaign = self._campaign(seen)
+        with campaign.lock:
+            if len(asked) == 2:
+                return []
+            if campaign.idle is None or campaign.idle[0] != asked:
+                keys = [str(key) for key in asked[2:]]
+                campaign.idle = asked, idle_raters.load_idle_rater_keys(session, seen.campaign_id, keys)
+            return campaign.idle[1]
 
     def count(self, session: Session, seen: ProgressSnapshot, tasks: Sequence[progress.Row]) -> ProgressTallies:
         """What is judged as of this look. tasks: of the campaign, those not withdrawn."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.deadlines import parse_deadline
@@ -48,7 +49,9 @@ def look(
     tasks = sources.tasks(rows)
     plan = progress.load_plan(session, seen.campaign_id) if sight.team is None else None
     balance = counted.measure_balance(raters, tasks, plan) if sight.team is None else None
-    forecast = counted.forecast(raters, tasks, seen)
+    began = keeper.load_first_leases(session, seen, everybody)
+    forecast = counted.forecast(raters, began, tasks, seen)
+    find_idle = partial(keeper.load_idle_raters, session, seen, everybody, began, rows)
     return Progress(
         campaign=seen.key,
         state=seen.state,
@@ -65,16 +68,22 @@ def look(
         leases=counted.leases(tasks, raters, sight),
         open_flags=sum(one.open_flags for one in raters),
         buckets=counted.buckets(tasks) if sight.team is None else None,
-        raters=counted.raters(raters, tasks, seen.at) if sight.raters else None,
+        raters=counted.raters(raters, began, tasks, seen.at) if sight.raters else None,
         systems=sources.systems(progress.load_systems(session, seen.campaign_id)) if sight.systems else None,
-        warnings=[*counted.warnings(balance), *_idle(session, seen, sight, raters)],
+        warnings=[*counted.warnings(balance), *_idle(session, seen, sight, raters, find_idle)],
     )
 
 
-def _idle(session: Session, seen: ProgressSnapshot, sight: ProgressScope, raters: Sequence[progress.Row]) -> list[str]:
+def _idle(
+    session: Session,
+    seen: ProgressSnapshot,
+    sight: ProgressScope,
+    raters: Sequence[progress.Row],
+    find_idle: Callable[[], Sequence[str]],
+) -> list[str]:
     """Whom the plan gives nothing, of those whom somebody sees."""
     ours = None if sight.team is None else {one.key for one in raters}
-    return idle_raters.list_idle_warnings(session, seen.campaign_id, seen.state, of=ours, named=sight.raters)
+    return idle_raters.list_idle_warnings(session, seen.campaign_id, seen.state, find_idle, of=ours, named=sight.raters)
 
 
 def _deadline(

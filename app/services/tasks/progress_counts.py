@@ -92,7 +92,9 @@ def pace(tasks: Sequence[CountedTask], at: datetime) -> Pace:
     )
 
 
-def _workloads(raters: Sequence[progress.Row], tasks: Sequence[CountedTask]) -> dict[int, RaterWorkload]:
+def _workloads(
+    raters: Sequence[progress.Row], first_leases: Mapping[int, datetime], tasks: Sequence[CountedTask]
+) -> dict[int, RaterWorkload]:
     """When each rater handed tasks in, in seconds, and how many they have left."""
     done: dict[int, list[float]] = defaultdict(list)
     left: dict[int, int] = defaultdict(int)
@@ -104,16 +106,25 @@ def _workloads(raters: Sequence[progress.Row], tasks: Sequence[CountedTask]) -> 
     workloads = {}
     for rater in raters:
         times = np.sort(np.array(done[rater.id], dtype=np.float64))
-        began = rater.began.timestamp() if rater.began is not None else (float(times[0]) if times.size else 0.0)
+        first = first_leases.get(rater.id)
+        began = first.timestamp() if first is not None else (float(times[0]) if times.size else 0.0)
         workloads[rater.id] = RaterWorkload(times, began, left[rater.id])
     return workloads
 
 
-def forecast(raters: Sequence[progress.Row], tasks: Sequence[CountedTask], seen: ProgressSnapshot) -> Forecast | None:
-    """By gaps between hand-ins drawn anew, from a seed that only the data decide; None while nobody works."""
+def forecast(
+    raters: Sequence[progress.Row],
+    first_leases: Mapping[int, datetime],
+    tasks: Sequence[CountedTask],
+    seen: ProgressSnapshot,
+) -> Forecast | None:
+    """By gaps between hand-ins drawn anew, from a seed that only the data decide; None while nobody works.
+
+    first_leases: when raters leased their first task, by rater.
+    """
     if seen.state != "open":
         return None
-    work = _workloads(raters, tasks)
+    work = _workloads(raters, first_leases, tasks)
     active = {one.id for one in raters if one.state == "active"}
     present = [one for rater, one in work.items() if one.remaining or (rater in active and one.handed_in.size)]
     shared = sum(one.row.rater_id is None and one.row.state == "free" for one in tasks)
@@ -129,9 +140,14 @@ def forecast(raters: Sequence[progress.Row], tasks: Sequence[CountedTask], seen:
     return Forecast(median=median, low=low, high=high, level=end.level)
 
 
-def raters(raters: Sequence[progress.Row], tasks: Sequence[CountedTask], at: datetime) -> list[OfRater]:
-    """What each rater did and has left."""
-    work = _workloads(raters, tasks)
+def raters(
+    raters: Sequence[progress.Row],
+    first_leases: Mapping[int, datetime],
+    tasks: Sequence[CountedTask],
+    at: datetime,
+) -> list[OfRater]:
+    """What each rater did and has left. first_leases: when raters leased their first task, by rater."""
+    work = _workloads(raters, first_leases, tasks)
     mine: dict[int, list[CountedTask]] = defaultdict(list)
     for own in tasks:
         if own.row.rater_id is not None:
