@@ -84,6 +84,8 @@ def _length(head: bytes) -> int:
 PATIENCE = 30.0
 """Seconds for answers that are due when the last request has been sent."""
 EVENTS = "events"
+BEGAN = "began"
+"""When the timetable began, by the clock that all processes of a machine share."""
 
 
 class Latencies:
@@ -193,7 +195,7 @@ async def keep_time(host: str, port: int, timetable: Mapping[str, Any]) -> dict[
     """Figures by kind of request, once each of a timetable is answered."""
     latencies = Latencies()
     clients = [Client((host, port), latencies) for _ in range(timetable["clients"])]
-    began = time.perf_counter()
+    began, clock = time.perf_counter(), time.monotonic()
     for second, client, kind, request in timetable["sent"]:
         ahead = began + second - time.perf_counter()
         if ahead > 0:
@@ -204,7 +206,7 @@ async def keep_time(host: str, port: int, timetable: Mapping[str, Any]) -> dict[
         await asyncio.sleep(0.01)
     for client in clients:
         client.give_up()
-    return {**latencies.figures(), EVENTS: {"n": latencies.events}}
+    return {**latencies.figures(), EVENTS: {"n": latencies.events}, BEGAN: {"clock": clock}}
 
 
 def _ends(taken: Sequence[float]) -> dict[str, float]:

@@ -3,7 +3,8 @@
 Each rater holds a task of 20 documents with 20 segments and posts every 10 to 60 s, on a connection of its own,
 whatever the service does: requests go out by a timetable, and latency counts from the scheduled time. Beside it, in the
 same run and in turn, the hammered path of `benchmarks.hot`: 16 connections without a pause. Then raters who post every
-30 s and whose pages send a heartbeat every 20 s, more and more of them, until the node does not keep up.
+30 s and whose pages send a heartbeat every 20 s, more and more of them, until the node does not keep up. Of each run
+only the time counts in which all raters are there: they come one after another before it, and keep their connections.
 
 Processor time is that of the web process and of all of Postgres, from /proc. Before anything is measured, every rater
 has posted once, within `--settle` seconds: what a process keeps of raters runs out after five minutes, so it must have
@@ -17,6 +18,7 @@ import random
 import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +30,7 @@ from app.storage.db import Database
 from app.storage.embedded import EmbeddedServer
 from benchmarks import hot_data, pages
 from benchmarks.hot import CLIENTS, Sent, generate, heartbeat, judgment, keep_time, posts, serving, throw_away
+from benchmarks.hot_load import BEGAN
 from benchmarks.processes import Taken, Watched, load_average, postmaster, serving_at
 
 PAUSES: Final = (10.0, 60.0)
@@ -39,6 +42,11 @@ STEPS: Final = (500, 1_000, 2_000, 3_000, 5_000, 7_000, 10_000)
 KEEPS_UP: Final = 1.0
 """Seconds of p99 up to which a node keeps up."""
 GOAL: Final = 1.5
+COMING: Final = "coming"
+PER_SECOND: Final = 45.0
+"""Raters who come in a second; of more behind one address, a service refuses some."""
+LOOK: Final = 0.2
+"""Seconds between two looks at the processes."""
 PROXIED: Final = 64
 IDLE: Final = 10.0
 SEGMENTS: Final = hot_data.ITEMS * hot_data.SEGMENTS
@@ -77,19 +85,31 @@ class Figures:
 
 
 def timetable(
-    raters: Sequence[Rater], seconds: float, pauses: tuple[float, float], draw: random.Random, beats: bool = False
+    raters: Sequence[Rater],
+    seconds: float,
+    pauses: tuple[float, float],
+    draw: random.Random,
+    beats: bool = False,
+    coming: float = 0.0,
 ) -> list[Sent]:
-    """When each rater posts, as if it had gone on like this for long. beats: and when their pages send heartbeats."""
+    """When each rater posts. beats: and when their pages send heartbeats.
+
+    coming: seconds in which the raters come, before those that count; what is sent in these is of the kind COMING. If
+    they were there already, all goes on as if for long.
+    """
     sent: list[Sent] = []
+    end = coming + seconds
     for client, rater in enumerate(raters):
-        at = draw.uniform(0.0, draw.uniform(*pauses))
-        while at < seconds:
-            sent.append((at, client, "post", rater.post()))
+        begun = draw.uniform(0.0, coming) if coming else 0.0
+        at = begun if coming else draw.uniform(0.0, draw.uniform(*pauses))
+        while at < end:
+            sent.append((at, client, "post" if at >= coming else COMING, rater.post()))
             at += draw.uniform(*pauses)
         if beats:
-            first = draw.uniform(0.0, BEAT)
-            times = [first + n * BEAT for n in range(int(seconds // BEAT) + 1)]
-            sent += [(at, client, "beat", heartbeat(rater.task, rater.secret)) for at in times if at < seconds]
+            at = begun + draw.uniform(0.0, BEAT)
+            while at < end:
+                sent.append((at, client, "beat" if at >= coming else COMING, heartbeat(rater.task, rater.secret)))
+                at += BEAT
     return sorted(sent)
 
 
@@ -139,13 +159,48 @@ class Pace:
         connections: int | None = None,
     ) -> Figures:
         """Posts of some raters by a timetable, each on a connection of its own or all on some connections."""
-        sent = timetable(self.raters[:n], seconds, pauses, self.draw, beats)
+        coming = n / PER_SECOND
+        sent = timetable(self.raters[:n], seconds, pauses, self.draw, beats, coming)
         if connections is not None:
             sent = [(at, client % connections, kind, text) for at, client, kind, text in sent]
-        before = self.watched.taken()
-        figures = keep_time(self.address, connections or n, sent)
-        taken = self.watched.since(before)
-        return of_posts(figures, taken, seconds)
+        with Sampled(self.watched) as sampled:
+            figures = keep_time(self.address, connections or n, sent)
+        began = figures[BEGAN]["clock"] + coming
+        return of_posts(figures, sampled.between(began, began + seconds), seconds)
+
+
+class Sampled:
+    """What processes have taken at many moments, so that a part of a run can be told apart afterwards."""
+
+    def __init__(self, watched: Watched) -> None:
+        self._watched = watched
+        self._seen: list[tuple[float, Taken]] = []
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Sampled:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        self._look()
+        while not self._done.wait(LOOK):
+            self._look()
+        self._look()
+
+    def _look(self) -> None:
+        self._seen.append((monotonic(), self._watched.taken()))
+
+    def between(self, first: float, last: float) -> Taken:
+        """What was taken between two moments, from the first look after each."""
+        before, after = (
+            next((taken for at, taken in self._seen if at >= when), self._seen[-1][1]) for when in (first, last)
+        )
+        return Taken(after.web - before.web, after.postgres - before.postgres)
 
 
 WARMED: Final = 1.2

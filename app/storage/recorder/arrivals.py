@@ -9,9 +9,9 @@ from __future__ import annotations
 import time
 from collections import deque
 
-RECENT = 8
+RECENT = 12
 """Arrivals that are looked at."""
-ENOUGH = 6
+ENOUGH = 10
 """Members with whom a flush waits no longer. Fewer than RECENT: raters who each wait for an answer before they send the
 next one are waited for only where so many come back."""
 

@@ -34,7 +34,7 @@ from app.storage.recorder.judgments import (
 
 MOST = 64
 WAITING = 2048  # members of all campaigns together
-SHARING = 0.02  # seconds that an answer waits for others at most
+SHARING = 0.04  # seconds that an answer waits for others at most
 KNOWN_LANES = 1000  # whose last arrivals are kept
 AGAINST_EACH_OTHER = "40"  # class of the states of deadlocks
 OTHERS_TURN = 0.1  # seconds: who was let go takes its locks; whoever came at once met it a second time

@@ -58,7 +58,7 @@ def test_answers_of_many_raters_share_commits_while_one_rater_has_their_own(desk
         sent = []
         for actor, answer in zip(actors, desk.answers, strict=False):
             sent.append(asyncio.ensure_future(recorder.judge(desk.ledger, [answer], actor=actor, whole=False)))
-            await asyncio.sleep(SHARING / 5)
+            await asyncio.sleep(SHARING / 10)
         await asyncio.gather(*sent)
         assert recorder.members - members == len(sent)
         return (recorder.members - members) / (recorder.flushes - flushes)
