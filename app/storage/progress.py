@@ -18,15 +18,18 @@ Row = sa.Row[Any]
 
 # Whatever these say of a campaign, its progress says; the minute is part of it, because rates and lost leases age.
 # Of a task, one number says rater, lease and state: a hash of the whole row takes three times as long. What else is
-# shown of it never changes, or only where it is leased anew. States differ in their first letters.
-_GLANCE = """
+# shown of it never changes, or only where it is leased anew. States differ in their first letters. There is a digest of
+# each few tasks, so that only these are read again.
+BITS = 8
+_GLANCE = f"""
 SELECT c.id, c.key, c.state, c.data_version, c.settings_version, date_trunc('minute', clock_timestamp()) AS at,
        (SELECT max(version) FROM plans p WHERE p.campaign_id = c.id) AS plan,
        (SELECT max(f.id) FROM flags f WHERE f.campaign_id = c.id) AS flags,
        (SELECT count(*) FROM flags f WHERE f.campaign_id = c.id AND f.answer IS NULL) AS open_flags,
-       (SELECT (count(*), bit_xor(hashint8extended(
-                t.id, (coalesce(t.rater_id, 0) << 28) + (t.lease << 7) + ascii(t.state))))::text
-        FROM tasks t WHERE t.campaign_id = c.id) AS tasks,
+       (SELECT string_agg(p.part || p.digest, ';' ORDER BY p.part) FROM (
+            SELECT t.id >> {BITS} AS part, (count(*), bit_xor(hashint8extended(
+                   t.id, (coalesce(t.rater_id, 0) << 28) + (t.lease << 7) + ascii(t.state))))::text AS digest
+            FROM tasks t WHERE t.campaign_id = c.id GROUP BY 1) p) AS tasks,
        (SELECT (count(*), sum(e.settings_version))::text FROM enrolments e WHERE e.campaign_id = c.id) AS enrolments,
        (SELECT (count(*), sum(i.seats), count(i.revoked_at))::text FROM invitations i WHERE i.campaign_id = c.id)
            AS invitations
@@ -36,7 +39,10 @@ _TASKS = """
 SELECT t.id, t.public_id, t.state, t.rater_id, t.bucket, coalesce(t.words, 0) AS words,
        coalesce(t.segments, 0) AS segments, t.handed_in_at, t.leased_until,
        t.state = 'leased' AND t.leased_until < clock_timestamp() AS expired
-FROM tasks t WHERE t.campaign_id = :campaign AND t.state {states} ORDER BY t.id"""
+FROM {tasks} WHERE t.campaign_id = :campaign AND t.state {states} ORDER BY t.id"""
+_OF_PARTS = f"""unnest(CAST(:parts AS bigint[])) AS p(n) CROSS JOIN LATERAL (
+    SELECT * FROM tasks
+    WHERE campaign_id = :campaign AND id >= p.n << {BITS} AND id < (p.n + 1) << {BITS} OFFSET 0) t"""
 # Tasks that came with their answers show what was judged; each answer for a segment is that segment once.
 # Only sources that somebody judged in such a task are split: progress is built anew with every change.
 _IMPORTED = f"""
@@ -78,14 +84,16 @@ def load_progress_basis(session: Session, key: str) -> Row:
     return row
 
 
-def load_counted_tasks(session: Session, campaign_id: int) -> list[Row]:
-    """All tasks that were not withdrawn."""
-    return list(session.execute(text(_TASKS.format(states="<> 'withdrawn'")), {"campaign": campaign_id}))
+def load_counted_tasks(session: Session, campaign_id: int, parts: Sequence[int] | None = None) -> list[Row]:
+    """The tasks that were not withdrawn. parts: the parts of the digest that they are of; None for all."""
+    query = _TASKS.format(tasks="tasks t" if parts is None else _OF_PARTS, states="<> 'withdrawn'")
+    keys = {"campaign": campaign_id} if parts is None else {"campaign": campaign_id, "parts": list(parts)}
+    return list(session.execute(text(query), keys))
 
 
 def load_leased_tasks(session: Session, campaign_id: int) -> list[Row]:
     """The tasks that somebody holds: only of these the glance does not say whether they changed, for leases go on."""
-    return list(session.execute(text(_TASKS.format(states="= 'leased'")), {"campaign": campaign_id}))
+    return list(session.execute(text(_TASKS.format(tasks="tasks t", states="= 'leased'")), {"campaign": campaign_id}))
 
 
 def load_imported_tasks(session: Session, campaign_id: int, *, characters: int | None) -> list[Row]:

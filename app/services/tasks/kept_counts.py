@@ -82,12 +82,13 @@ class _StoredTallies:
 class _Campaign:
     """What is kept of a campaign; who looks at the same time waits for who counts.
 
-    tasks: as of a digest of them. began: first leases, by rater. idle: who has nothing, of whom, in which minute.
+    tasks: by part, each as of its digest. began: first leases, by rater. idle: who has nothing, of whom, and in which
+    minute.
     """
 
     lock: threading.Lock = field(default_factory=threading.Lock)
-    kept: _StoredTallies | None = None
-    tasks: tuple[str, Sequence[progress.Row]] | None = None
+    kept: _Kept | None = None
+    tasks: Mapping[int, tuple[str, Sequence[progress.Row]]] | None = None
     began: Mapping[int, datetime] = field(default_factory=dict)
     idle: tuple[tuple[object, ...], Sequence[str]] | None = None
 
@@ -105,10 +106,11 @@ class CountsKeeper:
         """The tasks of the campaign as of this look, those not withdrawn; read anew where they have changed."""
         campaign = self._campaign(seen)
         with campaign.lock:
-            if campaign.tasks is None or campaign.tasks[0] != seen.tasks:
-                campaign.tasks = (seen.tasks, progress.load_counted_tasks(session, seen.campaign_id))
-                return campaign.tasks[1]
-            rows = campaign.tasks[1]
+            known = campaign.tasks or {}
+            changed = [part for part, digest in seen.tasks.items() if part not in known or known[part][0] != digest]
+            if changed or known.keys() != seen.tasks.keys():
+                campaign.tasks = known = _read_again(session, seen, known, changed)
+            rows = [row for part in sorted(known) for row in known[part][1]]
         leased = {row.id: row for row in progress.load_leased_tasks(session, seen.campaign_id)}
         return [leased.get(row.id, row) for row in rows] if leased else rows
 
@@ -189,7 +191,21 @@ class CountsKeeper:
                 held -= sizes.get(self._campaigns.popitem(last=False)[0], 0)
 
 
-def _goes_on(session: Session, kept: _StoredTallies, seen: ProgressSnapshot, known: frozenset[int]) -> bool:
+def _read_again(
+    session: Session,
+    seen: ProgressSnapshot,
+    known: Mapping[int, tuple[str, Sequence[progress.Row]]],
+    changed: Sequence[int],
+) -> Mapping[int, tuple[str, Sequence[progress.Row]]]:
+    """The tasks of each part, those of some parts as they are now."""
+    read: dict[int, list[progress.Row]] = {part: [] for part in changed}
+    asked = changed if known else None
+    for row in progress.load_counted_tasks(session, seen.campaign_id, asked) if changed else ():
+        read[row.id >> progress.BITS].append(row)
+    return {part: (digest, read[part] if part in read else known[part][1]) for part, digest in seen.tasks.items()}
+
+
+def _goes_on(session: Session, kept: _Kept, seen: ProgressSnapshot, known: frozenset[int]) -> bool:
     """Whether nothing but answers has come since, and no task came or went."""
     if (kept.plan, kept.known) != (seen.plan, known) or kept.version > seen.data_version or kept.at > seen.at:
         return False

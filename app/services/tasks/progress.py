@@ -34,7 +34,14 @@ def glance(session: Session, campaign: str, sight: ProgressScope) -> ProgressSna
     row = progress.load_progress_basis(session, campaign)
     said = f"{tuple(row)}|{sight.raters}|{sight.systems}|{sight.team}"
     tag = hashlib.sha256(said.encode()).hexdigest()[:32]
-    return ProgressSnapshot(row.id, row.key, row.state, int(row.data_version), row.plan, row.at, row.tasks, tag)
+    tasks = dict(_part(one) for one in row.tasks.split(";")) if row.tasks else {}
+    return ProgressSnapshot(row.id, row.key, row.state, int(row.data_version), row.plan, row.at, tasks, tag)
+
+
+def _part(told: str) -> tuple[int, str]:
+    """A part of the tasks and its digest, of what the glance tells: `12(256,77)`."""
+    part, _, digest = told.partition("(")
+    return int(part), digest
 
 
 def look(

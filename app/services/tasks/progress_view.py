@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -32,7 +33,7 @@ class ProgressScope:
 class ProgressSnapshot:
     """A campaign at a moment; the same tag is the same progress. plan: the one in force.
 
-    tasks: a digest of all tasks, but for how long leases go on.
+    tasks: digests of all tasks, but for how long leases go on, by part of them.
     """
 
     campaign_id: int
@@ -41,7 +42,7 @@ class ProgressSnapshot:
     data_version: int
     plan: int | None
     at: datetime
-    tasks: str
+    tasks: Mapping[int, str]
     tag: str
 
 
