@@ -87,7 +87,7 @@ class _Campaign:
     """
 
     lock: threading.Lock = field(default_factory=threading.Lock)
-    kept: _Kept | None = None
+    kept: _StoredTallies | None = None
     tasks: Mapping[int, tuple[str, Sequence[progress.Row]]] | None = None
     began: Mapping[int, datetime] = field(default_factory=dict)
     idle: tuple[tuple[object, ...], Sequence[str]] | None = None
@@ -205,7 +205,7 @@ def _read_again(
     return {part: (digest, read[part] if part in read else known[part][1]) for part, digest in seen.tasks.items()}
 
 
-def _goes_on(session: Session, kept: _Kept, seen: ProgressSnapshot, known: frozenset[int]) -> bool:
+def _goes_on(session: Session, kept: _StoredTallies, seen: ProgressSnapshot, known: frozenset[int]) -> bool:
     """Whether nothing but answers has come since, and no task came or went."""
     if (kept.plan, kept.known) != (seen.plan, known) or kept.version > seen.data_version or kept.at > seen.at:
         return False

@@ -136,7 +136,7 @@ def _trace(words: Sequence[str], tokens: Sequence[str], columns: Sequence[Column
             continue
         above, below, rise, fall = columns[i]
         bit = 1 << (j - 1)
-        if _over(above, below, bit) + (_over(rise, fall, bit >> 1) if j > 1 else 1) == 1:
+        if _row_step(above, below, bit) + (_row_step(rise, fall, bit >> 1) if j > 1 else 1) == 1:
             step = SUBSTITUTE
         else:
             step = DELETE if rise & bit else INSERT
@@ -153,7 +153,7 @@ def _may_leave_beam(cost: int, n_words: int, n_tokens: int) -> bool:
     return (cost + abs(n_words - n_tokens) + 1) // 2 >= BEAM
 
 
-def _over(more: int, less: int, bit: int) -> int:
+def _row_step(more: int, less: int, bit: int) -> int:
     return 1 if more & bit else -1 if less & bit else 0
 
 
