@@ -48,11 +48,11 @@ async def stream_progress(
         return Response(
             format_event(first) if isinstance(first, LiveState) else b"", media_type=MEDIA_TYPE, headers=HEADERS
         )
-    await live.thread(partial(_glance, database, campaign, sight))
+    await live.thread(partial(_read_snapshot, database, campaign, sight))
     return EventStream(live, (campaign, sight), look, partial(tokens.is_credential_valid, database, caller), request)
 
 
-def _glance(database: Database, campaign: str, sight: ProgressScope) -> ProgressSnapshot:
+def _read_snapshot(database: Database, campaign: str, sight: ProgressScope) -> ProgressSnapshot:
     """Raises NotFound, before anything is sent."""
     with database.transaction() as session:
         return progress.glance(session, campaign, sight)

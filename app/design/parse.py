@@ -186,7 +186,7 @@ def _controls(at: JsonObjectReader, structure: Structure) -> ControlRules:
             if at.has(name):
                 at.wrong(name, "mix gives this rate")
         return ControlRules(bad, repeat=repeat, reference=reference)
-    reference = at.part("reference", _rate_only, 0.0)
+    reference = at.part("reference", _reference_rate, 0.0)
     bad, method = at.part("bad_reference", _bad_reference, (0.0, ControlRules().method))
     repeat, distance = at.part("repeat", _repeat, (0.0, ControlRules().min_distance))
     if bad + repeat + reference > 0.5:
@@ -196,7 +196,7 @@ def _controls(at: JsonObjectReader, structure: Structure) -> ControlRules:
     return ControlRules(bad, method, repeat, distance, reference)
 
 
-def _rate_only(at: JsonObjectReader) -> float:
+def _reference_rate(at: JsonObjectReader) -> float:
     return at.share("rate", 0.1)
 
 

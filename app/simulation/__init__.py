@@ -11,8 +11,8 @@ from app.simulation.model import (
     RaterModelVariances,
     RaterTraits,
     TextTruth,
-    key_of,
     read_model,
+    text_key,
     write_model,
 )
 from app.simulation.session import (
@@ -47,10 +47,10 @@ __all__ = [
     "SendPreference",
     "SimulatedRater",
     "TextTruth",
-    "key_of",
     "model_of",
     "read_model",
     "read_task",
     "session_acts",
+    "text_key",
     "write_model",
 ]

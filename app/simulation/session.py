@@ -13,7 +13,7 @@ from typing import Any
 from app.protocols import RaterForm, get_protocol, list_judged_levels, make_rater_form
 from app.protocols.base import Level, Preference, Protocol, resolve_scoring_options
 from app.simulation.answers import AnswerContext, answer, preference_answer
-from app.simulation.model import RaterModel, key_of
+from app.simulation.model import RaterModel, text_key
 from app.simulation.simulated_rater import Opinion, SimulatedRater
 from app.simulation.task_view import SeenAnswer, SeenItem, SeenScreen, SeenSegment, SeenTask
 
@@ -145,8 +145,8 @@ def _item(session: _Session, item: SeenItem) -> Generator[Act, int | None, bool]
             continue
         if _has_stopped(session):
             return True
-        if session.mind.judged == session.mind.temper.pauses_after:
-            yield Pause(session.mind.temper.pause_seconds)
+        if session.mind.judged == session.mind.traits.pauses_after:
+            yield Pause(session.mind.traits.pause_seconds)
         opinion = _opinion(session, item.item, segment)
         session.values.setdefault(item.item, []).append(opinion.value)
         revision = yield from _judge(session, item.item, segment, opinion, _revision_seen(segment.judgment))
@@ -164,32 +164,32 @@ def _revision_seen(latest: SeenAnswer | None) -> int:
 
 
 def _has_stopped(session: _Session) -> bool:
-    stops = session.mind.temper.stops_after
+    stops = session.mind.traits.stops_after
     return stops is not None and session.mind.judged >= stops
 
 
 def _is_unread(session: _Session, item: int, segment: int) -> bool:
     """Whether an answer is given without reading: by a careless rater, or after the part of a task that is read."""
     places = [(one.item, part.segment) for one in session.task.items for part in one.segments]
-    return session.mind.temper.careless or places.index((item, segment)) >= session.mind.temper.reads * len(places)
+    return session.mind.traits.careless or places.index((item, segment)) >= session.mind.traits.reads * len(places)
 
 
 def _opinion(session: _Session, item: int, segment: SeenSegment) -> Opinion:
     """Of the text that the model knows, beside another or by itself; where none is known, of the one that is judged."""
     texts = [one.text for one in reversed(segment.texts) if one.text is not None and one.side != "source"]
     others = [one.text for one in segment.texts if one.text is not None]
-    pairs = (key_of(text, other) for text in texts for other in others)
-    alone = (key_of(text) for text in texts)
+    pairs = (text_key(text, other) for text in texts for other in others)
+    alone = (text_key(text) for text in texts)
     known = (key for key in (*pairs, *alone) if key in session.mind.model.texts)
     unread = _is_unread(session, item, segment.segment)
-    return session.mind.opinion(next(known, key_of(segment.judged)), unread=unread)
+    return session.mind.opinion(next(known, text_key(segment.judged)), unread=unread)
 
 
 def _judge(
     session: _Session, item: int, segment: SeenSegment, opinion: Opinion, seen: int
 ) -> Generator[Act, int | None, int]:
     session.note("focus", item, segment.segment)
-    seconds = session.mind.temper.seconds * (0.5 + 0.5 * segment.words / (2 * WORDS_A_SEGMENT))
+    seconds = session.mind.traits.seconds * (0.5 + 0.5 * segment.words / (2 * WORDS_A_SEGMENT))
     session.clock += round(1000 * (0.1 * seconds if _is_unread(session, item, segment.segment) else seconds))
     payload = _payload(session, "segment", segment, opinion)
     revision = yield SendJudgment(item, segment.segment, payload, seen, seconds)
@@ -201,7 +201,7 @@ def _judge(
 
 
 def _payload(session: _Session, level: Level, segment: SeenSegment, opinion: Opinion) -> dict[str, object]:
-    sheet = AnswerContext(segment, opinion, session.mind.draws, session.mind.temper.taste, session.forms.lower)
+    sheet = AnswerContext(segment, opinion, session.mind.draws, session.mind.traits.taste, session.forms.lower)
     return answer(session.forms.protocol.name, session.forms.at[level], sheet)
 
 
@@ -211,7 +211,7 @@ def _document(session: _Session, item: SeenItem) -> Generator[Act, int | None, N
     session.values[item.item] = values
     opinion = Opinion(fmean(values), (), ("document", session.mind.rater, item.segments[0].judged))
     payload = _payload(session, "document", item.segments[0], opinion)
-    yield SendJudgment(item.item, None, payload, _revision_seen(item.judgment), session.mind.temper.seconds)
+    yield SendJudgment(item.item, None, payload, _revision_seen(item.judgment), session.mind.traits.seconds)
     session.mind.judged += 1
 
 
@@ -220,7 +220,7 @@ def _revise_answers(
 ) -> Generator[Act, int | None, None]:
     """Some answers are changed before the next item: the rater looks again, and thinks anew."""
     for segment, revision, opinion in answers:
-        if session.mind.draws.happens(session.mind.temper.revisions, *opinion.key, "again"):
+        if session.mind.draws.happens(session.mind.traits.revisions, *opinion.key, "again"):
             yield from _judge(session, item, segment, _opinion(session, item, segment), revision)
 
 

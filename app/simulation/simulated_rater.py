@@ -48,26 +48,26 @@ class SimulatedRater:
         return cls(model, rater, Draws(model.seed))
 
     @property
-    def temper(self) -> RaterTraits:
+    def traits(self) -> RaterTraits:
         """How they judge and work."""
         return self.model.raters[self.rater]
 
     def opinion(self, sha256: str, *, unread: bool = False) -> Opinion:
         """Their opinion of a text, which they meet once more by asking for it. unread: they do not look at it."""
-        if self.temper.copies is not None:
-            return replace(self, rater=self.temper.copies).opinion(sha256)
+        if self.traits.copies is not None:
+            return replace(self, rater=self.traits.copies).opinion(sha256)
         self.met[sha256] += 1
         key = ("opinion", self.rater, sha256, str(self.met[sha256]))
-        if self.temper.always is not None:
-            return Opinion(self.temper.always, None, key)
-        if unread or self.temper.careless or self.draws.happens(self.temper.mistakes, *key, "slip"):
+        if self.traits.always is not None:
+            return Opinion(self.traits.always, None, key)
+        if unread or self.traits.careless or self.draws.happens(self.traits.mistakes, *key, "slip"):
             return Opinion(100.0 * self.draws.uniform(*key, "whim"), None, key)
         truth = self.model.texts.get(sha256)
         mean = fmean(self.model.systems.values())
         planted = self._quality(sha256, truth)
-        value = mean + self.temper.spread * (planted - mean) + self.temper.leniency
-        value += self.temper.drift * self.judged / 100 + self._own_deviation(truth)
-        value += self.temper.noise * self._effect("residual", *key)
+        value = mean + self.traits.spread * (planted - mean) + self.traits.leniency
+        value += self.traits.drift * self.judged / 100 + self._own_deviation(truth)
+        value += self.traits.noise * self._effect("residual", *key)
         errors = None if truth is None or truth.errors is None else self._noticed_errors(truth.errors, key)
         return Opinion(min(max(value, 0.0), 100.0), errors, key)
 
@@ -109,13 +109,13 @@ class SimulatedRater:
         )
 
     def _notices(self, error: Span, key: tuple[str, ...]) -> bool:
-        missed = 1 - self.temper.attention
+        missed = 1 - self.traits.attention
         return not self.draws.happens(missed if error.severity == "minor" else missed / 2, *key, "missed")
 
     def _adjust_severity(self, error: Span, key: tuple[str, ...]) -> Span:
         """The error as they call it: strict raters call some minor ones major, lenient ones the other way round."""
         other = {"minor": "major", "major": "minor"}.get(error.severity)
-        against = -self.temper.leniency if error.severity == "minor" else self.temper.leniency
+        against = -self.traits.leniency if error.severity == "minor" else self.traits.leniency
         if other is None or not self.draws.happens(min(max(against / 100, 0.0), 0.3), *key, "weighed"):
             return error
         return error.model_copy(update={"severity": other})

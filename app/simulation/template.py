@@ -9,7 +9,7 @@ from math import sqrt
 from app.domain.errors import Conflict
 from app.protocols.base import Span
 from app.simulation.draws import Draws
-from app.simulation.model import RaterModel, RaterModelVariances, RaterTraits, TextTruth, key_of
+from app.simulation.model import RaterModel, RaterModelVariances, RaterTraits, TextTruth, text_key
 
 MEAN_QUALITY = 75.0
 
@@ -84,9 +84,9 @@ def _texts(outputs: Iterable[PlantedText]) -> dict[str, TextTruth]:
     truths: dict[str, TextTruth] = {}
     for text, places in there.items():
         for same in places.values():
-            key = key_of(text) if len(places) == 1 else key_of(text, same[0].source)
+            key = text_key(text) if len(places) == 1 else text_key(text, same[0].source)
             truths.setdefault(key, _truth(same))
-        truths.setdefault(key_of(text), _truth(next(iter(places.values()))))
+        truths.setdefault(text_key(text), _truth(next(iter(places.values()))))
     return truths
 
 

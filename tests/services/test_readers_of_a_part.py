@@ -80,7 +80,7 @@ def judged(structure: str, seed: int, documents: int) -> QualityReport:
                     score = protocol.score(
                         payload, JudgedTexts("", "x", ()), resolve_scoring_options(protocol, {})
                     ).score
-                    unread = act.segment > mind.temper.reads * len(rows)
+                    unread = act.segment > mind.traits.reads * len(rows)
                     ends = clock + round(act.seconds / (10 if unread else 1) * 1e6)
                     text, role = rows[act.segment - 1]
                     given.append(Given(text, rater, f"{rater}t{task.number}", role, score, clock, ends))

@@ -119,7 +119,7 @@ def campaign(*, bad: bool, seed: int) -> QualityReport:
                     if isinstance(act, SendJudgment) and act.segment is not None:
                         payload = protocol.payload.model_validate(act.payload)
                         score = protocol.score(payload, JudgedTexts("", "x", ()), options).score
-                        unread = mind.temper.careless or act.segment > mind.temper.reads * len(task)
+                        unread = mind.traits.careless or act.segment > mind.traits.reads * len(task)
                         seconds = act.seconds / 10 if unread else act.seconds
                         first[act.segment] = (score, clock, clock + round(seconds * 1e6))
                         clock += round(seconds * 1e6)

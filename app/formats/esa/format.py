@@ -138,7 +138,7 @@ class _Presentations:
             raise ValueError("the system is empty")
         if not int(row.position):
             return row
-        if (told := cells.beyond())[:1] == [PLACED]:
+        if (told := cells.surplus_cells())[:1] == [PLACED]:
             return row._replace(position=f"{parse_position(told[1] if len(told) > 1 else '', 1):010d}")
         first, length = self._first[shown][int(row.position)]
         if self._named:

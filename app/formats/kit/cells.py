@@ -41,7 +41,7 @@ class RowCells:
             return self._map.constants.get(meaning, "")  # type: ignore[call-overload, no-any-return]  # so too
         return self._found[self._header[column]]
 
-    def beyond(self) -> list[str]:
+    def surplus_cells(self) -> list[str]:
         """The cells behind those that have names."""
         return self._found[len(self._header) :]
 
@@ -90,7 +90,7 @@ class RowCells:
                 return rule.reason
         return None
 
-    def kept(self) -> dict[str, object]:
+    def extra_columns(self) -> dict[str, object]:
         """Columns kept with the judgment, those that are not empty."""
         return {name: text for name in self._map.keep if (text := self.column(name))}
 
@@ -143,7 +143,7 @@ def make_judgment_row(cells: RowCells, columns: ColumnMap, at: FileLine, documen
         target=f"={cells.get('target')}" if "target" in columns.columns else "",
         person=cells.get("person").strip()[:LONGEST],
         domain=cells.get("domain").strip()[:LONGEST],
-        meta=canonical_json(kept) if (kept := cells.kept()) else "",
+        meta=canonical_json(kept) if (kept := cells.extra_columns()) else "",
         file=at.file,
         line=str(at.line),
     )

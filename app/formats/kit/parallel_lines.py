@@ -37,7 +37,7 @@ class FileRoles:
     human: frozenset[str] = frozenset()
     skipped: Mapping[str, int] = field(default_factory=dict)
 
-    def all(self) -> list[InputFile]:
+    def in_reading_order(self) -> list[InputFile]:
         """Every file, in the order in which their lines are read."""
         alone = [file for file in (self.docs, self.source) if file is not None]
         return [*alone, *self.references.values(), *self.systems.values()]
@@ -72,9 +72,9 @@ def read_parallel(roles: FileRoles, placing: DocumentPlacement, context: ReadCon
         for record in documents.segment(at, row):
             yield strip(record)
     if not said and not log.n_bad:
-        refuse_file(log, FileLine(roles.all()[0].name, 1), "there is nothing but white space")
+        refuse_file(log, FileLine(roles.in_reading_order()[0].name, 1), "there is nothing but white space")
     if placed is not None and next(placed, None) is not None:
-        last = max(at.values(), key=lambda place: place.line, default=FileLine(roles.all()[0].name, 0))
+        last = max(at.values(), key=lambda place: place.line, default=FileLine(roles.in_reading_order()[0].name, 0))
         refuse_file(log, FileLine(last.file, last.line + 1), "the files end here, and the campaign has more segments")
 
 
@@ -126,7 +126,7 @@ def _rows(
     roles: FileRoles, context: ReadContext, log: ReadLog
 ) -> Iterator[tuple[Mapping[str, FileLine], Mapping[str, str]]]:
     """The lines of all files side by side."""
-    files = roles.all()
+    files = roles.in_reading_order()
     ahead = [roles.skipped.get(file.name, 0) for file in files]
     with ExitStack() as stack:
         streams = [stack.enter_context(closing(_stream(file, context, log))) for file in files]

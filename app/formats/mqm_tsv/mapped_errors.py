@@ -149,7 +149,7 @@ def _with_span(row: MqmRow, cells: RowCells) -> MqmRow:
 def _metadata(cells: RowCells, columns: ColumnMap) -> dict[str, object]:
     """Columns that are kept, those that hold lists or objects as such, and when the mark was made (milliseconds)."""
     metadata: dict[str, object] = {}
-    for name, text in cells.kept().items():
+    for name, text in cells.extra_columns().items():
         metadata[name] = _value(str(text))
     ended = parse_microseconds(cells.get("ended").strip(), UNITS[columns.time])
     if ended:

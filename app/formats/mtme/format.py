@@ -69,7 +69,7 @@ class _Pair:
         roles = FileRoles(self.single.get("source"), self.single.get("docs"), self.references, self.systems, human)
         if not _has_canary(roles, context):
             return roles
-        counts = {file.name: count_lines(file, context) for file in roles.all()}
+        counts = {file.name: count_lines(file, context) for file in roles.in_reading_order()}
         return replace(roles, skipped={name: 1 for name, n in counts.items() if n == max(counts.values())})
 
 

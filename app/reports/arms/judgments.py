@@ -71,7 +71,7 @@ class JudgmentsByCondition:
         mine = self.of == condition
         return self.work.where(mine), select_events(self.events, mine)
 
-    def paced(self) -> JudgmentPaces:
+    def judgment_paces(self) -> JudgmentPaces:
         """Timed judgments of segments with words, of all conditions."""
         work, rows = self.work, self.work.rows
         keep = first_rows_of_judgments(rows) & (rows.kind == RatingKind.SEGMENT) & (np.nan_to_num(work.words) > 0)

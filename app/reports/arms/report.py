@@ -59,7 +59,7 @@ def _view(conditions: JudgmentsByCondition, options: ArmsOptions, order: list[in
     parts = [conditions.where(i) for i in order]
     volumes = [lines.make_volume_line(conditions.names[i], work) for i, (work, _) in zip(order, parts, strict=True)]
     times = list(lines.make_time_lines(names, lines.measure_condition_times(parts)))
-    pace = list(lines.make_pace_lines([one.name for one in conditions.names], conditions.paced()))
+    pace = list(lines.make_pace_lines([one.name for one in conditions.names], conditions.judgment_paces()))
     model = fit_arm_model(conditions, order)
     return ArmsView(
         campaigns={conditions.snapshot.campaign.key: conditions.snapshot.version},

@@ -74,7 +74,7 @@ def _extra_key(session: Session, report: Report[Any, Any], each: Snapshot) -> li
     """What a report reads that the data version does not count; empty for most, so that their keys stay as they are."""
     settings = _read(report, each)
     more = [] if report.extra_key is None else list(report.extra_key(session, each))
-    return [*([each.unsettled] if each.unsettled else []), *([settings] if settings else []), *more]
+    return [*([each.undecided_settings] if each.undecided_settings else []), *([settings] if settings else []), *more]
 
 
 def compute_report_key(

@@ -119,7 +119,7 @@ def make_ranking_key(about: Snapshot, recipe: Recipe, names: str) -> ReportKey:
     The recipe's name is shown in the report, so two names of one analysis are two reports. So are names of systems and
     domains: no data version counts them, and a ranking of an older version has today's.
     """
-    parts = [recipe.name, recipe.hash, about.unsettled, names]
+    parts = [recipe.name, recipe.hash, about.undecided_settings, names]
     return make_report_key(
         about.campaign_id, RANKING, about.version, parts, seed=recipe.seed, method_version=METHOD_VERSION
     )

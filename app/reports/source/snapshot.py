@@ -24,7 +24,7 @@ class Snapshot:
     version: int
 
     @property
-    def unsettled(self) -> str:
+    def undecided_settings(self) -> str:
         """What a campaign without data may still change without a data version; empty once each change is one."""
         if self.version:
             return ""

@@ -202,7 +202,9 @@ def _pace(campaign_conditions: Sequence[JudgmentsByCondition], names: Sequence[s
     named, at, pace_lines = _name_conditions(campaign_conditions), 0, []
     for conditions in campaign_conditions:
         pace_lines += list(
-            lines.make_pace_lines([each.name for each in named[at : at + len(conditions.names)]], conditions.paced())
+            lines.make_pace_lines(
+                [each.name for each in named[at : at + len(conditions.names)]], conditions.judgment_paces()
+            )
         )
         at += len(conditions.names)
     return sorted(pace_lines, key=lambda line: (line.what != "learning", names.index(line.arm)))

@@ -31,7 +31,9 @@ def read_rater_table(text: str) -> list[RaterTableLine]:
 
     Columns: `COLUMNS`, of which `rater` must be there, and `attribute.NAME`. Raises Invalid naming the line.
     """
-    lines = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=_mark(text), strict=True)
+    lines = csv.reader(
+        io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=_find_separator(text), strict=True
+    )
     try:
         header = [name.strip().lower() for name in next(lines, [])]
         _check_header(header)
@@ -43,7 +45,7 @@ def read_rater_table(text: str) -> list[RaterTableLine]:
     return rows
 
 
-def _mark(text: str) -> str:
+def _find_separator(text: str) -> str:
     """What separates the columns: the mark that stands most often in the header."""
     header = text.partition("\n")[0]
     return max(_MARKS, key=header.count)

@@ -22,7 +22,7 @@ SEED = 1949
 
 
 @dataclass(frozen=True, slots=True)
-class Alike:
+class AlikeRaters:
     """Two raters, by code, who judged the same outputs.
 
     n: outputs that both judged; equal: share of them with equal scores. distance: mean distance of their scores, as a
@@ -40,7 +40,7 @@ class Alike:
     q_value: float
 
 
-def find_alike_raters(cells: RaterItemMeans, document: Codes) -> tuple[Alike, ...]:
+def find_alike_raters(cells: RaterItemMeans, document: Codes) -> tuple[AlikeRaters, ...]:
     """Every pair of raters with 20 outputs of 3 documents in common.
 
     What is compared is how far apart two raters are beside how far apart chance matches of their own scores are, so
@@ -80,7 +80,7 @@ def find_alike_raters(cells: RaterItemMeans, document: Codes) -> tuple[Alike, ..
     p_values = _chances(blocks, total, n)
     usual, q_values = float(total.sum() / n.sum()), benjamini_hochberg(p_values)
     return tuple(
-        Alike(code // base, code % base, int(block[1].sum()), same, far, usual, float(p), float(q))
+        AlikeRaters(code // base, code % base, int(block[1].sum()), same, far, usual, float(p), float(q))
         for code, block, same, far, p, q in zip(kept, blocks, equal, share, p_values, q_values, strict=True)
     )
 

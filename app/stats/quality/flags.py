@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.quality.alike import Alike
+from app.stats.quality.alike import AlikeRaters
 from app.stats.quality.choices import Check, Limits
 from app.stats.quality.drift import Drift
 from app.stats.quality.panel import Against
 from app.stats.quality.repeats import Repeats
 from app.stats.quality.runs import Habits
 from app.stats.quality.speed import Speed
-from app.stats.quality.within import WithinTasks
+from app.stats.quality.within_tasks import WithinTasks
 from app.stats.testing.adjust import benjamini_hochberg
 
 Flag = tuple[Check, str]
@@ -31,7 +31,7 @@ class FlagEvidence:
     again: dict[int, Repeats]
     drifts: dict[int, Drift]
     within: dict[int, WithinTasks]
-    pairs: tuple[Alike, ...]
+    pairs: tuple[AlikeRaters, ...]
 
 
 def flag_raters(limits: Limits, evidence: FlagEvidence, names: tuple[str, ...]) -> dict[int, tuple[Flag, ...]]:
@@ -110,7 +110,7 @@ def _within_task_flags(limits: Limits, within: dict[int, WithinTasks]) -> FlagTe
             )
 
 
-def _alike_pair_flags(limits: Limits, pairs: tuple[Alike, ...], names: tuple[str, ...]) -> FlagTexts:
+def _alike_pair_flags(limits: Limits, pairs: tuple[AlikeRaters, ...], names: tuple[str, ...]) -> FlagTexts:
     for pair in pairs:
         if _is_rare(limits, pair.q_value):
             for own, other in ((pair.first, pair.second), (pair.second, pair.first)):

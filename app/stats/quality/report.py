@@ -9,7 +9,7 @@ from typing import Final, Literal
 import numpy as np
 
 from app.stats.quality import panel_tests
-from app.stats.quality.alike import Alike, find_alike_raters
+from app.stats.quality.alike import AlikeRaters, find_alike_raters
 from app.stats.quality.choices import CHECKS, Check, Choices
 from app.stats.quality.controls import ControlTest, Verdict, run_control_tests
 from app.stats.quality.drift import CellPositions, Drift, estimate_drift_by_rater
@@ -23,7 +23,7 @@ from app.stats.quality.repeats import Repeats, compare_repeats, summarize_repeat
 from app.stats.quality.runs import Habits, compute_rater_habits
 from app.stats.quality.seeded_errors import Attention, SpanHits
 from app.stats.quality.speed import Speed, compute_rater_paces
-from app.stats.quality.within import OrderedJudgments, WithinTasks, compare_within_tasks
+from app.stats.quality.within_tasks import OrderedJudgments, WithinTasks, compare_within_tasks
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings
 from app.stats.side_tables import EventTable, OriginalLinks
 
@@ -63,7 +63,7 @@ class RaterQuality:
 
 @dataclass(frozen=True, slots=True)
 class AlikePair:
-    """Two raters, by key, whose answers are more alike than chance explains; figures as of `alike.Alike`."""
+    """Two raters, by key, whose answers are more alike than chance explains; figures as of `alike.AlikeRaters`."""
 
     raters: tuple[str, str]
     n: int
@@ -352,7 +352,7 @@ def _rater(
     )
 
 
-def _with_names(pair: Alike, names: tuple[str, ...]) -> AlikePair:
+def _with_names(pair: AlikeRaters, names: tuple[str, ...]) -> AlikePair:
     figures = (pair.n, pair.equal, pair.distance, pair.usual, pair.p_value, pair.q_value)
     return AlikePair((names[pair.first], names[pair.second]), *figures)
 

@@ -18,7 +18,7 @@ from app.stats.aggregate import (
     round_scores,
 )
 from app.stats.normalize import NormalizedRatings
-from app.stats.ranking import assemble, caveats, design_checks, influence, recipe_caveats
+from app.stats.ranking import caveats, design_checks, influence, ranking_rows, recipe_caveats
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight, warnings_of_unknown_errors
 from app.stats.ranking.influence import LeaveOneOut
 from app.stats.ranking.pair_rows import make_pair_rows, uses_common_segments
@@ -95,14 +95,14 @@ def rank_systems(
         interval_kind="marginal",
         interval_level=1 - resolved.alpha,
         dropped=(*selection.dropped, DroppedRows("constant rater", normalized.dropped)),
-        systems=assemble.make_system_rows(rows, matrix, raw_laid, verdict, sets, resolved),
+        systems=ranking_rows.make_system_rows(rows, matrix, raw_laid, verdict, sets, resolved),
         pairs=make_pair_rows(rows, (matrix, raw_laid), shared, verdict, left_out, resolved, scored),
         warnings=(
             *(*warnings, *more, *normalized.warnings, *warnings_of_unknown_errors(unweighed, normalized.scored)),
             *(*caveat_warnings, *caveats.rank_set_caveats(sets, rows, resolved, floor)),
         ),
         notes=(*NOTES, *recipe_caveats.shape_caveats(resolved)),
-        segments=assemble.make_segment_table(scored, scores, raw),
+        segments=ranking_rows.make_segment_table(scored, scores, raw),
     )
 
 

@@ -18,7 +18,7 @@ from app.stats.quality.panel_tests import deviation_from_group
 from app.stats.quality.repeats import _agreement, compare_repeats, default_tolerance, summarize_repeats
 from app.stats.quality.report import QualityReport, make_quality_report
 from app.stats.quality.simulated_chances import DrawTally, refine_p_values
-from app.stats.quality.within import OrderedJudgments, compare_within_tasks
+from app.stats.quality.within_tasks import OrderedJudgments, compare_within_tasks
 from app.stats.ratings import Floats, RatingRole, Ratings, ScoreScale
 from app.stats.testing.adjust import benjamini_hochberg
 from tests.stats.components.worlds import needs_public_data, side_by_side

@@ -7,7 +7,7 @@ import pytest
 from app.stats.quality import report as module
 from app.stats.quality.choices import CHECKS, Check
 from app.stats.quality.report import QualityReport, make_quality_report, make_rater_quality
-from app.stats.quality.within import OrderedJudgments, WithinTasks, compare_within_tasks
+from app.stats.quality.within_tasks import OrderedJudgments, WithinTasks, compare_within_tasks
 from tests.stats.quality.test_flags import BAD
 from tests.stats.quality.worlds import Design, World, world
 
