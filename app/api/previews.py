@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from app.api.models.tasks import EXAMPLE, TaskOut
 from app.api.tasks import FORMS, FormOut
+from app.design.design import MOST_COLUMNS
 from app.domain.keys import KEY_PATTERN
 from app.services.tasks.preview import load_preview
 from app.web.access import Manager
@@ -43,7 +44,13 @@ def get_preview(
     presentation: Annotated[
         Literal["document", "segment", "side_by_side"] | None, Query(description="The campaign's by default.")
     ] = None,
+    columns: Annotated[
+        int, Query(ge=2, le=MOST_COLUMNS, description="Systems side by side, where the campaign has as many.")
+    ] = 3,
 ) -> PreviewOut:
-    """At most 30 segments, of the first system, or of the first three side by side. Nothing is stored or counted."""
-    view, forms = load_preview(session, campaign, document=document, presentation=presentation)
+    """At most 30 segments, of the first system, or of the first `columns` side by side.
+
+    Nothing is stored or counted.
+    """
+    view, forms = load_preview(session, campaign, document=document, presentation=presentation, columns=columns)
     return PreviewOut(task=TaskOut.of(view), forms=[FormOut.of(form) for form in forms])

@@ -7,6 +7,9 @@ from typing import Literal
 
 from app.design.values import Unit
 
+MOST_COLUMNS = 12
+"""Outputs side by side on a screen."""
+
 Grouping = Literal["psxs", "system_balanced", "none"]
 Structure = Literal["free", "sr_dc", "sr_plus_dc", "alternate_2018", "latin_square"]
 Shuffle = Literal["systems", "items", "none"]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import get_args
 
 from app.design.design import (
+    MOST_COLUMNS,
     Arm,
     BalanceRule,
     BucketRules,
@@ -165,7 +166,7 @@ def _task(at: JsonObjectReader, structure: Structure) -> TaskRules:
         max_words=at.maybe_whole("max_words", least=1, most=100 * MOST),
         split_documents=at.choice("split_documents", ("never", "over_max_segments"), "never"),
         shuffle=at.choice("shuffle", get_args(Shuffle), usual.shuffle),
-        columns=at.whole("columns", 1, least=1, most=5),
+        columns=at.whole("columns", 1, least=1, most=MOST_COLUMNS),
     )
 
 

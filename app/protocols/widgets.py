@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-MOST_COLUMNS = 5
+from app.design.design import MOST_COLUMNS
+
 LONGEST_TEXT = 20_000
 PreferenceMode = Literal["best", "best_worst", "ranking"]
 

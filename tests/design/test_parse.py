@@ -99,7 +99,7 @@ def test_a_structure_fixes_the_grouping_and_fills_in_the_rest(
         ({"systems": ["a", "a"]}, ("systems",), "twice"),
         ({"documents": {"sample": 0}}, ("documents",), "must be null"),
         ({"task": {"max_segments": -1}}, ("task", "max_segments"), "whole number"),
-        ({"task": {"columns": 6}}, ("task", "columns"), "from 1 to 5"),
+        ({"task": {"columns": 13}}, ("task", "columns"), "from 1 to 12"),
         ({"grouping": "none", "task": {"columns": 2}}, ("task", "columns"), "psxs"),
         (
             {"task": {"max_segments": None, "split_documents": "over_max_segments"}},

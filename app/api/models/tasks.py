@@ -190,6 +190,11 @@ class TaskOut(BaseModel):
     screens: list[ScreenOut]
     items: list[ItemOut]
     missing: list[MissingOut]
+    slider_colors: bool = Field(
+        default=False,
+        description="Sliders are to show how their values compare with those of the other columns; absent if not.",
+        exclude_if=lambda wanted: not wanted,
+    )
 
     @classmethod
     def of(cls, view: TaskView) -> TaskOut:
@@ -210,6 +215,7 @@ class TaskOut(BaseModel):
             missing=[
                 MissingOut(item=one.item, segment=one.segment, screen=one.screen, why=one.why) for one in view.missing
             ],
+            slider_colors=view.slider_colors,
         )
 
 

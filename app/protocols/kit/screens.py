@@ -9,9 +9,9 @@ from typing import Annotated
 
 from pydantic import Field
 
+from app.design.design import MOST_COLUMNS
 from app.domain.errors import Invalid, Place
 from app.protocols.base import Payload, Preference
-from app.protocols.widgets import MOST_COLUMNS
 
 FEWEST_COLUMNS = 2
 FIELD = "preference"

@@ -7,14 +7,18 @@ from dataclasses import dataclass
 
 from app.domain.errors import Place
 
-FLAGS = ("markup",)
+FLAGS = ("markup", "slider_colors")
 
 
 @dataclass(frozen=True, slots=True)
 class DisplaySettings:
-    """markup: texts are shown with the light markup that stands in them; otherwise as they are stored, tags and all."""
+    """markup: texts are shown with the light markup that stands in them; otherwise as they are stored, tags and all.
+
+    slider_colors: sliders show how their values compare with those of the other columns.
+    """
 
     markup: bool = False
+    slider_colors: bool = False
 
 
 AS_STORED = DisplaySettings()
@@ -29,4 +33,4 @@ def check_display_settings(settings: Mapping[str, object]) -> Iterator[Place]:
 
 def get_display_settings(settings: Mapping[str, object]) -> DisplaySettings:
     """What a campaign says of how texts are shown."""
-    return DisplaySettings(markup=settings.get("markup") is True)
+    return DisplaySettings(**{name: settings.get(name) is True for name in FLAGS})

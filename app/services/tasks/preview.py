@@ -37,12 +37,13 @@ def load_preview(
     *,
     document: str | None = None,
     presentation: Presentation | None = None,
+    columns: int = COLUMNS,
     written: WrittenProtocol | None = None,
 ) -> tuple[TaskView, tuple[RaterForm, ...]]:
     """A task of one document, and what is asked of it.
 
     document: by key; the first by default. presentation: what the campaign says by default. The first system shows its
-    outputs, or the first three side by side. written: a protocol in place of the campaign's.
+    outputs, or the first `columns` side by side. written: a protocol in place of the campaign's.
 
     Raises NotFound for a campaign or document that there is not, NothingToPreview where there is no output.
     """
@@ -51,7 +52,7 @@ def load_preview(
     protocol, forms = (rules.protocol, rules.forms) if written is None else _judged_by(written, rules.basis)
     chosen = presentation or str(row.settings.get("presentation", PRESENTATIONS[0]))
     text = _document(session, row.id, document)
-    systems = test_sets.load_active_systems(session, row.id)[: COLUMNS if chosen == "side_by_side" else 1]
+    systems = test_sets.load_active_systems(session, row.id)[: columns if chosen == "side_by_side" else 1]
     if text is None or not systems:
         raise NothingToPreview
     items = {item.position: item for item in _items(session, row.id, text, systems)}

@@ -134,6 +134,7 @@ class TaskView:
     screens: tuple[ScreenView, ...]
     items: tuple[ItemView, ...]
     missing: tuple[MissingJudgment, ...]
+    slider_colors: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +194,7 @@ def make_task_view(
         screens=_screens(sheet, answers),
         items=tuple(_item(sheet, item, answers) for item in sheet.items.values()),
         missing=find_missing_judgments(sheet, answers),
+        slider_colors=sheet.display.slider_colors,
     )
 
 

@@ -12,7 +12,8 @@ import { SchemaForm, Unreadable } from "./schema_form.js";
 
 const form = $("#settings");
 const said = $(".said", form);
-const OWN = ["deadline", "notes", "presentation", "lease_seconds", "seconds_per_word", "markup"];
+const OWN = ["deadline", "notes", "presentation", "lease_seconds", "seconds_per_word", "markup", "slider_colors"];
+const FLAGS = ["markup", "slider_colors"];
 const OF_THE_SERVICE = ["created_by"];
 const OF_A_DRAFT = ["series", "source_language", "target_language", "basis"];
 const HOUR = 3600; // seconds
@@ -52,7 +53,7 @@ async function show({ body, etag }) {
   form.elements.presentation.value = presentation ?? "document";
   form.elements.lease_hours.value = lease ? written(lease / HOUR) : "";
   form.elements.seconds_per_word.value = written(speed);
-  form.elements.markup.value = settings.markup ? "yes" : "no";
+  for (const name of FLAGS) form.elements[name].value = settings[name] ? "yes" : "no";
   form.elements.protocol.value = body.protocol;
   form.elements.protocol.disabled = settled();
   const why = $("#settled");
@@ -68,7 +69,7 @@ function changed() {
   if (form.elements.deadline.value) settings.deadline = absolute(form.elements.deadline.value);
   if (form.elements.notes.value.trim()) settings.notes = form.elements.notes.value.trim();
   settings.presentation = form.elements.presentation.value;
-  if (form.elements.markup.value === "yes") settings.markup = true;
+  for (const name of FLAGS) if (form.elements[name].value === "yes") settings[name] = true;
   const { lease_hours: lease, seconds_per_word: speed } = form.elements;
   if (lease.value.trim()) settings.lease_seconds = HOUR * numeral(lease.value.trim());
   if (speed.value.trim()) settings.seconds_per_word = numeral(speed.value.trim());

@@ -49,6 +49,7 @@ export function form(answer, context) {
       if (!confirm.disabled) context.set({}, "score", { confirmed: true });
       return true;
     },
+    relate: (shareOf) => parts.forEach((part) => part.relate?.(shareOf)),
     rest: () => parts.forEach((part) => part.rest?.()),
     leave: () => parts.forEach((part) => part.leave?.()),
   };

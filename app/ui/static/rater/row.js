@@ -6,6 +6,8 @@ import { form, summary } from "./form.js";
 import { t } from "../shared/messages.js";
 import { Text } from "./text_view.js";
 
+const MOST_ON_A_LINE = 5; // columns; more go on further lines
+
 export class Row {
   // cells: [{segment (as shown), answer or null}], one a column. alone: the only one on the screen, always open.
   constructor(screen, n, cells, { alone = false } = {}) {
@@ -70,7 +72,7 @@ export class Row {
         this.formsAt[i],
       ),
     );
-    return h("section", { class: `row columns-${columns}${several ? " several" : ""}`, "aria-label": label, data: { segment: this.n } },
+    return h("section", { class: `row columns-${columns}${several ? " several" : ""}${own.length > MOST_ON_A_LINE ? " many" : ""}`, "aria-label": label, data: { segment: this.n } },
       h(
         "div",
         { class: "margin" },
@@ -195,6 +197,17 @@ export class Row {
     );
     this.opener.classList.toggle("is-done", done);
     if (!this.isOpen) this.drawMarks();
+    else if (this.screen.colours && this.cells.length > 1) this.relate();
+  }
+
+  // How the values of each slider compare over the columns.
+  relate() {
+    const valueOf = ({ answer }, field, name) => (name === undefined ? answer?.values[field] : answer?.values[field]?.[name]);
+    this.forms.forEach((one) => one.relate((field, name) => {
+      const values = this.cells.map((cell) => valueOf(cell, field, name)).filter((value) => typeof value === "number");
+      const [low, high, own] = [Math.min(...values), Math.max(...values), valueOf(one, field, name)];
+      return typeof own === "number" && low < high ? (own - low) / (high - low) : null;
+    }));
   }
 
   // Marked errors stay to be seen where a segment is closed.

@@ -10,6 +10,7 @@ export class Screen {
   // reading: segments are there to be read only, as in the last step of the presentation segment.
   constructor(work, task, screen, { reading = false } = {}) {
     Object.assign(this, { work, screen, answers: work.answers, locale: work.locale, files: work.files });
+    this.colours = Boolean(task.slider_colors);
     this.items = screen.items.map((n) => task.items.find((item) => item.item === n));
     this.rows = rowsOf(this.items, this.answers).map(([n, cells]) => new Row(this, n, cells, { alone: reading }));
     this.wholes = this.wholeForms();

@@ -15,6 +15,7 @@ export function make(widget, { answer, set }) {
   });
   return {
     element: h("div", { class: "criteria" }, made.map(([, part]) => part.element)),
+    relate: (shareOf) => made.forEach(([name, part]) => part.relate?.(shareOf(field, name))),
     show: () => made.forEach(([name, part]) => part.show(answer.values[field]?.[name])),
     focus: () => (made.find(([name]) => answer.values[field]?.[name] === undefined) ?? made[0])[1].focus(),
   };

@@ -32,6 +32,7 @@ export function scale({ label, minimum, maximum, step, ticks }, value, said) {
     legend(ticks, `${id}-ticks`, minimum, maximum),
   );
 
+  let compared = "";
   const show = (now) => {
     const unset = now === undefined;
     input.value = String(unset ? middle : now);
@@ -41,7 +42,7 @@ export function scale({ label, minimum, maximum, step, ticks }, value, said) {
     meaning.textContent = near ? t(near) : "";
     input.setAttribute(
       "aria-valuetext",
-      unset ? t("not set") : [number(now, 2), exact(ticks, now)].filter(Boolean).join(", "),
+      unset ? t("not set") : [number(now, 2), exact(ticks, now), compared].filter(Boolean).join(", "),
     );
   };
   const touch = () => {
@@ -53,7 +54,17 @@ export function scale({ label, minimum, maximum, step, ticks }, value, said) {
   input.addEventListener("click", () => element.classList.contains("unset") && touch());
   input.addEventListener("keydown", keys(input, element, touch));
   show(value);
-  return { element, show, focus: () => input.focus() };
+  const relation = h("span", { class: "relation", "aria-hidden": "true" });
+  element.querySelector(".head").append(relation);
+  // share: where the value lies between the lowest (0) and the highest (1) of several columns; null where nobody can say.
+  const relate = (share) => {
+    element.classList.toggle("related", share !== null);
+    element.style.setProperty("--share", `${100 * (share ?? 0)}%`);
+    relation.textContent = share === 1 ? "▲" : share === 0 ? "▼" : "";
+    compared = share === 1 ? t("the highest so far") : share === 0 ? t("the lowest so far") : "";
+    show(element.classList.contains("unset") ? undefined : Number(input.value));
+  };
+  return { element, show, relate, focus: () => input.focus() };
 }
 
 // Digits set the value, as if typed into a box; space or enter takes the middle where nothing is set yet.
@@ -115,5 +126,5 @@ export function make(widget, { answer, set, label }) {
     answer.values[field],
     (value) => set({ [field]: value }, "score"),
   );
-  return { ...made, show: () => made.show(answer.values[field]) };
+  return { ...made, show: () => made.show(answer.values[field]), relate: (shareOf) => made.relate(shareOf(field)) };
 }
