@@ -10,7 +10,8 @@ from tests.browser.hands import type_number
 SYSTEMS = tuple(f"sys{n:02d}" for n in range(12))
 
 OVER = """() => document.documentElement.scrollWidth <= innerWidth ? [] : [...document.querySelectorAll("main *")]
-    .filter((one) => one.getBoundingClientRect().right > innerWidth + 1).map((one) => one.tagName + "." + one.className)"""
+    .filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
+    .map((one) => one.tagName + "." + one.className)"""
 
 
 def test_twelve_columns_are_judged_by_keyboard_and_fit_every_width(campaign, rater, page):
