@@ -5,8 +5,10 @@ system2Id,system2rank,rankingID`, where a line is a pair, and the lines of one r
 screen. Before: `…,judgeId,system1Number,system1Id,…,system5Id,system1rank,…,system5rank`, where a line is a screen.
 Rank 1 is best, ties are equal ranks, −1 is none.
 
-Since 2015 judges compared outputs, and what they said was written down for every system that gave one. Two systems of
-one ranking with one rank and no line between them therefore share a column.
+Since 2015 judges compared outputs, and what they said was written down for every system that gave one, so that a ranking
+can have more systems than the five columns of a screen. The `collapsed` files name all systems of an output together
+(`newstest2016.A.1.cs-en+newstest2016.B.2.cs-en`): these share a column, as do two systems of one ranking with one rank
+and no line between them.
 
 Source: README of the WMT16 human evaluation; README of the WMT11 ranking judgments.
 """
@@ -42,7 +44,8 @@ UNKNOWN = "unknown"
 OPTIONS = {"documents": "name of a file with the document of each segment of the test set, one a line"}
 RANKED = re.compile(r"system([1-9])rank")
 AFTER = re.compile(r"\.\d+\.[a-z]{2,3}-[a-z]{2,3}$")
-MOST_SIDE_BY_SIDE = 12
+MOST_RANKED = 99
+ALIKE = "\x1f"  # between the names of systems that gave the same output
 MOST_SEGMENTS = 1_000_000
 # As the files call languages: by ISO 639-2, and the earlier ones by English name; other codes stay as they are.
 CALLED: Mapping[str, str] = {
@@ -130,9 +133,9 @@ class _RankedFiles:
             if rank == "-1":
                 self.log.dropped[BLANK] += 1
                 continue
-            system = _system(cells.get(name.replace("rank", "id"), ""))
+            system = _parse_systems(cells.get(name.replace("rank", "id"), ""))
             if ranks.setdefault(system, _count(rank, name)) != int(rank):
-                raise ValueError(f"{system[:60]} has two ranks")
+                raise ValueError(f"{_format_systems(system)} has two ranks")
         position = _count(cells.get("srcindex") or cells["segmentid"], "segmentId")
         return _RankedLine(at, judge, self._screen(judge, cells.get("rankingid", "")), position, ranks)
 
@@ -203,10 +206,8 @@ class _Comparisons:
             self.log.dropped[LESS] += 1
             return
         columns = _columns(lines, ranks)
-        if not 2 <= len(columns) <= MOST_SIDE_BY_SIDE:
-            raise ValueError(
-                f"a ranking of {len(columns)} outputs; from 2 to {MOST_SIDE_BY_SIDE} can stand side by side"
-            )
+        if not 2 <= len(columns) <= MOST_RANKED:
+            raise ValueError(f"a ranking of {len(columns)} outputs; there can be from 2 to {MOST_RANKED}")
         name, place = self._document(position)
         document, new_document = self.names["document"].of(name)
         rater, new_rater = self.names["rater"].of(judge)
@@ -217,7 +218,7 @@ class _Comparisons:
         keys = []
         for column in columns:
             credited = []
-            for system in column:
+            for system in ALIKE.join(column).split(ALIKE):
                 key, is_new = self.names["system"].of(system)
                 credited.append(key)
                 if is_new:
@@ -248,7 +249,7 @@ def _ranks(lines: Sequence[_RankedLine]) -> dict[str, int]:
             raise ValueError(f"ranking {line.screen} is of two segments, {lines[0].position} and {line.position}")
         for system, rank in line.ranks.items():
             if ranks.setdefault(system, rank) != rank:
-                raise ValueError(f"{system[:60]} has two ranks in ranking {line.screen}")
+                raise ValueError(f"{_format_systems(system)} has two ranks in ranking {line.screen}")
     return dict(sorted(ranks.items())) if len(lines) > 1 else ranks
 
 
@@ -287,6 +288,17 @@ def _documents(
             counts[document] = counts.get(document, 0) + 1
             places.append((document, counts[document]))
     return places, [file for file in files if file not in named]
+
+
+def _parse_systems(name: str) -> str:
+    """The systems that gave an output, in the order of their names, with `ALIKE` between them. Raises ValueError."""
+    parts = name.split("+")
+    told = parts if all(AFTER.search(part) for part in parts) else [name]
+    return ALIKE.join(sorted({_system(part) for part in told}))
+
+
+def _format_systems(systems: str) -> str:
+    return systems.replace(ALIKE, "+")[:60]
 
 
 def _system(name: str) -> str:

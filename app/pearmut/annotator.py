@@ -109,7 +109,8 @@ async def log_response(request: Request) -> Response:
     def work(session: Session) -> None:
         record_document(session, _user(request, state, body, session), sent)
 
-    await state.judging.thread(work)
+    async with state.saving(body.campaign_id):
+        await state.judging.thread(work)
     return json_response("ok")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import Lock
 from dataclasses import dataclass, field
 
 from starlette.requests import Request
@@ -12,6 +13,7 @@ from app.services.tasks.judging import JudgingService
 from app.web.rate_limits import FailedSignIns
 
 WINDOW = 60.0  # seconds
+LOCKS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,11 @@ class PearmutState:
     files: PearmutFiles
     failures: FailedSignIns
     campaigns: LoadedCampaignCache = field(default_factory=LoadedCampaignCache)
+    _saving: tuple[Lock, ...] = field(default_factory=lambda: tuple(Lock() for _ in range(LOCKS)))
+
+    def saving(self, campaign_id: str) -> Lock:
+        """Held while an answer is stored. A campaign stores one at a time anyway; the others wait without a connection."""
+        return self._saving[hash(campaign_id) % LOCKS]
 
     @classmethod
     def of(cls, request: Request) -> PearmutState:

@@ -42,6 +42,31 @@ def test_a_line_of_five_is_a_screen_and_blank_ranks_are_counted(read: Read) -> N
     assert found.log.dropped == {"ranks left blank": 5, "rankings of fewer than two systems": 1}
 
 
+def test_systems_that_are_named_together_share_a_column(read: Read) -> None:
+    both = "newstest2016.online-A.0.cs-en+newstest2016.online-B.0.cs-en"
+    plus = "newstest2016.a+b.1.cs-en"
+    other = LINE.replace("newstest2016.uedin-nmt.4361.cs-en", plus).replace(",5,", ",3,")
+    lines = (line.replace("newstest2016.online-A.0.cs-en", both) for line in (LINE, other))
+
+    (row,) = read("wmt-rr", sent(PAIRS, *lines)).of(ComparisonRow)
+
+    assert len(row.columns) == 3
+    assert ("online-A", "online-B") in row.columns
+    assert [sorted(len(row.columns[n - 1]) for n in group) for group in row.preference] == [[1, 2], [1]]
+
+
+def test_a_ranking_written_out_for_all_systems_of_an_output_may_have_more_than_a_screen(read: Read) -> None:
+    pairs = [
+        LINE.replace("uedin-nmt.4361", f"s{a}.1").replace("online-A.0", f"s{b}.1").replace(",5,", ",3,")
+        for a in range(13)
+        for b in range(a)
+    ]
+
+    (row,) = read("wmt-rr", sent(PAIRS, *pairs)).of(ComparisonRow)
+
+    assert (len(row.columns), len(row.preference)) == (13, 1)
+
+
 def test_a_file_of_documents_says_where_segments_stand(read: Read) -> None:
     files = {"rr.csv": sent(PAIRS, LINE.replace(",7,7,", ",3,3,")), "set.docs": b"d1\nd1\nd2\tnews\n"}
     found = read("wmt-rr", files, documents="set.docs")

@@ -93,3 +93,13 @@ def test_a_screen_with_other_systems_than_before_is_refused_whole(spine: Spine) 
         spine.take("rr", "wmt-rr", sent(pair(2, ("X", 2), ("B", 2), 2, "judge2")))
 
     assert spine.counts() == before
+
+
+def test_a_ranking_of_more_systems_than_a_screen_has_columns_goes_out_and_in_again_equal(spine: Spine) -> None:
+    names = [f"s{n:02}" for n in range(13)]
+    spine.take("rr", "wmt-rr", sent(*(pair(1, (a, 2), (b, 2), 1) for a in names for b in names if a < b)))
+    exported = spine.export("rr")
+
+    spine.take("again", "jsonl", exported)
+
+    assert spine.export("again") == exported
