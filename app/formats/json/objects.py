@@ -23,6 +23,7 @@ from app.formats.base import (
 )
 from app.formats.json.documents import DocumentNumbers
 from app.formats.json.json_map import AnswerList, JsonMap, MarkedErrors, Meaning
+from app.formats.json.parts import join_parts
 from app.formats.kit.cells import LONGEST, parse_position
 from app.formats.kit.names import KeyNames
 from app.formats.kit.numbers import parse_number
@@ -81,7 +82,8 @@ class JsonJudgments:
 
     def records(self, objects: Iterator[tuple[FileLine, Object]]) -> Iterator[Record]:
         """The records of one file's objects."""
-        outputs = (output for at, value in objects for output in self._read_output(at, value))
+        joined = join_parts(objects, self.fields, self.log)
+        outputs = (output for at, value in joined for output in self._read_output(at, value))
         if self.fields.documents == "position":
             named = self.numbers.assign((one.position, one.source or "", one) for one in outputs)
         else:

@@ -58,6 +58,27 @@ def test_bio_mqm_has_a_new_document_where_its_numbers_begin_again(read: Read) ->
     assert not found.log.notes
 
 
+def test_two_sentences_for_one_are_one_output_with_the_errors_of_both(read: Read) -> None:
+    on_source = {**GRAMMAR, "startIndex": 0, "endIndex": 3}
+    first = bio(2, "Zwei und.", "So with.", target_errors=[GRAMMAR])
+    second = bio(2, "Zwei und.", "We with.", target_errors=[GRAMMAR], source_errors=[on_source])
+    found = read("json", sent(SEGMENTS[0], first, second, bio(1, "Drei.", "3.")), map="bio-mqm")
+
+    (joined,) = [row for row in found.of(OutputRow) if row.position == 2]
+    assert joined.text == "So with. We with."
+    errors = found.judgments[1].payload["errors"]
+    marked = [joined.text[e["start"] : e["end"]] for e in errors if e.get("side") != "source"]
+    assert (marked, len(errors)) == (["with", "with"], 3)
+    assert found.log.repaired["objects with the next sentence of the output before them: joined to it"] == 1
+
+
+def test_another_answer_to_the_same_output_is_a_bad_line(read: Read) -> None:
+    with pytest.raises(Invalid) as raised:
+        read("json", sent(SEGMENTS[0], {**SEGMENTS[0], "target_errors": [{**GRAMMAR, "endIndex": 3}]}), map="bio-mqm")
+
+    assert "answered there before, and otherwise" in raised.value.places[0].msg
+
+
 def test_a_table_beside_it_names_the_documents(read: Read) -> None:
     table = b"SEG_ID\tDoc\tSource\tTarget\n1\tdoc100\tEins.\t\n2\tdoc100\tZwei.\t\n1\tdoc12\tDrei.\t\n"
     found = read("json", {"a.json": sent(*SEGMENTS), "a.tsv": table}, map="bio-mqm")
