@@ -5,10 +5,10 @@ system2Id,system2rank,rankingID`, where a line is a pair, and the lines of one r
 screen. Before: `…,judgeId,system1Number,system1Id,…,system5Id,system1rank,…,system5rank`, where a line is a screen.
 Rank 1 is best, ties are equal ranks, −1 is none.
 
-Since 2015 judges compared outputs, and what they said was written down for every system that gave one, so that a ranking
-can have more systems than the five columns of a screen. The `collapsed` files name all systems of an output together
-(`newstest2016.A.1.cs-en+newstest2016.B.2.cs-en`): these share a column, as do two systems of one ranking with one rank
-and no line between them.
+Since 2015 judges compared outputs, and what they said was written down for every system that gave one, so that a
+ranking can have more systems than the five columns of a screen. The `collapsed` files name all systems of an output
+together (`newstest2016.A.1.cs-en+newstest2016.B.2.cs-en`): these share a column, as do two systems of one ranking with
+one rank and no line between them.
 
 Source: README of the WMT16 human evaluation; README of the WMT11 ranking judgments.
 """

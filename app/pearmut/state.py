@@ -27,7 +27,7 @@ class PearmutState:
     _saving: tuple[Lock, ...] = field(default_factory=lambda: tuple(Lock() for _ in range(LOCKS)))
 
     def saving(self, campaign_id: str) -> Lock:
-        """Held while an answer is stored. A campaign stores one at a time anyway; the others wait without a connection."""
+        """Held while an answer is stored: a campaign stores one at a time, and the others wait without a connection."""
         return self._saving[hash(campaign_id) % LOCKS]
 
     @classmethod
