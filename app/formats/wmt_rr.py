@@ -36,13 +36,14 @@ from app.formats.base import (
     SystemRecord,
 )
 from app.formats.kit.names import KeyNames
-from app.formats.kit.reading import read_lines, refuse_file
+from app.formats.kit.reading import count_unread, read_lines, refuse_file
 from app.formats.kit.sorting import ExternalSorter
 
 JUDGED_BY = "da"
 UNKNOWN = "unknown"
 OPTIONS = {"documents": "name of a file with the document of each segment of the test set, one a line"}
 RANKED = re.compile(r"system([1-9])rank")
+READ = re.compile(r"srclang|trglang|srcindex|segmentid|judgeid|rankingid|system[1-9](number|id|rank)")
 AFTER = re.compile(r"\.\d+\.[a-z]{2,3}-[a-z]{2,3}$")
 MOST_RANKED = 99
 ALIKE = "\x1f"  # between the names of systems that gave the same output
@@ -113,6 +114,7 @@ class _RankedFiles:
                 missing = {"srclang", "trglang", "segmentid", "judgeid", "system1id", "system1rank"} - header.keys()
                 if missing:
                     refuse_file(self.log, at, f"the header lacks {', '.join(sorted(missing))}")
+                count_unread(self.log, "columns", {name for name in header if not READ.fullmatch(name)})
                 continue
             try:
                 if len(cells) != len(header):

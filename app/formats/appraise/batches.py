@@ -24,6 +24,7 @@ from app.formats.kit.appraise_names import parse_appraise_document, parse_apprai
 from app.formats.kit.appraise_spans import parse_appraise_spans
 from app.formats.kit.json_stream import JsonPiece, stream_json_pieces
 from app.formats.kit.names import KeyNames
+from app.formats.kit.reading import count_unread
 from app.formats.kit.records import LONGEST_NAME
 from app.formats.kit.strict_json import canonical_json
 
@@ -36,6 +37,14 @@ UNKNOWN = "unknown"
 """The one document of batches that name none."""
 OURS = "plumbline.source"
 PLACED = re.compile(r"[A-Za-z0-9._~:@+-]{1,128}:([1-9][0-9]{0,8})")
+BATCH_READ = frozenset({"items", "task"})
+TASK_READ = frozenset({"sourceLanguage", "targetLanguage"})
+ITEM_READ = frozenset(
+    {
+        *("_item", "itemID", "itemType", "sourceID", "sourceText", "segmentText", "targetID", "targetText"),
+        *("documentID", "isCompleteDocument", "mqm", "targets", "targetsSize"),
+    }
+)
 Languages = tuple[str | None, str | None]
 
 
@@ -170,6 +179,9 @@ def _items(piece: JsonPiece, log: ReadLog) -> Iterator[_Item]:
     if not isinstance(items, list):
         log.bad_line(piece.at, "a batch must be an object with a list of items")
         return
+    task = batch.get("task")
+    unread = (set(batch) - BATCH_READ) | (set(task) - TASK_READ if isinstance(task, dict) else set())
+    count_unread(log, "members of batches", unread)
     for n, item in enumerate(items, 1):
         try:
             shown_outputs = _item(item, log)
@@ -184,6 +196,7 @@ def _item(item: object, log: ReadLog) -> list[_Item]:
     if not isinstance(item, dict):
         raise ValueError("must be an object")
     targets = item.get("targets")
+    count_unread(log, "fields of items", set(item) - ITEM_READ)
     shown = [{**item, **one} for one in targets if isinstance(one, dict)] if isinstance(targets, list) else [item]
     shown_outputs = []
     for target_item in shown:

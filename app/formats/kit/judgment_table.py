@@ -21,7 +21,7 @@ from app.formats.kit.cells import (
 from app.formats.kit.column_map import ColumnMap
 from app.formats.kit.judgment_records import JudgmentTableRecords, Payload
 from app.formats.kit.judgment_rows import SortableRow
-from app.formats.kit.reading import read_lines, refuse_file
+from app.formats.kit.reading import count_unread, read_lines, refuse_file
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import parse_json_value
 from app.formats.kit.whitespace import WhitespaceStripper
@@ -119,6 +119,7 @@ class JudgmentTableReader:
             refuse_file(self.log, at, f"the header lacks {', '.join(missing)}; found {shown}")
         if len(column_index) < len(names) and fixed is None:
             refuse_file(self.log, at, "the header names a column twice")
+        count_unread(self.log, "columns", column_index.keys() - self.columns.needed() - wanted - {""})
         return column_index, True
 
     def _cells(self, line: str, header: Mapping[str, int]) -> RowCells:

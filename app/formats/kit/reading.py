@@ -7,7 +7,7 @@ and can be skipped; what makes the rest unreadable (cut gzip, bomb, endless line
 from __future__ import annotations
 
 import zlib
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import IO, NoReturn
@@ -19,6 +19,7 @@ BLOCK = 1 << 18
 GZIP_MAGIC = b"\x1f\x8b"
 UTF8_BOM = b"\xef\xbb\xbf"
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+MOST_NAMED = 100  # kinds of things that a report counts
 RATIO_FROM = 4 << 20  # a small file may well be made of one line repeated
 
 
@@ -49,6 +50,15 @@ def read_lines(
         yield from enumerate(text.split("\n"), first)
     if blank:
         log.repaired["empty line at the end"] += 1
+
+
+def count_unread(log: ReadLog, what: str, names: Iterable[str]) -> None:
+    """Count what a file has and nothing is read from, by name as far as a report holds them. what: such as columns."""
+    for name in sorted(names):
+        told = f"{what} that nothing is read from: {name[:40]}"
+        if told not in log.dropped and len(log.dropped) >= MOST_NAMED:
+            told = f"{what} that nothing is read from: others"
+        log.dropped[told] += 1
 
 
 def feed_lines(part: DocumentLines, files: Sequence[InputFile], limits: ReaderLimits, log: ReadLog) -> None:

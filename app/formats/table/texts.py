@@ -19,7 +19,7 @@ from app.formats.base import (
 from app.formats.kit.cells import RowCells, parse_position, split_cells
 from app.formats.kit.column_map import ColumnMap
 from app.formats.kit.names import KeyNames
-from app.formats.kit.reading import read_lines, refuse_file
+from app.formats.kit.reading import count_unread, read_lines, refuse_file
 from app.formats.kit.whitespace import WhitespaceStripper
 
 ONLY = "all"
@@ -74,6 +74,7 @@ class _Texts:
             refuse_file(self._log, at, f"the header lacks {', '.join(missing)}; found {', '.join(names)[:500]}")
         if len(set(names)) < len(names):
             refuse_file(self._log, at, "the header names a column twice")
+        count_unread(self._log, "columns", set(names) - self._map.needed() - {""})
         said = [name.strip().casefold() for name in line_cells]
         return {name: n for n, name in enumerate(names)}, said == [name.casefold() for name in names]
 

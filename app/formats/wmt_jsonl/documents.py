@@ -26,7 +26,7 @@ from app.formats.base import (
 )
 from app.formats.kit.names import KeyNames
 from app.formats.kit.parallel_lines import parse_list_option
-from app.formats.kit.reading import read_lines, refuse_file
+from app.formats.kit.reading import count_unread, read_lines, refuse_file
 from app.formats.kit.records import LONGEST_NAME, decode_record, encode_record
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import NotStrictError, parse_json_value
@@ -36,6 +36,7 @@ from app.formats.wmt_jsonl.scores import parse_judgments
 BLANK_LINE = "\n\n"
 MARKED_PARAGRAPH = re.compile(r"\s*+<p(?:\s[^<>]*+)?>(.*?)</p\s*+>\s*+", re.DOTALL | re.IGNORECASE)
 MOST_PAIRS = 1000
+OUTPUT_READ = frozenset({"doc_id", "hypothesis"})
 USED = frozenset({"doc_id", "domain", "src_lang", "tgt_lang", "src_text", "refs", "tgt_text", "scores", "hypothesis"})
 BETWEEN, INDEX = "_#_", re.compile(r"[0-9]{1,6}")
 REFERENCE = re.compile(r"ref[A-Z0-9]?", re.ASCII)
@@ -158,6 +159,7 @@ class WmtJsonlDocuments:
         """A line of a system's file. Raises ValueError."""
         key = make_key(_name(line))
         known = self._known.get(key)
+        count_unread(self._log, "fields of outputs", line.keys() - OUTPUT_READ)
         if known is None:
             self._log.dropped["outputs on documents that are not in the test set"] += 1
             return

@@ -292,3 +292,16 @@ def test_rows_that_are_errors_are_split_by_protocol_and_must_be(read: Read, part
         "plain": None,
         "strict": {"weights": "wmt24"},
     }
+
+
+def test_columns_that_the_map_does_not_name_are_counted(read: Read) -> None:
+    named = {"system": "model", "document": "text", "position": "n", "rater": "who", "score": "points"}
+    told = json.dumps({"delimiter": ",", "protocol": "da", "columns": named}).encode()
+    files = {"map.json": told, "a.csv": b"model,text,n,who,points,mood,age\nA,d,1,r,50,glad,7\n"}
+
+    found = read("table", files, map="map.json")
+
+    assert found.log.dropped == {
+        "columns that nothing is read from: age": 1,
+        "columns that nothing is read from: mood": 1,
+    }

@@ -39,7 +39,11 @@ def test_a_line_of_five_is_a_screen_and_blank_ranks_are_counted(read: Read) -> N
     assert row.columns == (("A",), ("B",), ("C",), ("E",))
     assert row.preference == ((1,), (2, 3), (4,))
     assert found.of(CampaignRow)[0].source_language == "cs"
-    assert found.log.dropped == {"ranks left blank": 5, "rankings of fewer than two systems": 1}
+    assert found.log.dropped == {
+        "ranks left blank": 5,
+        "rankings of fewer than two systems": 1,
+        "columns that nothing is read from: documentid": 1,
+    }
 
 
 def test_systems_that_are_named_together_share_a_column(read: Read) -> None:
