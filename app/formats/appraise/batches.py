@@ -176,7 +176,7 @@ def _items(piece: JsonPiece, log: ReadLog) -> Iterator[_Item]:
     """The outputs that a batch shows; what is wrong with an item makes its batch a bad line."""
     batch = piece.value
     items = batch.get("items") if isinstance(batch, dict) else None
-    if not isinstance(items, list):
+    if not isinstance(batch, dict) or not isinstance(items, list):
         log.bad_line(piece.at, "a batch must be an object with a list of items")
         return
     task = batch.get("task")
