@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.api.models.tasks import LARGEST, TaskId
 from app.api.models.times import Time
+from app.domain.keys import KEY_PATTERN
 from app.services.access.idempotency import IdempotentAnswer
 from app.services.tasks import flags
 from app.services.tasks.flags import FlagView
@@ -24,6 +25,16 @@ router = APIRouter(prefix="/v1", tags=["tasks"])
 
 After = Number
 Answered = Annotated[bool | None, Query(description="Only those with an answer, or without.")]
+OfRater = Annotated[str | None, Query(pattern=KEY_PATTERN, description="Of this rater only.", examples=["r1"])]
+SearchWords = Annotated[
+    str,
+    Query(
+        alias="q",
+        max_length=200,
+        description="Words; each must be a part of reason, note, rater or document, in any case.",
+        examples=["breaks off"],
+    ),
+]
 FlagName = Annotated[str, Path(alias="flag", pattern="^[A-Za-z0-9_-]{1,64}$", examples=["f_" + "0" * 32])]
 Words = Annotated[str, StringConstraints(min_length=1, max_length=4000)]
 

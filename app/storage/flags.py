@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -30,6 +31,13 @@ LEFT JOIN items i ON i.id = f.item_id LEFT JOIN documents d ON d.id = i.document
 WHERE f.campaign_id = :campaign"""
 
 
+LOOKED_AT = 1000
+"""Flags that a page looks at, at most, for those that are searched."""
+_SEARCHED = "lower(concat_ws(' ', replace(f.reason, '_', ' '), f.note, r.key, d.key))"
+_LOOKED = """
+SELECT f.id FROM flags f WHERE f.campaign_id = :campaign AND f.id > :after {only} ORDER BY f.id LIMIT :looked"""
+
+
 def insert_flag(
     session: Session,
     campaign_id: int,
@@ -49,12 +57,34 @@ def insert_flag(
     return name
 
 
-def load_flags_page(session: Session, campaign_id: int, *, after: int, limit: int, answered: bool | None) -> list[Row]:
-    """Flags in the order in which they came, by id after `after`."""
+def load_flags_page(
+    session: Session,
+    campaign_id: int,
+    *,
+    after: int,
+    limit: int,
+    answered: bool | None,
+    rater: str | None = None,
+    words: Sequence[str] = (),
+) -> tuple[list[Row], int | None]:
+    """Flags in the order in which they came, by id after `after`; and the last that was looked at, if there are more.
+
+    rater: a key. words: each is a part of reason, note, rater or document, in any case. A page looks at no more than
+    LOOKED_AT flags for these, so it may have fewer than `limit` though there are more.
+    """
     only = join_optional_conditions({"answered": "(f.answer IS NOT NULL) = :answered"}, {"answered": answered})
-    query = f"{_FLAGS} AND f.id > :after {only} ORDER BY f.id LIMIT :limit"
-    keys = {"campaign": campaign_id, "after": after, "limit": limit, "answered": answered}
-    return list(session.execute(text(query), keys))
+    keys: dict[str, object] = {"campaign": campaign_id, "after": after, "limit": limit, "answered": answered}
+    conditions = "" if rater is None else " AND r.key = :rater"
+    conditions += "".join(f" AND strpos({_SEARCHED}, lower(:word{n})) > 0" for n in range(len(words)))
+    if not conditions:
+        query = f"{_FLAGS} AND f.id > :after {only} ORDER BY f.id LIMIT :limit"
+        return list(session.execute(text(query), keys)), None
+    keys |= {"looked": LOOKED_AT, "rater": rater, **{f"word{n}": word for n, word in enumerate(words)}}
+    looked = _LOOKED.format(only=only)
+    count, last = session.execute(text(f"SELECT count(*), max(id) FROM ({looked}) f"), keys).one()
+    query = f"{_FLAGS} AND f.id IN ({looked}) {conditions} ORDER BY f.id LIMIT :limit"
+    rows = list(session.execute(text(query), keys))
+    return rows, int(last) if count == LOOKED_AT and len(rows) < limit else None
 
 
 def load_flag(session: Session, campaign_id: int, name: str) -> Row:

@@ -60,6 +60,7 @@ EXPECTED: dict[str, str] = {
     "GET /campaigns/{campaign}/problems": "page",
     "GET /campaigns/{campaign}/quality": "page",
     "GET /campaigns/{campaign}/raters": "page",
+    "GET /campaigns/{campaign}/raters/{rater}": "page",
     "GET /campaigns/{campaign}/recipes": "page",
     "GET /campaigns/{campaign}/reports": "page",
     "GET /campaigns/{campaign}/reports/{kind}": "page",

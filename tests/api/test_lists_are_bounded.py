@@ -20,7 +20,7 @@ from psycopg import sql
 from app.main import create_app
 from app.services.access import tokens
 from app.services.tasks import voids
-from app.storage import embedded, judgment_filter
+from app.storage import embedded, flags, judgment_filter
 from app.storage.db import Database, StatementTooLong
 from app.web.deps import Options
 from app.web.pagination import Page
@@ -151,6 +151,7 @@ def test_a_page_costs_the_same_however_much_there_is(
 ) -> None:
     for most in ("LOOKED_AT", "FEW"):
         monkeypatch.setattr(judgment_filter, most, 300)
+    monkeypatch.setattr(flags, "LOOKED_AT", 20)
 
     def ask(campaign: str) -> Callable[[], None]:
         def request() -> None:

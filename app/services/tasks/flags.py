@@ -63,11 +63,25 @@ def create_flag(
     )
 
 
-def list_flags(session: Session, campaign: str, *, after: int, limit: int, answered: bool | None) -> list[FlagView]:
-    """Flags in the order in which they came."""
+def list_flags(
+    session: Session,
+    campaign: str,
+    *,
+    after: int,
+    limit: int,
+    answered: bool | None,
+    rater: str | None = None,
+    q: str = "",
+) -> tuple[list[FlagView], int | None]:
+    """Flags in the order in which they came; and the last that was looked at, where a search has to go on after it.
+
+    rater: of this rater only. q: words, each a part of reason, note, rater or document.
+    """
     campaign_id = campaigns.load_campaign(session, campaign).id
-    rows = flags.load_flags_page(session, campaign_id, after=after, limit=limit, answered=answered)
-    return [_view(row) for row in rows]
+    rows, reached = flags.load_flags_page(
+        session, campaign_id, after=after, limit=limit, answered=answered, rater=rater, words=q.split()
+    )
+    return [_view(row) for row in rows], reached
 
 
 def answer_flag(session: Session, campaign: str, name: str, *, said: str, actor: str) -> FlagView:

@@ -1,0 +1,128 @@
+// One rater: what they did, how well and how long, what they reported, how to reach them, and what can be done.
+
+import { $, button, fill, fresh, h } from "../shared/dom.js";
+import { t } from "../shared/messages.js";
+import { giveLink } from "./links.js";
+import { all, api, badge, change, empty, facts, figure, foreign, get, here, hours, icon, main, moment, NONE, percent, resting, table, warned } from "./parts.js";
+import { reading } from "./reading.js";
+import { toast } from "./toast.js";
+
+const place = $("#rater");
+const [said, made] = [$("#said"), $("#made")];
+const key = place.dataset.rater;
+const path = `${api}/raters/${encodeURIComponent(key)}`;
+const manages = main.dataset.role !== "coordinator";
+const LONG = 120_000; // milliseconds
+const ENROLMENT = { active: t("active"), paused: t("paused"), left: t("left"), erased: t("erased") };
+const VERDICTS = { pass: t("passed"), fail: t("failed"), not_testable: t("not testable") };
+
+const DONE = { active: t("The rater is active again."), paused: t("The rater is paused."), left: t("The rater has left. The link stops working, and a replan gives open work to others.") };
+
+async function set(rater, state) {
+  const answer = await change("PATCH", `${api}/raters`, { body: { raters: [key], state }, said });
+  if (!answer) return;
+  fill(made, warned(answer.body.warnings));
+  toast(DONE[state], () => set(rater, rater.state).then(() => true));
+  await show();
+}
+
+function steps(rater) {
+  if (rater.state === null || rater.state === "erased") return null;
+  const go = (name, label, state) => {
+    const step = button([icon(name), label], () => resting(step, () => set(rater, state)), { class: "quiet" });
+    return step;
+  };
+  const link = button([icon("link"), t("New link")], () => resting(link, () => giveLink(rater, made, said)));
+  return h("p", { class: "actions" }, rater.state === "left" ? null : link,
+    manages ? [
+      rater.state === "active" ? go("pause", t("Pause"), "paused") : go("play", rater.state === "paused" ? t("Go on") : t("Take back"), "active"),
+      rater.state === "left" ? null : go("left", t("Has left"), "left"),
+      h("a", { class: "button plain", href: `${here}/items?${new URLSearchParams({ rater: key })}` }, icon("texts"), t("See the judgments")),
+    ] : null);
+}
+
+// What was done. times: null where a coordinator of another team asks.
+function work(rater, progress, times) {
+  const mine = progress?.raters?.find((one) => one.rater === key);
+  const paid = times?.raters.find((one) => one.rater === key);
+  return [
+    facts([
+      [t("State"), badge(rater.state ?? "none", rater.state ? ENROLMENT[rater.state] ?? rater.state : t("not enrolled"))],
+      [t("Team"), rater.team ?? NONE],
+      [t("Judgments"), figure(mine?.judgments ?? 0), mine ? t("{n} in the last day", { n: figure(mine.judgments_last_day) }) : null],
+      [t("Tasks"), t("{done} of {all}", { done: figure(mine?.tasks_handed_in ?? 0), all: figure((mine?.tasks_handed_in ?? 0) + (mine?.tasks_left ?? 0)) }), mine?.pace ? t("{n} tasks a day", { n: figure(mine.pace, 1) }) : null],
+      [t("Hours"), paid ? hours(paid.payable_seconds) : NONE, paid?.adjusted_seconds ? t("{n} of them added by hand", { n: hours(paid.adjusted_seconds) }) : null],
+      [t("Last answer"), moment(mine?.last_at)],
+    ]),
+    paid?.days.length ? table(t("Hours by day"), [[t("Day"), (one) => one.day], [t("Hours"), (one) => hours(one.active_seconds), "right"], [t("Added or taken off"), (one) => (one.adjusted_seconds ? hours(one.adjusted_seconds) : null), "right"]], paid.days.slice(-14)) : null,
+  ];
+}
+
+function quality(report) {
+  const mine = report.raters?.find((one) => one.rater === key);
+  if (!mine) return h("p", { class: "quiet" }, "job" in report ? t("The report of quality is being computed.") : t("Nothing can be said before the first judgments."));
+  return [
+    facts([
+      [t("Verdict"), badge(mine.verdict, VERDICTS[mine.verdict] ?? mine.verdict)],
+      ...("control" in mine ? [
+        [t("Degraded texts scored worse"), percent(mine.control?.share_worse)],
+        [t("Repeated answers alike"), percent(mine.repeats?.within)],
+        [t("Offset from other raters"), figure(mine.panel?.offset, 2)],
+        [t("Seconds a segment"), figure(mine.speed?.seconds, 1), mine.speed ? t("{ratio} of the median", { ratio: figure(mine.speed.ratio, 2) }) : null],
+      ] : []),
+    ]),
+    mine.why ? h("p", { class: "quiet" }, foreign(mine.why)) : null,
+  ];
+}
+
+function flags(found) {
+  if (!found.length) return empty({ icon: "flag", title: t("No problem is reported."), text: t("What this rater reports about items appears here; you answer it under “Problems”."), action: null });
+  return table(t("Problems"), [
+    [t("When"), (one) => moment(one.at)], [t("Text"), (one) => one.document], [t("Problem"), (one) => one.reason.replaceAll("_", " ")], [t("Note"), (one) => one.note, "text"],
+    [t("Answer"), (one) => one.answer ?? h("a", { href: `${here}/problems` }, t("Answer …")), "text"],
+  ], found);
+}
+
+// Who they are. It is kept apart from everything else and goes when the rater is erased.
+function contact(rater) {
+  const there = rater.contact ?? {};
+  if (!manages) return facts([[t("Name"), there.name ?? NONE], [t("E-mail"), there.email ?? NONE], [t("Note"), there.note ?? NONE]]);
+  const field = (name, label, tag, props) => {
+    const id = fresh(name);
+    const input = h(tag, { id, name, ...props });
+    input.value = there[name] ?? "";
+    return h("div", { class: "field" }, h("label", { for: id }, label), input);
+  };
+  const save = h("button", { type: "submit" }, t("Save"));
+  const form = h("form", {}, h("div", { class: "fields" }, field("name", t("Name"), "input", { maxlength: "500", autocomplete: "off" }),
+    field("email", t("E-mail"), "input", { type: "email", maxlength: "320", autocomplete: "off" }), field("note", t("Note, which only managers and coordinators see"), "textarea", { rows: "2", maxlength: "4000" })), h("p", { class: "actions" }, save));
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    resting(save, async () => {
+      const { capacity, capacity_unit, team, buckets, languages, attributes, state } = rater;
+      const values = Object.fromEntries(["name", "email", "note"].map((name) => [name, form.elements[name].value.trim() || null]));
+      const body = { capacity, capacity_unit, team, buckets, languages, attributes, state, contact: Object.values(values).some(Boolean) ? values : null };
+      if (await change("PUT", path, { body, said, headers: { "If-Match": `"${rater.settings_version}"` } })) {
+        toast(t("Saved."));
+        await show();
+      }
+    });
+  });
+  return form;
+}
+
+const show = reading(place, async () => {
+  const rater = await get(path);
+  const [progress, times, exclusions, report, reported] = await Promise.all([
+    get(`${api}/progress`), get(`${api}/hours`), manages ? all(`${api}/exclusions`) : [], get(`${api}/reports/quality`, { timeout: LONG, absent: {} }), manages ? all(`${api}/flags?rater=${encodeURIComponent(key)}`) : null,
+  ]);
+  const excluded = exclusions.find((one) => one.what === "rater" && one.key === key && !one.lifted);
+  fill(place,
+    excluded ? h("p", { class: "note" }, t("Excluded from all results since {when}: {reason}", { when: moment(excluded.at), reason: excluded.reason })) : null,
+    steps(rater), work(rater, progress, times),
+    h("h2", {}, t("Quality")), quality(report), h("p", {}, h("a", { href: `${here}/quality` }, t("Evidence on all raters"))),
+    reported ? [h("h2", {}, t("Problems")), flags(reported)] : null,
+    rater.state && rater.state !== "erased" ? [h("h2", {}, t("Contact")), contact(rater)] : null);
+});
+
+await show();
