@@ -131,13 +131,17 @@ def list_flags(
     campaign: CampaignKey,
     session: SessionDep,
     answered: Answered = None,
+    rater: OfRater = None,
+    q: SearchWords = "",
     limit: Limit = 50,
     cursor: After = 0,
 ) -> Page[FlagOut]:
-    """In the order in which they came."""
-    reported = flags.list_flags(session, campaign, after=cursor, limit=limit + 1, answered=answered)
-    last = reported[limit - 1].id if len(reported) > limit else 0
-    return page_of([_make_flag_out(view) for view in reported], limit, lambda _: str(last))
+    """In the order in which they came. A page of a search may be short, or empty, though there is a next one."""
+    reported, reached = flags.list_flags(
+        session, campaign, after=cursor, limit=limit + 1, answered=answered, rater=rater, q=q
+    )
+    page = page_of(reported, limit, lambda view: str(view.id), reached=None if reached is None else str(reached))
+    return Page(items=[_make_flag_out(view) for view in page.items], next=page.next)
 
 
 @router.post(

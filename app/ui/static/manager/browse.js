@@ -130,11 +130,11 @@ export class Browse {
 
   table() {
     const all = this.actions.length ? h("input", { type: "checkbox", "aria-label": t("Choose all rows of this page"), onchange: () => this.choose(this.rows, all.checked) }) : null;
-    const lines = this.rows.map((row) => h("tr", {}, this.actions.length ? h("td", { class: "choice" }, this.box(row)) : null,
+    const lines = this.rows.map((row) => h("tr", {}, this.actions.length ? h("td", { class: "pick" }, this.box(row)) : null,
       this.columns.map(({ cell, look }) => h("td", { class: look, dir: look === "text" ? "auto" : null }, cell(row) ?? NONE))));
     this.all = all;
     return h("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": this.label },
-      h("table", { class: "list" }, h("thead", {}, h("tr", {}, all ? h("td", { class: "choice" }, all) : null, this.columns.map((one) => this.heading(one)))), h("tbody", {}, lines)));
+      h("table", { class: "list" }, h("thead", {}, h("tr", {}, all ? h("td", { class: "pick" }, all) : null, this.columns.map((one) => this.heading(one)))), h("tbody", {}, lines)));
   }
 
   box(row) {
@@ -159,7 +159,7 @@ export class Browse {
   // How many rows are chosen, and what can be done with them.
   tell() {
     const here = this.rows?.filter((row) => this.chosen.has(this.key(row))).length ?? 0;
-    for (const box of this.results.querySelectorAll("tbody .choice input")) {
+    for (const box of this.results.querySelectorAll("tbody .pick input")) {
       box.checked = this.chosen.has(box.value);
       box.closest("tr").classList.toggle("is-chosen", box.checked);
     }

@@ -193,7 +193,7 @@ const raters = new Browse($("#raters"), {
   columns: [
     { head: t("Rater"), sort: "key", cell: (one) => h("a", { href: `${here}/raters/${encodeURIComponent(one.key)}` }, one.key) },
     { head: t("State"), sort: "state", cell: state },
-    { head: t("Team"), sort: "team", cell: (one) => one.team },
+    { head: t("Team"), sort: "team", cell: (one) => one.team, look: "wide" },
     { head: t("Name"), cell: (one) => one.contact?.name, look: "wide" },
     { head: t("Capacity"), cell: capacity, look: "wide" },
     { head: t("Languages"), cell: (one) => one.languages.join(", ") || null, look: "wide" },
