@@ -271,3 +271,30 @@ def test_no_statement_asks_whether_a_filter_is_given() -> None:
     optional = re.compile(r"(?:CAST\(:\w+ AS [\w\[\]]+\)|:\w+|%\(\w+\)s)(?:::[\w\[\]]+)? IS NULL\s+OR\b")
     found = {path.name for path in STORAGE.rglob("*.py") if optional.search(path.read_text(encoding="utf-8"))}
     assert found == {"leases.py"}, "there the same plan is for all: it looks up by key, and the rest is reckoned by row"
+
+
+def test_pages_of_a_search_in_flags_together_are_all_that_it_means(
+    client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = "/v1/campaigns/small/flags"
+    everything = [one for page in _pages(client, path, {}) for one in page]
+    for query, means in (
+        ({"rater": "r8"}, lambda one: one["rater"] == "r8"),
+        ({"q": "OTHER r1"}, lambda one: "r1" in one["rater"]),
+        ({"q": "nothing"}, lambda _: False),
+    ):
+        meant = [one["flag"] for one in everything if means(one)]
+        for looked_at in (3, 1000):
+            monkeypatch.setattr(flags, "LOOKED_AT", looked_at)
+            pages = _pages(client, path, query)
+            assert [one["flag"] for page in pages for one in page] == meant, (query, looked_at)
+
+
+def _pages(client: httpx.Client, path: str, query: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    pages: list[list[dict[str, Any]]] = []
+    cursor: str | None = "0"
+    while cursor is not None:
+        answer = client.get(path, params={**query, "limit": 2, "cursor": cursor}).json()
+        pages.append(answer["items"])
+        cursor = answer["next"]
+    return pages
