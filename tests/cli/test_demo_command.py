@@ -11,16 +11,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 
 from app.demo import GUEST, PLANTED_ORDER
 from tests.patience import soon
 from tests.spine import fresh
-from tests.working import LIMIT
+from tests.working import LIMIT, until
 
 # A line of the report on stability: documents, SRP, its error, significant pairs a study, studies that find none.
 STUDIED = re.compile(r"^ +(\d+) +([01]\.\d{3}) +0\.\d{3} +(\d+\.\d) +(\d+) %", re.MULTILINE)
@@ -115,11 +116,29 @@ def shown_again(environment: dict[str, str]) -> float:
     return seconds
 
 
-def test_a_taken_port_is_no_obstacle(environment):
+def web_processes(demo: int) -> set[int]:
+    """The processes of a demo that answer."""
+    running = set()
+    for child in psutil.Process(demo).children():
+        with suppress(psutil.NoSuchProcess):  # it has ended, and the demo has not looked yet
+            if "app.cli.serving.web" in child.cmdline():
+                running.add(child.pid)
+    return running
+
+
+def test_a_taken_port_is_no_obstacle_and_who_answers_comes_back_when_killed(environment):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with running({**environment, "PLUMBLINE_PORT": str(port)}) as process:
-            assert not printed(process, "As its manager: ").startswith(f"http://127.0.0.1:{port}/")
+            origin = printed(process, "As its manager: ").partition("/#")[0]
+            assert not origin.startswith(f"http://127.0.0.1:{port}")
+            until(lambda: web_processes(process.pid), "it answers")
+            killed = web_processes(process.pid)
+            for one in killed:
+                os.kill(one, signal.SIGKILL)
+            until(lambda: web_processes(process.pid) - killed, "another one is there")
+            with httpx.Client(transport=httpx.HTTPTransport(retries=20), timeout=LIMIT) as browser:
+                assert browser.get(f"{origin}/livez").status_code == 200
 
 
 def blocks(text: str) -> Iterator[list[str]]:

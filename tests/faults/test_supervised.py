@@ -136,7 +136,9 @@ main()
 """
 
 
+@pytest.mark.soak
 def test_a_demo_comes_back_like_the_service(data_dir: Path, tmp_path: Path) -> None:
+    """Its small twin is in `cli/test_demo_command`, where a demo runs already."""
     with supervised(data_dir, tmp_path, program=("-c", DEMO, "demo"), PLUMBLINE_PORT="0") as run:
         suffer(run, "postgres", KILL)
         suffer(run, "web", KILL)

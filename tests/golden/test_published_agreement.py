@@ -120,11 +120,12 @@ class TestSideBySide:
     def test_pearson_of_two_raters_hangs_on_the_order_of_the_file(self, asked: Asked, theirs: Any, ours: Any) -> None:
         """The same pairs: put in the order of the file's lines they give the published figure, by key ours."""
         own = {one["what"]: one for one in ours["own"]}["same_output_other_rater"]
-        by_line = np.array(list(in_order_of_lines(scores_over_http(asked, "sxs-wmt24"))))
+        scores = scores_over_http(asked, "sxs-wmt24")
+        by_line = np.array(list(in_order_of_lines(scores)))
         wanted = theirs["same_translation_twice"]
         assert np.corrcoef(by_line.T)[0, 1] == near(wanted["inter_pearson"])
         assert np.abs(by_line[:, 0] - by_line[:, 1]).mean() == near(wanted["inter_mean_abs_difference"])
-        by_key = np.array(list(in_order_of_lines(scores_over_http(asked, "sxs-wmt24"), by_key=True)))
+        by_key = np.array(list(in_order_of_lines(scores, by_key=True)))
         assert own["n"] == len(by_key)
         assert own["pearson"] == near(np.corrcoef(by_key.T)[0, 1])
         assert own["pearson"] != near(wanted["inter_pearson"])

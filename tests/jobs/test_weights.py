@@ -16,7 +16,7 @@ from tests.working import until, working
 
 def test_a_ranking_waits_behind_no_simulation(bench: Bench, tmp_path: Path) -> None:
     """The worker's only process is in the middle of the first of two large simulations when a ranking is asked for."""
-    simulations = [bench.job(bench.asked(40 + n, permutations=50_000)) for n in range(2)]
+    simulations = [bench.job(bench.asked(40 + n, permutations=25_000)) for n in range(2)]
     recipe = NAMED["google-mqm"]
     with working(bench.spine.url, tmp_path):
         until(lambda: bench.queue("doing", simulations[0], CHUNK), "a part of it is being computed")

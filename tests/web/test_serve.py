@@ -82,7 +82,7 @@ def stop(process: subprocess.Popen[str]) -> tuple[int, str, float]:
     return process.returncode, log, time.monotonic() - told
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", ["2", pytest.param("1", marks=pytest.mark.soak)])
 def test_it_serves_hands_over_one_admin_and_stops_when_told(
     start: Start, database_url: str, tmp_path: Path, workers: str
 ) -> None:
