@@ -299,28 +299,49 @@ def populate(admin: httpx.Client, url: str) -> dict[str, str]:
 def populated_template(
     postgres: embedded.EmbeddedServer, migrated_template: str
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """The name of a database with what `populate` makes, and the values; made once, as it takes a third of a second."""
+    """The name of a database with what `populate` makes, and the values."""
     values: dict[str, str] = {}
+    with template_by_admin(postgres, migrated_template, lambda admin, url: values.update(populate(admin, url))) as name:
+        yield name, values
 
-    def fill(spine: Spine) -> None:
+
+@contextmanager
+def template_by_admin(
+    postgres: embedded.EmbeddedServer, migrated: str, fill: Callable[[httpx.Client, str], object]
+) -> Iterator[str]:
+    """The name of a database with what an admin did over HTTP: done once, as it takes as long as many tests.
+
+    fill: gets the client of the admin and the owner's address of the database.
+    """
+
+    def ask(spine: Spine) -> None:
         with spine.database.transaction() as session:
             secret = tokens.issue_token(session, role="admin").secret
         with _serving(create_app(spine.database, OPTIONS), Authorization=f"Bearer {secret}") as client:
-            values.update(populate(client, spine.url))
+            fill(client, spine.url)
         with psycopg.connect(spine.url) as connection:
             connection.execute("DELETE FROM tokens WHERE role = 'admin'")  # each test issues its own
 
-    with template_of(postgres, migrated_template, fill) as name:
-        yield name, values
+    with template_of(postgres, migrated, ask) as name:
+        yield name
+
+
+@pytest.fixture(scope="session")
+def live_template(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[str]:
+    """The name of a database with the campaign of `live`."""
+    with template_by_admin(postgres, migrated_template, lambda admin, _: open_live(admin)) as name:
+        yield name
 
 
 @pytest.fixture
 def template(request: pytest.FixtureRequest, migrated_template: str) -> str:
-    """Who asks for what is populated has a copy of it from the start."""
-    if "populated" not in request.fixturenames:
-        return migrated_template
-    name: str = request.getfixturevalue("populated_template")[0]
-    return name
+    """Who asks for what is populated, or for the open campaign, has a copy of it from the start."""
+    if "populated" in request.fixturenames:
+        name: str = request.getfixturevalue("populated_template")[0]
+        return name
+    if "open_campaign" in request.fixturenames:
+        return str(request.getfixturevalue("live_template"))
+    return migrated_template
 
 
 @pytest.fixture
@@ -330,9 +351,14 @@ def populated(populated_template: tuple[str, dict[str, str]]) -> dict[str, str]:
 
 
 @pytest.fixture
-def live(admin: httpx.Client) -> httpx.Client:
+def open_campaign() -> str:
+    """The key of an open campaign that is in the database from the start."""
+    return "live"
+
+
+@pytest.fixture
+def live(open_campaign: str, admin: httpx.Client) -> httpx.Client:
     """An open campaign: six documents, two systems, three raters, each group of two items a task of its own."""
-    open_live(admin)
     return admin
 
 

@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 from app.cli import build_command_line
 from app.storage.db import Database
-from tests.api.test_plans import LIVE, ready
+from tests.api.test_plans import LIVE, draft_template, ready, template
 from tests.working import drained
 
-__all__ = ["ready"]  # the fixture of the neighbouring tests
+__all__ = ["draft_template", "ready", "template"]  # fixtures of the neighbouring tests
 PILOT = "/v1/campaigns/before"
 DESIGN = {"seed": 5, "overlap": None}
 POWER = {"pilot": "before", "studies": "20", "draws": "0", "groupings": "psxs", "ratings": "1", "documents": "6,12"}

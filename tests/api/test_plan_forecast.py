@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 from app.cli import build_command_line
 from app.domain.errors import Invalid
 from app.stats.planning.planning import DEFAULTS
-from tests.api.test_plans import LIVE, _ok, _plan, ready
+from tests.api.test_plans import LIVE, _ok, _plan, draft_template, ready, template
 
-__all__ = ["ready"]  # the fixture of the neighbouring tests
+__all__ = ["draft_template", "ready", "template"]  # fixtures of the neighbouring tests
 
 GIVEN = {"doc_system": 1.0, "rater": 9.0, "residual": 4.0, "system": 2.5, "source": "pilot of May"}
 

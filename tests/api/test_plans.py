@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
@@ -11,15 +11,34 @@ import pytest
 
 from app.services.access import tokens
 from app.storage.db import Database
+from app.storage.embedded import EmbeddedServer
+from tests.api.conftest import template_by_admin
 
 LIVE = "/v1/campaigns/live"
 SYSTEMS = ("sysA", "sysB", "sysC")
 RATERS = ("r1", "r2", "r3")
 
 
+@pytest.fixture(scope="session")
+def draft_template(postgres: EmbeddedServer, migrated_template: str) -> Iterator[str]:
+    """The name of a database with the draft of `ready`."""
+    with template_by_admin(postgres, migrated_template, lambda admin, _: draft(admin)) as name:
+        yield name
+
+
+@pytest.fixture
+def template(request: pytest.FixtureRequest, migrated_template: str) -> str:
+    """Who asks for the draft has it in the database from the start."""
+    return str(request.getfixturevalue("draft_template")) if "ready" in request.fixturenames else migrated_template
+
+
 @pytest.fixture
 def ready(admin: httpx.Client) -> httpx.Client:
     """A draft with six documents of two or three segments, three systems and three raters."""
+    return admin
+
+
+def draft(admin: httpx.Client) -> None:
     made = admin.post("/v1/campaigns", json={"key": "live", "protocol": "esa", "target_language": "de"})
     assert made.status_code == 201, made.text
     for d in range(1, 7):
@@ -33,7 +52,6 @@ def ready(admin: httpx.Client) -> httpx.Client:
     for rater in RATERS:
         answer = admin.put(f"{LIVE}/raters/{rater}", json={})
         assert answer.status_code in {200, 201}, answer.text
-    return admin
 
 
 def _ok(answer: httpx.Response) -> Any:
