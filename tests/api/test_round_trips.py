@@ -195,6 +195,9 @@ ELSEWHERE = {
     "work under way": {"idempotency", "imports", "import_files", "import_chunks", "jobs", "media_uploads"},
     "files beside the texts that name them: in a backup and a bundle": {"media_files", "signing_keys"},
     "links and bridges: in a backup alone": {"archive_links", "pearmut_answers", "pearmut_campaigns", "pearmut_users"},
+    "whom a campaign tells, and what it told: in a backup alone": {
+        *("webhooks", "webhook_events", "webhook_streams", "webhook_deliveries"),
+    },
     "shared by campaigns": {"calibration_sets", "calibration_pairs"},
 }
 """Tables that no export has or counts, by the reason."""
