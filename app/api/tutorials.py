@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, JsonValue
 
 from app.api.models.times import Time
 from app.services.people import tutorials
+from app.services.people.answer_rules import MOST_COLUMNS
 from app.services.people.tutorials import TutorialCourse
 from app.web.access import Manager, RaterCaller
 from app.web.answers import AnswerModel
@@ -31,6 +32,7 @@ class LessonOut(BaseModel):
     segment: int = Field(description="Position in its document, from 1.")
     source: str | None
     text: str | None
+    columns: list[str] = Field(default=[], description="Several texts side by side, of which `text` is the first.")
     question: str | None
     known: bool = Field(description="Whether an answer is told to be right or not.")
     answered: bool
@@ -45,9 +47,10 @@ class CourseOut(BaseModel):
 
 
 class LessonIn(BodyModel):
-    """A judgment, as the campaign's protocol has it."""
+    """A judgment, as the campaign's protocol has it; of several columns one for each."""
 
-    payload: dict[str, JsonValue]
+    payload: dict[str, JsonValue] | None = None
+    payloads: Annotated[list[dict[str, JsonValue]], Field(max_length=MOST_COLUMNS)] | None = None
 
 
 class MarkedOut(BaseModel):
@@ -57,6 +60,10 @@ class MarkedOut(BaseModel):
     right: bool | None = Field(description="Null where no right judgment is known.")
     payload: dict[str, JsonValue] | None = Field(description="The right judgment.")
     reasons: dict[str, str] = Field(description="Why, by language.")
+    warnings: list[dict[str, str]] = Field(
+        default=[], description="Of the rules that the answer does not keep, each by language."
+    )
+    again: bool = Field(default=False, description="It is to be answered again, until all is right.")
 
 
 class TutorialResultOut(AnswerModel):
@@ -112,10 +119,17 @@ def put_tutorial_answer(
     session: SessionDep,
 ) -> MarkedOut:
     """Whether it is right, and why. The first answer is kept for the manager; no ranking counts any."""
-    mark = tutorials.mark_tutorial_answer(session, rater, item, body.payload)
+    mark = tutorials.mark_tutorial_answer(session, rater, item, body.payload, body.payloads)
     payload = None if mark.payload is None else dict(mark.payload)
     return MarkedOut.model_validate(
-        {"item": mark.n, "right": mark.right, "payload": payload, "reasons": dict(mark.reasons)}
+        {
+            "item": mark.n,
+            "right": mark.right,
+            "payload": payload,
+            "reasons": dict(mark.reasons),
+            "warnings": [dict(one) for one in mark.warnings],
+            "again": mark.again,
+        }
     )
 
 
@@ -144,8 +158,9 @@ def _make_course_out(course: TutorialCourse) -> CourseOut:
             segment=one.position,
             source=one.item.source,
             text=one.item.text,
+            columns=list(one.columns) if len(one.columns) > 1 else [],
             question=one.item.question,
-            known=one.item.payload is not None,
+            known=one.known,
             answered=one.n in course.answered,
         )
         for one in course.lessons

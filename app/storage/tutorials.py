@@ -47,14 +47,17 @@ def load_tutorial_segments(session: Session, campaign_id: int) -> Sequence[Row]:
 def load_answered_segments(session: Session, campaign_id: int, rater_id: int) -> set[tuple[str, int]]:
     """The segments that a rater has answered: key of the document, position."""
     a = tutorial_answers.c
-    query = sa.select(a.document, a.position).where(a.campaign_id == campaign_id, a.rater_id == rater_id)
+    query = sa.select(a.document, a.position).where(a.campaign_id == campaign_id, a.rater_id == rater_id, a.settled)
     return {(row.document, row.position) for row in session.execute(query)}
 
 
 def insert_tutorial_answer(session: Session, campaign_id: int, rater_id: int, values: Mapping[str, object]) -> None:
-    """Keep an answer; the first one stays."""
+    """Keep an answer; the first one stays, and a later one can only settle it."""
     row = {"campaign_id": campaign_id, "rater_id": rater_id, **values}
-    session.execute(insert(tutorial_answers).values(row).on_conflict_do_nothing())
+    made = insert(tutorial_answers).values(row)
+    settled = sa.or_(tutorial_answers.c.settled, made.excluded.settled)
+    key = ["rater_id", "document", "position"]
+    session.execute(made.on_conflict_do_update(index_elements=key, set_={"settled": settled}))
 
 
 def has_begun_tasks(session: Session, campaign_id: int, rater_id: int) -> bool:

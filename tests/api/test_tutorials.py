@@ -52,7 +52,14 @@ def test_an_answer_is_told_to_be_right_or_not_and_the_first_one_is_kept(manager,
     wrong, better = answer(manager, rater, 1, 20).json(), answer(manager, rater, 1, 85).json()
     assert (wrong["right"], wrong["reasons"], wrong["payload"]["score"]) == (False, {"en": "SECRET-REASON"}, 90)
     assert better["right"] is True
-    assert answer(manager, rater, 2, 50).json() == {"item": 2, "right": None, "payload": None, "reasons": {}}
+    assert answer(manager, rater, 2, 50).json() == {
+        "item": 2,
+        "right": None,
+        "payload": None,
+        "reasons": {},
+        "warnings": [],
+        "again": False,
+    }
     assert manager.get(MINE, headers=rater).json()["outstanding"] is False
     (result,) = manager.get("/v1/campaigns/c/tutorial/results").json()["items"]
     assert (result["rater"], result["answered"], result["marked"], result["right"]) == ("r1", 2, 1, 0)
@@ -106,3 +113,81 @@ def test_no_plan_has_a_tutorial_and_whoever_has_judged_need_not_begin_with_it(ma
 
 def test_a_campaign_without_a_tutorial_has_nothing_outstanding(manager, rater):
     assert manager.get(MINE, headers=rater).json() == {"outstanding": False, "protocol": "da", "items": []}
+
+
+SIDE_BY_SIDE = {
+    "columns": ["Der Hund bellte.", "Die Katze bellte."],
+    "rules": [
+        {"measure": "score", "least": 70, "warning": {"en": "The first text is right."}},
+        {"column": 1, "above": 2, "warning": {"en": "The second text has another animal."}},
+    ],
+    "retry": True,
+    "reasons": {"en": "SECRET-REASON"},
+}
+
+
+def scores(client: httpx.Client, rater: dict[str, str], *given: int) -> httpx.Response:
+    body = {"payloads": [{"protocol": "da", "score": score} for score in given]}
+    return client.put(f"{MINE}/answers/1", json=body, headers=rater)
+
+
+def test_columns_are_answered_until_the_rules_are_kept_and_the_first_answer_counts(manager, rater):
+    assert put(manager, {"tutorial": SIDE_BY_SIDE}).status_code == 200
+    (shown,) = manager.get(MINE, headers=rater).json()["items"]
+    assert (shown["columns"], shown["known"]) == (SIDE_BY_SIDE["columns"], True)
+    wrong = scores(manager, rater, 60, 80).json()
+    assert (wrong["right"], wrong["again"], wrong["reasons"]) == (False, True, {})
+    assert [one["en"] for one in wrong["warnings"]] == [
+        "The first text is right.",
+        "The second text has another animal.",
+    ]
+    assert manager.get(MINE, headers=rater).json()["outstanding"] is True
+    right = scores(manager, rater, 90, 10).json()
+    assert (right["right"], right["again"], right["reasons"]) == (True, False, {"en": "SECRET-REASON"})
+    assert manager.get(MINE, headers=rater).json()["outstanding"] is False
+    (result,) = manager.get("/v1/campaigns/c/tutorial/results").json()["items"]
+    assert (result["marked"], result["right"]) == (1, 0)
+    assert scores(manager, rater, 90).json()["errors"][0]["loc"] == ["body", "payloads"]
+    assert scores(manager, rater, 90, 101).json()["errors"][0]["loc"] == ["body", "payloads", 1, "score"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "place"),
+    [
+        ({"text": "Der Hund."}, ["columns"]),
+        ({"rules": [{"column": 3, "above": 1}]}, ["rules", 0, "column"]),
+        ({"rules": [{"above": 1}]}, ["rules", 0, "above"]),
+        ({"rules": [{"measure": "speed", "most": 1}]}, ["rules", 0, "measure"]),
+        ({"rules": [{"marks": "Hund"}]}, ["rules", 0, "marks"]),
+        ({"rules": [{"measure": "score"}]}, ["rules", 0]),
+        ({"rules": []}, ["retry"]),
+    ],
+)
+def test_rules_that_cannot_be_kept_are_refused_by_their_place(manager, changed, place):
+    refused = put(manager, {"tutorial": {**SIDE_BY_SIDE, **changed}})
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["loc"] == ["body", "segments", 0, "meta", "tutorial", *place]
+
+
+MARKED = {"text": "Der Hund schwieg.", "rules": [{"marks": "schwieg", "severity": "major"}]}
+OWN = {"parts": [{"kind": "spans", "severities": [{"name": "minor", "weight": 1}, {"name": "major", "weight": 5}]}]}
+
+
+@pytest.mark.parametrize(("protocol", "options"), [("mqm", {}), ("esa", {}), ("custom", OWN)])
+def test_words_must_be_marked_whatever_the_protocol_is(admin, secret, protocol, options):
+    admin.post("/v1/campaigns", json={"key": "c", "protocol": protocol, "options": options})
+    admin.put("/v1/campaigns/c/raters/r1", json={})
+    headers = {"Authorization": f"Bearer {secret('rater', campaign='c', rater='r1')}"}
+    made = put(admin, {"tutorial": MARKED})
+    assert made.status_code == 200, made.text
+    rest = {"esa": {"score": 20}}.get(protocol, {})
+    category = {"category": "accuracy"} if protocol == "mqm" else {}
+
+    def right(start: int, end: int, severity: str) -> bool:
+        mark = {"start": start, "end": end, "severity": severity, **category}
+        body = {"payload": {"protocol": protocol, "errors": [mark], **rest}}
+        answer = admin.put(f"{MINE}/answers/1", json=body, headers=headers)
+        assert answer.status_code == 200, answer.text
+        return bool(answer.json()["right"])
+
+    assert [right(9, 16, "major"), right(9, 16, "minor"), right(0, 8, "major")] == [True, False, False]

@@ -274,6 +274,38 @@ def test_a_tutorial_is_written_then_judged_before_the_first_task(manager, ask, s
     expect(page.get_by_role("cell", name="0 of 1")).to_be_visible()
 
 
+def test_texts_side_by_side_are_judged_until_the_rules_are_kept(manager, ask, served, open_context):
+    key, page = ask.opened("ruled", raters=("r1",)), manager.page
+    manager.open(f"/campaigns/{key}/tutorial")
+    page.get_by_role("button", name="Add a segment").click()
+    first = page.get_by_role("group", name="Segment 1")
+    first.get_by_label("Source").fill("The dog barked.")
+    first.get_by_text("Rules and several texts").click()
+    first.get_by_label("Texts side by side").fill("Der Hund bellte.\nDie Katze bellte.")
+    first.get_by_role("button", name="Add: One text is judged better than another").click()
+    first.get_by_label("Warning").fill(f"en: The second has another animal. {HOSTILE}")
+    first.get_by_label("Raters answer again until all is right").check()
+    check(page, "rules of a tutorial")
+    glance(page, "rules of a tutorial")
+    page.get_by_role("button", name="Save the document").click()
+    page.get_by_role("button", name="Change tutorial").click()
+    expect(first.get_by_label("Warning")).to_have_value(f"en: The second has another animal. {HOSTILE}")
+    learner = open_context().new_page()
+    assert learner.context.request.post(f"{served.url}/v1/session", data={"token": ask.secret(key, "r1")}).ok
+    learner.goto(f"{served.url}/rate/tutorial")
+    scales = learner.locator("input[type=range]")
+    type_number(scales.nth(0), 20)
+    type_number(scales.nth(1), 80)
+    learner.get_by_role("button", name="See how it is judged").click()
+    expect(learner.locator(".verdict.wrong")).to_contain_text("The second has another animal.")
+    check(learner, "several texts of a tutorial")
+    glance(learner, "several texts of a tutorial")
+    type_number(scales.nth(0), 90)
+    learner.get_by_role("button", name="Check again").click()
+    expect(learner.locator(".verdict.right")).to_be_visible()
+    assert learner.evaluate("window.hacked") is None
+
+
 def test_questions_are_written_then_answered_before_the_first_task_and_after_it(manager, ask, served, open_context):
     key, page = ask.draft("asked"), manager.page
     manager.open(f"/campaigns/{key}/questionnaires")

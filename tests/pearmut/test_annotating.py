@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 
 from app.services.data import exports
@@ -154,6 +155,18 @@ def test_welcome_comes_first_and_its_loud_rules_warn_on_the_page(pages: httpx.Cl
     assert rules[names["Gut."]]["score_greaterthan"] == names["Schlecht."]
     assert tutorial["progress_welcome"] == ["completed", None]
     assert ann.item("welcome_0").json()["payload_existing"]["annotation"] == ["German", 3, None]
+
+
+def test_forms_are_questionnaires_of_both_pages(pages: httpx.Client, add: Add, database_url: str) -> None:
+    """Pearmut's page asks them itself, and what it sends is kept as answers; words alone ask nothing."""
+    ann = who(pages, add(campaign(data_welcome=[FORM, TUTORIAL], data_goodbye=[FORM])))
+    with psycopg.connect(database_url) as connection:
+        ((asked,),) = connection.execute("SELECT settings -> 'questionnaires' FROM campaigns").fetchall()
+    assert [one["kind"] for one in asked["before"]] == ["text", "number", "note"]
+    ann.send(ann.next(), ["German", "not a number", None])
+    with psycopg.connect(database_url) as connection:
+        kept = connection.execute("SELECT moment, n, answers FROM questionnaire_answers").fetchall()
+    assert kept == [("before", 1, {"welcome_1_1": "German"})]
 
 
 def test_silent_rules_stay_here_and_decide_the_code(pages: httpx.Client, add: Add) -> None:

@@ -19,6 +19,7 @@ from app.services.data import imports
 from app.services.pearmut.campaign_file import CampaignFile, FileUser, shuffle_models
 from app.services.pearmut.documents import LoadedCampaign, make_loaded_campaign
 from app.services.pearmut.plan import freeze_pearmut_plan
+from app.services.pearmut.questionnaires import make_questionnaires_setting
 from app.services.people import raters
 from app.services.people.raters import Enrolment
 from app.services.plans.campaign_states import change_campaign_state
@@ -98,7 +99,7 @@ def add_pearmut_campaign(
     staging.close_staging(session)
     row = campaigns.load_campaign(session, key, lock=True)
     loaded = make_loaded_campaign(key, row.id, loaded_json)
-    settings = {**row.settings, "presentation": "side_by_side"}
+    settings = {**row.settings, "presentation": "side_by_side", **make_questionnaires_setting(campaign.aside)}
     campaigns.update_campaign(session, row.id, {"settings": settings, "name": campaign.campaign_id})
     given = campaign.token if old_ids else None
     token_hash = hashlib.sha256(given.encode()).digest() if given else None

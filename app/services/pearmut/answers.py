@@ -20,6 +20,7 @@ from app.services.data.recording import join_keys
 from app.services.pearmut import rules
 from app.services.pearmut.campaign_file import Document, is_form
 from app.services.pearmut.documents import LoadedCampaign, LoadedDocument, model_names
+from app.services.pearmut.questionnaires import keep_form_answers
 from app.services.pearmut.users import PearmutUser
 from app.storage import campaigns, clock, pearmut, tasks
 from app.storage.db import Session
@@ -121,6 +122,7 @@ def prepare_answer(
     }
     if pearmut.insert_answer(session, loaded.campaign_id, user.rater.rater_id, values) is None:
         return None
+    keep_form_answers(session, user, sent.place)
     return PreparedAnswer(user, sent, rows, task)
 
 

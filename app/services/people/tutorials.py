@@ -1,7 +1,8 @@
 """The tutorial: documents with known answers, which raters judge before their first task and which count nowhere.
 
-A segment of a tutorial document says in `meta.tutorial` which text is judged, what the right judgment is, how far an
-answer may be from it, and why. What says nothing shows the output of a system, without a known answer.
+A segment of a tutorial document says in `meta.tutorial` which text is judged, or which texts side by side, what the
+right judgment is and how far an answer may be from it, or which rules it must keep, and why. What says nothing shows
+the output of a system, without a known answer.
 """
 
 from __future__ import annotations
@@ -9,18 +10,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
 
 from app.domain.errors import Invalid, NotFound, Place
 from app.domain.faults import list_first_faults
 from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns.campaigns import get_campaign
+from app.services.people.answer_rules import (
+    MOST_COLUMNS,
+    MOST_RULES,
+    AnswerRule,
+    check_answer_rules,
+    list_broken_rules,
+    parse_column_payloads,
+)
 from app.services.people.qualification_marks import (
     QualificationAnswer,
     QualificationItem,
     check_qualification_item,
-    compute_payload_measures,
     is_answer_right,
 )
 from app.services.people.raters import ActingRater
@@ -29,6 +38,7 @@ from app.storage.db import Session
 
 NAME = "tutorial"
 LONGEST = 20_000
+OF_ITEM = {"text", "question", "payload", "tolerance", "reasons"}
 
 
 class TutorialItemNotFound(NotFound):
@@ -38,7 +48,11 @@ class TutorialItemNotFound(NotFound):
 
 
 class TutorialNote(BaseModel):
-    """What a segment of a tutorial says of itself, under `tutorial` in its `meta`. reasons: by language."""
+    """What a segment of a tutorial says of itself, under `tutorial` in its `meta`.
+
+    columns: several texts, in the place of one. rules: what answers must keep. retry: the rater answers again until
+    all is right, and sees neither the right judgment nor the reasons before. reasons: by language.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -47,17 +61,38 @@ class TutorialNote(BaseModel):
     payload: dict[str, JsonValue] | None = None
     tolerance: dict[str, float] | None = None
     reasons: dict[str, str] = Field(default_factory=dict, max_length=100)
+    columns: tuple[Annotated[str, StringConstraints(min_length=1, max_length=LONGEST)], ...] = Field(
+        (), max_length=MOST_COLUMNS
+    )
+    rules: tuple[AnswerRule, ...] = Field((), max_length=MOST_RULES)
+    retry: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class TutorialLesson:
-    """One segment to be judged. n: from 1, over all documents. document: from 1; key: its key. position: in it."""
+    """One segment to be judged. n: from 1, over all documents. document: from 1; key: its key. position: in it.
+
+    item: with the text of the first column. columns: all texts.
+    """
 
     n: int
     document: int
     key: str
     position: int
     item: QualificationItem
+    columns: tuple[str, ...]
+    rules: tuple[AnswerRule, ...] = ()
+    retry: bool = False
+
+    @property
+    def known(self) -> bool:
+        """Whether an answer can be right or wrong."""
+        return self.item.payload is not None or bool(self.rules)
+
+    @property
+    def items(self) -> list[QualificationItem]:
+        """The item of each column."""
+        return [replace(self.item, text=text) for text in self.columns]
 
     @property
     def place(self) -> tuple[str, int]:
@@ -77,12 +112,17 @@ class TutorialCourse:
 
 @dataclass(frozen=True, slots=True)
 class MarkedTutorialAnswer:
-    """What became of an answer. right: None where no answer is known. payload: the right one, for comparison."""
+    """What became of an answer. right: None where no answer is known. payload: the right one, for comparison.
+
+    warnings: of the rules that were not kept, each by language. again: it is to be answered again.
+    """
 
     n: int
     right: bool | None
     payload: Mapping[str, object] | None
     reasons: Mapping[str, str]
+    warnings: tuple[Mapping[str, str], ...] = ()
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +155,13 @@ def get_tutorial(session: Session, rater: ActingRater) -> TutorialCourse:
 
 
 def mark_tutorial_answer(
-    session: Session, rater: ActingRater, n: int, payload: Mapping[str, object]
+    session: Session,
+    rater: ActingRater,
+    n: int,
+    payload: Mapping[str, object] | None,
+    payloads: Sequence[Mapping[str, object]] | None = None,
 ) -> MarkedTutorialAnswer:
-    """Say whether an answer is right and why; the first one to each segment is kept.
+    """Say whether an answer is right and why; the first one to each segment is kept. payloads: one for each column.
 
     Raises TutorialItemNotFound, or Invalid where the campaign's protocol does not take the answer.
     """
@@ -127,13 +171,19 @@ def mark_tutorial_answer(
         raise TutorialItemNotFound
     lesson = lessons[n - 1]
     try:
-        said = _mark_answer(view, lesson.item, payload)
+        given = parse_column_payloads(len(lesson.columns), payload, payloads)
+        said, broken = _mark_answer(view, lesson, given)
     except Invalid as error:
         places = tuple(Place(("body", *place.loc), place.msg) for place in error.places)
         raise Invalid(error.detail, places=places) from None
-    kept = {"document": lesson.key, "position": lesson.position, "payload": dict(payload), "right": said}
+    again = lesson.retry and said is False
+    stored = dict(given[0]) if len(given) == 1 else {"columns": [dict(one) for one in given]}
+    kept = {"document": lesson.key, "position": lesson.position, "payload": stored, "right": said, "settled": not again}
     tutorials.insert_tutorial_answer(session, rater.campaign_id, rater.rater_id, kept)
-    return MarkedTutorialAnswer(n, said, lesson.item.payload, lesson.item.reasons)
+    warnings = tuple(rule.warning for rule in broken if rule.warning)
+    if again:
+        return MarkedTutorialAnswer(n, said, None, {}, warnings, again=True)
+    return MarkedTutorialAnswer(n, said, lesson.item.payload, lesson.item.reasons, warnings)
 
 
 def list_tutorial_results(session: Session, campaign: str, *, after: str | None, limit: int) -> list[TutorialResult]:
@@ -149,32 +199,42 @@ def _lessons(session: Session, view: CampaignInfo, campaign_id: int) -> tuple[Tu
     documents: dict[str, int] = {}
     lessons: list[TutorialLesson] = []
     for row in tutorials.load_tutorial_segments(session, campaign_id):
-        item = _item(view, row.meta, row.source, row.text)
+        note, item = _item(view, row.meta, row.source, row.text)
         if item.text is not None:
             document = documents.setdefault(row.document, len(documents) + 1)
-            lessons.append(TutorialLesson(len(lessons) + 1, document, row.document, row.position, item))
+            columns = note.columns or (item.text,)
+            rules = () if any(check_answer_rules(view, columns, note.rules)) else note.rules
+            at = (len(lessons) + 1, document, row.document, row.position)
+            lessons.append(TutorialLesson(*at, item, columns, rules, note.retry))
     return tuple(lessons)
 
 
-def _item(view: CampaignInfo, meta: Mapping[str, object], source: str | None, output: str | None) -> QualificationItem:
+def _item(
+    view: CampaignInfo, meta: Mapping[str, object], source: str | None, output: str | None
+) -> tuple[TutorialNote, QualificationItem]:
     """What raters see of a segment. A known answer that an import brought and that is none, is not known."""
     try:
         known = TutorialNote.model_validate(meta.get(NAME) or {})
     except ValidationError:
         known = TutorialNote()
-    item = QualificationItem(source=source, **{**known.model_dump(), "text": known.text or output})
-    return item if _answerable(view, item) else replace(item, payload=None, tolerance=None)
+    text = next(iter(known.columns), known.text or output)
+    item = QualificationItem(source=source, **{**known.model_dump(include=OF_ITEM), "text": text})
+    return known, item if _answerable(view, item) else replace(item, payload=None, tolerance=None)
 
 
 def _answerable(view: CampaignInfo, item: QualificationItem) -> bool:
     return item.payload is not None and not any(check_qualification_item(view, 0, item))
 
 
-def _mark_answer(view: CampaignInfo, item: QualificationItem, payload: Mapping[str, object]) -> bool | None:
-    if item.payload is None:
-        compute_payload_measures(view, item, payload)
-        return None
-    return is_answer_right(view, item, QualificationAnswer(payload=payload))
+def _mark_answer(
+    view: CampaignInfo, lesson: TutorialLesson, given: Sequence[Mapping[str, object]]
+) -> tuple[bool | None, list[AnswerRule]]:
+    """Whether answers are right, None where nothing is known, and the rules that they do not keep."""
+    broken = list_broken_rules(view, lesson.items, lesson.rules, given)
+    if not lesson.known:
+        return None, broken
+    near = lesson.item.payload is None or is_answer_right(view, lesson.item, QualificationAnswer(payload=given[0]))
+    return near and not broken, broken
 
 
 def _list_note_faults(campaign: CampaignInfo, n: int, meta: Mapping[str, object]) -> Iterator[Place]:
@@ -187,10 +247,25 @@ def _list_note_faults(campaign: CampaignInfo, n: int, meta: Mapping[str, object]
         for fault in list_first_faults(error, 20):
             yield Place((*here, *fault["loc"]), fault["msg"])
         return
-    if known.payload is None:
+    yield from _list_rule_faults(campaign, known, here)
+    if known.payload is None or known.columns:
         return
     if known.text is None:
         yield Place((*here, "text"), "is required if the right judgment is given")
         return
-    for place in check_qualification_item(campaign, n, QualificationItem(**known.model_dump())):
+    for place in check_qualification_item(campaign, n, QualificationItem(**known.model_dump(include=OF_ITEM))):
         yield Place((*here, *place.loc[3:]), place.msg)
+
+
+def _list_rule_faults(campaign: CampaignInfo, known: TutorialNote, here: tuple[str | int, ...]) -> Iterator[Place]:
+    if known.columns and (known.text is not None or known.payload is not None):
+        yield Place((*here, "columns"), "are in the place of text and payload; give rules for the right answer")
+        return
+    texts = known.columns or ((known.text,) if known.text is not None else ())
+    if known.rules and not texts:
+        yield Place((*here, "text"), "is required if there are rules")
+        return
+    for place in check_answer_rules(campaign, texts, known.rules):
+        yield Place((*here, "rules", *place.loc), place.msg)
+    if known.retry and not known.rules and known.payload is None:
+        yield Place((*here, "retry"), "needs rules or the right judgment")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, Integer, Table, Text
+from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, Integer, Table, Text, text
 
 from app.storage.tables._metadata import (
     campaign_column,
@@ -13,7 +13,7 @@ from app.storage.tables._metadata import (
 )
 
 # The first answer to a segment, by the document's key: texts of a tutorial may be written anew. right: none where the
-# tutorial knows no answer.
+# tutorial knows no answer. settled: false while a text that is to be answered until all is right waits for that.
 tutorial_answers = Table(
     "tutorial_answers",
     metadata,
@@ -23,6 +23,7 @@ tutorial_answers = Table(
     Column("position", Integer, primary_key=True, autoincrement=False),
     json_column("payload"),
     Column("right", Boolean),
+    Column("settled", Boolean, nullable=False, server_default=text("true")),
     timestamp_column("at", now=True),
     same_campaign_reference("rater_id", "raters"),
     CheckConstraint("position >= 1", name="position_from_one"),

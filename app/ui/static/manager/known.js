@@ -2,6 +2,7 @@
 
 import { button, fresh, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
+import { Rules } from "./answer_rules.js";
 import { lines } from "./asking.js";
 import { Judgment, Unfinished } from "./judging.js";
 import { numeral } from "./parts.js";
@@ -57,10 +58,11 @@ class Item {
     } else {
       this.judgment = new Judgment(asked.form, asked.about, given.payload, () => ({ source: this.source.input.value.trim(), text: this.text.input.value.trim() }));
       this.tolerance = tolerances(asked.measures, given.tolerance);
+      this.rules = asked.about.needed ? null : new Rules(given, asked);
       for (const { input } of [this.source, this.text]) input.addEventListener("input", () => this.judgment.read());
     }
     const judged = this.judgment ? { element: h("div", { role: "group", "aria-label": t("The right judgment") }, h("p", { class: "named" }, t("The right judgment")), this.judgment.element) } : null;
-    const parts = [this.source, this.text, this.question, this.choices, this.choice, judged, this.tolerance, this.reasons];
+    const parts = [this.source, this.text, this.question, this.choices, this.choice, judged, this.tolerance, this.rules, this.reasons];
     this.element = h("fieldset", { class: "known" }, this.legend, parts.filter(Boolean).map((part) => part.element),
       h("p", { class: "actions" }, button(t("Take it out"), () => taken(this), { class: "quiet" })));
   }
@@ -70,7 +72,9 @@ class Item {
     const said = { source: words(this.source.input.value), text: words(this.text.input.value), question: words(this.question.input.value), reasons: reasonsOf(this.reasons.input.value) };
     if (this.kind === "choice") return { ...said, choices: lines(this.choices.input.value), choice: words(this.choice.input.value) };
     const tolerance = this.tolerance.parts.filter((part) => part.input.value.trim()).map(within);
-    return { ...said, payload: this.judgment.payload, tolerance: Object.fromEntries(tolerance) };
+    const rules = this.rules?.value ?? {};
+    if (rules.columns?.length) return { ...said, ...rules, text: null, payload: null, tolerance: {} };
+    return { ...said, ...rules, payload: this.judgment.payload, tolerance: Object.fromEntries(tolerance) };
   }
 }
 

@@ -41,8 +41,9 @@ const show = reading(place, async () => {
   ], found) : h("p", {}, t("There is no tutorial yet, so raters start with their first task.")), fetched([listed(`${api}/documents`)]));
 });
 
-function segment({ source, text, question, payload, tolerance, reasons }, rest) {
-  const known = { text, question, payload, tolerance: payload ? tolerance : null, reasons };
+function segment({ source, text, question, payload, tolerance, reasons, columns, rules, retry }, rest) {
+  const ruled = Object.fromEntries(Object.entries({ columns, rules, retry }).filter(([, value]) => value === true || value?.length));
+  const known = { text, question, payload, tolerance: payload ? tolerance : null, reasons, ...ruled };
   return { source, references: rest?.references ?? {}, meta: { ...rest?.meta, tutorial: known } };
 }
 

@@ -30,6 +30,15 @@ function finished(course) {
   done.focus();
 }
 
+// A text, or several side by side, each with a judgment of its own.
+function drawn(item) {
+  const labels = item.source === null ? ["Text"] : form.labels;
+  const texts = item.columns.length ? item.columns : [item.text];
+  const made = texts.map((output, i) => practice({ source: item.source, output, prefill: null }, { ...form, labels }, locale, { n: i + 1 }));
+  const several = made.map((one, i) => h("section", { "aria-label": t("Text {n} of {total}", { n: i + 1, total: made.length }) }, h("h3", {}, t("Text {n} of {total}", { n: i + 1, total: made.length })), one.element));
+  return { labels, answers: made.map((one) => one.answer), element: made.length > 1 ? h("div", {}, several) : made[0].element };
+}
+
 function payloadOf(answer, protocol) {
   const said = form.widgets.flatMap(fieldsOf).filter((field) => answer.values[field] !== undefined);
   return { protocol, ...Object.fromEntries(said.map((field) => [field, answer.values[field]])) };
@@ -38,21 +47,26 @@ function payloadOf(answer, protocol) {
 // An item without a source shows none, whatever the campaign does.
 function show(course, n) {
   const item = course.items[n];
-  const labels = item.source === null ? ["Text"] : form.labels;
-  const made = practice({ source: item.source, output: item.text, prefill: null }, { ...form, labels }, locale);
+  const made = drawn(item);
+  const { labels } = made;
   const heading = h("h2", { tabindex: "-1" }, t("Text {n} of {total}", { n: n + 1, total: course.items.length }));
   const said = h("p", { class: "said", role: "alert" });
   const outcome = h("div", { role: "status" });
   const steps = h("p", { class: "actions" });
   const next = () => (n + 1 < course.items.length ? show(course, n + 1) : finished(course));
   const check = button(t("See how it is judged"), async () => {
-    const lacks = made.answer.lacks;
+    const lacks = made.answers.flatMap((answer) => answer.lacks);
     said.textContent = lacks.length ? t("Still missing: {what}.", { what: lacks.join(", ") }) : "";
     if (lacks.length) return;
     check.disabled = true;
-    const marked = await put(course, item, made.answer, said);
+    const marked = await put(course, item, made.answers, said);
     check.disabled = false;
     if (!marked) return;
+    if (marked.again) {
+      fill(outcome, verdict(marked), h("p", {}, t("Change your answer and check again.")));
+      check.textContent = t("Check again");
+      return void bringIntoView(outcome, "nearest");
+    }
     check.remove();
     made.element.inert = true;
     fill(outcome, verdict(marked), marked.payload ? shown(item, marked, { ...form, labels }) : null);
@@ -67,25 +81,28 @@ function show(course, n) {
   heading.focus();
 }
 
-async function put({ protocol }, item, answer, said) {
+async function put({ protocol }, item, answers, said) {
+  const payloads = answers.map((answer) => payloadOf(answer, protocol));
   let found;
   try {
-    found = await call("PUT", `/v1/me/tutorial/answers/${item.item}`, { body: { payload: payloadOf(answer, protocol) } });
+    found = await call("PUT", `/v1/me/tutorial/answers/${item.item}`, { body: item.columns.length ? { payloads } : { payload: payloads[0] } });
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;
     found = { status: 503, ok: false, body: null };
   }
   if (found.ok) {
-    item.answered = true;
+    item.answered = !found.body.again;
     return found.body;
   }
   said.textContent = comesBack(found.status) ? t("The server cannot be reached. Try again in a moment.") : why(found);
   return null;
 }
 
-function verdict({ right, reasons }) {
-  const reason = reasons[language()] ?? reasons.en ?? Object.values(reasons)[0];
-  const told = reason ? h("span", { dir: "auto" }, reason) : null;
+const inMine = (texts) => texts[language()] ?? texts.en ?? Object.values(texts)[0];
+
+function verdict({ right, reasons, warnings }) {
+  const said = [...warnings, reasons].map(inMine).filter(Boolean);
+  const told = said.length ? h("span", { dir: "auto" }, said.join(" ")) : null;
   if (right === null) return told ? h("p", {}, told) : h("p", {}, t("Thank you."));
   return h("p", { class: right ? "verdict right" : "verdict wrong" }, right ? t("Right.") : t("Not right."), " ", told);
 }

@@ -5,8 +5,8 @@ import { t } from "../shared/messages.js";
 import { Answer } from "./answers.js";
 import { Row } from "./row.js";
 
-// shown: {source, output, prefill}. form: of a segment or a document, as the task or the protocol has it.
-export function practice(shown, form, locale, { after = () => [], heard = () => {} } = {}) {
+// n: which of several on the page it is. shown: {source, output, prefill}. form: of a segment or a document, as the task or the protocol has it.
+export function practice(shown, form, locale, { after = () => [], heard = () => {}, n = 1 } = {}) {
   const texts = form.labels.map((label, i) => text(label, i, form, shown));
   const answer = new Answer(
     "1/1",
@@ -29,7 +29,7 @@ export function practice(shown, form, locale, { after = () => [], heard = () => 
       heard(answer);
     },
   };
-  const row = new Row(screen, 1, [{ segment: { texts }, answer }], { alone: true });
+  const row = new Row(screen, n, [{ segment: { texts }, answer }], { alone: true });
   row.open();
   return { element: h("div", { class: "sheet" }, row.element), answer, row };
 }

@@ -1,0 +1,100 @@
+"""Forms of Pearmut's welcome and goodbye as questionnaires, and what its page sends of them as their answers."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from app.domain.questionnaires import (
+    LONGEST,
+    MOST_OPTIONS,
+    MOST_QUESTIONS,
+    NAME,
+    AnswerOption,
+    Kind,
+    Moment,
+    Question,
+    Questionnaires,
+    parse_answers,
+)
+from app.services.pearmut.campaign_file import Document, is_form
+from app.services.pearmut.users import PearmutUser
+from app.storage import pearmut, questionnaires
+from app.storage.db import Session
+
+MOMENTS: Mapping[str, Moment] = {"welcome": "before", "goodbye": "after"}
+KINDS: Mapping[str | None, Kind] = {None: "note", "string": "text", "number": "number", "choices": "choice"}
+_TAG = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE)
+_SPACE = re.compile(r"\s+")
+
+
+def make_questionnaires_setting(aside: Mapping[str, Sequence[Document]]) -> dict[str, object]:
+    """The setting `questionnaires` of a campaign with these documents beside its data; {} where there are no forms.
+
+    Parts that run a script are left out, and so are words that are empty without their markup.
+    """
+    asked = {
+        moment: tuple(question for _, question in _questions(aside, kind))[:MOST_QUESTIONS]
+        for kind, moment in MOMENTS.items()
+    }
+    made = Questionnaires(before=asked["before"], after=asked["after"])
+    if not any(map(made.asks, MOMENTS.values())):
+        return {}
+    return {NAME: made.model_dump(mode="json", exclude_defaults=True)}
+
+
+def keep_form_answers(session: Session, user: PearmutUser, place: int | str) -> None:
+    """Keep a user's answers as those to a questionnaire, once every form of the moment that `place` is of is sent.
+
+    What is no answer to its question (Pearmut's page asks for none) is left out; the log has all that was sent.
+    """
+    kind = str(place).partition("_")[0]
+    documents = user.loaded.aside.get(f"data_{kind}", [])
+    places = [f"{kind}_{n}" for n, document in enumerate(documents) if is_form(document)]
+    if str(place) not in places:
+        return
+    campaign_id, rater_id = user.loaded.campaign_id, user.rater.rater_id
+    rows = pearmut.load_answers(session, campaign_id, rater_id=rater_id)
+    sent = {row.place: row.body.get("annotation") or [] for row in rows if row.place in places}
+    if len(sent) < len(places):
+        return
+    answers: dict[str, object] = {}
+    for (n, i), question in _questions(user.loaded.aside, kind):
+        values = sent[f"{kind}_{n}"]
+        if question.kind != "note" and i < len(values):
+            parsed, _ = parse_answers([question], {question.name: _typed(question, values[i])})
+            answers |= parsed
+    questionnaires.insert_answers(session, campaign_id, rater_id, MOMENTS[kind], answers)
+
+
+def _questions(aside: Mapping[str, Sequence[Document]], kind: str) -> Iterator[tuple[tuple[int, int], Question]]:
+    """Questions by document and part."""
+    for n, document in enumerate(aside.get(f"data_{kind}") or []):
+        for i, part in enumerate(document if is_form(document) else []):
+            words = _plain(part["text"])
+            options = tuple(AnswerOption(value=one, label={"en": one}) for one in _choices(part))
+            asks = KINDS.get(part["form"])
+            if words and asks is not None and (asks == "choice") == bool(options):
+                yield (n, i), Question(name=f"{kind}_{n + 1}_{i + 1}", kind=asks, label={"en": words}, options=options)
+
+
+def _choices(part: Mapping[str, Any]) -> list[str]:
+    given = part.get("choices") if part["form"] == "choices" else []
+    texts = [str(one)[:200] for one in given] if isinstance(given, list) else []
+    return [one for one in dict.fromkeys(texts) if one.strip()][:MOST_OPTIONS]
+
+
+def _typed(question: Question, value: object) -> object:
+    if question.kind == "number" and isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            return None
+    return value
+
+
+def _plain(text: str) -> str:
+    """The words of HTML."""
+    return _SPACE.sub(" ", html.unescape(_TAG.sub(" ", text)).replace("\0", " ")).strip()[:LONGEST]
