@@ -5,8 +5,11 @@ from __future__ import annotations
 import io
 import math
 import struct
+import subprocess
+import tempfile
 import wave
 import zlib
+from pathlib import Path
 
 
 def make_wav(seconds: float = 1.0, *, rate: int = 8000, tone: float = 440.0) -> bytes:
@@ -47,6 +50,19 @@ def make_pdf(pages: int = 1) -> bytes:
     size = len(objects) + 1
     out += f"xref\n0 {size}\n0000000000 65535 f \n{table}trailer\n<< /Size {size} /Root 1 0 R >>\n".encode()
     return out + f"startxref\n{out.rfind(b'xref', 0, len(out))}\n%%EOF\n".encode()
+
+
+def make_video(seconds: float = 2.0, *, size: str = "96x64") -> bytes:
+    """Film with sound, by ffmpeg: WebM, which every Chromium plays."""
+    import imageio_ffmpeg
+
+    command = [imageio_ffmpeg.get_ffmpeg_exe(), "-loglevel", "error"]
+    command += ["-f", "lavfi", "-i", f"testsrc=size={size}:rate=10:duration={seconds}"]
+    command += ["-f", "lavfi", "-i", f"sine=frequency=440:duration={seconds}", "-c:v", "libvpx", "-c:a", "libvorbis"]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "made.webm"
+        subprocess.run([*command, str(file)], check=True, capture_output=True)
+        return file.read_bytes()
 
 
 VTT = b"WEBVTT\n\n00:00.000 --> 00:01.000\nGood morning.\n"

@@ -10,7 +10,6 @@ from pydantic import BaseModel, Field
 from app.api.models.media import CONTENT, content_response
 from app.api.models.tasks import TaskId
 from app.api.models.times import Time
-from app.services.media import signing
 from app.services.media.signing import SignedAddress
 from app.services.tasks import task_media
 from app.web.access import RaterCaller
@@ -27,12 +26,16 @@ class TaskMediaOut(BaseModel):
 
     media: str = Field(description="The id that the task names.")
     address: str = Field(description="Send the rater's credential with it.")
+    heard: bool = Field(description="It was played to the end once.")
+    plays_left: int | None = Field(description="How often it may be played yet; null: as often as you like.")
 
 
 class TaskMediaListOut(BaseModel):
     """All of them, each once."""
 
     expires_at: Time = Field(description="Until then the addresses work; ask again before.")
+    hear_all: bool = Field(description="All audio and video must be played to the end before the task is handed in.")
+    most_plays: int | None = Field(description="How often each may be played, counted in whole lengths.")
     media: list[TaskMediaOut]
 
 
@@ -43,8 +46,12 @@ EXAMPLE = TaskMediaListOut(
         TaskMediaOut(
             media=_ID,
             address=f"/v1/tasks/t_{'0' * 32}/media/{_ID}?expires=1795184100&signature={'A' * 32}",
+            heard=False,
+            plays_left=None,
         )
     ],
+    hear_all=True,
+    most_plays=None,
 )
 
 
@@ -55,8 +62,15 @@ def list_task_media(rater: RaterCaller, task: TaskId, session: SessionDep, polic
     return TaskMediaListOut.model_validate(
         {
             "expires_at": signed.expires_at,
+            "hear_all": signed.rules.hear_all,
+            "most_plays": signed.rules.most_plays,
             "media": [
-                {"media": one.media, "address": f"/v1/tasks/{task}/media/{one.media}?{one.signed.query}"}
+                {
+                    "media": one.media,
+                    "address": f"/v1/tasks/{task}/media/{one.media}?{one.signed.query}",
+                    "heard": one.heard,
+                    "plays_left": one.plays_left,
+                }
                 for one in signed.media
             ],
         }
@@ -67,7 +81,7 @@ def list_task_media(rater: RaterCaller, task: TaskId, session: SessionDep, polic
     "/{media}",
     summary="Read media of a task",
     response_class=Response,
-    responses={**CONTENT, 403: {"description": "The address has run out, or it is another rater's."}},
+    responses={**CONTENT, 403: {"description": "It has run out, is another rater's, or the plays are used up."}},
 )
 def get_task_media(
     rater: RaterCaller,
@@ -82,5 +96,5 @@ def get_task_media(
     """The bytes, or with `Range` a part of them. Nothing says what the file is called."""
     with database.transaction() as session:
         signed = SignedAddress(expires, signature)
-        content = signing.open_signed_media(session, policy, task, media, signed, rater=rater)
+        content = task_media.open_task_media(session, policy, task, media, signed, rater=rater)
     return content_response(request, content)

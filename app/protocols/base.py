@@ -45,10 +45,20 @@ class Payload(BaseModel):
 P = TypeVar("P", bound=Payload)
 
 
+MOST_MS = 7 * 24 * 3_600_000
+"""Longest time within a file: a week, in milliseconds."""
+
+
+def is_none(value: object) -> bool:
+    """Whether a field says nothing, and is left out where it is written."""
+    return value is None
+
+
 class Span(Payload):
     """One marked error: code point offsets, half open, on one side of an immutable text.
 
-    An omission without a place has neither start nor end.
+    An omission without a place has neither start nor end. In audio and video it is a stretch of time instead, from
+    start_ms to end_ms.
     """
 
     side: Side = "target"
@@ -59,6 +69,8 @@ class Span(Payload):
     omission: bool = False
     note: Annotated[str, Field(max_length=4000)] | None = None
     prefill: Annotated[str, Field(max_length=64)] | None = None
+    start_ms: Annotated[int, Field(ge=0, le=MOST_MS)] | None = Field(None, exclude_if=is_none)
+    end_ms: Annotated[int, Field(ge=0, le=MOST_MS)] | None = Field(None, exclude_if=is_none)
 
 
 @dataclass(frozen=True, slots=True)

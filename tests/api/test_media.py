@@ -259,3 +259,113 @@ def test_text_marks_do_not_fit_a_file(opened: httpx.Client, database: Database) 
 def test_a_file_in_use_stays(opened: httpx.Client) -> None:
     problem = ok(opened.delete(f"{C}/media/sysA:secret.wav"), 409)
     assert problem["errors"][0]["msg"] == "sysA on d1, segment 1 refers to it"
+
+
+def played(client: httpx.Client, headers: dict[str, str], task: str, media: str, *steps: tuple[str, int, int]) -> None:
+    """Events of a page: (kind, by the clock, in the file), in milliseconds."""
+    n = played.__dict__.setdefault("n", 0)
+    played.__dict__["n"] = n + 1
+    events = [
+        {
+            "session": f"s{n}",
+            "seq": i,
+            "kind": f"media_{kind}",
+            "at_ms": 1_700_000_000_000 + at,
+            "item": 1,
+            "segment": 1,
+        }
+        | {"media": media, "media_ms": ms}
+        for i, (kind, at, ms) in enumerate(steps)
+    ]
+    ok(client.post(f"/v1/tasks/{task}/heartbeat", json={"events": events}, headers=headers))
+
+
+def test_a_task_is_handed_in_once_it_was_heard(draft: httpx.Client, database: Database) -> None:
+    ok(draft.patch(C, json={"settings": {"media": {"hear_all": True}}}, headers={"If-Match": '"1"'}))
+    open_with_media(draft)
+    r1 = tokens_of(database)("r1")
+    task = ok(draft.post(f"{C}/lease", headers=r1))["task"]
+    for item in task["items"]:
+        for segment in item["segments"]:
+            address = f"/v1/tasks/{task['task']}/judgments/{item['item']}/{segment['segment']}"
+            ok(draft.put(address, json={"protocol": "da", "score": 50}, headers=r1))
+    shown = [t["media"] for item in task["items"] for s in item["segments"] for t in s["texts"] if "media" in t]
+    files = {media["id"]: media["duration_ms"] for media in shown}
+    refused = ok(draft.post(f"/v1/tasks/{task['task']}/submit", headers=r1), 409)
+    assert refused["errors"][0] == {"loc": ["items", 1, "segments", 1], "msg": "not played to the end"}
+    for media, ms in files.items():
+        # Claims of a page that played no longer than a second are worth a second, and a seek to the end is no playing.
+        played(draft, r1, task["task"], media, ("play", 0, 0), ("ended", 10, ms))
+        played(draft, r1, task["task"], media, ("play", 0, 0), ("seek", 900, ms - 10), ("ended", 1000, ms))
+    ok(draft.post(f"/v1/tasks/{task['task']}/submit", headers=r1), 409)
+    for media, ms in files.items():
+        half = ms // 2
+        played(draft, r1, task["task"], media, ("play", 0, 0), ("heard", half, half), ("ended", ms, ms))
+    told = ok(draft.get(f"/v1/tasks/{task['task']}/media", headers=r1))
+    assert told["hear_all"]
+    assert all(one["heard"] for one in told["media"] if one["media"] in files)
+    ok(draft.post(f"/v1/tasks/{task['task']}/submit", headers=r1))
+
+
+def test_a_file_plays_as_often_as_the_campaign_allows(draft: httpx.Client, database: Database) -> None:
+    ok(draft.patch(C, json={"settings": {"media": {"most_plays": 2}}}, headers={"If-Match": '"1"'}))
+    open_with_media(draft)
+    r1 = tokens_of(database)("r1")
+    task = ok(draft.post(f"{C}/lease", headers=r1))["task"]
+    media = task["items"][0]["segments"][0]["texts"][1]["media"]
+    ms = media["duration_ms"]
+
+    def left() -> tuple[int, str]:
+        listed = ok(draft.get(f"/v1/tasks/{task['task']}/media", headers=r1))["media"]
+        return next((one["plays_left"], one["address"]) for one in listed if one["media"] == media["id"])
+
+    for plays in (2, 1):
+        n, address = left()
+        assert n == plays
+        assert draft.get(address, headers=r1).status_code == 200
+        played(draft, r1, task["task"], media["id"], ("play", 0, 0), ("ended", ms, ms))
+    n, address = left()
+    assert n == 0
+    ok(draft.get(address, headers=r1), 403)
+
+
+@pytest.mark.parametrize("given", [7, {"hear_all": 1}, {"most_plays": 0}, {"most_plays": True}, {"loud": True}])
+def test_rules_that_cannot_be_are_refused(draft: httpx.Client, given: object) -> None:
+    problem = ok(draft.patch(C, json={"settings": {"media": given}}, headers={"If-Match": '"1"'}), 422)
+    assert problem["errors"][0]["loc"][:2] == ["settings", "media"]
+
+
+def test_errors_in_time_fit_the_file_weigh_and_survive_export(admin: httpx.Client, database: Database) -> None:
+    ok(admin.post("/v1/campaigns", json={"key": "live", "protocol": "mqm", "target_language": "de"}), 201)
+    open_with_media(admin)
+    r1 = tokens_of(database)("r1")
+    task = ok(admin.post(f"{C}/lease", headers=r1))["task"]
+    at = f"/v1/tasks/{task['task']}/judgments/1"
+    ms = task["items"][0]["segments"][0]["texts"][1]["media"]["duration_ms"]
+
+    def judge(segment: int, status: int = 200, **error: object) -> Any:
+        marked = {"side": "target", "severity": "major", "category": "Accuracy/Omission", **error}
+        payload = {"protocol": "mqm", "errors": [marked]}
+        return ok(admin.put(f"{at}/{segment}", json=payload, headers=r1), status)
+
+    assert judge(1, start_ms=500, end_ms=ms)["score"] == 5.0
+    assert judge(1, side="source", start_ms=0, end_ms=20_000)["score"] == 5.0
+    wrong: tuple[tuple[int, dict[str, object], str], ...] = (
+        (1, {"start_ms": 0, "end_ms": ms + 1}, "end_ms"),
+        (1, {"start_ms": 9, "end_ms": 8}, "end_ms"),
+        (1, {"start_ms": 9}, "end_ms"),
+        (1, {"start_ms": 0, "end_ms": 1, "start": 0, "end": 0}, "start"),
+        (1, {"start": 0, "end": 1}, "end"),
+        (2, {"start_ms": 0, "end_ms": 1}, "start_ms"),
+    )
+    for segment, error, field in wrong:
+        assert judge(segment, 422, **error)["errors"][0]["loc"][-1] == field
+    judge(1, start_ms=500, end_ms=900)
+    lines = admin.get(f"{C}/exports/jsonl").content
+    assert b'"start_ms":500' in lines.replace(b" ", b"")
+    ok(admin.post("/v1/campaigns", json={"key": "copy", "protocol": "mqm", "target_language": "de"}), 201)
+    ok(admin.post("/v1/campaigns/copy/imports", params={"format": "jsonl"}, content=lines))
+    again = admin.get("/v1/campaigns/copy/exports/jsonl").content
+    assert again.replace(b"copy", b"live") == lines
+    losses = ok(admin.get(f"{C}/exports/mqm-tsv/losses"))["losses"]
+    assert losses["times of errors in audio and video"] == 1

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import socket
+import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import httpx
 import uvicorn
@@ -17,7 +19,9 @@ from app.client.managing import CampaignClient
 from app.client.remote import Remote
 from app.main import create_app
 from app.services.access import tokens
+from app.services.media.policy import MediaPolicy
 from app.storage.db import Database
+from app.storage.media.files import MediaFolder
 from app.web.deps import Options
 from app.web.protocol import BoundedProtocol
 from tests.working import until as wait_until
@@ -44,7 +48,9 @@ def serving(database_url: str, *, size: int = 6) -> Iterator[Served]:
     database = Database(database_url, size=size, role="plumbline_app")
     with database.transaction() as session:
         secret = tokens.issue_token(session, role="admin", name="test").secret
-    app = create_app(database, Options())
+    folder = tempfile.TemporaryDirectory()
+    media = Path(folder.name) / "media"
+    app = create_app(database, Options(media=MediaPolicy(MediaFolder(media), media / "parts")))
     config = uvicorn.Config(app, http=BoundedProtocol, log_config=None, access_log=False, ws="none", lifespan="on")
     config.timeout_graceful_shutdown = 2
     server = uvicorn.Server(config)
@@ -64,6 +70,7 @@ def serving(database_url: str, *, size: int = 6) -> Iterator[Served]:
             server.should_exit = True
             wait_until(lambda: not thread.is_alive(), "the server ends", within=ENDS_WITHIN)
             database.close()
+            folder.cleanup()
 
 
 @dataclass(frozen=True)

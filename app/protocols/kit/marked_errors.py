@@ -80,6 +80,8 @@ def _fault(span: Span, shown: JudgedTexts, severities: Sequence[str]) -> tuple[s
     """The field of a span that is wrong, and why."""
     if span.severity not in severities:
         return "severity", f"must be one of {', '.join(severities)}"
+    if span.start_ms is not None or span.end_ms is not None:
+        return _time_fault(span, shown)
     if span.start is None or span.end is None:
         return None if span.start is span.end else ("end", "start and end go together")
     if span.end < span.start:
@@ -87,4 +89,22 @@ def _fault(span: Span, shown: JudgedTexts, severities: Sequence[str]) -> tuple[s
     length = shown.length(span.side)
     if length is not None and span.end > length:
         return "end", f"is outside the {span.side} text of {length} characters"
+    return None
+
+
+def _time_fault(span: Span, shown: JudgedTexts) -> tuple[str, str] | None:
+    """The field of a stretch of time that is wrong, and why."""
+    if span.start is not None or span.end is not None:
+        return "start", "an error has a place in the text or a time, not both"
+    if span.start_ms is None or span.end_ms is None:
+        return "end_ms", "start_ms and end_ms go together"
+    if span.end_ms < span.start_ms:
+        return "end_ms", "must not be before start_ms"
+    if not shown.lengths and shown.text is None and not shown.durations:
+        return None  # nobody knows what was shown
+    duration = shown.durations.get(span.side)
+    if duration is None:
+        return "start_ms", f"the {span.side} is no audio or video"
+    if span.end_ms > duration:
+        return "end_ms", f"is outside the {span.side}, which is {duration} ms long"
     return None

@@ -122,4 +122,5 @@ def list_prefill_faults(errors: Sequence[Span], shown: JudgedTexts) -> tuple[Pla
 
 
 def _content_key(span: Span) -> tuple[object, ...]:
-    return span.side, span.start, span.end, span.severity, span.category, span.omission
+    place = (span.side, span.start, span.end, span.start_ms, span.end_ms)
+    return *place, span.severity, span.category, span.omission

@@ -16,6 +16,7 @@ from app.protocols.base import Protocol
 from app.protocols.base import resolve_scoring_options as understood
 from app.reports.source.campaign import CampaignInfo, make_campaign_info
 from app.services.campaigns import audit, deadlines, display_settings, phrases, setting_numbers
+from app.services.campaigns.media_rules import check_media_rules
 from app.services.campaigns.quality_settings import parse_quality_settings
 from app.storage import campaigns
 from app.storage.db import Session
@@ -156,5 +157,6 @@ def _settings_faults(settings: Mapping[str, object]) -> list[Place]:
         phrases.check_phrases,
         display_settings.check_display_settings,
         check_questionnaires,
+        check_media_rules,
     )
     return [*places, *(place for check in checks for place in check(settings))]

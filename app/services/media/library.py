@@ -79,6 +79,7 @@ class MediaContent:
     sha256: bytes
     size: int
     media_type: str
+    duration_ms: int | None = None
 
     def read(self, start: int, length: int) -> Iterator[bytes]:
         """Pieces. Raises MediaBytesMissing."""

@@ -73,4 +73,4 @@ def open_signed_media(
     row = rows.find_media_by_public_id(session, public_id)
     if row is None or row.campaign_id != rater.campaign_id:
         raise rows.MediaNotFound
-    return MediaContent(policy, row.sha256, row.size, row.media_type)
+    return MediaContent(policy, row.sha256, row.size, row.media_type, row.duration_ms)

@@ -6,40 +6,88 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from app.domain.errors import Forbidden
 from app.domain.media_types import ShownMedia
+from app.services.campaigns.media_rules import MediaRules
+from app.services.media.library import MediaContent
+from app.services.media.listening import HeardStretches, load_heard_stretches
 from app.services.media.policy import MediaPolicy
-from app.services.media.signing import AddressSigner, SignedAddress
+from app.services.media.signing import AddressSigner, SignedAddress, open_signed_media
 from app.services.people.raters import ActingRater
 from app.services.tasks.task_content import TaskContent, load_task_content
 from app.services.tasks.tasks import load_own_task
+from app.storage import campaigns
 from app.storage.db import Session
 
 
 @dataclass(frozen=True, slots=True)
 class TaskMediaAddress:
-    """A file that a task shows, and what lets its rater read it."""
+    """A file that a task shows, and what lets its rater read it.
+
+    heard: it was played to the end once; plays_left: how often it may be played yet, None: as often as the rater likes.
+    """
 
     media: str
     signed: SignedAddress
+    heard: bool = False
+    plays_left: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TaskMediaAddresses:
-    """All of a task's files, each once, and until when their addresses work."""
+    """All of a task's files, each once, and until when their addresses work. rules: of the campaign."""
 
     expires_at: datetime
+    rules: MediaRules
     media: tuple[TaskMediaAddress, ...]
+
+
+class MediaPlaysUsed(Forbidden):
+    """You have played this file as often as the campaign allows."""
 
 
 def sign_task_media(session: Session, policy: MediaPolicy, task: str, *, rater: ActingRater) -> TaskMediaAddresses:
     """Addresses of what a task shows. Raises TaskNotFound for one that the rater never had."""
-    load_own_task(session, task, rater)
+    row = load_own_task(session, task, rater)
+    rules = MediaRules.of(campaigns.load_campaign(session, rater.campaign).settings)
     until = datetime.now(UTC).replace(microsecond=0) + policy.lifetime
-    ids = list(dict.fromkeys(_ids(load_task_content(session, task))))
-    if not ids:
-        return TaskMediaAddresses(until, ())
+    media = {one.id: one for one in list_media(load_task_content(session, task)) if one.id is not None}
+    if not media:
+        return TaskMediaAddresses(until, rules, ())
+    heard = load_heard_stretches(session, rater.campaign_id, row.id, rater.rater_id, list(media))
     signer = AddressSigner.load(session, task, rater)
-    return TaskMediaAddresses(until, tuple(TaskMediaAddress(one, signer.sign(one, until)) for one in ids))
+    shown = [
+        TaskMediaAddress(public_id, signer.sign(public_id, until), *_played(heard[public_id], file.duration_ms, rules))
+        for public_id, file in media.items()
+    ]
+    captions = dict.fromkeys(file.captions for file in media.values() if file.captions is not None)
+    beside = [TaskMediaAddress(public_id, signer.sign(public_id, until)) for public_id in captions]
+    return TaskMediaAddresses(until, rules, (*shown, *beside))
+
+
+def _played(heard: HeardStretches, duration_ms: int | None, rules: MediaRules) -> tuple[bool, int | None]:
+    """Whether a file was heard to the end, and how often it may be played yet."""
+    if duration_ms is None:
+        return False, None
+    most = rules.most_plays
+    left = (
+        None if most is None else next((most - n for n in range(most) if not heard.is_used_up(duration_ms, n + 1)), 0)
+    )
+    return heard.is_whole(duration_ms), left
+
+
+def open_task_media(
+    session: Session, policy: MediaPolicy, task: str, public_id: str, signed: SignedAddress, *, rater: ActingRater
+) -> MediaContent:
+    """The bytes behind a signed address. Raises MediaAddressEnded, MediaNotFound, MediaPlaysUsed."""
+    content = open_signed_media(session, policy, task, public_id, signed, rater=rater)
+    rules = MediaRules.of(campaigns.load_campaign(session, rater.campaign).settings)
+    if rules.most_plays is not None and content.duration_ms is not None:
+        row = load_own_task(session, task, rater)
+        heard = load_heard_stretches(session, rater.campaign_id, row.id, rater.rater_id, [public_id])
+        if heard[public_id].is_used_up(content.duration_ms, rules.most_plays):
+            raise MediaPlaysUsed
+    return content
 
 
 def list_media(content: TaskContent) -> Iterator[ShownMedia]:
@@ -47,8 +95,3 @@ def list_media(content: TaskContent) -> Iterator[ShownMedia]:
     for item in content.items.values():
         for segment in item.segments:
             yield from (media for media in (segment.source_media, segment.text_media) if media is not None)
-
-
-def _ids(content: TaskContent) -> Iterator[str]:
-    for media in list_media(content):
-        yield from (one for one in (media.id, media.captions) if one is not None)

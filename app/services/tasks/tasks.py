@@ -11,6 +11,8 @@ from typing import Any, Literal
 from app.domain.errors import Conflict, Place
 from app.domain.markup import parse_markup
 from app.protocols import LabelledText, RaterForm, find_visible_texts, list_labelled_texts
+from app.services.campaigns.media_rules import MediaRules
+from app.services.media.listening import load_heard_stretches
 from app.services.people.raters import ActingRater
 from app.services.tasks.task_content import ItemSheet, SegmentSheet, TaskContent, load_task_content
 from app.services.webhooks.events import record_hand_in
@@ -20,6 +22,7 @@ from app.storage.tasks import TaskNotFound
 
 State = Literal["leased", "lapsed", "handed_in", "surplus"]
 NOT_JUDGED, NO_DOCUMENT, NO_SCREEN = "not judged", "the document as a whole is not judged", "not compared"
+NOT_HEARD = "not played to the end"
 
 
 class TaskUnfinished(Conflict):
@@ -260,6 +263,7 @@ def hand_in_task(session: Session, public_id: str, *, rater: ActingRater, coded:
         raise TaskLost
     sheet = load_task_content(session, public_id)
     left = find_missing_judgments(sheet, OwnAnswers.read(session, sheet.campaign_id, sheet.task_id, rater.rater_id))
+    left += find_unheard_media(session, sheet, rater, MediaRules.of(campaign.settings))
     if left:
         raise TaskUnfinished(f"{len(left)} missing", places=tuple(one.place for one in left))
     code: str | None = row.completion_code or (secrets.token_hex(5).upper() if coded else None)
@@ -267,6 +271,27 @@ def hand_in_task(session: Session, public_id: str, *, rater: ActingRater, coded:
     campaigns.take_next_version(session, row.campaign_id, actor=rater.actor, what="hand-in")
     record_hand_in(session, row.campaign_id, public_id, rater.rater_id)
     return code
+
+
+def find_unheard_media(
+    session: Session, sheet: TaskContent, rater: ActingRater, rules: MediaRules
+) -> tuple[MissingJudgment, ...]:
+    """Segments of which something was not heard to the end, where the campaign demands that it is."""
+    if not rules.hear_all:
+        return ()
+    places = [
+        (item.position, n, media)
+        for item in sheet.items.values()
+        for n, segment in enumerate(item.segments, 1)
+        for media in (segment.source_media, segment.text_media)
+        if media is not None and media.id is not None and media.duration_ms is not None
+    ]
+    ids = list({str(media.id) for *_, media in places})
+    heard = load_heard_stretches(session, sheet.campaign_id, sheet.task_id, rater.rater_id, ids) if ids else {}
+    unheard = {
+        (item, n): None for item, n, media in places if not heard[str(media.id)].is_whole(media.duration_ms or 0)
+    }
+    return tuple(MissingJudgment(item, n, None, NOT_HEARD) for item, n in unheard)
 
 
 def release_task(session: Session, public_id: str, *, rater: ActingRater) -> None:

@@ -14,11 +14,12 @@ from sqlalchemy.orm import Session
 from app.domain.errors import NotFound
 from app.domain.media_elements import OPENING, find_media_element
 from app.domain.media_types import MediaFacts
-from app.storage.tables import media_files, media_uploads, signing_keys
+from app.storage.tables import activity, media_files, media_uploads, signing_keys
 from app.storage.walking import stream_full_scan
 
 MediaRow = sa.Row[Any]
 UploadRow = sa.Row[Any]
+PlayEventRow = sa.Row[Any]
 
 
 class MediaNotFound(NotFound):
@@ -158,6 +159,15 @@ def delete_old_uploads(session: Session, days: int) -> list[str]:
     """Give up uploads that nobody completed in so many days; their ids."""
     old = media_uploads.c.created_at < sa.func.now() - sa.func.make_interval(0, 0, 0, days)
     return list(session.execute(sa.delete(media_uploads).where(old).returning(media_uploads.c.public_id)).scalars())
+
+
+def load_play_events(session: Session, campaign_id: int, task_id: int, rater_id: int) -> Sequence[PlayEventRow]:
+    """What a rater's pages told of playing files in a task, page by page in their order."""
+    here = (activity.c.campaign_id == campaign_id) & (activity.c.task_id == task_id) & (activity.c.rater_id == rater_id)
+    told = activity.c.media.is_not(None) & activity.c.media_ms.is_not(None)
+    columns = (activity.c.session, activity.c.kind, activity.c.at_ms, activity.c.media, activity.c.media_ms)
+    query = sa.select(*columns).where(here, told).order_by(activity.c.session, activity.c.seq)
+    return session.execute(query).all()
 
 
 def load_stored_hashes(session: Session) -> set[bytes]:

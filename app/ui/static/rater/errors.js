@@ -41,6 +41,7 @@ function line(of, error, i) {
   if (error.side === "source" && of.settings.omission) parts.push(missing(of, error, i, at));
   const move = { class: "quiet", "aria-pressed": String(of.moving === i), ...at("move") };
   const remove = { class: "quiet", "aria-label": t("Take out error {n}", { n: i + 1 }), ...at("remove") };
+  if (typeof error.start_ms === "number") parts.push(time(of, error, i, "start_ms", at), time(of, error, i, "end_ms", at));
   parts.push(button(t("New place"), () => replace(of, i), move));
   parts.push(button(t("Take out"), () => of.remove(i), remove));
   const kinds = [lookOf(error.severity, of.settings.severities), of.chosen === i ? "chosen" : ""];
@@ -48,9 +49,30 @@ function line(of, error, i) {
 }
 
 function name(of, error) {
-  if (error.start === null) return error.omission ? t("something is missing") : t("the whole text");
+  if (error.start === null && typeof error.start_ms !== "number") return error.omission ? t("something is missing") : t("the whole text");
   const side = error.side === "source" ? [h("span", { class: "side" }, t("Source")), " "] : null;
   return [side, h("q", { dir: "auto" }, quoted(of.textOf(error)))];
+}
+
+// Both ends of a stretch of time can be typed, in seconds.
+function time(of, error, i, end, at) {
+  const label = end === "start_ms" ? t("Start of error {n} in seconds", { n: i + 1 }) : t("End of error {n} in seconds", { n: i + 1 });
+  const most = of.viewOf(error.side)?.player?.media.duration_ms ?? error.end_ms;
+  const [low, high] = end === "start_ms" ? [0, error.end_ms] : [error.start_ms, most];
+  return h("input", {
+    type: "number",
+    class: "time",
+    "aria-label": label,
+    value: String(error[end] / 1000),
+    min: "0",
+    max: String(most / 1000),
+    step: "0.1",
+    ...at(end),
+    onchange: ({ target }) => {
+      const ms = Math.round(Number(target.value) * 1000);
+      of.change(i, { [end]: Number.isFinite(ms) ? Math.min(Math.max(ms, low), high) : error[end] });
+    },
+  });
 }
 
 function replace(of, i) {

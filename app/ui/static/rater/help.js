@@ -17,6 +17,7 @@ const KEYS = [
   ["M", () => t("on a text: something is missing")],
   ["W", () => t("on a text: an error of the whole text")],
   ["G", () => t("on a text: whole words or single characters")],
+  ["I O", () => t("on a file: an error starts here, ends here")],
   ["E", () => t("on a text: change the error here")],
   ["Del", () => t("on a text: take the error here out")],
   ["Ctrl + Z", () => t("undo")],

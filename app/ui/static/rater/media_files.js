@@ -1,15 +1,15 @@
 // The files of a task: addresses that work for a short time and are asked for anew before they run out, and what is told
 // of their being played.
 
-import { insist } from "../shared/api.js";
+import { call, Unreachable } from "../shared/api.js";
+import * as keep from "./keep.js";
 
 const EARLY = 60_000; // milliseconds before addresses run out
 
-export class MediaFiles extends EventTarget {
+export class MediaFiles {
   // task: as the server gives it. note(kind, item, segment, media, ms): tells what was done.
   constructor(task, note) {
-    super();
-    Object.assign(this, { task: task.task, note, asked: null, until: 0, heard: new Map(), rules: null });
+    Object.assign(this, { task: task.task, note, asked: null, until: 0, rules: null });
     this.shown = task.items.flatMap((item) => item.segments.flatMap((segment) => segment.texts))
       .map((text) => text.media).filter((media) => media?.id);
   }
@@ -21,12 +21,21 @@ export class MediaFiles extends EventTarget {
   }
 
   async ask() {
-    const answer = await insist("GET", `/v1/tasks/${this.task}/media`);
-    if (!answer.ok) return [];
-    this.until = Date.parse(answer.body.expires_at);
-    this.rules = answer.body;
-    this.dispatchEvent(new Event("asked"));
-    return answer.body.media;
+    const name = `m:${this.task}`;
+    let body = keep.get(name); // without a network the worker knows the files by their paths
+    try {
+      const answer = await call("GET", `/v1/tasks/${this.task}/media`);
+      if (answer.ok) {
+        body = answer.body;
+        this.until = Date.parse(body.expires_at);
+        for (const other of keep.keys("m:")) if (other !== name) keep.drop(other);
+        keep.put(name, body);
+      }
+    } catch (error) {
+      if (!(error instanceof Unreachable)) throw error;
+    }
+    this.rules = body ?? { hear_all: false, most_plays: null };
+    return body?.media ?? [];
   }
 
   // Everything that is to be kept for work without a network.

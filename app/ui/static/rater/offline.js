@@ -6,6 +6,7 @@ import { placeOf } from "./answers.js";
 import * as keep from "./keep.js";
 
 const CACHE = "plumbline-task";
+const MEDIA = "plumbline-media";
 const PLACE = "/rate/kept";
 const STORED = "s:";
 const works = "caches" in globalThis;
@@ -51,7 +52,16 @@ function judged(task) {
 }
 
 export async function forgetTask() {
-  if (works) await caches.delete(CACHE);
+  if (works) await Promise.all([CACHE, MEDIA].map((name) => caches.delete(name)));
+}
+
+// The worker keeps the files of the task too, up to a limit; heard: what became of it.
+export async function keepMedia(files, heard) {
+  if (!works || !("serviceWorker" in navigator) || !files.shown.length) return;
+  const addresses = (await files.all()).map((one) => one.address);
+  const { active } = await navigator.serviceWorker.ready;
+  navigator.serviceWorker.onmessage = ({ data }) => heard(data.media);
+  active.postMessage({ media: addresses });
 }
 
 const loaded = () =>

@@ -7,7 +7,7 @@ import { holdFocus } from "./hold_focus.js";
 import * as keep from "./keep.js";
 import { loadMessages, t } from "../shared/messages.js";
 import { clear, clearAll, notice } from "./notices.js";
-import { forgetTask, keepTask, keptTask, noteStored, startWorker } from "./offline.js";
+import { forgetTask, keepMedia, keepTask, keptTask, noteStored, startWorker } from "./offline.js";
 import { Outbox } from "./outbox.js";
 import { statusLine } from "./status.js";
 import { tellSignedOut } from "./unsaved.js";
@@ -81,6 +81,7 @@ async function next() {
   await keepTask(campaign, rater, task, forms.body.forms);
   begin(task, forms.body.forms);
   startWorker();
+  keepMedia(work.files, explainMedia);
   return outbox.begin();
 }
 
@@ -104,6 +105,14 @@ function goOnWith({ task, forms }) {
   );
   begin(task, forms);
   return outbox.begin();
+}
+
+function explainMedia(outcome) {
+  document.documentElement.dataset.media = outcome.replace(" ", "-");
+  if (outcome === "too large") notice(
+    "media",
+    t("This task has audio or video that is too large to be stored for work without a connection."),
+  );
 }
 
 function begin(task, forms) {

@@ -38,7 +38,13 @@ export class Player {
     for (const [name, kind] of Object.entries({ play: "play", pause: "pause", ended: "ended", seeked: "seek" })) {
       player.addEventListener(name, () => this.note(kind));
     }
-    player.addEventListener("timeupdate", () => !player.paused && Date.now() - this.noted > EVERY && this.note("heard"));
+    // Where it was before somebody seeks is no longer known when they do.
+    player.addEventListener("seeking", () => this.was !== undefined && this.note("heard", this.was));
+    player.addEventListener("timeupdate", () => {
+      if (player.seeking) return;
+      this.was = player.paused ? undefined : this.now;
+      if (!player.paused && Date.now() - this.noted > EVERY) this.note("heard");
+    });
     return player;
   }
 
@@ -46,9 +52,10 @@ export class Player {
     return Math.min(Math.round(this.shown.currentTime * 1000), this.media.duration_ms);
   }
 
-  note(kind) {
+  note(kind, ms = this.now) {
     this.noted = Date.now();
-    const at = kind === "ended" ? this.media.duration_ms : this.now;
+    this.was = kind === "pause" ? undefined : this.was;
+    const at = kind === "ended" ? this.media.duration_ms : ms;
     this.files?.note(`media_${kind}`, this.place, this.media.id, at);
   }
 
@@ -64,8 +71,22 @@ export class Player {
       if (captions) this.track.setAttribute("src", captions.address);
     }
     if (at) this.shown.currentTime = at;
+    return this.tell(found);
+  }
+
+  // What the campaign demands of whoever plays it.
+  tell({ heard, plays_left: left }) {
+    const { hear_all: all, most_plays: most } = this.files.rules;
     this.said.hidden = true;
-    return undefined;
+    if (!this.timed) return;
+    if (left === 0) this.say(t("This file was played as often as the campaign allows."));
+    else {
+      const said = [
+        all && !heard ? t("Play this to the end before you hand in.") : null,
+        most ? t("It can be played {n} times in all.", { n: most }) : null,
+      ].filter(Boolean);
+      if (said.length) this.say(said.join(" "));
+    }
   }
 
   say(text, again = false) {

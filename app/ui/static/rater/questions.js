@@ -47,7 +47,9 @@ export const needsCategory = ({ settings }) => settings.categories.length > 1 ||
 export function wholeSpan(span) {
   const { start = null, end = null, category = null, note = null, prefill = null } = span;
   const { side = "target", severity, omission = false } = span;
-  return { side, start, end, severity, category, omission, note, prefill };
+  const { start_ms = null, end_ms = null } = span;
+  const time = start_ms === null ? {} : { start_ms, end_ms };
+  return { side, start, end, severity, category, omission, note, prefill, ...time };
 }
 
 const kind = (widget) => KINDS[widget.kind];

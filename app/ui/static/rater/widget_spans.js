@@ -9,7 +9,9 @@ import { CategoryPicker } from "./picker.js";
 import { needsCategory, wholeSpan } from "./questions.js";
 import { lookOf, severityName } from "./severities.js";
 import { quoted, sliceOf } from "./text.js";
+import { clock } from "./player.js";
 import { marksOf, shownPlace } from "./text_view.js";
+import { TimeMarking } from "./time_marking.js";
 
 const MOST_UNDONE = 200;
 // What is wrong with the whole text is told by its category.
@@ -40,8 +42,9 @@ class SpansWidget {
       (category) => this.categorize(category),
       () => this.backToText(),
     );
+    this.times = new TimeMarking(this, this.stopped.signal);
     this.list = errorList(this);
-    this.tools = h("div", { class: "tools" }, this.bar(several), this.hint, this.picker.element);
+    this.tools = h("div", { class: "tools" }, this.bar(several), this.times.element, this.hint, this.picker.element);
     this.element = h("div", { class: "marking" }, h("div", {}, this.tools), this.list.element);
     this.element.addEventListener("keydown", (event) => this.undoKey(event));
     this.show();
@@ -94,6 +97,7 @@ class SpansWidget {
   viewOf = (side) => this.views.find((view) => view.side === side) ?? this.texts[side];
   // The words of an error.
   textOf = (error) => {
+    if (typeof error.start_ms === "number") return `${clock(error.start_ms)}–${clock(error.end_ms)}`;
     const view = this.viewOf(error.side);
     const place = view ? shownPlace(error, view) : null;
     return place ? sliceOf(view.text, view.units, ...place) : "";
@@ -105,6 +109,15 @@ class SpansWidget {
     this.grain = this.grain === "word" ? "character" : "word";
     this.show();
     announce(this.grain === "word" ? t("Whole words") : t("Single characters"));
+  }
+
+  // A stretch of time of a file.
+  selectTime(side, from, to) {
+    if (this.moving !== null) return this.move(this.moving, { side, start: null, end: null, start_ms: from, end_ms: to });
+    this.chosen = null;
+    this.picker.close();
+    this.pending = { side, start: null, end: null, start_ms: from, end_ms: to, omission: side === "source" && this.settings.omission };
+    return this.show();
   }
 
   // Marking tells what is selected on the screen; from here on it is a stretch of the stored text.
@@ -229,7 +242,7 @@ class SpansWidget {
 
   move(index, place) {
     this.moving = null;
-    this.change(index, { ...place, omission: place.side === "source" && this.settings.omission });
+    this.change(index, { start_ms: null, end_ms: null, ...place, omission: place.side === "source" && this.settings.omission });
   }
 
   remove(index) {
@@ -304,17 +317,18 @@ class SpansWidget {
       "Error {n}: choose another severity, or edit it below.",
       { n: this.chosen + 1 },
     );
+    const here = t("Drag over the words that are wrong, or tap them.");
     return this.full ? count(
       this.settings.most,
       "No more than {n} error can be marked here.",
       "No more than {n} errors can be marked here.",
-    ) : t("Drag over the words that are wrong, or tap them.");
+    ) : this.times.hint ?? here;
   }
 
   // What is to be said of what is marked.
   asked() {
-    const { start, omission } = this.pending;
-    if (start !== null) return [t("Marked:"), " ", h("q", { dir: "auto" }, quoted(this.textOf(this.pending))), " – ", t("how severe is it?")];
+    const { start, start_ms: from, omission } = this.pending;
+    if (start !== null || typeof from === "number") return [t("Marked:"), " ", h("q", { dir: "auto" }, quoted(this.textOf(this.pending))), " – ", t("how severe is it?")];
     return omission ? t("Something is missing: how severe is it?") : t("Error in the whole text: how severe is it?");
   }
 
@@ -331,13 +345,14 @@ class SpansWidget {
     );
     const pending = this.pendingOn(view.side);
     if (pending) marks.push({ start: pending[0], end: pending[1], kinds: ["pending"] });
+    this.times.draw(view, marks);
     const marking = this.markings?.find((one) => one.view === view);
     view.draw([...marks, ...(marking?.caretMark ?? [])]);
   }
 
   focus() {
     const body = this.texts.target?.body;
-    (body?.tabIndex === 0 ? body : this.grainButton).focus({ preventScroll: true });
+    (body?.tabIndex === 0 && !body.hidden ? body : this.times.first ?? this.grainButton).focus({ preventScroll: true });
   }
 
   leave() {
